@@ -1,0 +1,1 @@
+//! Micro-benchmarks, the canned-reply ceiling and in-process drivers.

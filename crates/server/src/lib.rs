@@ -1,0 +1,1 @@
+//! Listener, workers and fibers, connections, authentication, settings.

@@ -1,0 +1,1 @@
+//! Types, catalog, binder, planner, executor, session.

@@ -1,0 +1,1 @@
+//! The storage core: WAL, buffer cache, transaction logs, heap, indexes, recovery.

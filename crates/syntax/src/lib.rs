@@ -1,0 +1,1 @@
+//! SQL text to Thalweg's own syntax tree.

@@ -1,0 +1,1 @@
+//! The Thalweg binary and the embedding API.

@@ -1,0 +1,1 @@
+//! PostgreSQL's protocol v3 messages: pure encoding and decoding, no sockets.

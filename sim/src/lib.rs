@@ -1,0 +1,1 @@
+//! Seeded simulation and crash enumeration over the real engine.

@@ -1,0 +1,1 @@
+//! Repository chores: the tidy check and generated documents.
