@@ -1,1 +1,7 @@
 //! SQL text to Thalweg's own syntax tree.
+
+pub mod ast;
+
+/// The deepest nesting that a syntax tree can have, counted in nodes from the statement down.
+/// Deeper text is refused with SQLSTATE `54001` before the tree is built.
+pub const MAX_DEPTH: u32 = 500;
