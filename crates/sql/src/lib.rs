@@ -1,1 +1,4 @@
 //! Types, catalog, binder, planner, executor, session.
+
+pub mod error;
+pub mod types;

@@ -1,0 +1,232 @@
+//! Heap rows: datums to bytes and back, one column at a time.
+//!
+//! The layout is in the README of `types`. What it buys: without nulls, every fixed-width column
+//! up to and including the first variable-width one lies at an offset that [`RowDesc`] knows, so
+//! a point read touches the header word and the column and nothing else.
+
+mod value;
+mod varlen;
+
+#[cfg(test)]
+mod tests;
+
+pub use value::ValueKind;
+pub use varlen::{Stored, read_varlen};
+
+use super::datum::Datum;
+use crate::error::{Result, sql_error};
+
+/// Columns a table may have, as in PostgreSQL.
+pub const MAX_COLUMNS: usize = 1600;
+/// Largest encoded row: what an 8 KiB page holds beside its own and the row's storage headers.
+pub const MAX_ROW_BYTES: usize = 8000;
+
+/// Bytes of the header word.
+const HEADER: usize = 2;
+/// Set in the header word when a null bitmap follows.
+const HAS_NULLS: u16 = 0x8000;
+/// The header word's bits that count columns.
+const COUNT_MASK: u16 = 0x07ff;
+
+const _: () = assert!(MAX_COLUMNS <= COUNT_MASK as usize);
+
+/// How the rows of one table are laid out.
+#[derive(Clone, Debug)]
+pub struct RowDesc {
+    columns: Box<[Column]>,
+    /// Columns before the first variable-width one; that one's offset is known too.
+    fixed_prefix: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Column {
+    kind: ValueKind,
+    /// Bytes, 0 for variable width.
+    width: u32,
+    /// Offset from the start of the data in a row without nulls; valid up to `fixed_prefix`.
+    offset: u32,
+    /// What rows written before the column existed hold in it.
+    missing: Datum,
+}
+
+impl RowDesc {
+    /// A descriptor of columns without defaults for short rows.
+    pub fn new(kinds: impl IntoIterator<Item = ValueKind>) -> RowDesc {
+        RowDesc::with_missing(kinds.into_iter().map(|kind| (kind, Datum::Null)))
+    }
+
+    /// A descriptor in which each column names the value that shorter rows have there.
+    pub fn with_missing(columns: impl IntoIterator<Item = (ValueKind, Datum)>) -> RowDesc {
+        let mut offset = 0;
+        let columns: Box<[Column]> = columns
+            .into_iter()
+            .map(|(kind, missing)| {
+                let width = kind.fixed_width().unwrap_or(0);
+                let column = Column { kind, width, offset, missing };
+                offset += width;
+                column
+            })
+            .collect();
+        assert!(
+            columns.len() <= MAX_COLUMNS,
+            "the catalog refuses tables of {MAX_COLUMNS} columns"
+        );
+        let fixed_prefix = columns.iter().take_while(|column| column.width > 0).count();
+        RowDesc { columns, fixed_prefix }
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    pub fn kind(&self, column: usize) -> ValueKind {
+        self.columns[column].kind
+    }
+
+    /// Appends the encoded row to `out`.
+    ///
+    /// `values` has one datum per column, each of the column's kind or null. `54000` when the row
+    /// would not fit a page even with its large values compressed.
+    pub fn encode(&self, values: &[Datum], out: &mut Vec<u8>) -> Result<()> {
+        assert_eq!(values.len(), self.columns.len(), "one value per column");
+        let start = out.len();
+        let has_nulls = values.iter().any(Datum::is_null);
+        let header = values.len() as u16 | if has_nulls { HAS_NULLS } else { 0 };
+        out.extend_from_slice(&header.to_le_bytes());
+        if has_nulls {
+            let bitmap = out.len();
+            out.resize(bitmap + values.len().div_ceil(8), 0);
+            for (i, value) in values.iter().enumerate() {
+                if value.is_null() {
+                    out[bitmap + i / 8] |= 1 << (i % 8);
+                }
+            }
+        }
+        for (column, value) in self.columns.iter().zip(values) {
+            if !value.is_null() {
+                column.kind.encode(value, out);
+            }
+        }
+        let size = out.len() - start;
+        if size > MAX_ROW_BYTES {
+            out.truncate(start);
+            return Err(sql_error!(
+                PROGRAM_LIMIT_EXCEEDED,
+                "row is too big: size {size}, maximum size {MAX_ROW_BYTES}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A row's bytes under its descriptor.
+#[derive(Clone, Copy)]
+pub struct RowView<'a> {
+    desc: &'a RowDesc,
+    /// Columns present in the bytes.
+    count: usize,
+    /// The null bitmap, empty when no column is null.
+    nulls: &'a [u8],
+    data: &'a [u8],
+}
+
+impl<'a> RowView<'a> {
+    /// Reads the header. Rows come checksummed from pages that we wrote, so bytes that are no row
+    /// are a broken invariant and panic.
+    #[inline]
+    pub fn new(desc: &'a RowDesc, bytes: &'a [u8]) -> RowView<'a> {
+        let header = u16::from_le_bytes([bytes[0], bytes[1]]);
+        let count = usize::from(header & COUNT_MASK);
+        debug_assert!(count <= desc.columns.len(), "columns are never removed from a descriptor");
+        let bitmap_len = if header & HAS_NULLS != 0 { count.div_ceil(8) } else { 0 };
+        let (nulls, data) = bytes[HEADER..].split_at(bitmap_len);
+        RowView { desc, count, nulls, data }
+    }
+
+    /// Number of columns of the descriptor, those that the row is too short for included.
+    #[allow(clippy::len_without_is_empty, reason = "a row is not a collection")]
+    pub fn len(&self) -> usize {
+        self.desc.len()
+    }
+
+    #[inline]
+    fn null_bit(&self, i: usize) -> bool {
+        !self.nulls.is_empty() && self.nulls[i / 8] & (1 << (i % 8)) != 0
+    }
+
+    /// Whether column `i` is null.
+    #[inline]
+    pub fn is_null(&self, i: usize) -> bool {
+        if i < self.count { self.null_bit(i) } else { self.desc.columns[i].missing.is_null() }
+    }
+
+    /// The value of column `i`, decoded alone.
+    #[inline]
+    pub fn get(&self, i: usize) -> Datum {
+        match self.locate(i) {
+            Located::Null => Datum::Null,
+            Located::Missing(value) => value.clone(),
+            Located::At(bytes) => self.desc.columns[i].kind.decode(bytes).0,
+        }
+    }
+
+    /// Decodes the first `out.len()` columns in one pass.
+    pub fn decode_prefix(&self, out: &mut [Datum]) {
+        let mut rest = self.data;
+        for (i, (slot, column)) in out.iter_mut().zip(&self.desc.columns).enumerate() {
+            if i >= self.count {
+                *slot = column.missing.clone();
+            } else if self.null_bit(i) {
+                *slot = Datum::Null;
+            } else {
+                let (value, used) = column.kind.decode(rest);
+                *slot = value;
+                rest = &rest[used..];
+            }
+        }
+    }
+
+    /// Where column `i` is: the bytes of its value and what follows them.
+    #[inline]
+    pub fn locate(&self, i: usize) -> Located<'a> {
+        let column = &self.desc.columns[i];
+        if i >= self.count {
+            return Located::Missing(&column.missing);
+        }
+        if self.nulls.is_empty() {
+            if i <= self.desc.fixed_prefix {
+                return Located::At(&self.data[column.offset as usize..]);
+            }
+            let from = self.desc.fixed_prefix;
+            return Located::At(self.walk(from, self.desc.columns[from].offset as usize, i));
+        }
+        if self.null_bit(i) { Located::Null } else { Located::At(self.walk(0, 0, i)) }
+    }
+
+    /// Steps over the columns `from..to`, the first of which lies at `offset`.
+    fn walk(&self, from: usize, mut offset: usize, to: usize) -> &'a [u8] {
+        for j in from..to {
+            if self.null_bit(j) {
+                continue;
+            }
+            let width = self.desc.columns[j].width as usize;
+            offset += if width > 0 { width } else { varlen::size(&self.data[offset..]) };
+        }
+        &self.data[offset..]
+    }
+}
+
+/// The outcome of looking for a column in a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Located<'a> {
+    Null,
+    /// The row predates the column.
+    Missing(&'a Datum),
+    /// The value starts here; its length follows from its kind or its length word.
+    At(&'a [u8]),
+}
