@@ -1,0 +1,73 @@
+//! Files as the engine sees them: positional reads and writes, sync, rename without replacing.
+//!
+//! Calls look blocking; on a fiber they park instead of blocking the thread. Two implementations:
+//! [`real::RealDisk`] and [`sim::SimDisk`].
+
+pub mod real;
+pub mod sim;
+
+use std::io;
+use std::sync::Arc;
+
+/// How a file is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// It must exist.
+    Existing,
+    /// Made if absent.
+    Create,
+    /// It must not exist.
+    CreateNew,
+}
+
+/// A directory tree; paths are relative to its root, with `/` between names.
+pub trait Disk: Send + Sync {
+    /// Opens a file for reading and writing.
+    fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>>;
+    /// Renames; fails with `AlreadyExists` if `to` exists.
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Renames, replacing `to` atomically.
+    fn rename_over(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&self, path: &str) -> io::Result<()>;
+    /// Makes a directory and its parents; fine if it exists.
+    fn create_dir(&self, path: &str) -> io::Result<()>;
+    /// Makes the creations, renames and removals in a directory durable. `""` is the root.
+    fn sync_dir(&self, path: &str) -> io::Result<()>;
+    /// Names of the files and directories in a directory, sorted.
+    fn list(&self, path: &str) -> io::Result<Vec<String>>;
+    /// Whether a file or directory of this name is there.
+    fn exists(&self, path: &str) -> io::Result<bool>;
+    /// Takes an exclusive, process-lifetime lock on a file made for it. `WouldBlock` if another has it.
+    fn lock(&self, path: &str) -> io::Result<DirectoryLock>;
+}
+
+/// Keeps the lock of [`Disk::lock`] until dropped.
+pub struct DirectoryLock {
+    _held: Box<dyn Send + Sync>,
+}
+
+/// An open file.
+pub trait File: Send + Sync {
+    /// Reads up to `buf.len()` bytes; fewer only at the end of the file.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all of `buf`.
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// Makes the content, and the length, durable (`fdatasync`).
+    fn sync(&self) -> io::Result<()>;
+    /// Cuts or extends with zeros.
+    fn set_len(&self, bytes: u64) -> io::Result<()>;
+    /// Length in bytes.
+    fn len(&self) -> io::Result<u64>;
+    /// Whether it is empty.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+    /// The real descriptor, where there is one: for memory mapping and asynchronous I/O.
+    fn raw_fd(&self) -> Option<std::os::fd::RawFd> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! The machine's files below one directory.
+//!
+//! On a thread the calls are plain system calls. On a fiber a read first asks for what the system has
+//! cached (`RWF_NOWAIT`); that, writes and syncs otherwise go to a small pool of I/O threads.
+
+mod pool;
+
+use super::{DirectoryLock, Disk, File, Open};
+use crate::park;
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A directory of the machine.
+pub struct RealDisk {
+    root: PathBuf,
+}
+
+struct RealFile {
+    file: fs::File,
+}
+
+impl RealDisk {
+    /// `root` need not exist yet; [`Disk::create_dir`] with `""` makes it.
+    pub fn new(root: impl Into<PathBuf>) -> RealDisk {
+        RealDisk { root: root.into() }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        if path.is_empty() { self.root.clone() } else { self.root.join(path) }
+    }
+}
+
+/// Runs a blocking call: on the thread itself, or for a fiber on the pool while it parks.
+fn blocking<R: Send>(call: impl FnOnce() -> R + Send) -> R {
+    if park::on_fiber() { pool::run(call) } else { call() }
+}
+
+impl Disk for RealDisk {
+    fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
+        let path = self.path(path);
+        blocking(|| {
+            let mut options = fs::OpenOptions::new();
+            options.read(true).write(true);
+            options.create(how == Open::Create).create_new(how == Open::CreateNew);
+            Ok(Arc::new(RealFile { file: options.open(&path)? }) as Arc<dyn File>)
+        })
+    }
+
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.path(from), self.path(to));
+        // A hard link fails if the name exists; no file system lacks it as some lack RENAME_NOREPLACE.
+        blocking(|| {
+            fs::hard_link(&from, &to)?;
+            fs::remove_file(&from)
+        })
+    }
+
+    fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.path(from), self.path(to));
+        blocking(|| fs::rename(&from, &to))
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        let path = self.path(path);
+        blocking(|| fs::remove_file(&path))
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        let path = self.path(path);
+        blocking(|| fs::create_dir_all(&path))
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        let path = self.path(path);
+        blocking(|| fs::File::open(&path)?.sync_all())
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let path = self.path(path);
+        blocking(|| {
+            let mut names = Vec::new();
+            for entry in fs::read_dir(&path)? {
+                names.push(entry?.file_name().to_string_lossy().into_owned());
+            }
+            names.sort();
+            Ok(names)
+        })
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.path(path).try_exists()
+    }
+
+    fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
+        let file = open_lock_file(&self.path(path))?;
+        // SAFETY: plain system call on a descriptor that we own.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(DirectoryLock { _held: Box::new(file) })
+    }
+}
+
+fn open_lock_file(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+impl RealFile {
+    /// What the system has cached of the range; `None` when it would have to wait for the device.
+    fn read_cached(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
+        let iov = libc::iovec { iov_base: buf.as_mut_ptr().cast(), iov_len: buf.len() };
+        // SAFETY: the vector describes `buf`, which outlives the call.
+        let n = unsafe {
+            libc::preadv2(self.file.as_raw_fd(), &iov, 1, offset as i64, libc::RWF_NOWAIT)
+        };
+        // A short count may be the end of the file or of what is cached: let the pool find out.
+        (n == buf.len() as isize).then_some(buf.len())
+    }
+}
+
+fn read_full(file: &fs::File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buf.len() {
+        match file.read_at(&mut buf[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}
+
+impl File for RealFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        if park::on_fiber() {
+            if let Some(n) = self.read_cached(buf, offset) {
+                return Ok(n);
+            }
+            return pool::run(|| read_full(&self.file, buf, offset));
+        }
+        read_full(&self.file, buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        blocking(|| self.file.write_all_at(buf, offset))
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        blocking(|| self.file.sync_data())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        blocking(|| self.file.set_len(bytes))
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn raw_fd(&self) -> Option<RawFd> {
+        Some(self.file.as_raw_fd())
+    }
+}

@@ -1,0 +1,88 @@
+//! Threads that make blocking calls for fibers. Started at first use, never ended.
+
+use crate::park::{self, Context};
+use std::cell::UnsafeCell;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, Once};
+
+/// Enough to keep a solid-state disk's queue filled from a handful of workers.
+const THREADS: usize = 16;
+
+struct Task {
+    call: *mut (dyn FnMut() + Send),
+}
+
+// SAFETY: the closure is Send, and its owner waits (parked) until the pool is done with the pointer.
+unsafe impl Send for Task {}
+
+static QUEUE: Mutex<VecDeque<Task>> = Mutex::new(VecDeque::new());
+static FILLED: Condvar = Condvar::new();
+static STARTED: Once = Once::new();
+
+struct Answer<R> {
+    value: UnsafeCell<Option<R>>,
+    done: AtomicBool,
+    asker: Context,
+}
+
+// SAFETY: `value` is written by the pool before `done` is set and read by the asker after.
+unsafe impl<R: Send> Sync for Answer<R> {}
+
+/// Runs `call` on a pool thread; the current context parks meanwhile.
+pub(super) fn run<R: Send>(call: impl FnOnce() -> R + Send) -> R {
+    STARTED.call_once(start);
+    let answer = Answer {
+        value: UnsafeCell::new(None),
+        done: AtomicBool::new(false),
+        asker: park::current(),
+    };
+    let mut call = Some(call);
+    let shared = &answer;
+    let mut task = || {
+        let value = call.take().expect("a task runs once")();
+        // SAFETY: the asker reads only after `done`.
+        unsafe { *shared.value.get() = Some(value) };
+        let asker = shared.asker.clone();
+        // Release: pairs with the acquire below; from here on the asker may free `answer`.
+        shared.done.store(true, Ordering::Release);
+        asker.unpark();
+    };
+    let pointer: *mut (dyn FnMut() + Send + '_) = &raw mut task;
+    // SAFETY: only the lifetime is erased; this frame stays until `done` is seen.
+    let call = unsafe {
+        std::mem::transmute::<*mut (dyn FnMut() + Send + '_), *mut (dyn FnMut() + Send)>(pointer)
+    };
+    QUEUE.lock().expect("no code panics under it").push_back(Task { call });
+    FILLED.notify_one();
+    // Acquire: pairs with the release above.
+    while !answer.done.load(Ordering::Acquire) {
+        park::park();
+    }
+    answer.value.into_inner().expect("the value is set before done")
+}
+
+fn start() {
+    for i in 0..THREADS {
+        std::thread::Builder::new()
+            .name(format!("io-{i}"))
+            .spawn(work)
+            .expect("the system gives a thread");
+    }
+}
+
+fn work() {
+    loop {
+        let task = {
+            let mut queue = QUEUE.lock().expect("no code panics under it");
+            loop {
+                match queue.pop_front() {
+                    Some(task) => break task,
+                    None => queue = FILLED.wait(queue).expect("no code panics under it"),
+                }
+            }
+        };
+        // SAFETY: the asker keeps the closure alive until it has run.
+        unsafe { (*task.call)() };
+    }
+}

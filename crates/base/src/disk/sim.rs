@@ -1,0 +1,306 @@
+//! A disk in memory that remembers every operation, so that one run yields the image of a crash at each.
+//!
+//! The run itself is never stopped. [`SimDisk::crashes`] replays its journal and builds, for any point of
+//! it, a disk as a power cut there could leave it: what was synced is there; of what was not, whole
+//! writes and single 512-byte sectors are kept or lost at random; names not yet synced in their directory
+//! vanish from some point on. Faults (EIO, ENOSPC, …) come from a hook that sees every access.
+
+mod crash;
+
+pub use crash::{Crashes, SECTOR_BYTES};
+
+use super::{DirectoryLock, Disk, File, Open};
+use crate::park;
+use crate::sim;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Kind of an access, as the fault hook sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Opening or creating.
+    Open,
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Syncing a file.
+    Sync,
+    /// Changing the length.
+    SetLen,
+    /// Renaming, removing, making or syncing a directory.
+    Directory,
+}
+
+/// Decides whether an access to `path` at `offset` fails.
+pub type FaultHook = Box<dyn FnMut(Access, &str, u64) -> Option<io::Error> + Send>;
+
+/// One operation of the journal. `usize` in `Sync` is the journal's length when the sync began: later
+/// writes are not covered by it.
+#[derive(Clone)]
+enum Op {
+    Create { path: String, id: u64 },
+    Rename { from: String, to: String },
+    Remove { path: String },
+    Write { id: u64, offset: u64, bytes: Arc<[u8]> },
+    SetLen { id: u64, bytes: u64 },
+    Sync { id: u64, began: usize },
+    SyncDir { path: String },
+}
+
+#[derive(Default)]
+struct Inner {
+    names: BTreeMap<String, u64>,
+    contents: BTreeMap<u64, Vec<u8>>,
+    dirs: BTreeSet<String>,
+    locks: BTreeSet<String>,
+    next_id: u64,
+    journal: Vec<Op>,
+    fault: Option<FaultHook>,
+    /// What was there, durable, when the journal began.
+    base: crash::Image,
+}
+
+/// The simulated disk; clones share it.
+#[derive(Clone, Default)]
+pub struct SimDisk {
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct SimFile {
+    disk: SimDisk,
+    path: String,
+    id: u64,
+}
+
+struct SimLock {
+    disk: SimDisk,
+    path: String,
+}
+
+impl Drop for SimLock {
+    fn drop(&mut self) {
+        self.disk.lock_inner().locks.remove(&self.path);
+    }
+}
+
+impl SimDisk {
+    /// An empty disk.
+    pub fn new() -> SimDisk {
+        SimDisk::default()
+    }
+
+    fn lock_inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no code panics under it")
+    }
+
+    /// Sets or clears the hook that makes accesses fail.
+    pub fn set_fault(&self, hook: Option<FaultHook>) {
+        self.lock_inner().fault = hook;
+    }
+
+    /// How many operations the journal holds; a point to crash at is any number up to it.
+    pub fn operations(&self) -> usize {
+        self.lock_inner().journal.len()
+    }
+
+    /// Replays the journal so far; see [`Crashes`].
+    pub fn crashes(&self) -> Crashes {
+        let inner = self.lock_inner();
+        Crashes::new(inner.base.clone(), inner.journal.clone(), inner.dirs.clone())
+    }
+
+    /// A short description of operation `at`, for reports.
+    pub fn describe(&self, at: usize) -> String {
+        match &self.lock_inner().journal[at] {
+            Op::Create { path, .. } => format!("create {path}"),
+            Op::Rename { from, to } => format!("rename {from} to {to}"),
+            Op::Remove { path } => format!("remove {path}"),
+            Op::Write { id, offset, bytes } => {
+                format!("write {} bytes at {offset} of file #{id}", bytes.len())
+            }
+            Op::SetLen { id, bytes } => format!("set length {bytes} of file #{id}"),
+            Op::Sync { id, .. } => format!("sync file #{id}"),
+            Op::SyncDir { path } => format!("sync directory {path:?}"),
+        }
+    }
+
+    /// Changes bytes behind the engine's back: bit rot. Not journaled. Panics if the file is not there.
+    pub fn corrupt(&self, path: &str, offset: u64, change: impl FnOnce(&mut [u8])) {
+        let mut inner = self.lock_inner();
+        let id = inner.names[path];
+        change(
+            &mut inner.contents.get_mut(&id).expect("named files have content")[offset as usize..],
+        );
+    }
+
+    fn access(&self, kind: Access, path: &str, offset: u64) -> io::Result<MutexGuard<'_, Inner>> {
+        if sim::active() && park::on_fiber() {
+            let micros = match kind {
+                Access::Read => sim::draw(4),
+                Access::Sync | Access::Directory => 10 + sim::draw(200),
+                _ => sim::draw(20),
+            };
+            if micros > 0 {
+                park::sleep(Duration::from_micros(micros));
+            }
+        }
+        let mut inner = self.lock_inner();
+        if let Some(hook) = &mut inner.fault
+            && let Some(error) = hook(kind, path, offset)
+        {
+            return Err(error);
+        }
+        Ok(inner)
+    }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(dir, _)| dir)
+}
+
+fn not_found(path: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, format!("no such file in the simulation: {path}"))
+}
+
+impl Disk for SimDisk {
+    fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
+        let mut inner = self.access(Access::Open, path, 0)?;
+        let id = match (inner.names.get(path).copied(), how) {
+            (Some(_), Open::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
+            (Some(id), _) => id,
+            (None, Open::Existing) => return Err(not_found(path)),
+            (None, _) => {
+                if !parent(path).is_empty() && !inner.dirs.contains(parent(path)) {
+                    return Err(not_found(parent(path)));
+                }
+                inner.next_id += 1;
+                let id = inner.next_id;
+                inner.names.insert(path.to_owned(), id);
+                inner.contents.insert(id, Vec::new());
+                inner.journal.push(Op::Create { path: path.to_owned(), id });
+                id
+            }
+        };
+        Ok(Arc::new(SimFile { disk: self.clone(), path: path.to_owned(), id }))
+    }
+
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        if self.lock_inner().names.contains_key(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.rename_over(from, to)
+    }
+
+    fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut inner = self.access(Access::Directory, from, 0)?;
+        let id = inner.names.remove(from).ok_or_else(|| not_found(from))?;
+        inner.names.insert(to.to_owned(), id);
+        inner.journal.push(Op::Rename { from: from.to_owned(), to: to.to_owned() });
+        Ok(())
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        let mut inner = self.access(Access::Directory, path, 0)?;
+        inner.names.remove(path).ok_or_else(|| not_found(path))?;
+        inner.journal.push(Op::Remove { path: path.to_owned() });
+        Ok(())
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        let mut inner = self.access(Access::Directory, path, 0)?;
+        // Directories are made once, at creation, and taken as durable: no crash point of interest.
+        let mut at = path;
+        while !at.is_empty() {
+            inner.dirs.insert(at.to_owned());
+            at = parent(at);
+        }
+        Ok(())
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        let mut inner = self.access(Access::Directory, path, 0)?;
+        inner.journal.push(Op::SyncDir { path: path.to_owned() });
+        Ok(())
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let inner = self.access(Access::Open, path, 0)?;
+        let here = |name: &String| (parent(name) == path).then(|| base_name(name).to_owned());
+        let files = inner.names.keys().filter_map(here);
+        let dirs = inner.dirs.iter().filter(|d| !d.is_empty()).filter_map(here);
+        let all: BTreeSet<String> = files.chain(dirs).collect();
+        Ok(all.into_iter().collect())
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        let inner = self.lock_inner();
+        Ok(inner.names.contains_key(path) || inner.dirs.contains(path))
+    }
+
+    fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
+        if !self.lock_inner().locks.insert(path.to_owned()) {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let held = SimLock { disk: self.clone(), path: path.to_owned() };
+        Ok(DirectoryLock { _held: Box::new(held) })
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// Applies a write to content, extending it with zeros as files do.
+fn apply_write(content: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
+    let start = offset as usize;
+    let end = start + bytes.len();
+    if content.len() < end {
+        content.resize(end, 0);
+    }
+    content[start..end].copy_from_slice(bytes);
+}
+
+impl SimFile {
+    fn content<'a>(&self, inner: &'a mut Inner) -> &'a mut Vec<u8> {
+        inner.contents.get_mut(&self.id).expect("an open file has content, also when removed")
+    }
+}
+
+impl File for SimFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut inner = self.disk.access(Access::Read, &self.path, offset)?;
+        let content = self.content(&mut inner);
+        let start = (offset as usize).min(content.len());
+        let n = buf.len().min(content.len() - start);
+        buf[..n].copy_from_slice(&content[start..start + n]);
+        Ok(n)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let mut inner = self.disk.access(Access::Write, &self.path, offset)?;
+        apply_write(self.content(&mut inner), offset, buf);
+        inner.journal.push(Op::Write { id: self.id, offset, bytes: buf.into() });
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let began = self.disk.operations();
+        let mut inner = self.disk.access(Access::Sync, &self.path, 0)?;
+        inner.journal.push(Op::Sync { id: self.id, began });
+        Ok(())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        let mut inner = self.disk.access(Access::SetLen, &self.path, bytes)?;
+        self.content(&mut inner).resize(bytes as usize, 0);
+        inner.journal.push(Op::SetLen { id: self.id, bytes });
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.content(&mut self.disk.lock_inner()).len() as u64)
+    }
+}

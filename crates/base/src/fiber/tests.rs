@@ -1,0 +1,136 @@
+use super::*;
+use crate::clock;
+use crate::park::{current, park, park_until, yield_now};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+fn drive(scheduler: &Scheduler) {
+    while scheduler.busy() > 0 {
+        scheduler.run(1000);
+    }
+}
+
+#[test]
+fn fibers_take_turns() {
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let trace = Rc::new(RefCell::new(Vec::new()));
+    for name in 0..3 {
+        let trace = Rc::clone(&trace);
+        scheduler
+            .spawn(move || {
+                for turn in 0..2 {
+                    trace.borrow_mut().push((turn, name));
+                    yield_now();
+                }
+            })
+            .unwrap();
+    }
+    drive(&scheduler);
+    assert_eq!(*trace.borrow(), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]);
+}
+
+#[test]
+fn a_thread_wakes_a_parked_fiber_and_the_owner_is_told() {
+    let (told, wakes) = mpsc::channel();
+    let scheduler = Scheduler::new(Order::Fifo, move || told.send(()).unwrap());
+    let (send, receive) = mpsc::channel();
+    scheduler
+        .spawn(move || {
+            send.send(current()).unwrap();
+            while !park_until(None) {}
+        })
+        .unwrap();
+    scheduler.run(10);
+    assert_eq!(scheduler.busy(), 1);
+    let context = receive.recv().unwrap();
+    std::thread::spawn(move || context.unpark()).join().unwrap();
+    wakes.recv().unwrap();
+    drive(&scheduler);
+}
+
+#[test]
+fn deadlines_fire_and_stale_timers_do_not() {
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let timed_out = Rc::new(RefCell::new(Vec::new()));
+    let seen = Rc::clone(&timed_out);
+    scheduler
+        .spawn(move || {
+            let soon = clock::now().after(Duration::from_millis(2));
+            current().unpark();
+            seen.borrow_mut().push(park_until(Some(soon)));
+            seen.borrow_mut().push(park_until(Some(soon)));
+            assert!(clock::now() >= soon);
+        })
+        .unwrap();
+    drive(&scheduler);
+    assert_eq!(*timed_out.borrow(), [true, false]);
+}
+
+#[test]
+fn stacks_are_reused_and_jobs_drop_what_they_own() {
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let token = Rc::new(());
+    for _ in 0..100 {
+        let held = Rc::clone(&token);
+        scheduler.spawn(move || drop(held)).unwrap();
+        drive(&scheduler);
+    }
+    assert_eq!(Rc::strong_count(&token), 1);
+}
+
+#[test]
+fn a_long_loop_yields_at_checkpoints() {
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let done = Rc::new(RefCell::new(Vec::new()));
+    let (a, b) = (Rc::clone(&done), Rc::clone(&done));
+    scheduler
+        .spawn(move || {
+            let start = clock::now();
+            while clock::now().since(start) < Duration::from_millis(20) {
+                crate::park::checkpoint();
+            }
+            a.borrow_mut().push("long");
+        })
+        .unwrap();
+    scheduler.spawn(move || b.borrow_mut().push("short")).unwrap();
+    drive(&scheduler);
+    assert_eq!(*done.borrow(), ["short", "long"]);
+}
+
+#[test]
+fn recursion_fits_on_the_thread_stack() {
+    fn deep(n: u32) -> u32 {
+        let pad = std::hint::black_box([n; 64]);
+        if n == 0 { 0 } else { deep(n - 1) + (pad[3] - n) + 1 }
+    }
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let out = Rc::new(RefCell::new(0));
+    let result = Rc::clone(&out);
+    scheduler
+        .spawn(move || {
+            *result.borrow_mut() = crate::park::on_thread_stack(|| deep(3000));
+            yield_now();
+        })
+        .unwrap();
+    drive(&scheduler);
+    assert_eq!(*out.borrow(), 3000);
+}
+
+#[test]
+fn interrupts_reach_a_parked_fiber() {
+    use crate::interrupt::{self, Interrupt};
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let context = scheduler
+        .spawn(|| {
+            while interrupt::check().is_ok() {
+                park();
+            }
+            assert_eq!(interrupt::check(), Err(Interrupt::Cancel));
+        })
+        .unwrap();
+    scheduler.run(10);
+    context.interrupt(Interrupt::Cancel);
+    drive(&scheduler);
+}

@@ -1,0 +1,124 @@
+//! A seeded world on one thread: fibers drawn in random order, a clock that moves only when nothing can
+//! run, and (in [`crate::disk::sim`]) a disk that remembers every operation. Same seed, same run.
+
+use crate::clock::{Clock, Instant};
+use crate::fiber::{Order, Scheduler};
+use crate::park;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// 2020-01-01 00:00:00 UTC in microseconds: where simulated wall-clock time starts.
+const WALL_START_MICROS: i64 = 1_577_836_800_000_000;
+
+/// A running simulation; see [`run`].
+pub struct Sim {
+    scheduler: Scheduler,
+    now: Cell<Instant>,
+    steps: Cell<u64>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Sim> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Runs `f` on the simulation of this thread, if there is one.
+#[inline]
+fn with<R>(f: impl FnOnce(&Sim) -> R) -> Option<R> {
+    let sim = CURRENT.get();
+    if sim.is_null() {
+        return None;
+    }
+    // SAFETY: CURRENT is set only while `run` keeps the Sim alive on this thread's stack.
+    Some(f(unsafe { &*sim }))
+}
+
+/// The clock of this thread's simulation, if there is one.
+#[inline]
+pub(crate) fn with_clock<R>(f: impl FnOnce(&dyn Clock) -> R) -> Option<R> {
+    with(|sim| f(sim))
+}
+
+impl Clock for Sim {
+    fn now(&self) -> Instant {
+        self.now.get()
+    }
+
+    fn wall_micros(&self) -> i64 {
+        WALL_START_MICROS + (self.now.get().0 / 1000) as i64
+    }
+}
+
+/// Whether this thread is inside a simulation.
+pub fn active() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// A number below `below`, drawn from the simulation's generator. Panics outside a simulation.
+pub fn draw(below: u64) -> u64 {
+    with(|sim| sim.scheduler.draw(below)).flatten().expect("draw is called inside a simulation")
+}
+
+/// A place where another context may run: yields with one chance in `odds` inside a simulation.
+#[inline]
+pub fn maybe_yield(odds: u64) {
+    if active() && park::on_fiber() && draw(odds) == 0 {
+        park::yield_now();
+    }
+}
+
+/// Starts a fiber in this thread's simulation.
+pub(crate) fn spawn(job: impl FnOnce() + 'static) -> bool {
+    with(|sim| sim.scheduler.spawn(job).expect("stacks can be had")).is_some()
+}
+
+/// Runs `main` and everything it spawns to the end; answers what `main` answered.
+///
+/// Panics when nothing can run and no timer is set (a lost wake-up or a deadlock), naming the seed.
+pub fn run<R: 'static>(seed: u64, main: impl FnOnce() -> R + 'static) -> R {
+    assert!(!active(), "simulations do not nest");
+    let order = Order::Seeded(fastrand::Rng::with_seed(seed));
+    let sim = Sim {
+        scheduler: Scheduler::new(order, || {}),
+        now: Cell::new(Instant(1_000_000_000)),
+        steps: Cell::new(0),
+    };
+    let _entered = Entered::new(&sim);
+    let answer = Rc::new(RefCell::new(None));
+    let out = Rc::clone(&answer);
+    sim.scheduler.spawn(move || *out.borrow_mut() = Some(main())).expect("stacks can be had");
+    while sim.scheduler.busy() > 0 {
+        sim.steps.set(sim.steps.get() + 1);
+        if sim.scheduler.run(1) {
+            continue;
+        }
+        if sim.scheduler.busy() == 0 {
+            break;
+        }
+        let due = sim.scheduler.next_deadline();
+        let due = due.unwrap_or_else(|| stuck(seed, sim.scheduler.busy()));
+        sim.now.set(due.max(sim.now.get()));
+    }
+    answer.take().expect("main has ended")
+}
+
+fn stuck(seed: u64, busy: usize) -> ! {
+    panic!("simulation with seed {seed}: {busy} contexts wait and nothing can wake them");
+}
+
+struct Entered;
+
+impl Entered {
+    fn new(sim: &Sim) -> Entered {
+        CURRENT.set(sim);
+        Entered
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.set(std::ptr::null());
+    }
+}
+
+#[cfg(test)]
+mod tests;
