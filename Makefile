@@ -1,0 +1,59 @@
+# Everything a fresh machine needs is installed by these targets when run as root; otherwise they say what
+# is missing.
+
+CARGO ?= cargo
+DATA ?= ./data
+SEEDS ?= 50
+TORTURE_SEEDS ?= 1000
+
+.PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture bench loom
+
+## Build the server and run it on $(DATA).
+serve: deps
+	$(CARGO) build --release -p thalweg
+	./target/release/thalweg serve --data $(DATA)
+
+## Everything CI runs.
+test: deps deps-test lint tidy unit sim-test kill-test
+
+## What building needs: a C compiler and libclang.
+deps:
+	@./xtask/deps.sh build
+
+## What testing needs besides: PostgreSQL 15's server and client programs, to compare with.
+deps-test:
+	@./xtask/deps.sh test
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+tidy:
+	$(CARGO) run -q --locked -p xtask -- tidy
+
+unit:
+	THALWEG_REQUIRE_PG=1 $(CARGO) test --workspace --locked
+
+## Simulation: every write and sync of each seed's run is a crash.
+sim-test:
+	$(CARGO) run --release --locked -p sim -- crash --seeds $(SEEDS)
+
+## Real kill -9 under pgbench.
+kill-test:
+	$(CARGO) build --release --locked -p thalweg
+	./tests/kill9.sh 3
+
+## The long versions, by hand before an issue is called resolved.
+torture:
+	$(CARGO) run --release --locked -p sim -- crash --seeds $(TORTURE_SEEDS)
+	$(CARGO) build --release --locked -p thalweg
+	./tests/kill9.sh 100
+
+## Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling, interleaved; recorded under bench/record/.
+bench: deps deps-test
+	$(CARGO) build --release --locked -p thalweg -p bench
+	./bench/run.sh
+
+## Model checks of the lock-free kernels.
+loom:
+	RUSTFLAGS="--cfg loom" $(CARGO) test --release -p base -p storage --lib loom

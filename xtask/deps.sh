@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs what a target needs when run as root; says what to install otherwise. Usage: deps.sh build|test
+set -euo pipefail
+
+missing=()
+
+have_libclang() {
+    ls /usr/lib/llvm*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* \
+        2>/dev/null | grep -v 'libclang-cpp' | grep -q . || [ -n "${LIBCLANG_PATH:-}" ]
+}
+
+need() { # need PACKAGE TEST...
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+case "${1:-build}" in
+build)
+    need build-essential command -v cc
+    need libclang-dev have_libclang
+    ;;
+test)
+    need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres
+    need postgresql-client-15 test -x /usr/lib/postgresql/15/bin/psql
+    ;;
+*)
+    echo "usage: $0 build|test" >&2
+    exit 2
+    ;;
+esac
+
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    echo "Please install: ${missing[*]} (Debian's names), then run this again." >&2
+    exit 1
+fi
+echo "Installing ${missing[*]} …"
+apt-get update -qq
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" >/dev/null

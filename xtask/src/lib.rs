@@ -1,1 +1,0 @@
-//! Repository chores: the tidy check and generated documents.

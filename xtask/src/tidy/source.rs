@@ -1,0 +1,201 @@
+//! Rules over Rust files: lengths, banned names, dead files.
+
+use super::{Exceptions, Finding, relative};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const FILE_LINES_MAX: usize = 800;
+const FUNCTION_LINES_MAX: usize = 100;
+
+/// A name that may not be used, in files under one of `within`, except those under `except`.
+struct Ban {
+    name: &'static str,
+    within: &'static [&'static str],
+    except: &'static [&'static str],
+    why: &'static str,
+}
+
+const ENGINE: &[&str] = &["crates/base/src", "crates/storage/src", "crates/sql/src"];
+
+const BANS: &[Ban] = &[
+    Ban {
+        name: "collections::HashMap",
+        within: ENGINE,
+        except: &["crates/base/src/hash.rs"],
+        why: "its order depends on a random seed; use base::hash",
+    },
+    Ban {
+        name: "collections::HashSet",
+        within: ENGINE,
+        except: &["crates/base/src/hash.rs"],
+        why: "its order depends on a random seed; use base::hash",
+    },
+    Ban {
+        name: "RandomState",
+        within: ENGINE,
+        except: &[],
+        why: "a random seed makes runs differ; use base::hash",
+    },
+    Ban {
+        name: "thread::sleep",
+        within: ENGINE,
+        except: &[],
+        why: "blocks a worker; use base::park::sleep",
+    },
+    Ban {
+        name: "std::fs",
+        within: &["crates/storage/src", "crates/sql/src"],
+        except: &[],
+        why: "goes around the simulated disk; use base::disk",
+    },
+    Ban {
+        name: "Instant::now()",
+        within: &["crates/storage/src", "crates/sql/src"],
+        except: &[],
+        why: "goes around the simulated clock; use base::clock",
+    },
+    Ban {
+        name: "SystemTime",
+        within: &["crates/storage/src", "crates/sql/src"],
+        except: &[],
+        why: "goes around the simulated clock; use base::clock",
+    },
+    Ban {
+        name: "println!",
+        within: ENGINE,
+        except: &[],
+        why: "the engine does not own standard output",
+    },
+    Ban {
+        name: "async fn",
+        within: &["crates/base/src", "crates/storage/src", "crates/sql/src", "crates/wire/src"],
+        except: &[],
+        why: "engine code is synchronous; it parks",
+    },
+    Ban {
+        name: "#[ignore",
+        within: &["crates", "sim", "bench", "xtask/tests"],
+        except: &[],
+        why: "a test that does not run is no test",
+    },
+];
+
+pub(super) fn check(
+    path: &str,
+    text: &str,
+    exceptions: &mut Exceptions,
+    findings: &mut Vec<Finding>,
+) {
+    let lines = text.lines().count();
+    if lines > FILE_LINES_MAX && !exceptions.covers("file-length", path) {
+        findings.push(Finding {
+            place: path.to_owned(),
+            what: format!("{lines} lines; more than {FILE_LINES_MAX} is more than one story"),
+        });
+    }
+    for (line, name, length) in long_functions(text) {
+        if !exceptions.covers("function-length", &format!("{path}:{name}")) {
+            findings.push(Finding {
+                place: format!("{path}:{line}"),
+                what: format!("fn {name} has {length} lines; the limit is {FUNCTION_LINES_MAX}"),
+            });
+        }
+    }
+    let test_file = path.ends_with("tests.rs") || path.contains("/tests/");
+    for ban in BANS {
+        let applies = ban.within.iter().any(|p| path.starts_with(p))
+            && !ban.except.iter().any(|p| path.starts_with(p));
+        if !applies || (test_file && ban.name != "#[ignore") || path.starts_with("xtask") {
+            continue;
+        }
+        for (i, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            if mentions(code, ban.name) && !exceptions.covers(ban.name, path) {
+                findings.push(Finding {
+                    place: format!("{path}:{}", i + 1),
+                    what: format!("{}: {}", ban.name, ban.why),
+                });
+            }
+        }
+    }
+}
+
+/// Whether `name` stands in `code` as a word of its own, not as the tail of a longer one.
+fn mentions(code: &str, name: &str) -> bool {
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    })
+}
+
+/// Functions longer than the limit. Relies on rustfmt: a function ends at the first line that closes a
+/// brace at the indentation of its first line.
+pub(super) fn long_functions(text: &str) -> Vec<(usize, String, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut found = Vec::new();
+    for (i, line) in lines.iter().enumerate() {
+        let Some(name) = function_name(line) else { continue };
+        let indent = line.len() - line.trim_start().len();
+        let close = format!("{}}}", " ".repeat(indent));
+        let ends_here = lines[i..]
+            .iter()
+            .position(|l| l.trim_end() == close || (l.starts_with(&close) && l.len() == indent + 1))
+            .filter(|_| !line.trim_end().ends_with('}'));
+        if let Some(length) = ends_here.map(|n| n + 1)
+            && length > FUNCTION_LINES_MAX
+        {
+            found.push((i + 1, name.to_owned(), length));
+        }
+    }
+    found
+}
+
+fn function_name(line: &str) -> Option<&str> {
+    let code = line.trim_start();
+    let mut rest = code;
+    for word in
+        ["pub ", "pub(crate) ", "pub(super) ", "const ", "unsafe ", "extern \"C\" ", "async "]
+    {
+        rest = rest.strip_prefix(word).unwrap_or(rest);
+    }
+    let name = rest.strip_prefix("fn ")?;
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+    Some(&name[..end])
+}
+
+/// Reports source files that no `mod` line reaches.
+pub(super) fn check_reachable(root: &Path, files: &[PathBuf], findings: &mut Vec<Finding>) {
+    let known: BTreeSet<&PathBuf> = files.iter().collect();
+    for path in files {
+        let shown = relative(root, path);
+        let in_src = shown.contains("/src/") && !shown.contains("/src/bin/");
+        if !shown.ends_with(".rs") || !in_src {
+            continue;
+        }
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
+        let dir = path.parent().expect("a file has a folder");
+        if matches!(stem, "lib" | "main") {
+            continue;
+        }
+        let (name, home) = match stem {
+            "mod" => (dir.file_name().and_then(|s| s.to_str()), dir.parent()),
+            _ => (Some(stem), Some(dir)),
+        };
+        let (Some(name), Some(home)) = (name, home) else { continue };
+        let parents = [
+            home.join("mod.rs"),
+            home.join("lib.rs"),
+            home.join("main.rs"),
+            home.with_extension("rs"),
+        ];
+        let declared = parents.iter().filter(|p| known.contains(p)).any(|p| {
+            let text = fs::read_to_string(p).unwrap_or_default();
+            text.contains(&format!("mod {name};"))
+        });
+        if !declared {
+            findings
+                .push(Finding { place: shown, what: "no `mod` line reaches this file".to_owned() });
+        }
+    }
+}

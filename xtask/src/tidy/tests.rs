@@ -1,0 +1,43 @@
+use super::crates::dependencies;
+use super::docs::links;
+use super::source::long_functions;
+use super::{Exceptions, source};
+use std::collections::BTreeMap;
+
+#[test]
+fn a_long_function_is_found_and_a_short_one_is_not() {
+    let body = "    let x = 1;\n".repeat(120);
+    let text = format!("fn short() {{\n}}\n\npub(crate) fn long() {{\n{body}}}\n");
+    let found = long_functions(&text);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].0, found[0].1.as_str(), found[0].2), (4, "long", 122));
+}
+
+#[test]
+fn bans_hold_in_engine_code_only() {
+    let text = "use std::collections::HashMap;\n// std::fs in a comment is fine\n";
+    let mut none = Exceptions(BTreeMap::new());
+    let mut found = Vec::new();
+    source::check("crates/storage/src/x.rs", text, &mut none, &mut found);
+    assert_eq!(found.len(), 1);
+    found.clear();
+    source::check("crates/server/src/x.rs", text, &mut none, &mut found);
+    assert!(found.is_empty());
+}
+
+#[test]
+fn an_exception_must_be_used() {
+    let rule = ("file-length".to_owned(), "a.rs".to_owned());
+    let mut exceptions = Exceptions(BTreeMap::from([(rule, false)]));
+    assert_eq!(exceptions.unused().len(), 1);
+    assert!(exceptions.covers("file-length", "a.rs"));
+    assert!(exceptions.unused().is_empty());
+}
+
+#[test]
+fn manifests_and_links_are_read() {
+    let manifest =
+        "[dependencies]\nbase.workspace = true\nlibc = \"0.2\"\n[dev-dependencies]\nsql = 1\n";
+    assert_eq!(dependencies(manifest), ["base", "libc"]);
+    assert_eq!(links("see [a](b.md#c) and [d](e)\n```\n[x](y)\n```"), ["b.md#c", "e"]);
+}
