@@ -1,1 +1,8 @@
 //! The storage core: WAL, buffer cache, transaction logs, heap, indexes, recovery.
+//!
+//! The rooms and the contracts between them are described in `README.md` beside `Cargo.toml`.
+
+pub mod error;
+pub mod wal;
+
+pub use error::{Error, Result};

@@ -1,0 +1,121 @@
+//! The one table of record kinds: which room owns which number, and what a dump calls it.
+//!
+//! A kind is one byte. Each room has a range, so that redo is dispatched by range and a room adds a kind
+//! without asking the others. Numbers are disk format: never reuse one.
+
+use std::fmt;
+
+/// What a log record tells; decides whose `redo` applies it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Kind(pub u8);
+
+/// The rooms of storage that write log records.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Room {
+    /// The log itself: checkpoints, counters.
+    Log,
+    /// Relation files.
+    RelFile,
+    /// Whole pages.
+    Buffer,
+    /// Transactions and their status.
+    Txn,
+    /// Heaps with their free-space and visibility maps.
+    Heap,
+    /// B-trees.
+    BTree,
+    /// Hash indexes.
+    Hash,
+    /// Sequences.
+    Sequence,
+}
+
+/// First and last kind of each room.
+const RANGES: &[(Room, u8, u8)] = &[
+    (Room::Log, 0x01, 0x0F),
+    (Room::RelFile, 0x10, 0x1F),
+    (Room::Buffer, 0x20, 0x2F),
+    (Room::Txn, 0x30, 0x4F),
+    (Room::Heap, 0x50, 0x6F),
+    (Room::BTree, 0x70, 0x8F),
+    (Room::Hash, 0x90, 0xAF),
+    (Room::Sequence, 0xB0, 0xBF),
+];
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $label:literal;)*) => {
+        impl Kind {
+            $($(#[$doc])* pub const $name: Kind = Kind($code);)*
+        }
+        /// Every kind with the name that a dump prints.
+        const NAMES: &[(Kind, &str)] = &[$((Kind::$name, $label)),*];
+    };
+}
+
+kinds! {
+    /// State of the counters and pending files at a redo point; redo may begin there.
+    CHECKPOINT = 0x01, "checkpoint";
+    /// Object ids up to the number in the record may have been handed out.
+    NEXT_OID = 0x02, "next-oid";
+
+    /// A relation's files were created by a transaction that may still fail.
+    FILE_CREATE = 0x10, "file-create";
+    /// A fork was cut to a number of blocks.
+    FILE_TRUNCATE = 0x11, "file-truncate";
+
+    /// One or more whole pages, nothing else.
+    PAGE_IMAGE = 0x20, "page-image";
+
+    /// A transaction committed; the record's start LSN is its CSN.
+    COMMIT = 0x30, "commit";
+    /// A transaction rolled back (its absence would say the same, later).
+    ABORT = 0x31, "abort";
+}
+
+impl Kind {
+    /// The room whose `redo` takes it; `None` for numbers of no room.
+    pub fn room(self) -> Option<Room> {
+        RANGES.iter().find(|(_, first, last)| (*first..=*last).contains(&self.0)).map(|r| r.0)
+    }
+
+    /// What a dump calls it.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(kind, _)| *kind == self).map_or("unknown", |(_, name)| name)
+    }
+}
+
+impl fmt::Debug for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}({:#04x})", self.name(), self.0)
+    }
+}
+
+const fn ranges_are_disjoint_and_sorted() -> bool {
+    let mut i = 0;
+    let mut last = 0;
+    while i < RANGES.len() {
+        if RANGES[i].1 <= last || RANGES[i].2 < RANGES[i].1 {
+            return false;
+        }
+        last = RANGES[i].2;
+        i += 1;
+    }
+    true
+}
+
+const _: () = assert!(ranges_are_disjoint_and_sorted());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_a_room_and_a_number_of_its_own() {
+        for (i, (kind, name)) in NAMES.iter().enumerate() {
+            assert!(kind.room().is_some(), "{name} lies in no room's range");
+            assert!(NAMES[i + 1..].iter().all(|(other, _)| other != kind), "{name} is there twice");
+        }
+        assert_eq!(Kind(0).room(), None, "zeroed log is no record");
+    }
+}

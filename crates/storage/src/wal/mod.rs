@@ -1,0 +1,5 @@
+//! The write-ahead log.
+
+pub mod kind;
+
+pub use kind::{Kind, Room};
