@@ -52,7 +52,7 @@ torture:
 ## Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling, interleaved; recorded under bench/record/.
 bench: deps deps-test
 	$(CARGO) build --release --locked -p thalweg -p bench
-	./bench/run.sh
+	./target/release/peers $(BENCH)
 
 ## Model checks of the lock-free kernels.
 loom:

@@ -1,0 +1,113 @@
+//! A server under test: its process, its socket, its processor time.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A started server.
+pub struct Peer {
+    /// Name in the table.
+    pub name: String,
+    /// First process of the server.
+    pub child: Child,
+    /// Directory of the unix socket.
+    pub socket_dir: PathBuf,
+    /// Port in the socket's name.
+    pub port: u16,
+    /// Role to connect as.
+    pub user: String,
+    /// Whether it answers without data.
+    pub canned: bool,
+}
+
+/// Where Debian keeps PostgreSQL 15's programs.
+pub const PG15_BIN: &str = "/usr/lib/postgresql/15/bin";
+
+impl Peer {
+    /// A client program of PostgreSQL 15, told how to reach this server.
+    pub fn client(&self, program: &str) -> Command {
+        let mut command = Command::new(Path::new(PG15_BIN).join(program));
+        command
+            .arg("-h")
+            .arg(&self.socket_dir)
+            .args(["-p", &self.port.to_string(), "-U", &self.user])
+            .env("PGDATABASE", "postgres");
+        command
+    }
+
+    /// Loads pgbench's tables, vacuums, and makes a checkpoint.
+    pub fn initialise(&mut self, scale: u32) -> Result<(), String> {
+        self.wait_until_answering()?;
+        if self.canned {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let mut init = self.client("pgbench");
+        init.args(["-i", "-q", "-s", &scale.to_string()]);
+        output(init.stderr(Stdio::piped()))?;
+        eprintln!(
+            "{}: pgbench -i -s {scale} took {:.1} s",
+            self.name,
+            started.elapsed().as_secs_f64()
+        );
+        self.sql("checkpoint")
+    }
+
+    /// Runs one statement through psql.
+    pub fn sql(&self, statement: &str) -> Result<(), String> {
+        output(self.client("psql").args(["-qXAt", "-c", statement])).map(drop)
+    }
+
+    fn wait_until_answering(&mut self) -> Result<(), String> {
+        let give_up = Instant::now() + Duration::from_secs(60);
+        let socket = self.socket_dir.join(format!(".s.PGSQL.{}", self.port));
+        loop {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Err(format!("{} ended with {status} before it answered", self.name));
+            }
+            if std::os::unix::net::UnixStream::connect(&socket).is_ok()
+                && (self.canned || self.sql("select 1").is_ok())
+            {
+                return Ok(());
+            }
+            if Instant::now() > give_up {
+                return Err(format!("{} does not answer on {}", self.name, socket.display()));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Ends the server the polite way, and waits.
+    pub fn stop(mut self) {
+        let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if Instant::now() > give_up {
+                let _ = self.child.kill();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// Nothing stays behind when a run fails half-way.
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+            std::thread::sleep(Duration::from_millis(500));
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Runs a command to its end; its standard output, or an error with what it complained about.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let done = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if done.status.success() {
+        return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
+    }
+    let complaint = String::from_utf8_lossy(&done.stderr).into_owned();
+    Err(format!("{command:?} ended with {}: {}", done.status, complaint.trim()))
+}

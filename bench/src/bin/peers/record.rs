@@ -1,0 +1,101 @@
+//! The table on the terminal, and its record with machine and date.
+
+use crate::Options;
+use crate::load::{Load, Run};
+use crate::peer::{Peer, output};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// Median of one measure over the repetitions.
+fn median(runs: &[Run], load: &str, peer: &str, clients: u32, of: fn(&Run) -> f64) -> Option<f64> {
+    let mut values: Vec<f64> = runs
+        .iter()
+        .filter(|r| r.load == load && r.peer == peer && r.clients == clients)
+        .map(of)
+        .collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// The better PostgreSQL's throughput.
+fn better_postgres(runs: &[Run], load: &str, clients: u32) -> Option<f64> {
+    let tps = |peer| median(runs, load, peer, clients, |r| r.tps);
+    [tps("pg15"), tps("pg18")].into_iter().flatten().reduce(f64::max)
+}
+
+/// Prints one load at one number of clients as soon as it is measured.
+pub fn print_row(load: &Load, clients: u32, peers: &[Peer], runs: &[Run]) {
+    let names: Vec<&str> = peers.iter().map(|p| p.name.as_str()).collect();
+    println!("{}", row(&load.name, clients, &names, runs));
+}
+
+fn row(load: &str, clients: u32, peers: &[&str], runs: &[Run]) -> String {
+    let mut line = format!("| {load} | {clients} |");
+    for peer in peers {
+        let of = |f| median(runs, load, peer, clients, f).unwrap_or(f64::NAN);
+        let (tps, latency) = (of(|r| r.tps), of(|r| r.latency_ms));
+        let (cpu, switches) = (of(|r| r.cpu_us), of(|r| r.switches));
+        write!(line, " {tps:.0} / {latency:.2} ms / {cpu:.1} µs / {switches:.1} |")
+            .expect("strings take writes");
+    }
+    let ours = median(runs, load, "thalweg", clients, |r| r.tps);
+    let ratio = |other: Option<f64>| match (ours, other) {
+        (Some(ours), Some(other)) => format!("{:.2}", ours / other),
+        _ => "–".to_owned(),
+    };
+    let canned = median(runs, load, "canned", clients, |r| r.tps);
+    let postgres = ratio(better_postgres(runs, load, clients));
+    write!(line, " {postgres} | {} |", ratio(canned)).expect("strings take writes");
+    line
+}
+
+fn shell(command: &str) -> String {
+    output(Command::new("sh").args(["-c", command])).unwrap_or_default().trim().to_owned()
+}
+
+/// Prints the whole table and, unless told not to, writes it to `bench/record/`.
+pub fn print_and_save(
+    root: &Path,
+    options: &Options,
+    loads: &[Load],
+    runs: &[Run],
+) -> Result<(), String> {
+    let peers: Vec<&str> = options.peers.iter().map(String::as_str).collect();
+    let mut text = String::from("# Beside PostgreSQL\n\n");
+    let date = shell("date -u +%Y-%m-%dT%H:%MZ");
+    let machine = shell("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2");
+    let facts = format!(
+        "{date}, {}, {} cores, {}, Linux {}, commit {}.\nscale {}, {} s a run, median of {}, \
+         interleaved, unix socket. Cells: transactions/s / average latency / server CPU per transaction \
+         (user and kernel) / context switches of the machine per transaction.\n\n",
+        machine.trim(),
+        shell("nproc"),
+        shell("grep MemTotal /proc/meminfo | tr -s ' '"),
+        shell("uname -r"),
+        shell("git rev-parse --short HEAD"),
+        options.scale,
+        options.seconds,
+        options.repeats,
+    );
+    text.push_str(&facts);
+    let heads = peers.join(" | ");
+    writeln!(text, "| load | clients | {heads} | × better PostgreSQL | × canned |")
+        .expect("strings take writes");
+    writeln!(text, "|{}", "---|".repeat(peers.len() + 4)).expect("strings take writes");
+    for load in loads {
+        for &clients in &options.clients {
+            writeln!(text, "{}", row(&load.name, clients, &peers, runs))
+                .expect("strings take writes");
+        }
+    }
+    println!("\n{text}");
+    if options.record {
+        let folder = root.join("bench/record");
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let file = folder.join(format!("{}.md", date.replace(':', "")));
+        std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+        println!("recorded in {}", file.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Thalweg's release build, and the canned-reply ceiling.
+
+use crate::peer::Peer;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Starts `target/release/thalweg` on a fresh directory.
+pub fn start(root: &Path, work: &Path, port: u16) -> Result<Peer, String> {
+    let home = work.join("thalweg");
+    std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
+    let log = std::fs::File::create(work.join("thalweg.log")).map_err(|e| e.to_string())?;
+    let mut server = Command::new(root.join("target/release/thalweg"));
+    server.arg("serve").arg("--data").arg(home.join("data"));
+    server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
+    server.args(["--superuser", "postgres", "--auth", "trust"]);
+    for setting in [
+        "max_connections=400",
+        "shared_buffers=512MB",
+        "max_wal_size=4GB",
+        "checkpoint_timeout=15min",
+    ] {
+        server.args(["--set", setting]);
+    }
+    spawn(server, log, "thalweg", &home, port, false)
+}
+
+/// Starts `target/release/canned`.
+pub fn start_canned(root: &Path, work: &Path, port: u16) -> Result<Peer, String> {
+    let home = work.join("canned");
+    std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
+    let log = std::fs::File::create(work.join("canned.log")).map_err(|e| e.to_string())?;
+    let mut server = Command::new(root.join("target/release/canned"));
+    server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
+    spawn(server, log, "canned", &home, port, true)
+}
+
+fn spawn(
+    mut server: Command,
+    log: std::fs::File,
+    name: &str,
+    home: &Path,
+    port: u16,
+    canned: bool,
+) -> Result<Peer, String> {
+    server.stdout(Stdio::null()).stderr(log);
+    let child = server.spawn().map_err(|e| format!("{server:?}: {e}; build with --release"))?;
+    Ok(Peer {
+        name: name.to_owned(),
+        child,
+        socket_dir: home.to_owned(),
+        port,
+        user: "postgres".to_owned(),
+        canned,
+    })
+}
