@@ -86,6 +86,13 @@ impl Drop for SimLock {
     }
 }
 
+impl Inner {
+    fn log(&mut self, op: Op) {
+        self.journal.push(op);
+        sim::note_operations(self.journal.len());
+    }
+}
+
 impl SimDisk {
     /// An empty disk.
     pub fn new() -> SimDisk {
@@ -180,7 +187,7 @@ impl Disk for SimDisk {
                 let id = inner.next_id;
                 inner.names.insert(path.to_owned(), id);
                 inner.contents.insert(id, Vec::new());
-                inner.journal.push(Op::Create { path: path.to_owned(), id });
+                inner.log(Op::Create { path: path.to_owned(), id });
                 id
             }
         };
@@ -198,14 +205,14 @@ impl Disk for SimDisk {
         let mut inner = self.access(Access::Directory, from, 0)?;
         let id = inner.names.remove(from).ok_or_else(|| not_found(from))?;
         inner.names.insert(to.to_owned(), id);
-        inner.journal.push(Op::Rename { from: from.to_owned(), to: to.to_owned() });
+        inner.log(Op::Rename { from: from.to_owned(), to: to.to_owned() });
         Ok(())
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {
         let mut inner = self.access(Access::Directory, path, 0)?;
         inner.names.remove(path).ok_or_else(|| not_found(path))?;
-        inner.journal.push(Op::Remove { path: path.to_owned() });
+        inner.log(Op::Remove { path: path.to_owned() });
         Ok(())
     }
 
@@ -222,7 +229,7 @@ impl Disk for SimDisk {
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
         let mut inner = self.access(Access::Directory, path, 0)?;
-        inner.journal.push(Op::SyncDir { path: path.to_owned() });
+        inner.log(Op::SyncDir { path: path.to_owned() });
         Ok(())
     }
 
@@ -282,21 +289,21 @@ impl File for SimFile {
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         let mut inner = self.disk.access(Access::Write, &self.path, offset)?;
         apply_write(self.content(&mut inner), offset, buf);
-        inner.journal.push(Op::Write { id: self.id, offset, bytes: buf.into() });
+        inner.log(Op::Write { id: self.id, offset, bytes: buf.into() });
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
         let began = self.disk.operations();
         let mut inner = self.disk.access(Access::Sync, &self.path, 0)?;
-        inner.journal.push(Op::Sync { id: self.id, began });
+        inner.log(Op::Sync { id: self.id, began });
         Ok(())
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         let mut inner = self.disk.access(Access::SetLen, &self.path, bytes)?;
         self.content(&mut inner).resize(bytes as usize, 0);
-        inner.journal.push(Op::SetLen { id: self.id, bytes });
+        inner.log(Op::SetLen { id: self.id, bytes });
         Ok(())
     }
 

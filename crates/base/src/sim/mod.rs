@@ -15,6 +15,56 @@ pub struct Sim {
     scheduler: Scheduler,
     now: Cell<Instant>,
     steps: Cell<u64>,
+    operations: Cell<usize>,
+    windows: RefCell<Vec<Passed>>,
+}
+
+/// A named stretch of a run, in disk operations: a crash after operation `k` falls into it when
+/// `begin <= k <= end`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passed {
+    /// The window's name.
+    pub name: &'static str,
+    /// Disk operations done when it opened.
+    pub begin: usize,
+    /// Disk operations done when it closed.
+    pub end: usize,
+}
+
+/// An open crash window; closes at drop.
+#[must_use]
+pub struct Window(Option<(&'static str, usize)>);
+
+/// Opens a crash window: from here to the guard's drop a crash is of a kind that has a name. Costs one
+/// thread-local load outside simulations; not for hot paths.
+pub fn window(name: &'static str) -> Window {
+    Window(with(|sim| (name, sim.operations.get())))
+}
+
+impl Drop for Window {
+    fn drop(&mut self) {
+        if let Some((name, begin)) = self.0 {
+            with(|sim| {
+                let end = sim.operations.get();
+                sim.windows.borrow_mut().push(Passed { name, begin, end });
+            });
+        }
+    }
+}
+
+/// The windows that closed so far in this simulation.
+pub fn windows() -> Vec<Passed> {
+    with(|sim| sim.windows.borrow().clone()).unwrap_or_default()
+}
+
+/// Disk operations done so far in this simulation.
+pub fn operations() -> usize {
+    with(|sim| sim.operations.get()).unwrap_or(0)
+}
+
+/// The simulated disk reports how long its journal is.
+pub(crate) fn note_operations(count: usize) {
+    with(|sim| sim.operations.set(count));
 }
 
 thread_local! {
@@ -81,6 +131,8 @@ pub fn run<R: 'static>(seed: u64, main: impl FnOnce() -> R + 'static) -> R {
         scheduler: Scheduler::new(order, || {}),
         now: Cell::new(Instant(1_000_000_000)),
         steps: Cell::new(0),
+        operations: Cell::new(0),
+        windows: RefCell::default(),
     };
     let _entered = Entered::new(&sim);
     let answer = Rc::new(RefCell::new(None));

@@ -39,3 +39,21 @@ fn time_passes_only_when_nothing_can_run() {
     });
     assert_eq!(slept, Duration::from_secs(3600));
 }
+
+#[test]
+fn windows_are_told_in_disk_operations() {
+    use crate::disk::{Disk, Open, sim::SimDisk};
+    let (windows, operations) = run(3, || {
+        let disk = SimDisk::new();
+        let file = disk.open("f", Open::CreateNew).unwrap();
+        let outer = window("outer");
+        file.write_at(b"a", 0).unwrap();
+        drop(window("empty"));
+        file.sync().unwrap();
+        drop(outer);
+        (windows(), operations())
+    });
+    assert_eq!(operations, 3);
+    assert_eq!(windows[0], Passed { name: "empty", begin: 2, end: 2 });
+    assert_eq!(windows[1], Passed { name: "outer", begin: 1, end: 3 });
+}
