@@ -3,6 +3,7 @@
 //! The rooms and the contracts between them are described in `README.md` beside `Cargo.toml`.
 
 pub mod error;
+pub mod page;
 pub mod wal;
 
 pub use error::{Error, Result};
