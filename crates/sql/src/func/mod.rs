@@ -1,0 +1,156 @@
+//! Functions, operators, casts and aggregates: the tables that the binder resolves calls against
+//! and the executor calls through.
+//!
+//! Every entry carries PostgreSQL's OID and declared types, so that `pg_proc`, `pg_operator`,
+//! `pg_cast` and `pg_aggregate` are these tables seen as rows. Bodies get evaluated arguments; what
+//! a body needs besides them (the clock, session settings, catalog names) comes through
+//! [`Context`].
+
+use crate::error::Result;
+use crate::types::{Datum, Oid, TimestampTz, TypeId};
+
+/// What may change between two calls with equal arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volatility {
+    Immutable,
+    Stable,
+    Volatile,
+}
+
+/// One row of `pg_proc` that can be called.
+#[derive(Debug)]
+pub struct Function {
+    pub oid: Oid,
+    pub name: &'static str,
+    pub args: &'static [TypeId],
+    pub result: TypeId,
+    /// How many arguments at the end may be left out; [`Function::defaults`] has their values.
+    pub defaults: &'static [&'static str],
+    /// The last declared argument is an array that takes any number of elements.
+    pub variadic: bool,
+    /// Null for any null argument, without a call.
+    pub strict: bool,
+    pub returns_set: bool,
+    pub volatility: Volatility,
+    /// Names and types of the OUT columns when the result is a record, else empty.
+    pub columns: &'static [(&'static str, TypeId)],
+    pub body: Body,
+}
+
+/// A set-returning function's values, one at a time.
+pub type Rows = Box<dyn Iterator<Item = Result<Datum>> + Send>;
+
+/// How a function runs.
+#[derive(Clone, Copy)]
+pub enum Body {
+    Scalar(fn(&mut Context<'_>, &[Datum]) -> Result<Datum>),
+    /// Values of the result type; records for a function with columns.
+    Set(fn(&mut Context<'_>, &[Datum]) -> Result<Rows>),
+    /// Needs the session or the catalogs: the executor has the code, by OID.
+    Session,
+    /// A window function: the executor's window node has the code, by OID.
+    Window,
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Body::Scalar(_) => "Scalar",
+            Body::Set(_) => "Set",
+            Body::Session => "Session",
+            Body::Window => "Window",
+        })
+    }
+}
+
+/// What bodies may ask of the session that runs them.
+pub struct Context<'a> {
+    /// `now()`: the transaction's start.
+    pub transaction_start: TimestampTz,
+    /// `statement_timestamp()`.
+    pub statement_start: TimestampTz,
+    /// The types of the call's arguments, for polymorphic functions.
+    pub arg_types: &'a [TypeId],
+    /// The type the call yields.
+    pub result_type: TypeId,
+    pub session: &'a mut dyn SessionInfo,
+}
+
+/// Names and settings of the session that text conversion and a few functions depend on.
+pub trait SessionInfo {
+    /// The value of a setting, such as `timezone` or `extra_float_digits`.
+    fn setting(&self, name: &str) -> Option<String>;
+    /// Resolves a name for `'name'::regclass` and the other `reg*` types.
+    fn reg_in(&mut self, type_id: TypeId, text: &str) -> Result<Oid>;
+    /// Writes a `reg*` value as its name.
+    fn reg_out(&mut self, type_id: TypeId, oid: Oid) -> Result<String>;
+}
+
+/// One row of `pg_operator`.
+#[derive(Debug)]
+pub struct Operator {
+    pub oid: Oid,
+    pub symbol: &'static str,
+    /// `INVALID` for a prefix operator.
+    pub left: TypeId,
+    pub right: TypeId,
+    pub result: TypeId,
+    pub func: &'static Function,
+    pub commutator: Oid,
+    pub negator: Oid,
+    pub merges: bool,
+    pub hashes: bool,
+}
+
+/// Where a cast may be applied without being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CastUse {
+    Implicit,
+    Assignment,
+    Explicit,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum CastMethod {
+    Function(&'static Function),
+    /// The same datum serves both types.
+    Binary,
+    /// Through the text form.
+    InOut,
+}
+
+/// One row of `pg_cast`.
+#[derive(Debug)]
+pub struct Cast {
+    pub oid: Oid,
+    pub source: TypeId,
+    pub target: TypeId,
+    pub allowed: CastUse,
+    pub method: CastMethod,
+}
+
+/// The running value of one aggregate in one group.
+pub trait Accumulator: Send {
+    /// Takes one row's arguments in. Strict aggregates never see nulls.
+    fn add(&mut self, cx: &mut Context<'_>, args: &[Datum]) -> Result<()>;
+    /// The aggregate's value; called once.
+    fn finish(&mut self, cx: &mut Context<'_>) -> Result<Datum>;
+    /// Bytes held beyond the object itself, for memory limits.
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// One row of `pg_aggregate` (and of `pg_proc`).
+#[derive(Debug)]
+pub struct Aggregate {
+    pub oid: Oid,
+    pub name: &'static str,
+    pub args: &'static [TypeId],
+    pub result: TypeId,
+    pub variadic: bool,
+    /// Rows with a null argument are skipped.
+    pub strict: bool,
+    /// Makes the state for arguments of these types.
+    pub start: fn(arg_types: &[TypeId]) -> Box<dyn Accumulator>,
+}

@@ -1,0 +1,109 @@
+//! The seam to the server: what a running statement needs of its connection.
+//!
+//! `sql` knows neither sockets nor messages. It describes results and appends the bytes of values;
+//! the server lays them out as protocol messages in the connection's output buffer. Values go
+//! straight from a stored row into that buffer: between [`Client::begin_value`] and
+//! [`Client::end_value`] the executor owns its end.
+
+use base::ids::Lsn;
+
+use crate::error::{Result, SqlError};
+use crate::types::{Oid, TypeId};
+
+/// How one value travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Format {
+    #[default]
+    Text,
+    Binary,
+}
+
+/// The format codes of Bind: none means text for all, one means the same for all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Formats(pub Vec<Format>);
+
+impl Formats {
+    /// The format of column `index`, counted from 0.
+    #[inline]
+    pub fn of(&self, index: usize) -> Format {
+        match self.0.len() {
+            0 => Format::Text,
+            1 => self.0[0],
+            _ => self.0.get(index).copied().unwrap_or_default(),
+        }
+    }
+}
+
+/// One column of a result, as RowDescription tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    pub name: Box<str>,
+    /// The table that the column comes from, or zero.
+    pub table: Oid,
+    /// Its attribute number there, or zero.
+    pub column: i16,
+    pub type_id: TypeId,
+    /// `typlen` of the type.
+    pub type_len: i16,
+    /// -1 when the type has no modifier.
+    pub type_mod: i32,
+}
+
+/// A message that is not an error.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// `NOTICE`, `WARNING`, `INFO`, `LOG` or `DEBUG`.
+    pub severity: &'static str,
+    /// Its fields; the severity inside is not used.
+    pub fields: SqlError,
+}
+
+/// What the client sent while a COPY FROM STDIN reads.
+pub enum CopyInput {
+    /// The next bytes were appended to the buffer.
+    Data,
+    /// CopyDone.
+    Done,
+    /// CopyFail, with the client's reason.
+    Fail(String),
+}
+
+/// The connection, to a running statement. Implemented by the server over `wire`, and by tests.
+///
+/// Replies must reach the client in the order of the calls. Nothing is sent before the session
+/// says up to which LSN it must be durable ([`super::Session::must_be_durable`], or the argument
+/// of [`Client::relieve`]).
+pub trait Client {
+    /// A result with these columns follows.
+    fn row_description(&mut self, fields: &[Field], formats: &Formats);
+    fn begin_row(&mut self, columns: usize);
+    /// Opens the next value of the row; its bytes are appended to [`Client::buffer`].
+    fn begin_value(&mut self);
+    fn buffer(&mut self) -> &mut Vec<u8>;
+    fn end_value(&mut self);
+    fn null_value(&mut self);
+    fn end_row(&mut self);
+    /// A statement is done; `tag` is `SELECT 1`, `INSERT 0 3`, …
+    fn command_complete(&mut self, tag: &str);
+    /// The statement was empty.
+    fn empty_query(&mut self);
+    /// A portal with rows left has delivered the number asked for.
+    fn portal_suspended(&mut self);
+    fn notice(&mut self, notice: &Notice);
+    /// A setting that clients are told about has a new value.
+    fn parameter_status(&mut self, name: &str, value: &str);
+
+    /// COPY … TO STDOUT begins.
+    fn copy_out(&mut self, columns: usize, format: Format);
+    /// One CopyData message.
+    fn copy_data(&mut self, bytes: &[u8]);
+    fn copy_out_done(&mut self);
+    /// COPY … FROM STDIN begins: the client is told so at once.
+    fn copy_in(&mut self, columns: usize, format: Format) -> Result<()>;
+    /// Appends the next piece of the client's data to `buffer`. Parks until there is some.
+    fn copy_read(&mut self, buffer: &mut Vec<u8>) -> Result<CopyInput>;
+
+    /// Called between rows: if much output has gathered, send it (once everything before `durable`
+    /// is durable) and park until the client takes it. Fails when the client is gone.
+    fn relieve(&mut self, durable: Lsn) -> Result<()>;
+}
