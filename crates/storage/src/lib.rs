@@ -3,7 +3,10 @@
 //! The rooms and the contracts between them are described in `README.md` beside `Cargo.toml`.
 
 pub mod error;
+pub mod lock;
 pub mod page;
+pub mod txlog;
+pub mod txn;
 pub mod wal;
 
 pub use error::{Error, Result};

@@ -1,0 +1,281 @@
+//! Segment files: 32 pages each, written so that a torn write is no damage and a flipped bit is.
+//!
+//! A page of 8192 bytes takes 17 sectors of 512 bytes in its file:
+//!
+//! ```text
+//! sector := payload (484 bytes; the last one's tail is zero) | page u64 | zero u64 | zero u32 | crc32c u32 | zero u32
+//! ```
+//!
+//! Disks write sectors whole, so after a crash each is the old one or the new one, and each verifies by
+//! itself. That suffices here, where it would not for a table's page: entries are independent of each other
+//! and everything written after the redo point is set again by redo. The page number in each sector tells a
+//! page that came back from the wrong place.
+
+use super::config::{LogKind, SEGMENT_PAGES};
+use super::error::SlruError;
+use super::kernel::PAGE_WORDS;
+use base::crc::crc32c;
+use base::disk::{Disk, File, Open};
+use base::latch::Latch;
+use base::rank::Rank;
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+const SECTOR_BYTES: usize = 512;
+const SECTOR_PAYLOAD: usize = 484;
+const PAGE_BYTES: usize = PAGE_WORDS * 8;
+const SECTORS: usize = PAGE_BYTES.div_ceil(SECTOR_PAYLOAD);
+/// Bytes of a page in its file.
+pub const FILE_PAGE_BYTES: usize = SECTORS * SECTOR_BYTES;
+const NUMBER_AT: usize = SECTOR_PAYLOAD;
+const CRC_AT: usize = SECTOR_BYTES - 8;
+
+const _: () = assert!(SECTORS == 17);
+const _: () = assert!(NUMBER_AT + 8 <= CRC_AT);
+
+/// Open segment files kept per log.
+const OPEN_FILES: usize = 16;
+
+/// The segment files of one log.
+pub(super) struct SegmentFiles {
+    log: LogKind,
+    disk: Arc<dyn Disk>,
+    state: Latch<FilesState>,
+}
+
+struct FilesState {
+    /// Most recently used last.
+    open: Vec<(u64, Arc<dyn File>)>,
+    /// Segments written since the last sync.
+    unsynced: BTreeSet<u64>,
+    /// Whether a file was made or removed since the directory was synced.
+    directory_changed: bool,
+}
+
+/// The segment that holds `page`.
+pub(super) fn segment_of(page: u64) -> u64 {
+    page / SEGMENT_PAGES
+}
+
+impl SegmentFiles {
+    pub(super) fn new(log: LogKind, disk: Arc<dyn Disk>) -> SegmentFiles {
+        let state =
+            FilesState { open: Vec::new(), unsynced: BTreeSet::new(), directory_changed: false };
+        SegmentFiles { log, disk, state: Latch::new(Rank::RelFile, state) }
+    }
+
+    /// Path of a segment in the data directory.
+    pub(super) fn path(&self, segment: u64) -> String {
+        format!("{}/{segment:012X}", self.log.directory())
+    }
+
+    fn failed(&self, segment: u64, action: &'static str, source: io::Error) -> SlruError {
+        SlruError::Io { log: self.log, file: self.path(segment), action, source }
+    }
+
+    /// Opens a segment. No latch is held over the system call: two may open it, one handle is kept.
+    fn open(&self, segment: u64, how: Open) -> Result<Arc<dyn File>, SlruError> {
+        if let Some(file) = self.cached(segment) {
+            return Ok(file);
+        }
+        let path = self.path(segment);
+        let mut created = false;
+        let file = match (self.disk.open(&path, Open::Existing), how) {
+            (Ok(file), _) => file,
+            (Err(e), Open::Create) if e.kind() == io::ErrorKind::NotFound => {
+                created = true;
+                self.disk
+                    .open(&path, Open::Create)
+                    .map_err(|e| self.failed(segment, "create", e))?
+            }
+            (Err(e), _) if e.kind() == io::ErrorKind::NotFound => {
+                return Err(SlruError::Missing { log: self.log, file: path });
+            }
+            (Err(e), _) => return Err(self.failed(segment, "open", e)),
+        };
+        let mut state = self.state.lock();
+        state.directory_changed |= created;
+        if state.open.len() >= OPEN_FILES {
+            state.open.remove(0);
+        }
+        state.open.push((segment, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    fn cached(&self, segment: u64) -> Option<Arc<dyn File>> {
+        let mut state = self.state.lock();
+        let at = state.open.iter().position(|(s, _)| *s == segment)?;
+        let entry = state.open.remove(at);
+        let file = Arc::clone(&entry.1);
+        state.open.push(entry);
+        Some(file)
+    }
+
+    /// Reads and verifies a page.
+    pub(super) fn read(&self, page: u64) -> Result<Vec<u64>, SlruError> {
+        let segment = segment_of(page);
+        let file = self.open(segment, Open::Existing)?;
+        let mut bytes = vec![0; FILE_PAGE_BYTES];
+        let offset = (page % SEGMENT_PAGES) * FILE_PAGE_BYTES as u64;
+        let n = file.read_at(&mut bytes, offset).map_err(|e| self.failed(segment, "read", e))?;
+        let words = if n == bytes.len() { decode(page, &bytes) } else { None };
+        words.ok_or_else(|| SlruError::Damaged { log: self.log, file: self.path(segment), page })
+    }
+
+    /// Whether the page is in its file, whole or not.
+    pub(super) fn exists(&self, page: u64) -> Result<bool, SlruError> {
+        let segment = segment_of(page);
+        let file = match self.open(segment, Open::Existing) {
+            Ok(file) => file,
+            Err(SlruError::Missing { .. }) => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        let bytes = file.len().map_err(|e| self.failed(segment, "measure", e))?;
+        Ok(bytes >= (page % SEGMENT_PAGES + 1) * FILE_PAGE_BYTES as u64)
+    }
+
+    /// Writes a page. It is durable after the next [`SegmentFiles::sync`] that begins later.
+    pub(super) fn write(&self, page: u64, words: &[u64]) -> Result<(), SlruError> {
+        let segment = segment_of(page);
+        let file = self.open(segment, Open::Create)?;
+        let offset = (page % SEGMENT_PAGES) * FILE_PAGE_BYTES as u64;
+        file.write_at(&encode(page, words), offset)
+            .map_err(|e| self.failed(segment, "write", e))?;
+        if self.log.is_durable() {
+            self.state.lock().unsynced.insert(segment);
+        }
+        Ok(())
+    }
+
+    /// Makes every write that ended before durable. After an error the caller must not go on: what the
+    /// system dropped it will not report twice.
+    pub(super) fn sync(&self) -> Result<(), SlruError> {
+        let (segments, directory) = {
+            let mut state = self.state.lock();
+            let segments = std::mem::take(&mut state.unsynced);
+            (segments, std::mem::take(&mut state.directory_changed))
+        };
+        for segment in segments {
+            let file = match self.open(segment, Open::Existing) {
+                Ok(file) => file,
+                // Truncated away since.
+                Err(SlruError::Missing { .. }) => continue,
+                Err(e) => return Err(e),
+            };
+            file.sync().map_err(|e| self.failed(segment, "sync", e))?;
+        }
+        if directory && self.log.is_durable() {
+            self.sync_directory()?;
+        }
+        Ok(())
+    }
+
+    fn sync_directory(&self) -> Result<(), SlruError> {
+        let directory = self.log.directory();
+        self.disk.sync_dir(directory).map_err(|e| SlruError::Io {
+            log: self.log,
+            file: directory.to_owned(),
+            action: "sync",
+            source: e,
+        })
+    }
+
+    /// Numbers of the segment files there are.
+    pub(super) fn segments(&self) -> Result<Vec<u64>, SlruError> {
+        let directory = self.log.directory();
+        let names = self.disk.list(directory).map_err(|e| SlruError::Io {
+            log: self.log,
+            file: directory.to_owned(),
+            action: "list",
+            source: e,
+        })?;
+        Ok(names.iter().filter_map(|n| u64::from_str_radix(n, 16).ok()).collect())
+    }
+
+    /// Makes the directory.
+    pub(super) fn create_directory(&self) -> Result<(), SlruError> {
+        let directory = self.log.directory();
+        self.disk.create_dir(directory).map_err(|e| SlruError::Io {
+            log: self.log,
+            file: directory.to_owned(),
+            action: "create",
+            source: e,
+        })
+    }
+
+    /// Removes the segments that `doomed` names. The removal need not be durable: it is repeated.
+    pub(super) fn remove(&self, doomed: impl Fn(u64) -> bool) -> Result<usize, SlruError> {
+        let segments: Vec<u64> = self.segments()?.into_iter().filter(|s| doomed(*s)).collect();
+        {
+            let mut state = self.state.lock();
+            state.open.retain(|(s, _)| !doomed(*s));
+            state.unsynced.retain(|s| !doomed(*s));
+        }
+        for segment in &segments {
+            match self.disk.remove(&self.path(*segment)) {
+                Ok(()) => {}
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(self.failed(*segment, "remove", e)),
+            }
+        }
+        Ok(segments.len())
+    }
+}
+
+fn encode(page: u64, words: &[u64]) -> Vec<u8> {
+    let mut payload = Vec::with_capacity(PAGE_BYTES);
+    words.iter().for_each(|w| payload.extend_from_slice(&w.to_le_bytes()));
+    let mut out = vec![0; FILE_PAGE_BYTES];
+    for (sector, bytes) in out.chunks_mut(SECTOR_BYTES).zip(payload.chunks(SECTOR_PAYLOAD)) {
+        sector[..bytes.len()].copy_from_slice(bytes);
+        sector[NUMBER_AT..NUMBER_AT + 8].copy_from_slice(&page.to_le_bytes());
+        let crc = crc32c(&sector[..CRC_AT]);
+        sector[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+    }
+    out
+}
+
+fn decode(page: u64, bytes: &[u8]) -> Option<Vec<u64>> {
+    let mut payload = Vec::with_capacity(SECTORS * SECTOR_PAYLOAD);
+    for sector in bytes.chunks(SECTOR_BYTES) {
+        let crc = crc32c(&sector[..CRC_AT]);
+        let intact = sector[CRC_AT..CRC_AT + 4] == crc.to_le_bytes()
+            && sector[NUMBER_AT..NUMBER_AT + 8] == page.to_le_bytes();
+        if !intact {
+            return None;
+        }
+        payload.extend_from_slice(&sector[..SECTOR_PAYLOAD]);
+    }
+    let word = |b: &[u8]| u64::from_le_bytes(b.try_into().expect("chunks of eight bytes"));
+    Some(payload[..PAGE_BYTES].chunks_exact(8).map(word).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_come_back_and_damage_shows() {
+        let words: Vec<u64> = (0..PAGE_WORDS as u64).map(|i| i * 0x0101_0101_0101).collect();
+        let bytes = encode(7, &words);
+        assert_eq!(decode(7, &bytes).as_deref(), Some(&words[..]));
+        assert_eq!(decode(8, &bytes), None, "another page's bytes");
+        for at in [0, 483, 500, 4000, FILE_PAGE_BYTES - 9] {
+            let mut bad = bytes.clone();
+            bad[at] ^= 4;
+            assert_eq!(decode(7, &bad), None, "a flipped bit at {at}");
+        }
+        assert_eq!(decode(7, &vec![0; FILE_PAGE_BYTES]), None, "a hole is no page");
+    }
+
+    #[test]
+    fn a_mix_of_old_and_new_sectors_verifies() {
+        let old = encode(3, &vec![1; PAGE_WORDS]);
+        let new = encode(3, &vec![2; PAGE_WORDS]);
+        let mut torn = new.clone();
+        torn[SECTOR_BYTES * 4..].copy_from_slice(&old[SECTOR_BYTES * 4..]);
+        let words = decode(3, &torn).expect("sectors verify one by one");
+        assert!(words.contains(&1) && words.contains(&2));
+    }
+}

@@ -1,0 +1,384 @@
+//! The page cache under every status log: banks of sixteen slots, a latch and an LRU counter per bank,
+//! reads that write no shared memory.
+//!
+//! A page lives in bank `page mod banks`; any number of banks works. See the README of `txlog` for the
+//! story and the invariants.
+
+mod bank;
+mod config;
+mod error;
+mod files;
+mod kernel;
+mod stats;
+
+pub use config::{ALL_LOGS, BANK_SLOTS, LOGS, LogBuffers, LogKind, SEGMENT_PAGES};
+pub use error::SlruError;
+pub use kernel::{MAX_PAGE, PAGE_WORDS, Page};
+pub use stats::SlruStats;
+
+use bank::{Bank, BankState, SlotState};
+use base::Lsn;
+use base::disk::Disk;
+use base::latch::LatchGuard;
+use base::pad::Padded;
+use files::{SegmentFiles, segment_of};
+use stats::Counters;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Makes the write-ahead log durable up to a position, parking; called before a page that depends on it is
+/// written.
+pub type WalBarrier = Arc<dyn Fn(Lsn) + Send + Sync>;
+
+/// One status log: its pages in memory and in segment files.
+pub struct Slru {
+    log: LogKind,
+    banks: Box<[Bank]>,
+    /// The newest page: read and written most, never given up. `u64::MAX` before there is one.
+    latest: Padded<AtomicU64>,
+    /// Pages below were truncated away.
+    oldest: Padded<AtomicU64>,
+    files: SegmentFiles,
+    barrier: WalBarrier,
+    counters: Counters,
+}
+
+/// Where a page comes from that is not in memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// Its segment file.
+    File,
+    /// Nowhere: it begins as zeros.
+    Zeros,
+}
+
+impl Slru {
+    /// Opens a log with `banks` banks; makes its directory, and removes the files of a log that is not
+    /// durable. Pages before `oldest` count as truncated.
+    pub fn open(
+        log: LogKind,
+        banks: usize,
+        oldest: u64,
+        disk: Arc<dyn Disk>,
+        barrier: WalBarrier,
+    ) -> Result<Slru, SlruError> {
+        assert!(banks >= 1, "a cache has at least one bank");
+        let files = SegmentFiles::new(log, disk);
+        files.create_directory()?;
+        if !log.is_durable() {
+            files.remove(|_| true)?;
+        }
+        Ok(Slru {
+            log,
+            banks: (0..banks).map(|_| Bank::new()).collect(),
+            latest: Padded(AtomicU64::new(u64::MAX)),
+            oldest: Padded(AtomicU64::new(oldest)),
+            files,
+            barrier,
+            counters: Counters::default(),
+        })
+    }
+
+    /// Which log this is.
+    pub fn log(&self) -> LogKind {
+        self.log
+    }
+
+    /// The numbers for `pg_stat_slru`.
+    pub fn stats(&self) -> SlruStats {
+        self.counters.snapshot()
+    }
+
+    #[inline]
+    fn bank(&self, page: u64) -> &Bank {
+        // A 32-bit division is several times faster, and page numbers nearly always fit.
+        let banks = self.banks.len();
+        let at = match u32::try_from(page) {
+            Ok(page) => page % banks as u32,
+            Err(_) => (page % banks as u64) as u32,
+        };
+        &self.banks[at as usize]
+    }
+
+    /// Reads from `page`. `f` may run several times and may see words of another page: it must only
+    /// compute an answer, which is thrown away if the page was not there all the time.
+    #[inline]
+    pub fn read<R>(&self, page: u64, f: impl Fn(&Page) -> R) -> Result<R, SlruError> {
+        match self.bank(page).read(page, &f) {
+            Some(answer) => {
+                self.counters.hit(self.log);
+                Ok(answer)
+            }
+            None => self.read_slow(page, &f),
+        }
+    }
+
+    #[cold]
+    fn read_slow<R>(&self, page: u64, f: &dyn Fn(&Page) -> R) -> Result<R, SlruError> {
+        let bank = self.bank(page);
+        let (state, slot) = self.hold(bank, page, Source::File)?;
+        let answer = f(bank.page(slot));
+        bank.touch(slot);
+        drop(state);
+        Ok(answer)
+    }
+
+    /// Changes words of `page` under its bank's latch. The page will not be written before the log is
+    /// durable up to `lsn`. `f` must not wait for anything.
+    pub fn update<R>(
+        &self,
+        page: u64,
+        lsn: Lsn,
+        f: impl FnOnce(&Page) -> R,
+    ) -> Result<R, SlruError> {
+        self.change(page, lsn, Source::File, f)
+    }
+
+    /// Begins `page` with zeros, whatever a file may hold; changes it with `f`. It becomes the latest page
+    /// if it is newer than that.
+    pub fn begin<R>(
+        &self,
+        page: u64,
+        lsn: Lsn,
+        f: impl FnOnce(&Page) -> R,
+    ) -> Result<R, SlruError> {
+        self.counters.zeroed();
+        let answer = self.change(page, lsn, Source::Zeros, |words| {
+            words.zero();
+            f(words)
+        })?;
+        self.note_latest(page);
+        Ok(answer)
+    }
+
+    /// `page` is in use now; the newest such page is never a victim.
+    pub fn note_latest(&self, page: u64) {
+        let newer = |now: u64| (now == u64::MAX || now < page).then_some(page);
+        // Relaxed: it only guides the choice of a victim.
+        let _ = self.latest.fetch_update(Ordering::Relaxed, Ordering::Relaxed, newer);
+    }
+
+    fn change<R>(
+        &self,
+        page: u64,
+        lsn: Lsn,
+        source: Source,
+        f: impl FnOnce(&Page) -> R,
+    ) -> Result<R, SlruError> {
+        let bank = self.bank(page);
+        let (mut state, slot) = self.hold(bank, page, source)?;
+        let answer = f(bank.page(slot));
+        let SlotState::Held { dirty, lsn: needed, .. } = &mut state.slots[slot] else {
+            unreachable!("a page in hand is in a held slot");
+        };
+        *dirty = true;
+        *needed = lsn.max(*needed);
+        bank.touch(slot);
+        Ok(answer)
+    }
+
+    /// Latches the bank with `page` in it, bringing the page in if need be.
+    fn hold<'a>(
+        &'a self,
+        bank: &'a Bank,
+        page: u64,
+        source: Source,
+    ) -> Result<(LatchGuard<'a, BankState>, usize), SlruError> {
+        loop {
+            let mut state = bank.lock();
+            // Acquire: pairs with the release in `truncate`. Checked under the latch that truncation takes
+            // for its sweep, so that no page is brought in behind the sweep (invariant S5).
+            if page < self.oldest.load(Ordering::Acquire) {
+                return Err(SlruError::Truncated { log: self.log, page });
+            }
+            if let Some(slot) = bank.find(&state, page) {
+                if let SlotState::Reading(_) = state.slots[slot] {
+                    bank.wait(state, slot);
+                    continue;
+                }
+                return Ok((state, slot));
+            }
+            // Relaxed: a guide.
+            let spared = self.latest.load(Ordering::Relaxed);
+            let Some(slot) = bank.victim(&state, spared) else {
+                let busy = state.slots.iter().position(SlotState::in_io);
+                bank.wait(state, busy.expect("a slot neither free nor in I/O can be given away"));
+                continue;
+            };
+            if let SlotState::Held { dirty: true, .. } = state.slots[slot] {
+                drop(self.write_out(bank, state, slot)?);
+                continue;
+            }
+            bank.tag(slot).retire();
+            if source == Source::Zeros {
+                bank.page(slot).zero();
+                self.settle(bank, &mut state, slot, page);
+                return Ok((state, slot));
+            }
+            state.slots[slot] = SlotState::Reading(page);
+            drop(state);
+            self.bring_in(bank, slot, page)?;
+        }
+    }
+
+    /// Reads `page` into a slot that is marked for it. Bank latch not held.
+    fn bring_in(&self, bank: &Bank, slot: usize, page: u64) -> Result<(), SlruError> {
+        let read = self.files.read(page);
+        if let Ok(words) = &read {
+            bank.page(slot).fill(words);
+            self.counters.read();
+        }
+        let mut state = bank.lock();
+        debug_assert_eq!(state.slots[slot], SlotState::Reading(page), "the mark is the reader's");
+        match read {
+            Ok(_) => self.settle(bank, &mut state, slot, page),
+            Err(_) => state.slots[slot] = SlotState::Free,
+        }
+        bank.io_ended(slot);
+        read.map(|_| ())
+    }
+
+    /// The words of `page` are in the slot: everybody may see them.
+    fn settle(&self, bank: &Bank, state: &mut BankState, slot: usize, page: u64) {
+        state.slots[slot] = SlotState::Held { dirty: false, writing: false, lsn: Lsn::ZERO };
+        bank.arrived(slot);
+        bank.tag(slot).publish(page);
+    }
+
+    /// Writes a dirty slot's page from a copy; the latch is free meanwhile. Invariant S4: log first.
+    fn write_out<'a>(
+        &'a self,
+        bank: &'a Bank,
+        mut state: LatchGuard<'a, BankState>,
+        slot: usize,
+    ) -> Result<LatchGuard<'a, BankState>, SlruError> {
+        let page = bank.tag(slot).page().expect("a dirty slot holds a page");
+        let copy = bank.page(slot).copy();
+        let SlotState::Held { dirty, writing, lsn } = &mut state.slots[slot] else {
+            unreachable!("only held slots are written");
+        };
+        assert!(!*writing, "one write of a page at a time");
+        let needed = *lsn;
+        (*dirty, *writing) = (false, true);
+        drop(state);
+        if needed > Lsn::ZERO {
+            (self.barrier)(needed);
+        }
+        let written = self.files.write(page, &copy);
+        self.counters.written();
+        let mut state = bank.lock();
+        let SlotState::Held { dirty, writing, .. } = &mut state.slots[slot] else {
+            unreachable!("a slot that is being written is not given away");
+        };
+        *writing = false;
+        *dirty |= written.is_err();
+        bank.io_ended(slot);
+        written.map(|()| state)
+    }
+
+    /// Whether `page` is in memory or in a file.
+    pub fn exists(&self, page: u64) -> Result<bool, SlruError> {
+        self.counters.exists();
+        let bank = self.bank(page);
+        let held = bank.find(&bank.lock(), page).is_some();
+        Ok(held || self.files.exists(page)?)
+    }
+
+    /// Writes every page that was dirty when this began and makes it durable. An error of `sync` must end
+    /// the process: the pages count as clean, and what the system dropped it will not report twice.
+    pub fn flush(&self) -> Result<(), SlruError> {
+        self.counters.flushed();
+        for bank in &self.banks {
+            for slot in 0..BANK_SLOTS {
+                self.flush_slot(bank, slot)?;
+            }
+        }
+        if self.log.is_durable() { self.files.sync() } else { Ok(()) }
+    }
+
+    fn flush_slot(&self, bank: &Bank, slot: usize) -> Result<(), SlruError> {
+        loop {
+            let state = bank.lock();
+            match state.slots[slot] {
+                // Somebody else's write may lack the sync that begins after it ends.
+                SlotState::Held { writing: true, .. } => bank.wait(state, slot),
+                SlotState::Held { dirty: true, .. } => {
+                    drop(self.write_out(bank, state, slot)?);
+                    return Ok(());
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// The first page that was not truncated away.
+    pub fn oldest(&self) -> u64 {
+        // Acquire: pairs with the release in `truncate`.
+        self.oldest.load(Ordering::Acquire)
+    }
+
+    /// Drops all pages below `page` from memory, and the segment files that hold nothing else. Readers of
+    /// such pages get [`SlruError::Truncated`] from now on. Whoever truncates a durable log has logged it.
+    pub fn truncate(&self, page: u64) -> Result<(), SlruError> {
+        // Release: pairs with the acquire in `hold`. First the boundary, then the sweep.
+        if self.oldest.fetch_max(page, Ordering::Release) >= page {
+            return Ok(());
+        }
+        self.counters.truncated();
+        self.drop_pages(|held| held < page);
+        self.files.remove(|segment| segment < segment_of(page))?;
+        Ok(())
+    }
+
+    /// Empties the log: every page from memory, every file. Nobody else may be using it.
+    pub fn clear(&self) -> Result<(), SlruError> {
+        self.counters.truncated();
+        self.latest.store(u64::MAX, Ordering::Relaxed);
+        self.drop_pages(|_| true);
+        self.files.remove(|_| true)?;
+        Ok(())
+    }
+
+    /// Numbers of the segment files there are, for checks and for directory scans.
+    pub fn segments(&self) -> Result<Vec<u64>, SlruError> {
+        self.files.segments()
+    }
+
+    /// Path of the file that holds `page`.
+    pub fn file_of(&self, page: u64) -> String {
+        self.files.path(segment_of(page))
+    }
+
+    fn drop_pages(&self, doomed: impl Fn(u64) -> bool) {
+        for bank in &self.banks {
+            for slot in 0..BANK_SLOTS {
+                loop {
+                    let mut state = bank.lock();
+                    let page = match state.slots[slot] {
+                        SlotState::Free => break,
+                        SlotState::Reading(page) => page,
+                        SlotState::Held { .. } => {
+                            bank.tag(slot).page().expect("a held slot has a page")
+                        }
+                    };
+                    if !doomed(page) {
+                        break;
+                    }
+                    match state.slots[slot] {
+                        SlotState::Reading(_) | SlotState::Held { writing: true, .. } => {
+                            bank.wait(state, slot);
+                        }
+                        _ => {
+                            bank.tag(slot).retire();
+                            state.slots[slot] = SlotState::Free;
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
