@@ -2,4 +2,4 @@
 
 pub mod tuple;
 
-pub use tuple::{Flags, TupleHeader};
+pub use tuple::{FLAGS_OFFSET, Flags, TUPLE_HEADER_BYTES, TupleHeader};
