@@ -5,6 +5,7 @@
 pub mod error;
 pub mod lock;
 pub mod page;
+pub mod relfile;
 pub mod txlog;
 pub mod txn;
 pub mod wal;

@@ -1,0 +1,139 @@
+use super::*;
+use base::disk::sim::{Access, SimDisk};
+
+fn files(disk: &SimDisk) -> RelFiles {
+    RelFiles::open(Arc::new(disk.clone()), 4).unwrap()
+}
+
+fn page(rel: RelId, block: u32) -> PageId {
+    PageId::main(rel, BlockNo(block))
+}
+
+#[test]
+fn blocks_come_back_as_written() {
+    let files = files(&SimDisk::new());
+    let rel = RelId(7);
+    files.create(rel, false).unwrap();
+    assert_eq!(files.blocks(rel, Fork::Main).unwrap(), 0);
+    files.extend(rel, Fork::Main, BlockNo(0), 3).unwrap();
+    assert_eq!(files.blocks(rel, Fork::Main).unwrap(), 3);
+    files.write(page(rel, 1), &[7; 2 * PAGE_BYTES]).unwrap();
+    let mut back = [9; PAGE_BYTES];
+    files.read(page(rel, 0), &mut back).unwrap();
+    assert_eq!(back, [0; PAGE_BYTES]);
+    files.read(page(rel, 2), &mut back).unwrap();
+    assert_eq!(back, [7; PAGE_BYTES]);
+    let past = files.read(page(rel, 3), &mut back).unwrap_err();
+    assert!(past.to_string().contains("block 3 of file \"base/7\""), "{past}");
+    files.truncate(rel, Fork::Main, 1).unwrap();
+    assert_eq!(files.blocks(rel, Fork::Main).unwrap(), 1);
+}
+
+#[test]
+fn map_forks_exist_from_their_first_block_on() {
+    let files = files(&SimDisk::new());
+    let rel = RelId(8);
+    assert!(matches!(files.blocks(rel, Fork::Main), Err(Error::NoSuchRelation(r)) if r == rel));
+    files.create(rel, false).unwrap();
+    assert!(files.create(rel, false).is_err());
+    files.create(rel, true).unwrap();
+    assert_eq!(files.blocks(rel, Fork::FreeSpace).unwrap(), 0);
+    files.truncate(rel, Fork::FreeSpace, 0).unwrap();
+    files.extend(rel, Fork::FreeSpace, BlockNo(0), 1).unwrap();
+    assert_eq!(files.blocks(rel, Fork::FreeSpace).unwrap(), 1);
+    files.remove(rel).unwrap();
+    files.remove(rel).unwrap();
+    assert!(!files.exists(rel).unwrap());
+}
+
+#[test]
+fn many_relations_share_few_descriptors() {
+    let files = files(&SimDisk::new());
+    for round in 0..3u8 {
+        for n in 1..30 {
+            let rel = RelId(n);
+            if round == 0 {
+                files.create(rel, false).unwrap();
+                files.extend(rel, Fork::Main, BlockNo(0), 1).unwrap();
+            }
+            files.write(page(rel, 0), &[n as u8 + round; PAGE_BYTES]).unwrap();
+        }
+        if round == 1 {
+            files.sync_all().unwrap();
+        }
+    }
+    let mut back = [0; PAGE_BYTES];
+    for n in 1..30 {
+        files.read(page(RelId(n), 0), &mut back).unwrap();
+        assert_eq!(back[0], n as u8 + 2);
+    }
+}
+
+#[test]
+fn a_file_is_synced_once_for_many_writes_and_names_with_their_directory() {
+    let disk = SimDisk::new();
+    let files = files(&disk);
+    let rel = RelId(3);
+    files.create(rel, false).unwrap();
+    files.extend(rel, Fork::Main, BlockNo(0), 2).unwrap();
+    files.write(page(rel, 0), &[1; PAGE_BYTES]).unwrap();
+    files.sync_all().unwrap();
+    assert_eq!(files.stats().syncs, 1);
+    let end = disk.operations();
+    files.sync_all().unwrap();
+    assert_eq!(disk.operations(), end, "nothing left to sync");
+    let mut crashes = disk.crashes();
+    crashes.advance_to(end);
+    let image = crashes.image(&mut fastrand::Rng::with_seed(1));
+    let after = RelFiles::open(Arc::new(image), 4).unwrap();
+    let mut back = [0; PAGE_BYTES];
+    after.read(page(rel, 0), &mut back).unwrap();
+    assert_eq!(back, [1; PAGE_BYTES]);
+}
+
+#[test]
+fn unlogged_relations_are_emptied_and_temporary_ones_removed() {
+    let disk = SimDisk::new();
+    let files = files(&disk);
+    let kinds = [Persistence::Permanent, Persistence::Unlogged, Persistence::Temporary];
+    let rels = kinds.map(|p| RelId::new(5, p));
+    for clean in [true, false] {
+        for rel in rels {
+            files.create(rel, true).unwrap();
+            files.extend(rel, Fork::Main, BlockNo(0), 2).unwrap();
+            files.extend(rel, Fork::Visibility, BlockNo(0), 1).unwrap();
+        }
+        files.reset(clean).unwrap();
+        assert_eq!(files.blocks(rels[0], Fork::Main).unwrap(), 2);
+        let unlogged = if clean { (2, 1) } else { (0, 0) };
+        assert_eq!(files.blocks(rels[1], Fork::Main).unwrap(), unlogged.0);
+        assert_eq!(files.blocks(rels[1], Fork::Visibility).unwrap(), unlogged.1);
+        assert_eq!(files.relations().unwrap(), [rels[0], rels[1]]);
+    }
+}
+
+#[test]
+fn errors_name_file_and_block() {
+    let disk = SimDisk::new();
+    let files = files(&disk);
+    let rel = RelId(3);
+    files.create(rel, false).unwrap();
+    files.extend(rel, Fork::Main, BlockNo(0), 9).unwrap();
+    disk.set_fault(Some(Box::new(|kind, _, _| match kind {
+        Access::Read => Some(io::Error::from_raw_os_error(libc::EIO)),
+        Access::Write => Some(io::Error::from_raw_os_error(libc::ENOSPC)),
+        _ => None,
+    })));
+    let read = files.read(page(rel, 8), &mut [0; PAGE_BYTES]).unwrap_err();
+    assert!(read.to_string().starts_with("could not read block 8 of file \"base/3\""), "{read}");
+    let full = files.extend(rel, Fork::Main, BlockNo(9), 1).unwrap_err();
+    assert!(matches!(&full, Error::DiskFull { file } if file == "base/3"));
+}
+
+#[test]
+fn only_our_names_are_relations() {
+    assert_eq!(parse_name("12_vm"), Some((RelId(12), Fork::Visibility)));
+    for name in ["", "x", "12_", "12_foo", "-1", "+5", "012", "99999999999", "12.tmp"] {
+        assert_eq!(parse_name(name), None, "{name}");
+    }
+}
