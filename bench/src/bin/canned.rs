@@ -6,7 +6,7 @@
 //! `pgbench` itself allow; Thalweg's throughput is reported as a share of it.
 //!
 //! ```text
-//! canned [--socket-dir DIR] [--port PORT] [--workers N]
+//! canned [--listen ADDR:PORT] [--socket-dir DIR] [--workers N]
 //! pgbench -h DIR -p PORT -n -S -M prepared -c 32 -T 5 postgres
 //! ```
 //!
@@ -18,6 +18,7 @@
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::Path;
 use std::pin::Pin;
@@ -43,14 +44,17 @@ enum Accepted {
 }
 
 struct Options {
+    /// Where TCP is listened on; the unix socket's name carries the same port.
+    listen: SocketAddr,
     socket_dir: String,
-    port: u16,
     workers: usize,
 }
 
 fn main() -> io::Result<()> {
     let options = options().unwrap_or_else(|fault| {
-        eprintln!("canned: {fault}\nusage: canned [--socket-dir DIR] [--port PORT] [--workers N]");
+        eprintln!(
+            "canned: {fault}\nusage: canned [--listen ADDR:PORT] [--socket-dir DIR] [--workers N]"
+        );
         std::process::exit(2);
     });
     let workers: Vec<UnboundedSender<Accepted>> =
@@ -60,15 +64,16 @@ fn main() -> io::Result<()> {
 
 fn options() -> Result<Options, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut options = Options { socket_dir: "/tmp".into(), port: 5432, workers: cores };
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 5432));
+    let mut options = Options { listen, socket_dir: "/tmp".into(), workers: cores };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-        let number = || value.parse::<u16>().map_err(|_| format!("{name}: not a number: {value}"));
+        let wrong = || format!("{name}: cannot make sense of {value}");
         match &*name {
+            "--listen" => options.listen = value.parse().map_err(|_| wrong())?,
             "--socket-dir" => options.socket_dir = value,
-            "--port" => options.port = number()?,
-            "--workers" => options.workers = usize::from(number()?),
+            "--workers" => options.workers = value.parse().map_err(|_| wrong())?,
             _ => return Err(format!("unknown option {name}")),
         }
     }
@@ -77,7 +82,7 @@ fn options() -> Result<Options, String> {
 
 /// Accepts on both kinds of socket and deals connections out to the workers in turn.
 async fn listen(options: &Options, workers: &[UnboundedSender<Accepted>]) -> io::Result<()> {
-    let path = Path::new(&options.socket_dir).join(format!(".s.PGSQL.{}", options.port));
+    let path = Path::new(&options.socket_dir).join(format!(".s.PGSQL.{}", options.listen.port()));
     if let Err(fault) = std::fs::remove_file(&path)
         && fault.kind() != ErrorKind::NotFound
     {
@@ -86,8 +91,8 @@ async fn listen(options: &Options, workers: &[UnboundedSender<Accepted>]) -> io:
     let unix = StdUnixListener::bind(&path)?;
     unix.set_nonblocking(true)?;
     let unix = UnixListener::from_std(unix)?;
-    let tcp = TcpListener::bind(("127.0.0.1", options.port)).await?;
-    println!("canned replies on {} and 127.0.0.1:{}", path.display(), options.port);
+    let tcp = TcpListener::bind(options.listen).await?;
+    println!("canned replies on {} and {}", path.display(), options.listen);
     let mut turn = workers.iter().cycle();
     loop {
         let accepted = poll_fn(|context| {

@@ -106,18 +106,35 @@ impl Scheduler {
 
     /// Makes a fiber for `job`; it runs at the next [`Scheduler::run`]. Errors when no stack can be had.
     pub fn spawn(&self, job: impl FnOnce() + 'static) -> io::Result<Context> {
+        let (index, context) = self.prepare(Box::new(job))?;
+        self.ready.borrow_mut().push_back(index);
+        Ok(context)
+    }
+
+    /// Makes a fiber for `job` and runs it at once, ahead of all that are ready, until it finishes or
+    /// first suspends: a short request is not made to wait behind the time slices of long ones.
+    /// Errors when no stack can be had.
+    pub fn start(&self, job: impl FnOnce() + 'static) -> io::Result<Context> {
+        let (index, context) = self.prepare(Box::new(job))?;
+        let before = CURRENT.replace(self);
+        self.resume(index);
+        CURRENT.set(before);
+        Ok(context)
+    }
+
+    /// Gives `job` an idle fiber, or a new one.
+    fn prepare(&self, job: Job) -> io::Result<(u32, Context)> {
         let index = match self.idle.borrow_mut().pop() {
             Some(index) => index,
             None => self.new_slot()?,
         };
         let mut slots = self.slots.borrow_mut();
         let slot = &mut slots[index as usize];
-        slot.job = Some(Box::new(job));
+        slot.job = Some(job);
         slot.context.0.interrupts.clear();
         slot.context.0.state.store(park::RUNNING, Ordering::Relaxed);
         self.busy.set(self.busy.get() + 1);
-        self.ready.borrow_mut().push_back(index);
-        Ok(slot.context.clone())
+        Ok((index, slot.context.clone()))
     }
 
     fn new_slot(&self) -> io::Result<u32> {
@@ -141,6 +158,11 @@ impl Scheduler {
         self.busy.get()
     }
 
+    /// Whether a fiber waits for its turn, so that [`Scheduler::run`] has something to do.
+    pub fn has_ready(&self) -> bool {
+        !self.ready.borrow().is_empty()
+    }
+
     /// When the earliest timer is due, if any fiber waits for time.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.timers.borrow().peek().map(|t| t.0.at)
@@ -157,7 +179,7 @@ impl Scheduler {
         }
         self.drain_remote();
         CURRENT.set(before);
-        !self.ready.borrow().is_empty()
+        self.has_ready()
     }
 
     fn drain_remote(&self) {

@@ -134,3 +134,22 @@ fn interrupts_reach_a_parked_fiber() {
     context.interrupt(Interrupt::Cancel);
     drive(&scheduler);
 }
+
+#[test]
+fn a_started_fiber_runs_before_those_that_are_ready() {
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let trace = Rc::new(RefCell::new(Vec::new()));
+    let (first, second) = (Rc::clone(&trace), Rc::clone(&trace));
+    scheduler.spawn(move || first.borrow_mut().push("ready")).unwrap();
+    scheduler
+        .start(move || {
+            second.borrow_mut().push("started");
+            yield_now();
+            second.borrow_mut().push("again");
+        })
+        .unwrap();
+    assert_eq!(*trace.borrow(), ["started"]);
+    assert!(scheduler.has_ready());
+    drive(&scheduler);
+    assert_eq!(*trace.borrow(), ["started", "ready", "again"]);
+}
