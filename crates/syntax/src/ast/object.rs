@@ -188,8 +188,8 @@ pub struct DropObjects {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rename {
     pub kind: ObjectKind,
-    /// For a column or constraint: the kind of the relation that it belongs to.
-    pub relation_kind: ObjectKind,
+    /// For a column or an attribute: the kind of the relation that it belongs to.
+    pub relation_kind: Option<ObjectKind>,
     pub object: ObjectName,
     pub new_name: Name,
     pub if_exists: bool,

@@ -1,0 +1,4 @@
+//! The crate's integration tests, one binary.
+
+mod golden;
+mod sexp;
