@@ -226,3 +226,9 @@ impl From<Interrupt> for Error {
         Error::Interrupted(why)
     }
 }
+
+/// Ends the process: going on could lose what was promised. Recovery answers.
+pub(crate) fn fatal(why: &str) -> ! {
+    eprintln!("thalweg: fatal: {why}");
+    std::process::abort();
+}

@@ -1,5 +1,386 @@
-//! The write-ahead log.
+//! The write-ahead log. See `README.md` in this folder for the bytes, the order and the invariants.
+//!
+//! ```text
+//! claim ──► insert (reserve, copy) ──► ring ──► flusher (write, sync) ──► segments ◄── maker
+//!             └─ commits: publish                    └─ durable LSN ──► waiters, watches
+//! ```
 
+mod durable;
+mod flusher;
 pub mod kind;
+mod maker;
+mod publish;
+pub mod reader;
+pub mod record;
+mod reserve;
+mod ring;
+pub mod segment;
+mod space;
+mod store;
+mod view;
 
+pub use durable::DurableWatch;
 pub use kind::{Kind, Room};
+pub use reader::{LogEnd, Reader, erase_tail};
+pub use record::{LoggedPage, MAX_RECORD_BYTES, PageImage, Record, record_bound};
+pub use segment::{Epoch, LogShape};
+pub use view::{BlockView, RecordView};
+
+use crate::error::{Error, Result};
+use base::env::{Background, Env};
+use base::park::Context;
+use base::{Csn, Lsn, LsnRange};
+use durable::Durable;
+use publish::Publish;
+use reserve::{Reserve, UNIT_BYTES};
+use ring::Ring;
+use space::{Claimant, Denied, Space};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use store::Store;
+
+/// Sizes of the log's parts.
+#[derive(Clone, Copy, Debug)]
+pub struct WalConfig {
+    /// Bytes of the ring, `wal_buffers`; a power of two.
+    pub buffer_bytes: usize,
+    /// Insertion slots, `wal_insert_slots`.
+    pub insert_slots: usize,
+    /// Old segments are kept for reuse as long as all files together take no more than this.
+    pub files_bytes_max: u64,
+}
+
+/// Smallest `wal_buffers`: room for some of the longest records.
+pub const BUFFER_BYTES_MIN: usize = 4 * MAX_RECORD_BYTES;
+
+/// The log of a running engine.
+pub struct Wal {
+    reserve: Reserve,
+    publish: Publish,
+    ring: Ring,
+    space: Space,
+    durable: Durable,
+    store: Store,
+    epoch: Epoch,
+    /// Positions count units from here; one unit before the epoch's start, so that no commit has position 0.
+    origin: u64,
+    /// Where checksums begin.
+    seed: u32,
+    counters: flusher::PaddedCounters,
+    maker: OnceLock<Context>,
+    backgrounds: Mutex<Vec<Background>>,
+}
+
+/// Log space promised to one critical section. What is left when it drops is returned.
+#[must_use]
+pub struct Claim<'w> {
+    wal: &'w Wal,
+    left: u64,
+}
+
+/// Counters, as of now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WalStats {
+    /// Flush rounds since the start.
+    pub flushes: u64,
+    /// Write calls.
+    pub writes: u64,
+    /// Bytes written, partial blocks counted each time.
+    pub bytes_written: u64,
+    /// Nanoseconds spent in syncs.
+    pub sync_nanos: u64,
+    /// Bytes of log inserted since the start.
+    pub bytes: u64,
+}
+
+thread_local! {
+    /// This thread's preferred slot and purse.
+    static HINT: Cell<usize> = Cell::new({
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        // Relaxed: only distinctness matters.
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    });
+}
+
+impl Wal {
+    /// Opens the log for a new epoch and starts its contexts. The first segment is made before this
+    /// returns. `epoch.start` must be where recovery found that the log may go on.
+    pub fn open(env: &Env, config: WalConfig, epoch: Epoch) -> Result<Arc<Wal>> {
+        check_sizes(&config, &epoch)?;
+        let files_max = (config.files_bytes_max / epoch.segment_bytes) as usize;
+        let origin = epoch.start.0 - UNIT_BYTES;
+        let capacity = config.buffer_bytes as u64;
+        let wal = Arc::new(Wal {
+            reserve: Reserve::new(1, config.insert_slots),
+            publish: Publish::new(0),
+            ring: Ring::new(config.buffer_bytes),
+            space: Space::new(epoch.start.0, capacity, config.insert_slots),
+            durable: Durable::new(epoch.start),
+            store: Store::open(Arc::clone(&env.disk), epoch, files_max)?,
+            epoch,
+            origin,
+            seed: record::crc_seed(epoch.timeline, epoch.number),
+            counters: Default::default(),
+            maker: OnceLock::new(),
+            backgrounds: Mutex::default(),
+        });
+        maker::make_next(&wal)?;
+        let (flusher, maker) = (Arc::clone(&wal), Arc::clone(&wal));
+        let started = vec![
+            env.spawn("wal flusher", move || flusher::run(&flusher)),
+            env.spawn("wal segments", move || maker::run(&maker)),
+        ];
+        *wal.backgrounds.lock().expect("no code panics under it") = started;
+        Ok(wal)
+    }
+
+    /// Makes everything durable and ends the log's contexts. Nothing may be inserted any more.
+    pub fn close(&self) {
+        self.durable.stop();
+        if let Some(maker) = self.maker.get() {
+            maker.unpark();
+        }
+        let started =
+            std::mem::take(&mut *self.backgrounds.lock().expect("no code panics under it"));
+        started.into_iter().for_each(Background::join);
+    }
+
+    /// Claims room for `bytes` of log ([`record_bound`] computes them). To be called before the first
+    /// latch: it may park until there is room, and fails when the disk has none.
+    #[inline]
+    pub fn claim(&self, bytes: usize) -> Result<Claim<'_>> {
+        self.claim_as(bytes, Claimant::Ordinary)
+    }
+
+    /// As [`Wal::claim`], from the reserve that ordinary claims leave.
+    pub fn claim_reserve(&self, bytes: usize) -> Result<Claim<'_>> {
+        self.claim_as(bytes, Claimant::Checkpointer)
+    }
+
+    #[inline]
+    fn claim_as(&self, bytes: usize, who: Claimant) -> Result<Claim<'_>> {
+        let bytes = bytes.next_multiple_of(UNIT_BYTES as usize) as u64;
+        if self.space.try_claim(bytes, who, HINT.get()).is_err() {
+            self.claim_slow(bytes, who)?;
+        }
+        Ok(Claim { wal: self, left: bytes })
+    }
+
+    #[cold]
+    fn claim_slow(&self, bytes: u64, who: Claimant) -> Result<()> {
+        assert!(
+            bytes <= self.ring.capacity() / 2,
+            "a claim of {bytes} bytes is more than the ring gives"
+        );
+        loop {
+            match self.space.try_claim(bytes, who, HINT.get()) {
+                Ok(()) => return Ok(()),
+                Err(Denied::DiskFull) => {
+                    let next = self.space.segments_end() / self.epoch.segment_bytes;
+                    return Err(Error::DiskFull { file: segment::path(self.epoch.timeline, next) });
+                }
+                Err(Denied::NotYet) if self.durable.stopping() => return Err(Error::ShuttingDown),
+                Err(Denied::NotYet) => {}
+            }
+            self.space.wait(bytes, who, || {
+                self.durable.request(self.position());
+                self.segments_needed();
+            });
+        }
+    }
+
+    /// Inserts a record. Infallible, never waits for the disk.
+    #[inline]
+    pub fn insert(&self, claim: &mut Claim<'_>, record: &Record<'_>) -> LsnRange {
+        let units = claim.take(record);
+        let sealed = record.seal(self.seed);
+        let slot = self.reserve.enter(HINT.get());
+        let place = self.reserve.reserve(&slot, units, false);
+        let at = self.range(place.start, units);
+        self.copy(sealed, at.start);
+        self.reserve.leave(slot);
+        at
+    }
+
+    /// Inserts a transaction's commit record and publishes the commit: calls `store_csn` with the record's
+    /// start, which must make the CSN visible to readers and must not park, and returns when snapshots
+    /// include it. The commit is durable when the log is durable to the returned end.
+    #[inline]
+    pub fn insert_commit(
+        &self,
+        claim: &mut Claim<'_>,
+        record: &Record<'_>,
+        store_csn: impl FnOnce(Csn),
+    ) -> LsnRange {
+        let units = claim.take(record);
+        let sealed = record.seal(self.seed);
+        let slot = self.reserve.enter(HINT.get());
+        let place = self.reserve.reserve(&slot, units, true);
+        let at = self.range(place.start, units);
+        store_csn(Csn(at.start.0));
+        self.publish.mark(place);
+        self.copy(sealed, at.start);
+        self.reserve.leave(slot);
+        self.publish.wait(place);
+        at
+    }
+
+    #[inline]
+    fn copy(&self, sealed: record::Sealed<'_, '_>, start: Lsn) {
+        let mut at = start;
+        sealed.write_at(start, |bytes| {
+            // SAFETY: reserved by the caller, under its claim; its slot still bounds completeness.
+            unsafe { self.ring.put(at, bytes) };
+            at.0 += bytes.len() as u64;
+        });
+    }
+
+    #[inline]
+    fn range(&self, start: u64, units: u64) -> LsnRange {
+        let start = self.origin + start * UNIT_BYTES;
+        LsnRange { start: Lsn(start), end: Lsn(start + units * UNIT_BYTES) }
+    }
+
+    /// A position below which every record is in, and from which on none is that is not yet reserved: a
+    /// page that is clean now and changed later gets an LSN above it.
+    #[inline]
+    pub fn position(&self) -> Lsn {
+        Lsn(self.origin + self.reserve.position() * UNIT_BYTES)
+    }
+
+    /// The snapshot number: commits with a CSN below it are visible, and all their CSNs are stored.
+    #[inline]
+    pub fn published(&self) -> Csn {
+        Csn(self.origin + self.publish.last() * UNIT_BYTES + 1)
+    }
+
+    /// Every byte before it is on disk.
+    #[inline]
+    pub fn durable(&self) -> Lsn {
+        self.durable.get()
+    }
+
+    /// Parks until the log is durable up to `lsn`.
+    pub fn flush(&self, lsn: Lsn) {
+        debug_assert!(lsn <= self.position(), "nobody can wait for log that is not there");
+        self.durable.wait(lsn);
+    }
+
+    /// Asks for durability up to `lsn` and goes on.
+    #[inline]
+    pub fn request_flush(&self, lsn: Lsn) {
+        self.durable.request(lsn);
+    }
+
+    /// Asks that the log as it is now be durable within a fifth of a second (`synchronous_commit = off`).
+    #[inline]
+    pub fn request_flush_soon(&self) {
+        self.durable.request_soon();
+    }
+
+    /// Registers a worker that gates replies. `notify` is called by the flusher, after a flush that
+    /// reached what the watch wants; it must be short and must not park.
+    pub fn watch_durable(&self, notify: impl Fn(Lsn) + Send + Sync + 'static) -> Arc<DurableWatch> {
+        self.durable.watch(Box::new(notify))
+    }
+
+    /// Forgets a worker.
+    pub fn unwatch_durable(&self, watch: &Arc<DurableWatch>) {
+        self.durable.unwatch(watch);
+    }
+
+    /// Asks for durability up to `lsn` on behalf of a watch; true if it is durable already. Otherwise the
+    /// watch is notified once, at the lowest position wanted since the last notification, and must want
+    /// again what is still missing then.
+    #[inline]
+    pub fn want_durable(&self, watch: &DurableWatch, lsn: Lsn) -> bool {
+        self.durable.want(watch, lsn)
+    }
+
+    /// The run's identity.
+    pub fn epoch(&self) -> &Epoch {
+        &self.epoch
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> WalStats {
+        // Relaxed: statistics.
+        WalStats {
+            flushes: self.counters.flushes.load(Ordering::Relaxed),
+            writes: self.counters.writes.load(Ordering::Relaxed),
+            bytes_written: self.counters.bytes_written.load(Ordering::Relaxed),
+            sync_nanos: self.counters.sync_nanos.load(Ordering::Relaxed),
+            bytes: self.position().0 - self.epoch.start.0,
+        }
+    }
+
+    /// Recovery will never again read below `lsn`: segments before it are reused or removed.
+    pub fn release_before(&self, lsn: Lsn) -> Result<()> {
+        self.store.release_before(self.epoch.segment_of(lsn))?;
+        // A full disk may have room now.
+        if let Some(maker) = self.maker.get() {
+            maker.unpark();
+        }
+        Ok(())
+    }
+
+    /// Everything before it is in the ring.
+    fn complete(&self) -> Lsn {
+        Lsn(self.origin + self.reserve.complete() * UNIT_BYTES)
+    }
+
+    /// Wakes the maker if a segment is missing.
+    fn segments_needed(&self) {
+        if maker::is_needed(self)
+            && let Some(maker) = self.maker.get()
+        {
+            maker.unpark();
+        }
+    }
+}
+
+impl Claim<'_> {
+    /// Uses part of the claim up; in units.
+    #[inline]
+    fn take(&mut self, record: &Record<'_>) -> u64 {
+        let bytes = record.padded_len() as u64;
+        assert!(
+            bytes <= self.left,
+            "{:?} record of {bytes} bytes exceeds its claim",
+            record.kind()
+        );
+        self.left -= bytes;
+        bytes / UNIT_BYTES
+    }
+}
+
+impl Drop for Claim<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.wal.space.give_back(self.left, HINT.get()) {
+            self.wal.durable.request(self.wal.position());
+        }
+    }
+}
+
+fn check_sizes(config: &WalConfig, epoch: &Epoch) -> Result<()> {
+    let bad = |what: String| Err(Error::Refused(what));
+    if !config.buffer_bytes.is_power_of_two() || config.buffer_bytes < BUFFER_BYTES_MIN {
+        return bad(format!("wal_buffers must be a power of two from {BUFFER_BYTES_MIN} bytes on"));
+    }
+    if !epoch.segment_bytes.is_power_of_two() || epoch.segment_bytes < segment::SEGMENT_BYTES_MIN {
+        let min = segment::SEGMENT_BYTES_MIN;
+        return bad(format!("wal_segment_size must be a power of two from {min} bytes on"));
+    }
+    assert!(epoch.start.0.is_multiple_of(epoch.segment_bytes), "an epoch begins with a segment");
+    assert!(epoch.start.0 > 0, "position zero means none");
+    Ok(())
+}
+
+#[cfg(test)]
+#[cfg(loom)]
+mod loom;
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests;

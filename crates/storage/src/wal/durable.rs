@@ -1,0 +1,227 @@
+//! How far the log is durable, and who wants to know.
+//!
+//! Three kinds of interest: a context that parks until a position is durable ([`Durable::wait`]); a worker
+//! with gated replies, told once per flush ([`DurableWatch`]); and asynchronous commits, which only want
+//! the flusher not to sleep on them ([`Durable::request_soon`]).
+
+use base::Lsn;
+use base::pad::Padded;
+use base::park::{self, Context};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// What the flusher publishes; read by all, written once per flush.
+struct Published {
+    durable: AtomicU64,
+    /// How many contexts park in `wait`.
+    waiters: AtomicUsize,
+}
+
+/// What others ask of the flusher; written at every synchronous commit.
+struct Asked {
+    /// Highest position that somebody wants durable now.
+    requested: AtomicU64,
+    /// The flusher parks, or is about to: a request must wake it.
+    asleep: AtomicBool,
+    /// Somebody wants what there is to be durable within [`super::flusher::LAZY_DELAY`].
+    soon: AtomicBool,
+    stop: AtomicBool,
+}
+
+/// The state of durability.
+pub(super) struct Durable {
+    published: Padded<Published>,
+    asked: Padded<Asked>,
+    flusher: OnceLock<Context>,
+    waiters: Mutex<Vec<(Lsn, Context)>>,
+    watches: Mutex<Vec<Arc<DurableWatch>>>,
+}
+
+/// A worker's standing interest; see [`super::Wal::watch_durable`].
+pub struct DurableWatch {
+    wanted: Padded<AtomicU64>,
+    notify: Box<dyn Fn(Lsn) + Send + Sync>,
+}
+
+impl Durable {
+    pub fn new(durable: Lsn) -> Durable {
+        Durable {
+            published: Padded(Published {
+                durable: AtomicU64::new(durable.0),
+                waiters: AtomicUsize::new(0),
+            }),
+            asked: Padded(Asked {
+                requested: AtomicU64::new(0),
+                asleep: AtomicBool::new(false),
+                soon: AtomicBool::new(false),
+                stop: AtomicBool::new(false),
+            }),
+            flusher: OnceLock::new(),
+            waiters: Mutex::default(),
+            watches: Mutex::default(),
+        }
+    }
+
+    /// Every byte before it is on disk.
+    #[inline]
+    pub fn get(&self) -> Lsn {
+        // Acquire: pairs with the release in `advance`.
+        Lsn(self.published.durable.load(Ordering::Acquire))
+    }
+
+    /// Asks for durability up to `lsn` and returns.
+    #[inline]
+    pub fn request(&self, lsn: Lsn) {
+        if self.get() >= lsn {
+            return;
+        }
+        // SeqCst, here and in `nap`: either the flusher, going to sleep, sees the request, or this
+        // context sees it asleep.
+        self.asked.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        self.wake_flusher();
+    }
+
+    /// Asks that what is in the log now be durable before long.
+    #[inline]
+    pub fn request_soon(&self) {
+        // Relaxed: a stale `true` means the flusher has the request and has not begun to serve it, or
+        // is about to clear it; then this commit rides with the next one that asks, or the flush after.
+        if !self.asked.soon.load(Ordering::SeqCst) {
+            self.asked.soon.store(true, Ordering::SeqCst);
+            self.wake_flusher();
+        }
+    }
+
+    /// Wakes the flusher if it sleeps: there is something to do.
+    #[inline]
+    pub fn wake_flusher(&self) {
+        if self.asked.asleep.load(Ordering::SeqCst)
+            && self.asked.asleep.swap(false, Ordering::SeqCst)
+            && let Some(flusher) = self.flusher.get()
+        {
+            flusher.unpark();
+        }
+    }
+
+    /// Parks until the log is durable up to `lsn`.
+    pub fn wait(&self, lsn: Lsn) {
+        if self.get() >= lsn {
+            return;
+        }
+        self.waiters.lock().expect("no code panics under it").push((lsn, park::current()));
+        // SeqCst, with the fence in `advance`: either the flusher sees this waiter, or it sees the log
+        // durable.
+        self.published.waiters.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        self.request(lsn);
+        while self.get() < lsn {
+            park::park();
+        }
+        let me = park::current();
+        let mut waiters = self.waiters.lock().expect("no code panics under it");
+        if let Some(at) = waiters.iter().position(|w| w.1.same(&me)) {
+            waiters.swap_remove(at);
+            self.published.waiters.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Registers a worker.
+    pub fn watch(&self, notify: Box<dyn Fn(Lsn) + Send + Sync>) -> Arc<DurableWatch> {
+        let watch = Arc::new(DurableWatch { wanted: Padded(AtomicU64::new(u64::MAX)), notify });
+        self.watches.lock().expect("no code panics under it").push(Arc::clone(&watch));
+        watch
+    }
+
+    /// Forgets a worker.
+    pub fn unwatch(&self, watch: &Arc<DurableWatch>) {
+        self.watches.lock().expect("no code panics under it").retain(|w| !Arc::ptr_eq(w, watch));
+    }
+
+    /// Asks for `lsn` on behalf of a watch; see [`super::Wal::want_durable`].
+    #[inline]
+    pub fn want(&self, watch: &DurableWatch, lsn: Lsn) -> bool {
+        // SeqCst, with the fence in `advance`: as in `wait`.
+        watch.wanted.fetch_min(lsn.0, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if self.get() >= lsn {
+            return true;
+        }
+        self.request(lsn);
+        false
+    }
+
+    // The flusher's side.
+
+    /// Says which context flushes.
+    pub fn set_flusher(&self, context: Context) {
+        let _ = self.flusher.set(context);
+    }
+
+    /// The highest position asked for.
+    pub fn requested(&self) -> Lsn {
+        Lsn(self.asked.requested.load(Ordering::SeqCst))
+    }
+
+    /// Takes the wish for "soon" down; what comes after asks again.
+    pub fn take_soon(&self) -> bool {
+        self.asked.soon.swap(false, Ordering::SeqCst)
+    }
+
+    /// Whether somebody wants "soon".
+    pub fn wants_soon(&self) -> bool {
+        self.asked.soon.load(Ordering::SeqCst)
+    }
+
+    /// Tells the flusher to finish.
+    pub fn stop(&self) {
+        self.asked.stop.store(true, Ordering::SeqCst);
+        self.asked.asleep.store(false, Ordering::SeqCst);
+        if let Some(flusher) = self.flusher.get() {
+            flusher.unpark();
+        }
+    }
+
+    /// Whether the flusher is to finish.
+    pub fn stopping(&self) -> bool {
+        self.asked.stop.load(Ordering::SeqCst)
+    }
+
+    /// Parks the flusher unless `work` finds something after everybody can see that it sleeps.
+    pub fn nap(&self, deadline: Option<base::clock::Instant>, work: impl Fn() -> bool) {
+        self.asked.asleep.store(true, Ordering::SeqCst);
+        if !work() && !self.stopping() {
+            park::park_until(deadline);
+        }
+        self.asked.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// The log is durable up to `lsn`: tells everybody who waited for that.
+    pub fn advance(&self, lsn: Lsn) {
+        // Release: pairs with the acquire in `get`.
+        self.published.durable.store(lsn.0, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if self.published.waiters.load(Ordering::Relaxed) > 0 {
+            self.wake_waiters(lsn);
+        }
+        for watch in self.watches.lock().expect("no code panics under it").iter() {
+            if watch.wanted.load(Ordering::SeqCst) <= lsn.0 {
+                watch.wanted.store(u64::MAX, Ordering::SeqCst);
+                (watch.notify)(lsn);
+            }
+        }
+    }
+
+    #[cold]
+    fn wake_waiters(&self, lsn: Lsn) {
+        let mut waiters = self.waiters.lock().expect("no code panics under it");
+        let before = waiters.len();
+        waiters.retain(|(wanted, context)| {
+            let satisfied = *wanted <= lsn;
+            if satisfied {
+                context.unpark();
+            }
+            !satisfied
+        });
+        self.published.waiters.fetch_sub(before - waiters.len(), Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,210 @@
+//! The flusher: one context that writes what is complete, syncs it, and says so.
+//!
+//! It is greedy: each round takes everything that is complete, so that commits that arrive while a sync is
+//! in flight share the next one; there is no delay to tune. It writes whole blocks. The last block is
+//! written again by the next round, with the same bytes and more, so that a torn write of it leaves what
+//! was durable before.
+
+use super::Wal;
+use super::ring::BLOCK_BYTES;
+use crate::error::{Error, fatal};
+use base::clock;
+use base::pad::Padded;
+use base::park;
+use base::sync::spin_hint;
+use base::{Lsn, clock::Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long an asynchronous commit may stay undurable. PostgreSQL's `wal_writer_delay`.
+pub(super) const LAZY_DELAY: Duration = Duration::from_millis(200);
+
+/// Rounds of up to this size go through one buffer and one write.
+const BOUNCE_BYTES: usize = 128 * 1024;
+
+/// Counters of the flusher; one writer.
+#[derive(Default)]
+pub(super) struct Counters {
+    pub flushes: AtomicU64,
+    pub writes: AtomicU64,
+    pub bytes_written: AtomicU64,
+    pub sync_nanos: AtomicU64,
+}
+
+/// What the flusher alone knows.
+struct State {
+    /// Everything before it is written (not necessarily synced).
+    written: Lsn,
+    bounce: Box<[Block]>,
+    lazy_until: Option<Instant>,
+}
+
+#[derive(Clone)]
+#[repr(C, align(4096))]
+struct Block([u8; BLOCK_BYTES as usize]);
+
+const _: () = assert!(BOUNCE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
+
+/// Body of the flusher's context; returns when told to stop and everything is durable.
+pub(super) fn run(wal: &Wal) {
+    wal.durable.set_flusher(park::current());
+    let blocks = BOUNCE_BYTES / BLOCK_BYTES as usize;
+    let mut state = State {
+        written: wal.durable(),
+        bounce: vec![Block([0; BLOCK_BYTES as usize]); blocks].into_boxed_slice(),
+        lazy_until: None,
+    };
+    loop {
+        let stopping = wal.durable.stopping();
+        if let Some(target) = state.target(wal, stopping) {
+            state.round(wal, target);
+        } else if stopping {
+            return;
+        } else {
+            let deadline = state.lazy_until;
+            wal.durable.nap(deadline, || {
+                has_work(wal) || (deadline.is_none() && wal.durable.wants_soon())
+            });
+        }
+    }
+}
+
+/// Whether a round is called for now.
+fn has_work(wal: &Wal) -> bool {
+    wal.durable.requested().min(wal.position()) > wal.durable() || ring_pressed(wal)
+}
+
+/// Whether inserters wait for the ring, or soon will.
+fn ring_pressed(wal: &Wal) -> bool {
+    let unwritten = wal.position().0 - wal.durable().0;
+    unwritten > wal.ring.capacity() / 2 || (unwritten > 0 && wal.space.has_waiters())
+}
+
+impl State {
+    /// Up to where this round must come; `None` when nothing is to be done now.
+    fn target(&mut self, wal: &Wal, stopping: bool) -> Option<Lsn> {
+        let position = wal.position();
+        if position <= wal.durable() {
+            // Look again after taking the wish down: who came between relies on it.
+            if !wal.durable.take_soon() || wal.position() <= wal.durable() {
+                self.lazy_until = None;
+                return None;
+            }
+            self.lazy_until = Some(clock::now().after(LAZY_DELAY));
+        }
+        if stopping || ring_pressed(wal) {
+            return Some(position);
+        }
+        let requested = wal.durable.requested().min(position);
+        if requested > wal.durable() {
+            return Some(requested);
+        }
+        if self.lazy_until.is_none() && wal.durable.wants_soon() {
+            self.lazy_until = Some(clock::now().after(LAZY_DELAY));
+        }
+        self.lazy_until.is_some_and(|at| clock::now() >= at).then_some(position)
+    }
+
+    /// Makes everything complete durable, at least up to `target`.
+    fn round(&mut self, wal: &Wal, target: Lsn) {
+        // Whoever asks "soon" after this is not served by this round.
+        wal.durable.take_soon();
+        self.lazy_until = None;
+        let complete = wait_complete(wal, target);
+        let first = wal.epoch.segment_of(self.written);
+        if let Err(e) = self.write(wal, complete) {
+            fatal(&format!("the log can't be written: {e}"));
+        }
+        self.written = complete;
+        // Written bytes are the file's; only the last, partial block will be read from the ring again.
+        let kept = complete.0 - complete.0 % BLOCK_BYTES;
+        wal.space.ring_free_below(kept + wal.ring.capacity());
+        self.sync(wal, first, complete);
+        wal.store.written_before(wal.epoch.segment_of(complete));
+        wal.counters.flushes.fetch_add(1, Ordering::Relaxed);
+        wal.durable.advance(complete);
+        wal.segments_needed();
+    }
+
+    /// Writes the blocks of `[written, complete)`.
+    fn write(&mut self, wal: &Wal, complete: Lsn) -> Result<(), Error> {
+        let mut at = Lsn(self.written.0 - self.written.0 % BLOCK_BYTES);
+        while at < complete {
+            let segment = wal.epoch.segment_of(at);
+            let end = complete.min(wal.epoch.start_of(segment + 1));
+            let next = if (end.0 - at.0) as usize <= BOUNCE_BYTES {
+                let bytes = self.bounce(wal, at, end);
+                write_piece(wal, segment, at, bytes)?
+            } else {
+                let whole = Lsn(end.0 - end.0 % BLOCK_BYTES);
+                // SAFETY: complete, and released only by `round` after the write.
+                let bytes = unsafe { wal.ring.get(at, whole) };
+                write_piece(wal, segment, at, bytes)?
+            };
+            at = next;
+        }
+        Ok(())
+    }
+
+    /// Copies `[at, end)` out of the ring; zeros fill the last block, where others may be copying.
+    fn bounce(&mut self, wal: &Wal, at: Lsn, end: Lsn) -> &[u8] {
+        let length = (end.0 - at.0) as usize;
+        // SAFETY: Block is plain bytes without padding, and this is all of the boxed slice.
+        let buffer = unsafe {
+            std::slice::from_raw_parts_mut(self.bounce.as_mut_ptr().cast::<u8>(), BOUNCE_BYTES)
+        };
+        let mut done = 0;
+        while done < length {
+            // SAFETY: complete, and released only by `round` after the write.
+            let bytes = unsafe { wal.ring.get(Lsn(at.0 + done as u64), end) };
+            buffer[done..done + bytes.len()].copy_from_slice(bytes);
+            done += bytes.len();
+        }
+        let whole = length.next_multiple_of(BLOCK_BYTES as usize);
+        buffer[length..whole].fill(0);
+        &buffer[..whole]
+    }
+
+    /// Syncs the segments that this round wrote.
+    fn sync(&self, wal: &Wal, first: u64, complete: Lsn) {
+        let begin = clock::now();
+        // The segment of the last written byte: `complete` itself may begin the next.
+        for segment in first..=wal.epoch.segment_of(Lsn(complete.0 - 1)) {
+            if let Err(e) = wal.store.file(segment).sync() {
+                let path = super::segment::path(wal.epoch.timeline, segment);
+                fatal(&format!(
+                    "the log can't be made durable: could not sync file \"{path}\": {e}"
+                ));
+            }
+        }
+        let nanos = clock::now().since(begin).as_nanos() as u64;
+        wal.counters.sync_nanos.fetch_add(nanos, Ordering::Relaxed);
+    }
+}
+
+fn write_piece(wal: &Wal, segment: u64, at: Lsn, bytes: &[u8]) -> Result<Lsn, Error> {
+    let written = wal.store.file(segment).write_at(bytes, wal.epoch.file_offset(at));
+    written
+        .map_err(|e| Error::io("write", super::segment::path(wal.epoch.timeline, segment), e))?;
+    wal.counters.writes.fetch_add(1, Ordering::Relaxed);
+    wal.counters.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    Ok(Lsn(at.0 + bytes.len() as u64))
+}
+
+/// A complete position not below `target`: waits out inserters that are copying.
+fn wait_complete(wal: &Wal, target: Lsn) -> Lsn {
+    const SPINS: u32 = 256;
+    let mut tries = 0;
+    loop {
+        let complete = wal.complete();
+        if complete >= target {
+            return complete;
+        }
+        tries += 1;
+        // An inserter copies at most a record and does not park; if it takes long, it was preempted.
+        if tries < SPINS { spin_hint() } else { park::yield_now() }
+    }
+}
+
+/// The counters on lines of their own.
+pub(super) type PaddedCounters = Padded<Counters>;

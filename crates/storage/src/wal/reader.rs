@@ -1,0 +1,209 @@
+//! Reading the log from a position to its end.
+//!
+//! The end is the first place where no intact record of the segment's epoch starts, unless the next
+//! segment's header says that a later run went on from exactly there. If it says that the run went on from
+//! *elsewhere*, the log was damaged after it was written: that is an error, not an end.
+
+use super::record::{self, HEADER_BYTES};
+use super::segment::{self, Epoch, LogShape};
+use super::view::{RecordView, padded_length};
+use crate::error::{Error, Result};
+use base::Lsn;
+use base::disk::{Disk, File};
+use std::sync::Arc;
+
+/// Bytes read at a time.
+const WINDOW_BYTES: u64 = 256 * 1024;
+
+/// Reads records in order.
+pub struct Reader {
+    disk: Arc<dyn Disk>,
+    shape: LogShape,
+    /// The epoch of the record at `at`.
+    epoch: Epoch,
+    seed: u32,
+    /// Where the next record starts.
+    at: Lsn,
+    /// Log bytes from `window_start` on.
+    window: Vec<u8>,
+    window_start: Lsn,
+    /// The segment that the window's end lies in.
+    file: Arc<dyn File>,
+    file_segment: u64,
+}
+
+/// Where the log ends, and what the next run's segments must say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogEnd {
+    /// One past the last record.
+    pub at: Lsn,
+    /// The epoch that ended here.
+    pub epoch: u32,
+    /// The epoch's records may begin only here.
+    pub resume: Lsn,
+    /// What the next epoch's headers call the end of the one before.
+    pub previous_end: Lsn,
+}
+
+impl Reader {
+    /// A reader whose first record starts at `from`.
+    pub fn open(disk: Arc<dyn Disk>, shape: LogShape, from: Lsn) -> Result<Reader> {
+        let number = from.0 / shape.segment_bytes;
+        let Some((file, epoch)) = segment::open(&*disk, &shape, number)? else {
+            let path = segment::path(shape.timeline, number);
+            return Err(Error::damaged(path, None, format!("the log from {from} on is not there")));
+        };
+        let seed = record::crc_seed(epoch.timeline, epoch.number);
+        Ok(Reader {
+            disk,
+            shape,
+            epoch,
+            seed,
+            at: from,
+            window: Vec::new(),
+            window_start: from,
+            file,
+            file_segment: number,
+        })
+    }
+
+    /// Where the next record starts, or the log ends.
+    pub fn at(&self) -> Lsn {
+        self.at
+    }
+
+    /// The next record; `None` at the end of the log.
+    pub fn read(&mut self) -> Result<Option<RecordView<'_>>> {
+        let length = loop {
+            if let Some(length) = self.intact_length()? {
+                break length;
+            }
+            if !self.enter_next_epoch()? {
+                return Ok(None);
+            }
+        };
+        let start = self.at;
+        self.at = Lsn(start.0 + length as u64);
+        let offset = (start.0 - self.window_start.0) as usize;
+        let bytes = &self.window[offset..offset + length];
+        Ok(RecordView::verify(bytes, start, self.seed))
+    }
+
+    /// Where the log ends. To be asked when [`Reader::read`] has answered `None`.
+    pub fn end(&self) -> LogEnd {
+        let empty = self.at == self.epoch.start;
+        LogEnd {
+            at: self.at,
+            epoch: self.epoch.number,
+            resume: Lsn(self.at.0.next_multiple_of(self.shape.segment_bytes)),
+            previous_end: if empty { self.epoch.previous_end } else { self.at },
+        }
+    }
+
+    /// Length of the record at `at`, padded, if there is an intact one.
+    fn intact_length(&mut self) -> Result<Option<usize>> {
+        if !self.fill(HEADER_BYTES as u64)? {
+            return Ok(None);
+        }
+        let offset = (self.at.0 - self.window_start.0) as usize;
+        let header = self.window[offset..offset + HEADER_BYTES].try_into().expect("twenty bytes");
+        let Some(length) = padded_length(header) else { return Ok(None) };
+        if !self.fill(length as u64)? {
+            return Ok(None);
+        }
+        let offset = (self.at.0 - self.window_start.0) as usize;
+        let bytes = &self.window[offset..offset + length];
+        Ok(RecordView::verify(bytes, self.at, self.seed).map(|_| length))
+    }
+
+    /// Brings `[at, at + bytes)` into the window; false if the epoch's segments don't go that far.
+    fn fill(&mut self, bytes: u64) -> Result<bool> {
+        let end = self.at.0 + bytes;
+        if self.window_end() < end {
+            self.window.drain(..(self.at.0 - self.window_start.0) as usize);
+            self.window_start = self.at;
+        }
+        while self.window_end() < end {
+            if !self.extend_window()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn window_end(&self) -> u64 {
+        self.window_start.0 + self.window.len() as u64
+    }
+
+    /// Reads on, into the next segment if need be.
+    fn extend_window(&mut self) -> Result<bool> {
+        let at = self.window_end();
+        let number = at / self.shape.segment_bytes;
+        if number != self.file_segment {
+            match segment::open(&*self.disk, &self.shape, number)? {
+                Some((file, epoch)) if epoch == self.epoch => {
+                    (self.file, self.file_segment) = (file, number);
+                }
+                _ => return Ok(false),
+            }
+        }
+        let segment_end = (number + 1) * self.shape.segment_bytes;
+        let length = WINDOW_BYTES.min(segment_end - at) as usize;
+        let old = self.window.len();
+        self.window.resize(old + length, 0);
+        let offset = self.epoch.file_offset(Lsn(at));
+        let read = self.file.read_at(&mut self.window[old..], offset);
+        let path = || segment::path(self.shape.timeline, number);
+        let n = read.map_err(|e| Error::io("read", path(), e))?;
+        self.window.truncate(old + n);
+        Ok(n > 0)
+    }
+
+    /// Whether a later run went on from here; if so, goes there.
+    fn enter_next_epoch(&mut self) -> Result<bool> {
+        let resume = Lsn(self.at.0.next_multiple_of(self.shape.segment_bytes));
+        let mut number = resume.0 / self.shape.segment_bytes;
+        let mut found = segment::open(&*self.disk, &self.shape, number)?;
+        if found.as_ref().is_some_and(|(_, epoch)| *epoch == self.epoch) {
+            // The end lies on a segment's first byte. A later run would have gone on right here; if one
+            // begins behind, this is no end.
+            number += 1;
+            found = segment::open(&*self.disk, &self.shape, number)?;
+        }
+        let Some((file, next)) = found else { return Ok(false) };
+        if next.number <= self.epoch.number {
+            return Ok(false);
+        }
+        let expected = self.end().previous_end;
+        if next.start != resume || next.previous_end != expected {
+            let path = segment::path(self.shape.timeline, self.epoch.segment_of(self.at));
+            let detail = format!(
+                "no intact record at {}, but a later start went on from {}",
+                self.at, next.previous_end
+            );
+            return Err(Error::damaged(path, None, detail));
+        }
+        self.seed = record::crc_seed(next.timeline, next.number);
+        self.epoch = next;
+        (self.file, self.file_segment) = (file, number);
+        (self.at, self.window_start) = (resume, resume);
+        self.window.clear();
+        Ok(true)
+    }
+}
+
+/// Zeroes the log from its end to the end of that segment, and makes it durable: nothing that lies there
+/// can ever be read as log again.
+pub fn erase_tail(disk: &dyn Disk, shape: &LogShape, end: &LogEnd) -> Result<()> {
+    if end.at == end.resume {
+        return Ok(());
+    }
+    let number = end.at.0 / shape.segment_bytes;
+    let path = segment::path(shape.timeline, number);
+    let Some((file, epoch)) = segment::open(disk, shape, number)? else {
+        return Err(Error::damaged(path, None, "the segment vanished while it was read"));
+    };
+    let from = epoch.file_offset(end.at);
+    segment::write_zeros(&*file, from, segment::HEADER_BYTES + shape.segment_bytes, &path)?;
+    file.sync().map_err(|e| Error::io("sync", path, e))
+}

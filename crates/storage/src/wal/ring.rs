@@ -1,0 +1,82 @@
+//! The log's memory: a ring of bytes that inserters fill and the flusher empties.
+//!
+//! A byte of log lies at its LSN modulo the capacity. Who may touch it, by position:
+//!
+//! * at or above the reserved position: nobody;
+//! * reserved, not yet complete: its inserter alone writes it;
+//! * complete, not yet released by the flusher: nobody writes it, the flusher reads it;
+//! * the flusher releases it by raising the limit of [`super::space`]; then it is the place of the byte
+//!   one capacity later, which nobody reserves without a claim below that limit.
+
+use base::Lsn;
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+
+/// The log is written in whole blocks of this size, at multiples of it.
+pub(super) const BLOCK_BYTES: u64 = 4096;
+
+/// The ring's memory.
+pub(super) struct Ring {
+    bytes: *mut u8,
+    layout: Layout,
+    mask: u64,
+}
+
+// SAFETY: the memory is plain bytes; who may touch which is ruled by the callers of the unsafe methods,
+// as the module says.
+unsafe impl Send for Ring {}
+// SAFETY: as above.
+unsafe impl Sync for Ring {}
+
+impl Ring {
+    /// A ring of `capacity` bytes, a power of two and at least a block.
+    pub fn new(capacity: usize) -> Ring {
+        assert!(capacity.is_power_of_two() && capacity as u64 >= BLOCK_BYTES);
+        let layout = Layout::from_size_align(capacity, BLOCK_BYTES as usize).expect("a sane size");
+        // SAFETY: the layout's size is not zero.
+        let bytes = unsafe { alloc_zeroed(layout) };
+        if bytes.is_null() {
+            handle_alloc_error(layout);
+        }
+        Ring { bytes, layout, mask: capacity as u64 - 1 }
+    }
+
+    /// Bytes it holds.
+    pub fn capacity(&self) -> u64 {
+        self.mask + 1
+    }
+
+    /// Copies `bytes` to the place of the log from `at` on, around the end if need be.
+    ///
+    /// # Safety
+    /// The range is reserved by the caller under a claim, and not yet complete.
+    #[inline]
+    pub unsafe fn put(&self, at: Lsn, bytes: &[u8]) {
+        let offset = (at.0 & self.mask) as usize;
+        let first = bytes.len().min(self.layout.size() - offset);
+        // SAFETY: both ranges lie inside the allocation; `bytes` is no part of the ring; by the caller's
+        // promise nobody else reads or writes these places now.
+        unsafe {
+            let (head, tail) = bytes.split_at(first);
+            std::ptr::copy_nonoverlapping(head.as_ptr(), self.bytes.add(offset), head.len());
+            std::ptr::copy_nonoverlapping(tail.as_ptr(), self.bytes, tail.len());
+        }
+    }
+
+    /// The log's bytes from `from` on, up to `to` or the ring's end, whichever comes first.
+    ///
+    /// # Safety
+    /// The range is complete, and not released while the slice lives.
+    pub unsafe fn get(&self, from: Lsn, to: Lsn) -> &[u8] {
+        let offset = (from.0 & self.mask) as usize;
+        let length = ((to.0 - from.0) as usize).min(self.layout.size() - offset);
+        // SAFETY: inside the allocation, and by the caller's promise not written meanwhile.
+        unsafe { std::slice::from_raw_parts(self.bytes.add(offset), length) }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout in `new`.
+        unsafe { dealloc(self.bytes, self.layout) };
+    }
+}

@@ -1,0 +1,183 @@
+//! The set of segment files: one owner makes them ahead of need, everyone else opens only what it announced.
+//!
+//! A new segment is a temporary file, filled with zeros, headed, synced, renamed without replacing, its
+//! directory synced, and only then announced. Segments that recovery no longer needs become *spares*: a
+//! new header, synced, and a rename make one the next segment, without writing it all again. What an old
+//! segment still contains can't be taken for log: checksums cover position and epoch.
+
+use super::segment::{self, DIRECTORY, Epoch};
+use crate::error::{Error, Result};
+use base::disk::{Disk, File, Open};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+const TEMPORARY: &str = "wal/new-segment";
+
+/// Files of the log.
+pub(super) struct Store {
+    disk: Arc<dyn Disk>,
+    epoch: Epoch,
+    /// How many files to keep at most when old ones come free.
+    files_max: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Announced segments that the flusher has not finished, by number.
+    ready: BTreeMap<u64, Arc<dyn File>>,
+    /// Files that hold nothing needed, by number in their name.
+    spares: BTreeSet<u64>,
+    /// Segments that recovery may read, besides the ready ones.
+    old: BTreeSet<u64>,
+}
+
+impl Store {
+    /// Takes stock of the directory; segments from the epoch's start on hold nothing (recovery has seen
+    /// the log end before), and become spares.
+    pub fn open(disk: Arc<dyn Disk>, epoch: Epoch, files_max: usize) -> Result<Store> {
+        let mut state = State::default();
+        let names = disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))?;
+        let first = epoch.segment_of(epoch.start);
+        for name in names {
+            match segment::parse_name(epoch.timeline, &name) {
+                Some(number) if number >= first => state.spares.insert(number),
+                Some(number) => state.old.insert(number),
+                None => {
+                    let path = format!("{DIRECTORY}/{name}");
+                    disk.remove(&path).map_err(|e| Error::io("remove", path, e))?;
+                    false
+                }
+            };
+        }
+        Ok(Store { disk, epoch, files_max, state: Mutex::new(state) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no code panics under it")
+    }
+
+    /// Makes segment `number` and announces it. Called by one context only.
+    pub fn make(&self, number: u64) -> Result<()> {
+        let spare = {
+            let mut state = self.lock();
+            // Its own name first: nothing else may be renamed to it.
+            let own = state.spares.take(&number);
+            own.or_else(|| state.spares.pop_first())
+        };
+        let file = match spare {
+            Some(spare) => self.reuse(spare, number),
+            None => self.create(number),
+        };
+        match file {
+            Ok(file) => {
+                self.lock().ready.insert(number, file);
+                Ok(())
+            }
+            Err(e) => {
+                // Whatever is there under its name is not announced, so it is a spare.
+                let path = segment::path(self.epoch.timeline, spare.unwrap_or(number));
+                if self.disk.exists(&path).unwrap_or(false) {
+                    self.lock().spares.insert(spare.unwrap_or(number));
+                }
+                Err(e)
+            }
+        }
+    }
+
+    fn reuse(&self, spare: u64, number: u64) -> Result<Arc<dyn File>> {
+        let from = segment::path(self.epoch.timeline, spare);
+        let file =
+            self.disk.open(&from, Open::Existing).map_err(|e| Error::io("open", &*from, e))?;
+        self.fill(&*file, &from)?;
+        segment::write_header(&*file, &self.epoch, number, &from)?;
+        if spare != number {
+            self.rename(&from, number)?;
+        }
+        Ok(file)
+    }
+
+    /// A spare cut short by an earlier crash is completed.
+    fn fill(&self, file: &dyn File, path: &str) -> Result<()> {
+        let full = segment::HEADER_BYTES + self.epoch.segment_bytes;
+        let length = file.len().map_err(|e| Error::io("stat", path, e))?;
+        if length < full {
+            segment::write_zeros(file, length, full, path)?;
+        }
+        Ok(())
+    }
+
+    fn create(&self, number: u64) -> Result<Arc<dyn File>> {
+        match self.disk.remove(TEMPORARY) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("remove", TEMPORARY, e));
+            }
+            _ => {}
+        }
+        let made = self.create_file(number);
+        if made.is_err() {
+            // Gives its room back on a full disk. If that fails too, the next attempt starts with it.
+            let _ = self.disk.remove(TEMPORARY);
+        }
+        made
+    }
+
+    fn create_file(&self, number: u64) -> Result<Arc<dyn File>> {
+        let opened = self.disk.open(TEMPORARY, Open::CreateNew);
+        let file = opened.map_err(|e| Error::io("create", TEMPORARY, e))?;
+        self.fill(&*file, TEMPORARY)?;
+        segment::write_header(&*file, &self.epoch, number, TEMPORARY)?;
+        self.rename(TEMPORARY, number)?;
+        Ok(file)
+    }
+
+    fn rename(&self, from: &str, number: u64) -> Result<()> {
+        let to = segment::path(self.epoch.timeline, number);
+        self.disk.rename_new(from, &to).map_err(|e| Error::io("rename", from, e))?;
+        self.disk.sync_dir(DIRECTORY).map_err(|e| Error::io("sync", DIRECTORY, e))
+    }
+
+    /// The file of an announced segment. Panics if it is not: who writes log has a claim, and claims end
+    /// where announced segments end.
+    pub fn file(&self, number: u64) -> Arc<dyn File> {
+        Arc::clone(
+            self.lock().ready.get(&number).expect("log is only written to announced segments"),
+        )
+    }
+
+    /// The flusher is done with the segments before `number`.
+    pub fn written_before(&self, number: u64) {
+        let mut state = self.lock();
+        let keep = state.ready.split_off(&number);
+        let done = std::mem::replace(&mut state.ready, keep);
+        state.old.extend(done.into_keys());
+    }
+
+    /// Recovery will not read segments before `number`: keeps some as spares, removes the rest.
+    pub fn release_before(&self, number: u64) -> Result<usize> {
+        let surplus = {
+            let mut state = self.lock();
+            let keep = state.old.split_off(&number);
+            let free = std::mem::replace(&mut state.old, keep);
+            let mut room = self
+                .files_max
+                .saturating_sub(state.ready.len() + state.old.len() + state.spares.len());
+            let mut surplus = Vec::new();
+            for segment in free {
+                if room > 0 {
+                    room -= 1;
+                    state.spares.insert(segment);
+                } else {
+                    surplus.push(segment);
+                }
+            }
+            surplus
+        };
+        for &segment in &surplus {
+            let path = segment::path(self.epoch.timeline, segment);
+            self.disk.remove(&path).map_err(|e| Error::io("remove", path, e))?;
+        }
+        Ok(surplus.len())
+    }
+}

@@ -1,0 +1,423 @@
+use super::*;
+use base::disk::sim::{Access, SimDisk};
+use base::disk::{Disk, Open};
+use base::{BlockNo, Fork, PageId, RelId, Xid, sim};
+use std::io;
+
+const SEGMENT: u64 = 64 * 1024;
+const KIND: Kind = Kind::PAGE_IMAGE;
+
+fn config() -> WalConfig {
+    WalConfig { buffer_bytes: BUFFER_BYTES_MIN, insert_slots: 4, files_bytes_max: 8 * SEGMENT }
+}
+
+fn first_epoch() -> Epoch {
+    Epoch {
+        system_id: 42,
+        timeline: 1,
+        number: 1,
+        segment_bytes: SEGMENT,
+        start: Lsn(SEGMENT),
+        previous_end: Lsn(SEGMENT),
+    }
+}
+
+fn shape() -> LogShape {
+    LogShape { system_id: 42, timeline: 1, segment_bytes: SEGMENT }
+}
+
+fn new_disk() -> SimDisk {
+    let disk = SimDisk::new();
+    disk.create_dir(segment::DIRECTORY).unwrap();
+    disk
+}
+
+fn open(disk: &SimDisk, epoch: Epoch) -> Arc<Wal> {
+    Wal::open(&Env::new(Arc::new(disk.clone())), config(), epoch).unwrap()
+}
+
+fn page(block: u32) -> PageId {
+    PageId { rel: RelId(9), fork: Fork::Main, block: BlockNo(block) }
+}
+
+fn put(wal: &Wal, xid: u64, data: &[u8]) -> LsnRange {
+    let mut claim = wal.claim(record_bound(1, 0, data.len())).unwrap();
+    wal.insert(&mut claim, &Record::new(KIND, Xid(xid)).data(data))
+}
+
+/// Ids of all records from `from` to the end, and the end.
+fn read_all(disk: &SimDisk, from: Lsn) -> (Vec<u64>, LogEnd) {
+    let mut reader = Reader::open(Arc::new(disk.clone()), shape(), from).unwrap();
+    let mut xids = Vec::new();
+    while let Some(record) = reader.read().unwrap() {
+        xids.push(record.xid.0);
+    }
+    (xids, reader.end())
+}
+
+fn next_epoch(end: &LogEnd) -> Epoch {
+    Epoch {
+        number: end.epoch + 1,
+        start: end.resume,
+        previous_end: end.previous_end,
+        ..first_epoch()
+    }
+}
+
+#[test]
+fn what_is_flushed_is_read_back_across_ring_and_segments() {
+    for seed in 0..4 {
+        sim::run(seed, move || {
+            let disk = new_disk();
+            let wal = open(&disk, first_epoch());
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut lengths = Vec::new();
+            let mut last = Lsn::ZERO;
+            for xid in 3..600 {
+                let length = if rng.u8(..) == 0 { rng.usize(..100_000) } else { rng.usize(..3000) };
+                last = put(&wal, xid, &vec![xid as u8; length]).end;
+                lengths.push(length);
+                if rng.u8(..) < 8 {
+                    wal.flush(last);
+                    assert!(wal.durable() >= last);
+                }
+            }
+            wal.close();
+            assert_eq!(wal.durable(), last);
+            let mut reader = Reader::open(Arc::new(disk.clone()), shape(), Lsn(SEGMENT)).unwrap();
+            for (i, length) in lengths.iter().enumerate() {
+                let record = reader.read().unwrap().expect("it was flushed");
+                assert_eq!(record.xid.0, i as u64 + 3);
+                assert_eq!(record.data, vec![record.xid.0 as u8; *length]);
+            }
+            assert!(reader.read().unwrap().is_none());
+            assert_eq!(reader.end().at, last);
+        });
+    }
+}
+
+#[test]
+fn records_keep_their_pages_pieces_and_images() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for round in 0..500 {
+        let blocks: Vec<(PageId, bool, Vec<u8>, Vec<u8>)> = (0..rng.usize(..5))
+            .map(|i| {
+                let bytes = |rng: &mut fastrand::Rng, max| {
+                    (0..rng.usize(..max)).map(|_| rng.u8(..)).collect::<Vec<u8>>()
+                };
+                (page(i as u32), rng.bool(), bytes(&mut rng, 300), bytes(&mut rng, 20))
+            })
+            .collect();
+        let main: Vec<u8> = (0..rng.usize(..500)).map(|_| rng.u8(..)).collect();
+        let mut content = [0u8; 8192];
+        rng.fill(&mut content);
+        let hole = rng.usize(..4096)..rng.usize(4096..8192);
+        content[hole.clone()].fill(0);
+        let with_image = rng.bool();
+
+        let mut record = Record::new(KIND, Xid(round + 3)).info(round as u8);
+        for (id, init, bytes, more) in &blocks {
+            record = if *init { record.init_block(id, bytes) } else { record.block(id, bytes) };
+            record = record.more(more);
+        }
+        if with_image {
+            record = record.image_block(page(77), PageImage::new(&content, hole));
+        }
+        let record = record.data(&main[..main.len() / 2]).data(&main[main.len() / 2..]);
+
+        let start = Lsn(rng.u64(..1 << 40) * 8);
+        let mut bytes = Vec::new();
+        record.seal(5).write_at(start, |piece| bytes.extend_from_slice(piece));
+        assert_eq!(bytes.len(), record.padded_len());
+        assert!(bytes.len() <= record_bound(1, blocks.len() + 1, 2000));
+
+        let view = RecordView::verify(&bytes, start, 5).expect("intact");
+        assert_eq!((view.kind, view.xid, view.info), (KIND, Xid(round + 3), round as u8));
+        assert_eq!(view.data, main);
+        assert_eq!(view.block_count(), blocks.len() + usize::from(with_image));
+        for (seen, (id, init, bytes, more)) in view.blocks().zip(&blocks) {
+            assert_eq!((seen.page, seen.will_init), (*id, *init));
+            assert_eq!(seen.bytes, [&bytes[..], &more[..]].concat());
+            assert!(!seen.has_image());
+        }
+        if with_image {
+            let mut back = [1; 8192];
+            assert!(view.block(blocks.len()).restore_image(&mut back));
+            assert_eq!(back, content);
+        }
+        assert!(RecordView::verify(&bytes, Lsn(start.0 + 8), 5).is_none(), "elsewhere");
+        assert!(RecordView::verify(&bytes, start, 6).is_none(), "another epoch");
+        let meaningful = bytes.len() - 8;
+        bytes[rng.usize(..meaningful)] ^= 1 << rng.u8(..8);
+        assert!(RecordView::verify(&bytes, start, 5).is_none(), "a flipped bit");
+    }
+}
+
+#[test]
+fn damaged_bytes_never_parse_as_a_record_or_panic() {
+    let mut rng = fastrand::Rng::with_seed(8);
+    for _ in 0..20_000 {
+        let mut bytes = vec![0; rng.usize(..200) / 8 * 8];
+        rng.fill(&mut bytes);
+        if bytes.len() >= 24 {
+            let length = bytes.len() as u32 - rng.u32(..8);
+            bytes[4..8].copy_from_slice(&length.to_le_bytes());
+        }
+        assert!(RecordView::verify(&bytes, Lsn(64), 1).is_none());
+    }
+}
+
+/// Three records, then the tail of the log cut or changed at every place: recovery stops exactly at the
+/// last record that is whole.
+#[test]
+fn a_torn_tail_ends_the_log_at_the_last_whole_record() {
+    let (disk, ends) = sim::run(1, || {
+        let disk = new_disk();
+        let wal = open(&disk, first_epoch());
+        let ends: Vec<Lsn> = (3..6).map(|xid| put(&wal, xid, &[xid as u8; 37]).end).collect();
+        wal.close();
+        (disk, ends)
+    });
+    let path = segment::path(1, 1);
+    let offset = |lsn: Lsn| first_epoch().file_offset(lsn);
+    // A record of 37 bytes of data is 57 bytes long, padded to 64.
+    let whole_before = |at: u64| ends.iter().filter(|e| offset(**e) - 7 <= at).count();
+    for at in offset(ends[0]) - 64..offset(ends[2]) + 16 {
+        let in_padding = ends.iter().any(|e| (offset(*e) - 7..offset(*e)).contains(&at));
+        disk.corrupt(&path, at, |bytes| bytes[0] ^= 0x10);
+        let (xids, end) = read_all(&disk, Lsn(SEGMENT));
+        if at < offset(ends[2]) && !in_padding {
+            assert_eq!(xids.len(), whole_before(at), "flip at {at}");
+            let expected = if xids.is_empty() { Lsn(SEGMENT) } else { ends[xids.len() - 1] };
+            assert_eq!(end.at, expected);
+        } else {
+            assert_eq!(xids.len(), 3, "flip at {at}");
+        }
+        disk.corrupt(&path, at, |bytes| bytes[0] ^= 0x10);
+        // Everything from `at` on lost.
+        let mut saved = Vec::new();
+        disk.corrupt(&path, at, |bytes| {
+            saved = bytes.to_vec();
+            bytes.fill(0);
+        });
+        assert_eq!(read_all(&disk, Lsn(SEGMENT)).0.len(), whole_before(at), "cut at {at}");
+        disk.corrupt(&path, at, |bytes| bytes.copy_from_slice(&saved));
+    }
+}
+
+/// A record behind a hole survives a crash intact; recovery ends before the hole, the next run writes a
+/// record of the lost one's length. The one behind must not come back.
+#[test]
+fn a_record_behind_a_hole_stays_dead() {
+    let disk = new_disk();
+    let theirs = disk.clone();
+    let places = sim::run(1, move || {
+        let wal = open(&theirs, first_epoch());
+        let places: Vec<LsnRange> = (3..6).map(|xid| put(&wal, xid, &[0; 100])).collect();
+        wal.close();
+        places
+    });
+    let hole = first_epoch().file_offset(places[1].start);
+    disk.corrupt(&segment::path(1, 1), hole, |bytes| bytes[..64].fill(0));
+    let (xids, end) = read_all(&disk, Lsn(SEGMENT));
+    assert_eq!(xids, [3]);
+    erase_tail(&disk, &shape(), &end).unwrap();
+    let theirs = disk.clone();
+    sim::run(2, move || {
+        let wal = open(&theirs, next_epoch(&end));
+        put(&wal, 7, &[0; 100]);
+        wal.close();
+    });
+    let (xids, end) = read_all(&disk, Lsn(SEGMENT));
+    assert_eq!(xids, [3, 7]);
+    assert_eq!(end.epoch, 2);
+}
+
+/// Recovery that fails before it wrote anything, again and again, neither loses log nor invents damage.
+#[test]
+fn empty_epochs_in_a_row_read_through() {
+    let disk = new_disk();
+    let theirs = disk.clone();
+    sim::run(1, move || {
+        let wal = open(&theirs, first_epoch());
+        put(&wal, 3, &[0; 100]);
+        wal.close();
+    });
+    for round in 0..4 {
+        let (xids, end) = read_all(&disk, Lsn(SEGMENT));
+        assert_eq!((xids, end.resume), (vec![3], Lsn(2 * SEGMENT)));
+        erase_tail(&disk, &shape(), &end).unwrap();
+        let theirs = disk.clone();
+        sim::run(round, move || open(&theirs, next_epoch(&end)).close());
+    }
+    // A flipped bit before the point where a later run went on is damage, not an end.
+    let offset = first_epoch().file_offset(Lsn(SEGMENT + 50));
+    disk.corrupt(&segment::path(1, 1), offset, |bytes| bytes[0] ^= 1);
+    let mut reader = Reader::open(Arc::new(disk), shape(), Lsn(SEGMENT)).unwrap();
+    assert!(matches!(reader.read(), Err(Error::Damaged { .. })));
+}
+
+#[test]
+fn commits_are_published_in_order_by_many_threads() {
+    const THREADS: u64 = 8;
+    const EACH: u64 = 2000;
+    let root = std::env::temp_dir().join(format!("thalweg-wal-{}", std::process::id()));
+    let disk = Arc::new(base::disk::real::RealDisk::new(&root));
+    disk.create_dir(segment::DIRECTORY).unwrap();
+    let epoch = Epoch { segment_bytes: 1 << 20, start: Lsn(1 << 20), ..first_epoch() };
+    let wal = Wal::open(&Env::new(disk.clone()), config(), epoch).unwrap();
+    let threads: Vec<_> = (0..THREADS)
+        .map(|t| {
+            let wal = Arc::clone(&wal);
+            std::thread::spawn(move || {
+                let mut last = Csn(0);
+                for i in 0..EACH {
+                    let xid = 3 + t * EACH + i;
+                    put(&wal, xid, &[1; 64]);
+                    let mut claim = wal.claim(record_bound(1, 0, 16)).unwrap();
+                    let record = Record::new(Kind::COMMIT, Xid(xid)).data(&[2; 16]);
+                    let mut csn = Csn(0);
+                    let at = wal.insert_commit(&mut claim, &record, |c| csn = c);
+                    assert_eq!(csn.0, at.start.0);
+                    assert!(csn > last && wal.published() > csn);
+                    last = csn;
+                    if i % 100 == 0 {
+                        wal.flush(at.end);
+                        assert!(wal.durable() >= at.end);
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    wal.close();
+    let shape = LogShape { segment_bytes: 1 << 20, ..shape() };
+    let mut reader = Reader::open(disk, shape, Lsn(1 << 20)).unwrap();
+    let (mut rows, mut commits) = (0, 0);
+    while let Some(record) = reader.read().unwrap() {
+        rows += u64::from(record.kind == KIND);
+        commits += u64::from(record.kind == Kind::COMMIT);
+    }
+    assert_eq!((rows, commits), (THREADS * EACH, THREADS * EACH));
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn a_full_disk_refuses_claims_before_anything_is_latched_and_recovers_by_itself() {
+    sim::run(3, || {
+        let disk = new_disk();
+        let wal = open(&disk, first_epoch());
+        let full = |access: Access, path: &str, _: u64| {
+            let refuse = path == "wal/new-segment" && access == Access::Open;
+            refuse.then(|| io::ErrorKind::StorageFull.into())
+        };
+        disk.set_fault(Some(Box::new(full)));
+        let mut last = Lsn::ZERO;
+        let refused = loop {
+            match wal.claim(record_bound(1, 0, 4000)) {
+                Ok(mut claim) => {
+                    let record = Record::new(KIND, Xid(3)).data(&[1; 4000]);
+                    last = wal.insert(&mut claim, &record).end;
+                }
+                Err(e) => break e,
+            }
+        };
+        assert_eq!(refused.sqlstate(), "53100");
+        wal.flush(last);
+        let mut reserve = wal.claim_reserve(4000).expect("the checkpointer has a reserve");
+        wal.insert(&mut reserve, &Record::new(Kind::CHECKPOINT, Xid(0)).data(&[0; 100]));
+        drop(reserve);
+        assert!(disk.list("wal").unwrap().iter().all(|name| name != "new-segment"));
+        disk.set_fault(None);
+        base::park::sleep(std::time::Duration::from_secs(2));
+        for _ in 0..100 {
+            last = put(&wal, 4, &[1; 4000]).end;
+        }
+        wal.flush(last);
+        wal.close();
+    });
+}
+
+#[test]
+fn released_segments_are_reused_up_to_the_limit() {
+    sim::run(4, || {
+        let disk = new_disk();
+        let wal = open(&disk, first_epoch());
+        for round in 0..40 {
+            let at = put(&wal, 3, &[round; 30_000]);
+            wal.flush(at.end);
+            wal.release_before(at.start).unwrap();
+            assert!(disk.list("wal").unwrap().len() <= 9);
+        }
+        wal.close();
+        let creations = (0..disk.operations())
+            .filter(|&at| disk.describe(at).starts_with("create wal/new-segment"))
+            .count();
+        assert!(creations <= 9, "{creations} segments were made from nothing");
+    });
+}
+
+#[test]
+fn lazy_requests_are_served_and_a_watch_is_told_once() {
+    sim::run(5, || {
+        let disk = new_disk();
+        let wal = open(&disk, first_epoch());
+        let told = Arc::new(AtomicUsize::new(0));
+        let theirs = Arc::clone(&told);
+        let watch = wal.watch_durable(move |_| {
+            theirs.fetch_add(1, Ordering::Relaxed);
+        });
+        let at = put(&wal, 3, &[0; 10]);
+        wal.request_flush_soon();
+        base::park::sleep(std::time::Duration::from_millis(250));
+        assert!(wal.durable() >= at.end);
+        assert_eq!(told.load(Ordering::Relaxed), 0, "the watch wanted nothing");
+        let at = put(&wal, 4, &[0; 10]);
+        assert!(!wal.want_durable(&watch, at.end));
+        base::park::sleep(std::time::Duration::from_millis(10));
+        assert!(wal.want_durable(&watch, at.end));
+        assert_eq!(told.load(Ordering::Relaxed), 1);
+        wal.unwatch_durable(&watch);
+        wal.close();
+    });
+}
+
+#[test]
+fn waiters_for_ring_space_get_it_without_anybody_asking_for_a_flush() {
+    for seed in 0..10 {
+        sim::run(seed, move || {
+            let disk = new_disk();
+            let env = Env::new(Arc::new(disk.clone()));
+            let wal = open(&disk, first_epoch());
+            let started: Vec<_> = (0..6)
+                .map(|i| {
+                    let wal = Arc::clone(&wal);
+                    env.spawn("inserter", move || {
+                        for _ in 0..40 {
+                            put(&wal, 3 + i, &[i as u8; 60_000]);
+                        }
+                    })
+                })
+                .collect();
+            started.into_iter().for_each(Background::join);
+            wal.close();
+            assert_eq!(read_all(&disk, Lsn(SEGMENT)).0.len(), 240);
+        });
+    }
+}
+
+#[test]
+fn a_second_file_of_a_segments_name_is_never_replaced() {
+    sim::run(6, || {
+        let disk = new_disk();
+        let wal = open(&disk, first_epoch());
+        // Somebody puts a file where a later segment will go: making it fails, nothing is overwritten.
+        let path = segment::path(1, 9);
+        disk.open(&path, Open::CreateNew).unwrap().write_at(b"precious", 0).unwrap();
+        assert!(matches!(wal.store.make(9), Err(Error::Io(_))));
+        let mut back = [0; 8];
+        disk.open(&path, Open::Existing).unwrap().read_at(&mut back, 0).unwrap();
+        assert_eq!(&back, b"precious");
+        wal.close();
+    });
+}
