@@ -34,8 +34,10 @@ fn outcome(sql: &str) -> String {
 
 fn golden_files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("golden files")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
     files.sort();
     files
 }

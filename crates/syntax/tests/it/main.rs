@@ -1,4 +1,5 @@
 //! The crate's integration tests, one binary.
 
+mod depth;
 mod golden;
 mod sexp;
