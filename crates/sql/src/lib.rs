@@ -1,6 +1,9 @@
 //! Types, catalog, binder, planner, executor, session.
 
+pub mod bind;
+pub mod catalog;
 pub mod error;
 pub mod func;
+pub mod plan;
 pub mod session;
 pub mod types;

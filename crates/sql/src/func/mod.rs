@@ -154,3 +154,32 @@ pub struct Aggregate {
     /// Makes the state for arguments of these types.
     pub start: fn(arg_types: &[TypeId]) -> Box<dyn Accumulator>,
 }
+
+/// The tables that lookups search; each room beside this file contributes its rows.
+static FUNCTIONS: &[&[Function]] = &[];
+static OPERATORS: &[&[Operator]] = &[];
+static CASTS: &[&[Cast]] = &[];
+static AGGREGATES: &[&[Aggregate]] = &[];
+
+/// All functions of that name.
+pub fn functions(name: &str) -> impl Iterator<Item = &'static Function> {
+    FUNCTIONS.iter().flat_map(|table| table.iter()).filter(move |f| f.name == name)
+}
+
+/// All operators of that symbol, prefix ones included.
+pub fn operators(symbol: &str) -> impl Iterator<Item = &'static Operator> {
+    OPERATORS.iter().flat_map(|table| table.iter()).filter(move |op| op.symbol == symbol)
+}
+
+/// The cast from one type to another, if `pg_cast` has one.
+pub fn cast(source: TypeId, target: TypeId) -> Option<&'static Cast> {
+    CASTS
+        .iter()
+        .flat_map(|table| table.iter())
+        .find(|cast| cast.source == source && cast.target == target)
+}
+
+/// All aggregates of that name.
+pub fn aggregates(name: &str) -> impl Iterator<Item = &'static Aggregate> {
+    AGGREGATES.iter().flat_map(|table| table.iter()).filter(move |agg| agg.name == name)
+}

@@ -1,0 +1,703 @@
+//! INSERT, UPDATE, DELETE: targets, defaults, ON CONFLICT, RETURNING.
+
+use std::sync::Arc;
+
+use syntax::ast::{
+    self, Assignment, ColumnTarget, InsertSource, Loc, Overriding, RelationRef, SelectBody,
+};
+
+use crate::catalog::{ColumnDef, Identity, TableDef, TableKind};
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::types::TypeId;
+
+use super::query::{JoinTree, Modify, ModifyAction, Query, Rel, RelColumn, RelKind, Target};
+use super::scope::{Scope, var};
+use super::tree::{Expr, FieldSelect, NextValue, Ty};
+use super::{Binder, ExprKind, at};
+
+impl Binder<'_, '_> {
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Modify> {
+        self.scopes.push(Scope::default());
+        let bound = self.insert_in_scope(insert);
+        self.scopes.pop();
+        bound
+    }
+
+    fn insert_in_scope(&mut self, insert: &ast::Insert) -> Result<Modify> {
+        if let Some(with) = &insert.with {
+            self.with_clause(with)?;
+        }
+        let table = self.target_table(&insert.target, "insert into")?;
+        let columns = self.insert_columns(&table, &insert.columns)?;
+        let mut query = self.insert_source(insert, &table, &columns)?;
+        query.ctes = std::mem::take(&mut self.scope().ctes);
+
+        // RETURNING and ON CONFLICT see the target (0) and the proposed row (1), nothing else.
+        self.scopes.push(Scope::default());
+        let tail = self.insert_tail(insert, &table);
+        self.scopes.pop();
+        let (on_conflict, returning) = tail?;
+        let checks = self.checks(&table)?;
+        Ok(Modify {
+            rel: 0,
+            query,
+            action: ModifyAction::Insert {
+                excluded: on_conflict.is_some().then_some(1),
+                on_conflict,
+            },
+            returning,
+            checks,
+            ctes: Vec::new(),
+            table,
+        })
+    }
+
+    /// The table to be written, which must be one.
+    pub(super) fn target_table(
+        &mut self,
+        target: &RelationRef,
+        verb: &str,
+    ) -> Result<Arc<TableDef>> {
+        let def = self.catalog.relation_for_write(target)?;
+        let Some(def) = def else {
+            let name = match &target.schema {
+                Some(schema) => format!("{schema}.{}", target.name),
+                None => target.name.to_string(),
+            };
+            return Err(at(
+                sql_error!(UNDEFINED_TABLE, "relation \"{name}\" does not exist"),
+                target.loc,
+            ));
+        };
+        match def.kind {
+            TableKind::Table => {}
+            TableKind::View => {
+                bail!(OBJECT_NOT_IN_PREREQUISITE_STATE, "cannot {verb} view \"{}\"", def.name)
+            }
+            TableKind::Sequence => {
+                bail!(WRONG_OBJECT_TYPE, "cannot change sequence \"{}\"", def.name)
+            }
+            TableKind::Index => {
+                return Err(at(
+                    sql_error!(WRONG_OBJECT_TYPE, "cannot open relation \"{}\"", def.name)
+                        .with_detail("This operation is not supported for indexes."),
+                    target.loc,
+                ));
+            }
+            TableKind::Virtual => bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied: \"{}\" is a system catalog",
+                def.name
+            ),
+        }
+        if def.is_catalog() && !self.catalog.allow_system_table_mods() {
+            bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied: \"{}\" is a system catalog",
+                def.name
+            );
+        }
+        Ok(def)
+    }
+
+    fn insert_columns(&mut self, table: &TableDef, names: &[ColumnTarget]) -> Result<Vec<u16>> {
+        if names.is_empty() {
+            return Ok(live_columns(table).map(|(i, _)| i).collect());
+        }
+        let mut columns = Vec::with_capacity(names.len());
+        for target in names {
+            let column = named_column(table, target)?;
+            if columns.contains(&column) {
+                return Err(at(
+                    sql_error!(
+                        DUPLICATE_COLUMN,
+                        "column \"{}\" specified more than once",
+                        target.name
+                    ),
+                    target.loc,
+                ));
+            }
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+
+    /// The query whose targets are the table's columns in order.
+    fn insert_source(
+        &mut self,
+        insert: &ast::Insert,
+        table: &TableDef,
+        columns: &[u16],
+    ) -> Result<Query> {
+        let named = !insert.columns.is_empty();
+        let overriding = insert.overriding;
+        let mut query = Query::default();
+        let values: Vec<Expr> = match &insert.source {
+            InsertSource::DefaultValues => Vec::new(),
+            InsertSource::Query(select) => match plain_values(select) {
+                Some([row]) => {
+                    self.scopes.push(Scope::default());
+                    let mut bound = Vec::with_capacity(row.len());
+                    let result =
+                        self.insert_row(row, table, columns, named, overriding, &mut bound);
+                    let scope = self.scopes.pop().expect("just pushed");
+                    result?;
+                    query.has_sublinks = scope.has_sublinks;
+                    query.has_srf = scope.has_srf;
+                    bound
+                }
+                Some(rows) => {
+                    self.insert_rows(rows, table, columns, named, overriding, &mut query)?
+                }
+                None => self.insert_select(select, table, columns, named, &mut query)?,
+            },
+        };
+        for (column, _) in columns.iter().zip(&values) {
+            let written = !matches!(values[position(columns, *column)], Expr::SetToDefault(_));
+            check_identity(&table.columns[usize::from(*column)], written, overriding)?;
+        }
+        let user_value = overriding == Some(Overriding::UserValue);
+        for (i, column) in table.columns.iter().enumerate() {
+            let given = columns.iter().position(|c| usize::from(*c) == i);
+            let given = given.and_then(|n| values.get(n));
+            let expr = match given {
+                Some(Expr::SetToDefault(_)) | None => self.default_value(table, i)?,
+                Some(_) if user_value && column.identity.is_some() => {
+                    self.default_value(table, i)?
+                }
+                Some(expr) => expr.clone(),
+            };
+            query.targets.push(Target {
+                expr,
+                name: column.name.clone(),
+                junk: false,
+                origin: None,
+            });
+        }
+        Ok(query)
+    }
+
+    /// One VALUES row: its expressions become the query's targets directly.
+    fn insert_row(
+        &mut self,
+        row: &[ast::Expr],
+        table: &TableDef,
+        columns: &[u16],
+        named: bool,
+        _overriding: Option<Overriding>,
+        out: &mut Vec<Expr>,
+    ) -> Result<()> {
+        check_width(row.len(), columns.len(), named, || {
+            row.get(columns.len()).map_or(Loc::NONE, ast_loc)
+        })?;
+        for (expr, column) in row.iter().zip(columns) {
+            out.push(self.insert_value(expr, table, *column)?);
+        }
+        Ok(())
+    }
+
+    fn insert_value(&mut self, expr: &ast::Expr, table: &TableDef, column: u16) -> Result<Expr> {
+        let def = &table.columns[usize::from(column)];
+        if let ast::Expr::Default(_) = expr {
+            return Ok(Expr::SetToDefault(def.ty));
+        }
+        let bound = self.with_kind(ExprKind::InsertTarget, |b| b.expr(expr))?;
+        let loc = bound.loc();
+        self.coerce_to_column(bound, def.ty, &def.name, loc)
+    }
+
+    /// Several VALUES rows: a range-table entry, with DEFAULT replaced row by row.
+    fn insert_rows(
+        &mut self,
+        rows: &[Vec<ast::Expr>],
+        table: &TableDef,
+        columns: &[u16],
+        named: bool,
+        overriding: Option<Overriding>,
+        query: &mut Query,
+    ) -> Result<Vec<Expr>> {
+        self.scopes.push(Scope::default());
+        let mut bound = Vec::with_capacity(rows.len());
+        let mut result = Ok(());
+        for row in rows {
+            if row.len() != rows[0].len() {
+                let loc = row.first().map_or(Loc::NONE, ast_loc);
+                result = Err(at(
+                    sql_error!(SYNTAX_ERROR, "VALUES lists must all be the same length"),
+                    loc,
+                ));
+                break;
+            }
+            let mut out = Vec::with_capacity(row.len());
+            result = self.insert_row(row, table, columns, named, overriding, &mut out);
+            if result.is_err() {
+                break;
+            }
+            bound.push(out);
+        }
+        let scope = self.scopes.pop().expect("just pushed");
+        result?;
+        query.has_sublinks = scope.has_sublinks;
+        for row in &mut bound {
+            for (expr, column) in row.iter_mut().zip(columns) {
+                let def = &table.columns[usize::from(*column)];
+                let written = !matches!(expr, Expr::SetToDefault(_));
+                check_identity(def, written, overriding)?;
+                if !written {
+                    *expr = self.default_value(table, usize::from(*column))?;
+                }
+            }
+        }
+        let width = bound[0].len();
+        let infos: Vec<RelColumn> = columns[..width]
+            .iter()
+            .map(|c| RelColumn {
+                name: table.columns[usize::from(*c)].name.clone(),
+                ty: table.columns[usize::from(*c)].ty,
+                dropped: false,
+            })
+            .collect();
+        query.rels.push(Rel {
+            alias: "*VALUES*".into(),
+            kind: RelKind::Values(bound),
+            columns: infos.clone(),
+            lateral: false,
+            loc: Loc::NONE,
+        });
+        query.from.push(JoinTree::Rel(0));
+        Ok(infos.iter().enumerate().map(|(i, info)| var(0, i, info)).collect())
+    }
+
+    fn insert_select(
+        &mut self,
+        select: &ast::Select,
+        table: &TableDef,
+        columns: &[u16],
+        named: bool,
+        query: &mut Query,
+    ) -> Result<Vec<Expr>> {
+        let mut source = self.select(select, false)?;
+        let width = source.visible().count();
+        check_width(width, columns.len(), named, || {
+            source.visible().nth(columns.len()).map_or(Loc::NONE, |t| t.expr.loc())
+        })?;
+        let mut infos = Vec::with_capacity(width);
+        let simple = source.set_op.is_none();
+        for (target, column) in source.targets.iter_mut().filter(|t| !t.junk).zip(columns) {
+            let def = &table.columns[usize::from(*column)];
+            // Literals take the column's type where that can't change what the query means.
+            if target.expr.type_id() == TypeId::UNKNOWN && simple {
+                let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
+                let loc = expr.loc();
+                target.expr = self.coerce_to_column(expr, def.ty, &def.name, loc)?;
+            }
+            infos.push((
+                RelColumn { name: target.name.clone(), ty: target.expr.ty(), dropped: false },
+                target.expr.loc(),
+            ));
+        }
+        let rel_columns: Vec<RelColumn> = infos.iter().map(|(info, _)| info.clone()).collect();
+        query.rels.push(Rel {
+            alias: "*SELECT*".into(),
+            kind: RelKind::Subquery(Box::new(source)),
+            columns: rel_columns,
+            lateral: false,
+            loc: Loc::NONE,
+        });
+        query.from.push(JoinTree::Rel(0));
+        let mut values = Vec::with_capacity(infos.len());
+        for (i, ((info, loc), column)) in infos.iter().zip(columns).enumerate() {
+            let def = &table.columns[usize::from(*column)];
+            values.push(self.coerce_to_column(var(0, i, info), def.ty, &def.name, *loc)?);
+        }
+        Ok(values)
+    }
+
+    /// What a column gets when no value is given.
+    pub fn default_value(&mut self, table: &TableDef, column: usize) -> Result<Expr> {
+        let def = &table.columns[column];
+        if def.dropped {
+            return Ok(Expr::null(def.ty));
+        }
+        if let Some(identity) = &def.identity {
+            let call = Expr::NextValue(NextValue { sequence: identity.sequence, ty: Ty::INT8 });
+            return self.coerce_to_column(call, def.ty, &def.name, Loc::NONE);
+        }
+        let Some(text) = &def.default else { return Ok(Expr::null(def.ty)) };
+        let parsed = self.catalog.parse_stored_expr(text)?;
+        let expr = self.with_kind(ExprKind::Default, |b| b.expr(&parsed))?;
+        self.coerce_to_column(expr, def.ty, &def.name, Loc::NONE)
+    }
+
+    /// The table's CHECK constraints over its columns as entry 0.
+    pub fn checks(&mut self, table: &Arc<TableDef>) -> Result<Vec<(Box<str>, Expr)>> {
+        if table.checks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut checks = Vec::with_capacity(table.checks.len());
+        for check in &table.checks {
+            let expr = self.table_expr(table, &check.expr, ExprKind::Check)?;
+            let expr = self.boolean(expr, "CHECK")?;
+            checks.push((check.name.clone(), expr));
+        }
+        Ok(checks)
+    }
+
+    /// A stored expression over the columns of one table, which is entry 0.
+    pub fn table_expr(
+        &mut self,
+        table: &Arc<TableDef>,
+        text: &str,
+        kind: ExprKind,
+    ) -> Result<Expr> {
+        let parsed = self.catalog.parse_stored_expr(text)?;
+        self.bind_over_table(table, &parsed, kind)
+    }
+
+    /// An expression over the columns of one table, which is entry 0.
+    pub fn bind_over_table(
+        &mut self,
+        table: &Arc<TableDef>,
+        expr: &ast::Expr,
+        kind: ExprKind,
+    ) -> Result<Expr> {
+        let scopes = std::mem::take(&mut self.scopes);
+        self.scopes.push(Scope::default());
+        let rel = self.target_rel(table, None);
+        let index = self.scope().add_rel(rel);
+        let item = self.scope().item_of(index, Some((table.schema_name.clone(), table.oid)));
+        self.scope().items.push(item);
+        let bound = self.with_kind(kind, |b| b.expr(expr));
+        self.scopes = scopes;
+        bound
+    }
+
+    pub(super) fn target_rel(&self, table: &Arc<TableDef>, alias: Option<&str>) -> Rel {
+        Rel {
+            alias: alias.unwrap_or(&table.name).into(),
+            kind: RelKind::Table(table.clone()),
+            columns: table
+                .columns
+                .iter()
+                .map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: c.dropped })
+                .collect(),
+            lateral: false,
+            loc: Loc::NONE,
+        }
+    }
+
+    /// Enters the target of a statement as entry 0 and makes its name visible.
+    pub(super) fn enter_target(&mut self, table: &Arc<TableDef>, alias: Option<&str>) -> u16 {
+        let rel = self.target_rel(table, alias);
+        let index = self.scope().add_rel(rel);
+        let names = alias.is_none().then(|| (table.schema_name.clone(), table.oid));
+        let item = self.scope().item_of(index, names);
+        self.scope().items.push(item);
+        index
+    }
+
+    pub(super) fn returning(&mut self, targets: &[ast::Target]) -> Result<Vec<Target>> {
+        if targets.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut bound = self.target_list(targets, ExprKind::Returning)?;
+        self.resolve_targets(&mut bound)?;
+        Ok(bound)
+    }
+
+    pub(super) fn update(&mut self, update: &ast::Update) -> Result<Modify> {
+        self.scopes.push(Scope::default());
+        let bound = self.update_in_scope(update);
+        self.scopes.pop();
+        bound
+    }
+
+    fn update_in_scope(&mut self, update: &ast::Update) -> Result<Modify> {
+        if let Some(with) = &update.with {
+            self.with_clause(with)?;
+        }
+        let table = self.target_table(&update.target, "update")?;
+        self.enter_target(&table, update.alias.as_deref());
+        let mut query = Query { from: vec![JoinTree::Rel(0)], ..Query::default() };
+        query.from.extend(self.bind_from(&update.from)?);
+        if let Some(filter) = &update.filter {
+            query.filter = Some(self.with_kind(ExprKind::Where, |b| b.condition(filter, "WHERE"))?);
+        }
+        let sets = self.assignments(&table, &update.sets)?;
+        let returning = self.returning(&update.returning)?;
+        self.finish(&mut query)?;
+        let checks = self.checks(&table)?;
+        Ok(Modify {
+            rel: 0,
+            query,
+            action: ModifyAction::Update { sets },
+            returning,
+            checks,
+            ctes: Vec::new(),
+            table,
+        })
+    }
+
+    pub(super) fn assignments(
+        &mut self,
+        table: &Arc<TableDef>,
+        sets: &[Assignment],
+    ) -> Result<Vec<(u16, Expr)>> {
+        let mut out: Vec<(u16, Expr)> = Vec::new();
+        for set in sets {
+            match set {
+                Assignment::One { target, value } => {
+                    let column = named_column(table, target)?;
+                    let value = self.set_value(table, column, value, target.loc)?;
+                    push_set(&mut out, column, value, target)?;
+                }
+                Assignment::Many { targets, source } => {
+                    self.assign_row(table, targets, source, &mut out)?
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn set_value(
+        &mut self,
+        table: &Arc<TableDef>,
+        column: u16,
+        value: &ast::Expr,
+        loc: Loc,
+    ) -> Result<Expr> {
+        let def = &table.columns[usize::from(column)];
+        if let ast::Expr::Default(_) = value {
+            return self.default_value(table, usize::from(column));
+        }
+        if let Some(Identity { always: true, .. }) = &def.identity {
+            return Err(sql_error!(
+                GENERATED_ALWAYS,
+                "column \"{}\" can only be updated to DEFAULT",
+                def.name
+            )
+            .with_detail(format!(
+                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+                def.name
+            )));
+        }
+        let bound = self.with_kind(ExprKind::UpdateSource, |b| b.expr(value))?;
+        self.coerce_to_column(bound, def.ty, &def.name, loc)
+    }
+
+    /// `(a, b) = (x, y)` and `(a, b) = (SELECT …)`.
+    fn assign_row(
+        &mut self,
+        table: &Arc<TableDef>,
+        targets: &[ColumnTarget],
+        source: &ast::Expr,
+        out: &mut Vec<(u16, Expr)>,
+    ) -> Result<()> {
+        let count = |n: usize, loc: Loc| {
+            if n == targets.len() {
+                return Ok(());
+            }
+            Err(at(
+                sql_error!(SYNTAX_ERROR, "number of columns does not match number of values"),
+                loc,
+            ))
+        };
+        match source {
+            ast::Expr::Row(row) => {
+                count(row.args.len(), row.loc)?;
+                for (target, value) in targets.iter().zip(&row.args) {
+                    let column = named_column(table, target)?;
+                    let value = self.set_value(table, column, value, target.loc)?;
+                    push_set(out, column, value, target)?;
+                }
+                Ok(())
+            }
+            ast::Expr::SubLink(link) => {
+                let mut query = self.select(&link.query, true)?;
+                self.scope().has_sublinks = true;
+                let fields: Vec<Expr> = query.visible().map(|t| t.expr.clone()).collect();
+                count(fields.len(), link.loc)?;
+                let types: Vec<Ty> = fields.iter().map(Expr::ty).collect();
+                let record = Ty::of(TypeId::RECORD);
+                // The sub-select yields one record; each column takes its field.
+                if query.set_op.is_some() || query.distinct.is_some() {
+                    return Err(SqlError::unsupported(
+                        "a set operation as the source of a multi-column UPDATE is not supported yet",
+                    ));
+                }
+                let row = Expr::Row(Box::new(super::tree::ArgList { args: fields, ty: record }));
+                query.targets.iter_mut().for_each(|t| t.junk = true);
+                query.targets.push(Target {
+                    expr: row,
+                    name: "row".into(),
+                    junk: false,
+                    origin: None,
+                });
+                let link = Expr::SubLink(Box::new(super::tree::SubLink {
+                    kind: super::tree::SubLinkKind::Scalar,
+                    query: Box::new(query),
+                    ty: record,
+                    loc: link.loc,
+                }));
+                for (i, (target, ty)) in targets.iter().zip(types).enumerate() {
+                    let column = named_column(table, target)?;
+                    let def = &table.columns[usize::from(column)];
+                    let field = Expr::Field(Box::new(FieldSelect {
+                        arg: link.clone(),
+                        field: i as u16,
+                        ty,
+                    }));
+                    let value = self.coerce_to_column(field, def.ty, &def.name, target.loc)?;
+                    push_set(out, column, value, target)?;
+                }
+                Ok(())
+            }
+            _ => bail!(
+                FEATURE_NOT_SUPPORTED,
+                "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression"
+            ),
+        }
+    }
+
+    pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<Modify> {
+        self.scopes.push(Scope::default());
+        let bound = self.delete_in_scope(delete);
+        self.scopes.pop();
+        bound
+    }
+
+    fn delete_in_scope(&mut self, delete: &ast::Delete) -> Result<Modify> {
+        if let Some(with) = &delete.with {
+            self.with_clause(with)?;
+        }
+        let table = self.target_table(&delete.target, "delete from")?;
+        self.enter_target(&table, delete.alias.as_deref());
+        let mut query = Query { from: vec![JoinTree::Rel(0)], ..Query::default() };
+        query.from.extend(self.bind_from(&delete.using)?);
+        if let Some(filter) = &delete.filter {
+            query.filter = Some(self.with_kind(ExprKind::Where, |b| b.condition(filter, "WHERE"))?);
+        }
+        let returning = self.returning(&delete.returning)?;
+        self.finish(&mut query)?;
+        Ok(Modify {
+            rel: 0,
+            query,
+            action: ModifyAction::Delete,
+            returning,
+            checks: Vec::new(),
+            ctes: Vec::new(),
+            table,
+        })
+    }
+}
+
+pub(super) fn live_columns(table: &TableDef) -> impl Iterator<Item = (u16, &ColumnDef)> {
+    table.columns.iter().enumerate().filter(|(_, c)| !c.dropped).map(|(i, c)| (i as u16, c))
+}
+
+fn position(columns: &[u16], column: u16) -> usize {
+    columns.iter().position(|c| *c == column).expect("the column is in the list")
+}
+
+/// The column that a target names.
+pub(super) fn named_column(table: &TableDef, target: &ColumnTarget) -> Result<u16> {
+    if !target.steps.is_empty() {
+        return Err(at(
+            SqlError::unsupported("assigning to a part of a column is not supported yet"),
+            target.loc,
+        ));
+    }
+    match live_columns(table).find(|(_, c)| *c.name == *target.name) {
+        Some((i, _)) => Ok(i),
+        None if super::column::system_column(&target.name).is_some() => Err(at(
+            sql_error!(FEATURE_NOT_SUPPORTED, "cannot assign to system column \"{}\"", target.name),
+            target.loc,
+        )),
+        None => Err(at(
+            sql_error!(
+                UNDEFINED_COLUMN,
+                "column \"{}\" of relation \"{}\" does not exist",
+                target.name,
+                table.name
+            ),
+            target.loc,
+        )),
+    }
+}
+
+fn push_set(
+    out: &mut Vec<(u16, Expr)>,
+    column: u16,
+    value: Expr,
+    target: &ColumnTarget,
+) -> Result<()> {
+    if out.iter().any(|(c, _)| *c == column) {
+        return Err(sql_error!(
+            SYNTAX_ERROR,
+            "multiple assignments to same column \"{}\"",
+            target.name
+        ));
+    }
+    out.push((column, value));
+    Ok(())
+}
+
+/// The rows of a query that is a bare VALUES list.
+fn plain_values(select: &ast::Select) -> Option<&[Vec<ast::Expr>]> {
+    let plain = select.with.is_none()
+        && select.order_by.is_empty()
+        && select.limit.is_none()
+        && select.offset.is_none()
+        && select.locking.is_empty();
+    match &select.body {
+        SelectBody::Values(values) if plain => Some(&values.rows),
+        _ => None,
+    }
+}
+
+fn check_width(given: usize, wanted: usize, named: bool, loc: impl FnOnce() -> Loc) -> Result<()> {
+    if given > wanted {
+        return Err(at(
+            sql_error!(SYNTAX_ERROR, "INSERT has more expressions than target columns"),
+            loc(),
+        ));
+    }
+    if named && given < wanted {
+        return Err(sql_error!(SYNTAX_ERROR, "INSERT has more target columns than expressions"));
+    }
+    Ok(())
+}
+
+fn check_identity(column: &ColumnDef, written: bool, overriding: Option<Overriding>) -> Result<()> {
+    if written
+        && overriding.is_none()
+        && let Some(Identity { always: true, .. }) = &column.identity
+    {
+        return Err(sql_error!(
+            GENERATED_ALWAYS,
+            "cannot insert a non-DEFAULT value into column \"{}\"",
+            column.name
+        )
+        .with_detail(format!(
+            "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
+            column.name
+        ))
+        .with_hint("Use OVERRIDING SYSTEM VALUE to override."));
+    }
+    Ok(())
+}
+
+/// Where an expression of the syntax tree begins, as far as that is known without binding it.
+fn ast_loc(expr: &ast::Expr) -> Loc {
+    match expr {
+        ast::Expr::Const(c) => c.loc,
+        ast::Expr::Lifted(c) => c.loc,
+        ast::Expr::Column(c) => c.loc,
+        ast::Expr::Param(p) => p.loc,
+        ast::Expr::Func(f) => f.loc,
+        ast::Expr::Cast(c) => ast_loc(&c.arg),
+        ast::Expr::Binary(b) => ast_loc(&b.left),
+        ast::Expr::Default(loc) => *loc,
+        _ => Loc::NONE,
+    }
+}

@@ -1,0 +1,795 @@
+//! Expressions: from syntax to typed trees.
+
+use syntax::ast::{self, Indirection, LikeKind, Literal, Loc, Quantifier};
+
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::func::CastUse;
+use crate::types::{Datum, TypeId};
+
+use super::query::RelKind;
+use super::tree::{
+    ArgList, ArrayArg, ArrayExpr, ArrayOp, Case, Column, Comparison, Const, Distinct, Expr,
+    FieldSelect, IsBool, IsNull, MinMax, NullIf, Param, RowCompare, Subscript, SubscriptStep, Ty,
+};
+use super::types::{display, element_of};
+use super::{Binder, ExprKind, at, operator};
+
+impl Binder<'_, '_> {
+    /// Binds an expression.
+    pub fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        match expr {
+            ast::Expr::Column(reference) => self.column_expr(reference),
+            ast::Expr::Const(c) => Ok(constant(&c.value, c.loc)),
+            ast::Expr::Param(p) => self.param(p.number as usize, p.number, p.loc),
+            ast::Expr::Lifted(lifted) => self.lifted(lifted),
+            ast::Expr::Unary(unary) => {
+                let arg = self.expr(&unary.arg)?;
+                self.check_operator_schema(&unary.op)?;
+                self.prefix_operator(&unary.op.symbol, arg, unary.op.loc)
+            }
+            ast::Expr::Binary(binary) => self.binary(binary),
+            ast::Expr::Quantified(q) => self.quantified(q),
+            ast::Expr::InList(list) => self.in_list(list),
+            ast::Expr::Like(like) => self.like(like),
+            ast::Expr::Between(between) => self.between(between),
+            ast::Expr::IsDistinct(d) => self.is_distinct(d),
+            ast::Expr::NullIf(n) => {
+                let left = self.expr(&n.left)?;
+                let right = self.expr(&n.right)?;
+                let ty = if left.type_id() == TypeId::UNKNOWN { right.ty() } else { left.ty() };
+                let equal = self.operator_call("=", left, right, n.loc)?;
+                let ty = if ty.id == TypeId::UNKNOWN { equal.args[0].ty() } else { ty };
+                Ok(Expr::NullIf(Box::new(NullIf { equal, ty })))
+            }
+            ast::Expr::And(list) => self.bool_list(list, "AND").map(Expr::And),
+            ast::Expr::Or(list) => self.bool_list(list, "OR").map(Expr::Or),
+            ast::Expr::Not(not) => {
+                let arg = self.expr(&not.arg)?;
+                Ok(Expr::Not(Box::new(self.boolean(arg, "NOT")?)))
+            }
+            ast::Expr::IsNull(n) => {
+                let arg = self.expr(&n.arg)?;
+                let arg = super::coerce::resolve_unknown(self, arg)?;
+                let row = arg.type_id() == TypeId::RECORD;
+                Ok(Expr::IsNull(Box::new(IsNull { arg, negated: n.negated, row })))
+            }
+            ast::Expr::IsBool(n) => {
+                let arg = self.expr(&n.arg)?;
+                let words = match (n.value, n.negated) {
+                    (Some(true), false) => "IS TRUE",
+                    (Some(true), true) => "IS NOT TRUE",
+                    (Some(false), false) => "IS FALSE",
+                    (Some(false), true) => "IS NOT FALSE",
+                    (None, false) => "IS UNKNOWN",
+                    (None, true) => "IS NOT UNKNOWN",
+                };
+                let arg = self.boolean(arg, words)?;
+                Ok(Expr::IsBool(Box::new(IsBool { arg, value: n.value, negated: n.negated })))
+            }
+            ast::Expr::Case(case) => self.case(case),
+            ast::Expr::Coalesce(list) => {
+                let (args, ty) = self.common_args(&list.args, "COALESCE")?;
+                Ok(Expr::Coalesce(Box::new(ArgList { args, ty })))
+            }
+            ast::Expr::Greatest(list) => self.min_max(list, true),
+            ast::Expr::Least(list) => self.min_max(list, false),
+            ast::Expr::Cast(cast) => self.cast(cast),
+            ast::Expr::Collate(collate) => {
+                let name = collate.collation.last();
+                if !matches!(name, "default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8") {
+                    return Err(at(
+                        sql_error!(
+                            UNDEFINED_OBJECT,
+                            "collation \"{name}\" for encoding \"UTF8\" does not exist"
+                        ),
+                        collate.loc,
+                    ));
+                }
+                let arg = self.expr(&collate.arg)?;
+                super::coerce::resolve_unknown(self, arg)
+            }
+            ast::Expr::Array(list) => self.array(list, None),
+            ast::Expr::Row(row) => {
+                let mut args = Vec::with_capacity(row.args.len());
+                for arg in &row.args {
+                    if let ast::Expr::Star(star) = arg {
+                        args.extend(self.star(star)?.into_iter().map(|(_, e)| e));
+                        continue;
+                    }
+                    let arg = self.expr(arg)?;
+                    args.push(super::coerce::resolve_unknown(self, arg)?);
+                }
+                Ok(Expr::Row(Box::new(ArgList { args, ty: Ty::of(TypeId::RECORD) })))
+            }
+            ast::Expr::Indirection(ind) => self.indirection(ind),
+            ast::Expr::SubLink(link) => self.sublink(link),
+            ast::Expr::Func(call) => self.call(call),
+            ast::Expr::SqlValue(value) => Ok(super::naming::sql_value(value)),
+            ast::Expr::Grouping(list) => self.grouping(list),
+            ast::Expr::Star(star) => Err(at(
+                sql_error!(SYNTAX_ERROR, "row expansion via \"*\" is not supported here"),
+                star.loc,
+            )),
+            ast::Expr::Default(loc) => {
+                Err(at(sql_error!(SYNTAX_ERROR, "DEFAULT is not allowed in this context"), *loc))
+            }
+            ast::Expr::CurrentOf(cursor) => Ok(Expr::CurrentOf(cursor.name.clone())),
+        }
+    }
+
+    fn column_expr(&mut self, reference: &ast::ColumnRef) -> Result<Expr> {
+        let refused = match self.kind {
+            ExprKind::Default => Some("cannot use column reference in DEFAULT expression"),
+            ExprKind::PartitionBound => {
+                Some("cannot use column reference in partition bound expression")
+            }
+            _ => None,
+        };
+        match refused {
+            Some(message) => Err(at(
+                SqlError::new(crate::error::SqlState::FEATURE_NOT_SUPPORTED, message),
+                reference.loc,
+            )),
+            None => self.column(reference),
+        }
+    }
+
+    fn param(&mut self, position: usize, number: u32, loc: Loc) -> Result<Expr> {
+        let index = position.wrapping_sub(1);
+        let id = self.params.get(index, number, loc)?;
+        Ok(Expr::Param(Param { index: index as u16, ty: Ty::of(id), loc }))
+    }
+
+    /// A lifted constant is a parameter with the type that the literal would have had.
+    fn lifted(&mut self, lifted: &ast::LiftedConst) -> Result<Expr> {
+        let index = lifted.slot as usize;
+        let own = constant(&lifted.literal, lifted.loc).type_id();
+        if index >= self.params.types.len() {
+            self.params.types.resize(index + 1, TypeId::INVALID);
+        }
+        if own != TypeId::UNKNOWN {
+            self.params.types[index] = own;
+        }
+        Ok(Expr::Param(Param { index: index as u16, ty: Ty::of(own), loc: lifted.loc }))
+    }
+
+    pub(super) fn check_operator_schema(&self, op: &ast::Operator) -> Result<()> {
+        match op.schema.last() {
+            Some(schema) if &**schema != "pg_catalog" => Err(at(
+                sql_error!(
+                    UNDEFINED_FUNCTION,
+                    "operator does not exist: {}.{}",
+                    op.schema.join("."),
+                    op.symbol
+                ),
+                op.loc,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn binary(&mut self, binary: &ast::BinaryExpr) -> Result<Expr> {
+        self.check_operator_schema(&binary.op)?;
+        if let (ast::Expr::Row(left), ast::Expr::Row(right)) = (&binary.left, &binary.right) {
+            return self.row_compare(&binary.op, &left.args, &right.args);
+        }
+        if let (ast::Expr::Row(_), ast::Expr::SubLink(link)) = (&binary.left, &binary.right)
+            && matches!(link.kind, ast::SubLinkKind::Scalar)
+        {
+            return Err(at(
+                SqlError::unsupported("comparing a row with a sub-select is not supported yet"),
+                binary.op.loc,
+            ));
+        }
+        let left = self.expr(&binary.left)?;
+        let right = self.expr(&binary.right)?;
+        self.operator(&binary.op.symbol, left, right, binary.op.loc)
+    }
+
+    fn row_compare(
+        &mut self,
+        op: &ast::Operator,
+        left: &[ast::Expr],
+        right: &[ast::Expr],
+    ) -> Result<Expr> {
+        if left.len() != right.len() {
+            return Err(at(
+                sql_error!(SYNTAX_ERROR, "unequal number of entries in row expressions"),
+                op.loc,
+            ));
+        }
+        if left.is_empty() {
+            return Err(at(
+                sql_error!(FEATURE_NOT_SUPPORTED, "cannot compare rows of zero length"),
+                op.loc,
+            ));
+        }
+        let mut pairs = Vec::with_capacity(left.len());
+        for (l, r) in left.iter().zip(right) {
+            pairs.push((self.expr(l)?, self.expr(r)?));
+        }
+        self.compare_pairs(op, pairs)
+    }
+
+    pub(super) fn compare_pairs(
+        &mut self,
+        op: &ast::Operator,
+        pairs: Vec<(Expr, Expr)>,
+    ) -> Result<Expr> {
+        let (comparison, strict) = match &*op.symbol {
+            "=" => (Comparison::Eq, None),
+            "<>" => (Comparison::Ne, None),
+            "<" => (Comparison::Lt, Some("<")),
+            "<=" => (Comparison::Le, Some("<")),
+            ">" => (Comparison::Gt, Some(">")),
+            ">=" => (Comparison::Ge, Some(">")),
+            other => {
+                return Err(at(
+                    sql_error!(
+                        FEATURE_NOT_SUPPORTED,
+                        "could not determine interpretation of row comparison operator {other}"
+                    )
+                    .with_hint(
+                        "Row comparison operators must be associated with btree operator families.",
+                    ),
+                    op.loc,
+                ));
+            }
+        };
+        if strict.is_none() {
+            let mut parts = Vec::with_capacity(pairs.len());
+            for (l, r) in pairs {
+                parts.push(self.operator(&op.symbol, l, r, op.loc)?);
+            }
+            if parts.len() == 1 {
+                return Ok(parts.remove(0));
+            }
+            return Ok(if comparison == Comparison::Eq {
+                Expr::And(parts)
+            } else {
+                Expr::Or(parts)
+            });
+        }
+        let mut columns = Vec::with_capacity(pairs.len());
+        for (l, r) in pairs {
+            let equal = self.operator_call("=", l.clone(), r.clone(), op.loc)?;
+            let order = match strict {
+                Some(symbol) => Some(self.operator_call(symbol, l, r, op.loc)?),
+                None => None,
+            };
+            columns.push((equal, order));
+        }
+        Ok(Expr::RowCompare(Box::new(RowCompare { op: comparison, columns })))
+    }
+
+    fn quantified(&mut self, q: &ast::QuantifiedExpr) -> Result<Expr> {
+        self.check_operator_schema(&q.op)?;
+        let left = self.expr(&q.left)?;
+        let mut array = self.expr(&q.array)?;
+        if array.type_id() == TypeId::UNKNOWN {
+            // The literal is an array of what the left side is.
+            let element =
+                if left.type_id() == TypeId::UNKNOWN { TypeId::TEXT } else { left.type_id() };
+            if let Some(id) = self.catalog.array_of(element) {
+                let loc = array.loc();
+                array = self.coerce(array, Ty::of(id), CastUse::Implicit, loc)?.expect("a literal");
+            }
+        }
+        let Some(element) = element_of(array.type_id()) else {
+            return Err(at(
+                sql_error!(WRONG_OBJECT_TYPE, "op ANY/ALL (array) requires array on right side"),
+                q.op.loc,
+            ));
+        };
+        let op =
+            operator::binary(&q.op.symbol, left.type_id(), element).map_err(|e| at(e, q.op.loc))?;
+        if op.result != TypeId::BOOL {
+            return Err(at(
+                sql_error!(
+                    WRONG_OBJECT_TYPE,
+                    "op ANY/ALL (array) requires operator to yield boolean"
+                ),
+                q.op.loc,
+            ));
+        }
+        let left_type =
+            if super::types::is_polymorphic(op.left) { left.type_id() } else { op.left };
+        let loc = left.loc();
+        let left = self
+            .coerce(left, Ty::of(left_type), CastUse::Implicit, loc)?
+            .unwrap_or_else(|| Expr::null(Ty::of(left_type)));
+        let right_type = if super::types::is_polymorphic(op.right) { element } else { op.right };
+        if right_type != element
+            && let Some(id) = self.catalog.array_of(right_type)
+            && let Some(cast) =
+                self.coerce(array.clone(), Ty::of(id), CastUse::Implicit, q.op.loc)?
+        {
+            array = cast;
+        }
+        Ok(Expr::ArrayOp(Box::new(ArrayOp {
+            func: op.func,
+            symbol: q.op.symbol.clone(),
+            left,
+            right: ArrayArg::Array(array),
+            all: q.quantifier == Quantifier::All,
+            loc: q.op.loc,
+        })))
+    }
+
+    fn in_list(&mut self, list: &ast::InListExpr) -> Result<Expr> {
+        let symbol = if list.negated { "<>" } else { "=" };
+        let op = ast::Operator { schema: Vec::new(), symbol: symbol.into(), loc: list.loc };
+        if let ast::Expr::Row(row) = &list.arg {
+            let mut parts = Vec::new();
+            for item in &list.list {
+                let ast::Expr::Row(other) = item else {
+                    return Err(at(
+                        sql_error!(
+                            UNDEFINED_FUNCTION,
+                            "operator does not exist: record {symbol} unknown"
+                        ),
+                        list.loc,
+                    ));
+                };
+                parts.push(self.row_compare(&op, &row.args, &other.args)?);
+            }
+            if parts.len() == 1 {
+                return Ok(parts.remove(0));
+            }
+            return Ok(if list.negated { Expr::And(parts) } else { Expr::Or(parts) });
+        }
+        let arg = self.expr(&list.arg)?;
+        let mut members = Vec::with_capacity(list.list.len());
+        for item in &list.list {
+            members.push(self.expr(item)?);
+        }
+        // Members of one type make one comparison with a list; else each is compared by itself.
+        let constant = members.len() > 1
+            && members.iter().all(|m| {
+                let mut uses = false;
+                super::walk::each_var(m, 0, &mut |_, _| uses = true);
+                !uses && !matches!(m, Expr::SubLink(_))
+            });
+        if constant {
+            let mut all = vec![arg.clone()];
+            all.extend(members.iter().cloned());
+            if let Ok(ty) = self.common_type(&all, "IN") {
+                let ty = if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { Ty::of(ty.id) };
+                if let Ok(found) = operator::binary(symbol, arg.type_id(), ty.id)
+                    && !super::types::is_polymorphic(found.right)
+                {
+                    let mut fitted = Vec::with_capacity(members.len());
+                    let ty = Ty::of(found.right);
+                    for member in members {
+                        fitted.push(self.coerce_common(member, ty, "IN")?);
+                    }
+                    let loc = arg.loc();
+                    let arg = self
+                        .coerce(arg, Ty::of(found.left), CastUse::Implicit, loc)?
+                        .expect("the operator was chosen for it");
+                    return Ok(Expr::ArrayOp(Box::new(ArrayOp {
+                        func: found.func,
+                        symbol: symbol.into(),
+                        left: arg,
+                        right: ArrayArg::List(fitted),
+                        all: list.negated,
+                        loc: list.loc,
+                    })));
+                }
+            }
+        }
+        let mut parts = Vec::with_capacity(members.len());
+        for member in members {
+            parts.push(self.operator(symbol, arg.clone(), member, list.loc)?);
+        }
+        if parts.len() == 1 {
+            return Ok(parts.remove(0));
+        }
+        Ok(if list.negated { Expr::And(parts) } else { Expr::Or(parts) })
+    }
+
+    fn like(&mut self, like: &ast::LikeExpr) -> Result<Expr> {
+        let arg = self.expr(&like.arg)?;
+        let pattern = self.expr(&like.pattern)?;
+        let escape = like.escape.as_ref().map(|e| self.expr(e)).transpose()?;
+        let (symbol, pattern) = match like.kind {
+            LikeKind::Like | LikeKind::ILike => {
+                let pattern = match escape {
+                    None => pattern,
+                    Some(escape) => {
+                        self.function("like_escape", vec![pattern, escape], like.loc)?
+                    }
+                };
+                let symbol = match (like.kind, like.negated) {
+                    (LikeKind::Like, false) => "~~",
+                    (LikeKind::Like, true) => "!~~",
+                    (_, false) => "~~*",
+                    (_, true) => "!~~*",
+                };
+                (symbol, pattern)
+            }
+            LikeKind::SimilarTo => {
+                let mut args = vec![pattern];
+                args.extend(escape);
+                let pattern = self.function("similar_to_escape", args, like.loc)?;
+                (if like.negated { "!~" } else { "~" }, pattern)
+            }
+        };
+        self.operator(symbol, arg, pattern, like.loc)
+    }
+
+    fn between(&mut self, between: &ast::BetweenExpr) -> Result<Expr> {
+        let arg = self.expr(&between.arg)?;
+        let low = self.expr(&between.low)?;
+        let high = self.expr(&between.high)?;
+        let one = |b: &mut Self, low: &Expr, high: &Expr| -> Result<Expr> {
+            let (below, above) = if between.negated { ("<", ">") } else { (">=", "<=") };
+            let first = b.operator(below, arg.clone(), low.clone(), between.loc)?;
+            let second = b.operator(above, arg.clone(), high.clone(), between.loc)?;
+            Ok(if between.negated {
+                Expr::Or(vec![first, second])
+            } else {
+                Expr::And(vec![first, second])
+            })
+        };
+        let straight = one(self, &low, &high)?;
+        if !between.symmetric {
+            return Ok(straight);
+        }
+        let swapped = one(self, &high, &low)?;
+        Ok(if between.negated {
+            Expr::And(vec![straight, swapped])
+        } else {
+            Expr::Or(vec![straight, swapped])
+        })
+    }
+
+    fn is_distinct(&mut self, d: &ast::IsDistinctExpr) -> Result<Expr> {
+        let left = self.expr(&d.left)?;
+        let right = self.expr(&d.right)?;
+        for (side, other) in [(&left, &right), (&right, &left)] {
+            if let Expr::Const(Const { value: Datum::Null, .. }) = side {
+                return Ok(Expr::IsNull(Box::new(IsNull {
+                    arg: other.clone(),
+                    negated: !d.negated,
+                    row: false,
+                })));
+            }
+        }
+        let equal = self.operator_call("=", left, right, d.loc)?;
+        Ok(Expr::Distinct(Box::new(Distinct { equal, negated: d.negated })))
+    }
+
+    fn bool_list(&mut self, list: &ast::BoolExpr, words: &str) -> Result<Vec<Expr>> {
+        let mut args = Vec::with_capacity(list.args.len());
+        for arg in &list.args {
+            let arg = self.expr(arg)?;
+            args.push(self.boolean(arg, words)?);
+        }
+        Ok(args)
+    }
+
+    fn common_args(&mut self, list: &[ast::Expr], words: &str) -> Result<(Vec<Expr>, Ty)> {
+        let mut args = Vec::with_capacity(list.len());
+        for arg in list {
+            args.push(self.expr(arg)?);
+        }
+        let mut ty = self.common_type(&args, words)?;
+        if ty.id == TypeId::UNKNOWN {
+            ty = Ty::TEXT;
+        }
+        let mut fitted = Vec::with_capacity(args.len());
+        for arg in args {
+            fitted.push(self.coerce_common(arg, ty, words)?);
+        }
+        Ok((fitted, ty))
+    }
+
+    fn min_max(&mut self, list: &ast::ArgList, greatest: bool) -> Result<Expr> {
+        let words = if greatest { "GREATEST" } else { "LEAST" };
+        let (args, ty) = self.common_args(&list.args, words)?;
+        self.check_sortable(&args[0])?;
+        Ok(Expr::MinMax(Box::new(MinMax { args, greatest, ty })))
+    }
+
+    fn case(&mut self, case: &ast::CaseExpr) -> Result<Expr> {
+        let arg = match &case.arg {
+            Some(arg) => {
+                let arg = self.expr(arg)?;
+                Some(super::coerce::resolve_unknown(self, arg)?)
+            }
+            None => None,
+        };
+        let mut conditions = Vec::with_capacity(case.whens.len());
+        // PostgreSQL lets the default decide the type first.
+        let default = case.default.as_ref().map(|d| self.expr(d)).transpose()?;
+        let mut results = Vec::with_capacity(case.whens.len() + 1);
+        for when in &case.whens {
+            let condition = self.expr(&when.when)?;
+            let condition = match &arg {
+                Some(arg) => self.operator("=", Expr::Element(arg.ty()), condition, when.loc)?,
+                None => condition,
+            };
+            conditions.push(self.boolean(condition, "CASE/WHEN")?);
+            results.push(self.expr(&when.then)?);
+        }
+        let mut all: Vec<Expr> = default.iter().cloned().collect();
+        all.extend(results.iter().cloned());
+        let mut ty = self.common_type(&all, "CASE")?;
+        if ty.id == TypeId::UNKNOWN {
+            ty = Ty::TEXT;
+        }
+        let mut whens = Vec::with_capacity(results.len());
+        for (condition, result) in conditions.into_iter().zip(results) {
+            whens.push((condition, self.coerce_common(result, ty, "CASE/WHEN")?));
+        }
+        let default = match default {
+            Some(default) => Some(self.coerce_common(default, ty, "CASE/ELSE")?),
+            None => None,
+        };
+        Ok(Expr::Case(Box::new(Case { arg, whens, default, ty })))
+    }
+
+    fn cast(&mut self, cast: &ast::CastExpr) -> Result<Expr> {
+        let ty = self.type_name(&cast.target)?;
+        // ARRAY[…]::t[] types the elements before they are bound.
+        let arg = match &cast.arg {
+            ast::Expr::Array(list) if element_of(ty.id).is_some() => self.array(list, Some(ty))?,
+            arg => self.expr(arg)?,
+        };
+        let own = arg.ty();
+        if own.id == ty.id && ty.modifier < 0 && !matches!(arg, Expr::Const(_)) {
+            return Ok(arg);
+        }
+        match self.coerce(arg, ty, CastUse::Explicit, cast.loc)? {
+            Some(expr) => Ok(expr),
+            None => Err(at(
+                sql_error!(
+                    CANNOT_COERCE,
+                    "cannot cast type {} to {}",
+                    display(own),
+                    display(Ty::of(ty.id))
+                ),
+                cast.loc,
+            )),
+        }
+    }
+
+    fn array(&mut self, list: &ast::ArgList, target: Option<Ty>) -> Result<Expr> {
+        let nested = list.args.iter().any(|arg| matches!(arg, ast::Expr::Array(_)));
+        let mut elements = Vec::with_capacity(list.args.len());
+        for arg in &list.args {
+            elements.push(match arg {
+                ast::Expr::Array(inner) => self.array(inner, target)?,
+                arg => self.expr(arg)?,
+            });
+        }
+        if let Some(target) = target {
+            let element = element_of(target.id).expect("the caller looked");
+            let to = if nested { target.id } else { element };
+            let mut fitted = Vec::with_capacity(elements.len());
+            for expr in elements {
+                let (own, loc) = (expr.ty(), expr.loc());
+                let ty = Ty { id: to, modifier: target.modifier };
+                let Some(expr) = self.coerce(expr, ty, CastUse::Explicit, loc)? else {
+                    return Err(at(
+                        sql_error!(
+                            CANNOT_COERCE,
+                            "cannot cast type {} to {}",
+                            display(own),
+                            display(Ty::of(to))
+                        ),
+                        loc,
+                    ));
+                };
+                fitted.push(expr);
+            }
+            let ty = Ty::of(target.id);
+            return Ok(Expr::Array(Box::new(ArrayExpr {
+                elements: fitted,
+                element_type: element,
+                nested,
+                ty,
+            })));
+        }
+        if elements.is_empty() {
+            return Err(at(
+                sql_error!(INDETERMINATE_DATATYPE, "cannot determine type of empty array")
+                    .with_hint(
+                        "Explicitly cast to the desired type, for example ARRAY[]::integer[].",
+                    ),
+                list.loc,
+            ));
+        }
+        let mut ty = self.common_type(&elements, "ARRAY")?;
+        if ty.id == TypeId::UNKNOWN {
+            ty = Ty::TEXT;
+        }
+        let mut fitted = Vec::with_capacity(elements.len());
+        for expr in elements {
+            fitted.push(self.coerce_common(expr, ty, "ARRAY")?);
+        }
+        let already = element_of(ty.id);
+        let (element_type, array, nested) = match already {
+            Some(element) => (element, Some(ty.id), true),
+            None => (ty.id, self.catalog.array_of(ty.id), false),
+        };
+        let Some(array) = array else {
+            return Err(at(
+                sql_error!(
+                    UNDEFINED_OBJECT,
+                    "could not find array type for data type {}",
+                    display(ty)
+                ),
+                list.loc,
+            ));
+        };
+        let ty = Ty { id: array, modifier: ty.modifier };
+        Ok(Expr::Array(Box::new(ArrayExpr { elements: fitted, element_type, nested, ty })))
+    }
+
+    fn indirection(&mut self, ind: &ast::IndirectionExpr) -> Result<Expr> {
+        let mut expr = self.expr(&ind.arg)?;
+        let mut steps = ind.steps.iter().peekable();
+        while let Some(step) = steps.next() {
+            match step {
+                Indirection::Field(name) => expr = self.field_by_name(expr, name)?,
+                Indirection::Star => {
+                    bail!(SYNTAX_ERROR, "row expansion via \"*\" is not supported here")
+                }
+                first => {
+                    let mut subscripts = vec![self.subscript(first)?];
+                    while let Some(next @ (Indirection::Index(_) | Indirection::Slice { .. })) =
+                        steps.peek()
+                    {
+                        subscripts.push(self.subscript(next)?);
+                        steps.next();
+                    }
+                    expr = subscripted(expr, subscripts)?;
+                }
+            }
+        }
+        Ok(expr)
+    }
+
+    fn subscript(&mut self, step: &Indirection) -> Result<SubscriptStep> {
+        let index = |b: &mut Self, expr: &ast::Expr| -> Result<Expr> {
+            let expr = b.expr(expr)?;
+            let loc = expr.loc();
+            match b.coerce(expr, Ty::INT4, CastUse::Assignment, loc)? {
+                Some(expr) => Ok(expr),
+                None => Err(at(
+                    sql_error!(DATATYPE_MISMATCH, "array subscript must have type integer"),
+                    loc,
+                )),
+            }
+        };
+        Ok(match step {
+            Indirection::Index(expr) => SubscriptStep::Index(index(self, expr)?),
+            Indirection::Slice { lower, upper } => {
+                let lower = lower.as_ref().map(|e| index(self, e)).transpose()?;
+                let upper = upper.as_ref().map(|e| index(self, e)).transpose()?;
+                SubscriptStep::Slice(lower, upper)
+            }
+            _ => unreachable!("the caller passes subscripts only"),
+        })
+    }
+
+    fn field_by_name(&mut self, expr: Expr, name: &str) -> Result<Expr> {
+        let fields = self.record_fields(&expr)?;
+        match fields.iter().position(|(field, _)| **field == *name) {
+            Some(i) => Ok(self.field(expr, i as u16, fields[i].1)),
+            None => Err(at(
+                sql_error!(
+                    UNDEFINED_COLUMN,
+                    "could not identify column \"{name}\" in record data type"
+                ),
+                expr.loc(),
+            )),
+        }
+    }
+
+    pub(super) fn field(&mut self, arg: Expr, field: u16, ty: Ty) -> Expr {
+        if let Expr::Var(var) = &arg
+            && var.column == Column::Whole
+        {
+            return Expr::Var(super::tree::Var { column: Column::User(field), ty, ..*var });
+        }
+        Expr::Field(Box::new(FieldSelect { arg, field, ty }))
+    }
+
+    /// Names and types of a record expression's fields.
+    pub(super) fn record_fields(&mut self, expr: &Expr) -> Result<Vec<(Box<str>, Ty)>> {
+        match expr {
+            Expr::Var(var) if var.column == Column::Whole => {
+                let depth = self.scopes.len() - 1 - usize::from(var.level);
+                let rel = &self.scopes[depth].rels[usize::from(var.rel)];
+                if let RelKind::Join = rel.kind {
+                    return Err(SqlError::unsupported("fields of a join's row"));
+                }
+                Ok(rel.columns.iter().map(|c| (c.name.clone(), c.ty)).collect())
+            }
+            Expr::Row(row) => Ok(row
+                .args
+                .iter()
+                .enumerate()
+                .map(|(i, arg)| (format!("f{}", i + 1).into(), arg.ty()))
+                .collect()),
+            Expr::Call(call) if !call.func.columns.is_empty() => {
+                Ok(call.func.columns.iter().map(|(n, id)| ((*n).into(), Ty::of(*id))).collect())
+            }
+            Expr::SubLink(link) if link.ty.id == TypeId::RECORD => {
+                let inner = link.query.visible().next().expect("a scalar sub-select").expr.clone();
+                match inner {
+                    Expr::Row(_) | Expr::Call(_) => self.record_fields(&inner),
+                    _ => Err(no_fields(expr)),
+                }
+            }
+            _ => Err(no_fields(expr)),
+        }
+    }
+
+    fn grouping(&mut self, list: &ast::ArgList) -> Result<Expr> {
+        if !self.kind.allows_aggregates() {
+            return Err(at(
+                sql_error!(
+                    GROUPING_ERROR,
+                    "grouping operations are not allowed in {}",
+                    self.kind.words()
+                ),
+                list.loc,
+            ));
+        }
+        let mut args = Vec::with_capacity(list.args.len());
+        for arg in &list.args {
+            args.push(self.expr(arg)?);
+        }
+        self.scope().has_aggregates = true;
+        Ok(Expr::Grouping(Box::new(super::tree::Grouping { args, loc: list.loc })))
+    }
+}
+
+fn no_fields(expr: &Expr) -> SqlError {
+    at(
+        sql_error!(
+            WRONG_OBJECT_TYPE,
+            "column notation applied to type {}, which is not a composite type",
+            display(expr.ty())
+        ),
+        expr.loc(),
+    )
+}
+
+fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {
+    let Some(element) = element_of(arg.type_id()) else {
+        return Err(at(
+            sql_error!(
+                DATATYPE_MISMATCH,
+                "cannot subscript type {} because it does not support subscripting",
+                display(Ty::of(arg.type_id()))
+            ),
+            arg.loc(),
+        ));
+    };
+    let slice = steps.iter().any(|s| matches!(s, SubscriptStep::Slice(..)));
+    let ty = if slice { arg.ty() } else { Ty { id: element, modifier: arg.ty().modifier } };
+    Ok(Expr::Subscript(Box::new(Subscript { arg, steps, ty })))
+}
+
+/// A literal with the type that it has by itself.
+pub(super) fn constant(value: &Literal, loc: Loc) -> Expr {
+    let (value, ty) = match value {
+        Literal::Null => (Datum::Null, Ty::UNKNOWN),
+        Literal::Bool(b) => (Datum::Bool(*b), Ty::BOOL),
+        Literal::Integer(n) => match i32::try_from(*n) {
+            Ok(n) => (Datum::Int4(n), Ty::INT4),
+            Err(_) => (Datum::Int8(*n), Ty::INT8),
+        },
+        Literal::Numeric(text) => match crate::types::Numeric::parse(text) {
+            Ok(n) => (Datum::Numeric(n), Ty::of(TypeId::NUMERIC)),
+            Err(_) => (Datum::text(&**text), Ty::UNKNOWN),
+        },
+        Literal::String(text) | Literal::Bits(text) => (Datum::text(&**text), Ty::UNKNOWN),
+    };
+    Expr::Const(Const { value, ty, loc })
+}

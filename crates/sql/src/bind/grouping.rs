@@ -1,0 +1,115 @@
+//! The rule of grouped queries: outside aggregates, only grouping columns may be used.
+
+use syntax::ast::Loc;
+
+use crate::catalog::TableDef;
+use crate::error::{Result, SqlError, sql_error};
+
+use super::query::{Query, RelKind};
+use super::tree::{Column, Expr, Var};
+use super::{at, walk};
+
+/// Checks a grouped query's outputs and HAVING.
+pub(super) fn check(query: &Query) -> Result<()> {
+    let keys = query.group.as_ref().map_or(&[][..], |group| &group.keys);
+    let checker = Checker { query, keys };
+    for target in &query.targets {
+        checker.expr(&target.expr, 0)?;
+    }
+    if let Some(having) = &query.having {
+        checker.expr(having, 0)?;
+    }
+    for window in &query.windows {
+        for expr in &window.partition_by {
+            checker.expr(expr, 0)?;
+        }
+        for key in &window.order_by {
+            checker.expr(&key.expr, 0)?;
+        }
+    }
+    Ok(())
+}
+
+struct Checker<'a> {
+    query: &'a Query,
+    keys: &'a [Expr],
+}
+
+impl Checker<'_> {
+    fn expr(&self, expr: &Expr, depth: u16) -> Result<()> {
+        if depth == 0 && self.keys.iter().any(|key| walk::same(key, expr)) {
+            return Ok(());
+        }
+        match expr {
+            // The arguments of this level's aggregates are computed before grouping.
+            Expr::Aggregate(agg) if agg.level == depth => return Ok(()),
+            Expr::Grouping(_) => return Ok(()),
+            Expr::Var(var) if var.level == depth => return self.var(var, depth),
+            Expr::SubLink(link) => {
+                let mut first: Result<()> = Ok(());
+                walk::query_exprs(&link.query, depth + 1, &mut |e, d| {
+                    if first.is_ok() {
+                        first = self.expr(e, d);
+                    }
+                });
+                first?;
+            }
+            _ => {}
+        }
+        let mut result = Ok(());
+        walk::each_child(expr, &mut |child| {
+            if result.is_ok() {
+                result = self.expr(child, depth);
+            }
+        });
+        result
+    }
+
+    fn var(&self, var: &Var, depth: u16) -> Result<()> {
+        let own = Var { level: 0, ..*var };
+        if self.keys.iter().any(|key| matches!(key, Expr::Var(k) if k.same(&own))) {
+            return Ok(());
+        }
+        let rel = &self.query.rels[usize::from(var.rel)];
+        // A primary key among the grouping columns determines the table's others.
+        if let RelKind::Table(def) = &rel.kind
+            && self.has_primary_key(def, var.rel)
+        {
+            return Ok(());
+        }
+        let name = match var.column {
+            Column::User(i) => {
+                format!("{}.{}", rel.alias, rel.columns[usize::from(i)].name)
+            }
+            Column::Whole => format!("{}.*", rel.alias),
+            Column::Ctid => format!("{}.ctid", rel.alias),
+            Column::TableOid => format!("{}.tableoid", rel.alias),
+            _ => format!("{}.xmin", rel.alias),
+        };
+        Err(ungrouped(&name, depth, var.loc))
+    }
+
+    fn has_primary_key(&self, def: &TableDef, rel: u16) -> bool {
+        let Some(primary) = def.indexes.iter().find(|index| index.primary) else { return false };
+        primary.key_columns().all(|column| {
+            column.is_some_and(|column| {
+                self.keys.iter().any(|key| {
+                    matches!(key, Expr::Var(k)
+                        if k.level == 0 && k.rel == rel && k.column == Column::User(column))
+                })
+            })
+        })
+    }
+}
+
+fn ungrouped(name: &str, depth: u16, loc: Loc) -> SqlError {
+    let error = if depth == 0 {
+        sql_error!(
+            GROUPING_ERROR,
+            "column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
+        )
+    } else {
+        sql_error!(GROUPING_ERROR, "subquery uses ungrouped column \"{name}\" from outer query")
+    };
+    at(error, loc)
+}

@@ -1,0 +1,175 @@
+//! Binder: gives the names of a statement their meaning and its expressions their types.
+//!
+//! The rules are PostgreSQL's: how names are looked up from the inside out, how the types of
+//! literals and parameters are found, which operator or function a call means, what is implicit
+//! about a cast. The result ([`query::Statement`]) refers to catalog objects directly.
+
+pub mod query;
+pub mod tree;
+pub mod walk;
+
+mod coerce;
+mod column;
+mod conflict;
+mod dml;
+mod expr;
+mod from;
+mod func;
+mod grouping;
+mod naming;
+mod operator;
+mod scope;
+mod select;
+mod setop;
+mod sublink;
+mod types;
+mod values;
+mod window;
+mod with;
+
+use syntax::ast::{self, Loc};
+
+use crate::catalog::Catalog;
+use crate::error::{Result, SqlError, bail};
+use crate::types::TypeId;
+
+pub use coerce::CastContext;
+pub use query::{Query, Statement};
+pub use scope::ExprKind;
+pub use tree::{Expr, Ty};
+
+use scope::Scope;
+
+/// Types of a statement's parameters, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Params {
+    /// By number from 0; `INVALID` while open.
+    pub types: Vec<TypeId>,
+    /// Parameters may be used that were not declared, and get their type from their surroundings.
+    pub open: bool,
+}
+
+impl Params {
+    /// No parameters at all.
+    pub fn none() -> Params {
+        Params::default()
+    }
+
+    /// Declared types (zero: to be inferred), more allowed.
+    pub fn open(types: Vec<TypeId>) -> Params {
+        Params { types, open: true }
+    }
+
+    /// The type of parameter `index` (from 0): `UNKNOWN` while open.
+    fn get(&mut self, index: usize, number: u32, loc: Loc) -> Result<TypeId> {
+        if number == 0 || number > 65535 {
+            return Err(no_parameter(number, loc));
+        }
+        if index >= self.types.len() {
+            if !self.open {
+                return Err(no_parameter(number, loc));
+            }
+            self.types.resize(index + 1, TypeId::INVALID);
+        }
+        let id = self.types[index];
+        Ok(if id.is_valid() { id } else { TypeId::UNKNOWN })
+    }
+
+    /// Gives an open parameter its type.
+    fn resolve(&mut self, param: &tree::Param, id: TypeId) -> Result<()> {
+        let slot = &mut self.types[usize::from(param.index)];
+        if !slot.is_valid() || *slot == TypeId::UNKNOWN {
+            *slot = id;
+        } else if *slot != id {
+            return Err(at(
+                crate::error::sql_error!(
+                    AMBIGUOUS_PARAMETER,
+                    "inconsistent types deduced for parameter ${}",
+                    param.index + 1
+                )
+                .with_detail(format!(
+                    "{} versus {}",
+                    types::display(Ty::of(*slot)),
+                    types::display(Ty::of(id))
+                )),
+                param.loc,
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn no_parameter(number: u32, loc: Loc) -> SqlError {
+    at(crate::error::sql_error!(UNDEFINED_PARAMETER, "there is no parameter ${number}"), loc)
+}
+
+/// Points an error at a place of the statement.
+pub fn at(error: SqlError, loc: Loc) -> SqlError {
+    match loc.offset() {
+        Some(offset) => error.at(offset),
+        None => error,
+    }
+}
+
+/// Binds one statement. Made anew for each.
+pub struct Binder<'a, 'c> {
+    pub catalog: &'a mut Catalog<'c>,
+    pub params: &'a mut Params,
+    /// Query levels from the outermost to the one at hand.
+    scopes: Vec<Scope>,
+    /// What the expression at hand is for.
+    kind: ExprKind,
+}
+
+impl<'a, 'c> Binder<'a, 'c> {
+    pub fn new(catalog: &'a mut Catalog<'c>, params: &'a mut Params) -> Binder<'a, 'c> {
+        Binder { catalog, params, scopes: Vec::new(), kind: ExprKind::None }
+    }
+
+    /// Binds a statement that can be planned.
+    pub fn statement(&mut self, statement: &ast::Statement) -> Result<Statement> {
+        let bound = match statement {
+            ast::Statement::Select(select) => Statement::Query(Box::new(self.query(select)?)),
+            ast::Statement::Insert(insert) => Statement::Modify(Box::new(self.insert(insert)?)),
+            ast::Statement::Update(update) => Statement::Modify(Box::new(self.update(update)?)),
+            ast::Statement::Delete(delete) => Statement::Modify(Box::new(self.delete(delete)?)),
+            _ => bail!(SYNTAX_ERROR, "statement can't be planned"),
+        };
+        Ok(bound)
+    }
+
+    /// A whole query whose columns of unknown type become text, as at the top of a statement.
+    pub fn query(&mut self, select: &ast::Select) -> Result<Query> {
+        self.select(select, true)
+    }
+
+    /// Every parameter must have a type once the statement is bound.
+    pub fn check_params(&self) -> Result<()> {
+        for (i, id) in self.params.types.iter().enumerate() {
+            if !id.is_valid() || *id == TypeId::UNKNOWN {
+                bail!(
+                    INDETERMINATE_DATATYPE,
+                    "could not determine data type of parameter ${}",
+                    i + 1
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("expressions are bound inside a scope")
+    }
+
+    /// Runs `f` with the expression kind set, for messages about what is not allowed where.
+    fn with_kind<T>(
+        &mut self,
+        kind: ExprKind,
+        f: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let before = std::mem::replace(&mut self.kind, kind);
+        let result = f(self);
+        self.kind = before;
+        result
+    }
+}

@@ -1,0 +1,274 @@
+//! Bound queries: what a statement means, before anyone decides how to run it.
+
+use std::sync::Arc;
+
+pub use syntax::ast::{JoinKind, SetOperator};
+use syntax::ast::{Loc, LockStrength, LockWait};
+
+use crate::catalog::TableDef;
+use crate::types::Oid;
+
+use super::tree::{Expr, SortExpr, Ty};
+
+/// A SELECT, or the query inside INSERT, UPDATE, DELETE.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// The range table: everything that [`super::tree::Var`]s can refer to.
+    pub rels: Vec<Rel>,
+    /// Entries and joins whose cross product the query starts from.
+    pub from: Vec<JoinTree>,
+    pub filter: Option<Expr>,
+    pub targets: Vec<Target>,
+    pub group: Option<Group>,
+    pub having: Option<Expr>,
+    pub windows: Vec<Window>,
+    pub distinct: Option<Distinct>,
+    /// Positions in `targets`.
+    pub order_by: Vec<SortKey>,
+    pub limit: Option<Expr>,
+    pub offset: Option<Expr>,
+    pub with_ties: bool,
+    /// Leaves are positions in `rels`; `targets` then refer to the first leaf's columns.
+    pub set_op: Option<SetTree>,
+    pub ctes: Vec<Cte>,
+    pub locking: Vec<RowLock>,
+    pub has_srf: bool,
+    pub has_sublinks: bool,
+}
+
+/// One output column.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub expr: Expr,
+    pub name: Box<str>,
+    /// Needed for sorting or grouping only.
+    pub junk: bool,
+    /// The table column it is, for RowDescription.
+    pub origin: Option<(Oid, i16)>,
+}
+
+/// One entry of the range table.
+#[derive(Clone, Debug)]
+pub struct Rel {
+    /// The name that columns are qualified with.
+    pub alias: Box<str>,
+    pub kind: RelKind,
+    pub columns: Vec<RelColumn>,
+    /// May refer to entries before it.
+    pub lateral: bool,
+    /// Where it was written, for lock and permission errors.
+    pub loc: Loc,
+}
+
+#[derive(Clone, Debug)]
+pub struct RelColumn {
+    pub name: Box<str>,
+    pub ty: Ty,
+    /// Dropped columns keep their number and can't be named.
+    pub dropped: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum RelKind {
+    Table(Arc<TableDef>),
+    Subquery(Box<Query>),
+    /// Functions side by side, and whether a column of row numbers follows.
+    Function {
+        calls: Vec<FunctionCall>,
+        ordinality: bool,
+    },
+    Values(Vec<Vec<Expr>>),
+    /// A CTE `level` queries outwards.
+    Cte {
+        level: u16,
+        index: u16,
+    },
+    /// The recursive reference inside a CTE's own query.
+    Recursive {
+        level: u16,
+        index: u16,
+    },
+    /// No rows and no columns of its own: the joined columns of an aliased join.
+    Join,
+    /// One row: INSERT's EXCLUDED, provided by the executor.
+    Excluded,
+}
+
+#[derive(Clone, Debug)]
+pub struct FunctionCall {
+    pub expr: Expr,
+    /// How many columns it contributes.
+    pub width: u16,
+    /// Returns a set; else its one value is one row.
+    pub set: bool,
+    /// The value is a record to be spread over the columns.
+    pub record: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum JoinTree {
+    Rel(u16),
+    Join(Box<Join>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Join {
+    pub kind: JoinKind,
+    pub left: JoinTree,
+    pub right: JoinTree,
+    pub condition: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The distinct grouping expressions.
+    pub keys: Vec<Expr>,
+    /// Each set is a list of positions in `keys`; plain GROUP BY has one set of all.
+    pub sets: Vec<Vec<u16>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Window {
+    pub name: Option<Box<str>>,
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<SortExpr>,
+    pub frame: Frame,
+}
+
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub units: syntax::ast::FrameUnits,
+    pub start: Bound,
+    pub end: Bound,
+    pub exclude: syntax::ast::FrameExclude,
+    /// Written out rather than defaulted.
+    pub written: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Bound {
+    UnboundedPreceding,
+    Preceding(Expr),
+    CurrentRow,
+    Following(Expr),
+    UnboundedFollowing,
+}
+
+#[derive(Clone, Debug)]
+pub enum Distinct {
+    /// All visible targets.
+    All,
+    /// Positions in `targets`.
+    On(Vec<u16>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SortKey {
+    pub target: u16,
+    pub desc: bool,
+    pub nulls_first: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum SetTree {
+    Leaf(u16),
+    Op(Box<SetNode>),
+}
+
+#[derive(Clone, Debug)]
+pub struct SetNode {
+    pub op: SetOperator,
+    pub all: bool,
+    pub left: SetTree,
+    pub right: SetTree,
+}
+
+#[derive(Clone, Debug)]
+pub struct Cte {
+    pub name: Box<str>,
+    pub query: CteQuery,
+    pub columns: Vec<RelColumn>,
+    pub references: u16,
+    pub materialized: Option<bool>,
+}
+
+#[derive(Clone, Debug)]
+pub enum CteQuery {
+    Plain(Box<Query>),
+    /// `first UNION [ALL] again`, the second referring to the first's growing result.
+    Recursive {
+        first: Box<Query>,
+        again: Box<Query>,
+        all: bool,
+    },
+    Modify(Box<Modify>),
+}
+
+#[derive(Clone, Debug)]
+pub struct RowLock {
+    pub rel: u16,
+    pub strength: LockStrength,
+    pub wait: LockWait,
+}
+
+/// INSERT, UPDATE or DELETE.
+#[derive(Clone, Debug)]
+pub struct Modify {
+    pub table: Arc<TableDef>,
+    /// The target's place in `query.rels`; INSERT's is an entry of its own for RETURNING.
+    pub rel: u16,
+    pub query: Query,
+    pub action: ModifyAction,
+    /// Over `query.rels`.
+    pub returning: Vec<Target>,
+    /// CHECK constraints of the table, over the target's columns as `Var`s of `rel`.
+    pub checks: Vec<(Box<str>, Expr)>,
+    pub ctes: Vec<Cte>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ModifyAction {
+    /// `query`'s targets are one value for each column of the table, dropped ones included.
+    Insert {
+        on_conflict: Option<OnConflict>,
+        excluded: Option<u16>,
+    },
+    /// New values for these columns (from 0), over `query.rels`.
+    Update {
+        sets: Vec<(u16, Expr)>,
+    },
+    Delete,
+}
+
+#[derive(Clone, Debug)]
+pub struct OnConflict {
+    /// Indexes (by OID) whose conflicts count; empty means all of them (DO NOTHING only).
+    pub arbiters: Vec<Oid>,
+    /// `None` is DO NOTHING. Expressions are over the target and EXCLUDED.
+    pub update: Option<ConflictUpdate>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ConflictUpdate {
+    pub sets: Vec<(u16, Expr)>,
+    pub filter: Option<Expr>,
+}
+
+/// A bound statement that the planner can plan.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    Query(Box<Query>),
+    Modify(Box<Modify>),
+}
+
+impl Query {
+    /// The columns that the query's consumer sees.
+    pub fn visible(&self) -> impl Iterator<Item = &Target> {
+        self.targets.iter().filter(|target| !target.junk)
+    }
+
+    /// Does any target or HAVING hold an aggregate, or is there a GROUP BY?
+    pub fn is_grouped(&self) -> bool {
+        self.group.is_some()
+    }
+}

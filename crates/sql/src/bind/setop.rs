@@ -1,0 +1,198 @@
+//! UNION, INTERSECT, EXCEPT.
+
+use syntax::ast::{Loc, Select, SelectBody, SetOperation, SetOperator};
+
+use crate::error::{Result, bail, sql_error};
+use crate::types::TypeId;
+
+use super::query::{JoinTree, Query, Rel, RelColumn, RelKind, SetNode, SetTree, Target};
+use super::scope::{NsColumn, NsItem, var};
+use super::tree::{Expr, Ty};
+use super::{Binder, at, coerce};
+
+/// One branch of a set operation while its column types are being agreed on.
+struct Branch {
+    tree: SetTree,
+    /// The first leaf: its column names are the result's.
+    first: u16,
+    types: Vec<Ty>,
+}
+
+impl Binder<'_, '_> {
+    pub(super) fn set_operation(&mut self, select: &Select, op: &SetOperation) -> Result<Query> {
+        let mut query = Query::default();
+        let branch = self.set_branch(op)?;
+        // Literals that nothing gave a type are text.
+        let types: Vec<Ty> = branch.types.iter().map(|ty| known(*ty)).collect();
+        self.coerce_leaves(&branch.tree, &types)?;
+        let first = &self.scope().rels[usize::from(branch.first)];
+        let names: Vec<Box<str>> = first.columns.iter().map(|c| c.name.clone()).collect();
+        query.targets = names
+            .iter()
+            .zip(&types)
+            .enumerate()
+            .map(|(i, (name, ty))| {
+                let column = RelColumn { name: name.clone(), ty: *ty, dropped: false };
+                let expr = var(branch.first, i, &column);
+                Target { expr, name: name.clone(), junk: false, origin: None }
+            })
+            .collect();
+        query.from = vec![JoinTree::Rel(branch.first)];
+        query.set_op = Some(branch.tree);
+
+        // ORDER BY sees the result's columns only.
+        let columns = query
+            .targets
+            .iter()
+            .map(|t| NsColumn { name: t.name.clone(), expr: t.expr.clone(), hidden: false })
+            .collect();
+        self.scope().items = vec![NsItem {
+            alias: "".into(),
+            table: None,
+            columns,
+            rel: None,
+            qualified: false,
+            unqualified: true,
+            lateral_only: false,
+            lateral_ok: true,
+        }];
+        let visible = query.targets.len();
+        query.order_by = self.order_by(&select.order_by, &mut query.targets)?;
+        if query.targets.len() > visible {
+            return Err(at(
+                sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "invalid UNION/INTERSECT/EXCEPT ORDER BY clause"
+                )
+                .with_detail("Only result column names can be used, not expressions or functions.")
+                .with_hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause."),
+                query.targets[visible].expr.loc(),
+            ));
+        }
+        self.limits(select, &mut query)?;
+        if !select.locking.is_empty() {
+            bail!(FEATURE_NOT_SUPPORTED, "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT");
+        }
+        self.finish(&mut query)?;
+        Ok(query)
+    }
+
+    fn set_branch(&mut self, op: &SetOperation) -> Result<Branch> {
+        let words = words(op.op);
+        let left = self.set_side(&op.left)?;
+        let right = self.set_side(&op.right)?;
+        if left.types.len() != right.types.len() {
+            let loc = self.leaf_loc(right.first);
+            return Err(at(
+                sql_error!(SYNTAX_ERROR, "each {words} query must have the same number of columns"),
+                loc,
+            ));
+        }
+        let mut types = Vec::with_capacity(left.types.len());
+        for i in 0..left.types.len() {
+            let l = self.leaf_expr(left.first, i, left.types[i]);
+            let r = self.leaf_expr(right.first, i, right.types[i]);
+            let mut ty = self.common_type(&[l, r], words)?;
+            // Unknown on both sides stays open for an enclosing operation.
+            if left.types[i].id == TypeId::UNKNOWN && right.types[i].id == TypeId::UNKNOWN {
+                ty = Ty::UNKNOWN;
+            }
+            let same = left.types[i] == right.types[i];
+            types.push(if same { left.types[i] } else { ty });
+        }
+        if !op.all || op.op != SetOperator::Union {
+            for (i, ty) in types.iter().enumerate() {
+                let expr = self.leaf_expr(left.first, i, known(*ty));
+                self.check_hashable(&expr)?;
+            }
+        }
+        let node = SetNode { op: op.op, all: op.all, left: left.tree, right: right.tree };
+        Ok(Branch { tree: SetTree::Op(Box::new(node)), first: left.first, types })
+    }
+
+    fn set_side(&mut self, select: &Select) -> Result<Branch> {
+        let plain = select.with.is_none()
+            && select.order_by.is_empty()
+            && select.limit.is_none()
+            && select.offset.is_none();
+        if let (true, SelectBody::SetOp(op)) = (plain, &select.body) {
+            return self.set_branch(op);
+        }
+        let query = self.select(select, false)?;
+        let columns: Vec<RelColumn> = query
+            .visible()
+            .map(|t| RelColumn { name: t.name.clone(), ty: t.expr.ty(), dropped: false })
+            .collect();
+        let types = columns.iter().map(|c| c.ty).collect();
+        let number = self.scope().rels.len() + 1;
+        let rel = Rel {
+            alias: format!("*SELECT* {number}").into(),
+            kind: RelKind::Subquery(Box::new(query)),
+            columns,
+            lateral: false,
+            loc: Loc::NONE,
+        };
+        let first = self.scope().add_rel(rel);
+        Ok(Branch { tree: SetTree::Leaf(first), first, types })
+    }
+
+    fn leaf_query(&mut self, rel: u16) -> &mut Query {
+        match &mut self.scope().rels[usize::from(rel)].kind {
+            RelKind::Subquery(query) => query,
+            _ => unreachable!("leaves of set operations are sub-queries"),
+        }
+    }
+
+    fn leaf_loc(&mut self, rel: u16) -> Loc {
+        self.leaf_query(rel).targets.first().map_or(Loc::NONE, |t| t.expr.loc())
+    }
+
+    /// Column `i` of a leaf, with the leaf's own expression if it still is a bare literal.
+    fn leaf_expr(&mut self, rel: u16, i: usize, ty: Ty) -> Expr {
+        let query = self.leaf_query(rel);
+        let target = query.visible().nth(i).expect("branches have the same width");
+        if target.expr.ty() == ty {
+            return target.expr.clone();
+        }
+        Expr::null(ty)
+    }
+
+    fn coerce_leaves(&mut self, tree: &SetTree, types: &[Ty]) -> Result<()> {
+        match tree {
+            SetTree::Op(node) => {
+                self.coerce_leaves(&node.left, types)?;
+                self.coerce_leaves(&node.right, types)
+            }
+            SetTree::Leaf(rel) => {
+                for (i, ty) in types.iter().enumerate() {
+                    let query = self.leaf_query(*rel);
+                    let target =
+                        query.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("same width");
+                    if target.expr.ty() == *ty {
+                        continue;
+                    }
+                    let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
+                    let expr = coerce::to_common(self, expr, *ty, "UNION")?;
+                    let query = self.leaf_query(*rel);
+                    let target =
+                        query.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("same width");
+                    target.expr = expr;
+                    self.scope().rels[usize::from(*rel)].columns[i].ty = *ty;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn known(ty: Ty) -> Ty {
+    if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { ty }
+}
+
+fn words(op: SetOperator) -> &'static str {
+    match op {
+        SetOperator::Union => "UNION",
+        SetOperator::Intersect => "INTERSECT",
+        SetOperator::Except => "EXCEPT",
+    }
+}

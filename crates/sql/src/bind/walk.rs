@@ -1,0 +1,295 @@
+//! Walking and rewriting typed expressions.
+
+use super::query::{Query, RelKind, SetTree};
+use super::tree::{ArrayArg, Column, Expr, SubLinkKind, SubscriptStep, Var};
+
+/// The children of an expression, sub-selects excepted: by reference and by mutable reference.
+macro_rules! children {
+    ($name:ident, $expr:ty, $iter:ident $(, $mut:tt)?) => {
+        /// Calls `f` for each direct child, not descending into sub-selects' queries.
+        pub fn $name(expr: $expr, f: &mut dyn FnMut($expr)) {
+            match expr {
+                Expr::Const(_) | Expr::Param(_) | Expr::Exec(_) | Expr::Var(_) | Expr::Slot(_)
+                | Expr::Element(_) | Expr::SqlValue(_) | Expr::NextValue(_)
+                | Expr::SetToDefault(_) | Expr::CurrentOf(_) => {}
+                Expr::Call(c) => c.args.$iter().for_each(f),
+                Expr::And(args) | Expr::Or(args) => args.$iter().for_each(f),
+                Expr::Not(arg) => f(arg),
+                Expr::IsNull(n) => f(&$($mut)? n.arg),
+                Expr::IsBool(n) => f(&$($mut)? n.arg),
+                Expr::Case(c) => {
+                    c.arg.$iter().for_each(&mut *f);
+                    for (when, then) in c.whens.$iter() {
+                        f(when);
+                        f(then);
+                    }
+                    c.default.$iter().for_each(f);
+                }
+                Expr::Coalesce(l) | Expr::Row(l) => l.args.$iter().for_each(f),
+                Expr::MinMax(m) => m.args.$iter().for_each(f),
+                Expr::Distinct(d) => d.equal.args.$iter().for_each(f),
+                Expr::NullIf(n) => n.equal.args.$iter().for_each(f),
+                Expr::ArrayOp(a) => {
+                    f(&$($mut)? a.left);
+                    match &$($mut)? a.right {
+                        ArrayArg::Array(array) => f(array),
+                        ArrayArg::List(list) => list.$iter().for_each(f),
+                    }
+                }
+                Expr::Array(a) => a.elements.$iter().for_each(f),
+                Expr::RowCompare(r) => {
+                    for (equal, order) in r.columns.$iter() {
+                        equal.args.$iter().for_each(&mut *f);
+                        for call in order.$iter() {
+                            call.args.$iter().for_each(&mut *f);
+                        }
+                    }
+                }
+                Expr::Subscript(s) => {
+                    f(&$($mut)? s.arg);
+                    for step in s.steps.$iter() {
+                        match step {
+                            SubscriptStep::Index(index) => f(index),
+                            SubscriptStep::Slice(lower, upper) => {
+                                lower.$iter().for_each(&mut *f);
+                                upper.$iter().for_each(&mut *f);
+                            }
+                        }
+                    }
+                }
+                Expr::Field(s) => f(&$($mut)? s.arg),
+                Expr::Relabel(r) => f(&$($mut)? r.arg),
+                Expr::ViaText(v) => f(&$($mut)? v.arg),
+                Expr::ArrayCast(a) => {
+                    f(&$($mut)? a.arg);
+                    f(&$($mut)? a.cast);
+                }
+                Expr::Aggregate(a) => {
+                    a.args.$iter().for_each(&mut *f);
+                    for key in a.order_by.$iter() {
+                        f(&$($mut)? key.expr);
+                    }
+                    a.filter.$iter().for_each(f);
+                }
+                Expr::Window(w) => {
+                    w.args.$iter().for_each(&mut *f);
+                    w.filter.$iter().for_each(f);
+                }
+                Expr::Grouping(g) => g.args.$iter().for_each(f),
+                Expr::SubLink(s) => {
+                    if let SubLinkKind::Quantified { tests, .. } = &$($mut)? s.kind {
+                        for test in tests.$iter() {
+                            f(&$($mut)? test.args[0]);
+                        }
+                    }
+                }
+                Expr::SubPlan(s) => {
+                    for (_, arg) in s.args.$iter() {
+                        f(arg);
+                    }
+                    if let SubLinkKind::Quantified { tests, .. } = &$($mut)? s.kind {
+                        for test in tests.$iter() {
+                            f(&$($mut)? test.args[0]);
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+
+children!(each_child, &Expr, iter);
+children!(each_child_mut, &mut Expr, iter_mut, mut);
+
+/// Does `test` hold for the expression or anything below it, sub-selects' queries excepted?
+pub fn any(expr: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+    if test(expr) {
+        return true;
+    }
+    let mut found = false;
+    each_child(expr, &mut |child| found = found || any(child, test));
+    found
+}
+
+/// Calls `f` for every expression that a query holds at its own level, sub-queries of its range
+/// table included with `depth + 1`, and `f` is told the depth.
+pub fn query_exprs(query: &Query, depth: u16, f: &mut dyn FnMut(&Expr, u16)) {
+    for rel in &query.rels {
+        match &rel.kind {
+            RelKind::Subquery(sub) => query_exprs(sub, depth + 1, f),
+            RelKind::Function { calls, .. } => calls.iter().for_each(|call| f(&call.expr, depth)),
+            RelKind::Values(rows) => rows.iter().flatten().for_each(|expr| f(expr, depth)),
+            _ => {}
+        }
+    }
+    for item in &query.from {
+        join_exprs(item, &mut |expr| f(expr, depth));
+    }
+    query.filter.iter().for_each(|e| f(e, depth));
+    query.targets.iter().for_each(|t| f(&t.expr, depth));
+    query.group.iter().flat_map(|g| &g.keys).for_each(|e| f(e, depth));
+    query.having.iter().for_each(|e| f(e, depth));
+    for window in &query.windows {
+        window.partition_by.iter().for_each(|e| f(e, depth));
+        window.order_by.iter().for_each(|e| f(&e.expr, depth));
+    }
+    query.limit.iter().for_each(|e| f(e, depth));
+    query.offset.iter().for_each(|e| f(e, depth));
+    for cte in &query.ctes {
+        match &cte.query {
+            super::query::CteQuery::Plain(q) => query_exprs(q, depth + 1, f),
+            super::query::CteQuery::Recursive { first, again, .. } => {
+                query_exprs(first, depth + 1, f);
+                query_exprs(again, depth + 1, f);
+            }
+            super::query::CteQuery::Modify(m) => query_exprs(&m.query, depth + 1, f),
+        }
+    }
+}
+
+fn join_exprs(tree: &super::query::JoinTree, f: &mut dyn FnMut(&Expr)) {
+    if let super::query::JoinTree::Join(join) = tree {
+        join_exprs(&join.left, f);
+        join_exprs(&join.right, f);
+        join.condition.iter().for_each(f);
+    }
+}
+
+/// Calls `f` for each column of this level that the expression uses, inside sub-selects too; the
+/// variable's `level` is as seen from where it stands, `depth` how many queries further in that is.
+pub fn each_var(expr: &Expr, depth: u16, f: &mut dyn FnMut(&Var, u16)) {
+    match expr {
+        Expr::Var(var) => f(var, depth),
+        Expr::SubLink(link) => {
+            query_exprs(&link.query, depth + 1, &mut |e, d| each_var(e, d, f));
+            each_child(expr, &mut |child| each_var(child, depth, f));
+        }
+        _ => each_child(expr, &mut |child| each_var(child, depth, f)),
+    }
+}
+
+/// The range-table entries of the level `depth` queries out that the expression uses, sorted.
+pub fn rels_of(expr: &Expr) -> Vec<u16> {
+    let mut rels = Vec::new();
+    each_var(expr, 0, &mut |var, depth| {
+        if var.level == depth && !rels.contains(&var.rel) {
+            rels.push(var.rel);
+        }
+    });
+    rels.sort_unstable();
+    rels
+}
+
+/// The columns of this level that a query's range-table entry (a sub-query, a function) uses from
+/// outside itself.
+pub fn rel_vars(kind: &RelKind, f: &mut dyn FnMut(&Var)) {
+    let mut take = |var: &Var, depth: u16| {
+        if var.level == depth {
+            f(var);
+        }
+    };
+    match kind {
+        RelKind::Subquery(query) => {
+            query_exprs(query, 1, &mut |e, d| each_var(e, d, &mut take));
+        }
+        RelKind::Function { calls, .. } => {
+            calls.iter().for_each(|call| each_var(&call.expr, 0, &mut take));
+        }
+        RelKind::Values(rows) => {
+            rows.iter().flatten().for_each(|expr| each_var(expr, 0, &mut take));
+        }
+        _ => {}
+    }
+}
+
+/// The leaves of a tree of set operations, left to right.
+pub fn set_leaves(tree: &SetTree, out: &mut Vec<u16>) {
+    match tree {
+        SetTree::Leaf(rel) => out.push(*rel),
+        SetTree::Op(node) => {
+            set_leaves(&node.left, out);
+            set_leaves(&node.right, out);
+        }
+    }
+}
+
+/// A whole-row or system column?
+pub fn is_system(column: Column) -> bool {
+    !matches!(column, Column::User(_))
+}
+
+/// Structural equality, places in the text aside: does the one expression compute what the other
+/// does? Constants are compared by their printed form, which tells any two values apart.
+pub fn same(a: &Expr, b: &Expr) -> bool {
+    match (a, b) {
+        (Expr::Var(x), Expr::Var(y)) => x.same(y),
+        (Expr::Slot(x), Expr::Slot(y)) | (Expr::Exec(x), Expr::Exec(y)) => x.slot == y.slot,
+        (Expr::Param(x), Expr::Param(y)) => x.index == y.index && x.ty == y.ty,
+        (Expr::Const(x), Expr::Const(y)) => {
+            x.ty == y.ty && format!("{:?}", x.value) == format!("{:?}", y.value)
+        }
+        (Expr::SubLink(_), _) | (Expr::SubPlan(_), _) => false,
+        _ => same_node(a, b) && same_children(a, b),
+    }
+}
+
+fn same_children(a: &Expr, b: &Expr) -> bool {
+    let mut left = Vec::new();
+    let mut right = Vec::new();
+    each_child(a, &mut |child| left.push(child.clone()));
+    each_child(b, &mut |child| right.push(child.clone()));
+    left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| same(x, y))
+}
+
+/// Do the two nodes agree, their children aside?
+fn same_node(a: &Expr, b: &Expr) -> bool {
+    if std::mem::discriminant(a) != std::mem::discriminant(b) || a.ty() != b.ty() {
+        return false;
+    }
+    match (a, b) {
+        (Expr::Call(x), Expr::Call(y)) => x.func.oid == y.func.oid && x.variadic == y.variadic,
+        (Expr::IsNull(x), Expr::IsNull(y)) => x.negated == y.negated && x.row == y.row,
+        (Expr::IsBool(x), Expr::IsBool(y)) => x.negated == y.negated && x.value == y.value,
+        (Expr::Case(x), Expr::Case(y)) => {
+            x.whens.len() == y.whens.len()
+                && x.arg.is_some() == y.arg.is_some()
+                && x.default.is_some() == y.default.is_some()
+        }
+        (Expr::MinMax(x), Expr::MinMax(y)) => x.greatest == y.greatest,
+        (Expr::Distinct(x), Expr::Distinct(y)) => {
+            x.negated == y.negated && x.equal.func.oid == y.equal.func.oid
+        }
+        (Expr::NullIf(x), Expr::NullIf(y)) => x.equal.func.oid == y.equal.func.oid,
+        (Expr::ArrayOp(x), Expr::ArrayOp(y)) => {
+            x.func.oid == y.func.oid
+                && x.all == y.all
+                && std::mem::discriminant(&x.right) == std::mem::discriminant(&y.right)
+        }
+        (Expr::RowCompare(x), Expr::RowCompare(y)) => x.op == y.op,
+        (Expr::Subscript(x), Expr::Subscript(y)) => {
+            x.steps.len() == y.steps.len()
+                && x.steps
+                    .iter()
+                    .zip(&y.steps)
+                    .all(|(s, t)| std::mem::discriminant(s) == std::mem::discriminant(t))
+        }
+        (Expr::Field(x), Expr::Field(y)) => x.field == y.field,
+        (Expr::Aggregate(x), Expr::Aggregate(y)) => {
+            x.agg.oid == y.agg.oid
+                && x.star == y.star
+                && x.distinct == y.distinct
+                && x.level == y.level
+                && x.args.len() == y.args.len()
+                && x.filter.is_some() == y.filter.is_some()
+                && x.order_by.len() == y.order_by.len()
+                && x.order_by
+                    .iter()
+                    .zip(&y.order_by)
+                    .all(|(s, t)| s.desc == t.desc && s.nulls_first == t.nulls_first)
+        }
+        (Expr::Window(_), Expr::Window(_)) => false,
+        (Expr::SqlValue(x), Expr::SqlValue(y)) => x.kind == y.kind,
+        (Expr::NextValue(_), _) => false,
+        _ => true,
+    }
+}

@@ -1,0 +1,14 @@
+//! Catalogs: what the names of a statement stand for.
+//!
+//! [`TableDef`] is a relation as planned and executed against. [`Catalog`] is what the binder asks:
+//! relations and types by name, literals to values. Where the answers come from is behind
+//! [`Lookup`], which the session implements over the stored catalogs (and tests over a list).
+
+mod table;
+mod view;
+
+pub use table::{
+    CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource, TableDef,
+    TableKind,
+};
+pub use view::{Access, Catalog, Lookup};

@@ -1,0 +1,170 @@
+//! Relations as the SQL layer works with them: one immutable [`TableDef`] per state of a relation's
+//! catalog rows, shared by every session and plan that uses it.
+
+use base::{Persistence, RelId};
+
+use crate::bind::Ty;
+use crate::types::row::{RowDesc, ValueKind};
+use crate::types::{Datum, Oid, TypeId};
+
+use std::sync::Arc;
+
+/// First OID that is not PostgreSQL's own.
+pub const FIRST_USER_OID: Oid = Oid(16384);
+
+/// What kind of relation: `pg_class.relkind`, and the catalogs that are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableKind {
+    Table,
+    Index,
+    Sequence,
+    View,
+    /// Rows made from memory when they are read.
+    Virtual,
+}
+
+/// A table, view, sequence, or an index seen as a relation.
+#[derive(Debug)]
+pub struct TableDef {
+    pub oid: Oid,
+    pub name: Box<str>,
+    pub schema: Oid,
+    pub schema_name: Box<str>,
+    pub kind: TableKind,
+    pub persistence: Persistence,
+    pub owner: Oid,
+    /// Its row type.
+    pub row_type: TypeId,
+    /// Every column that ever was, in attribute order; dropped ones keep their place in stored rows.
+    pub columns: Vec<ColumnDef>,
+    /// How rows of these columns are stored.
+    pub desc: RowDesc,
+    /// In OID order.
+    pub indexes: Vec<Arc<IndexDef>>,
+    pub checks: Vec<CheckDef>,
+    /// A view's query, or empty.
+    pub view: Option<Box<str>>,
+    /// Where the rows are (zero: nowhere).
+    pub storage: RelId,
+    /// As of the last VACUUM or ANALYZE: live rows (below zero: never counted) and blocks.
+    pub stored_rows: f32,
+    pub stored_blocks: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct ColumnDef {
+    pub name: Box<str>,
+    pub ty: Ty,
+    pub not_null: bool,
+    pub dropped: bool,
+    /// The DEFAULT expression as text.
+    pub default: Option<Box<str>>,
+    pub identity: Option<Identity>,
+    /// What rows written before the column was added hold in it.
+    pub missing: Datum,
+}
+
+/// GENERATED … AS IDENTITY.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub always: bool,
+    /// The sequence behind it.
+    pub sequence: Oid,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug)]
+pub struct CheckDef {
+    pub oid: Oid,
+    pub name: Box<str>,
+    /// As text.
+    pub expr: Box<str>,
+    pub validated: bool,
+}
+
+/// An index of a table.
+#[derive(Debug)]
+pub struct IndexDef {
+    pub oid: Oid,
+    pub name: Box<str>,
+    pub table: Oid,
+    pub storage: RelId,
+    pub unique: bool,
+    pub primary: bool,
+    pub nulls_not_distinct: bool,
+    /// Queries may use it, and it may be trusted for uniqueness.
+    pub valid: bool,
+    pub keys: Vec<IndexKey>,
+    /// The constraint that it implements.
+    pub constraint: Option<Oid>,
+    /// The condition of a partial index, as text.
+    pub predicate: Option<Box<str>>,
+}
+
+/// One key column of an index.
+#[derive(Clone, Debug)]
+pub struct IndexKey {
+    pub source: KeySource,
+    /// The type of the key's values.
+    pub ty: Ty,
+    pub desc: bool,
+    pub nulls_first: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum KeySource {
+    /// A column, from 0.
+    Column(u16),
+    /// An expression, as text.
+    Expr(Box<str>),
+}
+
+impl TableDef {
+    /// A system catalog, real or computed.
+    pub fn is_catalog(&self) -> bool {
+        self.oid < FIRST_USER_OID
+    }
+
+    /// The live columns with their numbers from 0.
+    pub fn live(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
+        self.columns.iter().enumerate().filter(|(_, column)| !column.dropped)
+    }
+
+    /// A live column by name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.live().find(|(_, column)| *column.name == *name).map(|(i, _)| i)
+    }
+
+    /// The row layout of a list of columns. Dropped columns keep the type that they had.
+    pub fn row_desc(columns: &[ColumnDef]) -> RowDesc {
+        RowDesc::with_missing(columns.iter().map(|column| {
+            let kind = ValueKind::of_type(column.ty.id).unwrap_or(ValueKind::Text);
+            (kind, column.missing.clone())
+        }))
+    }
+
+    pub fn index(&self, oid: Oid) -> Option<&Arc<IndexDef>> {
+        self.indexes.iter().find(|index| index.oid == oid)
+    }
+
+    /// `schema.name`, as messages about one certain relation show it.
+    pub fn qualified(&self) -> String {
+        format!("{}.{}", self.schema_name, self.name)
+    }
+}
+
+impl IndexDef {
+    /// Key columns of the table from 0; `None` for an expression.
+    pub fn key_columns(&self) -> impl Iterator<Item = Option<u16>> {
+        self.keys.iter().map(|key| match key.source {
+            KeySource::Column(column) => Some(column),
+            KeySource::Expr(_) => None,
+        })
+    }
+
+    /// Has it a key that is an expression, or a condition?
+    pub fn has_expressions(&self) -> bool {
+        self.predicate.is_some()
+            || self.keys.iter().any(|key| matches!(key.source, KeySource::Expr(_)))
+    }
+}

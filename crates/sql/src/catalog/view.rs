@@ -1,0 +1,135 @@
+//! The catalogs as one statement sees them.
+
+use std::sync::Arc;
+
+use syntax::ast::{self, RelationRef, SelectBody};
+
+use crate::error::{Result, SqlError, SqlState, bail};
+use crate::types::{Datum, TypeId, type_by_name, type_info};
+
+use super::TableDef;
+
+/// What a relation is looked up for: decides the lock that is taken with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// Where relations and types come from.
+pub trait Lookup {
+    /// A relation by name, locked for `access`; without a schema along the search path.
+    fn relation(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        access: Access,
+    ) -> Result<Option<Arc<TableDef>>>;
+
+    /// A type that is not built in.
+    fn user_type(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>>;
+
+    /// Reads a literal as a value of a type.
+    fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum>;
+}
+
+/// The binder's view: a [`Lookup`] with what else names depend on.
+pub struct Catalog<'c> {
+    pub lookup: &'c mut dyn Lookup,
+    pub database: &'c str,
+    /// `allow_system_table_mods`.
+    pub system_table_mods: bool,
+}
+
+impl Catalog<'_> {
+    pub fn database_name(&self) -> &str {
+        self.database
+    }
+
+    pub fn allow_system_table_mods(&self) -> bool {
+        self.system_table_mods
+    }
+
+    /// A relation, locked for reading.
+    pub fn relation(&mut self, name: &RelationRef) -> Result<Option<Arc<TableDef>>> {
+        self.find(name, Access::Read)
+    }
+
+    /// A relation, locked for changing rows.
+    pub fn relation_for_write(&mut self, name: &RelationRef) -> Result<Option<Arc<TableDef>>> {
+        self.find(name, Access::Write)
+    }
+
+    fn find(&mut self, name: &RelationRef, access: Access) -> Result<Option<Arc<TableDef>>> {
+        if let Some(catalog) = &name.catalog
+            && **catalog != *self.database
+        {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "cross-database references are not implemented: \"{catalog}.{}.{}\"",
+                name.schema.as_deref().unwrap_or(""),
+                name.name
+            );
+        }
+        self.lookup.relation(name.schema.as_deref(), &name.name, access)
+    }
+
+    /// A type by name.
+    pub fn type_by_name(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>> {
+        if matches!(schema, None | Some("pg_catalog"))
+            && let Some(info) = type_by_name(name)
+        {
+            return Ok(Some(info.id));
+        }
+        self.lookup.user_type(schema, name)
+    }
+
+    /// The type of arrays of `id`.
+    pub fn array_of(&self, id: TypeId) -> Option<TypeId> {
+        type_info(id).map(|info| info.array).filter(|array| array.is_valid())
+    }
+
+    /// Reads a literal.
+    pub fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum> {
+        self.lookup.text_in(id, modifier, text)
+    }
+
+    /// Parses a statement that a catalog row holds.
+    pub fn parse_stored(&self, text: &str) -> Result<ast::Statement> {
+        let mut parsed = parse(text)?;
+        match (parsed.pop(), parsed.is_empty()) {
+            (Some(only), true) => Ok(only.statement),
+            _ => Err(SqlError::internal(format!("stored text is not one statement: {text}"))),
+        }
+    }
+
+    /// Parses an expression that a catalog row holds.
+    pub fn parse_stored_expr(&self, text: &str) -> Result<ast::Expr> {
+        let statement = self.parse_stored(&format!("SELECT ({text})"))?;
+        if let ast::Statement::Select(select) = statement
+            && let SelectBody::Core(core) = select.body
+            && let Some(target) = core.targets.into_iter().next()
+        {
+            return Ok(target.value);
+        }
+        Err(SqlError::internal(format!("stored text is not an expression: {text}")))
+    }
+}
+
+/// Parses a text, with enough stack for the parser wherever this runs.
+pub fn parse(text: &str) -> Result<Vec<syntax::ParsedStatement>> {
+    base::park::on_thread_stack(|| syntax::parse(text)).map_err(|error| {
+        let state = SqlState::parse(error.sqlstate).unwrap_or(SqlState::SYNTAX_ERROR);
+        let mut out = SqlError::new(state, error.message);
+        if let Some(detail) = error.detail {
+            out = out.with_detail(detail);
+        }
+        if let Some(hint) = error.hint {
+            out = out.with_hint(hint);
+        }
+        match error.loc.offset() {
+            Some(offset) => out.at(offset),
+            None => out,
+        }
+    })
+}

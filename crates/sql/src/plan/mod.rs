@@ -1,0 +1,3 @@
+//! Planner: how a bound statement is run.
+
+pub mod node;

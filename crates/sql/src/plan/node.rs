@@ -1,0 +1,344 @@
+//! The executable plan: a tree of nodes, each a description that an operator of `exec` runs.
+//!
+//! A node yields rows of datums, its *slots*. Expressions of a node refer by [`Expr::Slot`] to the row it
+//! works on: a scan's own outputs, the one input's row, or for a join the outer row followed by the inner
+//! one. Nodes are shared (`Arc`) between executions and never change.
+
+use std::sync::Arc;
+
+use syntax::ast::{LockStrength, LockWait};
+
+use crate::bind::query::{ConflictUpdate, FunctionCall, OnConflict, SetOperator};
+use crate::bind::tree::{AggCall, Column, Expr, SortExpr, Ty, WindowCall};
+use crate::catalog::{IndexDef, TableDef};
+use crate::types::Datum;
+
+/// A plan with what must be set up to run it.
+#[derive(Debug)]
+pub struct Plan {
+    pub root: Node,
+    /// Size of the table of values that [`Expr::Exec`] refers to.
+    pub exec_slots: u16,
+    /// Size of the table of sub-plan states.
+    pub subplans: u16,
+    /// CTEs in the order of their ids; each is run at most once, on demand.
+    pub ctes: Vec<Arc<Node>>,
+    /// How many work tables recursive unions need.
+    pub work_tables: u16,
+}
+
+/// A sub-select to be run inside an expression.
+#[derive(Debug)]
+pub struct Subplan {
+    pub root: Node,
+    /// Depends on nothing outside: run once per execution and remembered.
+    pub once: bool,
+}
+
+/// One plan node.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// One row without columns, if the filter (evaluated once, on no row) lets it through.
+    OneRow(Option<Arc<Expr>>),
+    Values(Arc<Vec<Vec<Expr>>>),
+    SeqScan(Arc<SeqScan>),
+    IndexScan(Arc<IndexScan>),
+    /// Rows by address: `ctid = …`.
+    TidScan(Arc<TidScan>),
+    FunctionScan(Arc<FunctionScan>),
+    /// Rows of the CTE with this id.
+    CteScan(u16),
+    /// Rows that the last round of the recursive union with this work table made.
+    WorkScan(u16),
+    Filter(Arc<Filter>),
+    Project(Arc<Project>),
+    /// A projection with set-returning calls at its top level.
+    ProjectSet(Arc<Project>),
+    NestLoop(Arc<NestLoop>),
+    HashJoin(Arc<HashJoin>),
+    /// Keeps the input's rows, to be read again.
+    Materialize(Arc<Node>),
+    Sort(Arc<Sort>),
+    Limit(Arc<Limit>),
+    /// Drops rows equal (in these slots) to the one before.
+    Unique(Arc<Unique>),
+    Aggregate(Arc<Aggregate>),
+    Window(Arc<WindowAgg>),
+    Append(Arc<Vec<Node>>),
+    /// INTERSECT, EXCEPT and UNION by hashing whole rows.
+    SetOp(Arc<SetOp>),
+    RecursiveUnion(Arc<RecursiveUnion>),
+    LockRows(Arc<LockRows>),
+    Modify(Arc<Modify>),
+}
+
+/// Where a scan's slot comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanColumn {
+    pub column: Column,
+    pub ty: Ty,
+}
+
+#[derive(Debug)]
+pub struct SeqScan {
+    pub table: Arc<TableDef>,
+    pub outputs: Vec<ScanColumn>,
+    /// Over the outputs.
+    pub filter: Option<Expr>,
+}
+
+/// A range of an index, by values evaluated when the scan starts.
+#[derive(Debug)]
+pub struct IndexScan {
+    pub table: Arc<TableDef>,
+    pub index: Arc<IndexDef>,
+    /// One or more ranges, scanned in order (`IN` has one per value).
+    pub ranges: Vec<KeyRange>,
+    pub backward: bool,
+    pub outputs: Vec<ScanColumn>,
+    /// What the range does not already guarantee; over the outputs.
+    pub filter: Option<Expr>,
+}
+
+/// Bounds over the leading columns of an index. A null value makes the range empty, except in `IsNull`.
+#[derive(Clone, Debug, Default)]
+pub struct KeyRange {
+    /// Equality on the first columns.
+    pub equal: Vec<KeyValue>,
+    /// Bounds on the column after them: value and whether it is included.
+    pub lower: Option<(Expr, bool)>,
+    pub upper: Option<(Expr, bool)>,
+}
+
+#[derive(Clone, Debug)]
+pub enum KeyValue {
+    /// An expression of the column's type, over no row.
+    Is(Expr),
+    IsNull,
+    /// `= ANY (array)`: one lookup per distinct element.
+    AnyOf(Expr),
+}
+
+#[derive(Debug)]
+pub struct TidScan {
+    pub table: Arc<TableDef>,
+    pub tids: Vec<Expr>,
+    pub outputs: Vec<ScanColumn>,
+    pub filter: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub struct FunctionScan {
+    pub calls: Vec<FunctionCall>,
+    pub ordinality: bool,
+}
+
+#[derive(Debug)]
+pub struct Filter {
+    pub input: Node,
+    pub condition: Expr,
+}
+
+#[derive(Debug)]
+pub struct Project {
+    pub input: Node,
+    pub exprs: Vec<Expr>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinType {
+    Inner,
+    Left,
+    /// Hash joins only.
+    Right,
+    /// Hash joins only, or without a condition on both sides.
+    Full,
+    /// Outer rows that have a match, each once; the inner row is not part of the result.
+    Semi,
+    /// Outer rows that have none.
+    Anti,
+    /// As [`JoinType::Anti`], with the null semantics of NOT IN.
+    NullAwareAnti,
+}
+
+#[derive(Debug)]
+pub struct NestLoop {
+    pub outer: Node,
+    pub inner: Node,
+    pub outer_width: u16,
+    pub inner_width: u16,
+    pub kind: JoinType,
+    /// Exec slots to set from the outer row before the inner side is run again; without any, the inner
+    /// side is the same for every outer row.
+    pub parameters: Vec<(u16, Expr)>,
+    pub condition: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub struct HashJoin {
+    pub outer: Node,
+    pub inner: Node,
+    pub outer_width: u16,
+    pub inner_width: u16,
+    pub kind: JoinType,
+    /// Over the outer row, and over the inner row from its slot 0; of equal types pairwise.
+    pub outer_keys: Vec<Expr>,
+    pub inner_keys: Vec<Expr>,
+    /// Beyond the keys; over the joined row.
+    pub condition: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub struct Sort {
+    pub input: Node,
+    pub keys: Vec<SortExpr>,
+    /// Only the first so many rows are wanted (constant LIMIT), if known.
+    pub top: Option<u64>,
+}
+
+#[derive(Debug)]
+pub struct Limit {
+    pub input: Node,
+    /// int8, over no row; null is "all".
+    pub count: Option<Expr>,
+    pub offset: Option<Expr>,
+    /// WITH TIES: rows equal to the last in these keys come too.
+    pub ties: Option<Vec<SortExpr>>,
+}
+
+#[derive(Debug)]
+pub struct Unique {
+    pub input: Node,
+    pub slots: Vec<u16>,
+}
+
+/// Grouping by hashing. The result row is the keys, then the aggregates, then (with several grouping sets)
+/// one int4 per GROUPING call.
+#[derive(Debug)]
+pub struct Aggregate {
+    pub input: Node,
+    pub keys: Vec<Expr>,
+    /// Positions in `keys`; one set of all of them for a plain GROUP BY, one empty set without.
+    pub sets: Vec<Vec<u16>>,
+    pub calls: Vec<AggCall>,
+    /// For each GROUPING call the positions of its arguments in `keys`.
+    pub groupings: Vec<Vec<u16>>,
+}
+
+/// Window calls that share one partitioning and order. The result row is the input's, then the calls'.
+/// The input comes sorted by partition and order.
+#[derive(Debug)]
+pub struct WindowAgg {
+    pub input: Node,
+    pub partition_by: Vec<Expr>,
+    pub order_by: Vec<SortExpr>,
+    pub frame: crate::bind::query::Frame,
+    pub calls: Vec<WindowCall>,
+}
+
+#[derive(Debug)]
+pub struct SetOp {
+    pub left: Node,
+    pub right: Node,
+    pub op: SetOperator,
+    pub all: bool,
+}
+
+#[derive(Debug)]
+pub struct RecursiveUnion {
+    pub first: Node,
+    pub again: Node,
+    pub work_table: u16,
+    pub all: bool,
+}
+
+/// FOR UPDATE and its kin. The input's slots carry each table's ctid.
+#[derive(Debug)]
+pub struct LockRows {
+    pub input: Node,
+    pub tables: Vec<LockedTable>,
+}
+
+#[derive(Debug)]
+pub struct LockedTable {
+    pub table: Arc<TableDef>,
+    /// The slot with the row's address; null when an outer join gave no row.
+    pub ctid: u16,
+    pub strength: LockStrength,
+    pub wait: LockWait,
+    /// After another transaction changed the row: which slots are this table's columns, to be filled anew.
+    pub refresh: Vec<(u16, ScanColumn)>,
+    /// The condition to check again on the changed row, over the input's slots.
+    pub recheck: Option<Expr>,
+}
+
+/// INSERT, UPDATE, DELETE.
+///
+/// For UPDATE and DELETE the input row is `input_width` slots of which `ctid` is the target row's address
+/// and `refresh` says which hold its columns; when another transaction changed the row first (READ COMMITTED)
+/// these are filled from the newest version, `recheck` is evaluated, and the action is tried again.
+#[derive(Debug)]
+pub struct Modify {
+    pub table: Arc<TableDef>,
+    pub input: Node,
+    pub action: ModifyAction,
+    /// Over the new row (for DELETE the old one), all table columns in order, as slots from 0.
+    pub checks: Vec<(Box<str>, Expr)>,
+    /// Over the table's columns as slots from 0, then (UPDATE and DELETE) the input row.
+    pub returning: Option<Vec<Expr>>,
+}
+
+#[derive(Debug)]
+pub enum ModifyAction {
+    /// The input row is one value per column, dropped ones included.
+    Insert {
+        on_conflict: Option<ConflictPlan>,
+    },
+    Update {
+        target: TargetRow,
+        sets: Vec<(u16, Expr)>,
+    },
+    Delete {
+        target: TargetRow,
+    },
+}
+
+/// How an input row names the target row.
+#[derive(Debug)]
+pub struct TargetRow {
+    pub ctid: u16,
+    pub refresh: Vec<(u16, ScanColumn)>,
+    pub recheck: Option<Expr>,
+}
+
+#[derive(Debug)]
+pub struct ConflictPlan {
+    pub arbiters: OnConflictArbiters,
+    /// `None` is DO NOTHING. Expressions are over the existing row's columns, then the excluded row's.
+    pub update: Option<ConflictUpdate>,
+}
+
+/// Which indexes count; empty is all.
+pub type OnConflictArbiters = Vec<Arc<IndexDef>>;
+
+impl ConflictPlan {
+    /// The arbiters of a bound clause, from the table's indexes.
+    pub fn arbiters_of(table: &TableDef, bound: &OnConflict) -> OnConflictArbiters {
+        table.indexes.iter().filter(|i| bound.arbiters.contains(&i.oid)).cloned().collect()
+    }
+}
+
+impl KeyRange {
+    /// The range of one key value per leading column.
+    pub fn point(values: Vec<Expr>) -> KeyRange {
+        KeyRange { equal: values.into_iter().map(KeyValue::Is).collect(), ..KeyRange::default() }
+    }
+}
+
+impl Node {
+    /// A single row of constants.
+    pub fn constant_row(values: Vec<(Datum, Ty)>) -> Node {
+        let row = values.into_iter().map(|(value, ty)| Expr::constant(value, ty)).collect();
+        Node::Values(Arc::new(vec![row]))
+    }
+}
