@@ -192,7 +192,7 @@ fn write_piece(wal: &Wal, segment: u64, at: Lsn, bytes: &[u8]) -> Result<Lsn, Er
 }
 
 /// A complete position not below `target`: waits out inserters that are copying.
-fn wait_complete(wal: &Wal, target: Lsn) -> Lsn {
+pub(super) fn wait_complete(wal: &Wal, target: Lsn) -> Lsn {
     const SPINS: u32 = 256;
     let mut tries = 0;
     loop {

@@ -7,6 +7,7 @@
 
 mod durable;
 mod flusher;
+mod holds;
 pub mod kind;
 mod maker;
 mod publish;
@@ -20,6 +21,7 @@ mod store;
 mod view;
 
 pub use durable::DurableWatch;
+pub use holds::RedoHold;
 pub use kind::{Kind, Room};
 pub use reader::{LogEnd, Reader, erase_tail};
 pub use record::{LoggedPage, MAX_RECORD_BYTES, PageImage, Record, record_bound};
@@ -31,6 +33,7 @@ use base::env::{Background, Env};
 use base::park::Context;
 use base::{Csn, Lsn, LsnRange};
 use durable::Durable;
+use holds::Holds;
 use publish::Publish;
 use reserve::{Reserve, UNIT_BYTES};
 use ring::Ring;
@@ -68,6 +71,7 @@ pub struct Wal {
     /// Where checksums begin.
     seed: u32,
     counters: flusher::PaddedCounters,
+    holds: Holds,
     maker: OnceLock<Context>,
     backgrounds: Mutex<Vec<Background>>,
 }
@@ -122,6 +126,7 @@ impl Wal {
             origin,
             seed: record::crc_seed(epoch.timeline, epoch.number),
             counters: Default::default(),
+            holds: Holds::default(),
             maker: OnceLock::new(),
             backgrounds: Mutex::default(),
         });
@@ -323,6 +328,25 @@ impl Wal {
             maker.unpark();
         }
         Ok(())
+    }
+
+    /// Keeps the redo point before every record that is inserted from now on, until dropped.
+    pub fn hold_redo(&self) -> RedoHold<'_> {
+        self.holds.hold(|| self.position())
+    }
+
+    /// The lowest position that somebody holds; to be asked after [`Wal::settled_position`].
+    pub fn redo_held(&self) -> Option<Lsn> {
+        self.holds.lowest()
+    }
+
+    /// A position before which every record is whole and every commit's CSN is stored. As high as the
+    /// log's position at the time of the call; waits for inserters that are copying.
+    pub fn settled_position(&self) -> Lsn {
+        let position = self.position();
+        // Acquire inside: an emptied slot hands on what its owner stored, the CSN among it.
+        flusher::wait_complete(self, position);
+        position
     }
 
     /// Everything before it is in the ring.
