@@ -7,6 +7,7 @@ use base::interrupt::Interrupt;
 use base::{BlockNo, RelId, Tid, Xid};
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 /// Shorthand for storage's results.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -32,6 +33,11 @@ pub enum Error {
     },
     /// The directory can't be opened by this program: another version, another server, not a data directory.
     Refused(String),
+    /// Every frame of the buffer cache is held, or dirty and not yet written, for longer than one waits.
+    NoFreeBuffer {
+        /// How long was waited.
+        waited: Duration,
+    },
     /// A relation's file does not exist.
     NoSuchRelation(RelId),
     /// The statement or session was told to stop.
@@ -125,6 +131,7 @@ impl Error {
             Error::DiskFull { .. } => "53100",
             Error::Damaged { .. } => "XX001",
             Error::Refused(_) => "55000",
+            Error::NoFreeBuffer { .. } => "53000",
             Error::NoSuchRelation(_) => "58P01",
             Error::Interrupted(Interrupt::Terminate) | Error::ShuttingDown => "57P01",
             Error::Interrupted(Interrupt::Disconnect) => "08006",
@@ -143,6 +150,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Error::DiskFull { .. } => Some("Check free disk space."),
+            Error::NoFreeBuffer { .. } => Some("Increase shared_buffers."),
             Error::Deadlock { .. } => Some("See server log for query details."),
             Error::Damaged { .. } => Some(
                 "Run thalweg check on the data directory, and restore what it names from a backup.",
@@ -166,6 +174,9 @@ impl fmt::Display for Error {
                 write!(f, "file \"{file}\" is damaged: {detail}")
             }
             Error::Refused(why) => f.write_str(why),
+            Error::NoFreeBuffer { waited } => {
+                write!(f, "no unpinned buffers available within {} ms", waited.as_millis())
+            }
             Error::NoSuchRelation(rel) => write!(f, "relation file {rel} does not exist"),
             Error::Interrupted(why) => f.write_str(interrupt_message(*why)),
             Error::Deadlock { .. } => f.write_str("deadlock detected"),

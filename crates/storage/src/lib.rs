@@ -2,6 +2,7 @@
 //!
 //! The rooms and the contracts between them are described in `README.md` beside `Cargo.toml`.
 
+pub mod buffer;
 pub mod error;
 pub mod lock;
 pub mod page;

@@ -1,0 +1,184 @@
+//! The page cleaner: keeps free frames ready, so that foreground work never writes a page.
+//!
+//! Each round it measures how many frames were taken since the last one and aims at having enough for the
+//! next two rounds. The aim moves by at most an eighth (and a few) a round: a burst does not make it panic, a
+//! pause does not make it forget. It evicts clean victims at once, and dirty ones after it has written them.
+
+use super::doublewrite::BATCH_MAX;
+use super::pool::Pool;
+use super::replace::Visit;
+use base::clock::{self, Instant};
+use base::env::{Background, Env};
+use base::lot;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Time between rounds while nobody asks.
+const ROUND: Duration = Duration::from_millis(20);
+/// Time between rounds after nobody has taken a frame for a while.
+const IDLE_ROUND: Duration = Duration::from_millis(500);
+/// Time before a failed write is tried again.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// What the cleaner shares with those who need it.
+#[derive(Default)]
+pub(super) struct CleanerState {
+    /// Frames it tries to keep free.
+    goal: AtomicUsize,
+    asked: AtomicBool,
+    stopping: AtomicBool,
+    background: Mutex<Option<Background>>,
+}
+
+impl CleanerState {
+    /// Wakes the cleaner.
+    pub fn wake(&self) {
+        // Relaxed load: a stale `true` means that the cleaner has yet to answer it.
+        if !self.asked.load(Ordering::Relaxed) && !self.asked.swap(true, Ordering::SeqCst) {
+            lot::unpark_all(self.key());
+        }
+    }
+
+    /// Fewer free frames than this: somebody should wake the cleaner.
+    pub fn low_mark(&self) -> usize {
+        self.goal.load(Ordering::Relaxed) / 2
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(&self.asked).addr()
+    }
+
+    /// Sleeps until asked, stopped, or `deadline`.
+    fn nap(&self, deadline: Instant) {
+        let nothing =
+            || !self.asked.load(Ordering::SeqCst) && !self.stopping.load(Ordering::SeqCst);
+        lot::park_on(self.key(), lot::EXCLUSIVE, nothing, Some(deadline));
+        self.asked.store(false, Ordering::SeqCst);
+    }
+}
+
+/// Starts the cleaner of `pool`.
+pub(super) fn start(env: &Env, pool: &Arc<Pool>) {
+    let theirs = Arc::clone(pool);
+    let started = env.spawn("page cleaner", move || run(&theirs));
+    *pool.cleaner.background.lock().expect("no code panics under it") = Some(started);
+}
+
+/// Stops the cleaner and waits for its end.
+pub(super) fn stop(pool: &Pool) {
+    pool.cleaner.stopping.store(true, Ordering::SeqCst);
+    lot::unpark_all(pool.cleaner.key());
+    let started = pool.cleaner.background.lock().expect("no code panics under it").take();
+    if let Some(started) = started {
+        started.join();
+    }
+}
+
+fn run(pool: &Pool) {
+    let mut pace = Pace::new(pool);
+    while !pool.cleaner.stopping.load(Ordering::SeqCst) {
+        let took = pace.measure(pool);
+        let outcome = refill(pool);
+        let wait = match outcome {
+            // The one who waits gets the error when its time is up; the log gets it now.
+            Err(error) => {
+                eprintln!("thalweg: page cleaner: {error}");
+                RETRY
+            }
+            Ok(()) if pool.free.waiting() > 0 => Duration::from_millis(1),
+            Ok(()) if took => ROUND,
+            Ok(()) => IDLE_ROUND,
+        };
+        pool.cleaner.nap(clock::now().after(wait));
+    }
+}
+
+/// The measured allocation rate, smoothed, as a goal.
+struct Pace {
+    taken: usize,
+    measured: Instant,
+}
+
+impl Pace {
+    fn new(pool: &Pool) -> Pace {
+        pool.cleaner.goal.store(floor(pool), Ordering::Relaxed);
+        Pace { taken: pool.free.taken(), measured: clock::now() }
+    }
+
+    /// Moves the goal towards two rounds' worth of frames at the current rate. True if any were taken.
+    fn measure(&mut self, pool: &Pool) -> bool {
+        let (now, taken) = (clock::now(), pool.free.taken());
+        let elapsed = now.since(self.measured).max(Duration::from_micros(100));
+        let fresh = taken - self.taken;
+        if elapsed < ROUND / 2 && fresh > 0 {
+            return true; // too short to tell a rate
+        }
+        let per_round = fresh as f64 * ROUND.as_secs_f64() / elapsed.as_secs_f64();
+        let most = (pool.frames.len() / 8).max(1);
+        let wanted = (2.0 * per_round) as usize;
+        let goal = pool.cleaner.goal.load(Ordering::Relaxed);
+        let step = goal / 8 + 4;
+        let next = wanted.clamp(goal.saturating_sub(step), goal + step);
+        let next = next.clamp(floor(pool).min(most), most);
+        pool.cleaner.goal.store(next, Ordering::Relaxed);
+        (self.taken, self.measured) = (taken, now);
+        fresh > 0
+    }
+}
+
+/// Free frames worth having when nothing is known: some, in a pool of any size.
+fn floor(pool: &Pool) -> usize {
+    (pool.frames.len() / 16).clamp(1, BATCH_MAX)
+}
+
+/// Evicts, and writes where it must, until the goal is met or nothing more can be done now.
+fn refill(pool: &Pool) -> crate::error::Result<()> {
+    loop {
+        let goal = pool.cleaner.goal.load(Ordering::Relaxed);
+        let missing = goal.saturating_sub(pool.free.len()) + pool.free.waiting();
+        if missing == 0 {
+            return Ok(());
+        }
+        let (freed, mut dirty) = sweep(pool, missing.min(BATCH_MAX));
+        if dirty.is_empty() {
+            if freed == 0 {
+                return Ok(());
+            }
+            continue;
+        }
+        let written = pool.write_frames(&mut dirty)?;
+        let mut clean = Vec::with_capacity(dirty.len());
+        for index in dirty {
+            let frame = &pool.frames[index as usize];
+            // Used while it was written: it has earned another round.
+            if !pool.replacer.is_wanted(frame)
+                && let Some(idle) = frame.word.idle()
+                && pool.evict(frame, idle)
+            {
+                clean.push(index);
+            }
+        }
+        pool.free.give(&clean);
+        if written == 0 && clean.is_empty() && freed == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Takes up to `most` victims: clean ones are free at once (how many), dirty ones are answered.
+fn sweep(pool: &Pool, most: usize) -> (usize, Vec<u32>) {
+    let (mut freed, mut dirty) = (Vec::new(), Vec::new());
+    let mut hand = pool.replacer.sweep();
+    pool.replacer.victims(&mut hand, &pool.frames, |frame, idle| {
+        if frame.is_dirty() {
+            dirty.push(frame.index);
+        } else if pool.evict(frame, idle) {
+            freed.push(frame.index);
+        }
+        if freed.len() + dirty.len() >= most { Visit::Stop } else { Visit::More }
+    });
+    drop(hand);
+    pool.free.give(&freed);
+    (freed.len(), dirty)
+}

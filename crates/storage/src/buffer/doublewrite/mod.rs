@@ -1,0 +1,214 @@
+//! The double-write area: synced copies of pages about to be written in place.
+//!
+//! ```text
+//! file "doublewrite" := area 0 | area 1          used in turn
+//! area   := header page | up to 64 page copies
+//! header := magic u64 | sequence u64 | count u32 | crc u32 | entry*     (crc over the rest of the page)
+//! entry  := relation u32 | block u32 | fork u8, 3 zero | checksum u32 of the copy
+//! ```
+//!
+//! A batch: copies and header written and synced; pages written in place; their files synced; only then may
+//! the next but one batch overwrite the area. A crash leaves an in-place page torn only while its copy is
+//! intact, so [`recover`] needs to look no further than pages that do not verify. A copy counts only if
+//! its checksum is the one that the header has: a torn area may hold copies from before.
+//!
+//! Copies whose in-place write failed are carried into every later batch until it succeeds, because the page
+//! may have been left torn by the failure.
+
+use crate::error::{Error, Result, fatal};
+use crate::page::{self, PAGE_BYTES, PageBytes};
+use crate::relfile::{self, RelFiles};
+use base::crc::{crc32c, crc32c_append};
+use base::disk::{Disk, File, Open};
+use base::{BlockNo, Fork, PageId, RelId};
+use std::sync::Arc;
+
+/// Path of the file.
+pub const PATH: &str = "doublewrite";
+/// Most copies in one batch.
+pub const BATCH_MAX: usize = 64;
+
+const AREAS: u64 = 2;
+const AREA_BYTES: u64 = ((1 + BATCH_MAX) * PAGE_BYTES) as u64;
+const MAGIC: u64 = u64::from_le_bytes(*b"thwgdblw");
+const HEADER_BYTES: usize = 24;
+const CRC_AT: usize = 20;
+const ENTRY_BYTES: usize = 16;
+/// Where the copy's checksum is in a page.
+const PAGE_CHECKSUM_AT: usize = 8;
+
+const _: () = assert!(HEADER_BYTES + BATCH_MAX * ENTRY_BYTES <= PAGE_BYTES);
+
+/// The open area of a running engine; one batch at a time.
+pub(super) struct Area {
+    file: Arc<dyn File>,
+    sequence: u64,
+}
+
+struct Entry {
+    page: PageId,
+    checksum: u32,
+}
+
+struct Header {
+    sequence: u64,
+    entries: Vec<Entry>,
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// The checksum field of a sealed page.
+fn stored_checksum(copy: &[u8]) -> u32 {
+    u32_at(copy, PAGE_CHECKSUM_AT)
+}
+
+fn header_crc(header: &[u8]) -> u32 {
+    crc32c_append(crc32c(&header[..CRC_AT]), &header[CRC_AT + 4..])
+}
+
+impl Area {
+    /// Opens the file, making it if absent. What is in it has been recovered.
+    pub fn open(disk: &dyn Disk) -> Result<Area> {
+        let fail = |e| Error::io("open", PATH, e);
+        let known = disk.exists(PATH).map_err(fail)?;
+        let file = disk.open(PATH, Open::Create).map_err(fail)?;
+        let mut sequence = 0;
+        if known {
+            for area in 0..AREAS {
+                sequence =
+                    read_header(&*file, area)?.map_or(sequence, |h| sequence.max(h.sequence));
+            }
+        } else {
+            disk.sync_dir("").map_err(|e| Error::io("sync", PATH, e))?;
+        }
+        Ok(Area { file, sequence })
+    }
+
+    /// Writes and syncs a batch of sealed copies. `room` is a page for the header followed by the copies of
+    /// `pages`, in their order.
+    pub fn write(&mut self, pages: &[PageId], room: &mut [u8]) -> Result<()> {
+        assert!(pages.len() <= BATCH_MAX && room.len() == (1 + pages.len()) * PAGE_BYTES);
+        self.sequence += 1;
+        let (header, copies) = room.split_at_mut(PAGE_BYTES);
+        header.fill(0);
+        header[..8].copy_from_slice(&MAGIC.to_le_bytes());
+        header[8..16].copy_from_slice(&self.sequence.to_le_bytes());
+        header[16..20].copy_from_slice(&(pages.len() as u32).to_le_bytes());
+        for (i, (page, copy)) in pages.iter().zip(copies.chunks(PAGE_BYTES)).enumerate() {
+            let entry = &mut header[HEADER_BYTES + i * ENTRY_BYTES..][..ENTRY_BYTES];
+            entry[..4].copy_from_slice(&page.rel.0.to_le_bytes());
+            entry[4..8].copy_from_slice(&page.block.0.to_le_bytes());
+            entry[8] = page.fork as u8;
+            entry[12..].copy_from_slice(&stored_checksum(copy).to_le_bytes());
+        }
+        let crc = header_crc(header);
+        header[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        let offset = self.sequence % AREAS * AREA_BYTES;
+        self.file.write_at(room, offset).map_err(|e| Error::io("write", PATH, e))?;
+        if let Err(e) = self.file.sync() {
+            fatal(&format!("could not sync file \"{PATH}\": {e}"));
+        }
+        Ok(())
+    }
+}
+
+/// The area's header, if it is intact.
+fn read_header(file: &dyn File, area: u64) -> Result<Option<Header>> {
+    let mut bytes = PageBytes::new();
+    let fail = |e| Error::io("read", PATH, e);
+    if file.read_at(&mut bytes.0, area * AREA_BYTES).map_err(fail)? < PAGE_BYTES {
+        return Ok(None);
+    }
+    let bytes = &bytes.0;
+    let count = u32_at(bytes, 16) as usize;
+    let intact = u64_at(bytes, 0) == MAGIC && u32_at(bytes, CRC_AT) == header_crc(bytes);
+    if !intact || count > BATCH_MAX {
+        return Ok(None);
+    }
+    let entry = |i| {
+        let entry = &bytes[HEADER_BYTES + i * ENTRY_BYTES..][..ENTRY_BYTES];
+        Some(Entry {
+            page: PageId {
+                rel: RelId(u32_at(entry, 0)),
+                block: BlockNo(u32_at(entry, 4)),
+                fork: Fork::from_u8(entry[8])?,
+            },
+            checksum: u32_at(entry, 12),
+        })
+    };
+    let entries = (0..count).map(entry).collect::<Option<Vec<_>>>();
+    Ok(entries.map(|entries| Header { sequence: u64_at(bytes, 8), entries }))
+}
+
+/// What [`recover`] found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Recovered {
+    /// Copies looked at.
+    pub copies: usize,
+    /// Pages that were torn and are whole again.
+    pub repaired: usize,
+}
+
+/// Repairs pages that a crash left half written. To be called at every start after an unclean stop, before any
+/// page is read for redo. Idempotent: a crash in the middle is answered by calling it again.
+pub fn recover(disk: &dyn Disk, files: &RelFiles) -> Result<Recovered> {
+    let mut done = Recovered::default();
+    if !disk.exists(PATH).map_err(|e| Error::io("open", PATH, e))? {
+        return Ok(done);
+    }
+    let file = disk.open(PATH, Open::Existing).map_err(|e| Error::io("open", PATH, e))?;
+    let mut areas = Vec::new();
+    for area in 0..AREAS {
+        areas.extend(read_header(&*file, area)?.map(|header| (area, header)));
+    }
+    // The newer batch first, and its later copies first: a page that it repaired is whole for the rest.
+    areas.sort_by_key(|(_, header)| std::cmp::Reverse(header.sequence));
+    let mut copy = PageBytes::new();
+    for (area, header) in &areas {
+        for (i, entry) in header.entries.iter().enumerate().rev() {
+            let at = area * AREA_BYTES + ((1 + i) * PAGE_BYTES) as u64;
+            let read = file.read_at(&mut copy.0, at).map_err(|e| Error::io("read", PATH, e))?;
+            let intact = read == PAGE_BYTES
+                && stored_checksum(&copy.0) == entry.checksum
+                && page::verify(&copy.0, entry.page).is_ok();
+            if intact {
+                done.copies += 1;
+                done.repaired += usize::from(repair(files, entry.page, &copy)?);
+            }
+        }
+    }
+    files.sync_all()?;
+    Ok(done)
+}
+
+/// Writes the copy over the page if that does not verify.
+fn repair(files: &RelFiles, page: PageId, copy: &PageBytes) -> Result<bool> {
+    let blocks = match files.blocks(page.rel, page.fork) {
+        Ok(blocks) => blocks,
+        Err(Error::NoSuchRelation(_)) => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    // A block past the end was cut off after its batch, or the extension was lost; redo knows.
+    if page.block.0 >= blocks {
+        return Ok(false);
+    }
+    let mut there = PageBytes::new();
+    files.read(page, &mut there.0)?;
+    let Err(mismatch) = page::verify(&there.0, page) else { return Ok(false) };
+    eprintln!(
+        "thalweg: repaired torn page: block {} of file \"{}\" ({mismatch})",
+        page.block,
+        relfile::path(page.rel, page.fork)
+    );
+    files.write(page, &copy.0)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests;

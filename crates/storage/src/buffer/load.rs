@@ -1,0 +1,245 @@
+//! Misses: one context reads, the others wait for it, and all of them learn when it fails.
+
+use super::Ring;
+use super::frame::Frame;
+use super::latch;
+use super::pool::count;
+use super::relation::Relation;
+use super::translation::{Place, Slot};
+use super::word::{NoPin, PIN};
+use crate::error::{Error, IoError, Result};
+use crate::page::{self, PAGE_BYTES, PageBytes, PageMut};
+use crate::relfile;
+use base::latch::Latch;
+use base::lot;
+use base::park;
+use base::rank::Rank;
+use base::{BlockNo, Fork, PageId};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a page that is not in memory is made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Its block in the file.
+    File,
+    /// Zeros: redo is about to write all of it.
+    Zeros,
+}
+
+/// Failed loads that waiters have yet to hear of.
+pub(super) struct Failures {
+    by_load: Latch<BTreeMap<u32, (usize, Error)>>,
+    len: AtomicUsize,
+}
+
+impl Default for Failures {
+    fn default() -> Failures {
+        Failures { by_load: Latch::new(Rank::Leaf, BTreeMap::new()), len: AtomicUsize::new(0) }
+    }
+}
+
+impl Failures {
+    /// Ends load `number` of `slot` without a page; whoever waits for it will find `error`.
+    fn fail(&self, slot: &Slot, number: u32, error: &Error) {
+        let mut by_load = self.by_load.lock();
+        // SeqCst: the woken look here only if this is not zero; the wake-up orders it anyway.
+        self.len.fetch_add(1, Ordering::SeqCst);
+        let heirs = if slot.settle(None) { lot::unpark_all(slot.key()) } else { 0 };
+        if heirs > 0 {
+            by_load.insert(number, (heirs, copy_of(error)));
+        } else {
+            self.len.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// The error of load `number`, for one that waited for it; `None` if it succeeded.
+    fn inherit(&self, number: u32) -> Option<Error> {
+        if self.len.load(Ordering::SeqCst) == 0 {
+            return None;
+        }
+        let mut by_load = self.by_load.lock();
+        let (heirs, error) = by_load.get_mut(&number)?;
+        *heirs -= 1;
+        let mine = copy_of(error);
+        if *heirs == 0 {
+            by_load.remove(&number);
+            self.len.fetch_sub(1, Ordering::SeqCst);
+        }
+        Some(mine)
+    }
+}
+
+/// The same error again, for another who waited for the same page.
+fn copy_of(error: &Error) -> Error {
+    match error {
+        Error::Io(e) => {
+            let source = match e.source.raw_os_error() {
+                Some(code) => io::Error::from_raw_os_error(code),
+                None => io::Error::new(e.source.kind(), e.source.to_string()),
+            };
+            let IoError { what, block, .. } = **e;
+            Error::Io(Box::new(IoError { what, file: e.file.clone(), block, source }))
+        }
+        Error::Damaged { file, block, detail } => {
+            Error::Damaged { file: file.clone(), block: *block, detail: detail.clone() }
+        }
+        Error::DiskFull { file } => Error::DiskFull { file: file.clone() },
+        Error::NoSuchRelation(rel) => Error::NoSuchRelation(*rel),
+        Error::NoFreeBuffer { waited } => Error::NoFreeBuffer { waited: *waited },
+        other => Error::LimitExceeded(other.to_string()),
+    }
+}
+
+impl Relation {
+    /// The frame of a block, pinned; loads it if need be.
+    pub(super) fn pin_frame(
+        &self,
+        fork: Fork,
+        block: BlockNo,
+        source: Source,
+        mut ring: Option<&mut Ring>,
+    ) -> Result<&Frame> {
+        let map = self.map().fork(fork);
+        let blocks = self.blocks(fork)?;
+        if block.0 >= blocks {
+            let detail = format!("there are only {blocks} blocks");
+            return Err(Error::damaged(relfile::path(self.id(), fork), Some(block), detail));
+        }
+        let slot = map.slot_or_make(block);
+        loop {
+            match slot.place() {
+                Place::Frame(index) => {
+                    if let Some(frame) = self.try_pin(slot, index)? {
+                        return Ok(frame);
+                    }
+                }
+                Place::Loading(number) => {
+                    slot.wait(number);
+                    if slot.place() != Place::Loading(number)
+                        && let Some(error) = self.pool().failures.inherit(number)
+                    {
+                        return Err(error);
+                    }
+                }
+                Place::Empty => {
+                    let page = PageId { rel: self.id(), fork, block };
+                    if let Some(frame) = self.load(slot, page, source, ring.as_deref_mut())? {
+                        return Ok(frame);
+                    }
+                }
+            }
+        }
+    }
+
+    /// One attempt to pin the frame that a slot named.
+    fn try_pin(&self, slot: &Slot, index: u32) -> Result<Option<&Frame>> {
+        let frame = &self.pool().frames[index as usize];
+        match frame.word.try_pin() {
+            Ok(()) if slot.place() == Place::Frame(index) => return Ok(Some(frame)),
+            Ok(()) => frame.word.unpin(),
+            // Whoever is evicting it clears the slot next; on a fiber nobody runs in between.
+            Err(NoPin::Absent) => park::yield_now(),
+            Err(NoPin::TooMany) => {
+                let page = frame.page_id();
+                let file = relfile::path(page.rel, page.fork);
+                let what = format!("too many pins on block {} of file \"{file}\"", page.block);
+                return Err(Error::LimitExceeded(what));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Loads the page if nobody else does.
+    fn load(
+        &self,
+        slot: &Slot,
+        page: PageId,
+        source: Source,
+        ring: Option<&mut Ring>,
+    ) -> Result<Option<&Frame>> {
+        let pool = self.pool();
+        // Relaxed: only distinctness among the loads in flight matters.
+        let number = pool.load_number.fetch_add(1, Ordering::Relaxed);
+        let Some(number) = slot.claim(number) else { return Ok(None) };
+        match self.fill(slot, page, source, ring) {
+            Ok(frame) => {
+                frame.word.publish(PIN);
+                if slot.settle(Some(frame.index)) {
+                    lot::unpark_all(slot.key());
+                }
+                Ok(Some(frame))
+            }
+            Err(error) => {
+                pool.failures.fail(slot, number, &error);
+                Err(error)
+            }
+        }
+    }
+
+    fn fill(
+        &self,
+        slot: &Slot,
+        page: PageId,
+        source: Source,
+        ring: Option<&mut Ring>,
+    ) -> Result<&Frame> {
+        let pool = self.pool();
+        let counts = ring.is_none();
+        let frame = pool.take_frame(ring)?;
+        let mut memory = PageMut::new(pool.pages.get(frame.index));
+        if source == Source::File {
+            // By way of a private copy: an old reader without a latch may still look at the frame.
+            let mut bytes = PageBytes([0; PAGE_BYTES]);
+            if let Err(error) = self.read_checked(page, &mut bytes) {
+                pool.free.give(&[frame.index]);
+                return Err(error);
+            }
+            memory.from_bytes(&bytes);
+            count(&pool.counters.loads, 1);
+        } else {
+            memory.clear();
+        }
+        frame.bind(page, slot);
+        pool.replacer.loaded(frame, counts);
+        Ok(frame)
+    }
+
+    fn read_checked(&self, page: PageId, bytes: &mut PageBytes) -> Result<()> {
+        self.pool().files.read(page, &mut bytes.0)?;
+        page::verify(&bytes.0, page).map_err(|mismatch| {
+            let file = relfile::path(page.rel, page.fork);
+            Error::damaged(file, Some(page.block), mismatch.to_string())
+        })
+    }
+
+    /// Takes the block's page out of memory unwritten. Nobody may use it any more; holds that are about to end
+    /// are waited for.
+    pub(super) fn discard(&self, slot: &Slot) {
+        let pool = self.pool();
+        loop {
+            match slot.place() {
+                Place::Empty => return,
+                Place::Loading(number) => slot.wait(number),
+                Place::Frame(index) => {
+                    let frame = &pool.frames[index as usize];
+                    // An idle frame may have changed its page since the slot was read: look again.
+                    match frame.word.idle().filter(|_| slot.place() == Place::Frame(index)) {
+                        Some(idle) if frame.word.try_evict(idle) => {
+                            frame.rec_lsn.store(0, Ordering::Relaxed);
+                            frame.unbind();
+                            pool.free.give(&[index]);
+                        }
+                        _ => park::sleep(std::time::Duration::from_micros(50)),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes a hold that needs a pin, and gives the pin for it.
+pub(super) fn trade_pin(frame: &Frame, hold: u64) {
+    latch::lock_pinned(frame, hold, PIN);
+}

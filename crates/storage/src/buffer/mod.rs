@@ -1,0 +1,89 @@
+//! The buffer cache: pages in memory, found without locks, written by a cleaner behind a double-write area.
+//!
+//! [`Pool`] owns the frames, [`Relation`] is what callers use. How frames are found, held, replaced and
+//! written, and why readers without a latch are safe, is told in the README beside this file.
+
+mod cleaner;
+mod dirty;
+pub mod doublewrite;
+mod frame;
+mod free;
+mod guard;
+mod latch;
+mod load;
+mod memory;
+mod pool;
+mod relation;
+mod replace;
+mod ring;
+mod translation;
+mod word;
+mod write;
+
+pub use guard::{Cursor, CursorPage, Pin, ReadGuard, WriteGuard};
+pub use pool::Pool;
+pub use relation::{Optimistic, Relation};
+pub use ring::Ring;
+pub use write::CleanStep;
+
+use std::time::Duration;
+
+/// What protects pages against being written half.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TornPages {
+    /// Copies in the double-write area, synced before pages are written in place.
+    DoubleWrite,
+    /// Images in the log, with the first record after a page became dirty.
+    FullPageWrites,
+    /// Nothing: for disks that write 8 KiB atomically.
+    Off,
+}
+
+/// Sizes and choices of a pool.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Frames, `shared_buffers` in pages.
+    pub frames: usize,
+    /// `torn_page_protection`.
+    pub torn_pages: TornPages,
+    /// How long foreground work waits for a frame before it reports that there is none.
+    pub frame_wait: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            frames: 16384,
+            torn_pages: TornPages::DoubleWrite,
+            frame_wait: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a pool has done since it was opened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PoolStats {
+    /// Frames in all.
+    pub frames: usize,
+    /// Free ones now, about.
+    pub free: usize,
+    /// Frames taken for a page.
+    pub taken: u64,
+    /// Pages read from files.
+    pub loads: u64,
+    /// Pages evicted.
+    pub evictions: u64,
+    /// Times that foreground work found no frame free or clean.
+    pub waits_for_frame: u64,
+    /// Blocks added.
+    pub extends: u64,
+    /// Pages written, all by cleaning.
+    pub written: u64,
+    /// Batches they were written in.
+    pub batches: u64,
+    /// Batches that met a disk error; their pages stayed dirty.
+    pub write_errors: u64,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! The pool: frames, who is in them, and who gets the next one.
+
+use super::cleaner::CleanerState;
+use super::dirty::DirtyQueues;
+use super::frame::{Frame, UNLOGGED};
+use super::free::FreeList;
+use super::load::Failures;
+use super::memory::Pages;
+use super::relation::{RelMap, Relation};
+use super::replace::{Replacer, Visit};
+use super::translation::FRAMES_MAX;
+use super::write::Writer;
+use super::{Config, PoolStats, Ring, TornPages};
+use crate::error::{Error, Result};
+use crate::page::PageView;
+use crate::relfile::RelFiles;
+use crate::wal::Wal;
+use base::clock;
+use base::env::Env;
+use base::hash::HashMap;
+use base::latch::Latch;
+use base::rank::Rank;
+use base::{Lsn, RelId};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The buffer cache of a data directory.
+pub struct Pool {
+    pub(super) pages: Pages,
+    pub(super) frames: Box<[Frame]>,
+    pub(super) replacer: Replacer,
+    pub(super) free: FreeList,
+    pub(super) dirty: DirtyQueues,
+    pub(super) files: Arc<RelFiles>,
+    pub(super) config: Config,
+    pub(super) writer: Latch<Writer>,
+    pub(super) cleaner: CleanerState,
+    pub(super) failures: Failures,
+    pub(super) load_number: AtomicU32,
+    pub(super) counters: Counters,
+    relations: Latch<HashMap<RelId, Arc<RelMap>>>,
+    wal: OnceLock<Arc<Wal>>,
+    /// Before the log is attached: where redo is.
+    redo_at: AtomicU64,
+}
+
+#[derive(Default)]
+pub(super) struct Counters {
+    pub loads: AtomicU64,
+    pub evictions: AtomicU64,
+    pub waits_for_frame: AtomicU64,
+    pub extends: AtomicU64,
+    pub written: AtomicU64,
+    pub batches: AtomicU64,
+    pub write_errors: AtomicU64,
+}
+
+/// Adds to a counter.
+pub(super) fn count(counter: &AtomicU64, by: u64) {
+    // Relaxed: figures for people.
+    counter.fetch_add(by, Ordering::Relaxed);
+}
+
+impl Pool {
+    /// Opens an empty pool over the relation files and starts its cleaner. Torn pages must have been
+    /// repaired ([`doublewrite::recover`](super::doublewrite::recover)).
+    pub fn open(env: &Env, config: Config, files: Arc<RelFiles>) -> Result<Arc<Pool>> {
+        let count = u32::try_from(config.frames).ok().filter(|n| (1..=FRAMES_MAX).contains(n));
+        let count = count.ok_or_else(|| {
+            Error::LimitExceeded(format!("{} buffers are too few or too many", config.frames))
+        })?;
+        let pages = Pages::new(count as usize).map_err(|e| Error::io("map", "buffers", e))?;
+        let pool = Arc::new(Pool {
+            pages,
+            frames: (0..count).map(Frame::new).collect(),
+            replacer: Replacer::new(),
+            free: FreeList::full(count),
+            dirty: DirtyQueues::new(count as usize),
+            writer: Latch::new(Rank::BufferMap, Writer::open(env, &config)?),
+            cleaner: CleanerState::default(),
+            failures: Failures::default(),
+            load_number: AtomicU32::new(0),
+            counters: Counters::default(),
+            relations: Latch::new(Rank::BufferMap, HashMap::default()),
+            wal: OnceLock::new(),
+            redo_at: AtomicU64::new(1),
+            files,
+            config,
+        });
+        super::cleaner::start(env, &pool);
+        Ok(pool)
+    }
+
+    /// Stops the cleaner. Nothing is written; see [`Pool::clean_all`].
+    pub fn stop(&self) {
+        super::cleaner::stop(self);
+    }
+
+    /// From now on pages wait for this log and take their first-dirty positions from it.
+    pub fn attach_wal(&self, wal: Arc<Wal>) {
+        assert!(self.wal.set(wal).is_ok(), "a pool has one log");
+    }
+
+    /// Where redo is: pages changed from now on need redo from here. Used until a log is attached.
+    pub fn set_redo_position(&self, start: Lsn) {
+        // Relaxed: redo is one context; the frame's latch orders it for others.
+        self.redo_at.store(start.0, Ordering::Relaxed);
+    }
+
+    /// A position at or before the start of every record inserted from now on.
+    pub(super) fn log_position(&self) -> Lsn {
+        match self.wal.get() {
+            Some(wal) => wal.position(),
+            None => Lsn(self.redo_at.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// Waits until the log is durable up to `lsn`. During redo it is.
+    pub(super) fn flush_log(&self, lsn: Lsn) {
+        if let Some(wal) = self.wal.get() {
+            wal.flush(lsn);
+        }
+    }
+
+    /// The handle of a relation, whose main fork's pages are latched at `rank`. Cheap; callers keep it. The
+    /// files are looked at when they are first needed.
+    pub fn relation(self: &Arc<Self>, rel: RelId, rank: Rank) -> Relation {
+        let mut relations = self.relations.lock();
+        let map = relations.entry(rel).or_insert_with(|| Arc::new(RelMap::new(rel, rank)));
+        debug_assert_eq!(map.main_rank(), rank, "a relation has one kind");
+        Relation::new(Arc::clone(self), Arc::clone(map))
+    }
+
+    /// Makes the relation's file and answers its handle. The caller has logged the creation.
+    pub fn create_relation(self: &Arc<Self>, rel: RelId, rank: Rank) -> Result<Relation> {
+        self.files.create(rel, false)?;
+        Ok(self.relation(rel, rank))
+    }
+
+    /// Removes the relation: its pages leave the cache unwritten, its files are deleted. Nobody may use it any
+    /// more; pins that are about to go are waited for. Fine if it does not exist.
+    pub fn drop_relation(self: &Arc<Self>, rel: RelId) -> Result<()> {
+        let map = self.relations.lock().remove(&rel);
+        if let Some(map) = map {
+            Relation::new(Arc::clone(self), map).discard_all();
+        }
+        self.files.remove(rel)
+    }
+
+    /// The relation files.
+    pub fn files(&self) -> &Arc<RelFiles> {
+        &self.files
+    }
+
+    /// How many frames the pool has.
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The first log position that redo would need if the process died now: every change logged before it is
+    /// in its place on disk and durable. Never more than the log's end at the time of the call.
+    pub fn min_rec_lsn(&self) -> Lsn {
+        // The log's position first: see `dirty`.
+        let end = self.log_position();
+        self.dirty.oldest(&self.frames).map_or(end, |oldest| oldest.min(end))
+    }
+
+    /// Counters and gauges, as of now.
+    pub fn stats(&self) -> PoolStats {
+        let get = |c: &AtomicU64| c.load(Ordering::Relaxed);
+        PoolStats {
+            frames: self.frames.len(),
+            free: self.free.len(),
+            taken: self.free.taken() as u64,
+            loads: get(&self.counters.loads),
+            evictions: get(&self.counters.evictions),
+            waits_for_frame: get(&self.counters.waits_for_frame),
+            extends: get(&self.counters.extends),
+            written: get(&self.counters.written),
+            batches: get(&self.counters.batches),
+            write_errors: get(&self.counters.write_errors),
+        }
+    }
+
+    /// Frames that are dirty now: a scan, for people and tests.
+    pub fn dirty_count(&self) -> usize {
+        self.frames.iter().filter(|f| f.is_dirty()).count()
+    }
+
+    #[inline]
+    pub(super) fn view(&self, frame: &Frame) -> PageView<'_> {
+        PageView::new(self.pages.get(frame.index))
+    }
+
+    /// Marks the frame's page dirty for the first time since it was last copied. Its holder is exclusive.
+    #[cold]
+    pub(super) fn first_dirty(&self, frame: &Frame) {
+        if frame.page_id().rel.is_logged() {
+            if self.config.torn_pages == TornPages::FullPageWrites {
+                frame.owes_image.store(true, Ordering::Relaxed);
+            }
+            self.dirty.enter(&self.frames, frame, || self.log_position());
+        } else {
+            // Relaxed: the frame's latch orders it.
+            frame.rec_lsn.store(UNLOGGED, Ordering::Relaxed);
+        }
+    }
+
+    /// A frame to load a page into, owned by the caller (absent). Never writes a page: with none free or
+    /// clean it asks the cleaner and waits, up to the configured time.
+    pub(super) fn take_frame(&self, ring: Option<&mut Ring>) -> Result<&Frame> {
+        if let Some(ring) = ring {
+            let index = match ring.reusable().and_then(|index| self.reuse(index)) {
+                Some(index) => index,
+                None => self.take_free()?,
+            };
+            ring.note(index);
+            return Ok(&self.frames[index as usize]);
+        }
+        self.take_free().map(|index| &self.frames[index as usize])
+    }
+
+    /// Evicts the page that a ring loaded a while ago, if nobody else wants it.
+    fn reuse(&self, index: u32) -> Option<u32> {
+        let frame = &self.frames[index as usize];
+        let idle = frame.word.idle()?;
+        (!self.replacer.is_wanted(frame) && self.evict(frame, idle)).then_some(index)
+    }
+
+    fn take_free(&self) -> Result<u32> {
+        if let Some(index) = self.free.take() {
+            if self.free.len() < self.cleaner.low_mark() {
+                self.cleaner.wake();
+            }
+            return Ok(index);
+        }
+        self.wait_for_frame()
+    }
+
+    #[cold]
+    fn wait_for_frame(&self) -> Result<u32> {
+        let deadline = clock::now().after(self.config.frame_wait);
+        let mut waited = false;
+        loop {
+            self.reclaim_clean();
+            if let Some(index) = self.free.take() {
+                return Ok(index);
+            }
+            if clock::now() >= deadline {
+                return Err(Error::NoFreeBuffer { waited: self.config.frame_wait });
+            }
+            if !std::mem::replace(&mut waited, true) {
+                count(&self.counters.waits_for_frame, 1);
+            }
+            self.cleaner.wake();
+            self.free.wait(deadline);
+        }
+    }
+
+    /// Evicts a batch of clean victims, unless somebody else is at it.
+    fn reclaim_clean(&self) {
+        const BATCH: usize = 32;
+        let Some(mut hand) = self.replacer.try_sweep() else { return };
+        let mut freed = [0; BATCH];
+        let mut n = 0;
+        self.replacer.victims(&mut hand, &self.frames, |frame, idle| {
+            if self.evict(frame, idle) {
+                freed[n] = frame.index;
+                n += 1;
+            }
+            if n == BATCH { Visit::Stop } else { Visit::More }
+        });
+        drop(hand);
+        self.free.give(&freed[..n]);
+    }
+
+    /// Empties a clean frame; true if the caller owns it now. `idle` is what the word was.
+    pub(super) fn evict(&self, frame: &Frame, idle: u64) -> bool {
+        if frame.is_dirty() || !frame.word.try_evict(idle) {
+            return false;
+        }
+        // Again: a copy may have been on its way between the two looks of the first check, and come back
+        // unwritten. Now nobody can change it.
+        if frame.is_dirty() {
+            frame.word.publish(0);
+            return false;
+        }
+        frame.unbind();
+        count(&self.counters.evictions, 1);
+        true
+    }
+}

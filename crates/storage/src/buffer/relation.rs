@@ -1,0 +1,354 @@
+//! A relation as its users see it: blocks to read, write, pin, extend.
+
+use super::Ring;
+use super::frame::Frame;
+use super::guard::{Pin, ReadGuard, WriteGuard};
+use super::latch;
+use super::load::{Source, trade_pin};
+use super::pool::{Pool, count};
+use super::translation::{ForkMap, Slot, UNKNOWN};
+use super::word::{Attempt, EXCLUSIVE, SHARED};
+use crate::error::{Error, Result};
+use crate::page::{PageMut, PageView};
+use base::rank::{self, Rank};
+use base::sim;
+use base::{BlockNo, Fork, PageId, RelId};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Translation of one relation's forks; lives while a handle does, or the pool.
+pub(super) struct RelMap {
+    id: RelId,
+    rank: Rank,
+    forks: [ForkMap; 3],
+}
+
+impl RelMap {
+    pub fn new(id: RelId, rank: Rank) -> RelMap {
+        RelMap { id, rank, forks: std::array::from_fn(|_| ForkMap::new()) }
+    }
+
+    #[inline]
+    pub fn fork(&self, fork: Fork) -> &ForkMap {
+        &self.forks[fork as usize]
+    }
+
+    pub fn main_rank(&self) -> Rank {
+        self.rank
+    }
+
+    #[inline]
+    pub fn rank(&self, fork: Fork) -> Rank {
+        match fork {
+            Fork::Main => self.rank,
+            Fork::FreeSpace => Rank::FsmPage,
+            Fork::Visibility => Rank::VmPage,
+        }
+    }
+}
+
+/// A relation's handle: cheap to clone, to be kept by whoever uses the relation often. Guards borrow it.
+#[derive(Clone)]
+pub struct Relation {
+    map: Arc<RelMap>,
+    pool: Arc<Pool>,
+}
+
+/// Outcome of a read without a latch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Optimistic<T> {
+    /// What the closure answered, from one state of the page.
+    Ok(T),
+    /// The page is not in memory, or changed meanwhile, or the closure gave up: take a latch.
+    Retry,
+}
+
+/// How far extension looks ahead: one block in eight, at most this many (512 KiB).
+const EXTEND_MAX: u32 = 64;
+
+impl Relation {
+    pub(super) fn new(pool: Arc<Pool>, map: Arc<RelMap>) -> Relation {
+        Relation { map, pool }
+    }
+
+    #[inline]
+    pub(super) fn map(&self) -> &RelMap {
+        &self.map
+    }
+
+    #[inline]
+    pub(super) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Which relation.
+    #[inline]
+    pub fn id(&self) -> RelId {
+        self.map.id
+    }
+
+    /// The pool it lives in.
+    pub fn owner(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// Blocks in the fork, new ones of racing extenders included.
+    #[inline]
+    pub fn blocks(&self, fork: Fork) -> Result<u32> {
+        // Acquire: pairs with the release in `extend`: the new block is in memory.
+        let blocks = self.map.fork(fork).blocks.load(Ordering::Acquire);
+        if blocks != UNKNOWN { Ok(blocks) } else { self.look_up_blocks(fork) }
+    }
+
+    #[cold]
+    fn look_up_blocks(&self, fork: Fork) -> Result<u32> {
+        let map = self.map.fork(fork);
+        let mut physical = map.physical.lock();
+        let known = map.blocks.load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return Ok(known);
+        }
+        let blocks = self.pool.files.blocks(self.id(), fork)?;
+        *physical = blocks;
+        map.blocks.store(blocks, Ordering::Release);
+        Ok(blocks)
+    }
+
+    /// The frame that holds the block, if it is in memory, with the slot and its word to check later.
+    #[inline]
+    fn resident(&self, fork: Fork, block: BlockNo) -> Option<(&Frame, &Slot, u32)> {
+        let slot = self.map.fork(fork).slot(block)?;
+        let raw = slot.load();
+        let index = Slot::frame_of(raw)?;
+        Some((&self.pool.frames[index as usize], slot, raw))
+    }
+
+    /// The page, pinned and latched shared. May read it from disk; parks while another has it alone.
+    #[inline]
+    pub fn read(&self, fork: Fork, block: BlockNo) -> Result<ReadGuard<'_>> {
+        sim::maybe_yield(16);
+        let rank = self.map.rank(fork);
+        rank::acquired(rank);
+        if let Some((frame, slot, raw)) = self.resident(fork, block) {
+            match frame.word.try_shared() {
+                Attempt::Taken if slot.still(raw) => {
+                    self.pool.replacer.hit(frame);
+                    return Ok(ReadGuard::new(self, frame, rank));
+                }
+                Attempt::Taken => latch::unlock_shared(frame),
+                Attempt::Refused { wake } => {
+                    if wake {
+                        latch::wake(&frame.word);
+                    }
+                }
+            }
+        }
+        self.latch_slow(fork, block, SHARED, Source::File, None)
+            .map(|frame| ReadGuard::new(self, frame, rank))
+            .inspect_err(|_| rank::released(rank))
+    }
+
+    /// The page, pinned and latched alone. May read it from disk; parks while others have it.
+    #[inline]
+    pub fn write(&self, fork: Fork, block: BlockNo) -> Result<WriteGuard<'_>> {
+        sim::maybe_yield(16);
+        let rank = self.map.rank(fork);
+        rank::acquired(rank);
+        if let Some((frame, slot, raw)) = self.resident(fork, block)
+            && frame.word.try_exclusive()
+        {
+            if slot.still(raw) {
+                self.pool.replacer.hit(frame);
+                return Ok(WriteGuard::new(self, frame, rank));
+            }
+            latch::unlock_exclusive(frame, 0);
+        }
+        self.latch_slow(fork, block, EXCLUSIVE, Source::File, None)
+            .map(|frame| WriteGuard::new(self, frame, rank))
+            .inspect_err(|_| rank::released(rank))
+    }
+
+    /// The page, pinned. May read it from disk.
+    pub fn pin(&self, fork: Fork, block: BlockNo) -> Result<Pin<'_>> {
+        sim::maybe_yield(16);
+        if let Some((frame, slot, raw)) = self.resident(fork, block)
+            && frame.word.try_pin().is_ok()
+        {
+            if slot.still(raw) {
+                self.pool.replacer.hit(frame);
+                return Ok(Pin::new(self, frame));
+            }
+            frame.word.unpin();
+        }
+        let frame = self.pin_frame(fork, block, Source::File, None)?;
+        Ok(Pin::new(self, frame))
+    }
+
+    /// As [`Relation::read`], for a scan that reads much and once: pages that it has to load go round in
+    /// its ring, and pages found in memory earn no credit.
+    pub fn read_in(&self, ring: &mut Ring, fork: Fork, block: BlockNo) -> Result<ReadGuard<'_>> {
+        let rank = self.map.rank(fork);
+        rank::acquired(rank);
+        self.latch_slow(fork, block, SHARED, Source::File, Some(ring))
+            .map(|frame| ReadGuard::new(self, frame, rank))
+            .inspect_err(|_| rank::released(rank))
+    }
+
+    /// As [`Relation::write`], in a ring.
+    pub fn write_in(&self, ring: &mut Ring, fork: Fork, block: BlockNo) -> Result<WriteGuard<'_>> {
+        let rank = self.map.rank(fork);
+        rank::acquired(rank);
+        self.latch_slow(fork, block, EXCLUSIVE, Source::File, Some(ring))
+            .map(|frame| WriteGuard::new(self, frame, rank))
+            .inspect_err(|_| rank::released(rank))
+    }
+
+    /// The page for redo, latched alone. The fork is extended with zero pages if it is too short; with
+    /// `init` the page is not read but starts as zeros.
+    pub fn write_for_redo(&self, fork: Fork, block: BlockNo, init: bool) -> Result<WriteGuard<'_>> {
+        self.ensure_blocks(fork, block.0 + 1)?;
+        let rank = self.map.rank(fork);
+        rank::acquired(rank);
+        let source = if init { Source::Zeros } else { Source::File };
+        let frame = self.latch_slow(fork, block, EXCLUSIVE, source, None);
+        let frame = frame.inspect_err(|_| rank::released(rank))?;
+        if init {
+            PageMut::new(self.pool.pages.get(frame.index)).clear();
+        }
+        Ok(WriteGuard::new(self, frame, rank))
+    }
+
+    #[cold]
+    fn latch_slow(
+        &self,
+        fork: Fork,
+        block: BlockNo,
+        hold: u64,
+        source: Source,
+        ring: Option<&mut Ring>,
+    ) -> Result<&Frame> {
+        let counts = ring.is_none();
+        let frame = self.pin_frame(fork, block, source, ring)?;
+        trade_pin(frame, hold);
+        if counts {
+            self.pool.replacer.hit(frame);
+        }
+        Ok(frame)
+    }
+
+    /// Reads the page without latch or pin: `f` may see any mixture of states and must answer `None` if what
+    /// it sees makes no sense; its answer counts only if the page did not change meanwhile. `f` must not have
+    /// effects, park, or loop over page contents without a bound.
+    #[inline]
+    pub fn optimistic<T>(
+        &self,
+        fork: Fork,
+        block: BlockNo,
+        f: impl FnOnce(PageView<'_>) -> Option<T>,
+    ) -> Optimistic<T> {
+        let Some((frame, slot, raw)) = self.resident(fork, block) else {
+            return Optimistic::Retry;
+        };
+        let Some(begun) = frame.word.read_begin() else { return Optimistic::Retry };
+        if !slot.still(raw) {
+            return Optimistic::Retry;
+        }
+        self.pool.replacer.hit(frame);
+        match f(self.pool.view(frame)) {
+            Some(answer) if frame.word.read_still_valid(begun) => Optimistic::Ok(answer),
+            _ => Optimistic::Retry,
+        }
+    }
+
+    /// A new zero page at the end of the fork, latched alone. The file has grown when this returns, so a full
+    /// disk is met here.
+    pub fn extend(&self, fork: Fork) -> Result<WriteGuard<'_>> {
+        sim::maybe_yield(4);
+        self.blocks(fork)?;
+        let pool = self.pool();
+        let frame = pool.take_frame(None)?;
+        let rank = self.map.rank(fork);
+        PageMut::new(pool.pages.get(frame.index)).clear();
+        let block = match self.grow(fork, frame) {
+            Ok(block) => block,
+            Err(error) => {
+                pool.free.give(&[frame.index]);
+                return Err(error);
+            }
+        };
+        rank::acquired(rank);
+        count(&pool.counters.extends, 1);
+        debug_assert_eq!(frame.page_id().block, block);
+        Ok(WriteGuard::new(self, frame, rank))
+    }
+
+    /// Adds a block whose page is in `frame`, which the caller owns, and leaves the frame latched alone.
+    fn grow(&self, fork: Fork, frame: &Frame) -> Result<BlockNo> {
+        let map = self.map.fork(fork);
+        let mut physical = map.physical.lock();
+        let block = BlockNo(map.blocks.load(Ordering::Relaxed));
+        if block.0 >= UNKNOWN - EXTEND_MAX {
+            let what = format!("relation {} has as many blocks as a relation can", self.id());
+            return Err(Error::LimitExceeded(what));
+        }
+        if block.0 >= *physical {
+            let more = (block.0 / 8).clamp(1, EXTEND_MAX);
+            self.pool.files.extend(self.id(), fork, block, more)?;
+            *physical = block.0 + more;
+        }
+        let slot = map.slot_or_make(block);
+        slot.claim(0).expect("nobody loads a block that is not there yet");
+        frame.bind(PageId { rel: self.id(), fork, block }, slot);
+        self.pool.replacer.loaded(frame, true);
+        frame.word.publish(EXCLUSIVE);
+        slot.settle(Some(frame.index));
+        // Release: pairs with the acquire in `blocks`: who knows of the block finds it in memory.
+        map.blocks.store(block.0 + 1, Ordering::Release);
+        Ok(block)
+    }
+
+    /// Lengthens the fork with zero pages to at least `blocks`; for redo.
+    pub fn ensure_blocks(&self, fork: Fork, blocks: u32) -> Result<()> {
+        if self.blocks(fork)? >= blocks {
+            return Ok(());
+        }
+        let map = self.map.fork(fork);
+        let mut physical = map.physical.lock();
+        while *physical < blocks {
+            let more = (blocks - *physical).min(EXTEND_MAX);
+            self.pool.files.extend(self.id(), fork, BlockNo(*physical), more)?;
+            *physical += more;
+        }
+        let now = map.blocks.load(Ordering::Relaxed).max(blocks);
+        map.blocks.store(now, Ordering::Release);
+        Ok(())
+    }
+
+    /// Cuts the fork to `blocks`. Nobody may use the pages past them; they leave the cache unwritten.
+    pub fn truncate(&self, fork: Fork, blocks: u32) -> Result<()> {
+        let before = self.blocks(fork)?;
+        if blocks >= before {
+            return Ok(());
+        }
+        let map = self.map.fork(fork);
+        let mut physical = map.physical.lock();
+        map.blocks.store(blocks, Ordering::Release);
+        for (_, slot) in map.made(blocks, before) {
+            self.discard(slot);
+        }
+        self.pool.files.truncate(self.id(), fork, blocks)?;
+        *physical = blocks;
+        Ok(())
+    }
+
+    /// Takes all pages out of memory unwritten, because the relation goes.
+    pub(super) fn discard_all(&self) {
+        for fork in Fork::ALL {
+            let map = self.map.fork(fork);
+            let blocks = map.blocks.load(Ordering::Acquire);
+            if blocks != UNKNOWN {
+                map.made(0, blocks).for_each(|(_, slot)| self.discard(slot));
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! A ring: the few frames that a large scan, COPY or vacuum goes round in, so that it evicts its own pages
+//! and nobody else's.
+
+/// Frames that one scan has loaded pages into. A frame whose page others have come to use, or that is dirty,
+/// is left where it is and replaced in the ring by another.
+pub struct Ring {
+    frames: Vec<u32>,
+    next: usize,
+    capacity: usize,
+    /// The last answer of `reusable`, to be replaced by `note`.
+    at: Option<usize>,
+}
+
+impl Ring {
+    /// A ring of at most `pages` pages; PostgreSQL takes 32 for scans and vacuum, 2048 for bulk writes.
+    pub fn new(pages: usize) -> Ring {
+        Ring { frames: Vec::new(), next: 0, capacity: pages.max(1), at: None }
+    }
+
+    /// The frame whose turn it is, once the ring is full.
+    pub(super) fn reusable(&mut self) -> Option<u32> {
+        self.at = None;
+        if self.frames.len() < self.capacity {
+            return None;
+        }
+        let at = self.next;
+        self.next = (at + 1) % self.capacity;
+        self.at = Some(at);
+        Some(self.frames[at])
+    }
+
+    /// The frame that was taken instead of, or because of, the last answer.
+    pub(super) fn note(&mut self, index: u32) {
+        match self.at.take() {
+            Some(at) => self.frames[at] = index,
+            None => self.frames.push(index),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+use super::*;
+use base::disk::Disk;
+use base::disk::sim::Access;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn eio() -> io::Error {
+    io::Error::from_raw_os_error(libc::EIO)
+}
+
+#[test]
+fn all_frames_pinned_is_an_error_after_a_while_and_nothing_is_stuck() {
+    let disk = SimDisk::new();
+    let env = Env::new(Arc::new(disk.clone()));
+    let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
+    let frame_wait = Duration::from_millis(50);
+    let config = Config { frames: 16, torn_pages: TornPages::DoubleWrite, frame_wait };
+    let world = World { disk, pool: Pool::open(&env, config, files).unwrap() };
+    let rel = world.relation(5);
+    for n in 0..20 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    let pins: Vec<_> = (0..16).map(|n| rel.pin(Fork::Main, BlockNo(n)).unwrap()).collect();
+    let error = rel.read(Fork::Main, BlockNo(17)).err().unwrap();
+    assert_eq!(error.sqlstate(), "53000");
+    assert!(error.to_string().contains("no unpinned buffers"), "{error}");
+    assert!(rel.extend(Fork::Main).is_err());
+    assert_eq!(get(&rel, BlockNo(3)), 4, "what is in memory can be used");
+    drop(pins);
+    assert_eq!(get(&rel, BlockNo(17)), 18);
+    add(&rel, Fork::Main, 21);
+}
+
+#[test]
+fn a_read_error_reaches_everybody_who_waits_and_is_forgotten() {
+    let world = World::new(16);
+    let rel = world.relation(5);
+    for n in 0..40 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    world.pool.clean_all().unwrap();
+    for n in 20..40 {
+        get(&rel, BlockNo(n));
+    }
+    let reads = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&reads);
+    world.disk.set_fault(Some(Box::new(move |kind, path, offset| {
+        if kind == Access::Read && path == "base/5" && offset == 0 {
+            seen.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(100));
+            return Some(eio());
+        }
+        None
+    })));
+    let failed: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    let error = rel.read(Fork::Main, BlockNo(0)).err().expect("the disk fails");
+                    assert!(error.to_string().contains("block 0 of file \"base/5\""), "{error}");
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).count()
+    });
+    assert_eq!(failed, 8);
+    assert!(reads.load(Ordering::SeqCst) < 8, "waiters inherit the error");
+    world.disk.set_fault(None);
+    assert_eq!(get(&rel, BlockNo(0)), 1);
+    assert_eq!(world.pool.stats().frames, 16);
+}
+
+#[test]
+fn a_damaged_page_is_named_and_others_are_served() {
+    let world = World::new(16);
+    let rel = world.relation(5);
+    for n in 0..40 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    world.pool.clean_all().unwrap();
+    for n in 20..40 {
+        get(&rel, BlockNo(n));
+    }
+    world.disk.corrupt("base/5", 3 * PAGE_BYTES as u64 + 5000, |bytes| bytes[0] ^= 4);
+    let error = rel.read(Fork::Main, BlockNo(3)).err().unwrap();
+    assert_eq!(error.sqlstate(), "XX001");
+    assert!(error.to_string().contains("block 3 of file \"base/5\""), "{error}");
+    for n in 4..20 {
+        assert_eq!(get(&rel, BlockNo(n)), u64::from(n) + 1);
+    }
+    assert!(rel.write_for_redo(Fork::Main, BlockNo(3), true).unwrap().is_zero());
+}
+
+#[test]
+fn pages_that_can_not_be_written_stay_dirty_until_they_can() {
+    let world = World::new(32);
+    let rel = world.relation(5);
+    for n in 0..20 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    world.disk.set_fault(Some(Box::new(|kind, path, offset| {
+        let bad = kind == Access::Write && path == "base/5" && offset < 10 * PAGE_BYTES as u64;
+        bad.then(eio)
+    })));
+    let before = world.pool.min_rec_lsn();
+    assert!(world.pool.clean_all().is_err());
+    assert!(world.pool.dirty_count() >= 10);
+    assert_eq!(world.pool.min_rec_lsn(), before);
+    assert_eq!(get(&rel, BlockNo(3)), 4);
+    world.disk.set_fault(None);
+    set(&rel, BlockNo(3), 99);
+    world.pool.clean_all().unwrap();
+    assert_eq!(world.pool.dirty_count(), 0);
+    let again = World::over(world.disk.clone(), 16, TornPages::DoubleWrite);
+    assert_eq!(get(&again.relation(5), BlockNo(3)), 99);
+}
+
+#[test]
+fn a_full_disk_is_met_by_whoever_extends() {
+    let world = World::new(16);
+    let rel = world.relation(5);
+    add(&rel, Fork::Main, 1);
+    world.disk.set_fault(Some(Box::new(|kind, path, offset| {
+        let grows = kind == Access::Write && path == "base/5" && offset >= PAGE_BYTES as u64;
+        grows.then(|| io::Error::from_raw_os_error(libc::ENOSPC))
+    })));
+    let error = rel.extend(Fork::Main).err().unwrap();
+    assert_eq!(error.sqlstate(), "53100");
+    assert_eq!(rel.blocks(Fork::Main).unwrap(), 1);
+    assert_eq!(get(&rel, BlockNo(0)), 1);
+    world.disk.set_fault(None);
+    assert_eq!(add(&rel, Fork::Main, 2), BlockNo(1));
+}
+
+/// Every crash of a run that writes each page many times: each page is whole afterwards.
+#[test]
+fn no_page_stays_torn() {
+    let world = World::new(16);
+    let rel = world.relation(5);
+    for n in 0..8 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    world.pool.clean_all().unwrap();
+    let start = world.disk.operations();
+    for round in 1..6 {
+        for n in 0..8 {
+            set(&rel, BlockNo(n), round * 100 + u64::from(n));
+        }
+        world.pool.clean_all().unwrap();
+    }
+    let mut crashes = world.disk.crashes();
+    let mut repaired = 0;
+    for at in start..crashes.len() {
+        crashes.advance_to(at);
+        for seed in 0..4 {
+            let image = crashes.image(&mut fastrand::Rng::with_seed(seed * 7919 + at as u64));
+            let disk: Arc<dyn Disk> = Arc::new(image);
+            let files = RelFiles::open(Arc::clone(&disk), 10).unwrap();
+            repaired += doublewrite::recover(&*disk, &files).unwrap().repaired;
+            for n in 0..8 {
+                let mut bytes = crate::page::PageBytes::new();
+                let id = PageId::main(RelId(5), BlockNo(n));
+                files.read(id, &mut bytes.0).unwrap();
+                crate::page::verify(&bytes.0, id)
+                    .unwrap_or_else(|e| panic!("crash at {at}, seed {seed}, block {n}: {e}"));
+            }
+            assert_eq!(doublewrite::recover(&*disk, &files).unwrap().repaired, 0, "idempotent");
+        }
+    }
+    assert!(repaired > 50, "{repaired} torn pages were met");
+}

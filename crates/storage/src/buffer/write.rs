@@ -1,0 +1,277 @@
+//! Writing pages: batches of copies, through the double-write area, into their places.
+//!
+//! For each batch, in this order: copy every page under a shared latch and seal the copy; make the log
+//! durable up to the highest LSN among them; copies to the double-write area, synced; in-place writes;
+//! sync of the files; only then may the frames' `flushing` positions be forgotten. Unlogged and temporary
+//! pages need neither log nor area nor sync: a crash empties them.
+//!
+//! The writer never waits for a page latch. Whoever holds one may itself be waiting for a frame, that is for
+//! this writer; a page that is latched alone is left for the next batch.
+
+use super::doublewrite::{Area, BATCH_MAX};
+use super::frame::Frame;
+use super::latch;
+use super::pool::{Pool, count};
+use super::word::Attempt;
+use super::{Config, TornPages};
+use crate::error::{Error, Result, fatal};
+use crate::page::{self, PAGE_BYTES};
+use base::env::Env;
+use base::park;
+use base::{Lsn, PageId};
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// The one writer's tools; under a latch.
+pub(super) struct Writer {
+    area: Option<Area>,
+    /// A page for the area's header, then the copies.
+    room: Box<[u8]>,
+    copies: Vec<Copy>,
+    /// Sealed copies whose in-place write failed: the page on disk may be torn, so the area must hold them
+    /// until a write succeeds.
+    carried: Vec<(PageId, Box<[u8]>)>,
+    /// Highest LSN among the copies.
+    lsn_max: Lsn,
+}
+
+/// One copy in the writer's room.
+struct Copy {
+    page: PageId,
+    /// The frame it came from, pinned; a carried copy has none.
+    frame: Option<u32>,
+}
+
+/// What a cleaning step did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CleanStep {
+    /// Pages now durable in their places.
+    pub written: usize,
+    /// Whether pages are left that need log from before the goal.
+    pub more: bool,
+}
+
+impl Writer {
+    pub fn open(env: &Env, config: &Config) -> Result<Writer> {
+        let area = match config.torn_pages {
+            TornPages::DoubleWrite => Some(Area::open(&*env.disk)?),
+            TornPages::FullPageWrites | TornPages::Off => None,
+        };
+        Ok(Writer {
+            area,
+            room: vec![0; (1 + BATCH_MAX) * PAGE_BYTES].into(),
+            copies: Vec::with_capacity(BATCH_MAX),
+            carried: Vec::new(),
+            lsn_max: Lsn::ZERO,
+        })
+    }
+
+    /// The bytes of copies `which`.
+    fn bytes(&mut self, which: Range<usize>) -> &mut [u8] {
+        &mut self.room[(1 + which.start) * PAGE_BYTES..(1 + which.end) * PAGE_BYTES]
+    }
+
+    fn copy_at(&mut self, at: usize) -> &mut [u8; PAGE_BYTES] {
+        self.bytes(at..at + 1).try_into().expect("a page")
+    }
+
+    /// How many copies, from the first, the double-write area must hold: all up to the last logged one.
+    fn protected(&self) -> usize {
+        self.copies.iter().rposition(|c| c.page.rel.is_logged()).map_or(0, |last| last + 1)
+    }
+
+    /// The copies from `start` on that are neighbours on disk.
+    fn run_from(&self, start: usize) -> Range<usize> {
+        let first = self.copies[start].page;
+        let follows = |(i, copy): &(usize, &Copy)| {
+            let PageId { rel, fork, block } = copy.page;
+            (rel, fork) == (first.rel, first.fork) && block.0 == first.block.0 + *i as u32
+        };
+        let run = self.copies[start..].iter().enumerate().take_while(follows).count();
+        start..start + run
+    }
+}
+
+impl Pool {
+    /// Writes the frames that are dirty and not latched alone; answers how many are clean and durable now.
+    /// Takes at most a batch of them.
+    pub(super) fn write_frames(&self, frames: &mut [u32]) -> Result<usize> {
+        let mut writer = self.writer.lock();
+        // In file order, as far as a look without a latch tells; logged relations have the low ids.
+        frames.sort_unstable_by_key(|index| self.frames[*index as usize].place_hint());
+        self.make_copies(&mut writer, frames);
+        if writer.copies.is_empty() {
+            return Ok(0);
+        }
+        let outcome = self.write_copies(&mut writer);
+        for index in writer.copies.iter().filter_map(|copy| copy.frame) {
+            let frame = &self.frames[index as usize];
+            if outcome.is_ok() {
+                frame.end_flush()
+            } else {
+                self.dirty.restore(frame)
+            }
+            frame.word.unpin();
+        }
+        count(&self.counters.batches, 1);
+        match outcome {
+            Ok(()) => {
+                count(&self.counters.written, writer.copies.len() as u64);
+                Ok(writer.copies.len())
+            }
+            Err(error) => {
+                count(&self.counters.write_errors, 1);
+                Err(error)
+            }
+        }
+    }
+
+    /// Fills the writer's room: first what earlier batches owe, then copies of the frames.
+    fn make_copies(&self, writer: &mut Writer, frames: &[u32]) {
+        let Writer { room, copies, carried, lsn_max, .. } = writer;
+        copies.clear();
+        *lsn_max = Lsn::ZERO;
+        for ((page, bytes), to) in carried.iter().zip(room[PAGE_BYTES..].chunks_mut(PAGE_BYTES)) {
+            to.copy_from_slice(bytes);
+            copies.push(Copy { page: *page, frame: None });
+        }
+        for index in frames {
+            if writer.copies.len() == BATCH_MAX {
+                break;
+            }
+            self.make_copy(writer, &self.frames[*index as usize]);
+        }
+    }
+
+    /// Copies and seals one page, and keeps its frame pinned; or leaves it, if it is clean or latched.
+    fn make_copy(&self, writer: &mut Writer, frame: &Frame) {
+        if frame.word.try_pin().is_err() {
+            return;
+        }
+        match frame.word.try_shared() {
+            Attempt::Taken => {}
+            Attempt::Refused { wake } => {
+                if wake {
+                    latch::wake(&frame.word);
+                }
+                return frame.word.unpin();
+            }
+        }
+        // Relaxed: set under the exclusive latch, cleared under the writer's.
+        if frame.rec_lsn.load(Ordering::Relaxed) == 0 {
+            latch::unlock_shared(frame);
+            return frame.word.unpin();
+        }
+        let (page, view, at) = (frame.page_id(), self.view(frame), writer.copies.len());
+        view.copy_out(0, writer.copy_at(at));
+        if page.rel.is_logged() {
+            writer.lsn_max = writer.lsn_max.max(view.lsn());
+        }
+        frame.begin_flush();
+        latch::unlock_shared(frame);
+        page::seal(writer.copy_at(at), page);
+        writer.copies.push(Copy { page, frame: Some(frame.index) });
+    }
+
+    /// Brings the copies to disk. On failure none counts as written.
+    fn write_copies(&self, writer: &mut Writer) -> Result<()> {
+        // Log first: no change may reach the disk before its record.
+        self.flush_log(writer.lsn_max);
+        let protected = writer.protected();
+        if protected > 0 && writer.area.is_some() {
+            let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
+            let Writer { area, room, .. } = writer;
+            let area = area.as_mut().expect("just seen");
+            area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES])?;
+        }
+        let mut at = 0;
+        while at < writer.copies.len() {
+            let run = writer.run_from(at);
+            let page = writer.copies[at].page;
+            if let Err(error) = self.files.write(page, writer.bytes(run.clone())) {
+                self.carry(writer, run);
+                return Err(error);
+            }
+            at = run.end;
+        }
+        self.sync_copies(writer);
+        writer.carried.clear();
+        Ok(())
+    }
+
+    /// Makes the in-place writes durable where a crash could need them.
+    fn sync_copies(&self, writer: &Writer) {
+        let mut last = None;
+        for copy in writer.copies.iter().filter(|copy| copy.page.rel.is_logged()) {
+            let file = (copy.page.rel, copy.page.fork);
+            if last.replace(file) == Some(file) {
+                continue;
+            }
+            if let Err(error) = self.files.sync(file.0, file.1) {
+                fatal(&format!("{error}; what the system dropped can't be known"));
+            }
+        }
+    }
+
+    /// Keeps the copies `run`, whose in-place write failed and may be half done.
+    fn carry(&self, writer: &mut Writer, run: Range<usize>) {
+        if writer.area.is_none() {
+            return;
+        }
+        for at in run {
+            let page = writer.copies[at].page;
+            if page.rel.is_logged() && !writer.carried.iter().any(|(there, _)| *there == page) {
+                let bytes = writer.copy_at(at).to_vec().into();
+                writer.carried.push((page, bytes));
+            }
+        }
+    }
+
+    /// Writes up to a batch of the pages that need log from before `below`, oldest first.
+    pub fn clean_step(&self, below: Lsn) -> Result<CleanStep> {
+        let mut frames = Vec::with_capacity(BATCH_MAX);
+        self.dirty.collect(&self.frames, below, BATCH_MAX, &mut frames);
+        let written = self.write_frames(&mut frames)?;
+        let more = self.dirty.oldest(&self.frames).is_some_and(|oldest| oldest < below);
+        Ok(CleanStep { written, more })
+    }
+
+    /// Writes until no page needs log from before `below`: then `min_rec_lsn() >= below`. Waits for pages that
+    /// are latched alone.
+    pub fn clean_up_to(&self, below: Lsn) -> Result<()> {
+        loop {
+            let step = self.clean_step(below)?;
+            if !step.more {
+                return Ok(());
+            }
+            if step.written == 0 {
+                park::sleep(Duration::from_micros(100));
+            }
+        }
+    }
+
+    /// Writes every dirty page, unlogged ones too, and makes all files durable: for a clean stop. Nobody may
+    /// change pages meanwhile.
+    pub fn clean_all(&self) -> Result<()> {
+        loop {
+            let dirty = self.frames.iter().filter(|frame| frame.is_dirty());
+            let mut dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
+            if dirty.is_empty() {
+                break;
+            }
+            dirty.sort_unstable_by_key(|index| self.frames[*index as usize].place_hint());
+            let mut written = 0;
+            for batch in dirty.chunks_mut(BATCH_MAX) {
+                written += self.write_frames(batch)?;
+            }
+            if written == 0 {
+                park::sleep(Duration::from_micros(100));
+            }
+        }
+        self.files.sync_all().map_err(|error: Error| match error {
+            Error::Io(e) if e.what == "sync" => fatal(&e.to_string()),
+            other => other,
+        })
+    }
+}
