@@ -8,6 +8,14 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
+/// Checks all interleavings with at most this many preemptions; more find nothing new in these kernels and
+/// take hours.
+fn bounded(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(model);
+}
+
 /// Log memory in the model: one cell per unit; loom reports any access that races.
 struct Memory(Vec<UnsafeCell<u64>>);
 
@@ -43,7 +51,7 @@ fn insert(reserve: &Reserve, memory: &Memory, hint: usize, units: u64) {
 
 /// Whatever the flusher finds complete is copied, with stragglers, and with a slot used by two.
 fn completeness(slots: usize) {
-    loom::model(move || {
+    bounded(move || {
         let reserve = Arc::new(Reserve::new(1, slots));
         let memory = Arc::new(Memory::new(8));
         let inserters: Vec<_> = (0..2)
@@ -79,9 +87,7 @@ fn loom_complete_log_is_copied_when_inserters_share_a_slot() {
 /// number sees every CSN below it. Starting near the last ticket makes it wrap.
 #[test]
 fn loom_published_commits_have_their_csn() {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(|| {
+    bounded(|| {
         let reserve = Arc::new(Reserve::new(1, 2));
         let publish = Arc::new(Publish::new(0));
         for _ in 0..TICKETS - 1 {
@@ -121,9 +127,7 @@ fn loom_published_commits_have_their_csn() {
 #[test]
 fn loom_claims_keep_inserters_off_unflushed_ring() {
     const RING: u64 = 4;
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(|| {
+    bounded(|| {
         let reserve = Arc::new(Reserve::new(1, 2));
         let space = Arc::new(Space::with_chunk(1, RING, 1, 0));
         space.segments_ready_below(u64::MAX / 2);
