@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod error;
 pub mod lock;
 pub mod page;
+pub mod recovery;
 pub mod relfile;
 pub mod txlog;
 pub mod txn;

@@ -183,11 +183,7 @@ fn decode(bytes: &[u8; ENCODED_BYTES]) -> std::result::Result<(u64, Control), Er
     }
     let control = Control {
         state: if u32_at(28) == 1 { State::Clean } else { State::Running },
-        shape: LogShape {
-            system_id: u64_at(32),
-            timeline: u32_at(40),
-            segment_bytes: u64_at(48),
-        },
+        shape: LogShape { system_id: u64_at(32), timeline: u32_at(40), segment_bytes: u64_at(48) },
         epoch: u32_at(44),
         redo: Lsn(u64_at(56)),
         checkpoint: Lsn(u64_at(64)),

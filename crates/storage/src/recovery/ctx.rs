@@ -1,0 +1,123 @@
+//! What every room's redo stands on: how a logged page is brought to the state after its record.
+
+use crate::buffer::Pool;
+use crate::error::{Error, Result};
+use crate::page::{PageBytes, PageMut};
+use crate::relfile;
+use crate::wal::{BlockView, RecordView};
+use base::rank::Rank;
+use base::{PageId, RelId};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Redo in progress. One context applies records, in log order.
+pub struct RedoCtx {
+    pool: Arc<Pool>,
+    /// Relations that records named and that have no files: to be dropped later in the log.
+    missing: RefCell<BTreeSet<RelId>>,
+    /// Pages that can't be read: to be written anew later in the log.
+    unreadable: RefCell<BTreeSet<PageId>>,
+    applied: Cell<u64>,
+    skipped: Cell<u64>,
+}
+
+impl RedoCtx {
+    /// Redo into `pool`, which has no log attached yet.
+    pub fn new(pool: Arc<Pool>) -> RedoCtx {
+        RedoCtx {
+            pool,
+            missing: RefCell::default(),
+            unreadable: RefCell::default(),
+            applied: Cell::new(0),
+            skipped: Cell::new(0),
+        }
+    }
+
+    /// Where pages are.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// Brings the page that the record names `i`-th to the state after the record: from zeros if the record
+    /// says so, by its image, or by `change` with the block's bytes; not at all if it is in that state or a
+    /// later one. `rank` is that of the relation's main fork.
+    ///
+    /// A page of a relation that was dropped later has no file any more, and a page that was torn while its
+    /// image is further on in the log can't be read: both are noted, and [`RedoCtx::finish`] fails if the
+    /// log does not explain them.
+    pub fn page(
+        &self,
+        record: &RecordView<'_>,
+        i: usize,
+        rank: Rank,
+        change: impl FnOnce(&mut PageMut<'_>, &[u8]),
+    ) -> Result<()> {
+        let block = record.block(i);
+        match self.apply(record, &block, rank, change) {
+            Err(Error::NoSuchRelation(rel)) => {
+                self.missing.borrow_mut().insert(rel);
+                Ok(())
+            }
+            Err(Error::Damaged { .. }) => {
+                self.unreadable.borrow_mut().insert(block.page);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    fn apply(
+        &self,
+        record: &RecordView<'_>,
+        block: &BlockView<'_>,
+        rank: Rank,
+        change: impl FnOnce(&mut PageMut<'_>, &[u8]),
+    ) -> Result<()> {
+        let id = block.page;
+        let anew = block.will_init || block.has_image();
+        let rel = self.pool.relation(id.rel, rank);
+        let mut page = rel.write_for_redo(id.fork, id.block, anew)?;
+        if anew {
+            self.unreadable.borrow_mut().remove(&id);
+        } else if page.lsn() >= record.at.end {
+            self.skipped.set(self.skipped.get() + 1);
+            return Ok(());
+        }
+        page.mark_dirty();
+        if block.has_image() {
+            let mut bytes = PageBytes::new();
+            block.restore_image(&mut bytes.0);
+            page.from_bytes(&bytes);
+        } else {
+            change(&mut page, block.bytes);
+        }
+        page.set_lsn(record.at.end);
+        self.applied.set(self.applied.get() + 1);
+        Ok(())
+    }
+
+    /// The relation's files are gone for a reason that the log gives.
+    pub fn dropped(&self, rel: RelId) {
+        self.missing.borrow_mut().remove(&rel);
+        self.unreadable.borrow_mut().retain(|page| page.rel != rel);
+    }
+
+    /// Pages changed, and pages found changed already.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.applied.get(), self.skipped.get())
+    }
+
+    /// Fails if records were skipped and the rest of the log did not say why.
+    pub fn finish(&self) -> Result<()> {
+        if let Some(page) = self.unreadable.borrow().first() {
+            let file = relfile::path(page.rel, page.fork);
+            let detail = "it can't be read, and the log does not hold it whole";
+            return Err(Error::damaged(file, Some(page.block), detail));
+        }
+        match self.missing.borrow().first() {
+            Some(rel) => Err(Error::NoSuchRelation(*rel)),
+            None => Ok(()),
+        }
+    }
+}
