@@ -1,3 +1,286 @@
 //! The status logs: what became of every transaction. See `README.md` in this folder.
+//!
+//! ```text
+//! look-up ─► window (one word per recent transaction, memory) ─┬─► Subtrans SLRU log (window pages that
+//!                       │ fold, in the background              │    had to leave memory)
+//!                       ▼                                      └─► xact SLRU log (two bits, durable)
+//! ```
 
+mod fate;
+mod redo;
 pub mod slru;
+mod window;
+mod xact;
+
+pub use fate::{Entry, Fate};
+pub use redo::XactRedo;
+pub use slru::{LogBuffers, LogKind, SlruStats, WalBarrier};
+pub use window::{EntryRef, WINDOW_PAGE, Window};
+pub use xact::{Status, XACT_PAGE, XactLog};
+
+use crate::error::{Error, Result};
+use base::disk::Disk;
+use base::latch::Latch;
+use base::rank::Rank;
+use base::{Csn, Lsn, Xid};
+use slru::Slru;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Sizes of the status logs' memory.
+#[derive(Clone, Copy, Debug)]
+pub struct TxLogConfig {
+    /// Buffers of each SLRU log.
+    pub buffers: LogBuffers,
+    /// Pages of the buffer cache, from which defaults derive.
+    pub shared_buffers: usize,
+    /// Pages of 1024 transactions that the window keeps in memory.
+    pub window_pages: usize,
+}
+
+impl Default for TxLogConfig {
+    fn default() -> TxLogConfig {
+        TxLogConfig { buffers: LogBuffers::default(), shared_buffers: 16_384, window_pages: 512 }
+    }
+}
+
+/// How far the window's content has been written down in the xact log.
+struct Folded {
+    /// Window pages below were folded at least once.
+    next_page: u64,
+    /// Folded pages that held unfinished transactions: to be folded again.
+    late: BTreeSet<u64>,
+    /// Xact log pages below exist.
+    next_xact_page: u64,
+}
+
+/// The log position that must be durable for the commit `csn` to be: one past the record's first byte,
+/// because the log becomes durable in whole records.
+#[inline]
+pub fn durable_at(csn: Csn) -> Lsn {
+    Lsn(csn.0 + 1)
+}
+
+/// All that is known about what became of transactions.
+pub struct TxLog {
+    window: Window,
+    xact: XactLog,
+    folded: Latch<Folded>,
+}
+
+/// What became of a transaction, subtransactions resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// It runs (or a transaction that it is part of does).
+    Running,
+    /// It committed; [`Csn::FROZEN`] when that was before everything that can still matter.
+    Committed(Csn),
+    /// It rolled back, or a crash ended it.
+    Aborted,
+}
+
+impl TxLog {
+    /// Opens the logs of a directory whose recovery has ended: transactions below `next` have ended.
+    pub fn open(
+        config: &TxLogConfig,
+        disk: &Arc<dyn Disk>,
+        barrier: &WalBarrier,
+        next: Xid,
+    ) -> Result<TxLog> {
+        let open = |log: LogKind, oldest| {
+            let banks = config.buffers.banks(log, config.shared_buffers);
+            Slru::open(log, banks, oldest, Arc::clone(disk), Arc::clone(barrier))
+        };
+        let spill = open(LogKind::Subtrans, next.0 / WINDOW_PAGE)?;
+        let xact = XactLog::new(open(LogKind::Xact, 0)?);
+        let xact_page = next.0 / XACT_PAGE;
+        xact.slru().note_latest(xact_page);
+        let folded = Folded {
+            next_page: next.0 / WINDOW_PAGE,
+            late: BTreeSet::new(),
+            next_xact_page: xact_page + 1,
+        };
+        Ok(TxLog {
+            window: Window::new(next, config.window_pages, spill),
+            xact,
+            // Held across I/O, and while nothing but the rooms' own latches is taken.
+            folded: Latch::new(Rank::Outer, folded),
+        })
+    }
+
+    /// Makes the files of a new directory.
+    pub fn create(disk: &Arc<dyn Disk>, barrier: &WalBarrier) -> Result<()> {
+        let slru = Slru::open(LogKind::Xact, 1, 0, Arc::clone(disk), Arc::clone(barrier))?;
+        let xact = XactLog::new(slru);
+        xact.begin_page(Xid::FIRST_NORMAL)?;
+        xact.slru().flush()?;
+        Ok(())
+    }
+
+    /// The window, for whoever hands out and ends transactions.
+    #[inline]
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// What became of `xid`.
+    #[inline]
+    pub fn outcome(&self, xid: Xid) -> Result<Outcome> {
+        match self.window.get(xid)?.fate() {
+            Fate::Committed(csn) => Ok(Outcome::Committed(csn)),
+            Fate::Aborted => Ok(Outcome::Aborted),
+            Fate::Running(_) => Ok(Outcome::Running),
+            Fate::SubOf(top) => self.outcome_of_top(top),
+            Fate::Unknown => self.outcome_slow(xid),
+        }
+    }
+
+    /// One hop, never more: subtransactions point at their top-level transaction.
+    #[cold]
+    fn outcome_of_top(&self, top: Xid) -> Result<Outcome> {
+        match self.window.get(top)?.fate() {
+            Fate::Committed(csn) => Ok(Outcome::Committed(csn)),
+            Fate::Aborted => Ok(Outcome::Aborted),
+            Fate::Running(_) => Ok(Outcome::Running),
+            Fate::Unknown | Fate::SubOf(_) => self.outcome_slow(top),
+        }
+    }
+
+    #[cold]
+    fn outcome_slow(&self, xid: Xid) -> Result<Outcome> {
+        if !xid.is_normal() {
+            let frozen = Outcome::Committed(Csn::FROZEN);
+            return Ok(if xid == Xid::FROZEN { frozen } else { Outcome::Aborted });
+        }
+        if xid >= self.window.start() {
+            // A session says that its transaction runs before it puts the id anywhere.
+            let detail = format!("a row names transaction {xid}, which never began");
+            return Err(Error::damaged(LogKind::Xact.directory(), None, detail));
+        }
+        // Invariant X1: below the window's start everything is folded.
+        Ok(match self.xact.status(xid)? {
+            Status::Committed => Outcome::Committed(Csn::FROZEN),
+            Status::Aborted | Status::Unknown => Outcome::Aborted,
+        })
+    }
+
+    /// The session in which `xid` runs, if it does.
+    pub fn runner(&self, xid: Xid) -> Result<Option<u32>> {
+        let fate = match self.window.get(xid)?.fate() {
+            Fate::SubOf(top) => self.window.get(top)?.fate(),
+            fate => fate,
+        };
+        Ok(match fate {
+            Fate::Running(session) => Some(session),
+            _ => None,
+        })
+    }
+
+    /// The top-level transaction of `xid`: itself, unless it is a subtransaction of a running one.
+    pub fn top_of(&self, xid: Xid) -> Result<Xid> {
+        Ok(match self.window.get(xid)?.fate() {
+            Fate::SubOf(top) => top,
+            _ => xid,
+        })
+    }
+
+    /// Writes down in the xact log what has become of transactions below `to`. Those that are unfinished
+    /// are looked at again by the next fold.
+    pub fn fold(&self, to: Xid) -> Result<()> {
+        let mut folded = self.folded.lock();
+        let end = to.0.div_ceil(WINDOW_PAGE);
+        let mut pages = std::mem::take(&mut folded.late);
+        pages.extend(folded.next_page..end);
+        folded.next_page = folded.next_page.max(end);
+        let mut pages = pages.into_iter();
+        while let Some(page) = pages.next() {
+            match self.fold_page(page, to, &mut folded.next_xact_page) {
+                Ok(true) => {}
+                Ok(false) => drop(folded.late.insert(page)),
+                Err(e) => {
+                    // Nothing is lost: what is left is folded by the next attempt.
+                    folded.late.insert(page);
+                    folded.late.extend(pages);
+                    return Err(e);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Folds one window page; whether everything on it was finished.
+    fn fold_page(&self, page: u64, to: Xid, next_xact_page: &mut u64) -> Result<bool> {
+        let first = Xid(page * WINDOW_PAGE);
+        let xact_page = first.0 / XACT_PAGE;
+        while *next_xact_page <= xact_page {
+            self.xact.begin_page(Xid(*next_xact_page * XACT_PAGE))?;
+            *next_xact_page += 1;
+        }
+        let mut fates = [Status::Unknown; WINDOW_PAGE as usize];
+        let (mut finished, mut lsn) = (first.0 + WINDOW_PAGE <= to.0, Lsn::ZERO);
+        let start = self.window.start();
+        for (i, entry) in self.window.page(page)?.into_iter().enumerate() {
+            let xid = Xid(first.0 + i as u64);
+            if xid < start {
+                continue;
+            }
+            fates[i] = match self.resolve(entry)? {
+                Fate::Committed(csn) => {
+                    lsn = lsn.max(durable_at(csn));
+                    Status::Committed
+                }
+                Fate::Aborted => Status::Aborted,
+                Fate::Unknown | Fate::Running(_) | Fate::SubOf(_) => {
+                    finished = false;
+                    Status::Unknown
+                }
+            };
+        }
+        if fates.iter().any(|s| *s != Status::Unknown) {
+            self.xact.set_run(first, &fates, lsn)?;
+        }
+        Ok(finished)
+    }
+
+    /// The fate of an entry, of its top-level transaction for a subtransaction.
+    fn resolve(&self, entry: Entry) -> Result<Fate> {
+        let Fate::SubOf(top) = entry.fate() else {
+            return Ok(entry.fate());
+        };
+        let fate = self.window.get(top)?.fate();
+        if fate != Fate::Unknown {
+            return Ok(fate);
+        }
+        // The window has moved past the top-level transaction, but not yet past this one.
+        Ok(match self.outcome_slow(top)? {
+            Outcome::Committed(csn) => Fate::Committed(csn),
+            Outcome::Aborted | Outcome::Running => Fate::Aborted,
+        })
+    }
+
+    /// Lets the window forget transactions below `xid`: all of them ended, their commits are durable, and
+    /// no snapshot there is or will be tells them apart.
+    pub fn forget_before(&self, xid: Xid) -> Result<()> {
+        if xid > self.window.start() {
+            self.fold(xid)?;
+            // Invariant X1.
+            self.window.forget_before(xid);
+            let first_kept = xid.0 / WINDOW_PAGE;
+            self.folded.lock().late.retain(|page| *page >= first_kept);
+        }
+        self.window.tidy()?;
+        Ok(())
+    }
+
+    /// Writes down all transactions below `next` that have ended, durably: part of a checkpoint.
+    pub fn checkpoint(&self, next: Xid) -> Result<()> {
+        self.fold(next)?;
+        self.xact.slru().flush()?;
+        Ok(())
+    }
+
+    /// Numbers of each log, for `pg_stat_slru`.
+    pub fn stats(&self) -> Vec<(LogKind, SlruStats)> {
+        [self.xact.slru(), self.window.spill()].map(|s| (s.log(), s.stats())).to_vec()
+    }
+}

@@ -71,6 +71,8 @@ kinds! {
     COMMIT = 0x30, "commit";
     /// A transaction rolled back (its absence would say the same, later).
     ABORT = 0x31, "abort";
+    /// Subtransactions that the commit record to come has no room for.
+    SUBXIDS = 0x32, "subxids";
 }
 
 impl Kind {

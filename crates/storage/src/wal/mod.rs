@@ -30,7 +30,7 @@ pub use view::{BlockView, RecordView};
 
 use crate::error::{Error, Result};
 use base::env::{Background, Env};
-use base::park::Context;
+use base::park::{self, Context};
 use base::{Csn, Lsn, LsnRange};
 use durable::Durable;
 use holds::Holds;
@@ -258,6 +258,14 @@ impl Wal {
     #[inline]
     pub fn published(&self) -> Csn {
         Csn(self.origin + self.publish.last() * UNIT_BYTES + 1)
+    }
+
+    /// Returns when every commit reserved before the call is published: its CSN is stored. Short.
+    pub fn settle(&self) {
+        let ticket = self.reserve.next_ticket();
+        while !self.publish.has_passed(ticket) {
+            park::yield_now();
+        }
     }
 
     /// Every byte before it is on disk.

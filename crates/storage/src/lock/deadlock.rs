@@ -1,0 +1,155 @@
+//! Deadlock detection across everything that sessions wait for: table locks, transactions, turns at rows.
+//!
+//! A session that has waited for `deadlock_timeout` walks the graph of who waits for whom, from itself. If
+//! it comes back to itself it gives up, and reports the circle. The graph moves while it is walked, so a
+//! circle found is walked once more: if every session in it is still in the same wait (by its number) and
+//! still blocked by the next, all those waits existed together at the moment between the two walks, and
+//! that is a deadlock. Nobody else need be stopped for this.
+
+use super::LockManager;
+use super::mode::LockMode;
+use super::slot::SessionId;
+use super::tag::LockTag;
+use super::wait::WaitFor;
+use crate::error::Result;
+use base::clock::Instant;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A session that waits, and for whom.
+struct Edge {
+    from: SessionId,
+    /// Number of the wait.
+    wait: u64,
+    to: SessionId,
+}
+
+/// A wait as others see it.
+pub(super) struct Seen {
+    wait: u64,
+    pub(super) what: WaitFor,
+    pub(super) since: Instant,
+}
+
+impl LockManager {
+    /// The wait that a session is in. A copy: nothing else is locked while a slot's mutex is held.
+    pub(super) fn seen(&self, session: SessionId) -> Option<Seen> {
+        let waiting = self.sessions.slot(session).wait.waiting.lock();
+        let waiting = waiting.expect("no code panics under it");
+        let seen = |what| Seen { wait: waiting.number, what, since: waiting.since };
+        waiting.what.clone().map(seen)
+    }
+
+    /// What a wait is for, as a lock and a mode.
+    pub(super) fn describe_wait(&self, session: SessionId, what: &WaitFor) -> (LockTag, LockMode) {
+        match what {
+            WaitFor::Lock(tag, mode) => (*tag, *mode),
+            WaitFor::Xid(xid) => (LockTag::Transaction(*xid), LockMode::Share),
+            WaitFor::Row(queue, strength) => match queue.blocker(session) {
+                (Some(xid), _) => (LockTag::Transaction(xid), LockMode::Share),
+                _ => {
+                    let (key, db) = (queue.key(), self.sessions.slot(session).database());
+                    let tag = LockTag::Tuple { db, rel: key.rel.counter(), tid: key.tid };
+                    (tag, strength.mode())
+                }
+            },
+        }
+    }
+
+    /// The sessions that this wait waits for.
+    fn blockers(&self, session: SessionId, what: &WaitFor) -> Result<Vec<SessionId>> {
+        match what {
+            WaitFor::Lock(tag, mode) => {
+                let shard = self.table.shard(tag);
+                Ok(shard.get(tag).map_or(Vec::new(), |entry| entry.blockers(session, *mode)))
+            }
+            WaitFor::Xid(xid) => Ok(self.txlog.runner(*xid)?.map(SessionId).into_iter().collect()),
+            WaitFor::Row(queue, _) => {
+                let (holder, before) = queue.blocker(session);
+                let runner = match holder {
+                    Some(xid) => self.txlog.runner(xid)?.map(SessionId),
+                    None => None,
+                };
+                Ok(runner.or(before).into_iter().collect())
+            }
+        }
+    }
+
+    /// Sessions that `session` waits for, now; empty if it does not wait. For `pg_blocking_pids`.
+    pub fn blockers_of(&self, session: SessionId) -> Result<Vec<SessionId>> {
+        match self.seen(session) {
+            Some(seen) => self.blockers(session, &seen.what),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Looks for a circle of waits through `me`; describes it, a line per session, as PostgreSQL does.
+    pub(super) fn find_deadlock(&self, me: SessionId) -> Result<Option<String>> {
+        let mut path = Vec::new();
+        if !self.search(me, &mut path)? {
+            return Ok(None);
+        }
+        for edge in &path {
+            let Some(seen) = self.seen(edge.from) else {
+                return Ok(None);
+            };
+            if seen.wait != edge.wait || !self.blockers(edge.from, &seen.what)?.contains(&edge.to) {
+                return Ok(None);
+            }
+        }
+        self.describe(&path).map(Some)
+    }
+
+    /// Walks the graph depth first from `goal`; the edges of a circle back to it are left in `path`.
+    fn search(&self, goal: SessionId, path: &mut Vec<Edge>) -> Result<bool> {
+        let mut visited = BTreeSet::from([goal]);
+        let mut stack = vec![(goal, 0)];
+        let mut branches: Vec<(u64, Vec<SessionId>)> = Vec::new();
+        while let Some((session, next)) = stack.last_mut() {
+            let (session, index) = (*session, *next);
+            *next += 1;
+            if branches.len() < stack.len() {
+                let branch = match self.seen(session) {
+                    Some(seen) => (seen.wait, self.blockers(session, &seen.what)?),
+                    None => (0, Vec::new()),
+                };
+                branches.push(branch);
+            }
+            let (wait, blockers) = &branches[stack.len() - 1];
+            let Some(&to) = blockers.get(index) else {
+                stack.pop();
+                branches.truncate(stack.len());
+                path.truncate(stack.len().saturating_sub(1));
+                continue;
+            };
+            path.truncate(stack.len() - 1);
+            path.push(Edge { from: session, wait: *wait, to });
+            if to == goal {
+                return Ok(true);
+            }
+            if visited.insert(to) {
+                stack.push((to, 0));
+            }
+        }
+        Ok(false)
+    }
+
+    fn describe(&self, path: &[Edge]) -> Result<String> {
+        let mut text = String::new();
+        for edge in path {
+            let slot = self.sessions.slot(edge.from);
+            let Some(seen) = self.seen(edge.from) else {
+                continue;
+            };
+            let (tag, mode) = self.describe_wait(edge.from, &seen.what);
+            let pid = slot.pid();
+            let by = self.sessions.slot(edge.to).pid();
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            write!(text, "Process {pid} waits for {mode} on {tag}; blocked by process {by}.")
+                .expect("writing to a string does not fail");
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,265 @@
+//! Queues at hot rows.
+//!
+//! A row is locked by what is written in it: an unfinished xmax. Who finds one joins the row's queue. Only
+//! the *head* of a queue waits for the transaction that holds the row; the others wait for their turn. When
+//! the head has its turn and has written its own xmax, it *passes* the turn on: the next becomes head and
+//! is put down, still asleep, as waiting for the passer's transaction. So a release wakes exactly one
+//! session, however long the queue, and each session sleeps once.
+//!
+//! A queue follows its row: if the head made a new version that is found by another key, the queue moves to
+//! that key, whole, in one step. Nobody has to walk from the old version to the new one to queue again.
+//! Newcomers that find the row free but queued for join the queue's end ([`LockManager::row_is_queued`]).
+
+use super::LockManager;
+use super::mode::RowLock;
+use super::slot::{Dependent, SessionId};
+use super::wait::{WaitFor, WaitLimits, WaitPolicy};
+use crate::error::{Error, Result};
+use base::hash::{HashMap, hash_of};
+use base::latch::Latch;
+use base::pad::Padded;
+use base::rank::Rank;
+use base::{RelId, Tid, Xid};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+const SHARDS: usize = 128;
+
+/// A row as its queue knows it: the version that whoever wants the row comes to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct RowKey {
+    /// Physical table.
+    pub rel: RelId,
+    /// The version.
+    pub tid: Tid,
+}
+
+#[derive(Clone, Copy)]
+struct Waiter {
+    session: SessionId,
+    wait: u64,
+    strength: RowLock,
+}
+
+struct QueueState {
+    key: RowKey,
+    /// Whose turn it is: it looks at the row, or waits for `holder` to end.
+    head: Option<SessionId>,
+    /// Set when the turn was passed to a sleeping head: the transaction it sleeps for.
+    holder: Option<Xid>,
+    waiters: VecDeque<Waiter>,
+    /// Empty and out of the map: look again.
+    dead: bool,
+}
+
+/// Those who want one row.
+pub struct RowQueue(Mutex<QueueState>);
+
+impl RowQueue {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        self.0.lock().expect("no code panics under it")
+    }
+
+    /// The key under which it is found now.
+    pub(super) fn key(&self) -> RowKey {
+        self.lock().key
+    }
+
+    /// Whom `session` sleeps for: a transaction, for the head, or the session before it.
+    pub(super) fn blocker(&self, session: SessionId) -> (Option<Xid>, Option<SessionId>) {
+        let state = self.lock();
+        if state.head == Some(session) {
+            return (state.holder, None);
+        }
+        let at = state.waiters.iter().position(|w| w.session == session);
+        let before = match at {
+            None => None,
+            Some(0) => state.head,
+            Some(at) => Some(state.waiters[at - 1].session),
+        };
+        (None, before)
+    }
+}
+
+struct Shard {
+    /// Queues in the map; looked at without the latch.
+    queues: AtomicU32,
+    map: Latch<HashMap<RowKey, Arc<RowQueue>>>,
+}
+
+/// All queues, by key.
+pub(super) struct Rows(Box<[Padded<Shard>]>);
+
+impl Default for Rows {
+    fn default() -> Rows {
+        let shard = || Shard {
+            queues: AtomicU32::new(0),
+            map: Latch::new(Rank::LockShard, HashMap::default()),
+        };
+        Rows((0..SHARDS).map(|_| Padded(shard())).collect())
+    }
+}
+
+impl Rows {
+    fn shard(&self, key: RowKey) -> &Shard {
+        &self.0[hash_of(&key) as usize % SHARDS]
+    }
+
+    /// The queue of a row; a new one if there is none, or only `dead`.
+    fn find_or_make(&self, key: RowKey, dead: Option<&Arc<RowQueue>>) -> Arc<RowQueue> {
+        let shard = self.shard(key);
+        let mut map = shard.map.lock();
+        if let Some(queue) = map.get(&key)
+            && dead.is_none_or(|dead| !Arc::ptr_eq(queue, dead))
+        {
+            return Arc::clone(queue);
+        }
+        let state =
+            QueueState { key, head: None, holder: None, waiters: VecDeque::new(), dead: false };
+        let queue = Arc::new(RowQueue(Mutex::new(state)));
+        map.insert(key, Arc::clone(&queue));
+        shard.queues.store(map.len() as u32, Ordering::Relaxed);
+        queue
+    }
+
+    /// Takes the queue out from under this key.
+    fn remove(&self, key: RowKey, queue: &Arc<RowQueue>) {
+        let shard = self.shard(key);
+        let mut map = shard.map.lock();
+        if map.get(&key).is_some_and(|there| Arc::ptr_eq(there, queue)) {
+            map.remove(&key);
+            shard.queues.store(map.len() as u32, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes the queue findable by `key` instead. It is findable all the time.
+    fn rekey(&self, queue: &Arc<RowQueue>, key: RowKey) {
+        {
+            let shard = self.shard(key);
+            let mut map = shard.map.lock();
+            if map.contains_key(&key) {
+                // Others queue there already, for a row that had this place before. They are let be.
+                return;
+            }
+            map.insert(key, Arc::clone(queue));
+            shard.queues.store(map.len() as u32, Ordering::Relaxed);
+        }
+        let old = std::mem::replace(&mut queue.lock().key, key);
+        self.remove(old, queue);
+    }
+}
+
+/// The turn at a row. While it lives, the session is the head of the row's queue.
+#[must_use = "dropping it lets the next one look at the row"]
+pub struct RowTurn {
+    manager: Arc<LockManager>,
+    queue: Arc<RowQueue>,
+    me: SessionId,
+    strength: RowLock,
+    passed: bool,
+}
+
+impl LockManager {
+    /// Whether somebody queues for the row: then a newcomer does, too, even if the row is free.
+    #[inline]
+    pub fn row_is_queued(&self, key: RowKey) -> bool {
+        let shard = self.rows.shard(key);
+        // Relaxed: who queues at this moment gets its turn after this session's release.
+        shard.queues.load(Ordering::Relaxed) != 0 && shard.map.lock().contains_key(&key)
+    }
+
+    /// Waits for the turn at a row. With the turn, look at the row again; if it is still held, wait for
+    /// its holder ([`LockManager::wait_for_xid`]) and keep the turn.
+    pub fn row_turn(
+        self: &Arc<Self>,
+        me: SessionId,
+        key: RowKey,
+        strength: RowLock,
+        policy: WaitPolicy,
+        limits: &WaitLimits,
+    ) -> Result<RowTurn> {
+        let mut queue = self.rows.find_or_make(key, None);
+        let mut state = loop {
+            let state = queue.lock();
+            if !state.dead {
+                break state;
+            }
+            drop(state);
+            queue = self.rows.find_or_make(key, Some(&queue));
+        };
+        let turn =
+            |queue| RowTurn { manager: Arc::clone(self), queue, me, strength, passed: false };
+        if state.head.is_none() {
+            state.head = Some(me);
+            drop(state);
+            return Ok(turn(queue));
+        }
+        if policy == WaitPolicy::Never {
+            return Err(Error::LockNotAvailable);
+        }
+        let wait = self.begin_wait(me, WaitFor::Row(Arc::clone(&queue), strength));
+        state.waiters.push_back(Waiter { session: me, wait, strength });
+        drop(state);
+        let result = self.wait(me, limits);
+        self.end_wait(me);
+        let mut state = queue.lock();
+        if state.head == Some(me) {
+            state.holder = None;
+            drop(state);
+            // On an error the turn came at the same moment; dropping it passes it on.
+            let turn = turn(queue);
+            return result.map(|()| turn);
+        }
+        state.waiters.retain(|w| w.session != me);
+        Err(result.expect_err("only the head of a queue is signalled"))
+    }
+}
+
+impl RowTurn {
+    /// The session has written its own xmax into the row: the next in the queue sleeps until `holder`,
+    /// the transaction or subtransaction written, has ended. `moved_to` is the key of the version that
+    /// the others will come to, if it changed.
+    pub fn pass(mut self, holder: Xid, moved_to: Option<RowKey>) {
+        self.passed = true;
+        if let Some(key) = moved_to {
+            self.manager.rows.rekey(&self.queue, key);
+        }
+        self.promote(Some(holder));
+    }
+
+    fn promote(&self, holder: Option<Xid>) {
+        let mut state = self.queue.lock();
+        debug_assert_eq!(state.head, Some(self.me), "the turn is the head's to pass");
+        let Some(next) = state.waiters.pop_front() else {
+            state.head = None;
+            state.dead = true;
+            let key = state.key;
+            drop(state);
+            self.manager.rows.remove(key, &self.queue);
+            return;
+        };
+        state.head = Some(next.session);
+        match holder {
+            Some(xid) if next.strength.conflicts_with(self.strength) => {
+                state.holder = Some(xid);
+                let dependent = Dependent { session: next.session, wait: next.wait, xid };
+                // This session is the runner, and has not ended: no need to look again.
+                self.manager.depend(self.me, dependent);
+            }
+            _ => {
+                state.holder = None;
+                drop(state);
+                self.manager.signal(next.session, next.wait);
+            }
+        }
+    }
+}
+
+impl Drop for RowTurn {
+    fn drop(&mut self) {
+        if !self.passed {
+            self.promote(None);
+        }
+    }
+}

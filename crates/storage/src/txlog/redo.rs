@@ -1,0 +1,52 @@
+//! Redo of the xact log: the commit and rollback records behind the redo point, once more.
+
+use super::slru::Slru;
+use super::{LogKind, Status, TxLogConfig, WalBarrier, XACT_PAGE, XactLog};
+use crate::error::Result;
+use base::disk::Disk;
+use base::{Lsn, Xid};
+use std::sync::Arc;
+
+/// The xact log during recovery, when nothing else uses it.
+pub struct XactRedo {
+    xact: XactLog,
+    /// Pages below exist; what files hold of later ones was written by a future that is lost, or will be
+    /// set again.
+    next_page: u64,
+}
+
+impl XactRedo {
+    /// `next` is the next transaction id as the checkpoint at the redo point knew it.
+    pub fn begin(config: &TxLogConfig, disk: &Arc<dyn Disk>, next: Xid) -> Result<XactRedo> {
+        // The log was read from disk: whatever a page depends on is durable.
+        let barrier: WalBarrier = Arc::new(|_| ());
+        let banks = config.buffers.banks(LogKind::Xact, config.shared_buffers);
+        let slru = Slru::open(LogKind::Xact, banks, 0, Arc::clone(disk), barrier)?;
+        Ok(XactRedo { xact: XactLog::new(slru), next_page: next.0 / XACT_PAGE + 1 })
+    }
+
+    fn reach(&mut self, xid: Xid) -> Result<()> {
+        while self.next_page <= xid.0 / XACT_PAGE {
+            self.xact.begin_page(Xid(self.next_page * XACT_PAGE))?;
+            self.next_page += 1;
+        }
+        Ok(())
+    }
+
+    /// Sets what a record says of these transactions.
+    pub fn set(&mut self, xids: impl Iterator<Item = Xid>, status: Status) -> Result<()> {
+        for xid in xids {
+            self.reach(xid)?;
+            self.xact.set(xid, status, Lsn::ZERO)?;
+        }
+        Ok(())
+    }
+
+    /// Ends redo: transactions from `next` on have never been; everything is durable after.
+    pub fn finish(mut self, next: Xid) -> Result<()> {
+        self.reach(next)?;
+        self.xact.erase_from(next)?;
+        self.xact.slru().flush()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,246 @@
+//! What all transactions share: the next id, the horizon, and the rooms they stand on.
+
+use super::horizon::{Bounds, Horizon};
+use crate::error::Result;
+use crate::lock::LockManager;
+use crate::txlog::{TxLog, TxLogConfig, WINDOW_PAGE, WalBarrier};
+use crate::wal::Wal;
+use base::clock;
+use base::env::{Background, Env};
+use base::latch::Latch;
+use base::pad::Padded;
+use base::park::{self, Context};
+use base::rank::Rank;
+use base::{Csn, Lsn, RelId, Xid};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+/// How often the keeper looks whether the window can move.
+const KEEPER_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Removes the files of relations once the log is durable up to a position: those that a commit dropped, or
+/// (position zero) those that a rollback takes back.
+pub type FileRemover = Box<dyn Fn(Vec<RelId>, Lsn) + Send + Sync>;
+
+/// The shared side of transactions.
+pub struct TxnManager {
+    next: Padded<AtomicU64>,
+    horizon: Horizon,
+    wal: Arc<Wal>,
+    txlog: Arc<TxLog>,
+    locks: Arc<LockManager>,
+    /// Files of transactions that have not ended: removed by recovery if they do not commit.
+    created: Latch<BTreeMap<RelId, Xid>>,
+    remove_files: OnceLock<FileRemover>,
+    /// What the window may forget once the log is durable to the position.
+    forgettable: Latch<Option<(Xid, Lsn)>>,
+    keeper: Keeper,
+}
+
+#[derive(Default)]
+struct Keeper {
+    stop: AtomicBool,
+    context: OnceLock<Context>,
+    background: Mutex<Option<Background>>,
+}
+
+/// What a checkpoint must remember of transactions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TxnCheckpoint {
+    /// No record before the redo point has an id from here on.
+    pub next_xid: Xid,
+    /// Files whose creation was logged before the redo point by transactions not yet committed then.
+    pub created: Vec<(RelId, Xid)>,
+}
+
+impl TxnManager {
+    /// Opens the status logs of a recovered directory; ids are handed out from `next`.
+    pub fn open(
+        env: &Env,
+        config: &TxLogConfig,
+        wal: &Arc<Wal>,
+        next: Xid,
+    ) -> Result<Arc<TxnManager>> {
+        let log = Arc::clone(wal);
+        let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));
+        let txlog = Arc::new(TxLog::open(config, &env.disk, &barrier, next)?);
+        let manager = Arc::new(TxnManager {
+            next: Padded(AtomicU64::new(next.0)),
+            horizon: Horizon::new(next, wal.published()),
+            wal: Arc::clone(wal),
+            locks: Arc::new(LockManager::new(Arc::clone(&txlog))),
+            txlog,
+            created: Latch::new(Rank::Leaf, BTreeMap::new()),
+            remove_files: OnceLock::new(),
+            forgettable: Latch::new(Rank::Leaf, None),
+            keeper: Keeper::default(),
+        });
+        let kept = Arc::clone(&manager);
+        let background = env.spawn("transaction keeper", move || kept.keep());
+        *manager.keeper.background.lock().expect("no code panics under it") = Some(background);
+        Ok(manager)
+    }
+
+    /// Ends the background work. Sessions have ended.
+    pub fn close(&self) {
+        self.keeper.stop.store(true, Ordering::Release);
+        if let Some(context) = self.keeper.context.get() {
+            context.unpark();
+        }
+        let background = self.keeper.background.lock().expect("no code panics under it").take();
+        if let Some(background) = background {
+            background.join();
+        }
+    }
+
+    /// Says who removes files. Once, before the first session.
+    pub fn set_file_remover(&self, remover: FileRemover) {
+        assert!(self.remove_files.set(remover).is_ok(), "files have one remover");
+    }
+
+    /// The log.
+    #[inline]
+    pub fn wal(&self) -> &Arc<Wal> {
+        &self.wal
+    }
+
+    /// What became of transactions.
+    #[inline]
+    pub fn txlog(&self) -> &Arc<TxLog> {
+        &self.txlog
+    }
+
+    /// The shared side of locking.
+    #[inline]
+    pub fn locks(&self) -> &Arc<LockManager> {
+        &self.locks
+    }
+
+    /// The next id that will be handed out.
+    pub fn next_xid(&self) -> Xid {
+        // Acquire: pairs with the release half of the increment in `hand_out`.
+        Xid(self.next.load(Ordering::Acquire))
+    }
+
+    /// A lower bound of the id that [`TxnManager::hand_out`] will return.
+    #[inline]
+    pub(super) fn lower_bound(&self) -> Xid {
+        // Relaxed: the counter only grows, so any value it ever had is a bound.
+        Xid(self.next.load(Ordering::Relaxed))
+    }
+
+    /// Hands out an id; its page of the window is ready.
+    pub(super) fn hand_out(&self) -> Result<Xid> {
+        // Release half: pairs with the acquire in `Horizon::scan`; the bound in the slot comes with it.
+        let xid = Xid(self.next.fetch_add(1, Ordering::AcqRel));
+        self.txlog.window().prepare(xid)?;
+        if xid.0 % WINDOW_PAGE == WINDOW_PAGE / 2 {
+            // Whoever gets the first id of the next page finds it ready.
+            self.txlog.window().prepare(Xid(xid.0 + WINDOW_PAGE))?;
+            self.wake_keeper();
+        }
+        Ok(xid)
+    }
+
+    /// Every transaction below has ended and is published.
+    #[inline]
+    pub fn oldest_running(&self) -> Xid {
+        self.horizon.oldest_running()
+    }
+
+    #[inline]
+    pub(super) fn horizon_ref(&self) -> &Horizon {
+        &self.horizon
+    }
+
+    /// Every snapshot sees all commits below, and they are durable: what they deleted can be removed.
+    pub fn horizon(&self) -> Csn {
+        let (cached, stale) = self.horizon.cached(self.wal.published());
+        let csn = if stale { self.refresh().csn } else { cached };
+        csn.min(Csn(self.wal.durable().0))
+    }
+
+    /// Computes the horizon anew.
+    pub fn refresh(&self) -> Bounds {
+        self.horizon.scan(&self.next, &self.wal, self.locks.sessions())
+    }
+
+    /// Lets the window forget what nobody can ask about any more. Called by the keeper.
+    pub fn tidy(&self) -> Result<()> {
+        let due = {
+            let mut forgettable = self.forgettable.lock();
+            let durable = self.wal.durable();
+            forgettable.take_if(|(_, lsn)| *lsn <= durable)
+        };
+        if let Some((xid, _)) = due {
+            self.txlog.forget_before(xid)?;
+        }
+        let bounds = self.refresh();
+        let mut forgettable = self.forgettable.lock();
+        if forgettable.is_none() && bounds.xid > self.txlog.window().start() {
+            // Whatever committed below the bound is published by now.
+            let lsn = Lsn(self.wal.published().0);
+            *forgettable = Some((bounds.xid, lsn));
+            self.wal.request_flush_soon();
+        }
+        Ok(())
+    }
+
+    fn wake_keeper(&self) {
+        if let Some(context) = self.keeper.context.get() {
+            context.unpark();
+        }
+    }
+
+    fn keep(&self) {
+        let _ = self.keeper.context.set(park::current());
+        while !self.keeper.stop.load(Ordering::Acquire) {
+            // An error here is met again, and reported, by whoever needs the log next.
+            let _ = self.tidy();
+            park::park_until(Some(clock::now().after(KEEPER_INTERVAL)));
+        }
+    }
+
+    /// What a checkpoint must remember. To be called after its redo point was chosen.
+    pub fn checkpoint_state(&self) -> TxnCheckpoint {
+        TxnCheckpoint {
+            next_xid: self.next_xid(),
+            created: self.created.lock().iter().map(|(rel, xid)| (*rel, *xid)).collect(),
+        }
+    }
+
+    /// Makes the fates of all transactions that committed before the redo point durable in the xact log.
+    /// The rest of a checkpoint's work on transactions; to be called after
+    /// [`TxnManager::checkpoint_state`].
+    pub fn checkpoint(&self) -> Result<()> {
+        self.wal.settle();
+        for (_, slot) in self.locks.sessions().iter() {
+            // Acquire: pairs with the release at the end of the commit.
+            while slot.txn.committing.load(Ordering::Acquire) {
+                park::sleep(Duration::from_micros(50));
+            }
+        }
+        self.txlog.checkpoint(self.next_xid())
+    }
+
+    pub(super) fn file_created(&self, rel: RelId, xid: Xid) {
+        self.created.lock().insert(rel, xid);
+    }
+
+    pub(super) fn files_settled(&self, rels: &[RelId]) {
+        if !rels.is_empty() {
+            let mut created = self.created.lock();
+            created.retain(|rel, _| !rels.contains(rel));
+        }
+    }
+
+    pub(super) fn remove_files(&self, rels: Vec<RelId>, after: Lsn) {
+        if !rels.is_empty()
+            && let Some(remove) = self.remove_files.get()
+        {
+            remove(rels, after);
+        }
+    }
+}

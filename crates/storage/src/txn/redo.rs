@@ -1,0 +1,87 @@
+//! Redo of transactions' ends: commits and rollbacks behind the redo point into the xact log.
+
+use super::record::{CommitData, take_subxids};
+use crate::error::{Error, Result};
+use crate::txlog::{Status, XactRedo};
+use crate::wal::{Kind, RecordView};
+use base::{RelId, Xid};
+use std::collections::BTreeMap;
+
+/// Transactions during recovery.
+pub struct TxnRedo {
+    xact: XactRedo,
+    /// Above every id seen.
+    next: Xid,
+    /// Subtransactions told before their commit record.
+    told: BTreeMap<Xid, Vec<Xid>>,
+}
+
+/// What a record ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// Whether by a commit.
+    pub committed: bool,
+    /// The transaction and its subtransactions (of a rollback: those that had not rolled back before).
+    pub xids: Vec<Xid>,
+    /// Relations whose files go now.
+    pub dropped: Vec<RelId>,
+    /// SQL's bytes.
+    pub invalidations: Vec<u8>,
+}
+
+impl TxnRedo {
+    /// Redo begins at a checkpoint that said that ids from `next` on were not handed out.
+    pub fn new(xact: XactRedo, next: Xid) -> TxnRedo {
+        TxnRedo { xact, next, told: BTreeMap::new() }
+    }
+
+    /// Notes the id that a record of any kind was written for.
+    pub fn note(&mut self, xid: Xid) {
+        if xid >= self.next {
+            self.next = Xid(xid.0 + 1);
+        }
+    }
+
+    /// Applies a record of this room.
+    pub fn apply(&mut self, record: &RecordView<'_>) -> Result<Option<Ended>> {
+        let top = record.xid;
+        let garbled = || {
+            let detail =
+                format!("the {:?} record at {} can't be read", record.kind, record.at.start);
+            Error::damaged("the write-ahead log", None, detail)
+        };
+        match record.kind {
+            Kind::SUBXIDS => {
+                let subxids = take_subxids(&mut &*record.data, top).ok_or_else(garbled)?;
+                self.told.entry(top).or_default().extend(subxids);
+                Ok(None)
+            }
+            Kind::COMMIT => {
+                let data = CommitData::decode(record.data, top).ok_or_else(garbled)?;
+                let mut xids = vec![top];
+                xids.extend(data.subxids);
+                xids.extend(self.told.remove(&top).unwrap_or_default());
+                xids.iter().for_each(|xid| self.note(*xid));
+                self.xact.set(xids.iter().copied(), Status::Committed)?;
+                let CommitData { dropped, invalidations, .. } = data;
+                Ok(Some(Ended { committed: true, xids, dropped, invalidations }))
+            }
+            Kind::ABORT => {
+                let mut xids = vec![top];
+                xids.extend(take_subxids(&mut &*record.data, top).ok_or_else(garbled)?);
+                self.told.remove(&top);
+                xids.iter().for_each(|xid| self.note(*xid));
+                self.xact.set(xids.iter().copied(), Status::Aborted)?;
+                let (dropped, invalidations) = (Vec::new(), Vec::new());
+                Ok(Some(Ended { committed: false, xids, dropped, invalidations }))
+            }
+            _ => Err(garbled()),
+        }
+    }
+
+    /// Ends redo, durably; the id from which to hand out.
+    pub fn finish(self) -> Result<Xid> {
+        self.xact.finish(self.next)?;
+        Ok(self.next)
+    }
+}

@@ -1,0 +1,424 @@
+use super::*;
+use crate::txlog::{LogBuffers, Outcome, TxLog, TxLogConfig, WalBarrier};
+use crate::wal::segment::DIRECTORY;
+use crate::wal::{BUFFER_BYTES_MIN, Epoch, Wal, WalConfig};
+use base::disk::Disk;
+use base::disk::sim::SimDisk;
+use base::{BlockNo, Csn, Env, Lsn, RelId, Tid, Xid};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+const SEGMENT: u64 = 64 * 1024;
+
+/// An engine as far as transactions need one.
+struct World {
+    wal: Arc<Wal>,
+    txns: Arc<TxnManager>,
+}
+
+fn small() -> TxLogConfig {
+    TxLogConfig { buffers: LogBuffers([16; 7]), shared_buffers: 64, window_pages: 2 }
+}
+
+impl World {
+    fn new() -> World {
+        let disk = SimDisk::new();
+        disk.create_dir(DIRECTORY).unwrap();
+        let files: Arc<dyn Disk> = Arc::new(disk.clone());
+        let barrier: WalBarrier = Arc::new(|_| ());
+        TxLog::create(&files, &barrier).unwrap();
+        World::open(disk, 1, Lsn(SEGMENT), Lsn(SEGMENT), Xid::FIRST_NORMAL)
+    }
+
+    fn open(disk: SimDisk, epoch: u32, start: Lsn, previous_end: Lsn, next: Xid) -> World {
+        let env = Env::new(Arc::new(disk.clone()));
+        let config = WalConfig {
+            buffer_bytes: BUFFER_BYTES_MIN,
+            insert_slots: 4,
+            files_bytes_max: 64 * SEGMENT,
+        };
+        let epoch = Epoch {
+            system_id: 1,
+            timeline: 1,
+            number: epoch,
+            segment_bytes: SEGMENT,
+            start,
+            previous_end,
+        };
+        let wal = Wal::open(&env, config, epoch).unwrap();
+        let txns = TxnManager::open(&env, &small(), &wal, next).unwrap();
+        World { wal, txns }
+    }
+
+    fn session(&self) -> Txn {
+        static PID: AtomicUsize = AtomicUsize::new(100);
+        let pid = PID.fetch_add(1, Ordering::Relaxed) as i32;
+        Txn::attach(&self.txns, pid, 5).unwrap()
+    }
+
+    fn close(&self) {
+        self.txns.close();
+        self.wal.close();
+    }
+}
+
+fn tid(n: u16) -> Tid {
+    Tid { block: BlockNo(0), offset: n }
+}
+
+fn row(txn: &Txn) -> TupleHeader {
+    TupleHeader::inserted(txn.xid().unwrap(), txn.command(), tid(1))
+}
+
+fn end_row(txn: &Txn, row: &mut TupleHeader) {
+    let xid = txn.xid().unwrap();
+    let (cid, combo) = txn.ending_cid(row);
+    row.xmax = xid;
+    row.cid = cid;
+    row.flags = row.flags.without(Flags::XMAX_ALL);
+    if combo {
+        row.flags = row.flags.with(Flags::COMBO);
+    }
+}
+
+fn sees(txn: &Txn, row: &TupleHeader) -> bool {
+    let snapshot = txn.statement_snapshot();
+    let seen = visibility::check(txn, &snapshot, row).unwrap().visible;
+    txn.release_statement();
+    seen
+}
+
+fn begin(world: &World) -> Txn {
+    let txn = world.session();
+    txn.begin(Isolation::ReadCommitted);
+    txn
+}
+
+#[test]
+fn others_see_what_was_committed_and_nothing_else() {
+    let world = World::new();
+    let (a, b) = (begin(&world), begin(&world));
+    let mut made = row(&a);
+    assert!(!sees(&a, &made), "not in the command that made it");
+    a.next_command().unwrap();
+    assert!(sees(&a, &made) && !sees(&b, &made));
+    a.commit().unwrap();
+    assert!(sees(&b, &made));
+    end_row(&b, &mut made);
+    let c = begin(&world);
+    assert!(sees(&c, &made));
+    b.next_command().unwrap();
+    assert!(!sees(&b, &made));
+    b.abort();
+    assert!(sees(&c, &made), "a rolled back delete is none");
+    world.close();
+}
+
+#[test]
+fn repeatable_read_keeps_its_first_snapshot() {
+    let world = World::new();
+    let reader = world.session();
+    reader.begin(Isolation::RepeatableRead);
+    let writer = begin(&world);
+    let before = row(&writer);
+    writer.commit().unwrap();
+    assert!(sees(&reader, &before), "the snapshot is taken at the first statement");
+    writer.begin(Isolation::ReadCommitted);
+    let after = row(&writer);
+    writer.commit().unwrap();
+    assert!(!sees(&reader, &after));
+    reader.commit().unwrap();
+    reader.begin(Isolation::RepeatableRead);
+    assert!(sees(&reader, &after));
+    drop(reader);
+    world.close();
+}
+
+#[test]
+fn a_version_made_and_ended_by_one_transaction_has_both_commands() {
+    let world = World::new();
+    let a = begin(&world);
+    let mut made = row(&a);
+    a.next_command().unwrap();
+    let cursor = a.statement_snapshot();
+    end_row(&a, &mut made);
+    assert!(made.flags.has(Flags::COMBO));
+    assert!(
+        visibility::check(&a, &cursor, &made).unwrap().visible,
+        "its own command still sees it"
+    );
+    a.release_statement();
+    a.next_command().unwrap();
+    assert!(!sees(&a, &made));
+    let (standing, _) = visibility::standing(&a, 2, &made).unwrap();
+    assert_eq!(standing, Standing::EndedByMe(1));
+    drop(a);
+    world.close();
+}
+
+#[test]
+fn savepoints_stand_and_fall_with_their_level() {
+    let world = World::new();
+    let (a, b) = (begin(&world), begin(&world));
+    let base_row = row(&a);
+    let one = a.savepoint();
+    let in_one = row(&a);
+    let two = a.savepoint();
+    let in_two = row(&a);
+    a.release(two);
+    let again = a.savepoint();
+    let in_again = row(&a);
+    a.rollback_to(again);
+    let in_again_after = row(&a);
+    a.release(again);
+    a.next_command().unwrap();
+    assert!(sees(&a, &in_two) && !sees(&a, &in_again) && sees(&a, &in_again_after));
+    a.rollback_to(one);
+    a.next_command().unwrap();
+    let kept = row(&a);
+    a.next_command().unwrap();
+    assert!(sees(&a, &base_row) && sees(&a, &kept));
+    for gone in [&in_one, &in_two, &in_again, &in_again_after] {
+        assert!(!sees(&a, gone) && !sees(&b, gone));
+    }
+    assert!(!sees(&b, &base_row));
+    a.commit().unwrap();
+    assert!(sees(&b, &base_row) && sees(&b, &kept) && !sees(&b, &in_two));
+    drop(b);
+    world.close();
+}
+
+#[test]
+fn a_level_without_an_id_takes_over_that_of_the_one_inside() {
+    let world = World::new();
+    let a = begin(&world);
+    let outer = a.savepoint();
+    let inner = a.savepoint();
+    let id = a.xid().unwrap();
+    a.release(inner);
+    assert_eq!(a.xid().unwrap(), id);
+    a.rollback_to(outer);
+    assert_ne!(a.xid().unwrap(), id);
+    drop(a);
+    world.close();
+}
+
+#[test]
+fn many_subtransactions_commit_as_one() {
+    for count in [3, 40, 5000] {
+        let world = World::new();
+        let (a, b) = (begin(&world), begin(&world));
+        let rows: Vec<_> = (0..count)
+            .map(|_| {
+                let level = a.savepoint();
+                let made = row(&a);
+                a.release(level);
+                made
+            })
+            .collect();
+        assert!(rows.iter().all(|r| !sees(&b, r)));
+        let before = b.statement_snapshot();
+        a.commit().unwrap();
+        for r in &rows {
+            assert!(!visibility::check(&b, &before, r).unwrap().visible);
+        }
+        b.release_statement();
+        assert!(rows.iter().all(|r| sees(&b, r)));
+        drop(b);
+        world.close();
+    }
+}
+
+#[test]
+fn what_is_relied_on_must_be_durable_before_it_is_told() {
+    let world = World::new();
+    let (a, b) = (begin(&world), begin(&world));
+    let made = row(&a);
+    a.set_synchronous(false);
+    let info = a.commit().unwrap();
+    let csn = info.committed.unwrap().1;
+    assert!(info.must_be_durable <= Lsn(csn.0), "an asynchronous commit waits for nothing");
+    let snapshot = b.statement_snapshot();
+    let durable = world.wal.durable();
+    if durable.0 <= csn.0 {
+        let seen = visibility::check(&b, &snapshot, &made).unwrap();
+        if world.wal.durable() == durable {
+            assert_eq!(seen.hints, Flags::NONE, "no hint from what a crash may take back");
+        }
+        assert!(b.must_be_durable().0 > csn.0 || world.wal.durable().0 > csn.0);
+    }
+    world.wal.flush(Lsn(csn.0 + 1));
+    let seen = visibility::check(&b, &snapshot, &made).unwrap();
+    assert_eq!(seen, Visibility { visible: true, hints: Flags::XMIN_COMMITTED });
+    drop(b);
+    world.close();
+}
+
+#[test]
+fn the_horizon_is_held_back_by_the_oldest_snapshot() {
+    let world = World::new();
+    let (a, b) = (world.session(), begin(&world));
+    let snapshot = b.statement_snapshot();
+    let mut last = Csn(0);
+    for _ in 0..10 {
+        a.begin(Isolation::ReadCommitted);
+        a.xid().unwrap();
+        last = a.commit().unwrap().committed.unwrap().1;
+    }
+    world.wal.flush(Lsn(last.0 + 1));
+    assert_eq!(world.txns.refresh().csn, snapshot.csn);
+    let hold = b.hold(snapshot);
+    b.release_statement();
+    assert_eq!(world.txns.refresh().csn, snapshot.csn, "a cursor holds it, too");
+    b.drop_hold(hold);
+    assert!(world.txns.refresh().csn > last);
+    drop((a, b));
+    world.close();
+}
+
+#[test]
+fn dead_is_what_no_snapshot_sees() {
+    let world = World::new();
+    let (a, old) = (begin(&world), begin(&world));
+    let mut made = row(&a);
+    a.commit().unwrap();
+    let snapshot = old.statement_snapshot();
+    a.begin(Isolation::ReadCommitted);
+    end_row(&a, &mut made);
+    let fate = |row: &TupleHeader| {
+        let durable = world.wal.durable();
+        world.txns.refresh();
+        let horizon = world.txns.refresh().csn.min(Csn(durable.0));
+        visibility::fate(world.txns.txlog(), horizon, durable, row).unwrap().0
+    };
+    assert_eq!(fate(&made), Fate::DeleteInProgress);
+    let end = a.commit().unwrap().must_be_durable;
+    world.wal.flush(end);
+    assert_eq!(fate(&made), Fate::RecentlyDead);
+    assert!(visibility::check(&old, &snapshot, &made).unwrap().visible);
+    old.release_statement();
+    assert_eq!(fate(&made), Fate::Dead);
+    drop((a, old));
+    world.close();
+}
+
+#[test]
+fn actions_follow_their_level() {
+    let world = World::new();
+    let a = begin(&world);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let note = |when, what: &'static str| {
+        let log = Arc::clone(&log);
+        a.on(when, move || log.lock().unwrap().push(what));
+    };
+    note(When::Commit, "commit 0");
+    let level = a.savepoint();
+    note(When::Abort, "abort 1");
+    note(When::Abort, "abort 2");
+    note(When::Commit, "never");
+    a.rollback_to(level);
+    assert_eq!(*log.lock().unwrap(), ["abort 2", "abort 1"]);
+    note(When::Commit, "commit 1");
+    note(When::Abort, "never");
+    a.commit().unwrap();
+    assert_eq!(log.lock().unwrap()[2..], ["commit 0", "commit 1"]);
+    drop(a);
+    world.close();
+}
+
+#[test]
+fn files_go_with_the_outcome() {
+    let world = World::new();
+    let removed = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&removed);
+    world.txns.set_file_remover(Box::new(move |rels, after| {
+        log.lock().unwrap().push((rels, after));
+    }));
+    let a = begin(&world);
+    a.file_created(RelId(1)).unwrap();
+    let level = a.savepoint();
+    a.file_created(RelId(2)).unwrap();
+    a.drop_at_commit(RelId(7)).unwrap();
+    assert_eq!(world.txns.checkpoint_state().created.len(), 2);
+    a.rollback_to(level);
+    assert_eq!(*removed.lock().unwrap(), [(vec![RelId(2)], Lsn::ZERO)]);
+    a.drop_at_commit(RelId(8)).unwrap();
+    let end = a.commit().unwrap().must_be_durable;
+    assert_eq!(removed.lock().unwrap()[1], (vec![RelId(8)], end));
+    assert!(world.txns.checkpoint_state().created.is_empty());
+    drop(a);
+    world.close();
+}
+
+/// Transactions of all kinds through a window of two pages, against a map.
+#[test]
+fn every_outcome_is_remembered_however_old() {
+    let world = World::new();
+    let mut rng = fastrand::Rng::with_seed(11);
+    let mut model: Vec<(Xid, Option<bool>)> = Vec::new();
+    let idle: Vec<Txn> = (0..4).map(|_| world.session()).collect();
+    let mut running: Vec<(Txn, Vec<Xid>)> = Vec::new();
+    let mut free = idle;
+    for round in 0..6_000 {
+        if let Some(txn) = free.pop() {
+            txn.begin(Isolation::ReadCommitted);
+            let mut ids = vec![txn.xid().unwrap()];
+            for _ in 0..rng.usize(..4) {
+                let level = txn.savepoint();
+                let sub = txn.xid().unwrap();
+                if rng.bool() {
+                    txn.rollback_to(level);
+                    model.push((sub, Some(false)));
+                } else {
+                    ids.push(sub);
+                }
+                txn.release(level);
+            }
+            running.push((txn, ids));
+        }
+        // One straggler runs for long.
+        let at = if running.len() > 1 { rng.usize(1..running.len()) } else { 0 };
+        if running.len() > 2 || round % 997 == 0 {
+            let at = if round % 997 == 0 { 0 } else { at };
+            let (txn, ids) = running.swap_remove(at);
+            let commit = rng.u8(..3) > 0;
+            if commit {
+                txn.set_synchronous(false);
+                txn.commit().unwrap();
+            } else {
+                txn.abort();
+            }
+            model.extend(ids.into_iter().map(|id| (id, Some(commit))));
+            free.push(txn);
+        }
+        if round % 500 == 0 {
+            world.wal.flush(world.wal.position());
+            world.txns.tidy().unwrap();
+        }
+        if round % 700 == 0 {
+            world.txns.checkpoint().unwrap();
+        }
+        for _ in 0..3 {
+            let Some((xid, committed)) = rng.choice(model.iter()).copied() else { continue };
+            let outcome = world.txns.txlog().outcome(xid).unwrap();
+            let expected = committed.expect("only ended transactions are in the model");
+            assert_eq!(matches!(outcome, Outcome::Committed(_)), expected, "{xid} {outcome:?}");
+            assert_ne!(outcome, Outcome::Running);
+        }
+        for (_, ids) in &running {
+            let xid = ids[rng.usize(..ids.len())];
+            assert_eq!(world.txns.txlog().outcome(xid).unwrap(), Outcome::Running);
+        }
+    }
+    drop(running);
+    world.wal.flush(world.wal.position());
+    world.txns.tidy().unwrap();
+    world.wal.flush(world.wal.position());
+    world.txns.tidy().unwrap();
+    assert!(world.txns.txlog().window().start() > Xid(6_000), "the window moved on");
+    for (xid, committed) in &model {
+        let outcome = world.txns.txlog().outcome(*xid).unwrap();
+        assert_eq!(matches!(outcome, Outcome::Committed(_)), committed.unwrap());
+    }
+    world.close();
+}
