@@ -7,7 +7,7 @@
 //! [`Context`].
 
 use crate::error::Result;
-use crate::types::{Datum, Oid, TimestampTz, TypeId};
+use crate::types::{Datum, FormatContext, IoContext, Names, Oid, TimestampTz, TypeId};
 
 /// What may change between two calls with equal arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,14 +76,25 @@ pub struct Context<'a> {
     pub session: &'a mut dyn SessionInfo,
 }
 
-/// Names and settings of the session that text conversion and a few functions depend on.
+impl Context<'_> {
+    /// What text conversions look at.
+    pub fn io(&self) -> IoContext<'_> {
+        IoContext {
+            format: self.session.format(),
+            now: self.transaction_start,
+            names: self.session.names(),
+        }
+    }
+}
+
+/// What bodies and text conversions depend on of the session.
 pub trait SessionInfo {
-    /// The value of a setting, such as `timezone` or `extra_float_digits`.
+    /// The settings that decide how values look, parsed once when they are set.
+    fn format(&self) -> &FormatContext;
+    /// The catalog, for the `reg*` types and types that users made.
+    fn names(&self) -> &dyn Names;
+    /// The value of a setting by name, for `current_setting`.
     fn setting(&self, name: &str) -> Option<String>;
-    /// Resolves a name for `'name'::regclass` and the other `reg*` types.
-    fn reg_in(&mut self, type_id: TypeId, text: &str) -> Result<Oid>;
-    /// Writes a `reg*` value as its name.
-    fn reg_out(&mut self, type_id: TypeId, oid: Oid) -> Result<String>;
 }
 
 /// One row of `pg_operator`.

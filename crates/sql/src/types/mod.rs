@@ -3,19 +3,37 @@
 //! The README beside this file says which bytes they become.
 
 pub mod array;
+mod binary;
 mod builtin;
+pub mod chars;
+mod compare;
+pub mod context;
 pub mod datetime;
 mod datum;
+pub(crate) mod float;
+mod format_type;
+mod io;
+pub(crate) mod json;
+pub mod keycode;
 pub mod numeric;
 mod oid;
+mod record;
 pub mod row;
+pub(crate) mod scalar;
+#[cfg(test)]
+pub(crate) mod testing;
 mod text;
 mod typmod;
 
 pub use array::Array;
+pub use binary::{receive, send};
 pub use builtin::{BUILTIN_TYPES, TypeInfo, type_by_name, type_info};
-pub use datetime::{Date, Interval, Time, TimeTz, Timestamp, TimestampTz};
+pub use compare::{compare, compare_f64, equals, hash_datum, is_equal};
+pub use context::{FormatContext, IoContext, Names};
+pub use datetime::{Date, Interval, Time, TimeTz, TimeZone, Timestamp, TimestampTz};
 pub use datum::{Datum, Record, Tid};
+pub use format_type::format_type;
+pub use io::{input, output, output_string};
 pub use numeric::Numeric;
 pub use oid::{Oid, TypeId};
 pub use text::Text;

@@ -123,6 +123,30 @@ impl Var {
         self.weight += 1;
     }
 
+    /// Cuts off what lies beyond `rscale` decimal digits after the point, and sets the display
+    /// scale to match.
+    pub fn trunc(&mut self, rscale: i32) {
+        self.dscale = rscale.max(0);
+        let keep = (self.weight + 1) * DEC_DIGITS + rscale;
+        if keep <= 0 {
+            self.digits.clear();
+            self.strip();
+            return;
+        }
+        let whole = (keep / DEC_DIGITS) as usize;
+        let part = keep % DEC_DIGITS;
+        if whole >= self.digits.len() {
+            return;
+        }
+        if part == 0 {
+            self.digits.truncate(whole);
+        } else {
+            self.digits.truncate(whole + 1);
+            let unit = 10u16.pow((DEC_DIGITS - part) as u32);
+            self.digits[whole] -= self.digits[whole] % unit;
+        }
+    }
+
     /// Decimal digits before the point of a stripped value; negative when the first one stands
     /// that many places behind it.
     pub fn decimals_before_point(&self) -> i32 {

@@ -6,6 +6,7 @@
 
 mod value;
 mod varlen;
+mod wire;
 
 #[cfg(test)]
 mod tests;

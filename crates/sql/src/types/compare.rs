@@ -1,0 +1,162 @@
+//! Order, equality and hashing of values, as SQL's `<`, `=` and hashing see them.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+use super::array::Array;
+use super::chars::without_padding;
+use super::numeric::Sign;
+use super::{Datum, Record, TypeId};
+
+/// Orders two values of one type as its default B-tree order does; nulls come last and are equal.
+///
+/// The variants must agree; values of different types never meet here, since the binder has
+/// coerced them.
+pub fn compare(type_id: TypeId, a: &Datum, b: &Datum) -> Ordering {
+    match (a, b) {
+        (Datum::Text(a), Datum::Text(b)) if type_id == TypeId::BPCHAR => {
+            without_padding(a).cmp(without_padding(b))
+        }
+        (Datum::Int8(a), Datum::Int8(b)) if is_unsigned(type_id) => (*a as u64).cmp(&(*b as u64)),
+        _ => compare_plain(a, b),
+    }
+}
+
+/// Types whose `Int8` is an unsigned number.
+pub(super) fn is_unsigned(type_id: TypeId) -> bool {
+    matches!(type_id, TypeId::XID8 | TypeId::PG_LSN)
+}
+
+fn compare_plain(a: &Datum, b: &Datum) -> Ordering {
+    match (a, b) {
+        (Datum::Null, Datum::Null) => Ordering::Equal,
+        (Datum::Null, _) => Ordering::Greater,
+        (_, Datum::Null) => Ordering::Less,
+        (Datum::Int4(a), Datum::Int4(b)) => a.cmp(b),
+        (Datum::Int8(a), Datum::Int8(b)) => a.cmp(b),
+        (Datum::Int2(a), Datum::Int2(b)) => a.cmp(b),
+        (Datum::Text(a), Datum::Text(b)) => a.cmp(b),
+        (Datum::Bool(a), Datum::Bool(b)) => a.cmp(b),
+        (Datum::Char(a), Datum::Char(b)) => a.cmp(b),
+        (Datum::Float4(a), Datum::Float4(b)) => compare_f64(f64::from(*a), f64::from(*b)),
+        (Datum::Float8(a), Datum::Float8(b)) => compare_f64(*a, *b),
+        (Datum::Numeric(a), Datum::Numeric(b)) => a.cmp(b),
+        (Datum::Oid(a), Datum::Oid(b)) => a.cmp(b),
+        (Datum::Tid(a), Datum::Tid(b)) => a.cmp(b),
+        (Datum::Date(a), Datum::Date(b)) => a.cmp(b),
+        (Datum::Time(a), Datum::Time(b)) => a.cmp(b),
+        (Datum::TimeTz(a), Datum::TimeTz(b)) => a.cmp(b),
+        (Datum::Timestamp(a), Datum::Timestamp(b)) => a.cmp(b),
+        (Datum::TimestampTz(a), Datum::TimestampTz(b)) => a.cmp(b),
+        (Datum::Interval(a), Datum::Interval(b)) => a.span().cmp(&b.span()),
+        (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
+        (Datum::Bytea(a), Datum::Bytea(b)) => a.cmp(b),
+        (Datum::Array(a), Datum::Array(b)) => compare_arrays(a, b),
+        (Datum::Record(a), Datum::Record(b)) => compare_records(a, b),
+        (a, b) => panic!("values of different types are compared: {a:?} and {b:?}"),
+    }
+}
+
+/// SQL's order of floating-point numbers: NaN is above all and equal to itself, zeros are equal.
+pub fn compare_f64(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// Element by element, then by length, then by shape.
+fn compare_arrays(a: &Array, b: &Array) -> Ordering {
+    for (x, y) in a.elements.iter().zip(&b.elements) {
+        let order = compare(a.element_type, x, y);
+        if order.is_ne() {
+            return order;
+        }
+    }
+    let lens = |array: &Array| array.dims.iter().map(|dim| dim.len).collect::<Vec<_>>();
+    let lowers = |array: &Array| array.dims.iter().map(|dim| dim.lower).collect::<Vec<_>>();
+    a.elements
+        .len()
+        .cmp(&b.elements.len())
+        .then_with(|| a.dims.len().cmp(&b.dims.len()))
+        .then_with(|| lens(a).cmp(&lens(b)))
+        .then_with(|| lowers(a).cmp(&lowers(b)))
+}
+
+/// Field by field; the binder has checked that the types agree.
+fn compare_records(a: &Record, b: &Record) -> Ordering {
+    for ((type_id, x), (_, y)) in a.fields.iter().zip(&b.fields) {
+        let order = compare(*type_id, x, y);
+        if order.is_ne() {
+            return order;
+        }
+    }
+    a.fields.len().cmp(&b.fields.len())
+}
+
+/// Whether two values are equal as their type's `=` sees it, nulls being equal to each other.
+pub fn equals(type_id: TypeId, a: &Datum, b: &Datum) -> bool {
+    match (a, b) {
+        (Datum::Text(a), Datum::Text(b)) if type_id != TypeId::BPCHAR => a == b,
+        _ => compare(type_id, a, b).is_eq(),
+    }
+}
+
+/// [`equals`] without the type, for every type but `bpchar`, whose trailing blanks it counts.
+pub fn is_equal(a: &Datum, b: &Datum) -> bool {
+    match (a, b) {
+        (Datum::Text(a), Datum::Text(b)) => a == b,
+        _ => compare_plain(a, b).is_eq(),
+    }
+}
+
+/// Feeds a value to a hasher: equal values feed alike, whatever their type's notion of equality.
+///
+/// Integers of all widths feed alike, so that they can be joined without conversion; so do both
+/// floating-point types.
+pub fn hash_datum<H: Hasher>(value: &Datum, state: &mut H) {
+    match value {
+        Datum::Null => state.write_u8(0),
+        Datum::Bool(v) => state.write_u8(u8::from(*v)),
+        Datum::Char(v) => state.write_u8(*v),
+        Datum::Int2(v) => state.write_i64(i64::from(*v)),
+        Datum::Int4(v) => state.write_i64(i64::from(*v)),
+        Datum::Int8(v) => state.write_i64(*v),
+        Datum::Float4(v) => hash_f64(f64::from(*v), state),
+        Datum::Float8(v) => hash_f64(*v, state),
+        Datum::Oid(v) => state.write_u32(v.0),
+        Datum::Tid(v) => v.hash(state),
+        Datum::Date(v) => state.write_i32(v.0),
+        Datum::Time(v) => state.write_i64(v.0),
+        Datum::TimeTz(v) => v.hash(state),
+        Datum::Timestamp(v) => state.write_i64(v.0),
+        Datum::TimestampTz(v) => state.write_i64(v.0),
+        Datum::Interval(v) => state.write_i128(v.span()),
+        Datum::Uuid(v) => state.write(v),
+        Datum::Numeric(v) => {
+            let parts = v.parts();
+            state.write_u8(parts.sign as u8);
+            if matches!(parts.sign, Sign::Positive | Sign::Negative) {
+                state.write_i32(parts.weight);
+                parts.digits.iter().for_each(|digit| state.write_u16(*digit));
+            }
+        }
+        Datum::Text(v) => {
+            state.write(without_padding(v).as_bytes());
+            state.write_u8(0xff);
+        }
+        Datum::Bytea(v) => {
+            state.write(v);
+            state.write_u8(0xff);
+        }
+        Datum::Array(v) => v.elements.iter().for_each(|element| hash_datum(element, state)),
+        Datum::Record(v) => v.fields.iter().for_each(|(_, field)| hash_datum(field, state)),
+    }
+}
+
+fn hash_f64<H: Hasher>(value: f64, state: &mut H) {
+    state.write_u64(if value == 0.0 {
+        0
+    } else if value.is_nan() {
+        f64::NAN.to_bits()
+    } else {
+        value.to_bits()
+    });
+}

@@ -1,0 +1,251 @@
+//! Checks that a text is JSON, with PostgreSQL's explanations when it is not.
+//!
+//! The value is kept as its text. The check is a stack machine, so that depth costs memory and
+//! not the call stack.
+
+use crate::error::{Result, SqlError, sql_error};
+
+/// `22P02` unless `text` is one JSON value.
+pub(crate) fn check(text: &str) -> Result<()> {
+    let mut lexer = Lexer { text, at: 0 };
+    let mut open: Vec<u8> = Vec::new();
+    let mut expect = Expect::Value;
+    loop {
+        let token = lexer.next()?;
+        expect = match (expect, token.kind) {
+            (Expect::Value | Expect::ElementOrEnd, Kind::Open(brace)) => {
+                open.push(brace);
+                if brace == b'[' { Expect::ElementOrEnd } else { Expect::KeyOrEnd }
+            }
+            (Expect::Value | Expect::ElementOrEnd, Kind::Scalar | Kind::String) => {
+                Expect::after_value(&open)
+            }
+            (Expect::ElementOrEnd, Kind::Close(b']'))
+            | (Expect::CommaOrEnd(b'['), Kind::Close(b']'))
+            | (Expect::KeyOrEnd, Kind::Close(b'}'))
+            | (Expect::CommaOrEnd(b'{'), Kind::Close(b'}')) => {
+                open.pop();
+                Expect::after_value(&open)
+            }
+            (Expect::CommaOrEnd(b'['), Kind::Comma) => Expect::Value,
+            (Expect::CommaOrEnd(_), Kind::Comma) => Expect::Key,
+            (Expect::KeyOrEnd | Expect::Key, Kind::String) => Expect::Colon,
+            (Expect::Colon, Kind::Colon) => Expect::Value,
+            (Expect::End, Kind::End) => return Ok(()),
+            (expect, _) => return Err(lexer.unexpected(&token, expect)),
+        };
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    Value,
+    ElementOrEnd,
+    KeyOrEnd,
+    Key,
+    Colon,
+    /// Inside this kind of brace.
+    CommaOrEnd(u8),
+    End,
+}
+
+impl Expect {
+    fn after_value(open: &[u8]) -> Expect {
+        open.last().map_or(Expect::End, |&brace| Expect::CommaOrEnd(brace))
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Expect::Value => "JSON value",
+            Expect::ElementOrEnd => "array element or \"]\"",
+            Expect::KeyOrEnd => "string or \"}\"",
+            Expect::Key => "string",
+            Expect::Colon => "\":\"",
+            Expect::CommaOrEnd(b'[') => "\",\" or \"]\"",
+            Expect::CommaOrEnd(_) => "\",\" or \"}\"",
+            Expect::End => "end of input",
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Open(u8),
+    Close(u8),
+    Comma,
+    Colon,
+    String,
+    Scalar,
+    End,
+}
+
+struct Token {
+    kind: Kind,
+    start: usize,
+    end: usize,
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Lexer<'_> {
+    fn next(&mut self) -> Result<Token> {
+        let bytes = self.text.as_bytes();
+        while matches!(bytes.get(self.at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+        let start = self.at;
+        let kind = match bytes.get(start) {
+            None => Kind::End,
+            Some(&b @ (b'{' | b'[')) => Kind::Open(b),
+            Some(&b @ (b'}' | b']')) => Kind::Close(b),
+            Some(b',') => Kind::Comma,
+            Some(b':') => Kind::Colon,
+            Some(b'"') => {
+                self.string(start)?;
+                return Ok(Token { kind: Kind::String, start, end: self.at });
+            }
+            Some(_) => {
+                self.word(start)?;
+                return Ok(Token { kind: Kind::Scalar, start, end: self.at });
+            }
+        };
+        self.at = (start + 1).min(bytes.len());
+        Ok(Token { kind, start, end: self.at })
+    }
+
+    fn string(&mut self, start: usize) -> Result<()> {
+        let mut chars = self.text[start + 1..].char_indices();
+        while let Some((i, c)) = chars.next() {
+            let at = start + 1 + i;
+            match c {
+                '"' => {
+                    self.at = at + 1;
+                    return Ok(());
+                }
+                '\0'..='\x1f' => {
+                    let detail =
+                        format!("Character with value 0x{:02x} must be escaped.", c as u32);
+                    return Err(self.invalid(&detail, at + 1));
+                }
+                '\\' => match chars.next() {
+                    Some((_, 'u')) => {
+                        for _ in 0..4 {
+                            match chars.next() {
+                                Some((_, digit)) if digit.is_ascii_hexdigit() => {}
+                                Some((j, bad)) => {
+                                    let end = start + 1 + j + bad.len_utf8();
+                                    return Err(self.invalid(
+                                        "\"\\u\" must be followed by four hexadecimal digits.",
+                                        end,
+                                    ));
+                                }
+                                None => return Err(self.ended()),
+                            }
+                        }
+                    }
+                    Some((_, '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't')) => {}
+                    Some((j, bad)) => {
+                        let end = start + 1 + j + bad.len_utf8();
+                        let detail = format!("Escape sequence \"\\{bad}\" is invalid.");
+                        return Err(self.invalid(&detail, end));
+                    }
+                    None => return Err(self.ended()),
+                },
+                _ => {}
+            }
+        }
+        let detail = format!("Token \"{}\" is invalid.", &self.text[start..]);
+        Err(self.invalid(&detail, self.text.len()))
+    }
+
+    /// A number or one of the three words.
+    fn word(&mut self, start: usize) -> Result<()> {
+        let rest = &self.text[start..];
+        let len = rest
+            .char_indices()
+            .find(|&(_, c)| {
+                c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '+' | '.' | '_')
+            })
+            .map_or(rest.len(), |(i, _)| i);
+        let len = if len == 0 { rest.chars().next().map_or(0, char::len_utf8) } else { len };
+        let word = &rest[..len];
+        self.at = start + len;
+        if matches!(word, "true" | "false" | "null") || is_number(word) {
+            return Ok(());
+        }
+        Err(self.invalid(&format!("Token \"{word}\" is invalid."), self.at))
+    }
+
+    #[cold]
+    fn unexpected(&self, token: &Token, expect: Expect) -> SqlError {
+        if token.kind == Kind::End {
+            return self.ended();
+        }
+        let found = &self.text[token.start..token.end];
+        self.invalid(&format!("Expected {}, but found \"{found}\".", expect.words()), token.end)
+    }
+
+    #[cold]
+    fn ended(&self) -> SqlError {
+        self.invalid("The input string ended unexpectedly.", self.text.len())
+    }
+
+    /// The error, with the line up to where it lies as context.
+    #[cold]
+    fn invalid(&self, detail: &str, end: usize) -> SqlError {
+        let before = &self.text[..end];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before[..line_start].matches('\n').count() + 1;
+        let mut shown_from = line_start;
+        while end - shown_from >= 50 {
+            shown_from += self.text[shown_from..].chars().next().map_or(1, char::len_utf8);
+        }
+        // A prefix or suffix as short as the dots is shown itself.
+        if shown_from - line_start <= 3 {
+            shown_from = line_start;
+        }
+        let prefix = if shown_from > line_start { "..." } else { "" };
+        let more = self.text[end..].chars().next().is_some_and(|c| c != '\n' && c != '\r');
+        let mut end = end;
+        if more && self.text.len() - end <= 3 {
+            end = self.text.len();
+        }
+        let suffix = if end < self.text.len() && more { "..." } else { "" };
+        sql_error!(INVALID_TEXT_REPRESENTATION, "invalid input syntax for type json")
+            .with_detail(detail)
+            .with_context(format!(
+                "JSON data, line {line}: {prefix}{}{suffix}",
+                &self.text[shown_from..end]
+            ))
+    }
+}
+
+/// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
+fn is_number(word: &str) -> bool {
+    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = word.strip_prefix('-').unwrap_or(word);
+    let whole = digits(rest);
+    if whole == 0 || (whole > 1 && rest.starts_with('0')) {
+        return false;
+    }
+    let mut rest = &rest[whole..];
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let len = digits(fraction);
+        if len == 0 {
+            return false;
+        }
+        rest = &fraction[len..];
+    }
+    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let len = digits(exponent);
+        if len == 0 {
+            return false;
+        }
+        rest = &exponent[len..];
+    }
+    rest.is_empty()
+}

@@ -1,0 +1,201 @@
+use std::cmp::Ordering;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::types::array::Dimension;
+use crate::types::{
+    Array, Date, Numeric, Oid, Time, TimeTz, Timestamp, TimestampTz, compare, equals, is_equal,
+};
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof!["[ab \u{1}-\u{5}]{0,5}", "\\PC{0,8}"]
+}
+
+fn numeric() -> impl Strategy<Value = Datum> {
+    let finite = (-9_999_999i64..9_999_999, -12i32..12, 0usize..3).prop_map(|(m, e, zeros)| {
+        let text = format!("{m}.{}e{e}", "0".repeat(zeros));
+        Datum::Numeric(Numeric::parse(&text).unwrap())
+    });
+    prop_oneof![
+        8 => finite,
+        1 => Just(Datum::Numeric(Numeric::NAN)),
+        1 => Just(Datum::Numeric(Numeric::INFINITY)),
+        1 => Just(Datum::Numeric(Numeric::NEG_INFINITY)),
+    ]
+}
+
+fn float() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        -3.0..3.0f64,
+        Just(0.0),
+        Just(-0.0),
+        Just(f64::NAN),
+        Just(f64::INFINITY)
+    ]
+}
+
+fn array() -> impl Strategy<Value = Datum> {
+    (prop::collection::vec(prop::option::of(0i32..4), 0..4), -1i32..2).prop_map(|(items, lower)| {
+        let elements: Vec<Datum> = items.into_iter().map(Datum::from).collect();
+        Datum::from(Array::with_lower(TypeId::INT4, lower, elements))
+    })
+}
+
+/// A type and a strategy for its values, close together so that equal ones occur.
+fn values_of(type_id: TypeId) -> BoxedStrategy<Datum> {
+    match type_id {
+        TypeId::BOOL => any::<bool>().prop_map(Datum::from).boxed(),
+        TypeId::CHAR => any::<u8>().prop_map(Datum::Char).boxed(),
+        TypeId::INT2 => any::<i16>().prop_map(Datum::from).boxed(),
+        TypeId::INT4 => prop_oneof![any::<i32>(), -3..3].prop_map(Datum::from).boxed(),
+        TypeId::INT8 | TypeId::XID8 => any::<i64>().prop_map(Datum::from).boxed(),
+        TypeId::FLOAT4 => float().prop_map(|v| Datum::Float4(v as f32)).boxed(),
+        TypeId::FLOAT8 => float().prop_map(Datum::from).boxed(),
+        TypeId::NUMERIC => numeric().boxed(),
+        TypeId::TEXT | TypeId::BPCHAR => text().prop_map(Datum::from).boxed(),
+        TypeId::BYTEA => {
+            prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(0xff), any::<u8>()], 0..5)
+                .prop_map(|v| Datum::bytea(&v))
+                .boxed()
+        }
+        TypeId::DATE => any::<i32>().prop_map(|v| Datum::Date(Date(v))).boxed(),
+        TypeId::TIMESTAMP => any::<i64>().prop_map(|v| Datum::Timestamp(Timestamp(v))).boxed(),
+        TypeId::TIMESTAMPTZ => {
+            any::<i64>().prop_map(|v| Datum::TimestampTz(TimestampTz(v))).boxed()
+        }
+        TypeId::TIMETZ => (0i64..100, -3i32..3)
+            .prop_map(|(t, z)| {
+                let time = Time(t * 1_000_000);
+                Datum::TimeTz(TimeTz { time, zone_west_s: z * 50 })
+            })
+            .boxed(),
+        TypeId::INTERVAL => (-2i32..3, -70i32..70, any::<i64>())
+            .prop_map(|(months, days, micros)| {
+                Datum::Interval(Interval { months, days, micros: micros / 1_000_000 })
+            })
+            .boxed(),
+        TypeId::UUID => any::<[u8; 16]>().prop_map(Datum::Uuid).boxed(),
+        TypeId::OID => any::<u32>().prop_map(|v| Datum::Oid(Oid(v))).boxed(),
+        TypeId::INT4_ARRAY => array().boxed(),
+        other => unreachable!("no strategy for {other:?}"),
+    }
+}
+
+const TYPES: [TypeId; 20] = [
+    TypeId::BOOL,
+    TypeId::CHAR,
+    TypeId::INT2,
+    TypeId::INT4,
+    TypeId::INT8,
+    TypeId::XID8,
+    TypeId::FLOAT4,
+    TypeId::FLOAT8,
+    TypeId::NUMERIC,
+    TypeId::TEXT,
+    TypeId::BPCHAR,
+    TypeId::BYTEA,
+    TypeId::DATE,
+    TypeId::TIMESTAMP,
+    TypeId::TIMESTAMPTZ,
+    TypeId::TIMETZ,
+    TypeId::INTERVAL,
+    TypeId::UUID,
+    TypeId::OID,
+    TypeId::INT4_ARRAY,
+];
+
+fn column_and_pair() -> impl Strategy<Value = (KeyColumn, Datum, Datum)> {
+    (prop::sample::select(&TYPES[..]), any::<bool>(), any::<bool>()).prop_flat_map(
+        |(type_id, descending, nulls_first)| {
+            let value = || prop_oneof![9 => values_of(type_id), 1 => Just(Datum::Null)].boxed();
+            (Just(KeyColumn { type_id, descending, nulls_first }), value(), value())
+        },
+    )
+}
+
+fn sql_order(column: &KeyColumn, a: &Datum, b: &Datum) -> Ordering {
+    match (a.is_null(), b.is_null()) {
+        (false, false) => {
+            let order = compare(column.type_id, a, b);
+            if column.descending { order.reverse() } else { order }
+        }
+        (a, b) => {
+            if column.nulls_first {
+                b.cmp(&a)
+            } else {
+                a.cmp(&b)
+            }
+        }
+    }
+}
+
+fn key(columns: &[KeyColumn], values: &[Datum]) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_key(columns, values, &mut out);
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn bytes_order_as_values((column, a, b) in column_and_pair()) {
+        let (x, y) = (key(&[column], std::slice::from_ref(&a)), key(&[column], std::slice::from_ref(&b)));
+        prop_assert_eq!(x.cmp(&y), sql_order(&column, &a, &b));
+        prop_assert_eq!(x == y, equals(column.type_id, &a, &b));
+        if x == y {
+            prop_assert_eq!(hash64(&[column.type_id], &[a]), hash64(&[column.type_id], &[b]));
+        } else {
+            prop_assert!(!x.starts_with(&y) && !y.starts_with(&x), "codes delimit themselves");
+        }
+    }
+
+    #[test]
+    fn composite_bytes_order_by_columns(
+        (c1, a1, b1) in column_and_pair(),
+        (c2, a2, b2) in column_and_pair(),
+    ) {
+        let columns = [c1, c2];
+        let order = sql_order(&c1, &a1, &b1).then(sql_order(&c2, &a2, &b2));
+        prop_assert_eq!(key(&columns, &[a1, a2]).cmp(&key(&columns, &[b1, b2])), order);
+    }
+
+    #[test]
+    fn lossless_codes_give_values_back((column, a, b) in column_and_pair()) {
+        if is_lossless(column.type_id) {
+            let columns = [column, KeyColumn { descending: !column.descending, ..column }];
+            let decoded = decode_key(&columns, &key(&columns, &[a.clone(), b.clone()]));
+            prop_assert!(is_equal(&decoded[0], &a) && is_equal(&decoded[1], &b));
+            prop_assert_eq!(format!("{:?}", decoded), format!("{:?}", [a, b]));
+        }
+    }
+}
+
+#[test]
+fn arrays_compare_elements_before_shape() {
+    let array = |dims: Vec<Dimension>, n: i32| {
+        Datum::from(Array {
+            element_type: TypeId::INT4,
+            dims,
+            elements: (0..n).map(Datum::from).collect(),
+        })
+    };
+    let flat = array(vec![Dimension { len: 4, lower: 1 }], 4);
+    let square = array(vec![Dimension { len: 2, lower: 1 }; 2], 4);
+    let column = [KeyColumn::ascending(TypeId::INT4_ARRAY)];
+    assert_eq!(compare(TypeId::INT4_ARRAY, &flat, &square), Ordering::Less);
+    assert!(key(&column, &[flat]) < key(&column, &[square]));
+}
+
+#[test]
+fn the_hash_is_part_of_the_format() {
+    assert_eq!(hash64(&[TypeId::INT4], &[Datum::Int4(1)]), 17_952_794_488_726_909_771);
+}
+
+#[test]
+fn prefixes_end_before_the_next_key() {
+    assert_eq!(after_prefix(&[1, 0xff, 0xff]), Some(vec![2]));
+    assert_eq!(after_prefix(&[0xff]), None);
+}
