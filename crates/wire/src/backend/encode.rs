@@ -67,6 +67,12 @@ impl Replies {
         Replies { buf }
     }
 
+    /// The bytes themselves, for values of a row that [`super::OpenRow`] keeps track of.
+    #[inline]
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buf
+    }
+
     /// Appends whole messages that were encoded before.
     #[inline]
     pub fn encoded(&mut self, messages: &[u8]) {

@@ -9,7 +9,7 @@ use crate::lists::{Format, Formats, Oids, Strings, Values};
 
 pub use encode::Replies;
 pub use report::{Report, ReportFields, Severity};
-pub use row::{DataRow, Field, FieldList};
+pub use row::{DataRow, Field, FieldList, OpenRow};
 
 /// Where a session stands, as ReadyForQuery tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -81,6 +81,64 @@ impl<'a> FieldList<'a> {
     }
 }
 
+/// Where a row under construction stands in its buffer. It borrows nothing, so a writer that is
+/// called value by value can keep it; most use [`DataRow`], which cannot be misused.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenRow {
+    /// Where the row's length goes; its type byte lies before it.
+    at: usize,
+    /// Where the length of the value being written goes.
+    value: usize,
+    columns: u16,
+}
+
+impl OpenRow {
+    /// Starts a row at the end of `buf`.
+    #[inline]
+    pub fn begin(buf: &mut Vec<u8>) -> Self {
+        buf.extend_from_slice(&[b'D', 0, 0, 0, 0, 0, 0]);
+        OpenRow { at: buf.len() - 6, value: 0, columns: 0 }
+    }
+
+    /// Adds a null.
+    #[inline]
+    pub fn null(&mut self, buf: &mut Vec<u8>) {
+        self.columns += 1;
+        put_i32(buf, -1);
+    }
+
+    /// Adds a value; what is appended until [`OpenRow::end_value`] belongs to it.
+    #[inline]
+    pub fn begin_value(&mut self, buf: &mut Vec<u8>) {
+        self.columns += 1;
+        self.value = begin_length(buf);
+    }
+
+    /// Ends the value that [`OpenRow::begin_value`] began.
+    #[inline]
+    pub fn end_value(&mut self, buf: &mut [u8]) {
+        patch_length(buf, self.value, self.value + 4);
+    }
+
+    /// Completes the row.
+    ///
+    /// # Errors
+    /// [`Error::ReplyTooLong`] where the row exceeds what PostgreSQL would send; it is still in
+    /// the buffer then.
+    #[inline]
+    pub fn end(self, buf: &mut [u8]) -> Result<(), Error> {
+        check_size(buf.len() - self.at)?;
+        buf[self.at + 4..self.at + 6].copy_from_slice(&self.columns.to_be_bytes());
+        end(buf, self.at);
+        Ok(())
+    }
+
+    /// Takes back everything written since [`OpenRow::begin`].
+    pub fn take_back(self, buf: &mut Vec<u8>) {
+        buf.truncate(self.at - 1);
+    }
+}
+
 /// A DataRow under construction, written column by column straight into the reply buffer.
 ///
 /// The row counts only once [`DataRow::finish`] has run. Dropped before that, by an error in the
@@ -88,24 +146,20 @@ impl<'a> FieldList<'a> {
 #[must_use = "a row that is not finished is taken back"]
 pub struct DataRow<'b> {
     buf: &'b mut Vec<u8>,
-    /// Where the row's length goes; its type byte lies before it.
-    at: usize,
-    columns: u16,
+    row: OpenRow,
 }
 
 impl<'b> DataRow<'b> {
     #[inline]
     pub(crate) fn begin(buf: &'b mut Vec<u8>) -> Self {
-        buf.extend_from_slice(&[b'D', 0, 0, 0, 0, 0, 0]);
-        let at = buf.len() - 6;
-        DataRow { buf, at, columns: 0 }
+        let row = OpenRow::begin(buf);
+        DataRow { buf, row }
     }
 
     /// Adds a null.
     #[inline]
     pub fn null(&mut self) {
-        self.columns += 1;
-        put_i32(self.buf, -1);
+        self.row.null(self.buf);
     }
 
     /// Adds a value that is there already.
@@ -117,10 +171,9 @@ impl<'b> DataRow<'b> {
     /// Adds a value that `write` appends to the buffer.
     #[inline]
     pub fn write<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-        self.columns += 1;
-        let at = begin_length(self.buf);
+        self.row.begin_value(self.buf);
         let result = write(self.buf);
-        patch_length(self.buf, at, at + 4);
+        self.row.end_value(self.buf);
         result
     }
 
@@ -131,9 +184,7 @@ impl<'b> DataRow<'b> {
     /// taken back.
     #[inline]
     pub fn finish(self) -> Result<(), Error> {
-        check_size(self.buf.len() - self.at)?;
-        self.buf[self.at + 4..self.at + 6].copy_from_slice(&self.columns.to_be_bytes());
-        end(self.buf, self.at);
+        self.row.end(self.buf)?;
         std::mem::forget(self);
         Ok(())
     }
@@ -141,7 +192,7 @@ impl<'b> DataRow<'b> {
 
 impl Drop for DataRow<'_> {
     fn drop(&mut self) {
-        self.buf.truncate(self.at - 1);
+        self.row.take_back(self.buf);
     }
 }
 
