@@ -6,4 +6,5 @@ pub mod error;
 pub mod func;
 pub mod plan;
 pub mod session;
+pub mod settings;
 pub mod types;
