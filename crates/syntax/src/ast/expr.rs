@@ -112,7 +112,8 @@ pub struct ParamRef {
     pub loc: Loc,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+/// Two lifted constants are equal if they have the same slot and their literals the same kind.
+#[derive(Clone, Debug)]
 pub struct LiftedConst {
     /// 0-based index into the statement's list of lifted constants.
     pub slot: u32,
@@ -120,6 +121,18 @@ pub struct LiftedConst {
     /// whether it is `int4` or `int8`) holds for every text with the same key; its value does not.
     pub literal: Literal,
     pub loc: Loc,
+}
+
+impl PartialEq for LiftedConst {
+    fn eq(&self, other: &LiftedConst) -> bool {
+        let same_kind = match (&self.literal, &other.literal) {
+            (Literal::Integer(a), Literal::Integer(b)) => {
+                i32::try_from(*a).is_ok() == i32::try_from(*b).is_ok()
+            }
+            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+        };
+        self.slot == other.slot && same_kind
+    }
 }
 
 /// An operator as written: `+`, or `OPERATOR(schema.+)`.

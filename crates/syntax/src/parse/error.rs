@@ -155,7 +155,7 @@ const KNOWN: &[Known] = &[
 ];
 
 /// Makes the error that PostgreSQL would have raised from what libpg_query tells of it: the message
-/// and the position (1-based, in characters; 0 if there is none).
+/// and the position in `source`, the text it was given (1-based, in characters; 0 if there is none).
 pub(super) fn from_message(message: &str, position: u32, source: &str) -> SyntaxError {
     if message == "stack depth limit exceeded" {
         return SyntaxError::too_deep();
@@ -180,7 +180,6 @@ pub(super) fn from_message(message: &str, position: u32, source: &str) -> Syntax
         );
     }
     if placed {
-        error.position = Some(position);
         let offset = source.char_indices().nth(position as usize - 1).map_or(source.len(), |c| c.0);
         error.loc = Loc::at(offset as u32);
     }

@@ -1,11 +1,12 @@
 //! Text to tree: PostgreSQL's own grammar, through libpg_query.
 //!
-//! This folder is the only place that knows the library. [`raw`] calls it; [`lower`] turns what it
+//! This folder is the only place that knows the library. [`prescan`] prepares the text, [`raw`] calls it; [`lower`] turns what it
 //! returns into our tree; [`error`] gives its errors back the SQLSTATE and the hint that the library
 //! drops.
 
 mod error;
 mod lower;
+mod prescan;
 mod raw;
 
 pub use error::SyntaxError;
@@ -46,9 +47,12 @@ pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, SyntaxError> {
         let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
         return Err(SyntaxError::new("22021", message, Loc::NONE));
     }
-    let tree = match raw::parse(sql) {
-        Ok(tree) => tree,
-        Err(error) => return Err(error::from_message(&error.message, error.position, sql)),
-    };
-    lower::statements(&tree, sql).map_err(|error| error.placed_in(sql))
+    parse_prepared(sql).map_err(|error| error.placed_in(sql))
+}
+
+fn parse_prepared(sql: &str) -> Result<Vec<ParsedStatement>, SyntaxError> {
+    let text = prescan::prescan(sql)?;
+    let tree = raw::parse(&text)
+        .map_err(|error| error::from_message(&error.message, error.position, &text))?;
+    lower::statements(&tree, &text)
 }

@@ -59,6 +59,9 @@ fn nestings() -> Vec<(&'static str, Nest)> {
             format!("CREATE TABLE t (a int CHECK ({}a{}))", "(1 + ".repeat(n), ")".repeat(n))
         }),
         ("interval bounds", |n| format!("SELECT a{}", " BETWEEN 1 AND 2 AND a".repeat(n))),
+        ("comments", |n| format!("SELECT {} 1", "/**/".repeat(n))),
+        ("comments inside comments", |n| format!("SELECT {}{} 1", "/*".repeat(n), "*/".repeat(n))),
+        ("comment lines", |n| format!("SELECT a NOT {} LIKE b", "--\n".repeat(n))),
         ("merge", |n| {
             let condition = "1=1 AND (".repeat(n) + "true" + &")".repeat(n);
             format!("MERGE INTO t USING u ON {condition} WHEN MATCHED THEN DELETE")

@@ -2,4 +2,5 @@
 
 mod depth;
 mod golden;
+mod lift;
 mod sexp;

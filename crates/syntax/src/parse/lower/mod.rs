@@ -97,6 +97,11 @@ fn loc(location: i32) -> Loc {
 /// A node where the grammar puts no such node: a mistake of ours or a newer grammar, for which the
 /// client gets an error and the process goes on.
 fn unexpected<T>(place: &str, node: Node<'_>) -> Lowered<T> {
+    // The library's grammar takes parameters in more places than PostgreSQL's.
+    if let Node::ParamRef(param) = node {
+        let message = format!("syntax error at or near \"${}\"", param.number);
+        return Err(Box::new(SyntaxError::syntax(message, loc(param.location))));
+    }
     let kind = node_kind(node);
     Err(Box::new(SyntaxError::new("XX000", format!("unexpected {kind} in {place}"), Loc::NONE)))
 }
