@@ -37,6 +37,7 @@ pub use coerce::CastContext;
 pub use query::{Query, Statement};
 pub use scope::ExprKind;
 pub use tree::{Expr, Ty};
+pub use types::{display, element_of};
 
 use scope::Scope;
 

@@ -1,3 +1,75 @@
-//! Planner: how a bound statement is run.
+//! Planner: from what a statement means to a tree of nodes that the executor runs.
+//!
+//! The README beside this file says which choices there are and how they are made.
 
 pub mod node;
+
+mod access;
+mod cte;
+mod estimate;
+mod group;
+mod join;
+mod level;
+mod modify;
+mod query;
+mod rewrite;
+mod semijoin;
+mod setop;
+mod sublink;
+mod target;
+mod window;
+
+use std::sync::Arc;
+
+use crate::bind::Statement;
+use crate::error::Result;
+
+pub use node::Plan;
+
+use cte::PlannedCte;
+use level::Level;
+use node::Node;
+
+/// Plans one bound statement.
+pub fn plan(statement: &Statement) -> Result<Plan> {
+    let mut planner = Planner::default();
+    let root = match statement {
+        Statement::Query(query) => planner.top_query(query)?,
+        Statement::Modify(modify) => planner.modify(modify)?,
+    };
+    Ok(Plan {
+        root,
+        exec_slots: planner.exec_slots,
+        subplans: planner.subplans,
+        ctes: planner.ctes,
+        work_tables: planner.work_tables,
+    })
+}
+
+/// What is being counted while a statement is planned.
+#[derive(Default)]
+struct Planner {
+    exec_slots: u16,
+    subplans: u16,
+    work_tables: u16,
+    ctes: Vec<Arc<Node>>,
+    /// The query levels being planned, outermost first.
+    levels: Vec<Level>,
+}
+
+impl Planner {
+    fn new_exec_slot(&mut self) -> u16 {
+        self.exec_slots += 1;
+        self.exec_slots - 1
+    }
+
+    fn level(&mut self) -> &mut Level {
+        self.levels.last_mut().expect("planning happens inside a level")
+    }
+
+    /// The CTE that a reference `level` queries outwards means.
+    fn planned_cte(&self, level: u16, index: u16) -> &PlannedCte {
+        let depth = self.levels.len() - 1 - usize::from(level);
+        &self.levels[depth].ctes[usize::from(index)]
+    }
+}

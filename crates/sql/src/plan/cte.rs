@@ -1,0 +1,93 @@
+//! WITH: each CTE is planned once; references scan its kept rows, or repeat its plan.
+
+use std::sync::Arc;
+
+use crate::bind::query::{Cte, CteQuery, Query};
+use crate::bind::tree::Expr;
+use crate::error::{Result, SqlError};
+
+use super::Planner;
+use super::node::{Node, RecursiveUnion};
+
+/// How references to a CTE are planned.
+pub(super) enum PlannedCte {
+    /// Nobody refers to it.
+    Unused,
+    /// Its rows are computed once and kept under this id.
+    Kept(u16),
+    /// Its query stands in for the one reference.
+    Inline(Box<Query>),
+    /// It is being planned: references are to its own growing result.
+    Growing(u16),
+}
+
+impl Planner {
+    /// Plans a query's CTEs into the level at hand.
+    pub(super) fn plan_ctes(&mut self, ctes: &[Cte]) -> Result<()> {
+        for cte in ctes {
+            let planned = self.plan_cte(cte)?;
+            self.level().ctes.push(planned);
+        }
+        Ok(())
+    }
+
+    fn plan_cte(&mut self, cte: &Cte) -> Result<PlannedCte> {
+        match &cte.query {
+            CteQuery::Plain(query) => {
+                if cte.references == 0 {
+                    return Ok(PlannedCte::Unused);
+                }
+                let inline = cte.materialized == Some(false)
+                    || (cte.materialized.is_none() && cte.references == 1);
+                if inline && query.locking.is_empty() {
+                    return Ok(PlannedCte::Inline(query.clone()));
+                }
+                let (node, correlation) = self.subquery(query)?;
+                if !correlation.is_empty() {
+                    // Its rows differ from run to run of the query around it.
+                    return Ok(PlannedCte::Inline(query.clone()));
+                }
+                Ok(PlannedCte::Kept(self.keep(node)))
+            }
+            CteQuery::Recursive { first, again, all } => {
+                if cte.references == 0 {
+                    return Ok(PlannedCte::Unused);
+                }
+                let (first, mut correlation) = self.subquery(first)?;
+                let work_table = self.work_tables;
+                self.work_tables += 1;
+                self.level().ctes.push(PlannedCte::Growing(work_table));
+                let planned = self.subquery(again);
+                self.level().ctes.pop();
+                let (again, more) = planned?;
+                correlation.extend(more);
+                refuse_correlated(&correlation)?;
+                let node = Node::RecursiveUnion(Arc::new(RecursiveUnion {
+                    first,
+                    again,
+                    work_table,
+                    all: *all,
+                }));
+                Ok(PlannedCte::Kept(self.keep(node)))
+            }
+            CteQuery::Modify(modify) => {
+                let node = self.modify(modify)?;
+                Ok(PlannedCte::Kept(self.keep(node)))
+            }
+        }
+    }
+
+    fn keep(&mut self, node: Node) -> u16 {
+        self.ctes.push(Arc::new(node));
+        (self.ctes.len() - 1) as u16
+    }
+}
+
+fn refuse_correlated(correlation: &[(u16, Expr)]) -> Result<()> {
+    if correlation.is_empty() {
+        return Ok(());
+    }
+    Err(SqlError::unsupported(
+        "a recursive WITH query that refers to an enclosing query is not supported yet",
+    ))
+}

@@ -1,0 +1,466 @@
+//! FROM and WHERE: which conditions go where, in which order entries are joined, and how.
+
+use std::sync::Arc;
+
+use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
+use crate::bind::tree::Expr;
+use crate::bind::walk;
+use crate::error::{Result, SqlError};
+use crate::types::TypeId;
+
+use super::Planner;
+use super::access::{Outer, Planned, QueryCx, WantedOrder, choose_index, widen};
+use super::estimate::{operator, table_rows};
+use super::level::Layout;
+use super::node::{HashJoin, JoinType, NestLoop, Node};
+use super::rewrite::Below;
+
+/// Something that is joined as a whole: an entry, or an outer join.
+struct Unit<'q> {
+    tree: &'q JoinTree,
+    rels: Vec<u16>,
+    /// Entries that must come before it: its lateral references.
+    needs: Vec<u16>,
+    conditions: Vec<Expr>,
+}
+
+/// The side of a join that is still to be planned, so that it can use the other side's row.
+enum Right<'q> {
+    Entry { rel: u16, conditions: Vec<Expr> },
+    Join { join: &'q Join, conditions: Vec<Expr> },
+}
+
+impl Planner {
+    /// The rows that a query starts from: its FROM under its WHERE.
+    pub(super) fn from(
+        &mut self,
+        cx: &QueryCx<'_>,
+        items: &[JoinTree],
+        conditions: Vec<Expr>,
+        order: Option<&WantedOrder>,
+    ) -> Result<Planned> {
+        let mut units = Vec::new();
+        let mut conditions = conditions;
+        for item in items {
+            flatten(cx, item, &mut units, &mut conditions);
+        }
+        if units.is_empty() {
+            let filter = self.rewrite_all(&conditions, &mut Below::nothing())?;
+            let node = Node::OneRow(Expr::all_of(filter).map(Arc::new));
+            return Ok(Planned { node, layout: Layout::default(), rows: 1.0, sorted: false });
+        }
+        // A condition on one unit alone is that unit's; the rest join.
+        let mut joining: Vec<(Vec<u16>, Expr)> = Vec::new();
+        for condition in conditions {
+            let rels = walk::rels_of(&condition);
+            let owner =
+                units.iter_mut().find(|unit| rels.iter().all(|rel| unit.rels.contains(rel)));
+            match owner {
+                Some(unit) if !rels.is_empty() || units_is_single(items) => {
+                    unit.conditions.push(condition);
+                }
+                _ => joining.push((rels, condition)),
+            }
+        }
+        if let [only] = &units[..]
+            && joining.is_empty()
+        {
+            let right = right_of(only.tree, only.conditions.clone());
+            return self.alone(cx, right, order);
+        }
+        self.join_all(cx, units, joining)
+    }
+
+    fn alone(
+        &mut self,
+        cx: &QueryCx<'_>,
+        right: Right<'_>,
+        order: Option<&WantedOrder>,
+    ) -> Result<Planned> {
+        match right {
+            Right::Entry { rel, conditions } => self.entry(cx, rel, conditions, None, order),
+            Right::Join { join, conditions } => self.outer_join(cx, join, conditions),
+        }
+    }
+
+    /// Joins units greedily: the smallest first, then always what is cheapest to add.
+    fn join_all(
+        &mut self,
+        cx: &QueryCx<'_>,
+        mut units: Vec<Unit<'_>>,
+        mut joining: Vec<(Vec<u16>, Expr)>,
+    ) -> Result<Planned> {
+        let first = (0..units.len())
+            .filter(|&i| units[i].needs.is_empty())
+            .min_by(|&a, &b| unit_rows(cx, &units[a]).total_cmp(&unit_rows(cx, &units[b])));
+        let Some(first) = first else {
+            return Err(SqlError::internal("lateral references in a circle"));
+        };
+        let unit = units.remove(first);
+        let mut joined = unit.rels.clone();
+        let mut left = self.alone(cx, right_of(unit.tree, unit.conditions), None)?;
+        while !units.is_empty() {
+            let next = (0..units.len())
+                .filter(|&i| units[i].needs.iter().all(|rel| joined.contains(rel)))
+                .min_by(|&a, &b| {
+                    let cost =
+                        |i: usize| addition_cost(cx, &units[i], &joined, &joining, left.rows);
+                    cost(a).total_cmp(&cost(b))
+                });
+            let Some(next) = next else {
+                return Err(SqlError::internal("lateral references in a circle"));
+            };
+            let unit = units.remove(next);
+            joined.extend(&unit.rels);
+            let (ready, later): (Vec<_>, Vec<_>) = joining
+                .into_iter()
+                .partition(|(rels, _)| rels.iter().all(|rel| joined.contains(rel)));
+            joining = later;
+            let ready = ready.into_iter().map(|(_, condition)| condition).collect();
+            let right = right_of(unit.tree, unit.conditions);
+            left = self.join(cx, left, right, &unit.needs, JoinType::Inner, ready)?;
+        }
+        Ok(left)
+    }
+
+    fn outer_join(&mut self, cx: &QueryCx<'_>, join: &Join, above: Vec<Expr>) -> Result<Planned> {
+        let (outer, inner, kind) = match join.kind {
+            JoinKind::Left => (&join.left, &join.right, JoinType::Left),
+            JoinKind::Right => (&join.right, &join.left, JoinType::Left),
+            JoinKind::Full => (&join.left, &join.right, JoinType::Full),
+            JoinKind::Inner => return Err(SqlError::internal("an inner join is flattened")),
+        };
+        let on = join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default();
+        let outer_rels = rels_in(outer);
+        let inner_rels = rels_in(inner);
+        // Conditions from above on the preserved side alone may be applied before the join.
+        let (mut below, after): (Vec<Expr>, Vec<Expr>) = above.into_iter().partition(|condition| {
+            let rels = walk::rels_of(condition);
+            kind == JoinType::Left
+                && !rels.is_empty()
+                && rels.iter().all(|r| outer_rels.contains(r))
+        });
+        let left = self.from(cx, std::slice::from_ref(outer), std::mem::take(&mut below), None)?;
+        let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(|condition| {
+            let rels = walk::rels_of(condition);
+            kind == JoinType::Left
+                && !rels.is_empty()
+                && rels.iter().all(|r| inner_rels.contains(r))
+        });
+        let needs = lateral_needs(cx, inner);
+        let mut joined = match inner {
+            JoinTree::Rel(rel) => {
+                let right = Right::Entry { rel: *rel, conditions: inner_only };
+                self.join(cx, left, right, &needs, kind, on)?
+            }
+            JoinTree::Join(inner) if inner.kind != JoinKind::Inner => {
+                let right = Right::Join { join: inner, conditions: inner_only };
+                self.join(cx, left, right, &needs, kind, on)?
+            }
+            tree => {
+                let right = self.from(cx, std::slice::from_ref(tree), inner_only, None)?;
+                self.combine(left, right, kind, on)?
+            }
+        };
+        let layout = joined.layout.clone();
+        joined.node = self.filter(joined.node, after, &layout)?;
+        Ok(joined)
+    }
+
+    /// Joins what is planned with an entry or an outer join.
+    fn join(
+        &mut self,
+        cx: &QueryCx<'_>,
+        left: Planned,
+        right: Right<'_>,
+        needs: &[u16],
+        kind: JoinType,
+        on: Vec<Expr>,
+    ) -> Result<Planned> {
+        match right {
+            Right::Entry { rel, conditions } => {
+                let lateral = !needs.is_empty();
+                if lateral || index_pays(cx, rel, &conditions, &on, left.rows) {
+                    return self.parameterized(cx, left, rel, conditions, kind, on);
+                }
+                let right = self.entry(cx, rel, conditions, None, None)?;
+                self.combine(left, right, kind, on)
+            }
+            Right::Join { join, conditions } => {
+                let right = self.outer_join(cx, join, conditions)?;
+                self.combine(left, right, kind, on)
+            }
+        }
+    }
+
+    /// A nested loop whose inner side is run anew for each outer row: lateral, or by index.
+    fn parameterized(
+        &mut self,
+        cx: &QueryCx<'_>,
+        left: Planned,
+        rel: u16,
+        mut conditions: Vec<Expr>,
+        kind: JoinType,
+        on: Vec<Expr>,
+    ) -> Result<Planned> {
+        let is_table = matches!(cx.query.rels[usize::from(rel)].kind, RelKind::Table(_));
+        let mut outer = Outer { layout: &left.layout, parameters: Vec::new() };
+        let mut remaining = Vec::new();
+        if is_table {
+            // Join conditions that give index keys move into the inner scan.
+            let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else {
+                return Err(SqlError::internal("just matched"));
+            };
+            let mut all = conditions.clone();
+            all.extend(on.iter().cloned());
+            let used =
+                choose_index(table, rel, &all, true, None).map(|c| c.used).unwrap_or_default();
+            let own = conditions.len();
+            for (i, condition) in on.into_iter().enumerate() {
+                if used.contains(&(own + i)) {
+                    conditions.push(condition);
+                } else {
+                    remaining.push(condition);
+                }
+            }
+        } else {
+            remaining = on;
+        }
+        let right = self.entry(cx, rel, conditions, Some(&mut outer), None)?;
+        let parameters = outer.parameters;
+        let layout = left.layout.join(&right.layout);
+        let condition = self.rewrite_all(&remaining, &mut Below::row(&layout))?;
+        let rows = (left.rows * right.rows).max(1.0);
+        let node = Node::NestLoop(Arc::new(NestLoop {
+            outer_width: left.layout.width(),
+            inner_width: right.layout.width(),
+            outer: left.node,
+            inner: right.node,
+            kind,
+            parameters,
+            condition: Expr::all_of(condition),
+        }));
+        Ok(Planned { node, layout, rows, sorted: false })
+    }
+
+    /// Joins two planned sides: by hashing where there are equalities, else in a nested loop.
+    pub(super) fn combine(
+        &mut self,
+        left: Planned,
+        right: Planned,
+        kind: JoinType,
+        on: Vec<Expr>,
+    ) -> Result<Planned> {
+        let layout = left.layout.join(&right.layout);
+        let mut outer_keys = Vec::new();
+        let mut inner_keys = Vec::new();
+        let mut rest = Vec::new();
+        for condition in on {
+            match hash_keys(&condition, &left.layout, &right.layout) {
+                Some((l, r)) => {
+                    outer_keys.push(self.rewrite(&l, &mut Below::row(&left.layout))?);
+                    inner_keys.push(self.rewrite(&r, &mut Below::row(&right.layout))?);
+                }
+                None => rest.push(condition),
+            }
+        }
+        let condition = Expr::all_of(self.rewrite_all(&rest, &mut Below::row(&layout))?);
+        let (outer_width, inner_width) = (left.layout.width(), right.layout.width());
+        let product = left.rows * right.rows;
+        let node = if outer_keys.is_empty() {
+            let inner = match right.node {
+                node @ (Node::Materialize(_) | Node::CteScan(_) | Node::Values(_)) => node,
+                node => Node::Materialize(Arc::new(node)),
+            };
+            Node::NestLoop(Arc::new(NestLoop {
+                outer: left.node,
+                inner,
+                outer_width,
+                inner_width,
+                kind,
+                parameters: Vec::new(),
+                condition,
+            }))
+        } else {
+            Node::HashJoin(Arc::new(HashJoin {
+                outer: left.node,
+                inner: right.node,
+                outer_width,
+                inner_width,
+                kind,
+                outer_keys,
+                inner_keys,
+                condition,
+            }))
+        };
+        let rows = match node {
+            Node::HashJoin(_) => left.rows.max(right.rows),
+            _ => product,
+        };
+        Ok(Planned { node, layout, rows: rows.max(1.0), sorted: false })
+    }
+}
+
+fn units_is_single(items: &[JoinTree]) -> bool {
+    matches!(items, [JoinTree::Rel(_)])
+}
+
+fn right_of(tree: &JoinTree, conditions: Vec<Expr>) -> Right<'_> {
+    match tree {
+        JoinTree::Rel(rel) => Right::Entry { rel: *rel, conditions },
+        JoinTree::Join(join) => Right::Join { join, conditions },
+    }
+}
+
+/// Takes inner joins apart into units and conditions.
+fn flatten<'q>(
+    cx: &QueryCx<'_>,
+    tree: &'q JoinTree,
+    units: &mut Vec<Unit<'q>>,
+    conditions: &mut Vec<Expr>,
+) {
+    if let JoinTree::Join(join) = tree
+        && join.kind == JoinKind::Inner
+    {
+        flatten(cx, &join.left, units, conditions);
+        flatten(cx, &join.right, units, conditions);
+        if let Some(condition) = &join.condition {
+            conditions.extend(condition.clone().into_conjuncts());
+        }
+        return;
+    }
+    let rels = rels_in(tree);
+    let mut needs = lateral_needs(cx, tree);
+    needs.retain(|rel| !rels.contains(rel));
+    units.push(Unit { tree, rels, needs, conditions: Vec::new() });
+}
+
+fn rels_in(tree: &JoinTree) -> Vec<u16> {
+    match tree {
+        JoinTree::Rel(rel) => vec![*rel],
+        JoinTree::Join(join) => {
+            let mut rels = rels_in(&join.left);
+            rels.extend(rels_in(&join.right));
+            rels
+        }
+    }
+}
+
+/// The entries that lateral references inside the tree lead to.
+fn lateral_needs(cx: &QueryCx<'_>, tree: &JoinTree) -> Vec<u16> {
+    let mut needs = Vec::new();
+    for rel in rels_in(tree) {
+        walk::rel_vars(&cx.query.rels[usize::from(rel)].kind, &mut |var| {
+            if !needs.contains(&var.rel) {
+                needs.push(var.rel);
+            }
+        });
+    }
+    needs
+}
+
+fn unit_rows(cx: &QueryCx<'_>, unit: &Unit<'_>) -> f64 {
+    match unit.tree {
+        JoinTree::Rel(rel) => entry_rows(cx, *rel, &unit.conditions),
+        JoinTree::Join(_) => {
+            unit.rels.iter().map(|rel| entry_rows(cx, *rel, &[])).fold(1.0, f64::max)
+        }
+    }
+}
+
+fn entry_rows(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr]) -> f64 {
+    match &cx.query.rels[usize::from(rel)].kind {
+        RelKind::Table(table) => {
+            if choose_index(table, rel, conditions, false, None).is_some_and(|c| c.unique) {
+                return 1.0;
+            }
+            super::estimate::filtered(table_rows(table), conditions)
+        }
+        RelKind::Values(rows) => rows.len() as f64,
+        _ => super::estimate::filtered(super::estimate::FUNCTION_ROWS, conditions),
+    }
+}
+
+/// What it costs, roughly, to join the unit to `rows` rows of what is joined already.
+fn addition_cost(
+    cx: &QueryCx<'_>,
+    unit: &Unit<'_>,
+    joined: &[u16],
+    joining: &[(Vec<u16>, Expr)],
+    rows: f64,
+) -> f64 {
+    let own = unit_rows(cx, unit);
+    let connecting: Vec<Expr> = joining
+        .iter()
+        .filter(|(rels, _)| {
+            rels.iter().any(|rel| unit.rels.contains(rel))
+                && rels.iter().all(|rel| unit.rels.contains(rel) || joined.contains(rel))
+        })
+        .map(|(_, condition)| condition.clone())
+        .collect();
+    if let JoinTree::Rel(rel) = unit.tree
+        && let RelKind::Table(table) = &cx.query.rels[usize::from(*rel)].kind
+    {
+        let mut all = unit.conditions.clone();
+        all.extend(connecting.iter().cloned());
+        if choose_index(table, *rel, &all, true, None).is_some_and(|c| c.unique) {
+            return rows.min(rows + own);
+        }
+    }
+    if !unit.needs.is_empty() {
+        return rows * own;
+    }
+    if connecting.is_empty() { 1e6 + rows * own } else { rows + own }
+}
+
+/// Is it cheaper to look each outer row up by index than to read the entry once?
+fn index_pays(
+    cx: &QueryCx<'_>,
+    rel: u16,
+    conditions: &[Expr],
+    on: &[Expr],
+    outer_rows: f64,
+) -> bool {
+    let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else { return false };
+    let alone = choose_index(table, rel, conditions, false, None);
+    if alone.is_some_and(|choice| choice.unique) {
+        return false;
+    }
+    let mut all = conditions.to_vec();
+    all.extend(on.iter().cloned());
+    let Some(choice) = choose_index(table, rel, &all, true, None) else { return false };
+    let by_join = choice.used.iter().any(|i| *i >= conditions.len());
+    if !by_join || choice.equal.is_empty() {
+        return false;
+    }
+    let rows = table_rows(table);
+    let per_lookup = if choice.unique { 4.0 } else { 8.0 + rows * 0.005 };
+    outer_rows * per_lookup < rows
+}
+
+/// The two sides of an equality that can be hashed, outer side first, of one type.
+fn hash_keys(condition: &Expr, left: &Layout, right: &Layout) -> Option<(Expr, Expr)> {
+    let Expr::Call(call) = condition else { return None };
+    if operator(call) != Some("=") || call.ty.id != TypeId::BOOL {
+        return None;
+    }
+    let [a, b] = &call.args[..] else { return None };
+    let on = |expr: &Expr, layout: &Layout| {
+        let rels = walk::rels_of(expr);
+        !rels.is_empty() && rels.iter().all(|rel| layout.slots.iter().any(|(r, ..)| r == rel))
+    };
+    let (l, r) = if on(a, left) && on(b, right) {
+        (a, b)
+    } else if on(b, left) && on(a, right) {
+        (b, a)
+    } else {
+        return None;
+    };
+    if l.type_id() == r.type_id() {
+        return Some((l.clone(), r.clone()));
+    }
+    if let Some(wide) = widen(l, r.type_id()) {
+        return Some((wide, r.clone()));
+    }
+    widen(r, l.type_id()).map(|wide| (l.clone(), wide))
+}

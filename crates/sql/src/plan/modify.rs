@@ -1,0 +1,161 @@
+//! INSERT, UPDATE, DELETE.
+
+use std::sync::Arc;
+
+use crate::bind::query::{ConflictUpdate, Modify, ModifyAction, RelColumn, RelKind};
+use crate::bind::tree::{Column, Expr, Ty};
+use crate::bind::walk;
+use crate::catalog::TableDef;
+use crate::error::{Result, SqlError};
+use crate::types::TypeId;
+
+use super::Planner;
+use super::access::QueryCx;
+use super::level::{Layout, Level};
+use super::node::{self, ConflictPlan, Node, TargetRow};
+use super::query::refresh;
+use super::rewrite::Below;
+
+impl Planner {
+    pub(super) fn modify(&mut self, modify: &Modify) -> Result<Node> {
+        let depth = self.levels.len();
+        let planned = match &modify.action {
+            ModifyAction::Insert { on_conflict, .. } => {
+                let conflict = on_conflict.as_ref();
+                self.insert(modify, conflict)
+            }
+            ModifyAction::Update { sets } => self.change(modify, Some(sets)),
+            ModifyAction::Delete => self.change(modify, None),
+        };
+        self.levels.truncate(depth);
+        planned
+    }
+
+    fn insert(
+        &mut self,
+        modify: &Modify,
+        conflict: Option<&crate::bind::query::OnConflict>,
+    ) -> Result<Node> {
+        let table = &modify.table;
+        let input = self.top_query(&modify.query)?;
+        // What follows sees the target as entry 0 and the proposed row as entry 1.
+        let columns = columns_of(table);
+        self.levels.push(Level { columns: vec![columns.clone(), columns], ..Level::default() });
+        let own = table_layout(table, 0);
+        let returning = self.returning(modify, &own)?;
+        let on_conflict = match conflict {
+            None => None,
+            Some(clause) => {
+                let both = own.join(&table_layout(table, 1));
+                let update = match &clause.update {
+                    None => None,
+                    Some(update) => {
+                        let sets = self.sets(&update.sets, &both)?;
+                        let filter = match &update.filter {
+                            Some(f) => Some(self.rewrite(f, &mut Below::row(&both))?),
+                            None => None,
+                        };
+                        Some(ConflictUpdate { sets, filter })
+                    }
+                };
+                Some(ConflictPlan { arbiters: ConflictPlan::arbiters_of(table, clause), update })
+            }
+        };
+        Ok(Node::Modify(Arc::new(node::Modify {
+            table: table.clone(),
+            input,
+            action: node::ModifyAction::Insert { on_conflict },
+            checks: self.checks(modify, &own)?,
+            returning,
+        })))
+    }
+
+    fn change(&mut self, modify: &Modify, sets: Option<&Vec<(u16, Expr)>>) -> Result<Node> {
+        let table = &modify.table;
+        let query = &modify.query;
+        self.enter(query)?;
+        let mut cx = QueryCx::new(query);
+        cx.need(modify.rel, Column::Ctid, Ty::of(TypeId::TID));
+        // What is assigned, returned and kept must be in the joined row.
+        let outside = sets.into_iter().flatten().map(|(_, expr)| expr);
+        let outside = outside.chain(modify.returning.iter().map(|target| &target.expr));
+        let mut wanted = Vec::new();
+        for expr in outside {
+            walk::each_var(expr, 0, &mut |var, depth| {
+                if var.level == depth {
+                    wanted.push((var.rel, var.column, var.ty));
+                }
+            });
+        }
+        for (rel, column, ty) in wanted {
+            if column == Column::Whole {
+                for (i, info) in query.rels[usize::from(rel)].columns.iter().enumerate() {
+                    if !info.dropped {
+                        cx.need(rel, Column::User(i as u16), info.ty);
+                    }
+                }
+            } else {
+                cx.need(rel, column, ty);
+            }
+        }
+        if !matches!(query.rels[usize::from(modify.rel)].kind, RelKind::Table(_)) {
+            return Err(SqlError::internal("the target of a change is a table"));
+        }
+        let planned = self.rows(&cx, None)?;
+        let layout = planned.layout;
+        let target = TargetRow {
+            ctid: layout.find(modify.rel, Column::Ctid).expect("asked for above"),
+            refresh: refresh(&layout, modify.rel),
+            recheck: self.recheck(query, &layout)?,
+        };
+        let action = match sets {
+            Some(sets) => node::ModifyAction::Update { target, sets: self.sets(sets, &layout)? },
+            None => node::ModifyAction::Delete { target },
+        };
+        let own = table_layout(table, modify.rel);
+        let returning = self.returning(modify, &own.join(&layout))?;
+        Ok(Node::Modify(Arc::new(node::Modify {
+            table: table.clone(),
+            input: planned.node,
+            action,
+            checks: self.checks(modify, &table_layout(table, 0))?,
+            returning,
+        })))
+    }
+
+    fn sets(&mut self, sets: &[(u16, Expr)], layout: &Layout) -> Result<Vec<(u16, Expr)>> {
+        sets.iter()
+            .map(|(column, expr)| Ok((*column, self.rewrite(expr, &mut Below::row(layout))?)))
+            .collect()
+    }
+
+    fn returning(&mut self, modify: &Modify, layout: &Layout) -> Result<Option<Vec<Expr>>> {
+        if modify.returning.is_empty() {
+            return Ok(None);
+        }
+        let mut exprs = Vec::with_capacity(modify.returning.len());
+        for target in &modify.returning {
+            exprs.push(self.rewrite(&target.expr, &mut Below::row(layout))?);
+        }
+        Ok(Some(exprs))
+    }
+
+    fn checks(&mut self, modify: &Modify, own: &Layout) -> Result<Vec<(Box<str>, Expr)>> {
+        modify
+            .checks
+            .iter()
+            .map(|(name, expr)| Ok((name.clone(), self.rewrite(expr, &mut Below::row(own))?)))
+            .collect()
+    }
+}
+
+fn columns_of(table: &TableDef) -> Vec<RelColumn> {
+    let columns = table.columns.iter();
+    columns.map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: c.dropped }).collect()
+}
+
+/// All columns of a table, in order, as those of entry `rel`.
+fn table_layout(table: &TableDef, rel: u16) -> Layout {
+    let columns = table.columns.iter().enumerate();
+    Layout { slots: columns.map(|(i, c)| (rel, Column::User(i as u16), c.ty)).collect() }
+}

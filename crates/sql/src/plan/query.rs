@@ -1,0 +1,334 @@
+//! One query: rows, grouping, windows, outputs, order, limit.
+
+use std::sync::Arc;
+
+use crate::bind::query::{Distinct, JoinTree, Query, RelKind, SortKey};
+use crate::bind::tree::{Column, Const, Expr, Slot, SortExpr, Ty};
+use crate::error::{Result, SqlError};
+use crate::types::{Datum, TypeId};
+
+use super::Planner;
+use super::access::{Planned, QueryCx, WantedOrder};
+use super::level::{Layout, Level};
+use super::node::{
+    Aggregate, Limit, LockRows, LockedTable, Node, Project, ScanColumn, Sort, Unique,
+};
+use super::rewrite::Below;
+
+/// What the outputs are computed from.
+pub(super) struct Stage {
+    pub node: Node,
+    pub layout: Layout,
+    /// Grouped: only these are left.
+    pub computed: Option<Vec<(Expr, Slot)>>,
+    pub windows: Vec<Slot>,
+}
+
+impl Stage {
+    pub fn below(&self) -> Below<'_> {
+        let windows = (!self.windows.is_empty()).then_some(&self.windows[..]);
+        match &self.computed {
+            Some(computed) => Below { windows, ..Below::computed(computed) },
+            None => Below { windows, ..Below::row(&self.layout) },
+        }
+    }
+}
+
+impl Planner {
+    /// The query of a whole statement.
+    pub(super) fn top_query(&mut self, query: &Query) -> Result<Node> {
+        let (node, correlation) = self.subquery(query)?;
+        if !correlation.is_empty() {
+            return Err(SqlError::internal("a statement refers to a query around it"));
+        }
+        Ok(node)
+    }
+
+    /// Plans a query in a level of its own, which is left on the stack for the caller to take.
+    pub(super) fn query(&mut self, query: &Query) -> Result<Node> {
+        self.enter(query)?;
+        if let Some(tree) = &query.set_op {
+            let node = self.set_operation(query, tree)?;
+            let slots = query.targets.iter().enumerate();
+            let layout = Layout {
+                slots: slots.map(|(i, t)| (0, Column::User(i as u16), t.expr.ty())).collect(),
+            };
+            let width = layout.width();
+            let node = sorted(node, output_keys(query, &query.order_by), top(query));
+            let node = self.limited(query, node)?;
+            return Ok(cut(node, width, query));
+        }
+        let mut cx = QueryCx::new(query);
+        for lock in &query.locking {
+            cx.need(lock.rel, Column::Ctid, Ty::of(TypeId::TID));
+        }
+        let order = wanted_order(query);
+        let planned = self.rows(&cx, order.as_ref())?;
+        if !query.locking.is_empty() {
+            return self.locked(query, planned);
+        }
+        let presorted = planned.sorted;
+        let mut stage = Stage {
+            node: planned.node,
+            layout: planned.layout,
+            computed: None,
+            windows: Vec::new(),
+        };
+        if query.is_grouped() {
+            self.group(query, &mut stage)?;
+        }
+        if !query.windows.is_empty() {
+            self.windows(query, &mut stage)?;
+        }
+        let node = self.outputs(query, stage)?;
+        let node = self.distinct_and_order(query, node, presorted)?;
+        let node = self.limited(query, node)?;
+        Ok(node)
+    }
+
+    /// Opens a level for the query and plans its CTEs.
+    pub(super) fn enter(&mut self, query: &Query) -> Result<()> {
+        self.levels.push(Level {
+            columns: query.rels.iter().map(|rel| rel.columns.clone()).collect(),
+            ..Level::default()
+        });
+        self.plan_ctes(&query.ctes)
+    }
+
+    /// FROM under WHERE, sub-selects that are joins in disguise included.
+    pub(super) fn rows(
+        &mut self,
+        cx: &QueryCx<'_>,
+        order: Option<&WantedOrder>,
+    ) -> Result<Planned> {
+        let conditions = cx.query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+        let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
+            conditions.into_iter().partition(super::semijoin::is_candidate);
+        let mut planned = self.from(cx, &cx.query.from, conditions, order)?;
+        for join in joins {
+            planned = self.semi_join(planned, join)?;
+        }
+        Ok(planned)
+    }
+
+    /// The target list over the stage's row.
+    fn outputs(&mut self, query: &Query, stage: Stage) -> Result<Node> {
+        let mut below = stage.below();
+        let mut exprs = Vec::with_capacity(query.targets.len());
+        for target in &query.targets {
+            exprs.push(self.rewrite(&target.expr, &mut below)?);
+        }
+        if query.has_srf {
+            return Ok(super::target::project_sets(stage.node, stage.layout.width(), exprs));
+        }
+        let same = stage.computed.is_none()
+            && exprs.len() == usize::from(stage.layout.width())
+            && exprs
+                .iter()
+                .enumerate()
+                .all(|(i, e)| matches!(e, Expr::Slot(slot) if usize::from(slot.slot) == i));
+        if same {
+            return Ok(stage.node);
+        }
+        Ok(Node::Project(Arc::new(Project { input: stage.node, exprs })))
+    }
+
+    fn distinct_and_order(&mut self, query: &Query, node: Node, presorted: bool) -> Result<Node> {
+        let width = query.targets.len() as u16;
+        let keys = output_keys(query, &query.order_by);
+        let node = match &query.distinct {
+            Some(Distinct::All) => {
+                let slots: Vec<Expr> = query
+                    .targets
+                    .iter()
+                    .enumerate()
+                    .map(|(i, t)| Expr::Slot(Slot { slot: i as u16, ty: t.expr.ty() }))
+                    .collect();
+                let all = (0..width).collect();
+                let node = Node::Aggregate(Arc::new(Aggregate {
+                    input: node,
+                    keys: slots,
+                    sets: vec![all],
+                    calls: Vec::new(),
+                    groupings: Vec::new(),
+                }));
+                sorted(node, keys, top(query))
+            }
+            Some(Distinct::On(on)) => {
+                let mut keys = keys;
+                for target in on {
+                    let known = query.order_by.iter().any(|key| key.target == *target);
+                    if !known {
+                        let key = SortKey { target: *target, desc: false, nulls_first: false };
+                        keys.extend(output_keys(query, &[key]));
+                    }
+                }
+                let node = sorted(node, keys, None);
+                Node::Unique(Arc::new(Unique { input: node, slots: on.clone() }))
+            }
+            None if presorted => node,
+            None => sorted(node, keys, top(query)),
+        };
+        Ok(cut(node, width, query))
+    }
+
+    /// LIMIT and OFFSET.
+    fn limited(&mut self, query: &Query, input: Node) -> Result<Node> {
+        if query.limit.is_none() && query.offset.is_none() {
+            return Ok(input);
+        }
+        let count = match &query.limit {
+            Some(expr) => Some(self.rewrite(expr, &mut Below::nothing())?),
+            None => None,
+        };
+        let offset = match &query.offset {
+            Some(expr) => Some(self.rewrite(expr, &mut Below::nothing())?),
+            None => None,
+        };
+        let ties = query.with_ties.then(|| output_keys(query, &query.order_by));
+        Ok(Node::Limit(Arc::new(Limit { input, count, offset, ties })))
+    }
+
+    /// FOR UPDATE: sort the rows as they are, lock them one by one, then compute the outputs.
+    fn locked(&mut self, query: &Query, planned: Planned) -> Result<Node> {
+        let layout = planned.layout;
+        let mut node = planned.node;
+        if !query.order_by.is_empty() && !planned.sorted {
+            let mut keys = Vec::with_capacity(query.order_by.len());
+            for key in &query.order_by {
+                let expr = &query.targets[usize::from(key.target)].expr;
+                keys.push(SortExpr {
+                    expr: self.rewrite(expr, &mut Below::row(&layout))?,
+                    desc: key.desc,
+                    nulls_first: key.nulls_first,
+                });
+            }
+            node = sorted(node, keys, None);
+        }
+        let recheck = self.recheck(query, &layout)?;
+        let mut tables = Vec::with_capacity(query.locking.len());
+        for lock in &query.locking {
+            let RelKind::Table(table) = &query.rels[usize::from(lock.rel)].kind else {
+                return Err(SqlError::internal("only tables' rows are locked"));
+            };
+            tables.push(LockedTable {
+                table: table.clone(),
+                ctid: layout.find(lock.rel, Column::Ctid).expect("asked for above"),
+                strength: lock.strength,
+                wait: lock.wait,
+                refresh: refresh(&layout, lock.rel),
+                recheck: recheck.clone(),
+            });
+        }
+        node = Node::LockRows(Arc::new(LockRows { input: node, tables }));
+        let mut exprs = Vec::new();
+        for target in query.visible() {
+            exprs.push(self.rewrite(&target.expr, &mut Below::row(&layout))?);
+        }
+        node = Node::Project(Arc::new(Project { input: node, exprs }));
+        self.limited(query, node)
+    }
+
+    /// The whole condition of a query over its joined row, to be checked again on a newer version.
+    pub(super) fn recheck(&mut self, query: &Query, layout: &Layout) -> Result<Option<Expr>> {
+        let mut conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+        for tree in &query.from {
+            inner_conditions(tree, &mut conditions);
+        }
+        Ok(Expr::all_of(self.rewrite_all(&conditions, &mut Below::row(layout))?))
+    }
+}
+
+/// Which slots of a row are columns of this entry.
+pub(super) fn refresh(layout: &Layout, rel: u16) -> Vec<(u16, ScanColumn)> {
+    let slots = layout.slots.iter().enumerate();
+    slots
+        .filter(|(_, (r, column, _))| *r == rel && *column != Column::Ctid)
+        .map(|(i, (_, column, ty))| (i as u16, ScanColumn { column: *column, ty: *ty }))
+        .collect()
+}
+
+fn inner_conditions(tree: &JoinTree, out: &mut Vec<Expr>) {
+    if let JoinTree::Join(join) = tree
+        && join.kind == crate::bind::query::JoinKind::Inner
+    {
+        inner_conditions(&join.left, out);
+        inner_conditions(&join.right, out);
+        out.extend(join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default());
+    }
+}
+
+/// Sort keys over the projected targets.
+fn output_keys(query: &Query, keys: &[SortKey]) -> Vec<SortExpr> {
+    keys.iter()
+        .map(|key| SortExpr {
+            expr: Expr::Slot(Slot {
+                slot: key.target,
+                ty: query.targets[usize::from(key.target)].expr.ty(),
+            }),
+            desc: key.desc,
+            nulls_first: key.nulls_first,
+        })
+        .collect()
+}
+
+pub(super) fn sorted(input: Node, keys: Vec<SortExpr>, top: Option<u64>) -> Node {
+    if keys.is_empty() {
+        return input;
+    }
+    Node::Sort(Arc::new(Sort { input, keys, top }))
+}
+
+/// How many rows a constant LIMIT and OFFSET want.
+fn top(query: &Query) -> Option<u64> {
+    let constant = |expr: &Expr| match expr {
+        Expr::Const(Const { value: Datum::Int8(n), .. }) => u64::try_from(*n).ok(),
+        _ => None,
+    };
+    if query.with_ties {
+        return None;
+    }
+    let limit = constant(query.limit.as_ref()?)?;
+    let offset = match &query.offset {
+        None => 0,
+        Some(expr) => constant(expr)?,
+    };
+    limit.checked_add(offset)
+}
+
+/// Drops targets that only sorting needed.
+fn cut(input: Node, width: u16, query: &Query) -> Node {
+    if query.targets.iter().all(|target| !target.junk) {
+        return input;
+    }
+    let targets = query.targets.iter().enumerate().take(usize::from(width));
+    let exprs = targets
+        .filter(|(_, target)| !target.junk)
+        .map(|(i, target)| Expr::Slot(Slot { slot: i as u16, ty: target.expr.ty() }))
+        .collect();
+    Node::Project(Arc::new(Project { input, exprs }))
+}
+
+/// The order that an index could give: ORDER BY columns of the one table.
+fn wanted_order(query: &Query) -> Option<WantedOrder> {
+    let [JoinTree::Rel(rel)] = query.from[..] else { return None };
+    let plain = !query.is_grouped()
+        && query.windows.is_empty()
+        && query.distinct.is_none()
+        && !query.has_srf
+        && !query.order_by.is_empty();
+    if !plain {
+        return None;
+    }
+    let mut keys = Vec::with_capacity(query.order_by.len());
+    for key in &query.order_by {
+        match &query.targets[usize::from(key.target)].expr {
+            Expr::Var(var) if var.level == 0 && var.rel == rel => match var.column {
+                Column::User(column) => keys.push((column, key.desc, key.nulls_first)),
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    Some(WantedOrder { rel, keys, limited: query.limit.is_some() })
+}

@@ -1,0 +1,58 @@
+//! Sub-selects in expressions become sub-plans.
+
+use std::sync::Arc;
+
+use crate::bind::query::Query;
+use crate::bind::tree::{Call, Const, Expr, SubLink, SubLinkKind, SubPlan, Ty};
+use crate::error::Result;
+use crate::types::Datum;
+
+use super::Planner;
+use super::node::{Limit, Node, Subplan};
+use super::rewrite::Below;
+
+impl Planner {
+    pub(super) fn sublink(&mut self, link: &SubLink, below: &mut Below<'_>) -> Result<Expr> {
+        let (mut root, correlation) = self.subquery(&link.query)?;
+        if matches!(link.kind, SubLinkKind::Exists) {
+            root = first_row(root);
+        }
+        let once = correlation.is_empty();
+        let own = self.split_correlation(correlation);
+        let mut args = Vec::with_capacity(own.len());
+        for (slot, expr) in own {
+            args.push((slot, self.rewrite(&expr, below)?));
+        }
+        let kind = match &link.kind {
+            SubLinkKind::Quantified { tests, all } => {
+                let mut rewritten = Vec::with_capacity(tests.len());
+                for test in tests {
+                    let left = self.rewrite(&test.args[0], below)?;
+                    rewritten.push(Call { args: vec![left, test.args[1].clone()], ..test.clone() });
+                }
+                SubLinkKind::Quantified { tests: rewritten, all: *all }
+            }
+            other => other.clone(),
+        };
+        let id = self.subplans;
+        self.subplans += 1;
+        let plan = Arc::new(Subplan { root, once });
+        Ok(Expr::SubPlan(Box::new(SubPlan { kind, plan, args, id, ty: link.ty })))
+    }
+
+    /// Plans a query one level further in; answers what it needs from outside, too.
+    pub(super) fn subquery(&mut self, query: &Query) -> Result<(Node, Vec<(u16, Expr)>)> {
+        let depth = self.levels.len();
+        let planned = self.query(query);
+        let level = self.levels.drain(depth..).next();
+        let node = planned?;
+        Ok((node, level.map(|level| level.correlation).unwrap_or_default()))
+    }
+}
+
+/// One row is enough to know that there is one.
+fn first_row(input: Node) -> Node {
+    let one =
+        Expr::Const(Const { value: Datum::Int8(1), ty: Ty::INT8, loc: syntax::ast::Loc::NONE });
+    Node::Limit(Arc::new(Limit { input, count: Some(one), offset: None, ties: None }))
+}
