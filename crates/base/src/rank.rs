@@ -12,6 +12,8 @@ pub enum Rank {
     Outer = 1,
     /// Lock table partitions that are held while a page is looked at (none today, kept lowest).
     Table = 2,
+    /// The one writer of pages; its holder tries page latches and never waits for one.
+    PageWriter = 5,
     /// Heap pages; several in block order.
     HeapPage = 10,
     /// B-tree pages; left to right, child before parent.

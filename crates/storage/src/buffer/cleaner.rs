@@ -7,6 +7,8 @@
 use super::doublewrite::BATCH_MAX;
 use super::pool::Pool;
 use super::replace::Visit;
+use super::sync;
+use crate::error::{Result, fatal};
 use base::clock::{self, Instant};
 use base::env::{Background, Env};
 use base::lot;
@@ -28,7 +30,7 @@ pub(super) struct CleanerState {
     goal: AtomicUsize,
     asked: AtomicBool,
     stopping: AtomicBool,
-    background: Mutex<Option<Background>>,
+    backgrounds: Mutex<Vec<Background>>,
 }
 
 impl CleanerState {
@@ -45,6 +47,11 @@ impl CleanerState {
         self.goal.load(Ordering::Relaxed) / 2
     }
 
+    /// Whether the background contexts are to end.
+    pub fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
     fn key(&self) -> usize {
         std::ptr::from_ref(&self.asked).addr()
     }
@@ -58,26 +65,42 @@ impl CleanerState {
     }
 }
 
-/// Starts the cleaner of `pool`.
+/// Starts the cleaner of `pool`, and the context that syncs behind it.
 pub(super) fn start(env: &Env, pool: &Arc<Pool>) {
-    let theirs = Arc::clone(pool);
-    let started = env.spawn("page cleaner", move || run(&theirs));
-    *pool.cleaner.background.lock().expect("no code panics under it") = Some(started);
+    let (cleaner, syncer) = (Arc::clone(pool), Arc::clone(pool));
+    let started = vec![
+        env.spawn("page cleaner", move || run(&cleaner)),
+        env.spawn("page syncer", move || sync::run(&syncer)),
+    ];
+    *pool.cleaner.backgrounds.lock().expect("no code panics under it") = started;
 }
 
-/// Stops the cleaner and waits for its end.
+/// Stops both and waits for their end.
 pub(super) fn stop(pool: &Pool) {
     pool.cleaner.stopping.store(true, Ordering::SeqCst);
     lot::unpark_all(pool.cleaner.key());
-    let started = pool.cleaner.background.lock().expect("no code panics under it").take();
-    if let Some(started) = started {
-        started.join();
+    sync::stop(pool);
+    let mut backgrounds = pool.cleaner.backgrounds.lock().expect("no code panics under it");
+    let started = std::mem::take(&mut *backgrounds);
+    drop(backgrounds);
+    started.into_iter().for_each(Background::join);
+}
+
+/// Ends the process if its context panics: without the cleaner everybody would wait in vain.
+pub(super) struct Vital;
+
+impl Drop for Vital {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            fatal("a background context of the buffer cache panicked");
+        }
     }
 }
 
 fn run(pool: &Pool) {
+    let _vital = Vital;
     let mut pace = Pace::new(pool);
-    while !pool.cleaner.stopping.load(Ordering::SeqCst) {
+    while !pool.cleaner.stopping() {
         let took = pace.measure(pool);
         let outcome = refill(pool);
         let wait = match outcome {
@@ -133,7 +156,7 @@ fn floor(pool: &Pool) -> usize {
 }
 
 /// Evicts, and writes where it must, until the goal is met or nothing more can be done now.
-fn refill(pool: &Pool) -> crate::error::Result<()> {
+fn refill(pool: &Pool) -> Result<()> {
     loop {
         let goal = pool.cleaner.goal.load(Ordering::Relaxed);
         let missing = goal.saturating_sub(pool.free.len()) + pool.free.waiting();
@@ -170,7 +193,7 @@ fn refill(pool: &Pool) -> crate::error::Result<()> {
 fn sweep(pool: &Pool, most: usize) -> (usize, Vec<u32>) {
     let (mut freed, mut dirty) = (Vec::new(), Vec::new());
     let mut hand = pool.replacer.sweep();
-    pool.replacer.victims(&mut hand, &pool.frames, |frame, idle| {
+    pool.replacer.victims(&mut hand, &pool.frames, usize::MAX, |frame, idle| {
         if frame.is_dirty() {
             dirty.push(frame.index);
         } else if pool.evict(frame, idle) {

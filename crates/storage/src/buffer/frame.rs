@@ -107,16 +107,18 @@ impl Frame {
             || self.flushing.load(Ordering::Acquire) == lsn.0
     }
 
-    /// The copy was just made, under a shared hold: what is written now counts as `flushing`.
-    pub fn begin_flush(&self) {
+    /// The copy was just made, under a shared hold: what is written now counts as `flushing`. Answers the
+    /// position that the page needs log from (unlogged: `Lsn::MAX`).
+    pub fn begin_flush(&self) -> Lsn {
         let rec = self.rec_lsn.load(Ordering::Relaxed);
         debug_assert!(rec != 0 && self.flushing.load(Ordering::Relaxed) == 0);
         self.flushing.store(rec, Ordering::Relaxed);
         // Release: pairs with the acquires in `is_dirty` and `needs_redo_from`.
         self.rec_lsn.store(0, Ordering::Release);
+        Lsn(rec)
     }
 
-    /// The copy is durable in its place.
+    /// The copy is written in its place.
     pub fn end_flush(&self) {
         // Release: who sees it clean sees the write done.
         self.flushing.store(0, Ordering::Release);

@@ -39,6 +39,7 @@ struct Hold<'a> {
 }
 
 impl<'a> Pin<'a> {
+    #[inline]
     pub(super) fn new(rel: &'a Relation, frame: &'a Frame) -> Pin<'a> {
         Pin { rel, frame }
     }
@@ -95,6 +96,7 @@ impl<'a> Pin<'a> {
 }
 
 impl Drop for Pin<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.frame.word.unpin();
     }

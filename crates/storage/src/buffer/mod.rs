@@ -16,6 +16,7 @@ mod pool;
 mod relation;
 mod replace;
 mod ring;
+mod sync;
 mod translation;
 mod word;
 mod write;

@@ -8,6 +8,7 @@ use super::load::Failures;
 use super::memory::Pages;
 use super::relation::{RelMap, Relation};
 use super::replace::{Replacer, Visit};
+use super::sync::Places;
 use super::translation::FRAMES_MAX;
 use super::write::Writer;
 use super::{Config, PoolStats, Ring, TornPages};
@@ -35,6 +36,7 @@ pub struct Pool {
     pub(super) config: Config,
     pub(super) writer: Latch<Writer>,
     pub(super) cleaner: CleanerState,
+    pub(super) places: Places,
     pub(super) failures: Failures,
     pub(super) load_number: AtomicU32,
     pub(super) counters: Counters,
@@ -70,13 +72,15 @@ impl Pool {
             Error::LimitExceeded(format!("{} buffers are too few or too many", config.frames))
         })?;
         let pages = Pages::new(count as usize).map_err(|e| Error::io("map", "buffers", e))?;
+        let writer = Writer::open(env, &config)?;
         let pool = Arc::new(Pool {
             pages,
             frames: (0..count).map(Frame::new).collect(),
             replacer: Replacer::new(),
             free: FreeList::full(count),
             dirty: DirtyQueues::new(count as usize),
-            writer: Latch::new(Rank::BufferMap, Writer::open(env, &config)?),
+            places: Places::new(writer.last_batch()),
+            writer: Latch::new(Rank::PageWriter, writer),
             cleaner: CleanerState::default(),
             failures: Failures::default(),
             load_number: AtomicU32::new(0),
@@ -91,7 +95,7 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Stops the cleaner. Nothing is written; see [`Pool::clean_all`].
+    /// Stops the background contexts. Nothing is written; see [`Pool::clean_all`].
     pub fn stop(&self) {
         super::cleaner::stop(self);
     }
@@ -162,7 +166,9 @@ impl Pool {
     pub fn min_rec_lsn(&self) -> Lsn {
         // The log's position first: see `dirty`.
         let end = self.log_position();
-        self.dirty.oldest(&self.frames).map_or(end, |oldest| oldest.min(end))
+        let dirty = self.dirty.oldest(&self.frames).unwrap_or(end);
+        // After the frames: positions move from there to here.
+        end.min(dirty).min(self.places.oldest())
     }
 
     /// Counters and gauges, as of now.
@@ -237,6 +243,9 @@ impl Pool {
         self.wait_for_frame()
     }
 
+    /// The foreground looks no further for a clean victim before it waits for the cleaner.
+    const SEARCH_MAX: usize = 1024;
+
     #[cold]
     fn wait_for_frame(&self) -> Result<u32> {
         let deadline = clock::now().after(self.config.frame_wait);
@@ -263,7 +272,7 @@ impl Pool {
         let Some(mut hand) = self.replacer.try_sweep() else { return };
         let mut freed = [0; BATCH];
         let mut n = 0;
-        self.replacer.victims(&mut hand, &self.frames, |frame, idle| {
+        self.replacer.victims(&mut hand, &self.frames, Self::SEARCH_MAX, |frame, idle| {
             if self.evict(frame, idle) {
                 freed[n] = frame.index;
                 n += 1;

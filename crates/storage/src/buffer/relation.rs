@@ -169,6 +169,7 @@ impl Relation {
     }
 
     /// The page, pinned. May read it from disk.
+    #[inline]
     pub fn pin(&self, fork: Fork, block: BlockNo) -> Result<Pin<'_>> {
         sim::maybe_yield(16);
         if let Some((frame, slot, raw)) = self.resident(fork, block)

@@ -60,15 +60,16 @@ impl Replacer {
         self.hand.lock()
     }
 
-    /// Shows victims in the order of the policy, with the idle word that makes them one, until told to stop
-    /// or every frame has been passed often enough to have lost all credit.
+    /// Shows victims in the order of the policy, with the idle word that makes them one, until told to stop,
+    /// or `most` frames were passed, or each often enough to have lost all credit.
     pub fn victims<'f>(
         &self,
         hand: &mut usize,
         frames: &'f [Frame],
+        most: usize,
         mut visit: impl FnMut(&'f Frame, u64) -> Visit,
     ) {
-        for _ in 0..frames.len() * (CREDIT_MAX as usize + 1) {
+        for _ in 0..most.min(frames.len() * (CREDIT_MAX as usize + 1)) {
             let frame = &frames[*hand];
             *hand += 1;
             if *hand == frames.len() {

@@ -1,20 +1,23 @@
 //! Writing pages: batches of copies, through the double-write area, into their places.
 //!
 //! For each batch, in this order: copy every page under a shared latch and seal the copy; make the log
-//! durable up to the highest LSN among them; copies to the double-write area, synced; in-place writes;
-//! sync of the files; only then may the frames' `flushing` positions be forgotten. Unlogged and temporary
-//! pages need neither log nor area nor sync: a crash empties them.
+//! durable up to the highest LSN among them; copies to the double-write area, synced; in-place writes. Then
+//! the frames may go: the system's cache has the pages. Their files are synced some batches later ([`sync`]),
+//! and until then the batch's oldest position is kept there. Unlogged and temporary pages need neither
+//! log nor area nor sync: a crash empties them.
+//!
+//! [`sync`]: super::sync
 //!
 //! The writer never waits for a page latch. Whoever holds one may itself be waiting for a frame, that is for
 //! this writer; a page that is latched alone is left for the next batch.
 
-use super::doublewrite::{Area, BATCH_MAX};
+use super::doublewrite::{self, Area, BATCH_MAX};
 use super::frame::Frame;
 use super::latch;
 use super::pool::{Pool, count};
 use super::word::Attempt;
 use super::{Config, TornPages};
-use crate::error::{Error, Result, fatal};
+use crate::error::{Result, fatal};
 use crate::page::{self, PAGE_BYTES};
 use base::env::Env;
 use base::park;
@@ -34,6 +37,8 @@ pub(super) struct Writer {
     carried: Vec<(PageId, Box<[u8]>)>,
     /// Highest LSN among the copies.
     lsn_max: Lsn,
+    /// Lowest first-dirty position among the copies.
+    rec_min: Lsn,
 }
 
 /// One copy in the writer's room.
@@ -46,7 +51,7 @@ struct Copy {
 /// What a cleaning step did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CleanStep {
-    /// Pages now durable in their places.
+    /// Pages written to their places.
     pub written: usize,
     /// Whether pages are left that need log from before the goal.
     pub more: bool,
@@ -56,7 +61,10 @@ impl Writer {
     pub fn open(env: &Env, config: &Config) -> Result<Writer> {
         let area = match config.torn_pages {
             TornPages::DoubleWrite => Some(Area::open(&*env.disk)?),
-            TornPages::FullPageWrites | TornPages::Off => None,
+            TornPages::FullPageWrites | TornPages::Off => {
+                doublewrite::remove(&*env.disk)?;
+                None
+            }
         };
         Ok(Writer {
             area,
@@ -64,7 +72,13 @@ impl Writer {
             copies: Vec::with_capacity(BATCH_MAX),
             carried: Vec::new(),
             lsn_max: Lsn::ZERO,
+            rec_min: Lsn::MAX,
         })
+    }
+
+    /// Number of the last batch in the double-write area.
+    pub fn last_batch(&self) -> u64 {
+        self.area.as_ref().map_or(0, Area::sequence)
     }
 
     /// The bytes of copies `which`.
@@ -94,7 +108,7 @@ impl Writer {
 }
 
 impl Pool {
-    /// Writes the frames that are dirty and not latched alone; answers how many are clean and durable now.
+    /// Writes the frames that are dirty and not latched alone; answers how many.
     /// Takes at most a batch of them.
     pub(super) fn write_frames(&self, frames: &mut [u32]) -> Result<usize> {
         let mut writer = self.writer.lock();
@@ -129,9 +143,9 @@ impl Pool {
 
     /// Fills the writer's room: first what earlier batches owe, then copies of the frames.
     fn make_copies(&self, writer: &mut Writer, frames: &[u32]) {
-        let Writer { room, copies, carried, lsn_max, .. } = writer;
+        let Writer { room, copies, carried, lsn_max, rec_min, .. } = writer;
         copies.clear();
-        *lsn_max = Lsn::ZERO;
+        (*lsn_max, *rec_min) = (Lsn::ZERO, Lsn::MAX);
         for ((page, bytes), to) in carried.iter().zip(room[PAGE_BYTES..].chunks_mut(PAGE_BYTES)) {
             to.copy_from_slice(bytes);
             copies.push(Copy { page: *page, frame: None });
@@ -168,7 +182,7 @@ impl Pool {
         if page.rel.is_logged() {
             writer.lsn_max = writer.lsn_max.max(view.lsn());
         }
-        frame.begin_flush();
+        writer.rec_min = writer.rec_min.min(frame.begin_flush());
         latch::unlock_shared(frame);
         page::seal(writer.copy_at(at), page);
         writer.copies.push(Copy { page, frame: Some(frame.index) });
@@ -183,6 +197,7 @@ impl Pool {
             let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
             let Writer { area, room, .. } = writer;
             let area = area.as_mut().expect("just seen");
+            self.places.wait_for_area(self, area.sequence() + 1);
             area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES])?;
         }
         let mut at = 0;
@@ -195,23 +210,9 @@ impl Pool {
             }
             at = run.end;
         }
-        self.sync_copies(writer);
         writer.carried.clear();
+        self.places.written(writer.last_batch(), writer.rec_min);
         Ok(())
-    }
-
-    /// Makes the in-place writes durable where a crash could need them.
-    fn sync_copies(&self, writer: &Writer) {
-        let mut last = None;
-        for copy in writer.copies.iter().filter(|copy| copy.page.rel.is_logged()) {
-            let file = (copy.page.rel, copy.page.fork);
-            if last.replace(file) == Some(file) {
-                continue;
-            }
-            if let Err(error) = self.files.sync(file.0, file.1) {
-                fatal(&format!("{error}; what the system dropped can't be known"));
-            }
-        }
     }
 
     /// Keeps the copies `run`, whose in-place write failed and may be half done.
@@ -228,12 +229,16 @@ impl Pool {
         }
     }
 
-    /// Writes up to a batch of the pages that need log from before `below`, oldest first.
+    /// Writes up to a batch of the pages that need log from before `below`, oldest first. When no more are left
+    /// they are durable, too: then `min_rec_lsn() >= below`.
     pub fn clean_step(&self, below: Lsn) -> Result<CleanStep> {
         let mut frames = Vec::with_capacity(BATCH_MAX);
         self.dirty.collect(&self.frames, below, BATCH_MAX, &mut frames);
         let written = self.write_frames(&mut frames)?;
         let more = self.dirty.oldest(&self.frames).is_some_and(|oldest| oldest < below);
+        if !more && self.places.oldest() < below {
+            self.places.sync(self);
+        }
         Ok(CleanStep { written, more })
     }
 
@@ -269,9 +274,10 @@ impl Pool {
                 park::sleep(Duration::from_micros(100));
             }
         }
-        self.files.sync_all().map_err(|error: Error| match error {
-            Error::Io(e) if e.what == "sync" => fatal(&e.to_string()),
-            other => other,
-        })
+        self.places.sync(self);
+        if let Err(error) = self.files.sync_all() {
+            fatal(&format!("{error}; what the system dropped can't be known"));
+        }
+        Ok(())
     }
 }

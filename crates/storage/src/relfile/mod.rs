@@ -185,6 +185,15 @@ impl RelFiles {
         file.file.sync().map_err(|e| Error::io("sync", path(rel, fork), e))
     }
 
+    /// Makes all writes to logged relations so far durable. A failure is final, as in [`Self::sync`].
+    pub fn sync_logged(&self) -> Result<()> {
+        let unsynced: Vec<_> = self.table.lock().unsynced().collect();
+        for (rel, fork) in unsynced.into_iter().filter(|(rel, _)| rel.is_logged()) {
+            self.sync(rel, fork)?;
+        }
+        Ok(())
+    }
+
     /// Makes all writes, creations and removals so far durable. A failure is final, as in [`Self::sync`].
     pub fn sync_all(&self) -> Result<()> {
         let unsynced: Vec<_> = self.table.lock().unsynced().collect();

@@ -1,16 +1,18 @@
 //! The double-write area: synced copies of pages about to be written in place.
 //!
 //! ```text
-//! file "doublewrite" := area 0 | area 1          used in turn
-//! area   := header page | up to 64 page copies
+//! file "doublewrite" := area*                    16, used in turn
+//! area   := header page | up to 128 page copies
 //! header := magic u64 | sequence u64 | count u32 | crc u32 | entry*     (crc over the rest of the page)
 //! entry  := relation u32 | block u32 | fork u8, 3 zero | checksum u32 of the copy
 //! ```
 //!
-//! A batch: copies and header written and synced; pages written in place; their files synced; only then may
-//! the next but one batch overwrite the area. A crash leaves an in-place page torn only while its copy is
-//! intact, so [`recover`] needs to look no further than pages that do not verify. A copy counts only if
-//! its checksum is the one that the header has: a torn area may hold copies from before.
+//! A batch: copies and header written and synced; pages written in place; their files synced, which may be put
+//! off for some batches; only then may a later batch overwrite the area. A crash leaves an in-place page torn
+//! only while its copy is intact, so [`recover`] needs to look no further than pages that do not verify. Areas
+//! are overwritten in the order of their batches, so among the intact copies of a page the newest is the
+//! one that was being written in place. A copy counts only if its checksum is the one that the header has: a
+//! torn area may hold copies from before.
 //!
 //! Copies whose in-place write failed are carried into every later batch until it succeeds, because the page
 //! may have been left torn by the failure.
@@ -26,9 +28,10 @@ use std::sync::Arc;
 /// Path of the file.
 pub const PATH: &str = "doublewrite";
 /// Most copies in one batch.
-pub const BATCH_MAX: usize = 64;
+pub const BATCH_MAX: usize = 128;
 
-const AREAS: u64 = 2;
+/// How many batches may be written in place and not synced there.
+pub(super) const AREAS: u64 = 16;
 const AREA_BYTES: u64 = ((1 + BATCH_MAX) * PAGE_BYTES) as u64;
 const MAGIC: u64 = u64::from_le_bytes(*b"thwgdblw");
 const HEADER_BYTES: usize = 24;
@@ -90,8 +93,13 @@ impl Area {
         Ok(Area { file, sequence })
     }
 
+    /// Number of the last batch.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
     /// Writes and syncs a batch of sealed copies. `room` is a page for the header followed by the copies of
-    /// `pages`, in their order.
+    /// `pages`, in their order. In-place writes of the batch [`AREAS`] before must be durable.
     pub fn write(&mut self, pages: &[PageId], room: &mut [u8]) -> Result<()> {
         assert!(pages.len() <= BATCH_MAX && room.len() == (1 + pages.len()) * PAGE_BYTES);
         self.sequence += 1;
@@ -116,6 +124,16 @@ impl Area {
         }
         Ok(())
     }
+}
+
+/// Removes the file: pages will be written without it, so its copies would grow old unnoticed.
+pub(super) fn remove(disk: &dyn Disk) -> Result<()> {
+    let fail = |e| Error::io("remove", PATH, e);
+    if disk.exists(PATH).map_err(fail)? {
+        disk.remove(PATH).map_err(fail)?;
+        disk.sync_dir("").map_err(fail)?;
+    }
+    Ok(())
 }
 
 /// The area's header, if it is intact.

@@ -55,13 +55,18 @@ fn a_torn_area_repairs_nothing_with_what_it_held_before() {
     let (disk, files) = world();
     let mut area = Area::open(&disk).unwrap();
     batch(&mut area, &[(1, 1)]);
-    batch(&mut area, &[(2, 1)]);
+    for _ in 1..AREAS {
+        batch(&mut area, &[(2, 1)]);
+    }
     batch(&mut area, &[(1, 3)]);
-    // The third batch's header arrived, its copy did not: the first batch's copy is still there.
+    // The last batch's header arrived, its copy did not: the first batch's copy is still there.
     let first = 1 % AREAS * AREA_BYTES + PAGE_BYTES as u64;
     disk.corrupt(PATH, first, |bytes| bytes[..PAGE_BYTES].copy_from_slice(&sealed(1, 1)));
     files.write(page(1), &[8; PAGE_BYTES]).unwrap();
-    assert_eq!(recover(&disk, &files).unwrap(), Recovered { copies: 1, repaired: 0 });
+    assert_eq!(
+        recover(&disk, &files).unwrap(),
+        Recovered { copies: AREAS as usize - 1, repaired: 0 }
+    );
     assert_eq!(fill_of(&files, 1), None, "damaged, and said to be");
 }
 
@@ -77,4 +82,18 @@ fn the_sequence_goes_on_after_a_restart() {
     files.write(page(1), &[8; PAGE_BYTES]).unwrap();
     assert_eq!(recover(&disk, &files).unwrap().repaired, 1);
     assert_eq!(fill_of(&files, 1), Some(2));
+}
+
+#[test]
+fn the_area_goes_when_others_protect_the_pages() {
+    use crate::buffer::{Config, Pool, TornPages};
+    use base::env::Env;
+    let (disk, files) = world();
+    let mut area = Area::open(&disk).unwrap();
+    batch(&mut area, &[(1, 1)]);
+    let config = Config { frames: 16, torn_pages: TornPages::Off, ..Config::default() };
+    let env = Env::new(Arc::new(disk.clone()));
+    let pool = Pool::open(&env, config, Arc::new(files)).unwrap();
+    pool.stop();
+    assert!(!disk.exists(PATH).unwrap(), "old copies could be taken for the newest");
 }

@@ -1,0 +1,124 @@
+//! In-place writes that are not durable yet: how far the redo point and the double-write areas must wait.
+//!
+//! Positions move one way: from a frame (`flushing`) to `unsynced` when its page is written in place, to
+//! `syncing` when a sync of the files begins, and out when it has ended. `min_rec_lsn` looks in that order, so
+//! it can't miss one on the move. Syncing is put off so that the system can merge writes to one page,
+//! and done by a context of its own at half of the areas, so that the cleaner seldom waits for it.
+
+use super::cleaner::Vital;
+use super::doublewrite::AREAS;
+use super::pool::Pool;
+use crate::error::fatal;
+use base::Lsn;
+use base::clock;
+use base::latch::Latch;
+use base::lot;
+use base::rank::Rank;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Time after which writes are synced even if there are few.
+const ROUND: Duration = Duration::from_secs(1);
+
+/// See the module.
+pub(super) struct Places {
+    state: Latch<State>,
+    /// Held by the one who syncs.
+    turn: Latch<()>,
+    /// Batches written minus batches synced, for those who only want to know.
+    behind: AtomicU64,
+    asked: AtomicBool,
+}
+
+struct State {
+    unsynced: Lsn,
+    syncing: Lsn,
+    written: u64,
+    synced: u64,
+}
+
+impl Places {
+    /// Nothing is unsynced. `batch` is the number of the last batch before.
+    pub fn new(batch: u64) -> Places {
+        let state = State { unsynced: Lsn::MAX, syncing: Lsn::MAX, written: batch, synced: batch };
+        Places {
+            state: Latch::new(Rank::Leaf, state),
+            turn: Latch::new(Rank::BufferMap, ()),
+            behind: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
+        }
+    }
+
+    /// Batch `batch` is written in place; its pages need log from `rec_min` on until they are synced.
+    pub fn written(&self, batch: u64, rec_min: Lsn) {
+        let mut state = self.state.lock();
+        state.unsynced = state.unsynced.min(rec_min);
+        state.written = state.written.max(batch);
+        let behind = state.written - state.synced;
+        drop(state);
+        self.behind.store(behind, Ordering::Relaxed);
+        if behind >= AREAS / 2 {
+            self.ask();
+        }
+    }
+
+    /// The oldest position that waits for a sync; `Lsn::MAX` if none does.
+    pub fn oldest(&self) -> Lsn {
+        let state = self.state.lock();
+        state.unsynced.min(state.syncing)
+    }
+
+    /// Makes room for batch `batch` in its area: the batch that is there must be durable in place.
+    pub fn wait_for_area(&self, pool: &Pool, batch: u64) {
+        if batch > self.state.lock().synced + AREAS {
+            self.sync(pool);
+        }
+    }
+
+    /// Makes what is written in place so far durable. Ends the process if the disk fails.
+    pub fn sync(&self, pool: &Pool) {
+        let _turn = self.turn.lock();
+        let batch = {
+            let mut state = self.state.lock();
+            debug_assert!(state.syncing == Lsn::MAX, "one syncs at a time");
+            state.syncing = std::mem::replace(&mut state.unsynced, Lsn::MAX);
+            state.written
+        };
+        if let Err(error) = pool.files.sync_logged() {
+            fatal(&format!("{error}; what the system dropped can't be known"));
+        }
+        let mut state = self.state.lock();
+        state.syncing = Lsn::MAX;
+        state.synced = batch;
+        self.behind.store(state.written - batch, Ordering::Relaxed);
+    }
+
+    fn ask(&self) {
+        if !self.asked.swap(true, Ordering::SeqCst) {
+            lot::unpark_all(self.key());
+        }
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(&self.asked).addr()
+    }
+}
+
+/// The context that syncs behind the cleaner.
+pub(super) fn run(pool: &Pool) {
+    let _vital = Vital;
+    let places = &pool.places;
+    while !pool.cleaner.stopping() {
+        let idle = || !places.asked.load(Ordering::SeqCst) && !pool.cleaner.stopping();
+        lot::park_on(places.key(), lot::EXCLUSIVE, idle, Some(clock::now().after(ROUND)));
+        places.asked.store(false, Ordering::SeqCst);
+        if places.oldest() != Lsn::MAX {
+            places.sync(pool);
+        }
+    }
+}
+
+/// Wakes the context because it is to end.
+pub(super) fn stop(pool: &Pool) {
+    lot::unpark_all(pool.places.key());
+}
