@@ -1,6 +1,7 @@
 //! SQL text to Thalweg's own syntax tree.
 
 pub mod ast;
+pub mod deparse;
 pub mod lift;
 pub mod parse;
 

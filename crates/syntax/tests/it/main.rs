@@ -1,5 +1,6 @@
 //! The crate's integration tests, one binary.
 
+mod deparse;
 mod depth;
 mod golden;
 mod lift;
