@@ -1,1 +1,197 @@
 //! Listener, workers and fibers, connections, authentication, settings.
+//!
+//! ```text
+//! acceptor ──► worker 0..n, one thread each
+//!              ├─ connection::Connection   a task per client: reads, sends
+//!              ├─ request::Seat            goes to a fiber for each batch of messages
+//!              ├─ gate                     replies that wait for the log
+//!              └─ worker::drive            fibers that waited or are long
+//! ```
+
+pub mod config;
+mod connection;
+mod gate;
+mod limits;
+mod listen;
+mod log;
+mod options;
+mod panics;
+mod report;
+mod request;
+mod shared;
+pub mod signals;
+mod standin;
+pub mod users;
+mod worker;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+
+pub use log::write as write_log;
+pub use options::{Authentication, Options};
+pub use panics::install_hook;
+pub use standin::Instance;
+
+use connection::Accepted;
+use listen::SocketFile;
+use shared::Shared;
+use worker::{Door, Order, Worker};
+
+/// Why a server could not start, in one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartError(String);
+
+impl StartError {
+    fn new(sentence: impl Into<String>) -> Self {
+        StartError(sentence.into())
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for StartError {}
+
+/// A running server.
+pub struct Server {
+    shared: Arc<Shared>,
+    stop: Arc<Notify>,
+    acceptor: JoinHandle<()>,
+    workers: Vec<JoinHandle<()>>,
+    socket: Option<SocketFile>,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Server {
+    /// Starts a server over an open instance.
+    ///
+    /// # Errors
+    /// A port or socket that is taken, or a system that gives no threads.
+    pub fn start(instance: Arc<Instance>, mut options: Options) -> Result<Server, StartError> {
+        limits::raise_open_files(&mut options.max_connections);
+        let tcp = options.listen.iter().copied().map(listen::tcp).collect::<Result<Vec<_>, _>>()?;
+        let addresses = tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect();
+        let unix = match &options.socket_dir {
+            Some(dir) => Some(SocketFile::bind(dir, options.port, &options.data)?),
+            None => None,
+        };
+        let (socket, unix) = unix.unzip();
+        let doors: Vec<_> =
+            (0..options.workers.max(1)).map(|_| Arc::new(Door::default())).collect();
+        let shared = Arc::new(Shared::new(instance, options, doors));
+        let no_thread = |fault| StartError::new(format!("cannot start a worker: {fault}"));
+        let workers = (shared.doors().iter().enumerate())
+            .map(|(number, door)| Worker::start(number, Arc::clone(&shared), Arc::clone(door)))
+            .collect::<std::io::Result<_>>()
+            .map_err(no_thread)?;
+        let stop = Arc::new(Notify::new());
+        let acceptor = start_acceptor(Arc::clone(&shared), Arc::clone(&stop), tcp, unix);
+        let acceptor = acceptor.map_err(no_thread)?;
+        Ok(Server { shared, stop, acceptor, workers, socket, addresses })
+    }
+
+    /// Where TCP is listened on.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Where the unix socket is.
+    pub fn socket_path(&self) -> Option<&Path> {
+        self.socket.as_ref().map(SocketFile::path)
+    }
+
+    /// Takes no more clients, ends every session with `57P01`, and returns when all is over. What
+    /// runs is interrupted and rolled back.
+    pub fn shutdown(self) {
+        self.stop.notify_one();
+        join(self.acceptor);
+        drop(self.socket);
+        for door in self.shared.doors() {
+            door.order(Order::Shutdown);
+        }
+        self.workers.into_iter().for_each(join);
+    }
+}
+
+/// A thread of ours that panicked has broken an invariant; nothing that follows can be trusted.
+fn join(thread: JoinHandle<()>) {
+    if thread.join().is_err() {
+        log!("a thread of the server has panicked");
+        std::process::abort();
+    }
+}
+
+/// Starts the thread that accepts connections and hands each to the least loaded worker.
+fn start_acceptor(
+    shared: Arc<Shared>,
+    stop: Arc<Notify>,
+    tcp: Vec<std::net::TcpListener>,
+    unix: Option<std::os::unix::net::UnixListener>,
+) -> std::io::Result<JoinHandle<()>> {
+    let runtime = Builder::new_current_thread().enable_io().enable_time().build()?;
+    let (tcp, unix) = {
+        let _inside = runtime.enter();
+        let tcp = tcp.into_iter().map(TcpListener::from_std).collect::<Result<Vec<_>, _>>()?;
+        (tcp, unix.map(UnixListener::from_std).transpose()?)
+    };
+    std::thread::Builder::new().name("acceptor".to_owned()).spawn(move || {
+        runtime.block_on(async {
+            let mut stopped = pin!(stop.notified());
+            loop {
+                let next = poll_fn(|context| {
+                    if stopped.as_mut().poll(context).is_ready() {
+                        return Poll::Ready(None);
+                    }
+                    poll_accept(context, &tcp, unix.as_ref()).map(Some)
+                });
+                match next.await {
+                    None => return,
+                    Some(Ok(accepted)) => {
+                        let door = shared.least_loaded();
+                        door.expect_one();
+                        door.order(Order::Serve(accepted));
+                    }
+                    Some(Err(fault)) => {
+                        // Out of descriptors, most likely: wait until some session has ended.
+                        log!("could not accept a connection: {fault}");
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                    }
+                }
+            }
+        });
+    })
+}
+
+fn poll_accept(
+    context: &mut std::task::Context<'_>,
+    tcp: &[TcpListener],
+    unix: Option<&UnixListener>,
+) -> Poll<std::io::Result<Accepted>> {
+    if let Some(unix) = unix
+        && let Poll::Ready(result) = unix.poll_accept(context)
+    {
+        return Poll::Ready(result.and_then(|(stream, _)| stream.into_std()).map(Accepted::Unix));
+    }
+    for tcp in tcp {
+        if let Poll::Ready(result) = tcp.poll_accept(context) {
+            let accepted =
+                result.and_then(|(stream, peer)| Ok(Accepted::Tcp(stream.into_std()?, peer)));
+            return Poll::Ready(accepted);
+        }
+    }
+    Poll::Pending
+}

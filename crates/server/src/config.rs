@@ -1,0 +1,235 @@
+//! The configuration: what the file in the data directory and the command line say.
+//!
+//! The file has lines of the form `name = value`, the equals sign may be missing, `#` starts a
+//! comment, and a value with blanks stands in single quotes, in which a quote is doubled. The
+//! command line wins over the file, and the file over the defaults.
+
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sql::settings::{self, Context, Setting, Value};
+
+use crate::StartError;
+use crate::options::{Authentication, Options};
+
+/// The file's name within the data directory.
+pub const FILE_NAME: &str = "thalweg.conf";
+
+/// Values of settings that somebody has chosen; the others have their defaults.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// By the table's spelling of their names.
+    from_file: BTreeMap<&'static str, Value>,
+    from_command_line: BTreeMap<&'static str, Value>,
+}
+
+impl Config {
+    /// A configuration that says nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets a value from the command line.
+    ///
+    /// # Errors
+    /// A setting that does not exist, cannot be chosen, or does not take the value.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), StartError> {
+        let (name, value) = read_setting(name, value)?;
+        self.from_command_line.insert(name, value);
+        Ok(())
+    }
+
+    /// Reads the file in the data directory; none is as good as an empty one.
+    ///
+    /// # Errors
+    /// A file that cannot be read, naming the line that is wrong. What was read before stays.
+    pub fn read_file(&mut self, data: &Path) -> Result<(), StartError> {
+        let path = data.join(FILE_NAME);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(fault) => {
+                return Err(StartError::new(format!("cannot read {}: {fault}", path.display())));
+            }
+        };
+        let mut values = BTreeMap::new();
+        for (number, line) in text.lines().enumerate() {
+            let wrong = |what: StartError| {
+                StartError::new(format!("{}, line {}: {what}", path.display(), number + 1))
+            };
+            if let Some((name, value)) = parse_line(line).map_err(wrong)? {
+                let (name, value) = read_setting(name, &value).map_err(wrong)?;
+                values.insert(name, value);
+            }
+        }
+        self.from_file = values;
+        Ok(())
+    }
+
+    /// The value of a setting.
+    ///
+    /// # Panics
+    /// If the table has no such setting.
+    pub fn value(&self, name: &str) -> Value {
+        let chosen = self.from_command_line.get(name).or_else(|| self.from_file.get(name));
+        chosen.cloned().unwrap_or_else(|| settings::find(name).expect("a known setting").default())
+    }
+
+    /// What somebody has chosen, with the values that hold.
+    pub fn chosen(&self) -> impl Iterator<Item = (&'static Setting, Value)> {
+        let names = self.from_file.keys().chain(self.from_command_line.keys());
+        let names: std::collections::BTreeSet<_> = names.copied().collect();
+        names.into_iter().map(|name| {
+            (settings::find(name).expect("only known settings are kept"), self.value(name))
+        })
+    }
+
+    /// Settings whose values differ between this configuration and a later one.
+    pub fn changes<'c>(
+        &'c self,
+        later: &'c Config,
+    ) -> impl Iterator<Item = (&'static Setting, Value)> + 'c {
+        settings::TABLE.iter().filter_map(|setting| {
+            let value = later.value(setting.name);
+            (value != self.value(setting.name)).then_some((setting, value))
+        })
+    }
+
+    /// What a server over this data directory is started with.
+    ///
+    /// # Errors
+    /// An address that cannot be resolved.
+    pub fn options(&self, data: PathBuf) -> Result<Options, StartError> {
+        let number = |name| self.value(name).as_integer();
+        let port = number("port") as u16;
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        let socket_dir = self.value("unix_socket_directories").as_text().to_owned();
+        Ok(Options {
+            listen: addresses(self.value("listen_addresses").as_text(), port)?,
+            socket_dir: (!socket_dir.is_empty()).then(|| PathBuf::from(socket_dir)),
+            port,
+            data,
+            workers: match number("worker_threads") {
+                0 => cores(),
+                chosen => chosen as usize,
+            },
+            max_connections: number("max_connections") as usize,
+            authentication: match self.value("authentication").as_text() {
+                "trust" => Authentication::Trust,
+                _ => Authentication::Peer,
+            },
+            authentication_timeout: Duration::from_secs(number("authentication_timeout") as u64),
+        })
+    }
+}
+
+fn read_setting(name: &str, value: &str) -> Result<(&'static str, Value), StartError> {
+    let told = |error: sql::error::SqlError| {
+        let hint = error.fields().hint.as_ref().map(|hint| format!(" ({hint})"));
+        StartError::new(format!("{}{}", error.message(), hint.unwrap_or_default()))
+    };
+    let setting = settings::get(name).map_err(told)?;
+    if setting.context == Context::Internal {
+        return Err(StartError::new(format!("parameter \"{name}\" cannot be changed")));
+    }
+    Ok((setting.name, setting.parse(value).map_err(told)?))
+}
+
+/// Name and value of a line, if it has any.
+fn parse_line(line: &str) -> Result<Option<(&str, String)>, StartError> {
+    let line = line.trim_start();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
+    let (name, rest) = line.split_at(end.unwrap_or(line.len()));
+    let rest = rest.trim_start();
+    let rest = rest.strip_prefix('=').unwrap_or(rest).trim_start();
+    let wrong = || StartError::new(format!("syntax error near \"{}\"", line.trim_end()));
+    let (value, rest) = match rest.strip_prefix('\'') {
+        Some(quoted) => unquote(quoted).ok_or_else(wrong)?,
+        None => {
+            let end = rest.find(|c: char| c.is_whitespace() || c == '#').unwrap_or(rest.len());
+            let (value, rest) = rest.split_at(end);
+            (value.to_owned(), rest)
+        }
+    };
+    let rest = rest.trim_start();
+    let complete = !name.is_empty() && (rest.is_empty() || rest.starts_with('#'));
+    if complete { Ok(Some((name, value))) } else { Err(wrong()) }
+}
+
+/// What stands in quotes, the opening one already taken, and what follows.
+fn unquote(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut rest = text;
+    loop {
+        let (piece, behind) = rest.split_once('\'')?;
+        value.push_str(piece);
+        match behind.strip_prefix('\'') {
+            Some(more) => {
+                value.push('\'');
+                rest = more;
+            }
+            None => return Some((value, behind)),
+        }
+    }
+}
+
+/// Addresses out of a list separated by commas; `*` stands for all there are.
+fn addresses(list: &str, port: u16) -> Result<Vec<SocketAddr>, StartError> {
+    let mut found = Vec::new();
+    for host in list.split(',').map(str::trim).filter(|host| !host.is_empty()) {
+        let host = if host == "*" { "0.0.0.0" } else { host };
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let resolved = (host, port).to_socket_addrs().map_err(|fault| {
+            StartError::new(format!("cannot find the address to listen on, {host}: {fault}"))
+        })?;
+        // Loopback is one place to the user; its IPv6 half is missing on many machines.
+        let resolved = resolved.filter(|address| host != "localhost" || address.is_ipv4());
+        found.extend(resolved);
+    }
+    found.dedup();
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_file_are_names_and_values() {
+        let line = |text| parse_line(text).map(|l| l.map(|(n, v)| (n.to_owned(), v)));
+        let is = |name: &str, value: &str| Ok(Some((name.to_owned(), value.to_owned())));
+        assert_eq!(line("  # nothing"), Ok(None));
+        assert_eq!(line("port = 5433 # mine"), is("port", "5433"));
+        assert_eq!(line("work_mem 4MB"), is("work_mem", "4MB"));
+        assert_eq!(line("search_path='it''s, b'"), is("search_path", "it's, b"));
+        assert_eq!(line("listen_addresses = ''"), is("listen_addresses", ""));
+        for wrong in ["port = 1 2", "= 5", "x = 'open", "port 5'"] {
+            assert!(line(wrong).is_err() || line(wrong) == is("port", "5'"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_file() {
+        let data = std::env::temp_dir().join(format!("thalweg-config-{}", std::process::id()));
+        std::fs::create_dir_all(&data).unwrap();
+        std::fs::write(data.join(FILE_NAME), "port = 1\nmax_connections = 7\n").unwrap();
+        let mut config = Config::new();
+        config.set("PORT", "2").unwrap();
+        config.read_file(&data).unwrap();
+        let options = config.options(data.clone()).unwrap();
+        assert_eq!((options.port, options.max_connections), (2, 7));
+        assert_eq!(options.listen, ["127.0.0.1:2".parse().unwrap()]);
+        std::fs::write(data.join(FILE_NAME), "\nmax_connections = many\n").unwrap();
+        let fault = config.read_file(&data).unwrap_err().to_string();
+        assert!(fault.contains("thalweg.conf, line 2: invalid value for parameter"), "{fault}");
+        assert_eq!(config.value("max_connections").as_integer(), 7);
+        let fault = config.set("server_version", "1").unwrap_err();
+        assert_eq!(fault.to_string(), "parameter \"server_version\" cannot be changed");
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+}

@@ -1,0 +1,185 @@
+//! What a connection's task and the fiber of its running request share.
+//!
+//! Both run on the worker's thread, never at the same time, so plain cells do. A borrow never spans
+//! a park or an await. Who does what:
+//!
+//! | | task | fiber |
+//! |---|---|---|
+//! | socket | reads and writes | never |
+//! | `outbox` | sends from the front | appends, parks while there is too much |
+//! | `incoming` | appends what came, if the fiber wants it | takes all of it |
+//! | `ended` | takes the seat back | puts it there as its last act |
+
+use std::cell::{Cell, RefCell};
+use std::task::Waker;
+
+use base::interrupt::{self, Interrupt};
+use base::park::Context;
+use base::{Lsn, park};
+
+use super::outbox::Outbox;
+use crate::request::Seat;
+
+/// A request that has gathered this much output stops until the client has taken some.
+const OUTBOX_HIGH: usize = 256 << 10;
+/// It goes on once less than this is left.
+const OUTBOX_LOW: usize = 64 << 10;
+
+/// What a parked fiber waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Wants {
+    /// Nothing of the client.
+    Nothing,
+    /// More bytes from the client.
+    Input,
+    /// The client to take what was sent.
+    Room,
+}
+
+pub(crate) struct Link {
+    /// The running request's context; none while the session is idle.
+    fiber: RefCell<Option<Context>>,
+    /// Wakes the connection's task.
+    task: RefCell<Option<Waker>>,
+    pub(crate) outbox: RefCell<Outbox>,
+    pub(crate) incoming: RefCell<Vec<u8>>,
+    pub(crate) wants: Cell<Wants>,
+    ended: Cell<Option<Box<Seat>>>,
+    /// The client is gone: what is sent goes nowhere.
+    pub(crate) hung_up: Cell<bool>,
+    /// The server asked this session to end.
+    pub(crate) terminated: Cell<bool>,
+    /// What the gate was last told to wake the task for.
+    pub(crate) gated: Cell<Lsn>,
+}
+
+impl Link {
+    pub(crate) fn new() -> Self {
+        Link {
+            fiber: RefCell::default(),
+            task: RefCell::default(),
+            outbox: RefCell::default(),
+            incoming: RefCell::default(),
+            wants: Cell::new(Wants::Nothing),
+            ended: Cell::new(None),
+            hung_up: Cell::new(false),
+            terminated: Cell::new(false),
+            gated: Cell::new(Lsn::ZERO),
+        }
+    }
+
+    /// Remembers how to wake the task; called at each of its turns.
+    pub(crate) fn set_task(&self, waker: &Waker) {
+        let mut task = self.task.borrow_mut();
+        match &mut *task {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    pub(crate) fn wake_task(&self) {
+        if let Some(task) = &*self.task.borrow() {
+            task.wake_by_ref();
+        }
+    }
+
+    /// A fiber has begun and not ended within its first turn.
+    pub(crate) fn running(&self, fiber: Context) {
+        *self.fiber.borrow_mut() = Some(fiber);
+    }
+
+    /// The seat, if the fiber has ended.
+    pub(crate) fn take_ended(&self) -> Option<Box<Seat>> {
+        let seat = self.ended.take()?;
+        *self.fiber.borrow_mut() = None;
+        Some(seat)
+    }
+
+    /// The fiber's last act.
+    pub(crate) fn end(&self, seat: Box<Seat>) {
+        self.ended.set(Some(seat));
+        if self.fiber.borrow().is_some() {
+            self.wake_task();
+        }
+    }
+
+    /// Interrupts the running request; false where none runs.
+    pub(crate) fn interrupt(&self, why: Interrupt) -> bool {
+        match &*self.fiber.borrow() {
+            Some(fiber) => {
+                fiber.interrupt(why);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Lets a fiber that waits for the client look again.
+    pub(crate) fn unpark(&self) {
+        self.wants.set(Wants::Nothing);
+        if let Some(fiber) = &*self.fiber.borrow() {
+            fiber.unpark();
+        }
+    }
+
+    /// Whether a fiber that waits for room may go on.
+    pub(crate) fn has_room(&self) -> bool {
+        self.outbox.borrow().len() < OUTBOX_LOW
+    }
+
+    /// Fiber: hands replies to the task, to leave once the log is durable up to `lsn`. Parks while
+    /// the client is slow to take what went before.
+    ///
+    /// # Errors
+    /// The interrupt that ended the wait.
+    pub(crate) fn send(
+        &self,
+        replies: &mut Vec<u8>,
+        lsn: Lsn,
+        durable: Lsn,
+    ) -> Result<(), Interrupt> {
+        if self.hung_up.get() {
+            replies.clear();
+            return Err(Interrupt::Disconnect);
+        }
+        self.outbox.borrow_mut().push(replies, lsn, durable);
+        if self.fiber.borrow().is_some() {
+            // Not within the turn of the task that started it: what follows may take long.
+            self.wake_task();
+        }
+        if self.outbox.borrow().len() < OUTBOX_HIGH {
+            return Ok(());
+        }
+        while !self.has_room() {
+            self.wait_for(Wants::Room)?;
+        }
+        Ok(())
+    }
+
+    /// Fiber: parks until the client has sent more, and exchanges `input`, which is kept, for it.
+    ///
+    /// # Errors
+    /// The interrupt that ended the wait.
+    pub(crate) fn receive(&self, input: &mut Vec<u8>) -> Result<(), Interrupt> {
+        let before = input.len();
+        *self.incoming.borrow_mut() = std::mem::take(input);
+        let mut waited = Ok(());
+        while waited.is_ok() && self.incoming.borrow().len() == before {
+            waited = self.wait_for(Wants::Input);
+        }
+        *input = std::mem::take(&mut *self.incoming.borrow_mut());
+        waited
+    }
+
+    /// Parks once. A client that is gone can grant nothing.
+    fn wait_for(&self, what: Wants) -> Result<(), Interrupt> {
+        if self.hung_up.get() {
+            return Err(Interrupt::Disconnect);
+        }
+        self.wants.set(what);
+        self.wake_task();
+        park::park();
+        self.wants.set(Wants::Nothing);
+        interrupt::check()
+    }
+}

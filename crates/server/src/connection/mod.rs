@@ -1,0 +1,299 @@
+//! A connection: the task that owns its socket.
+//!
+//! The task sends what may leave, starts a fiber when a whole message has come, and reads when
+//! neither is possible. While a fiber runs nothing is read, unless the fiber asks for it (COPY), so
+//! a client that sends faster than it is served is held back by its own socket. An idle connection
+//! owns no fiber and no buffer.
+
+mod link;
+mod outbox;
+mod socket;
+
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use base::interrupt::Interrupt;
+use tokio::time::Sleep;
+use wire::startup::{self, Request};
+use wire::{backend::Replies, frame};
+
+pub(crate) use link::Link;
+pub(crate) use socket::{Accepted, Peer, READ_BYTES};
+
+use crate::report;
+use crate::request::{self, Seat, Turn};
+use crate::worker::Worker;
+use link::Wants;
+use outbox::Outbox;
+use socket::Socket;
+
+pub(crate) struct Connection {
+    worker: Rc<Worker>,
+    link: Rc<Link>,
+    socket: Socket,
+    /// What has come and is not served yet.
+    input: Vec<u8>,
+    /// The session; away while a fiber runs.
+    seat: Option<Box<Seat>>,
+    phase: Phase,
+    /// Ends the connection if its client has not said who it is by then.
+    patience: Option<Pin<Box<Sleep>>>,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Its first packet has not come.
+    Startup,
+    /// A fiber looks at who it is and opens its session.
+    Opening,
+    /// A session.
+    Open,
+    /// A fiber closes the session.
+    Ending,
+    /// Only what is in the outbox is left to do.
+    Draining,
+}
+
+/// A client that takes none of its last replies for this long does without them.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
+
+impl Connection {
+    pub(crate) fn open(worker: &Rc<Worker>, accepted: Accepted) -> io::Result<Self> {
+        let (socket, peer) = Socket::open(accepted)?;
+        let link = Rc::new(Link::new());
+        worker.add_stranger(&link);
+        let patience = tokio::time::sleep(worker.shared.options.authentication_timeout);
+        Ok(Connection {
+            worker: Rc::clone(worker),
+            seat: Some(Box::new(Seat::new(worker, &link, peer))),
+            link,
+            socket,
+            input: Vec::new(),
+            phase: Phase::Startup,
+            patience: Some(Box::pin(patience)),
+        })
+    }
+
+    /// Serves the client until it leaves or is made to.
+    pub(crate) async fn serve(mut self) {
+        std::future::poll_fn(|context| self.turn(context)).await;
+        // Nothing more will come; a client that still waits for something learns it this way.
+        let shutdown = std::future::poll_fn(|context| self.socket.poll_shutdown(context)).await;
+        if let Err(fault) = shutdown
+            && fault.kind() != io::ErrorKind::NotConnected
+        {
+            crate::log!("could not close a connection: {fault}");
+        }
+    }
+
+    /// Does all that can be done now.
+    fn turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.link.set_task(context.waker());
+        loop {
+            self.send(context);
+            if self.seat.is_none() && !self.take_seat_back() {
+                ready!(self.help_fiber(context));
+                continue;
+            }
+            let phase = self.phase;
+            match phase {
+                Phase::Draining => return self.drained(context),
+                Phase::Ending => self.drain(),
+                Phase::Opening if self.seat().session.is_some() => self.opened(),
+                Phase::Opening => self.end(),
+                Phase::Startup | Phase::Open if self.seat().closing => self.end(),
+                _ if self.link.hung_up.get() || self.out_of_patience(context) => self.end(),
+                _ if self.link.terminated.get() => self.say_goodbye(),
+                Phase::Startup if self.meet() => {}
+                Phase::Open if self.has_message() => self.start(Turn::Messages),
+                _ => match ready!(self.read(context)) {
+                    Ok(count) if count > 0 => {}
+                    _ => self.hang_up(),
+                },
+            }
+        }
+    }
+
+    fn seat(&mut self) -> &mut Seat {
+        self.seat.as_mut().expect("no fiber runs")
+    }
+
+    /// Pending until the outbox is empty, or there is no point in waiting for that.
+    fn drained(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.link.outbox.borrow().is_empty() || self.out_of_patience(context) {
+            return Poll::Ready(());
+        }
+        Poll::Pending
+    }
+
+    fn drain(&mut self) {
+        self.phase = Phase::Draining;
+        self.patience = Some(Box::pin(tokio::time::sleep(DRAIN_PATIENCE)));
+    }
+
+    fn opened(&mut self) {
+        self.phase = Phase::Open;
+        self.patience = None;
+        self.worker.remove_stranger(&self.link);
+    }
+
+    /// Sends what may leave. A client that takes nothing more is left alone until it does; one that
+    /// is gone is remembered as such.
+    fn send(&mut self, context: &mut Context<'_>) {
+        let mut outbox = self.link.outbox.borrow_mut();
+        loop {
+            let durable = self.worker.shared.wal().durable();
+            let sendable = outbox.sendable(durable);
+            if sendable.is_empty() {
+                break;
+            }
+            match self.socket.poll_write(context, sendable) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(count)) if count > 0 => outbox.advance(count),
+                Poll::Ready(_) => {
+                    drop(outbox);
+                    return self.hang_up();
+                }
+            }
+        }
+        if let Some(lsn) = outbox.held_up_by() {
+            self.worker.gate(lsn, &self.link);
+        } else if let Some(memory) = outbox.take_memory() {
+            self.worker.reuse(memory);
+        }
+    }
+
+    /// The client is gone: nothing can be sent or received any more.
+    fn hang_up(&mut self) {
+        *self.link.outbox.borrow_mut() = Outbox::default();
+        if !self.link.hung_up.replace(true) {
+            self.link.interrupt(Interrupt::Disconnect);
+        }
+    }
+
+    /// Takes the session back from a fiber that has ended; false while it runs.
+    fn take_seat_back(&mut self) -> bool {
+        let Some(mut seat) = self.link.take_ended() else { return false };
+        self.input = std::mem::take(&mut seat.input);
+        self.seat = Some(seat);
+        true
+    }
+
+    /// Gives a running fiber what it waits for; pending while there is nothing to give.
+    fn help_fiber(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match self.link.wants.get() {
+            Wants::Room if self.link.has_room() || self.link.hung_up.get() => {}
+            Wants::Input if self.link.hung_up.get() => {}
+            Wants::Input => {
+                let mut incoming = std::mem::take(&mut *self.link.incoming.borrow_mut());
+                incoming.reserve(READ_BYTES);
+                let polled = self.socket.poll_read(context, &mut incoming);
+                *self.link.incoming.borrow_mut() = incoming;
+                match ready!(polled) {
+                    Ok(count) if count > 0 => {}
+                    _ => self.hang_up(),
+                }
+            }
+            _ => return Poll::Pending,
+        }
+        self.link.unpark();
+        // The fiber is in the worker's queue now; running it here saves a round through the driver.
+        self.worker.scheduler.run(1);
+        self.worker.fibers_ran();
+        Poll::Ready(())
+    }
+
+    /// Whether the input begins with a whole message, or with something that can never be one.
+    fn has_message(&self) -> bool {
+        !self.input.is_empty() && !matches!(frame::split(&self.input), Ok(frame::Split::Need(_)))
+    }
+
+    /// Looks at the first packet; false where more of it must come first.
+    fn meet(&mut self) -> bool {
+        let size = match startup::split(&self.input) {
+            Ok(startup::Split::Need(_)) => return false,
+            Ok(startup::Split::Packet(Request::Ssl | Request::GssEnc, size)) => {
+                self.push_now(|replies| replies.encoded(b"N"));
+                size
+            }
+            Ok(startup::Split::Packet(Request::Cancel { process, key }, _)) => {
+                self.worker.shared.cancel(process, key);
+                self.drain();
+                return true;
+            }
+            Ok(startup::Split::Packet(Request::Session(_), _)) | Err(_) => {
+                self.phase = Phase::Opening;
+                self.start(Turn::Startup);
+                return true;
+            }
+        };
+        self.input.drain(..size);
+        true
+    }
+
+    fn out_of_patience(&mut self, context: &mut Context<'_>) -> bool {
+        self.patience.as_mut().is_some_and(|timer| timer.as_mut().poll(context).is_ready())
+    }
+
+    /// Reads what has come.
+    fn read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.input.capacity() == 0 {
+            self.input = self.worker.buffer();
+        } else if self.input.spare_capacity_mut().is_empty() {
+            self.input.reserve(READ_BYTES);
+        }
+        let polled = self.socket.poll_read(context, &mut self.input);
+        if polled.is_pending() && self.input.is_empty() {
+            self.worker.reuse(std::mem::take(&mut self.input));
+        }
+        polled
+    }
+
+    /// Starts a fiber for `turn`; most are done when this returns.
+    fn start(&mut self, turn: Turn) {
+        let mut seat = self.seat.take().expect("no fiber runs");
+        seat.input = std::mem::take(&mut self.input);
+        match self.worker.scheduler.start(move || request::run(seat, turn)) {
+            Ok(fiber) => {
+                if !self.take_seat_back() {
+                    self.link.running(fiber);
+                }
+            }
+            Err(fault) => {
+                // The seat went with the job that could not be started, and its session with it.
+                crate::log!("no memory for another request: {fault}");
+                std::process::abort();
+            }
+        }
+        self.worker.fibers_ran();
+    }
+
+    /// Closes the session, if there is one.
+    fn end(&mut self) {
+        self.worker.remove_stranger(&self.link);
+        if self.seat().has_place() {
+            self.phase = Phase::Ending;
+            self.start(Turn::End);
+        } else {
+            self.drain();
+        }
+    }
+
+    /// Ends an idle session because the server ends.
+    fn say_goodbye(&mut self) {
+        self.push_now(|replies| report::fatal(replies, report::shutting_down()));
+        self.end();
+    }
+
+    /// Puts a reply into the outbox that depends on nothing.
+    fn push_now(&mut self, write: impl FnOnce(&mut Replies)) {
+        let mut replies = Replies::new();
+        write(&mut replies);
+        let durable = self.worker.shared.wal().durable();
+        self.link.outbox.borrow_mut().push(&mut replies.into_bytes(), durable, durable);
+    }
+}

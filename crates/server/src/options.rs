@@ -1,0 +1,37 @@
+//! What a server is started with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a client that comes over the network shows who it is. One that comes through the unix
+/// socket shows it by the user that runs it, unless everybody is trusted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authentication {
+    /// Unix socket: the name of the client's user must be the role's name. Network: refused.
+    #[default]
+    Peer,
+    /// Everybody is whoever they say they are.
+    Trust,
+}
+
+/// What a server is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen for TCP; with none, the unix socket is the only way in.
+    pub listen: Vec<SocketAddr>,
+    /// The directory of the unix socket `.s.PGSQL.PORT`; `None` listens on TCP only.
+    pub socket_dir: Option<PathBuf>,
+    /// The port in the unix socket's name.
+    pub port: u16,
+    /// The data directory, named in the socket's lock file.
+    pub data: PathBuf,
+    /// Worker threads.
+    pub workers: usize,
+    /// Sessions at a time.
+    pub max_connections: usize,
+    /// How clients show who they are.
+    pub authentication: Authentication,
+    /// How long a client may take to say who it is.
+    pub authentication_timeout: Duration,
+}

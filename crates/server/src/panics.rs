@@ -1,0 +1,28 @@
+//! What a panic costs: one session where that is safe, the process where it is not.
+//!
+//! Unwinding runs destructors, and a destructor that releases a page latch in the middle of a change
+//! would show that change to everybody. So a stack unwinds only if the panic began in code that
+//! changes no shared memory itself: the SQL layer, the parser, and the server's handling of
+//! messages, on a fiber. Anything else ends the process with its message, and recovery answers.
+
+use std::panic::PanicHookInfo;
+
+/// Where a panic may cost only the session.
+const HARMLESS: [&str; 3] = ["crates/sql/src/", "crates/syntax/src/", "crates/server/src/"];
+
+/// Installs the hook. To be called once, by the binary: tests want their panics as they are.
+pub fn install_hook() {
+    let shown = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        shown(info);
+        if !is_harmless(info) {
+            crate::log!("a broken invariant ends the server; recovery follows its next start");
+            std::process::abort();
+        }
+    }));
+}
+
+fn is_harmless(info: &PanicHookInfo<'_>) -> bool {
+    let file = info.location().map_or("", |location| location.file());
+    base::park::on_fiber() && HARMLESS.iter().any(|place| file.contains(place))
+}

@@ -1,0 +1,89 @@
+//! Errors, from the engine's form to the protocol's.
+
+use base::interrupt::Interrupt;
+use sql::error::{ErrorFields, Severity, SqlError, SqlState};
+use sql::session::Notice;
+use wire::backend::{self, Replies, Report};
+
+/// Appends an ErrorResponse.
+pub(crate) fn error(replies: &mut Replies, error: &SqlError) {
+    let fields = error.fields();
+    let severity = match fields.severity {
+        Severity::Error => backend::Severity::Error,
+        Severity::Fatal => backend::Severity::Fatal,
+        Severity::Panic => backend::Severity::Panic,
+    };
+    put(replies, severity, fields);
+}
+
+/// Appends an ErrorResponse that ends the session.
+pub(crate) fn fatal(replies: &mut Replies, error: SqlError) {
+    put(replies, backend::Severity::Fatal, error.fields());
+}
+
+/// Appends a NoticeResponse.
+pub(crate) fn notice(replies: &mut Replies, notice: &Notice) {
+    let severity = match notice.severity {
+        "WARNING" => backend::Severity::Warning,
+        "INFO" => backend::Severity::Info,
+        "LOG" => backend::Severity::Log,
+        "DEBUG" => backend::Severity::Debug,
+        _ => backend::Severity::Notice,
+    };
+    put(replies, severity, notice.fields.fields());
+}
+
+fn put(replies: &mut Replies, severity: backend::Severity, fields: &ErrorFields) {
+    let sqlstate = fields.sqlstate;
+    replies.report(&Report {
+        detail: fields.detail.as_deref(),
+        hint: fields.hint.as_deref(),
+        context: fields.context.as_deref(),
+        position: fields.position,
+        internal_position: fields.internal.as_ref().map(|(_, at)| *at),
+        internal_query: fields.internal.as_ref().map(|(query, _)| query.as_str()),
+        schema: fields.schema.as_deref(),
+        table: fields.table.as_deref(),
+        column: fields.column.as_deref(),
+        data_type: fields.data_type.as_deref(),
+        constraint: fields.constraint.as_deref(),
+        ..Report::new(severity, sqlstate.as_str(), &fields.message)
+    });
+}
+
+/// What a client's broken message costs it.
+pub(crate) fn broken(fault: &wire::Error) -> SqlError {
+    let state = SqlState::parse(fault.sqlstate()).expect("the codec's codes are well formed");
+    let error = SqlError::new(state, fault.to_string());
+    if fault.is_fatal() { error.with_severity(Severity::Fatal) } else { error }
+}
+
+/// `08P01`, and the session goes on.
+pub(crate) fn violation(message: impl Into<String>) -> SqlError {
+    SqlError::new(SqlState::PROTOCOL_VIOLATION, message)
+}
+
+/// `57P01`, to everybody when the server ends.
+pub(crate) fn shutting_down() -> SqlError {
+    SqlError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
+        .with_severity(Severity::Fatal)
+}
+
+/// What an interrupt says to the client whose wait or statement it ended.
+pub(crate) fn interrupted(why: Interrupt) -> SqlError {
+    let canceled = |message| SqlError::new(SqlState::QUERY_CANCELED, message);
+    match why {
+        Interrupt::Terminate => shutting_down(),
+        Interrupt::Disconnect => {
+            SqlError::new(SqlState::CONNECTION_FAILURE, "connection to client lost")
+                .with_severity(Severity::Fatal)
+        }
+        Interrupt::Cancel => canceled("canceling statement due to user request"),
+        Interrupt::StatementTimeout => canceled("canceling statement due to statement timeout"),
+        Interrupt::IdleInTransactionTimeout => SqlError::new(
+            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+            "terminating connection due to idle-in-transaction timeout",
+        )
+        .with_severity(Severity::Fatal),
+    }
+}

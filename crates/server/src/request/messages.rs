@@ -1,0 +1,260 @@
+//! The protocol's state machine: simple and extended queries, pipelining, errors until Sync.
+//!
+//! Replies gather in the seat and are handed over where PostgreSQL would flush: at the end of a
+//! simple query, at Sync, at Flush, and after an error. Those of one batch leave together, because
+//! the task that sends them gets its turn only when this fiber parks or ends.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use sql::error::{Severity, SqlError, SqlState};
+use sql::session::{Format, Formats};
+use sql::types::Oid;
+use wire::backend::Field;
+use wire::frame::{self, Split};
+use wire::frontend::{Bind, Execute, Message, Parse, Target};
+
+use super::Seat;
+use super::client::Client;
+use crate::report;
+
+/// Serves every whole message that is there.
+pub(super) fn run(seat: &mut Seat) {
+    let mut input = std::mem::take(&mut seat.input);
+    let mut at = 0;
+    while !seat.closing {
+        let frame = match frame::split(&input[at..]) {
+            Ok(Split::Frame(frame)) => frame,
+            Ok(Split::Need(_)) => break,
+            Err(fault) => {
+                seat.complain(&report::broken(&fault));
+                seat.hand_over();
+                break;
+            }
+        };
+        at += frame.size();
+        if seat.skipping && !matches!(frame.tag, b'S' | b'X') {
+            continue;
+        }
+        let mut rest = Rest::of(&input[at..]);
+        serve(seat, frame, &mut rest);
+        match rest.more {
+            None => at = input.len() - rest.bytes.len(),
+            Some(more) => (input, at) = (more, rest.at),
+        }
+    }
+    input.drain(..at);
+    seat.input = input;
+}
+
+/// What has come behind the message being served. COPY takes its data from there, and may receive
+/// more than the batch began with.
+pub(super) struct Rest<'b> {
+    /// What is left of the batch.
+    bytes: &'b [u8],
+    /// Takes the place of the whole batch, if COPY had to wait for the client.
+    more: Option<Vec<u8>>,
+    /// How much of `more` is consumed.
+    at: usize,
+}
+
+impl<'b> Rest<'b> {
+    fn of(bytes: &'b [u8]) -> Self {
+        Rest { bytes, more: None, at: 0 }
+    }
+
+    /// What nobody has consumed yet.
+    pub(super) fn unread(&self) -> &[u8] {
+        match &self.more {
+            Some(more) => &more[self.at..],
+            None => self.bytes,
+        }
+    }
+
+    pub(super) fn consume(&mut self, count: usize) {
+        match &self.more {
+            Some(_) => self.at += count,
+            None => self.bytes = &self.bytes[count..],
+        }
+    }
+
+    /// A buffer that begins with what is unread, for more to be appended.
+    pub(super) fn make_room(&mut self) -> &mut Vec<u8> {
+        let consumed = std::mem::take(&mut self.at);
+        let more = self.more.get_or_insert_with(|| std::mem::take(&mut self.bytes).to_vec());
+        more.drain(..consumed);
+        more
+    }
+}
+
+/// Serves one message.
+fn serve(seat: &mut Seat, frame: frame::Frame<'_>, rest: &mut Rest<'_>) {
+    // Which messages belong to the extended protocol decides what an error costs.
+    let extended = matches!(frame.tag, b'P' | b'B' | b'D' | b'E' | b'C' | b'H');
+    let result = match Message::decode(frame) {
+        Ok(message) => guarded(seat, |seat| answer(seat, message, rest)),
+        Err(fault) => {
+            let error = report::broken(&fault);
+            seat.session().fail(&error);
+            Err(error)
+        }
+    };
+    let Err(error) = result else { return };
+    seat.complain(&error);
+    if extended {
+        seat.skipping = true;
+    } else if !seat.closing {
+        ready(seat);
+    }
+    seat.hand_over();
+}
+
+fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<(), SqlError> {
+    match message {
+        Message::Bind(message) => bind(seat, &message)?,
+        Message::Describe(target) => describe(seat, target)?,
+        Message::Execute(message) => execute(seat, message, rest)?,
+        Message::Sync => {
+            seat.skipping = false;
+            seat.session().sync()?;
+            ready(seat);
+            seat.hand_over();
+        }
+        Message::Query(text) => {
+            {
+                let (session, mut client) = Client::of(seat, rest);
+                session.simple_query(text, &mut client)?;
+            }
+            ready(seat);
+            seat.hand_over();
+        }
+        Message::Parse(message) => parse(seat, &message)?,
+        Message::Close(target) => {
+            match target {
+                Target::Statement(name) => seat.session().close_statement(name),
+                Target::Portal(name) => seat.session().close_portal(name),
+            }
+            seat.replies.close_complete();
+        }
+        Message::Flush => seat.hand_over(),
+        // Left over from a COPY that has failed; PostgreSQL ignores them too.
+        Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
+        Message::FunctionCall(_) => {
+            return Err(SqlError::unsupported("function calls by message are not supported")
+                .with_hint("Call the function in a SELECT."));
+        }
+        Message::Authentication(_) => {
+            return Err(report::violation("invalid frontend message type 112")
+                .with_severity(Severity::Fatal));
+        }
+        Message::Terminate => seat.closing = true,
+    }
+    Ok(())
+}
+
+fn parse(seat: &mut Seat, message: &Parse<'_>) -> Result<(), SqlError> {
+    let types: Vec<Oid> = message.types.iter().map(Oid).collect();
+    seat.session().parse(message.name, message.query, &types)?;
+    seat.replies.parse_complete();
+    Ok(())
+}
+
+fn bind(seat: &mut Seat, message: &Bind<'_>) -> Result<(), SqlError> {
+    let values: Vec<Option<&[u8]>> = message.parameters.iter().collect();
+    let (given, wanted) = (formats(&message.parameter_formats), formats(&message.result_formats));
+    seat.session().bind(message.portal, message.statement, &values, &given, wanted)?;
+    seat.replies.bind_complete();
+    Ok(())
+}
+
+fn formats(sent: &wire::Formats<'_>) -> Formats {
+    Formats(sent.iter().map(format_of).collect())
+}
+
+fn format_of(format: wire::Format) -> Format {
+    match format {
+        wire::Format::Text => Format::Text,
+        wire::Format::Binary => Format::Binary,
+    }
+}
+
+fn describe(seat: &mut Seat, target: Target<'_>) -> Result<(), SqlError> {
+    let session = seat.session.as_mut().expect("messages are served to a session");
+    match target {
+        Target::Statement(name) => {
+            let (parameters, fields) = session.describe_statement(name)?;
+            let types: Vec<u32> = parameters.iter().map(|id| id.0).collect();
+            seat.replies.parameter_description(&types);
+            match fields {
+                Some(fields) => describe_row(seat, &fields, &Formats::default()),
+                None => seat.replies.no_data(),
+            }
+        }
+        Target::Portal(name) => match session.describe_portal(name)? {
+            Some((fields, formats)) => describe_row(seat, &fields, &formats),
+            None => seat.replies.no_data(),
+        },
+    }
+    Ok(())
+}
+
+fn describe_row(seat: &mut Seat, fields: &[sql::session::Field], formats: &Formats) {
+    seat.replies.row_description(row_fields(fields, formats));
+}
+
+/// The columns of a result, in the protocol's form.
+pub(super) fn row_fields<'f>(
+    fields: &'f [sql::session::Field],
+    formats: &'f Formats,
+) -> impl Iterator<Item = Field<'f>> {
+    fields.iter().enumerate().map(|(index, field)| Field {
+        name: &field.name,
+        table: field.table.0,
+        column: field.column,
+        type_oid: field.type_id.0,
+        type_size: field.type_len,
+        type_modifier: field.type_mod,
+        format: match formats.of(index) {
+            Format::Text => wire::Format::Text,
+            Format::Binary => wire::Format::Binary,
+        },
+    })
+}
+
+fn execute(seat: &mut Seat, message: Execute<'_>, rest: &mut Rest<'_>) -> Result<(), SqlError> {
+    let (session, mut client) = Client::of(seat, rest);
+    session.execute(message.portal, message.rows_max as usize, &mut client)
+}
+
+/// Tells the client that the next command may come.
+fn ready(seat: &mut Seat) {
+    let status = seat.status();
+    seat.replies.ready_for_query(status);
+}
+
+/// Runs `work` and fails the session's transaction if it fails. If it panics, the client gets `XX000`
+/// and its session ends, and nobody else notices.
+///
+/// Only code that owns nothing but its session may panic and come here. Everywhere else the panic
+/// hook ends the process before the stack unwinds ([`crate::panics`]).
+fn guarded(
+    seat: &mut Seat,
+    work: impl FnOnce(&mut Seat) -> Result<(), SqlError>,
+) -> Result<(), SqlError> {
+    let length = seat.replies.len();
+    let worked = catch_unwind(AssertUnwindSafe(|| {
+        let result = work(seat);
+        if let Err(error) = &result {
+            seat.session().fail(error);
+        }
+        result
+    }));
+    worked.unwrap_or_else(|_| {
+        // Whatever the statement was writing may be half a message.
+        seat.replies.truncate(length);
+        seat.abandon();
+        let message = "internal error: a broken assumption ended this session";
+        Err(SqlError::new(SqlState::INTERNAL_ERROR, message)
+            .with_detail("The server's log says which.")
+            .with_severity(Severity::Fatal))
+    })
+}

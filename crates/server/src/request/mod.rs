@@ -1,0 +1,146 @@
+//! A request: what a fiber does for a connection, from the first message that has come to the last.
+//!
+//! The seat goes to the fiber whole and comes back whole, so nothing in here shares anything with
+//! the connection's task but the [`Link`].
+
+mod client;
+mod messages;
+mod startup;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use base::Lsn;
+use wire::backend::{Replies, Status};
+
+use crate::connection::{Link, Peer};
+use crate::report;
+use crate::standin::Session;
+use crate::worker::Worker;
+use sql::error::{Severity, SqlError};
+
+/// What a connection needs while it is served, and between times its session.
+pub(crate) struct Seat {
+    worker: Rc<Worker>,
+    link: Rc<Link>,
+    peer: Peer,
+    pub(crate) session: Option<Session>,
+    /// The session's process number, known to cancel requests.
+    process: Option<i32>,
+    /// What the client sent; consumed from the front.
+    pub(crate) input: Vec<u8>,
+    /// Replies that are not with the link yet.
+    replies: Replies,
+    /// After an error in the extended protocol: everything up to Sync is ignored.
+    skipping: bool,
+    /// The session is over, once what it was told has been sent.
+    pub(crate) closing: bool,
+}
+
+/// What a fiber is started for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Turn {
+    /// A client's first packet.
+    Startup,
+    /// Messages, as many as are there whole.
+    Messages,
+    /// The session's end.
+    End,
+}
+
+/// A fiber's job.
+pub(crate) fn run(mut seat: Box<Seat>, turn: Turn) {
+    if seat.replies.capacity() == 0 {
+        seat.replies = Replies::from_bytes(seat.worker.buffer());
+    }
+    match turn {
+        Turn::Startup => startup::run(&mut seat),
+        Turn::Messages => messages::run(&mut seat),
+        Turn::End => seat.end_session(),
+    }
+    if seat.replies.is_empty() {
+        let replies = std::mem::take(&mut seat.replies);
+        seat.worker.reuse(replies.into_bytes());
+    }
+    if seat.input.is_empty() {
+        let input = std::mem::take(&mut seat.input);
+        seat.worker.reuse(input);
+    }
+    let link = Rc::clone(&seat.link);
+    link.end(seat);
+}
+
+impl Seat {
+    pub(crate) fn new(worker: &Rc<Worker>, link: &Rc<Link>, peer: Peer) -> Self {
+        Seat {
+            worker: Rc::clone(worker),
+            link: Rc::clone(link),
+            peer,
+            session: None,
+            process: None,
+            input: Vec::new(),
+            replies: Replies::new(),
+            skipping: false,
+            closing: false,
+        }
+    }
+
+    /// Whether there is a session, or what is left of one, to be closed.
+    pub(crate) fn has_place(&self) -> bool {
+        self.process.is_some()
+    }
+
+    fn session(&mut self) -> &mut Session {
+        self.session.as_mut().expect("messages are served to a session")
+    }
+
+    fn status(&mut self) -> Status {
+        use crate::standin::Status as Of;
+        match self.session().status() {
+            Of::Idle => Status::Idle,
+            Of::InTransaction => Status::InTransaction,
+            Of::Failed => Status::Failed,
+        }
+    }
+
+    /// Hands all replies over, to leave once what the session has told is durable.
+    fn hand_over(&mut self) {
+        let wal = self.worker.shared.wal();
+        let lsn = match (&self.session, self.process) {
+            (Some(session), _) => session.must_be_durable(),
+            // The session was abandoned; nobody knows any more what it has seen.
+            (None, Some(_)) => wal.position(),
+            (None, None) => Lsn::ZERO,
+        };
+        if self.link.send(self.replies.buffer(), lsn, wal.durable()).is_err() {
+            self.closing = true;
+        }
+    }
+
+    /// Tells the client of an error; a fatal one ends the session.
+    fn complain(&mut self, error: &SqlError) {
+        report::error(&mut self.replies, error);
+        if error.fields().severity != Severity::Error {
+            self.closing = true;
+        }
+    }
+
+    /// Drops the session, which rolls back what it has not committed.
+    fn end_session(&mut self) {
+        drop(self.session.take());
+        if let Some(process) = self.process.take() {
+            self.worker.remove_session(process);
+            self.worker.shared.leave(process);
+            self.worker.shared.leave_place();
+        }
+    }
+
+    /// Drops a session that a panic has left in an unknown state.
+    fn abandon(&mut self) {
+        let session = self.session.take();
+        if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
+            crate::log!("a session that had panicked could not be rolled back");
+            std::process::abort();
+        }
+    }
+}

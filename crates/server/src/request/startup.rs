@@ -1,0 +1,190 @@
+//! The first packet: which session the client wants, and whether it may have it.
+
+use sql::error::{Severity, SqlError, SqlState};
+use wire::startup::{self, PROTOCOL_3_0, Request};
+
+use super::Seat;
+use crate::connection::Peer;
+use crate::options::Authentication;
+use crate::report;
+use crate::standin::Session;
+use crate::users;
+
+/// Longest name of a user or database that counts, as everywhere in PostgreSQL.
+const NAME_BYTES_MAX: usize = 63;
+
+/// Serves the packet at the front of the seat's input.
+pub(super) fn run(seat: &mut Seat) {
+    let input = std::mem::take(&mut seat.input);
+    match startup::split(&input) {
+        Ok(startup::Split::Packet(Request::Session(wanted), size)) => match open(seat, &wanted) {
+            Ok(()) => {
+                seat.replies.ready_for_query(wire::backend::Status::Idle);
+                seat.input = input[size..].to_vec();
+            }
+            Err(error) => seat.complain(&error),
+        },
+        Ok(_) => unreachable!("the task answers every other request itself"),
+        Err(fault) => seat.complain(&report::broken(&fault)),
+    }
+    seat.hand_over();
+}
+
+fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> {
+    let user = clip(wanted.parameter("user").unwrap_or_default());
+    if user.is_empty() {
+        return Err(refusal("no PostgreSQL user name specified in startup packet"));
+    }
+    if wanted.parameter("replication").is_some_and(|value| !matches!(value, "false" | "off" | "0"))
+    {
+        return Err(SqlError::unsupported("replication connections are not supported")
+            .with_severity(Severity::Fatal));
+    }
+    let database = clip(wanted.parameter("database").filter(|d| !d.is_empty()).unwrap_or(user));
+    negotiate(seat, wanted);
+    authenticate(seat, user)?;
+    if !seat.worker.shared.take_place() {
+        let error =
+            SqlError::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
+        return Err(error.with_severity(Severity::Fatal));
+    }
+    let session = open_session(seat, wanted, database, user);
+    let session = session.inspect_err(|_| seat.worker.shared.leave_place())?;
+    seat.replies.authentication_ok();
+    for (name, value) in session.reported() {
+        seat.replies.parameter_status(&name, &value);
+    }
+    let (process, key) = (session.pid(), session.cancel_key());
+    seat.replies.backend_key_data(process, key);
+    seat.worker.shared.enter(process, key, seat.worker.number);
+    seat.worker.add_session(process, &seat.link);
+    (seat.session, seat.process) = (Some(session), Some(process));
+    Ok(())
+}
+
+fn open_session(
+    seat: &Seat,
+    wanted: &startup::Session<'_>,
+    database: &str,
+    user: &str,
+) -> Result<Session, SqlError> {
+    let fatal = |error: SqlError| error.with_severity(Severity::Fatal);
+    let mut session = Session::open(&seat.worker.shared.instance, database, user).map_err(fatal)?;
+    for (name, value) in wanted.parameters() {
+        match name {
+            "user" | "database" | "replication" => {}
+            "options" => {
+                for (name, value) in command_line_options(value)? {
+                    session.set_startup(&name, &value).map_err(fatal)?;
+                }
+            }
+            _ if name.starts_with("_pq_.") => {}
+            _ => session.set_startup(name, value).map_err(fatal)?,
+        }
+    }
+    Ok(session)
+}
+
+/// Tells a client that would speak a newer protocol, or knows extensions, what it gets.
+fn negotiate(seat: &mut Seat, wanted: &startup::Session<'_>) {
+    let unknown = || wanted.parameters().map(|(name, _)| name).filter(|n| n.starts_with("_pq_."));
+    if wanted.minor > 0 || unknown().next().is_some() {
+        seat.replies.negotiate_protocol_version(PROTOCOL_3_0, unknown());
+    }
+}
+
+fn authenticate(seat: &Seat, user: &str) -> Result<(), SqlError> {
+    match (seat.worker.shared.options.authentication, seat.peer) {
+        (Authentication::Trust, _) => Ok(()),
+        (Authentication::Peer, Peer::Local { uid }) => {
+            let name = users::name_of(uid);
+            if name.as_deref() == Some(user) {
+                return Ok(());
+            }
+            let who = name.unwrap_or_else(|| format!("user {uid}"));
+            crate::log!("{who} asked to be \"{user}\", which peer authentication refuses");
+            Err(refusal(format!("Peer authentication failed for user \"{user}\"")).with_hint(
+                "The unix socket is open to the role that has the operating system user's name.",
+            ))
+        }
+        (Authentication::Peer, Peer::Remote(address)) => {
+            let host = address.ip();
+            Err(refusal(format!(
+                "connections over TCP are refused: host \"{host}\", user \"{user}\""
+            ))
+            .with_hint(
+                "Connect through the unix socket, or start the server with --auth trust, which \
+                 believes everybody.",
+            ))
+        }
+    }
+}
+
+/// `28000`, and the connection ends.
+fn refusal(message: impl Into<String>) -> SqlError {
+    SqlError::new(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, message)
+        .with_severity(Severity::Fatal)
+}
+
+/// Cuts a name to what counts of it, at a character's border.
+fn clip(name: &str) -> &str {
+    &name[..name.floor_char_boundary(NAME_BYTES_MAX)]
+}
+
+/// Settings out of the startup parameter `options`: `-c name=value` and `--name=value`, words
+/// separated by blanks, with a backslash before a blank that belongs to a word.
+fn command_line_options(text: &str) -> Result<Vec<(String, String)>, SqlError> {
+    let mut settings = Vec::new();
+    let mut words = split_words(text).into_iter();
+    while let Some(word) = words.next() {
+        let assignment = match word.strip_prefix("--") {
+            Some(long) => Some(long.to_owned()),
+            None if word == "-c" => words.next(),
+            None => word.strip_prefix("-c").map(str::to_owned),
+        };
+        let setting = assignment.as_deref().and_then(|a| a.split_once('='));
+        let Some((name, value)) = setting else {
+            let error = SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("invalid command-line argument for server process: {word}"),
+            );
+            return Err(error.with_severity(Severity::Fatal));
+        };
+        settings.push((name.replace('-', "_"), value.to_owned()));
+    }
+    Ok(settings)
+}
+
+fn split_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => word.get_or_insert_default().extend(characters.next()),
+            c if c.is_ascii_whitespace() => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command_line_options;
+
+    #[test]
+    fn options_of_the_startup_packet_are_settings() {
+        let settings = command_line_options(
+            r"-c search_path=a,\ b --statement-timeout=5s -cwork_mem=1MB  --x=",
+        );
+        let settings = settings.unwrap();
+        let pairs: Vec<_> = settings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(
+            pairs,
+            [("search_path", "a, b"), ("statement_timeout", "5s"), ("work_mem", "1MB"), ("x", "")]
+        );
+        assert_eq!(command_line_options("-d 5").unwrap_err().sqlstate().as_str(), "42601");
+    }
+}

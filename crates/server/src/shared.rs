@@ -1,0 +1,75 @@
+//! What all workers share: the instance, the options, and who may cancel whom.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::options::Options;
+use crate::standin::{Instance, Wal};
+use crate::worker::{Door, Order};
+
+pub(crate) struct Shared {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) options: Options,
+    doors: Vec<Arc<Door>>,
+    /// By process number: the secret that a cancel request must name, and the session's worker.
+    sessions: Mutex<BTreeMap<i32, (u32, usize)>>,
+    /// Sessions and clients that are about to get one.
+    taken: AtomicUsize,
+}
+
+impl Shared {
+    pub(crate) fn new(instance: Arc<Instance>, options: Options, doors: Vec<Arc<Door>>) -> Self {
+        let sessions = Mutex::default();
+        Shared { instance, options, doors, sessions, taken: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn wal(&self) -> &Wal {
+        self.instance.wal()
+    }
+
+    /// Takes one of the places for sessions, if there is one.
+    pub(crate) fn take_place(&self) -> bool {
+        // Relaxed: only the number itself matters.
+        let limit = self.options.max_connections;
+        let more = |taken| (taken < limit).then_some(taken + 1);
+        self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// Gives a place back.
+    pub(crate) fn leave_place(&self) {
+        self.taken.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Makes a session known to cancel requests.
+    pub(crate) fn enter(&self, process: i32, key: u32, worker: usize) {
+        let mut sessions = self.sessions.lock().expect("no code panics under it");
+        sessions.insert(process, (key, worker));
+    }
+
+    pub(crate) fn leave(&self, process: i32) {
+        self.sessions.lock().expect("no code panics under it").remove(&process);
+    }
+
+    /// Has the session's worker cancel what the session runs, if the key is right. Nobody is told
+    /// whether it was.
+    pub(crate) fn cancel(&self, process: i32, key: u32) {
+        let known = self.sessions.lock().expect("no code panics under it").get(&process).copied();
+        match known {
+            Some((secret, worker)) if secret == key => {
+                self.doors[worker].order(Order::Cancel(process));
+            }
+            Some(_) => crate::log!("wrong key in cancel request for process {process}"),
+            None => crate::log!("process {process} in cancel request did not match any session"),
+        }
+    }
+
+    /// The door of the worker that has the fewest connections.
+    pub(crate) fn least_loaded(&self) -> &Arc<Door> {
+        self.doors.iter().min_by_key(|door| door.load()).expect("there is at least one worker")
+    }
+
+    pub(crate) fn doors(&self) -> &[Arc<Door>] {
+        &self.doors
+    }
+}

@@ -1,0 +1,289 @@
+//! A worker: one thread, one runtime for its sockets, one scheduler for its fibers.
+//!
+//! A connection's task starts the fiber of a request itself and most requests are done before that
+//! call returns: then reading, working and writing are one turn of one task. What is left over, the
+//! fibers that parked and were unparked, that used up their time slice or whose deadline has come,
+//! is run by the *driver*, which gives the sockets their turn after each stretch.
+//!
+//! Other threads reach a worker only through its [`Door`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use base::Lsn;
+use base::clock::{self, Instant};
+use base::fiber::{self, Scheduler};
+use base::interrupt::Interrupt;
+use tokio::runtime::{Builder, LocalOptions};
+use tokio::sync::Notify;
+
+use crate::connection::{Accepted, Connection, Link, READ_BYTES};
+use crate::gate::Gate;
+use crate::shared::Shared;
+use crate::standin::DurableWatch;
+
+/// Fibers run this long before the sockets get their turn.
+const STRETCH: Duration = Duration::from_nanos(fiber::TIME_SLICE_NS / 2);
+
+/// Most buffers that a worker keeps for reuse.
+const POOL_MAX: usize = 256;
+/// A buffer that has grown beyond this is not kept.
+const POOLED_BYTES_MAX: usize = 8 * READ_BYTES;
+
+/// What other threads ask of a worker.
+pub(crate) enum Order {
+    /// Serve this client.
+    Serve(Accepted),
+    /// Cancel what this session runs.
+    Cancel(i32),
+    /// End all sessions, and then the worker.
+    Shutdown,
+}
+
+/// A worker's door: how other threads reach it.
+#[derive(Default)]
+pub(crate) struct Door {
+    orders: Mutex<Vec<Order>>,
+    notify: Notify,
+    /// Connections that it has, or is about to have.
+    load: AtomicUsize,
+}
+
+impl Door {
+    /// Hands in an order and wakes the worker.
+    pub(crate) fn order(&self, order: Order) {
+        self.orders.lock().expect("no code panics under it").push(order);
+        self.notify.notify_one();
+    }
+
+    /// Counts a connection that is about to be handed in.
+    pub(crate) fn expect_one(&self) {
+        // Relaxed here and below: a number to compare workers by, nothing hangs on it.
+        self.load.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Connections that it has, or is about to have.
+    pub(crate) fn load(&self) -> usize {
+        self.load.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) scheduler: Scheduler,
+    /// Its number, from 0.
+    pub(crate) number: usize,
+    door: Arc<Door>,
+    gate: RefCell<Gate>,
+    watch: Arc<DurableWatch>,
+    pool: RefCell<Vec<Vec<u8>>>,
+    /// Sessions by process number.
+    sessions: RefCell<BTreeMap<i32, Rc<Link>>>,
+    /// Connections that have no session yet.
+    strangers: RefCell<Vec<Rc<Link>>>,
+    /// When the driver wakes by itself.
+    alarm: Cell<Option<Instant>>,
+    ending: Cell<bool>,
+}
+
+impl Worker {
+    /// Starts a worker's thread.
+    pub(crate) fn start(
+        number: usize,
+        shared: Arc<Shared>,
+        door: Arc<Door>,
+    ) -> io::Result<std::thread::JoinHandle<()>> {
+        let (tell, told) = mpsc::channel();
+        let thread =
+            std::thread::Builder::new().name(format!("worker {number}")).spawn(move || {
+                let runtime = Builder::new_current_thread()
+                    .enable_io()
+                    .enable_time()
+                    .build_local(LocalOptions::default());
+                let (runtime, result) = match runtime {
+                    Ok(runtime) => (Some(runtime), Ok(())),
+                    Err(fault) => (None, Err(fault)),
+                };
+                tell.send(result).expect("the starting thread waits for it");
+                if let Some(runtime) = runtime {
+                    let worker = Rc::new(Worker::new(number, shared, door));
+                    runtime.block_on(worker.drive());
+                    worker.shared.wal().unwatch_durable(&worker.watch);
+                }
+            })?;
+        told.recv().expect("the thread tells how it started")?;
+        Ok(thread)
+    }
+
+    fn new(number: usize, shared: Arc<Shared>, door: Arc<Door>) -> Self {
+        let (woken, durable) = (Arc::clone(&door), Arc::clone(&door));
+        let watch = shared.wal().watch_durable(move |_| durable.notify.notify_one());
+        Worker {
+            shared,
+            scheduler: Scheduler::new(fiber::Order::Fifo, move || woken.notify.notify_one()),
+            number,
+            door,
+            gate: RefCell::default(),
+            watch,
+            pool: RefCell::default(),
+            sessions: RefCell::default(),
+            strangers: RefCell::default(),
+            alarm: Cell::new(None),
+            ending: Cell::new(false),
+        }
+    }
+
+    /// Runs what is not run at once, until the worker is told to end and its last session has.
+    async fn drive(self: &Rc<Self>) {
+        loop {
+            self.take_orders();
+            self.open_gate();
+            if self.run_stretch() {
+                // Back of the queue, behind whatever the sockets have brought meanwhile.
+                tokio::task::yield_now().await;
+                continue;
+            }
+            if self.ending.get() && self.door.load() == 0 {
+                return;
+            }
+            let deadline = self.scheduler.next_deadline();
+            self.alarm.set(deadline);
+            match deadline {
+                None => self.door.notify.notified().await,
+                Some(at) => {
+                    let wait = at.since(clock::now());
+                    // Elapsed or notified, both mean another round.
+                    let _ = tokio::time::timeout(wait, self.door.notify.notified()).await;
+                }
+            }
+            self.alarm.set(None);
+        }
+    }
+
+    /// Runs ready fibers for a stretch; tells whether more are ready.
+    fn run_stretch(&self) -> bool {
+        let begun = clock::now();
+        while self.scheduler.run(1) {
+            if clock::now().since(begun) >= STRETCH {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn take_orders(self: &Rc<Self>) {
+        let orders =
+            std::mem::take(&mut *self.door.orders.lock().expect("no code panics under it"));
+        for order in orders {
+            match order {
+                Order::Serve(accepted) => self.serve(accepted),
+                Order::Cancel(process) => {
+                    if let Some(link) = self.sessions.borrow().get(&process) {
+                        link.interrupt(Interrupt::Cancel);
+                    }
+                }
+                Order::Shutdown => self.terminate_all(),
+            }
+        }
+    }
+
+    fn serve(self: &Rc<Self>, accepted: Accepted) {
+        if self.ending.get() {
+            self.left();
+            return;
+        }
+        let worker = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            match Connection::open(&worker, accepted) {
+                Ok(connection) => connection.serve().await,
+                Err(fault) => crate::log!("could not take a connection: {fault}"),
+            }
+            worker.left();
+        });
+    }
+
+    /// One connection fewer.
+    fn left(&self) {
+        self.door.load.fetch_sub(1, Ordering::Relaxed);
+        if self.ending.get() {
+            self.door.notify.notify_one();
+        }
+    }
+
+    fn terminate_all(&self) {
+        self.ending.set(true);
+        let sessions = self.sessions.borrow();
+        for link in sessions.values().chain(self.strangers.borrow().iter()) {
+            link.terminated.set(true);
+            link.interrupt(Interrupt::Terminate);
+            link.wake_task();
+        }
+    }
+
+    /// A connection that has no session yet.
+    pub(crate) fn add_stranger(&self, link: &Rc<Link>) {
+        self.strangers.borrow_mut().push(Rc::clone(link));
+    }
+
+    /// The connection has a session, or is gone.
+    pub(crate) fn remove_stranger(&self, link: &Rc<Link>) {
+        self.strangers.borrow_mut().retain(|known| !Rc::ptr_eq(known, link));
+    }
+
+    pub(crate) fn add_session(&self, process: i32, link: &Rc<Link>) {
+        self.sessions.borrow_mut().insert(process, Rc::clone(link));
+    }
+
+    pub(crate) fn remove_session(&self, process: i32) {
+        self.sessions.borrow_mut().remove(&process);
+    }
+
+    /// To be called after fibers ran outside the driver: sees to it that it knows of what is left.
+    pub(crate) fn fibers_ran(&self) {
+        let due = self.scheduler.next_deadline();
+        let sooner = due.is_some() && self.alarm.get().is_none_or(|alarm| due < Some(alarm));
+        if sooner || self.scheduler.has_ready() {
+            self.door.notify.notify_one();
+        }
+    }
+
+    /// Has the connection woken once the log is durable up to `lsn`.
+    pub(crate) fn gate(&self, lsn: Lsn, link: &Rc<Link>) {
+        if link.gated.replace(lsn) == lsn {
+            return;
+        }
+        self.gate.borrow_mut().add(lsn, Rc::clone(link));
+        if self.shared.wal().want_durable(&self.watch, lsn) {
+            self.door.notify.notify_one();
+        }
+    }
+
+    /// Wakes the connections whose replies may leave now, and asks again for the rest.
+    fn open_gate(&self) {
+        let wal = self.shared.wal();
+        while let Some(lsn) = self.gate.borrow_mut().open(wal.durable()) {
+            if !wal.want_durable(&self.watch, lsn) {
+                return;
+            }
+        }
+    }
+
+    /// An empty buffer with room for one read.
+    pub(crate) fn buffer(&self) -> Vec<u8> {
+        self.pool.borrow_mut().pop().unwrap_or_else(|| Vec::with_capacity(READ_BYTES))
+    }
+
+    /// Takes a buffer back that nobody needs any more.
+    pub(crate) fn reuse(&self, mut buffer: Vec<u8>) {
+        let mut pool = self.pool.borrow_mut();
+        if (READ_BYTES..=POOLED_BYTES_MAX).contains(&buffer.capacity()) && pool.len() < POOL_MAX {
+            buffer.clear();
+            pool.push(buffer);
+        }
+    }
+}

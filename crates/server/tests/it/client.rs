@@ -1,0 +1,180 @@
+//! A client that shows what it is told as short lines.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use wire::backend::{Authentication, Message, Status};
+use wire::frame::{self, Split};
+use wire::frontend::{Execute, Requests, Target};
+use wire::startup;
+
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
+
+pub struct Client {
+    stream: Box<dyn Stream>,
+    /// What came and was not looked at yet.
+    input: Vec<u8>,
+    /// From BackendKeyData.
+    pub process: i32,
+    pub key: u32,
+}
+
+/// Longer than anything that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Client {
+    pub fn unix(path: &Path) -> Client {
+        let stream = UnixStream::connect(path).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Client::over(Box::new(stream))
+    }
+
+    pub fn tcp(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Client::over(Box::new(stream))
+    }
+
+    fn over(stream: Box<dyn Stream>) -> Client {
+        Client { stream, input: Vec::new(), process: 0, key: 0 }
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).unwrap();
+    }
+
+    pub fn try_send(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
+    pub fn request(&mut self, write: impl FnOnce(&mut Requests)) {
+        let mut requests = Requests::new();
+        write(&mut requests);
+        self.send(requests.as_bytes());
+    }
+
+    /// Starts a session and expects it to be granted.
+    pub fn start(&mut self, user: &str) {
+        let told = self.try_start(&[("user", user), ("database", "postgres")]);
+        assert!(told.ends_with("Z I"), "{told}");
+    }
+
+    /// Asks for a session and tells what came of it.
+    pub fn try_start(&mut self, parameters: &[(&str, &str)]) -> String {
+        let mut packet = Vec::new();
+        startup::put_session(&mut packet, startup::PROTOCOL_3_0, parameters.iter().copied());
+        self.send(&packet);
+        self.until_ready()
+    }
+
+    /// A simple query and all that is answered.
+    pub fn query(&mut self, text: &str) -> String {
+        self.request(|r| r.query(text));
+        self.until_ready()
+    }
+
+    /// Everything up to ReadyForQuery, or up to the end where there is none.
+    pub fn until_ready(&mut self) -> String {
+        let mut lines = Vec::new();
+        while let Some(line) = self.next() {
+            let ready = line.starts_with("Z ");
+            lines.push(line);
+            if ready {
+                break;
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// The next message; none where the server has hung up.
+    pub fn next(&mut self) -> Option<String> {
+        loop {
+            if let Split::Frame(frame) = frame::split_reply(&self.input).unwrap() {
+                let message = Message::decode(frame).unwrap();
+                if let Message::BackendKeyData { process, key } = message {
+                    (self.process, self.key) = (process, key);
+                }
+                let line = show(&message);
+                let size = frame.size();
+                self.input.drain(..size);
+                return Some(line);
+            }
+            let mut piece = [0; 16 << 10];
+            match self.stream.read(&mut piece) {
+                Ok(0) => {
+                    assert!(self.input.is_empty(), "the server hung up within a message");
+                    return None;
+                }
+                Ok(count) => self.input.extend_from_slice(&piece[..count]),
+                Err(fault) if fault.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(fault) => panic!("{fault}"),
+            }
+        }
+    }
+
+    /// One byte that is no message, as the answer to a request for encryption.
+    pub fn next_byte(&mut self) -> u8 {
+        let mut byte = [0];
+        self.stream.read_exact(&mut byte).unwrap();
+        byte[0]
+    }
+
+    /// Expects the server to hang up without another word.
+    pub fn expect_end(&mut self) {
+        assert_eq!(self.next(), None);
+    }
+}
+
+/// Prepares, binds, describes and executes the unnamed statement; no Sync yet.
+pub fn extended(requests: &mut Requests, query: &str, parameters: &[Option<&[u8]>], max: u32) {
+    requests.parse("", query, &[]);
+    requests.bind("", "", &[], parameters, &[]);
+    requests.describe(Target::Portal(""));
+    requests.execute(Execute { portal: "", rows_max: max });
+}
+
+/// A message in short: its letter and what is in it.
+fn show(message: &Message<'_>) -> String {
+    match *message {
+        Message::Authentication(Authentication::Ok) => "R".into(),
+        Message::BackendKeyData { .. } => "K".into(),
+        Message::BindComplete => "2".into(),
+        Message::CloseComplete => "3".into(),
+        Message::CommandComplete(tag) => format!("C {tag}"),
+        Message::CopyData(data) => format!("d {}", String::from_utf8_lossy(data).trim_end()),
+        Message::CopyDone => "c".into(),
+        Message::CopyInResponse(formats) => format!("G {}", formats.columns.count()),
+        Message::CopyOutResponse(formats) => format!("H {}", formats.columns.count()),
+        Message::DataRow(values) => {
+            let values: Vec<_> = (values.iter())
+                .map(|v| v.map_or("null".into(), |v| String::from_utf8_lossy(v).into_owned()))
+                .collect();
+            format!("D {}", values.join(","))
+        }
+        Message::EmptyQueryResponse => "I".into(),
+        Message::ErrorResponse(f) | Message::NoticeResponse(f) => {
+            format!("{} {} {}", f.get(b'S').unwrap(), f.sqlstate(), f.message())
+        }
+        Message::NegotiateProtocolVersion { version, options } => {
+            format!("v {version:x} {:?}", options.iter().collect::<Vec<_>>())
+        }
+        Message::NoData => "n".into(),
+        Message::ParameterDescription(types) => format!("t {}", types.iter().count()),
+        Message::ParameterStatus { name, value } => format!("S {name}={value}"),
+        Message::ParseComplete => "1".into(),
+        Message::PortalSuspended => "s".into(),
+        Message::ReadyForQuery(status) => match status {
+            Status::Idle => "Z I".into(),
+            Status::InTransaction => "Z T".into(),
+            Status::Failed => "Z E".into(),
+        },
+        Message::RowDescription(fields) => {
+            format!("T {}", fields.iter().map(|f| f.name).collect::<Vec<_>>().join(","))
+        }
+        ref other => format!("{other:?}"),
+    }
+}

@@ -1,0 +1,135 @@
+//! Clients that are broken or mean harm, and sessions that panic.
+
+use wire::frontend::{Execute, Requests, Target};
+
+use crate::House;
+use crate::client::extended;
+
+const ONE: &str = "T ?column?\nD 1\nC SELECT 1\nZ I";
+
+#[test]
+fn broken_messages_cost_the_message_or_the_connection() {
+    let house = House::new();
+    let mut me = house.client();
+    me.send(b"Q\0\0\0\x0cselect 1");
+    assert_eq!(me.until_ready(), "ERROR 08P01 invalid string in message\nZ I");
+    me.send(b"Q\0\0\0\x0fselect '\xff'\0");
+    assert_eq!(
+        me.until_ready(),
+        "ERROR 22021 invalid byte sequence for encoding \"UTF8\": 0xff\nZ I"
+    );
+    me.send(b"D\0\0\0\x07Xx\0");
+    assert_eq!(me.next().unwrap(), "ERROR 08P01 invalid DESCRIBE message subtype 88");
+    me.request(|r| r.sync());
+    assert_eq!(me.until_ready(), "Z I");
+    me.request(|r| r.function_call(1, &[], &[], wire::Format::Text));
+    assert_eq!(me.until_ready(), "ERROR 0A000 function calls by message are not supported\nZ I");
+    me.request(|r| {
+        r.copy_data(b"nobody asked");
+        r.query("select 1");
+    });
+    assert_eq!(me.until_ready(), ONE);
+    me.send(b"!\0\0\0\x04");
+    assert_eq!(me.until_ready(), "FATAL 08P01 invalid frontend message type 33");
+    let mut me = house.client();
+    me.send(b"Q\xff\xff\xff\xff");
+    assert_eq!(me.until_ready(), "FATAL 08P01 invalid message length");
+    let mut me = house.client();
+    me.request(|r| r.password("out of the blue"));
+    assert_eq!(me.until_ready(), "FATAL 08P01 invalid frontend message type 112");
+}
+
+#[test]
+fn a_panic_costs_one_session() {
+    let house = House::new();
+    let mut other = house.client();
+    let mut me = house.client();
+    assert_eq!(
+        me.query("select 1; select panic()"),
+        "FATAL XX000 internal error: a broken assumption ended this session"
+    );
+    me.expect_end();
+    assert_eq!(other.query("select 1"), ONE);
+    assert_eq!(house.client().query("select 1"), ONE);
+}
+
+#[test]
+fn clients_that_vanish_before_their_reply_disturb_nobody() {
+    let house = House::new();
+    let mut other = house.client();
+    for round in 0..100 {
+        let mut me = house.client();
+        me.request(|r| match round % 4 {
+            0 => r.query("update t"),
+            1 => r.query("begin; update t; end; update t"),
+            2 => r.query("select pg_sleep(0.01)"),
+            _ => (0..50).for_each(|_| extended(r, "select 1", &[], 0)),
+        });
+        drop(me);
+        if round % 10 == 0 {
+            assert_eq!(other.query("select 1"), ONE);
+        }
+    }
+}
+
+/// A generator of its own, so that a failing round fails again.
+struct Xorshift(u64);
+
+impl Xorshift {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit
+    }
+}
+
+#[test]
+fn mutated_conversations_disturb_nobody() {
+    let house = House::new();
+    let mut other = house.client();
+    let mut corpus = Requests::new();
+    extended(&mut corpus, "select $1", &[Some(b"5"), None], 3);
+    corpus.close(Target::Statement(""));
+    corpus.flush();
+    corpus.sync();
+    corpus.query("begin; select generate_series(1, 20)");
+    corpus.query("copy t from stdin");
+    corpus.copy_data(b"1\n2\n");
+    corpus.copy_done();
+    corpus.execute(Execute { portal: "", rows_max: 0 });
+    corpus.query("notice x");
+    corpus.sync();
+    corpus.terminate();
+    for seed in 1..=400 {
+        let mut random = Xorshift(seed * 0x9e37_79b9);
+        let mut bytes = corpus.as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len());
+            match random.below(4) {
+                0 => bytes[at] = random.below(256) as u8,
+                1 => bytes[at] ^= 1 << random.below(8),
+                2 => drop(bytes.remove(at)),
+                _ => bytes.truncate(at + 1),
+            }
+        }
+        let mut me = house.client();
+        // The server may hang up in the middle.
+        let _ = me.try_send(&bytes);
+        if seed % 20 == 0 {
+            assert_eq!(other.query("select 1"), ONE, "after seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn garbage_instead_of_a_first_packet_disturbs_nobody() {
+    let house = House::new();
+    for seed in 1..=100 {
+        let mut random = Xorshift(seed * 0x9e37_79b9);
+        let bytes: Vec<u8> = (0..random.below(200)).map(|_| random.below(256) as u8).collect();
+        let mut me = house.stranger();
+        let _ = me.try_send(&bytes);
+    }
+    assert_eq!(house.client().query("select 1"), ONE);
+}

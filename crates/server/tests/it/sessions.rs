@@ -1,0 +1,262 @@
+//! How sessions begin and end: authentication, limits, cancel, shutdown, memory.
+
+use std::time::{Duration, Instant};
+
+use server::{Authentication, Instance, Server};
+use wire::startup;
+
+use crate::client::Client;
+use crate::{House, options};
+
+#[test]
+fn a_session_is_told_what_it_must_know() {
+    let house = House::new();
+    let mut me = house.stranger();
+    let told = me.try_start(&[("user", "me"), ("application_name", "test")]);
+    assert!(told.starts_with("R\nS "), "{told}");
+    for line in ["S server_version=15.", "S client_encoding=UTF8", "S application_name=test"] {
+        assert!(told.contains(line), "{line} is not in {told}");
+    }
+    assert!(told.ends_with("K\nZ I"), "{told}");
+    assert!(me.process > 0);
+}
+
+#[test]
+fn encryption_is_declined_and_the_session_goes_on() {
+    let house = House::new();
+    let mut me = house.stranger();
+    let mut packet = Vec::new();
+    startup::put_gss_enc_request(&mut packet);
+    me.send(&packet);
+    assert_eq!(me.next_byte(), b'N');
+    packet.clear();
+    startup::put_ssl_request(&mut packet);
+    me.send(&packet);
+    assert_eq!(me.next_byte(), b'N');
+    me.start("me");
+}
+
+#[test]
+fn a_newer_protocol_is_talked_down() {
+    let house = House::new();
+    let mut me = house.stranger();
+    let mut packet = Vec::new();
+    let parameters = [("user", "me"), ("_pq_.compression", "zstd")];
+    startup::put_session(&mut packet, startup::PROTOCOL_3_0 | 2, parameters);
+    me.send(&packet);
+    let told = me.until_ready();
+    assert!(told.starts_with("v 30000 [\"_pq_.compression\"]\nR\n"), "{told}");
+}
+
+#[test]
+fn what_is_no_session_is_refused() {
+    let house = House::new();
+    let refused = |parameters: &[(&str, &str)]| {
+        let mut client = house.stranger();
+        let told = client.try_start(parameters);
+        client.expect_end();
+        told
+    };
+    assert_eq!(
+        refused(&[("database", "postgres")]),
+        "FATAL 28000 no PostgreSQL user name specified in startup packet"
+    );
+    assert_eq!(
+        refused(&[("user", "me"), ("database", "nosuch")]),
+        "FATAL 3D000 database \"nosuch\" does not exist"
+    );
+    assert_eq!(
+        refused(&[("user", "me"), ("replication", "true")]),
+        "FATAL 0A000 replication connections are not supported"
+    );
+    let mut old = house.stranger();
+    old.send(b"\0\0\0\x09\0\x02\0\0\0");
+    assert_eq!(
+        old.next().unwrap(),
+        "FATAL 0A000 unsupported frontend protocol 2.0: server supports 3.0 to 3.0"
+    );
+    old.expect_end();
+}
+
+#[test]
+fn peers_are_who_the_system_says() {
+    let house = House::with(server::Options { authentication: Authentication::Peer, ..options() });
+    let name = server::users::name_of(server::users::current()).unwrap();
+    house.stranger().start(&name);
+    assert_eq!(
+        house.stranger().try_start(&[("user", "somebody")]),
+        "FATAL 28000 Peer authentication failed for user \"somebody\""
+    );
+    let address = house.server.as_ref().unwrap().addresses()[0];
+    assert_eq!(
+        Client::tcp(address).try_start(&[("user", &name)]),
+        format!(
+            "FATAL 28000 connections over TCP are refused: host \"127.0.0.1\", user \"{name}\""
+        )
+    );
+}
+
+#[test]
+fn tcp_works_where_everybody_is_trusted() {
+    let house = House::new();
+    let mut me = Client::tcp(house.server.as_ref().unwrap().addresses()[0]);
+    me.start("me");
+    assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+#[test]
+fn beyond_the_limit_clients_are_refused_and_others_undisturbed() {
+    let house = House::with(server::Options { max_connections: 3, ..options() });
+    let mut clients: Vec<_> = (0..3).map(|_| house.client()).collect();
+    let mut late = house.stranger();
+    assert_eq!(late.try_start(&[("user", "me")]), "FATAL 53300 sorry, too many clients already");
+    for client in &mut clients {
+        assert_eq!(client.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+    }
+    clients.pop().unwrap().request(|r| r.terminate());
+    let again = || house.stranger().try_start(&[("user", "me")]).ends_with("Z I");
+    assert!((0..100).any(|_| again() || {
+        std::thread::sleep(Duration::from_millis(10));
+        false
+    }));
+}
+
+#[test]
+fn a_query_is_canceled_by_who_knows_the_key() {
+    let house = House::new();
+    let cancel = |process, key| {
+        let mut packet = Vec::new();
+        startup::put_cancel(&mut packet, process, key);
+        let mut stranger = house.stranger();
+        stranger.send(&packet);
+        stranger.expect_end();
+    };
+    let mut me = house.client();
+    for query in ["select pg_sleep(60)", "select spin(60000)", "copy t from stdin"] {
+        let begun = Instant::now();
+        me.request(|r| r.query(query));
+        std::thread::sleep(Duration::from_millis(50));
+        cancel(me.process, me.key ^ 1);
+        std::thread::sleep(Duration::from_millis(50));
+        cancel(me.process, me.key);
+        let told = me.until_ready();
+        let expected = "ERROR 57014 canceling statement due to user request\nZ I";
+        assert!(told.ends_with(expected), "{query}: {told}");
+        assert!(begun.elapsed() > Duration::from_millis(95), "the wrong key must do nothing");
+    }
+    // One that comes too late cancels nothing.
+    cancel(me.process, me.key);
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+#[test]
+fn shutdown_ends_idle_and_running_sessions() {
+    let mut house = House::new();
+    let (mut idle, mut asleep, mut busy) = (house.client(), house.client(), house.client());
+    let mut silent = house.stranger();
+    asleep.request(|r| r.query("select pg_sleep(60)"));
+    busy.request(|r| r.query("select spin(60000)"));
+    std::thread::sleep(Duration::from_millis(50));
+    let begun = Instant::now();
+    house.shutdown();
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let goodbye = "FATAL 57P01 terminating connection due to administrator command";
+    for client in [&mut idle, &mut asleep, &mut busy, &mut silent] {
+        let told = client.until_ready();
+        assert!(told.ends_with(goodbye), "{told}");
+    }
+}
+
+#[test]
+fn a_client_that_says_nothing_is_sent_away() {
+    let timeout = Duration::from_millis(100);
+    let house = House::with(server::Options { authentication_timeout: timeout, ..options() });
+    let mut silent = house.stranger();
+    let begun = Instant::now();
+    silent.expect_end();
+    assert!(begun.elapsed() >= timeout);
+    let mut me = house.client();
+    std::thread::sleep(timeout * 2);
+    assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+#[test]
+fn a_second_server_is_refused_in_one_sentence() {
+    let house = House::new();
+    let again = |change: fn(&mut server::Options, &House)| {
+        let mut options = options();
+        change(&mut options, &house);
+        match Server::start(Instance::open(), options) {
+            Ok(_) => panic!("a second server has started"),
+            Err(fault) => fault.to_string(),
+        }
+    };
+    let fault = again(|options, house| options.socket_dir = Some(house.dir.clone()));
+    let pid = std::process::id();
+    let socket = house.socket();
+    assert_eq!(
+        fault,
+        format!("another server (process {pid}) listens on the socket {}", socket.display())
+    );
+    let fault = again(|options, house| {
+        options.listen = house.server.as_ref().unwrap().addresses().to_vec();
+    });
+    assert!(fault.contains("another program, perhaps another server, uses that port"), "{fault}");
+}
+
+#[test]
+fn what_a_killed_server_left_behind_is_no_obstacle() {
+    let options = options();
+    let dir = options.socket_dir.clone().unwrap();
+    drop(std::os::unix::net::UnixListener::bind(dir.join(".s.PGSQL.5432")).unwrap());
+    std::fs::write(dir.join(".s.PGSQL.5432.lock"), "1\n").unwrap();
+    let mut house = House::with(options);
+    assert_eq!(house.client().query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+    let lock = std::fs::read_to_string(dir.join(".s.PGSQL.5432.lock")).unwrap();
+    assert_eq!(lock.lines().next().unwrap(), std::process::id().to_string());
+    house.shutdown();
+    assert!(!house.socket().exists());
+}
+
+#[test]
+fn point_queries_are_quick_beside_a_long_one() {
+    let house = House::with(server::Options { workers: 1, ..options() });
+    let mut long = house.client();
+    long.request(|r| r.query("select spin(1500)"));
+    let mut clients: Vec<_> = (0..8).map(|_| house.client()).collect();
+    let mut times = Vec::new();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(1000) {
+        for client in &mut clients {
+            let sent = Instant::now();
+            client.query("select 1");
+            times.push(sent.elapsed());
+        }
+    }
+    times.sort();
+    let p95 = times[times.len() * 95 / 100];
+    assert!(p95 < Duration::from_millis(50), "{} queries, 95 % within {p95:?}", times.len());
+    assert!(long.until_ready().ends_with("Z I"));
+}
+
+/// Resident memory of this process, client side included.
+fn resident_bytes() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+#[test]
+fn idle_connections_hold_little_memory() {
+    const CONNECTIONS: usize = 1000;
+    let house = House::new();
+    let mut first: Vec<_> = (0..20).map(|_| house.client()).collect();
+    first.iter_mut().for_each(|client| drop(client.query("select 1")));
+    let before = resident_bytes();
+    let mut clients: Vec<_> = (0..CONNECTIONS).map(|_| house.client()).collect();
+    clients.iter_mut().for_each(|client| drop(client.query("select 1")));
+    let each = resident_bytes().saturating_sub(before) / CONNECTIONS;
+    // Other tests run in this process too, hence the wide margin.
+    assert!(each < 100 << 10, "{each} bytes for an idle connection");
+    eprintln!("{each} bytes resident for an idle connection, its client included");
+}

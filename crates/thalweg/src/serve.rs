@@ -1,0 +1,67 @@
+//! `thalweg serve`.
+
+use std::path::{Path, PathBuf};
+
+use server::config::Config;
+use server::signals::{Signal, Signals};
+use server::{Authentication, Instance, Options, Server};
+
+/// Serves the data directory until a signal ends it.
+///
+/// # Errors
+/// Why it could not start, in one sentence.
+pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Result<(), String> {
+    let text = |fault: server::StartError| fault.to_string();
+    server::install_hook();
+    let mut signals = Signals::listen().map_err(|e| format!("cannot listen to signals: {e}"))?;
+    config.read_file(&data).map_err(text)?;
+    let options = config.options(data.clone()).map_err(text)?;
+    let superuser = match superuser.or_else(|| server::users::name_of(server::users::current())) {
+        Some(name) => name,
+        None => return Err("this user has no name: --superuser must give one".to_owned()),
+    };
+    let instance = Instance::open();
+    let server = Server::start(instance, options.clone()).map_err(text)?;
+    greet(&server, &options, &superuser);
+    while signals.wait() == Signal::Reload {
+        reload(&mut config, &data);
+    }
+    server::write_log(format_args!("ending: no more clients, every session is rolled back"));
+    server.shutdown();
+    server::write_log(format_args!("ended cleanly"));
+    Ok(())
+}
+
+/// Tells how to connect, in three lines.
+fn greet(server: &Server, options: &Options, superuser: &str) {
+    let version = env!("CARGO_PKG_VERSION");
+    println!("Thalweg {version} serves {} ({} workers)", options.data.display(), options.workers);
+    let port = options.port;
+    match server.socket_path().and_then(Path::parent) {
+        Some(dir) => println!("  psql -h {} -p {port} -U {superuser} postgres", dir.display()),
+        None => println!("  no unix socket: unix_socket_directories is empty"),
+    }
+    match (server.addresses().first(), options.authentication) {
+        (None, _) => println!("  no TCP: listen_addresses is empty"),
+        (Some(address), Authentication::Trust) => println!(
+            "  psql -h {} -p {port} -U {superuser} postgres    WARNING: --auth trust believes \
+             everybody who can reach {address}",
+            address.ip()
+        ),
+        (Some(address), Authentication::Peer) => {
+            println!("  TCP on {address} is refused until --auth says how clients are known");
+        }
+    }
+}
+
+fn reload(config: &mut Config, data: &Path) {
+    let mut later = config.clone();
+    if let Err(fault) = later.read_file(data) {
+        return server::write_log(format_args!("the configuration stays as it is: {fault}"));
+    }
+    for (setting, value) in config.changes(&later) {
+        let shown = setting.show(&value);
+        server::write_log(format_args!("{} is now {shown}", setting.name));
+    }
+    *config = later;
+}
