@@ -243,3 +243,17 @@ pub(crate) fn fatal(why: &str) -> ! {
     eprintln!("thalweg: fatal: {why}");
     std::process::abort();
 }
+
+/// Runs the body of a background context that others rely on: if it panics, the process ends.
+pub(crate) fn or_abort(name: &str, body: impl FnOnce()) {
+    struct Alarm<'a>(&'a str);
+    impl Drop for Alarm<'_> {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                fatal(&format!("the {} ended by a panic", self.0));
+            }
+        }
+    }
+    let _alarm = Alarm(name);
+    body();
+}

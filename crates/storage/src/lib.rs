@@ -3,6 +3,7 @@
 //! The rooms and the contracts between them are described in `README.md` beside `Cargo.toml`.
 
 pub mod buffer;
+pub mod engine;
 pub mod error;
 pub mod lock;
 pub mod page;
@@ -12,4 +13,5 @@ pub mod txlog;
 pub mod txn;
 pub mod wal;
 
+pub use engine::{Engine, EngineConfig};
 pub use error::{Error, Result};

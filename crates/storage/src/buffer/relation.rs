@@ -87,6 +87,11 @@ impl Relation {
         self.map.id
     }
 
+    /// Rank of its main fork's pages.
+    pub fn rank(&self) -> Rank {
+        self.map.main_rank()
+    }
+
     /// The pool it lives in.
     pub fn owner(&self) -> &Arc<Pool> {
         &self.pool

@@ -32,8 +32,6 @@ pub(crate) struct TxnLine {
     pub(crate) bound: AtomicU64,
     /// The session's snapshot sees commits with a CSN below, or [`NONE`].
     pub(crate) snapshot: AtomicU64,
-    /// Between its first subtransaction record and its commit's publication: checkpoints wait.
-    pub(crate) committing: AtomicBool,
     pub(crate) taken: AtomicBool,
     /// Backend process id, as clients know it.
     pub(crate) pid: AtomicI32,
@@ -78,7 +76,6 @@ impl Slot {
                 xid: AtomicU64::new(NONE),
                 bound: AtomicU64::new(NONE),
                 snapshot: AtomicU64::new(NONE),
-                committing: AtomicBool::new(false),
                 taken: AtomicBool::new(false),
                 pid: AtomicI32::new(0),
                 database: AtomicU32::new(0),

@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 /// Its name.
 pub const PATH: &str = "control";
+/// Its name while a directory is being made.
+pub const NEW_PATH: &str = "control.new";
 /// What this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -80,11 +82,14 @@ pub struct ControlFile {
 }
 
 impl ControlFile {
-    /// Makes the file of a new directory. The caller syncs the directory.
+    /// Makes the file of a new directory, whole before it has its name: it says that there is a directory.
     pub fn create(disk: &dyn Disk, content: Control) -> Result<ControlFile> {
-        let file = disk.open(PATH, Open::CreateNew).map_err(|e| Error::io("create", PATH, e))?;
+        let file = disk.open(NEW_PATH, Open::Create);
+        let file = file.map_err(|e| Error::io("create", NEW_PATH, e))?;
         let mut control = ControlFile { file, sequence: 0, content };
         control.write(content)?;
+        disk.rename_new(NEW_PATH, PATH).map_err(|e| Error::io("rename", NEW_PATH, e))?;
+        disk.sync_dir("").map_err(|e| Error::io("sync", ".", e))?;
         Ok(control)
     }
 
@@ -278,7 +283,6 @@ mod tests {
     fn every_crash_of_an_update_leaves_the_old_or_the_new() {
         let disk = SimDisk::new();
         let mut file = ControlFile::create(&disk, sample(1)).unwrap();
-        disk.sync_dir("").unwrap();
         let before = disk.operations();
         file.write(sample(2)).unwrap();
         let mut crashes = disk.crashes();

@@ -1,21 +1,23 @@
 //! What every room's redo stands on: how a logged page is brought to the state after its record.
 
+use super::files::garbled;
 use crate::buffer::Pool;
 use crate::error::{Error, Result};
 use crate::page::{PageBytes, PageMut};
 use crate::relfile;
 use crate::wal::{BlockView, RecordView};
 use base::rank::Rank;
-use base::{PageId, RelId};
+use base::{Fork, PageId, RelId, Xid};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Redo in progress. One context applies records, in log order.
 pub struct RedoCtx {
     pool: Arc<Pool>,
-    /// Relations that records named and that have no files: to be dropped later in the log.
-    missing: RefCell<BTreeSet<RelId>>,
+    /// Relations that records named and that have no files, with the records' transactions: to be dropped
+    /// later in the log, or made by one of these, which did not commit.
+    missing: RefCell<BTreeMap<RelId, BTreeSet<Xid>>>,
     /// Pages that can't be read: to be written anew later in the log.
     unreadable: RefCell<BTreeSet<PageId>>,
     applied: Cell<u64>,
@@ -56,7 +58,7 @@ impl RedoCtx {
         let block = record.block(i);
         match self.apply(record, &block, rank, change) {
             Err(Error::NoSuchRelation(rel)) => {
-                self.missing.borrow_mut().insert(rel);
+                self.note_missing(rel, record.xid);
                 Ok(())
             }
             Err(Error::Damaged { .. }) => {
@@ -97,6 +99,29 @@ impl RedoCtx {
         Ok(())
     }
 
+    fn note_missing(&self, rel: RelId, xid: Xid) {
+        self.missing.borrow_mut().entry(rel).or_default().insert(xid);
+    }
+
+    /// Redo of a cut, whose record names no page.
+    pub(super) fn truncate(&self, record: &RecordView<'_>, rank: Rank) -> Result<()> {
+        let bytes: &[u8; 9] = record.data.try_into().map_err(|_| garbled(record))?;
+        let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four"));
+        let (rel, blocks) = (RelId(number(0)), number(5));
+        let fork = Fork::from_u8(bytes[4]).ok_or_else(|| garbled(record))?;
+        let cut = self.pool.relation(rel, rank).truncate(fork, blocks);
+        self.unreadable
+            .borrow_mut()
+            .retain(|page| (page.rel, page.fork) != (rel, fork) || page.block.0 < blocks);
+        match cut {
+            Err(Error::NoSuchRelation(rel)) => {
+                self.note_missing(rel, record.xid);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
     /// The relation's files are gone for a reason that the log gives.
     pub fn dropped(&self, rel: RelId) {
         self.missing.borrow_mut().remove(&rel);
@@ -109,15 +134,19 @@ impl RedoCtx {
     }
 
     /// Fails if records were skipped and the rest of the log did not say why.
-    pub fn finish(&self) -> Result<()> {
+    pub fn finish(&self, committed: impl Fn(Xid) -> Result<bool>) -> Result<()> {
         if let Some(page) = self.unreadable.borrow().first() {
             let file = relfile::path(page.rel, page.fork);
             let detail = "it can't be read, and the log does not hold it whole";
             return Err(Error::damaged(file, Some(page.block), detail));
         }
-        match self.missing.borrow().first() {
-            Some(rel) => Err(Error::NoSuchRelation(*rel)),
-            None => Ok(()),
+        for (rel, xids) in self.missing.borrow().iter() {
+            for xid in xids.iter().filter(|xid| xid.is_normal()) {
+                if committed(*xid)? {
+                    return Err(Error::NoSuchRelation(*rel));
+                }
+            }
         }
+        Ok(())
     }
 }

@@ -1,7 +1,10 @@
-//! What brings a data directory back: the control file, redo, checkpoints.
+//! What brings a data directory back: the control file, redo, checkpoints. See `README.md` in this folder.
 
+pub mod checkpoint;
 pub mod control;
 mod ctx;
+pub mod files;
+pub mod redo;
 
 pub use control::{Control, ControlFile, Counters};
 pub use ctx::RedoCtx;

@@ -104,7 +104,7 @@ impl TxLog {
             window: Window::new(next, config.window_pages, spill),
             xact,
             // Held across I/O, and while nothing but the rooms' own latches is taken.
-            folded: Latch::new(Rank::Outer, folded),
+            folded: Latch::new(Rank::Table, folded),
         })
     }
 

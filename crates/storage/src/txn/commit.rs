@@ -59,12 +59,9 @@ impl Txn {
         };
         let (bytes, told) = data.encode(top);
         let wal = self.shared.wal();
-        if told < subs.len() {
-            // From here until the commit is published, checkpoints wait: redo must see either all of these
-            // records, or an xact log that has the commit.
-            self.slot().txn.committing.store(true, Ordering::SeqCst);
-        }
-        let result = self.log_remaining(top, &subs[told..]).and_then(|()| {
+        // Redo must see all of a commit's records or none, and remove the files that may be left.
+        let hold = (told < subs.len() || !dropped.is_empty()).then(|| wal.hold_redo());
+        let at = self.log_remaining(top, &subs[told..]).and_then(|()| {
             let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
             let entry = wal_entries(self, top, &subs);
             let record = Record::new(Kind::COMMIT, top).data(&bytes);
@@ -72,9 +69,7 @@ impl Txn {
             Ok(wal.insert_commit(&mut claim, &record, |csn| {
                 entry.iter().for_each(|e| e.store(Entry::committed(csn)));
             }))
-        });
-        self.slot().txn.committing.store(false, Ordering::Release);
-        let at = result?;
+        })?;
         // Release: pairs with the acquire in the horizon scan; published before.
         self.slot().txn.xid.store(NONE, Ordering::Release);
         if self.synchronous.get() {
@@ -83,7 +78,7 @@ impl Txn {
             wal.request_flush_soon();
         }
         self.shared.files_settled(self.actions.borrow().created());
-        self.shared.remove_files(dropped, at.end);
+        self.shared.remove_files(dropped, at.end, hold);
         Ok(Csn(at.start.0))
     }
 
@@ -123,8 +118,7 @@ impl Txn {
             }
             // Release: pairs with the acquire in the horizon scan.
             self.slot().txn.xid.store(NONE, Ordering::Release);
-            self.shared.files_settled(&undone.created);
-            self.shared.remove_files(undone.created, Lsn::ZERO);
+            self.shared.remove_files(undone.created, Lsn::ZERO, None);
         }
         self.drop_snapshots();
         self.finish();

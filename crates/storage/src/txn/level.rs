@@ -90,8 +90,7 @@ impl Txn {
         }
         self.locks.release_since(rolled_back.locks);
         if !ended.is_empty() {
-            self.shared.files_settled(&undone.created);
-            self.shared.remove_files(undone.created, Lsn::ZERO);
+            self.shared.remove_files(undone.created, Lsn::ZERO, None);
             let of_level = |xid| ended.binary_search(&xid).is_ok();
             self.shared.locks().wake_dependents(self.session, of_level);
         }

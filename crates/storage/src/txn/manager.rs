@@ -4,7 +4,7 @@ use super::horizon::{Bounds, Horizon};
 use crate::error::Result;
 use crate::lock::LockManager;
 use crate::txlog::{TxLog, TxLogConfig, WINDOW_PAGE, WalBarrier};
-use crate::wal::Wal;
+use crate::wal::{RedoHold, Wal};
 use base::clock;
 use base::env::{Background, Env};
 use base::latch::Latch;
@@ -22,7 +22,10 @@ const KEEPER_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Removes the files of relations once the log is durable up to a position: those that a commit dropped, or
 /// (position zero) those that a rollback takes back.
-pub type FileRemover = Box<dyn Fn(Vec<RelId>, Lsn) + Send + Sync>;
+///
+/// The hold, if there is one, keeps the redo point before the record that says so; it is to be dropped when
+/// the files are gone. Then the remover says so by [`TxnManager::files_settled`].
+pub type FileRemover = Box<dyn Fn(Vec<RelId>, Lsn, Option<RedoHold>) + Send + Sync>;
 
 /// The shared side of transactions.
 pub struct TxnManager {
@@ -212,16 +215,8 @@ impl TxnManager {
     }
 
     /// Makes the fates of all transactions that committed before the redo point durable in the xact log.
-    /// The rest of a checkpoint's work on transactions; to be called after
-    /// [`TxnManager::checkpoint_state`].
+    /// To be called after the redo point was chosen ([`Wal::settled_position`]): their CSNs are stored.
     pub fn checkpoint(&self) -> Result<()> {
-        self.wal.settle();
-        for (_, slot) in self.locks.sessions().iter() {
-            // Acquire: pairs with the release at the end of the commit.
-            while slot.txn.committing.load(Ordering::Acquire) {
-                park::sleep(Duration::from_micros(50));
-            }
-        }
         self.txlog.checkpoint(self.next_xid())
     }
 
@@ -229,18 +224,19 @@ impl TxnManager {
         self.created.lock().insert(rel, xid);
     }
 
-    pub(super) fn files_settled(&self, rels: &[RelId]) {
+    /// Recovery need not know these files any more: their maker committed, or they are gone.
+    pub fn files_settled(&self, rels: &[RelId]) {
         if !rels.is_empty() {
             let mut created = self.created.lock();
             created.retain(|rel, _| !rels.contains(rel));
         }
     }
 
-    pub(super) fn remove_files(&self, rels: Vec<RelId>, after: Lsn) {
+    pub(super) fn remove_files(&self, rels: Vec<RelId>, after: Lsn, hold: Option<RedoHold>) {
         if !rels.is_empty()
             && let Some(remove) = self.remove_files.get()
         {
-            remove(rels, after);
+            remove(rels, after, hold);
         }
     }
 }

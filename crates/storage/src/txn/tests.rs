@@ -331,7 +331,9 @@ fn files_go_with_the_outcome() {
     let world = World::new();
     let removed = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&removed);
-    world.txns.set_file_remover(Box::new(move |rels, after| {
+    let txns = Arc::downgrade(&world.txns);
+    world.txns.set_file_remover(Box::new(move |rels, after, _| {
+        txns.upgrade().unwrap().files_settled(&rels);
         log.lock().unwrap().push((rels, after));
     }));
     let a = begin(&world);

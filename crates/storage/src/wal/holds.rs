@@ -8,11 +8,11 @@
 
 use base::Lsn;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// The positions held.
 #[derive(Default)]
-pub(super) struct Holds(Mutex<Held>);
+pub(super) struct Holds(Arc<Mutex<Held>>);
 
 #[derive(Default)]
 struct Held {
@@ -22,19 +22,19 @@ struct Held {
 
 /// Keeps the redo point from passing a position; ends when dropped.
 #[must_use]
-pub struct RedoHold<'w> {
-    holds: &'w Holds,
+pub struct RedoHold {
+    held: Arc<Mutex<Held>>,
     number: u64,
 }
 
 impl Holds {
     /// Holds what `position` answers.
-    pub fn hold(&self, position: impl FnOnce() -> Lsn) -> RedoHold<'_> {
+    pub fn hold(&self, position: impl FnOnce() -> Lsn) -> RedoHold {
         let mut held = self.0.lock().expect("no code panics under it");
         let number = held.next;
         held.next += 1;
         held.positions.insert(number, position());
-        RedoHold { holds: self, number }
+        RedoHold { held: Arc::clone(&self.0), number }
     }
 
     /// The lowest position held.
@@ -43,9 +43,9 @@ impl Holds {
     }
 }
 
-impl Drop for RedoHold<'_> {
+impl Drop for RedoHold {
     fn drop(&mut self) {
-        let mut held = self.holds.0.lock().expect("no code panics under it");
+        let mut held = self.held.lock().expect("no code panics under it");
         held.positions.remove(&self.number);
     }
 }

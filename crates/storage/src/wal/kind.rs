@@ -63,6 +63,8 @@ kinds! {
     FILE_CREATE = 0x10, "file-create";
     /// A fork was cut to a number of blocks.
     FILE_TRUNCATE = 0x11, "file-truncate";
+    /// Relations whose makers were still running at a checkpoint.
+    PENDING_FILES = 0x12, "pending-files";
 
     /// One or more whole pages, nothing else.
     PAGE_IMAGE = 0x20, "page-image";

@@ -28,9 +28,9 @@ pub use record::{LoggedPage, MAX_RECORD_BYTES, PageImage, Record, record_bound};
 pub use segment::{Epoch, LogShape};
 pub use view::{BlockView, RecordView};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, or_abort};
 use base::env::{Background, Env};
-use base::park::{self, Context};
+use base::park::Context;
 use base::{Csn, Lsn, LsnRange};
 use durable::Durable;
 use holds::Holds;
@@ -133,8 +133,8 @@ impl Wal {
         maker::make_next(&wal)?;
         let (flusher, maker) = (Arc::clone(&wal), Arc::clone(&wal));
         let started = vec![
-            env.spawn("wal flusher", move || flusher::run(&flusher)),
-            env.spawn("wal segments", move || maker::run(&maker)),
+            env.spawn("wal flusher", move || or_abort("wal flusher", || flusher::run(&flusher))),
+            env.spawn("wal segments", move || or_abort("wal segments", || maker::run(&maker))),
         ];
         *wal.backgrounds.lock().expect("no code panics under it") = started;
         Ok(wal)
@@ -260,14 +260,6 @@ impl Wal {
         Csn(self.origin + self.publish.last() * UNIT_BYTES + 1)
     }
 
-    /// Returns when every commit reserved before the call is published: its CSN is stored. Short.
-    pub fn settle(&self) {
-        let ticket = self.reserve.next_ticket();
-        while !self.publish.has_passed(ticket) {
-            park::yield_now();
-        }
-    }
-
     /// Every byte before it is on disk.
     #[inline]
     pub fn durable(&self) -> Lsn {
@@ -339,7 +331,7 @@ impl Wal {
     }
 
     /// Keeps the redo point before every record that is inserted from now on, until dropped.
-    pub fn hold_redo(&self) -> RedoHold<'_> {
+    pub fn hold_redo(&self) -> RedoHold {
         self.holds.hold(|| self.position())
     }
 

@@ -77,15 +77,6 @@ impl Publish {
         }
     }
 
-    /// Whether every commit with a ticket before `ticket`, which was the next one a moment ago, is published.
-    pub fn has_passed(&self, ticket: usize) -> bool {
-        // Acquire: as in `last`.
-        let next = self::ticket(self.word.load(Ordering::Acquire));
-        // Far fewer commits than half of the tickets are unpublished at any time, see above.
-        let ahead = ticket.wrapping_sub(next) % TICKETS;
-        ahead == 0 || ahead > TICKETS / 2
-    }
-
     /// Moves the word over all marked cells in line; tells whether it has passed `until`.
     fn advance(&self, until: u64) -> bool {
         // Acquire: pairs with the release of whoever moved it last, see below.

@@ -142,12 +142,6 @@ impl Reserve {
         position(self.word.load(Ordering::SeqCst))
     }
 
-    /// The ticket of the next commit.
-    pub fn next_ticket(&self) -> usize {
-        // SeqCst: as in `position`.
-        ticket(self.word.load(Ordering::SeqCst))
-    }
-
     /// A position below which every byte has been copied.
     pub fn complete(&self) -> u64 {
         let reserved = self.position();

@@ -1,0 +1,346 @@
+//! The engine: opens the rooms in order, owns them, closes them.
+//!
+//! ```text
+//! create:  directories, first log segment, status logs, control file last (it says that there is something)
+//! open:    lock → control file → torn pages → redo → log (new epoch) → transactions → files → checkpointer
+//! close:   checkpointer, files, transactions → every page in place → last record → log → control file: clean
+//! ```
+
+pub(crate) mod oids;
+
+pub use oids::{FIRST_NORMAL_OID, Oids};
+
+use crate::buffer::{self, Pool, Relation, TornPages, doublewrite};
+use crate::error::{Error, Result};
+use crate::recovery::checkpoint::{CheckpointConfig, Checkpointer, Rooms};
+use crate::recovery::control::{self, Control, ControlFile, Counters, State};
+use crate::recovery::files::{self, RelationFiles};
+use crate::recovery::redo::{self, RedoReport};
+use crate::relfile::RelFiles;
+use crate::txlog::{TxLog, TxLogConfig, WalBarrier};
+use crate::txn::{Txn, TxnManager};
+use crate::wal::{self, Epoch, LogEnd, LogShape, Wal, WalConfig, segment};
+use base::clock;
+use base::disk::DirectoryLock;
+use base::env::Env;
+use base::hash::hash_of;
+use base::rank::Rank;
+use base::{Lsn, Persistence, Xid};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The name of the lock file.
+const LOCK: &str = "lock";
+
+/// Sizes and choices of an engine.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// Pages in the buffer cache, `shared_buffers`.
+    pub shared_buffers: usize,
+    /// `torn_page_protection`.
+    pub torn_pages: TornPages,
+    /// Bytes of the log's ring, `wal_buffers`; a power of two.
+    pub wal_buffers: usize,
+    /// Insertion slots of the log, `wal_insert_slots`.
+    pub wal_insert_slots: usize,
+    /// Log bytes in a segment, `wal_segment_size`. Counts when a directory is made.
+    pub wal_segment_bytes: u64,
+    /// `max_wal_size`, in bytes.
+    pub max_wal_bytes: u64,
+    /// `checkpoint_timeout`.
+    pub checkpoint_timeout: Duration,
+    /// Sizes of the status logs.
+    pub txlog: TxLogConfig,
+    /// Relation files kept open.
+    pub open_files_max: usize,
+}
+
+impl Default for EngineConfig {
+    fn default() -> EngineConfig {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        EngineConfig {
+            shared_buffers: 16_384,
+            torn_pages: TornPages::DoubleWrite,
+            wal_buffers: 16 << 20,
+            wal_insert_slots: (2 * cores).max(8),
+            wal_segment_bytes: 16 << 20,
+            max_wal_bytes: 1 << 30,
+            checkpoint_timeout: Duration::from_secs(300),
+            txlog: TxLogConfig::default(),
+            open_files_max: 1000,
+        }
+    }
+}
+
+/// A running storage engine.
+pub struct Engine {
+    env: Env,
+    pool: Arc<Pool>,
+    wal: Arc<Wal>,
+    txns: Arc<TxnManager>,
+    files: Arc<RelationFiles>,
+    oids: Arc<Oids>,
+    checkpointer: Arc<Checkpointer>,
+    redone: Option<RedoReport>,
+    _lock: DirectoryLock,
+}
+
+impl Engine {
+    /// Whether there is a data directory.
+    pub fn exists(env: &Env) -> Result<bool> {
+        env.disk.exists(control::PATH).map_err(|e| Error::io("open", control::PATH, e))
+    }
+
+    /// Makes a data directory. The directory of `env` must be empty but for what an earlier attempt left.
+    pub fn create(config: &EngineConfig, env: &Env) -> Result<()> {
+        let disk = &env.disk;
+        disk.create_dir("").map_err(|e| Error::io("create", ".", e))?;
+        let _lock = lock(env)?;
+        if Engine::exists(env)? {
+            return Err(Error::Refused("there is a data directory already".into()));
+        }
+        remove_leftovers(env)?;
+        disk.create_dir(segment::DIRECTORY)
+            .map_err(|e| Error::io("create", segment::DIRECTORY, e))?;
+        RelFiles::open(Arc::clone(disk), config.open_files_max)?;
+        let nothing: WalBarrier = Arc::new(|_| ());
+        TxLog::create(disk, &nothing)?;
+        // The first segment's number is 1: position zero means none.
+        let shape = LogShape {
+            system_id: hash_of(&(clock::wall_micros(), clock::now().0)),
+            timeline: 1,
+            segment_bytes: config.wal_segment_bytes,
+        };
+        let start = Lsn(shape.segment_bytes);
+        let epoch = epoch_of(&shape, 1, start, start);
+        Wal::open(env, wal_config(config), epoch)?.close();
+        let counters = Counters {
+            next_xid: Xid::FIRST_NORMAL,
+            next_rel: 1,
+            next_oid: FIRST_NORMAL_OID,
+            next_multixact: 1,
+            next_member: 1,
+        };
+        let content = Control {
+            state: State::Clean,
+            shape,
+            epoch: 1,
+            redo: start,
+            checkpoint: Lsn::ZERO,
+            checkpoint_micros: clock::wall_micros(),
+            counters,
+        };
+        ControlFile::create(&**disk, content).map(|_| ())
+    }
+
+    /// Opens a data directory: recovers it if it was not closed in order.
+    pub fn open(config: &EngineConfig, env: &Env) -> Result<Arc<Engine>> {
+        let lock = lock(env)?;
+        let mut control = ControlFile::open(&*env.disk)?;
+        let before = *control.content();
+        let relfiles = Arc::new(RelFiles::open(Arc::clone(&env.disk), config.open_files_max)?);
+        let clean = before.state == State::Clean;
+        if !clean {
+            doublewrite::recover(&*env.disk, &relfiles)?;
+        }
+        relfiles.reset(clean)?;
+        let pool = Pool::open(env, pool_config(config), Arc::clone(&relfiles))?;
+        let redone = redo::run(&env.disk, &before, &pool, &config.txlog);
+        let redone = redone.inspect_err(|_| pool.stop())?;
+        let (end, counters) = (redone.end, redone.counters);
+        if !clean {
+            wal::erase_tail(&*env.disk, &before.shape, &end)?;
+        }
+        let wal = open_wal(config, env, &before, &end).inspect_err(|_| pool.stop())?;
+        pool.attach_wal(Arc::clone(&wal));
+        let txns = TxnManager::open(env, &config.txlog, &wal, counters.next_xid);
+        let txns = txns.inspect_err(|_| stop(&pool, &wal))?;
+        let running = Control { state: State::Running, epoch: wal.epoch().number, ..before };
+        let settled = redone.finish(txns.txlog()).and_then(|report| {
+            remove_orphans(&relfiles, &pool, counters.next_rel)?;
+            control.write(running)?;
+            Ok(report)
+        });
+        let report = settled.inspect_err(|_| {
+            txns.close();
+            stop(&pool, &wal);
+        })?;
+        let files = RelationFiles::open(env, &pool, &wal, counters.next_rel);
+        files::serve(&files, &txns);
+        let oids = Arc::new(Oids::new(&wal, counters.next_oid));
+        let rooms = Rooms {
+            wal: Arc::clone(&wal),
+            pool: Arc::clone(&pool),
+            txns: Arc::clone(&txns),
+            files: Arc::clone(&files),
+            oids: Arc::clone(&oids),
+        };
+        let limits = CheckpointConfig {
+            max_wal_bytes: config.max_wal_bytes,
+            timeout: config.checkpoint_timeout,
+        };
+        let checkpointer = Checkpointer::open(env, rooms, limits, control);
+        Ok(Arc::new(Engine {
+            env: env.clone(),
+            pool,
+            wal,
+            txns,
+            files,
+            oids,
+            checkpointer,
+            redone: (!clean).then_some(report),
+            _lock: lock,
+        }))
+    }
+
+    /// Closes in order: no session is left, everything is brought to its place, the next start has nothing
+    /// to redo. After an error the directory is as after a crash.
+    pub fn shutdown(&self) -> Result<()> {
+        self.checkpointer.stop();
+        self.files.close();
+        self.txns.close();
+        let done = self.checkpointer.shut_down();
+        self.pool.stop();
+        self.wal.close();
+        done
+    }
+
+    /// The world it runs in.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// The buffer cache.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// The log.
+    pub fn wal(&self) -> &Arc<Wal> {
+        &self.wal
+    }
+
+    /// Transactions.
+    pub fn txns(&self) -> &Arc<TxnManager> {
+        &self.txns
+    }
+
+    /// Object ids.
+    pub fn oids(&self) -> &Arc<Oids> {
+        &self.oids
+    }
+
+    /// Relations' files: making, cutting, removing.
+    pub fn files(&self) -> &Arc<RelationFiles> {
+        &self.files
+    }
+
+    /// Makes an empty relation for the transaction; see [`RelationFiles::create`].
+    pub fn create_relation(
+        &self,
+        txn: &Txn,
+        persistence: Persistence,
+        rank: Rank,
+    ) -> Result<Relation> {
+        self.files.create(txn, persistence, rank)
+    }
+
+    /// CHECKPOINT.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.checkpointer.checkpoint()
+    }
+
+    /// The checkpointer, for figures.
+    pub fn checkpointer(&self) -> &Checkpointer {
+        &self.checkpointer
+    }
+
+    /// What recovery did at this start, if the engine had not been closed in order.
+    pub fn recovery(&self) -> Option<&RedoReport> {
+        self.redone.as_ref()
+    }
+}
+
+/// Ends the contexts of an engine that did not come to open.
+fn stop(pool: &Pool, wal: &Wal) {
+    pool.stop();
+    wal.close();
+}
+
+fn lock(env: &Env) -> Result<DirectoryLock> {
+    env.disk.lock(LOCK).map_err(|e| match e.kind() {
+        io::ErrorKind::WouldBlock => {
+            Error::Refused("another server is using the data directory".into())
+        }
+        io::ErrorKind::NotFound => Error::Refused("there is no such data directory".into()),
+        _ => Error::io("lock", LOCK, e),
+    })
+}
+
+/// Removes the log and status files of a creation that did not get to its end.
+fn remove_leftovers(env: &Env) -> Result<()> {
+    let names = env.disk.list("").map_err(|e| Error::io("list", ".", e))?;
+    let known = [LOCK, control::NEW_PATH, segment::DIRECTORY, crate::relfile::BASE_DIR, "txlog"];
+    if let Some(other) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(Error::Refused(format!("the directory is not empty: it contains \"{other}\"")));
+    }
+    if names.iter().any(|name| name == segment::DIRECTORY) {
+        let log = env.disk.list(segment::DIRECTORY);
+        for name in log.map_err(|e| Error::io("list", segment::DIRECTORY, e))? {
+            let path = format!("{}/{name}", segment::DIRECTORY);
+            env.disk.remove(&path).map_err(|e| Error::io("remove", path, e))?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the log for this run, in a segment of its own, with an epoch above all before.
+fn open_wal(config: &EngineConfig, env: &Env, before: &Control, end: &LogEnd) -> Result<Arc<Wal>> {
+    let number = before.epoch.max(end.epoch) + 1;
+    Wal::open(
+        env,
+        wal_config(config),
+        epoch_of(&before.shape, number, end.resume, end.previous_end),
+    )
+}
+
+/// Files that were made while the record that announces them did not reach the disk.
+fn remove_orphans(files: &RelFiles, pool: &Arc<Pool>, next_rel: u32) -> Result<()> {
+    for rel in files.relations()? {
+        if rel.counter() >= next_rel {
+            pool.drop_relation(rel)?;
+        }
+    }
+    Ok(())
+}
+
+fn epoch_of(shape: &LogShape, number: u32, start: Lsn, previous_end: Lsn) -> Epoch {
+    Epoch {
+        system_id: shape.system_id,
+        timeline: shape.timeline,
+        number,
+        segment_bytes: shape.segment_bytes,
+        start,
+        previous_end,
+    }
+}
+
+fn wal_config(config: &EngineConfig) -> WalConfig {
+    WalConfig {
+        buffer_bytes: config.wal_buffers,
+        insert_slots: config.wal_insert_slots,
+        files_bytes_max: config.max_wal_bytes,
+    }
+}
+
+fn pool_config(config: &EngineConfig) -> buffer::Config {
+    buffer::Config {
+        frames: config.shared_buffers,
+        torn_pages: config.torn_pages,
+        ..buffer::Config::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

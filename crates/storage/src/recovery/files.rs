@@ -1,0 +1,266 @@
+//! Making and removing relations' files: what is logged, what redo does, and who may go ahead of whom.
+//!
+//! ```text
+//! FILE_CREATE   := relation u32                                      main data
+//! FILE_TRUNCATE := rank u8 (info) | relation u32 | fork u8 | blocks u32
+//! PENDING_FILES := (relation u32 | xid u64) …                        with a checkpoint
+//! ```
+//!
+//! A file is made after its record is in the log and under a redo hold, so that redo makes it again if the
+//! name did not reach the disk. A file is removed by a background context once the log is durable up to the
+//! commit that dropped it, under a hold from before the commit record, so that redo removes it again if the
+//! machine stopped between.
+
+use super::ctx::RedoCtx;
+use super::redo::rank_of;
+use crate::buffer::{Pool, Relation};
+use crate::error::{Error, Result, or_abort};
+use crate::txn::{Txn, TxnManager};
+use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
+use base::env::{Background, Env};
+use base::park::{self, Context};
+use base::rank::Rank;
+use base::{Fork, Lsn, Persistence, RelId, Xid};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+
+/// Relations' files of a running engine.
+pub struct RelationFiles {
+    pool: Arc<Pool>,
+    wal: Arc<Wal>,
+    next_rel: AtomicU32,
+    queue: Mutex<Queue>,
+    /// Who is told when files are gone. Weak: it owns the closure that owns this.
+    txns: OnceLock<Weak<TxnManager>>,
+    remover: OnceLock<Context>,
+    background: Mutex<Option<Background>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Removal>,
+    /// The one being done.
+    busy: bool,
+    stop: bool,
+}
+
+/// Files to remove.
+struct Removal {
+    rels: Vec<RelId>,
+    /// Not before the log is durable up to here.
+    after: Lsn,
+    /// Keeps the redo point before the record that says so.
+    hold: Option<RedoHold>,
+}
+
+impl RelationFiles {
+    /// Starts the remover. Ids are handed out from `next_rel`.
+    pub fn open(env: &Env, pool: &Arc<Pool>, wal: &Arc<Wal>, next_rel: u32) -> Arc<RelationFiles> {
+        let files = Arc::new(RelationFiles {
+            pool: Arc::clone(pool),
+            wal: Arc::clone(wal),
+            next_rel: AtomicU32::new(next_rel),
+            queue: Mutex::default(),
+            txns: OnceLock::new(),
+            remover: OnceLock::new(),
+            background: Mutex::default(),
+        });
+        let theirs = Arc::clone(&files);
+        let started = env.spawn("file remover", move || or_abort("file remover", || theirs.run()));
+        *files.background.lock().expect("no code panics under it") = Some(started);
+        files
+    }
+
+    /// The next relation number that will be handed out; no record before has it or a higher one.
+    pub fn next_rel(&self) -> u32 {
+        // Acquire: read by the checkpointer after the log's position, whose acquire orders it.
+        self.next_rel.load(Ordering::Acquire)
+    }
+
+    /// Makes an empty relation for the transaction; it goes again if that does not commit. `rank` is that of
+    /// its main fork's pages.
+    pub fn create(&self, txn: &Txn, persistence: Persistence, rank: Rank) -> Result<Relation> {
+        let rel = RelId::new(self.next_rel.fetch_add(1, Ordering::AcqRel), persistence);
+        let xid = txn.xid()?;
+        txn.file_created(rel)?;
+        if persistence == Persistence::Temporary {
+            return self.pool.create_relation(rel, rank);
+        }
+        let _hold = self.wal.hold_redo();
+        let mut claim = self.wal.claim(record_bound(1, 0, 4))?;
+        self.wal
+            .insert(&mut claim, &Record::new(Kind::FILE_CREATE, xid).data(&rel.0.to_le_bytes()));
+        drop(claim);
+        self.pool.create_relation(rel, rank)
+    }
+
+    /// Cuts a fork to `blocks` blocks, durably before it returns to use. Nobody may use the pages past
+    /// them, nor change the others' number.
+    pub fn truncate(&self, rel: &Relation, fork: Fork, blocks: u32) -> Result<()> {
+        if rel.id().is_logged() {
+            let _hold = self.wal.hold_redo();
+            let mut claim = self.wal.claim(record_bound(1, 0, 9))?;
+            let mut data = [0; 9];
+            data[0..4].copy_from_slice(&rel.id().0.to_le_bytes());
+            data[4] = fork as u8;
+            data[5..9].copy_from_slice(&blocks.to_le_bytes());
+            let record = Record::new(Kind::FILE_TRUNCATE, Xid::INVALID);
+            let at = self.wal.insert(&mut claim, &record.info(rel.rank() as u8).data(&data));
+            drop(claim);
+            // The cut is not undone by a crash that loses the record: rows may have moved to pages before
+            // it in the meantime only if the log says so, and then it says this, too.
+            self.wal.flush(at.end);
+            return rel.truncate(fork, blocks);
+        }
+        rel.truncate(fork, blocks)
+    }
+
+    /// Removes relations once the log is durable up to `after`. Does not wait for it.
+    pub fn remove_later(&self, rels: Vec<RelId>, after: Lsn, hold: Option<RedoHold>) {
+        self.lock().jobs.push_back(Removal { rels, after, hold });
+        if let Some(remover) = self.remover.get() {
+            remover.unpark();
+        }
+    }
+
+    /// Waits until everything asked for is removed.
+    pub fn settle(&self) {
+        while !self.is_idle() {
+            park::sleep(std::time::Duration::from_micros(100));
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        let queue = self.lock();
+        queue.jobs.is_empty() && !queue.busy
+    }
+
+    /// Removes what is left to remove and ends the remover.
+    pub fn close(&self) {
+        self.lock().stop = true;
+        if let Some(remover) = self.remover.get() {
+            remover.unpark();
+        }
+        let background = self.background.lock().expect("no code panics under it").take();
+        background.into_iter().for_each(Background::join);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().expect("no code panics under it")
+    }
+
+    fn run(&self) {
+        let _ = self.remover.set(park::current());
+        loop {
+            let next = {
+                let mut queue = self.lock();
+                let next = queue.jobs.pop_front();
+                queue.busy = next.is_some();
+                if next.is_none() && queue.stop {
+                    return;
+                }
+                next
+            };
+            match next {
+                Some(job) => self.remove(job),
+                None => park::park(),
+            }
+        }
+    }
+
+    fn remove(&self, job: Removal) {
+        self.wal.flush(job.after);
+        for &rel in &job.rels {
+            if let Err(e) = self.pool.drop_relation(rel) {
+                // Wasted room until the next start after a crash, nothing worse.
+                eprintln!("thalweg: relation {rel} was dropped, but its files remain: {e}");
+            }
+        }
+        if let Some(txns) = self.txns.get().and_then(Weak::upgrade) {
+            txns.files_settled(&job.rels);
+        }
+        drop(job.hold);
+    }
+}
+
+/// Files whose creation the log has seen and not whether it was for good.
+#[derive(Default)]
+pub struct PendingFiles(BTreeMap<RelId, Xid>);
+
+impl PendingFiles {
+    /// Redo of this room's records. `next_rel` is raised above the ids seen.
+    pub fn redo(
+        &mut self,
+        ctx: &RedoCtx,
+        record: &RecordView<'_>,
+        next_rel: &mut u32,
+    ) -> Result<()> {
+        match record.kind {
+            Kind::FILE_CREATE => {
+                let rel = RelId(u32_at(record, 0)?);
+                ctx.pool().files().create(rel, true)?;
+                *next_rel = (*next_rel).max(rel.counter() + 1);
+                self.0.insert(rel, record.xid);
+                Ok(())
+            }
+            Kind::FILE_TRUNCATE => {
+                ctx.truncate(record, rank_of(record.info).ok_or_else(|| garbled(record))?)
+            }
+            Kind::PENDING_FILES => {
+                for at in (0..record.data.len()).step_by(PENDING_BYTES) {
+                    let xid = u64::from(u32_at(record, at + 4)?)
+                        | u64::from(u32_at(record, at + 8)?) << 32;
+                    self.0.insert(RelId(u32_at(record, at)?), Xid(xid));
+                }
+                Ok(())
+            }
+            _ => Err(garbled(record)),
+        }
+    }
+
+    /// The files, each with its maker.
+    pub fn into_entries(self) -> impl Iterator<Item = (RelId, Xid)> {
+        self.0.into_iter()
+    }
+}
+
+/// Bytes of an entry of a PENDING_FILES record.
+const PENDING_BYTES: usize = 12;
+/// Entries in one such record.
+const PENDING_MAX: usize = 4096;
+
+/// Logs the files of running transactions, in as many records as it takes.
+pub fn log_pending(wal: &Wal, created: &[(RelId, Xid)]) -> Result<()> {
+    for chunk in created.chunks(PENDING_MAX) {
+        let mut bytes = Vec::with_capacity(chunk.len() * PENDING_BYTES);
+        for (rel, xid) in chunk {
+            bytes.extend_from_slice(&rel.0.to_le_bytes());
+            bytes.extend_from_slice(&xid.0.to_le_bytes());
+        }
+        let mut claim = wal.claim_reserve(record_bound(1, 0, bytes.len()))?;
+        wal.insert(&mut claim, &Record::new(Kind::PENDING_FILES, Xid::INVALID).data(&bytes));
+    }
+    Ok(())
+}
+
+/// Lets the transactions' manager have files removed.
+pub fn serve(files: &Arc<RelationFiles>, txns: &Arc<TxnManager>) {
+    let theirs = Arc::clone(files);
+    txns.set_file_remover(Box::new(move |rels, after, hold| {
+        theirs.remove_later(rels, after, hold)
+    }));
+    assert!(files.txns.set(Arc::downgrade(txns)).is_ok(), "files serve one manager");
+}
+
+/// A record that its writer can't have written.
+pub(super) fn garbled(record: &RecordView<'_>) -> Error {
+    let detail = format!("the {:?} record at {} can't be read", record.kind, record.at.start);
+    Error::damaged(crate::wal::segment::DIRECTORY, None, detail)
+}
+
+/// Four bytes of a record's main data.
+pub(super) fn u32_at(record: &RecordView<'_>, at: usize) -> Result<u32> {
+    let bytes = record.data.get(at..at + 4).ok_or_else(|| garbled(record))?;
+    Ok(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+}

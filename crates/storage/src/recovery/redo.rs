@@ -1,0 +1,195 @@
+//! Redo: reads the log from the redo point to its end and has every record applied by its room.
+
+use super::control::{Control, Counters};
+use super::ctx::RedoCtx;
+use super::files::{PendingFiles, garbled, u32_at};
+use crate::buffer::Pool;
+use crate::error::{Error, Result};
+use crate::txlog::{Outcome, TxLog, TxLogConfig, XactRedo};
+use crate::txn::TxnRedo;
+use crate::wal::{Kind, LogEnd, Reader, RecordView, Room, segment};
+use base::clock::{self, Instant};
+use base::disk::Disk;
+use base::rank::Rank;
+use base::{Lsn, Xid};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often a long redo says how far it is.
+const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+/// Records between two looks at the clock.
+const PROGRESS_RECORDS: u64 = 4096;
+
+/// What redo did; for people.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RedoReport {
+    /// Where it began.
+    pub from: Lsn,
+    /// Where the log ended.
+    pub to: Lsn,
+    /// Records read.
+    pub records: u64,
+    /// Pages that records were applied to.
+    pub applied: u64,
+    /// Pages that had the change already.
+    pub skipped: u64,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Redo that has reached the end of the log; [`Redone::finish`] ends it once transactions can be asked.
+pub struct Redone {
+    /// Where the log ends.
+    pub end: LogEnd,
+    /// What to hand out next.
+    pub counters: Counters,
+    /// Figures.
+    pub report: RedoReport,
+    ctx: RedoCtx,
+    pending: PendingFiles,
+}
+
+struct Redo {
+    ctx: RedoCtx,
+    txns: TxnRedo,
+    pending: PendingFiles,
+    counters: Counters,
+    report: RedoReport,
+    began: Instant,
+    said: Instant,
+}
+
+/// Applies the log from the control file's redo point on. Torn pages have been repaired, `pool` has no log.
+pub fn run(
+    disk: &Arc<dyn Disk>,
+    control: &Control,
+    pool: &Arc<Pool>,
+    txlog: &TxLogConfig,
+) -> Result<Redone> {
+    let mut reader = Reader::open(Arc::clone(disk), control.shape, control.redo)?;
+    let next_xid = control.counters.next_xid;
+    let now = clock::now();
+    let mut redo = Redo {
+        ctx: RedoCtx::new(Arc::clone(pool)),
+        txns: TxnRedo::new(XactRedo::begin(txlog, disk, next_xid)?, next_xid),
+        pending: PendingFiles::default(),
+        counters: control.counters,
+        report: RedoReport { from: control.redo, ..RedoReport::default() },
+        began: now,
+        said: now,
+    };
+    let mut checkpoint_seen = control.checkpoint == Lsn::ZERO;
+    while let Some(record) = reader.read()? {
+        checkpoint_seen |= record.at.start == control.checkpoint;
+        pool.set_redo_position(record.at.start);
+        redo.txns.note(record.xid);
+        redo.apply(&record)?;
+        redo.progress(record.at.end);
+    }
+    let end = reader.end();
+    // Both were durable before the control file said so: a log that ends earlier has lost something.
+    if !checkpoint_seen || end.epoch < control.epoch {
+        let path = segment::path(control.shape.timeline, end.at.0 / control.shape.segment_bytes);
+        let detail = format!("the log ends at {}, but the control file knows of more", end.at);
+        return Err(Error::damaged(path, None, detail));
+    }
+    redo.end(end)
+}
+
+impl Redo {
+    fn apply(&mut self, record: &RecordView<'_>) -> Result<()> {
+        match record.kind.room() {
+            Some(Room::Log) => self.apply_log(record),
+            Some(Room::RelFile) => {
+                self.pending.redo(&self.ctx, record, &mut self.counters.next_rel)
+            }
+            Some(Room::Buffer) => apply_images(&self.ctx, record),
+            Some(Room::Txn) => self.apply_txn(record),
+            Some(Room::Heap | Room::BTree | Room::Hash | Room::Sequence) | None => {
+                Err(garbled(record))
+            }
+        }
+    }
+
+    fn apply_log(&mut self, record: &RecordView<'_>) -> Result<()> {
+        match record.kind {
+            Kind::CHECKPOINT => {
+                let seen = Counters::decode(record.data).ok_or_else(|| garbled(record))?;
+                self.counters = self.counters.max(&seen);
+            }
+            Kind::NEXT_OID => {
+                self.counters.next_oid = self.counters.next_oid.max(u32_at(record, 0)?);
+            }
+            _ => return Err(garbled(record)),
+        }
+        Ok(())
+    }
+
+    fn apply_txn(&mut self, record: &RecordView<'_>) -> Result<()> {
+        let Some(ended) = self.txns.apply(record)? else { return Ok(()) };
+        for rel in ended.dropped {
+            self.ctx.pool().drop_relation(rel)?;
+            self.ctx.dropped(rel);
+        }
+        Ok(())
+    }
+
+    fn progress(&mut self, at: Lsn) {
+        self.report.records += 1;
+        if !self.report.records.is_multiple_of(PROGRESS_RECORDS) {
+            return;
+        }
+        let now = clock::now();
+        if now.since(self.said) >= PROGRESS_EVERY {
+            self.said = now;
+            let seconds = now.since(self.began).as_secs();
+            eprintln!("thalweg: redo in progress, {seconds} s, at {at}");
+        }
+    }
+
+    fn end(self, end: LogEnd) -> Result<Redone> {
+        let next_xid = self.txns.finish()?;
+        let (applied, skipped) = self.ctx.counts();
+        let took = clock::now().since(self.began);
+        Ok(Redone {
+            end,
+            counters: Counters { next_xid, ..self.counters },
+            report: RedoReport { to: end.at, applied, skipped, took, ..self.report },
+            ctx: self.ctx,
+            pending: self.pending,
+        })
+    }
+}
+
+impl Redone {
+    /// Removes the files of transactions that did not commit, and fails if the log left something open.
+    pub fn finish(self, txlog: &TxLog) -> Result<RedoReport> {
+        let committed = |xid: Xid| Ok(matches!(txlog.outcome(xid)?, Outcome::Committed(_)));
+        for (rel, xid) in self.pending.into_entries() {
+            if !committed(xid)? {
+                self.ctx.pool().drop_relation(rel)?;
+                self.ctx.dropped(rel);
+            }
+        }
+        self.ctx.finish(committed)?;
+        Ok(self.report)
+    }
+}
+
+/// Redo of whole pages. The record's info byte is the rank of the relation's main fork.
+fn apply_images(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
+    let rank = rank_of(record.info).ok_or_else(|| garbled(record))?;
+    for i in 0..record.block_count() {
+        if !record.block(i).has_image() {
+            return Err(garbled(record));
+        }
+        ctx.page(record, i, rank, |_, _| ())?;
+    }
+    Ok(())
+}
+
+/// The rank in a record's info byte.
+pub(super) fn rank_of(code: u8) -> Option<Rank> {
+    let ranks = [Rank::HeapPage, Rank::IndexPage, Rank::SequencePage];
+    ranks.into_iter().find(|rank| *rank as u8 == code)
+}
