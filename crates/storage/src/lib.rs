@@ -2,13 +2,19 @@
 //!
 //! The rooms and the contracts between them are described in `README.md` beside `Cargo.toml`.
 
+pub mod btree;
 pub mod buffer;
 pub mod engine;
 pub mod error;
+pub mod heap;
+mod journal;
 pub mod lock;
 pub mod page;
 pub mod recovery;
 pub mod relfile;
+#[cfg(test)]
+mod rig;
+pub mod sequence;
 pub mod txlog;
 pub mod txn;
 pub mod wal;

@@ -151,6 +151,12 @@ impl Pool {
         self.files.remove(rel)
     }
 
+    /// What protects pages against being written half.
+    #[inline]
+    pub fn torn_pages(&self) -> TornPages {
+        self.config.torn_pages
+    }
+
     /// The relation files.
     pub fn files(&self) -> &Arc<RelFiles> {
         &self.files

@@ -75,6 +75,47 @@ kinds! {
     ABORT = 0x31, "abort";
     /// Subtransactions that the commit record to come has no room for.
     SUBXIDS = 0x32, "subxids";
+
+    /// A row version was put on a page.
+    HEAP_INSERT = 0x50, "heap-insert";
+    /// Several were put on one page.
+    HEAP_MULTI_INSERT = 0x51, "heap-multi-insert";
+    /// A version ended and its successor was put on the same page.
+    HEAP_UPDATE = 0x52, "heap-update";
+    /// A version ended and its successor was put on another page.
+    HEAP_MOVE = 0x53, "heap-move";
+    /// A version ended.
+    HEAP_DELETE = 0x54, "heap-delete";
+    /// A version was locked.
+    HEAP_LOCK = 0x55, "heap-lock";
+    /// Dead versions went; or dead line pointers, when no index leads to them any more.
+    HEAP_PRUNE = 0x56, "heap-prune";
+    /// All versions of a page are visible to all, and frozen; the visibility map says so.
+    HEAP_ALL_VISIBLE = 0x57, "heap-all-visible";
+    /// The promise that all versions are visible to all is taken back; from the map, too.
+    HEAP_NOT_VISIBLE = 0x58, "heap-not-visible";
+    /// A version was taken back by the transaction that had just made it.
+    HEAP_TAKE_BACK = 0x59, "heap-take-back";
+
+    /// The first, empty root.
+    BTREE_INIT = 0x70, "btree-init";
+    /// An entry was put on a leaf.
+    BTREE_INSERT = 0x71, "btree-insert";
+    /// Entries were removed from a leaf.
+    BTREE_REMOVE = 0x72, "btree-remove";
+    /// The upper part of a page went to a new right sibling, which the parent does not know yet.
+    BTREE_SPLIT = 0x73, "btree-split";
+    /// The root's content went to two new pages below it.
+    BTREE_SPLIT_ROOT = 0x74, "btree-split-root";
+    /// The right sibling was entered into the parent.
+    BTREE_SEPARATOR = 0x75, "btree-separator";
+    /// An empty leaf was taken out of the tree.
+    BTREE_UNLINK = 0x76, "btree-unlink";
+    /// A page of an index that was built from sorted entries.
+    BTREE_PAGE = 0x77, "btree-page";
+
+    /// The state of a sequence, ahead of the values handed out.
+    SEQUENCE = 0xB0, "sequence";
 }
 
 impl Kind {

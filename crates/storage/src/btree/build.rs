@@ -1,0 +1,272 @@
+//! Building an index from sorted entries: pages are drawn in private memory and written once, from left to
+//! right; each level feeds the one above.
+//!
+//! The relation was made by the building transaction and nobody else sees it, so pages may lie there before
+//! links and parents do. A crash leaves files of a transaction that did not commit; recovery removes them.
+
+use super::edit::{self, Draft, prefix_bytes};
+use super::page::*;
+use super::plan::truncate_separator;
+use super::{BTree, split};
+use crate::error::{Error, Result};
+use crate::journal::Journal;
+use crate::page::PAGE_BYTES;
+use crate::wal::{Kind, Record, record_bound};
+use base::{BlockNo, Fork, Tid, Xid, sim};
+
+/// Leaves are filled to this share, so that first changes find room.
+const LEAF_FILL_PERCENT: usize = 90;
+/// Inner pages get few inserts.
+const INNER_FILL_PERCENT: usize = 95;
+
+/// Takes entries in order and makes a tree of them.
+pub struct Builder<'t> {
+    tree: &'t BTree,
+    levels: Vec<Level>,
+    entries: u64,
+    _window: sim::Window,
+}
+
+/// The page in progress of one level.
+struct Level {
+    /// Where it will go; known from the first page that is full on.
+    block: Option<BlockNo>,
+    /// Keys, one after the other.
+    keys: Vec<u8>,
+    entries: Vec<Item>,
+    /// Bytes that all keys share.
+    shared: usize,
+    /// Payload if just these are shared.
+    records: usize,
+    /// The separator to the page before: the key of this page's entry in the parent.
+    low: (Vec<u8>, u64),
+}
+
+struct Item {
+    key_end: usize,
+    value: u64,
+    /// Tie-breaker: of a leaf entry the value, of a separator its own.
+    tie: u64,
+}
+
+impl BTree {
+    /// Starts building into this tree, which must be empty and unknown to others.
+    pub fn build(&self) -> Result<Builder<'_>> {
+        let root = self.rel.extend(Fork::Main)?;
+        if root.block() != ROOT {
+            return Err(Error::damaged(self.name(), Some(ROOT), "the index to build is not empty"));
+        }
+        drop(root);
+        Ok(Builder {
+            tree: self,
+            levels: vec![Level::new()],
+            entries: 0,
+            _window: sim::window("btree-build"),
+        })
+    }
+}
+
+impl Builder<'_> {
+    /// Appends an entry; (key, TID) must ascend.
+    pub fn push(&mut self, key: &[u8], tid: Tid) -> Result<()> {
+        super::insert::check_key(key)?;
+        let tie = tid.to_u64();
+        self.push_at(0, key, tie, tie)?;
+        self.entries += 1;
+        if self.entries.is_multiple_of(1024) {
+            base::interrupt::check()?;
+            base::park::yield_now();
+        }
+        Ok(())
+    }
+
+    /// Writes what is left and makes the root. Returns the number of entries.
+    pub fn finish(mut self) -> Result<u64> {
+        let mut level = 0;
+        while self.levels[level].block.is_some() {
+            self.close_page(level, None)?;
+            level += 1;
+        }
+        let draft = self.levels[level].draw(level as u8, None);
+        self.tree.write_whole(ROOT, &draft)?;
+        Ok(self.entries)
+    }
+
+    fn push_at(&mut self, level: usize, key: &[u8], value: u64, tie: u64) -> Result<()> {
+        if self.levels[level].is_full_for(level, key, tie) {
+            let page = &mut self.levels[level];
+            if level > 0 && !page.has_room_for_high(key) {
+                // A long separator behind short ones: the last of those, for which there is room, takes
+                // its place.
+                let (last, item) = page.pop();
+                self.close_page(level, Some((last.clone(), item.tie)))?;
+                self.levels[level].push(level, &last, item.value, item.tie);
+                return self.push_at(level, key, value, tie);
+            }
+            let mut separator = key.to_vec();
+            let separator_tie = match level {
+                0 => {
+                    let (last_key, last_tie) = page.last();
+                    assert!((last_key, last_tie) < (key, tie), "entries to build from ascend");
+                    truncate_separator(last_key, &mut separator, tie)
+                }
+                _ => tie,
+            };
+            self.close_page(level, Some((separator, separator_tie)))?;
+        }
+        self.levels[level].push(level, key, value, tie);
+        Ok(())
+    }
+
+    /// Writes the page in progress and enters it into the level above; `high` separates it from the next.
+    fn close_page(&mut self, level: usize, high: Option<(Vec<u8>, u64)>) -> Result<()> {
+        let block = match self.levels[level].block {
+            Some(block) => block,
+            None => self.tree.extend_for_build()?,
+        };
+        let next = match high {
+            Some(_) => Some(self.tree.extend_for_build()?),
+            None => None,
+        };
+        let mut draft = self.levels[level].draw(level as u8, split::borrow(&high));
+        edit::set_right(&mut draft.page_mut(), next.unwrap_or(ROOT));
+        self.tree.write_whole(block, &draft)?;
+        let low = self.levels[level].restart(next, high);
+        if self.levels.len() == level + 1 {
+            self.levels.push(Level::new());
+        }
+        self.push_at(level + 1, &low.0, u64::from(block.0), low.1)
+    }
+}
+
+impl Level {
+    fn new() -> Level {
+        Level {
+            block: None,
+            keys: Vec::new(),
+            entries: Vec::new(),
+            shared: 0,
+            records: 0,
+            low: (Vec::new(), 0),
+        }
+    }
+
+    fn key(&self, i: usize) -> &[u8] {
+        let from = if i == 0 { 0 } else { self.entries[i - 1].key_end };
+        &self.keys[from..self.entries[i].key_end]
+    }
+
+    fn last(&self) -> (&[u8], u64) {
+        let last = self.entries.len() - 1;
+        (self.key(last), self.entries[last].tie)
+    }
+
+    /// Entries from here on have keys; the first of an inner page stands for minus infinity.
+    fn first_key(level: usize) -> usize {
+        usize::from(level > 0)
+    }
+
+    fn with_tie(level: usize, tie: u64) -> bool {
+        level > 0 && tie != 0
+    }
+
+    /// Shared bytes and payload if `key` came to the page.
+    fn sizes_with(&self, level: usize, key: &[u8], tie: u64) -> (usize, usize) {
+        let first = Self::first_key(level);
+        if self.entries.len() <= first {
+            return (key.len(), record_bytes(0, Self::with_tie(level, tie)));
+        }
+        let shared = common_prefix(&self.key(first)[..self.shared], key);
+        let own = record_bytes(key.len() - shared, Self::with_tie(level, tie));
+        if shared == self.shared {
+            return (shared, self.records + own);
+        }
+        let records = (first..self.entries.len()).map(|i| {
+            let tie = Self::with_tie(level, self.entries[i].tie);
+            record_bytes(self.key(i).len() - shared, tie)
+        });
+        (shared, records.sum::<usize>() + own)
+    }
+
+    fn is_full_for(&self, level: usize, key: &[u8], tie: u64) -> bool {
+        if self.entries.len() < Self::first_key(level) + 1 {
+            return false;
+        }
+        let (shared, records) = self.sizes_with(level, key, tie);
+        let bytes = (self.entries.len() + 1) * ENTRY_BYTES + records + prefix_bytes(shared);
+        let percent = if level == 0 { LEAF_FILL_PERCENT } else { INNER_FILL_PERCENT };
+        // The high key to come is at most one byte longer than what it shares with this key.
+        let high = high_bytes((key.len() + 1).min(MAX_KEY_BYTES));
+        bytes > CAPACITY * percent / 100 || bytes + high > CAPACITY
+    }
+
+    /// Whether the page as it is has room for `key` as its high key.
+    fn has_room_for_high(&self, key: &[u8]) -> bool {
+        let bytes = self.entries.len() * ENTRY_BYTES + self.records + prefix_bytes(self.shared);
+        bytes + high_bytes(key.len()) <= CAPACITY
+    }
+
+    /// Takes the last entry back. What the others share may be more now; it is good enough.
+    fn pop(&mut self) -> (Vec<u8>, Item) {
+        let key = self.last().0.to_vec();
+        let item = self.entries.pop().expect("a full page has entries");
+        self.keys.truncate(self.keys.len() - key.len());
+        (key, item)
+    }
+
+    fn push(&mut self, level: usize, key: &[u8], value: u64, tie: u64) {
+        (self.shared, self.records) = self.sizes_with(level, key, tie);
+        self.keys.extend_from_slice(key);
+        self.entries.push(Item { key_end: self.keys.len(), value, tie });
+    }
+
+    fn draw(&self, level: u8, high: edit::High<'_>) -> Draft {
+        let first = Self::first_key(usize::from(level));
+        let prefix = match self.entries.len() > first {
+            true => &self.key(first)[..self.shared],
+            false => &[],
+        };
+        let mut draft = Draft::new(level, prefix, high);
+        for (i, item) in self.entries.iter().enumerate() {
+            if i < first {
+                draft.push_floor(BlockNo(item.value as u32));
+            } else {
+                draft.push(self.key(i), item.value, if level == 0 { 0 } else { item.tie });
+            }
+        }
+        draft.finish();
+        draft
+    }
+
+    /// Empties the page in progress; it will go to `block`. Returns the low separator it had.
+    fn restart(&mut self, block: Option<BlockNo>, low: Option<(Vec<u8>, u64)>) -> (Vec<u8>, u64) {
+        self.block = block;
+        self.keys.clear();
+        self.entries.clear();
+        (self.shared, self.records) = (0, 0);
+        std::mem::replace(&mut self.low, low.unwrap_or_default())
+    }
+}
+
+impl BTree {
+    fn extend_for_build(&self) -> Result<BlockNo> {
+        Ok(self.rel.extend(Fork::Main)?.block())
+    }
+
+    /// Writes a drawn page to `block` and logs it whole.
+    fn write_whole(&self, block: BlockNo, draft: &Draft) -> Result<()> {
+        let mut journal =
+            Journal::open(&self.wal, &self.rel, 1, record_bound(1, 1, PAGE_BYTES + 16))?;
+        let mut page = self.rel.write(Fork::Main, block)?;
+        page.mark_dirty();
+        page.copy_from(draft.node().0);
+        let at = journal.insert(|| {
+            Record::new(Kind::BTREE_PAGE, Xid::INVALID)
+                .image_block(page.page_id(), split::image(draft))
+        });
+        if let Some(at) = at {
+            page.set_lsn(at.end);
+        }
+        Ok(())
+    }
+}

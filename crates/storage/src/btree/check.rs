@@ -1,0 +1,239 @@
+//! Verifying a tree: structure of every page (B1), links and separators (B2, B3), levels (B4).
+//!
+//! Takes no latches for longer than a page; on a tree that is written meanwhile it may report what was true
+//! only between two of its looks, so run it on a quiet one.
+
+use super::BTree;
+use super::page::*;
+use crate::error::Result;
+use crate::page::{PAGE_BYTES, PageKind};
+use base::hash::HashSet;
+use base::{BlockNo, Fork, Tid};
+
+/// What is on one page, in owned form.
+struct Seen {
+    entries: Vec<(Vec<u8>, u64, u64)>,
+    high: Option<(Vec<u8>, u64)>,
+    right: BlockNo,
+    level: u8,
+    incomplete: bool,
+    deleted: bool,
+}
+
+/// A separator (key, tie-breaker) and the child it leads to.
+type Downlink = (Vec<u8>, u64, BlockNo);
+
+/// Walks a tree level by level.
+struct Walk<'t, 'r> {
+    tree: &'t BTree,
+    report: &'r mut dyn FnMut(String),
+    reached: HashSet<u32>,
+}
+
+impl BTree {
+    /// Verifies the whole tree, calling `report` with a sentence for everything that is wrong and `entry`
+    /// with every leaf entry in order.
+    pub fn check(
+        &self,
+        report: &mut dyn FnMut(String),
+        entry: &mut dyn FnMut(&[u8], Tid),
+    ) -> Result<()> {
+        let blocks = self.rel.blocks(Fork::Main)?;
+        if blocks == 0 || self.rel.read(Fork::Main, ROOT)?.is_new() {
+            return Ok(());
+        }
+        let mut walk = Walk { tree: self, report, reached: HashSet::default() };
+        let root = walk.page(ROOT)?;
+        if !root.right.eq(&ROOT) || root.high.is_some() {
+            walk.complain(ROOT, "the root has a sibling");
+        }
+        let mut first = ROOT;
+        let mut expected: Option<Vec<Downlink>> = None;
+        for level in (0..=root.level).rev() {
+            let pages = walk.level(first, level, expected.as_deref(), entry)?;
+            let Some(pages) = pages else { return Ok(()) };
+            first = pages.first().map_or(ROOT, |(_, _, child)| *child);
+            expected = Some(pages);
+        }
+        for block in (0..blocks).map(BlockNo) {
+            walk.unreached(block)?;
+        }
+        Ok(())
+    }
+}
+
+impl Walk<'_, '_> {
+    fn complain(&mut self, block: BlockNo, what: impl AsRef<str>) {
+        (self.report)(format!("{} block {block}: {}", self.tree.name(), what.as_ref()));
+    }
+
+    fn page(&mut self, block: BlockNo) -> Result<Seen> {
+        let page = self.tree.rel.read(Fork::Main, block)?;
+        let node = Node(page.view());
+        let mut faults = Vec::new();
+        if let Err(fault) = page_fault(node) {
+            faults.push(fault);
+        }
+        let live = node.is_live();
+        let seen = Seen {
+            entries: (0..if live { node.count() } else { 0 })
+                .map(|i| {
+                    let key = if i < node.first_key() { Vec::new() } else { node.key(i) };
+                    let tie = if i < node.first_key() { 0 } else { node.tie(i) };
+                    (key, tie, node.slot(i).value())
+                })
+                .collect(),
+            high: node.high(),
+            right: node.right(),
+            level: node.level(),
+            incomplete: node.has(INCOMPLETE),
+            deleted: node.has(DELETED),
+        };
+        drop(page);
+        faults.into_iter().for_each(|fault| self.complain(block, fault));
+        Ok(seen)
+    }
+
+    /// Walks one level from its first page. `expected`: what the level above leads to, in order. Returns the
+    /// children of this level with their separators.
+    fn level(
+        &mut self,
+        first: BlockNo,
+        level: u8,
+        expected: Option<&[Downlink]>,
+        entry: &mut dyn FnMut(&[u8], Tid),
+    ) -> Result<Option<Vec<Downlink>>> {
+        let mut below = Vec::new();
+        let mut expected = expected.map(|e| e.iter());
+        let (mut block, mut low, mut was_incomplete) = (first, None::<(Vec<u8>, u64)>, false);
+        loop {
+            if !self.reached.insert(block.0) {
+                self.complain(block, "is reached twice");
+                return Ok(None);
+            }
+            let page = self.page(block)?;
+            if page.deleted || page.level != level {
+                let what = format!(
+                    "level {} where {level} belongs, deleted: {}",
+                    page.level, page.deleted
+                );
+                self.complain(block, what);
+                return Ok(None);
+            }
+            if let Some(expected) = &mut expected
+                && !was_incomplete
+            {
+                let found = (low.clone().unwrap_or_default(), block);
+                match expected.next() {
+                    Some((key, tie, child)) if ((key.clone(), *tie), *child) == found => {}
+                    other => self.complain(
+                        block,
+                        format!("the parent's entry is {other:?}, page begins at {low:?}"),
+                    ),
+                }
+            }
+            self.entries(block, level, &page, &low, &mut below, entry);
+            was_incomplete = page.incomplete;
+            if page.right == ROOT {
+                break;
+            }
+            if page.high.is_none() {
+                self.complain(block, "has a right sibling and no high key");
+            }
+            (block, low) = (page.right, page.high);
+        }
+        if let Some(rest) = expected.and_then(|mut e| e.next()) {
+            self.complain(rest.2, "is in the parent but not on its level");
+        }
+        Ok(Some(below))
+    }
+
+    fn entries(
+        &mut self,
+        block: BlockNo,
+        level: u8,
+        page: &Seen,
+        low: &Option<(Vec<u8>, u64)>,
+        below: &mut Vec<Downlink>,
+        entry: &mut dyn FnMut(&[u8], Tid),
+    ) {
+        let mut last = low.clone();
+        for (i, (key, tie, value)) in page.entries.iter().enumerate() {
+            if level > 0 && i == 0 {
+                let (key, tie) = low.clone().unwrap_or_default();
+                below.push((key, tie, BlockNo(*value as u32)));
+                continue;
+            }
+            let here = (key.clone(), *tie);
+            let ascends = match &last {
+                None => true,
+                Some(last) if i == 0 => *last <= here,
+                Some(last) => *last < here,
+            };
+            if !ascends {
+                self.complain(block, format!("entry {i} is not above the one before"));
+            }
+            if page.high.as_ref().is_some_and(|high| here >= *high) {
+                self.complain(block, format!("entry {i} is not below the high key"));
+            }
+            match level {
+                0 => entry(key, Tid::from_u64(*value)),
+                _ => below.push((key.clone(), *tie, BlockNo(*value as u32))),
+            }
+            last = Some(here);
+        }
+        if level > 0 && page.entries.is_empty() {
+            self.complain(block, "an inner page without a child");
+        }
+    }
+
+    fn unreached(&mut self, block: BlockNo) -> Result<()> {
+        if self.reached.contains(&block.0) {
+            return Ok(());
+        }
+        let page = self.tree.rel.read(Fork::Main, block)?;
+        let node = Node(page.view());
+        let free = node.0.is_new() || node.has(DELETED);
+        drop(page);
+        if !free {
+            self.complain(block, "is in use but not in the tree");
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with the bytes of a page.
+fn page_fault(node: Node<'_>) -> std::result::Result<(), String> {
+    let page = node.0;
+    let fault = |what: &str| Err(what.to_owned());
+    if page.kind() != Some(PageKind::BTree) || !page.header_is_sound() {
+        return fault("is not a B-tree page or its header is damaged");
+    }
+    if node.has(DELETED) {
+        return Ok(());
+    }
+    let (count, upper) = (usize::from(page.get_u16(COUNT)), node.upper());
+    if count > MAX_ENTRIES || ENTRIES + count * ENTRY_BYTES > upper || upper > PAGE_BYTES {
+        return fault("entries and payload overlap");
+    }
+    if page.lower() != ENTRIES + count * ENTRY_BYTES || page.upper() != upper & !7 {
+        return fault("the two headers disagree");
+    }
+    let mut used = node.high_bytes() + super::edit::prefix_bytes(node.skip());
+    for i in 0..count {
+        let slot = node.slot(i);
+        let bytes = node.record_bytes(i);
+        if slot.is_external() && (slot.record() < upper || slot.record() + bytes > PAGE_BYTES) {
+            return Err(format!("entry {i} lies outside the payload"));
+        }
+        used += bytes;
+    }
+    if used + node.garbage() != PAGE_BYTES - upper {
+        return Err(format!(
+            "payload of {} bytes, accounted for {}",
+            PAGE_BYTES - upper,
+            used + node.garbage()
+        ));
+    }
+    Ok(())
+}

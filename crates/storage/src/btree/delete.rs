@@ -1,0 +1,220 @@
+//! Removing entries, and pages that have none left.
+
+use super::page::*;
+use super::{BTree, edit};
+use crate::buffer::WriteGuard;
+use crate::error::Result;
+use crate::heap::fsm;
+use crate::journal::Journal;
+use crate::wal::{Kind, Record, record_bound};
+use base::{BlockNo, Fork, Tid, Xid, sim};
+
+/// What cleaning an index did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IndexCleaning {
+    /// Entries looked at.
+    pub entries: u64,
+    /// Entries removed.
+    pub removed: u64,
+    /// Leaves looked at.
+    pub pages: u64,
+    /// Empty pages taken out of the tree.
+    pub pages_deleted: u64,
+}
+
+/// A page about to be unlinked, and those that change with it.
+struct Surroundings {
+    left: Option<BlockNo>,
+    page: BlockNo,
+    parent: BlockNo,
+}
+
+impl BTree {
+    /// Removes the entries whose TID `is_dead` names and takes emptied leaves out of the tree. One at a
+    /// time per index; foreground work goes on. `is_dead` is called under a latch and must not wait.
+    pub fn vacuum(&self, is_dead: &mut dyn FnMut(Tid) -> bool) -> Result<IndexCleaning> {
+        let mut done = IndexCleaning::default();
+        let first = self.descend(Place::before(&[]), 0, |_, block, _| block)?;
+        let mut next = first;
+        while let Some(block) = next {
+            base::interrupt::check()?;
+            next = self.vacuum_page(block, is_dead, &mut done)?;
+            base::park::yield_now();
+        }
+        Ok(done)
+    }
+
+    /// Cleans one leaf; returns the next.
+    fn vacuum_page(
+        &self,
+        block: BlockNo,
+        is_dead: &mut dyn FnMut(Tid) -> bool,
+        done: &mut IndexCleaning,
+    ) -> Result<Option<BlockNo>> {
+        let mut dead_entries = |node: Node<'_>| -> Vec<u16> {
+            let dead = |i: &usize| node.slot(*i).is_dead() || is_dead(node.slot(*i).tid());
+            (0..node.count()).filter(dead).map(|i| i as u16).collect()
+        };
+        let (found, live, right, count) = self.look(block, |node| {
+            let live = node.is_live() && node.is_leaf();
+            let dead = if live { dead_entries(node) } else { Vec::new() };
+            (!dead.is_empty(), live, node.right(), node.count())
+        })?;
+        done.pages += 1;
+        let mut empty = live && count == 0;
+        let mut next = right;
+        if live {
+            done.entries += count as u64;
+        }
+        if found {
+            let bytes = record_bound(1, 1, 2 * MAX_ENTRIES);
+            let mut journal = Journal::open(&self.wal, &self.rel, 1, bytes)?;
+            let mut page = self.rel.write(Fork::Main, block)?;
+            let node = Node(page.view());
+            if node.is_live() && node.is_leaf() {
+                // What came since the look is not dead; what moved right is met there.
+                let gone = dead_entries(node);
+                next = node.right();
+                empty = gone.len() == node.count();
+                if !gone.is_empty() {
+                    done.removed += gone.len() as u64;
+                    self.remove_entries(&mut page, &mut journal, &gone);
+                }
+            }
+        }
+        if empty && block != ROOT && self.unlink(block)? {
+            done.pages_deleted += 1;
+        }
+        Ok((next != ROOT).then_some(next))
+    }
+
+    /// Removes entries of a latched leaf. The journal has a claim for it.
+    pub(super) fn remove_entries(
+        &self,
+        page: &mut WriteGuard<'_>,
+        journal: &mut Journal<'_>,
+        gone: &[u16],
+    ) {
+        page.mark_dirty();
+        edit::remove(page, gone);
+        let bytes: Vec<u8> = gone.iter().flat_map(|i| i.to_le_bytes()).collect();
+        let at =
+            journal.insert(|| Record::new(Kind::BTREE_REMOVE, Xid::INVALID).block(&*page, &bytes));
+        if let Some(at) = at {
+            page.set_lsn(at.end);
+        }
+    }
+
+    /// Takes an empty leaf out of the tree if that is possible in one step. Its key space goes to its right
+    /// sibling.
+    fn unlink(&self, block: BlockNo) -> Result<bool> {
+        let _window = sim::window("btree-page-deleted");
+        let Some(around) = self.surroundings(block)? else { return Ok(false) };
+        let mut journal = Journal::open(&self.wal, &self.rel, 3, record_bound(1, 3, 32))?;
+        let mut left = match around.left {
+            Some(left) => Some(self.rel.write(Fork::Main, left)?),
+            None => None,
+        };
+        let mut page = self.rel.write(Fork::Main, around.page)?;
+        let mut parent = self.rel.write(Fork::Main, around.parent)?;
+        let right = Node(page.view()).right();
+        let left_agrees = left.as_ref().is_none_or(|left| {
+            let node = Node(left.view());
+            node.is_live() && node.is_leaf() && node.right() == block && !node.has(INCOMPLETE)
+        });
+        let node = Node(page.view());
+        let deletable = node.is_live()
+            && node.is_leaf()
+            && node.count() == 0
+            && !node.is_rightmost()
+            && !node.has(INCOMPLETE);
+        let Some(at) = entry_of(Node(parent.view()), block, right) else { return Ok(false) };
+        if !left_agrees || !deletable {
+            return Ok(false);
+        }
+        // Read under the latches: who came here earlier has a snapshot that is not newer.
+        let stamp = self.wal.published().0;
+        page.mark_dirty();
+        parent.mark_dirty();
+        edit::unlink(&mut page, stamp);
+        absorb(&mut parent, at, right);
+        if let Some(left) = &mut left {
+            left.mark_dirty();
+            edit::set_right(left, right);
+        }
+        let (stamp, right) = (stamp.to_le_bytes(), right.0.to_le_bytes());
+        let at_bytes = (at as u16).to_le_bytes();
+        let at = journal.insert(|| {
+            let record = Record::new(Kind::BTREE_UNLINK, Xid::INVALID)
+                .block(&page, &stamp)
+                .block(&parent, &at_bytes)
+                .more(&right);
+            match &left {
+                Some(left) => record.block(left, &right),
+                None => record,
+            }
+        });
+        if let Some(at) = at {
+            page.set_lsn(at.end);
+            parent.set_lsn(at.end);
+            if let Some(left) = &mut left {
+                left.set_lsn(at.end);
+            }
+        }
+        drop((left, page, parent));
+        fsm::give_whole(&self.rel, block)?;
+        Ok(true)
+    }
+
+    /// Finds parent and left sibling without latches; all is checked again under them.
+    fn surroundings(&self, block: BlockNo) -> Result<Option<Surroundings>> {
+        let high = self.look(block, |node| if node.is_live() { node.high() } else { None })?;
+        let Some((key, tie)) = high else { return Ok(None) };
+        let place = Place { key: &key, tie };
+        let entry = |node: Node<'_>, at: usize| {
+            let i = at.saturating_sub(1);
+            let sibling = (i > 0).then(|| node.slot(i - 1).child());
+            (node.slot(i).child(), i + 1 < node.count(), sibling)
+        };
+        let Some(parent) = self.before(place, 1, entry)? else { return Ok(None) };
+        let (child, has_next, sibling) = parent.found;
+        if child != block || !has_next {
+            return Ok(None);
+        }
+        let mut left = match (sibling, &parent.fence) {
+            (Some(sibling), _) => Some(sibling),
+            (None, None) => None,
+            // The first of its parent: the left sibling is under another parent.
+            (None, Some((key, tie))) => {
+                self.before(Place { key, tie: *tie }, 0, |_, _| ())?.map(|b| b.block)
+            }
+        };
+        while let Some(candidate) = left {
+            let right = self.look(candidate, |node| node.right())?;
+            if right == block {
+                break;
+            }
+            if right == ROOT {
+                return Ok(None);
+            }
+            left = Some(right);
+        }
+        Ok(Some(Surroundings { left, page: block, parent: parent.block }))
+    }
+}
+
+/// The parent's entry for `child`, if `right` is in the next one.
+fn entry_of(parent: Node<'_>, child: BlockNo, right: BlockNo) -> Option<usize> {
+    if !parent.is_live() || parent.level() != 1 {
+        return None;
+    }
+    (0..parent.count().saturating_sub(1))
+        .find(|i| parent.slot(*i).child() == child)
+        .filter(|i| parent.slot(i + 1).child() == right)
+}
+
+/// Gives the key space of entry `at` to `right`, the child of the next.
+pub(super) fn absorb(parent: &mut crate::page::PageMut<'_>, at: usize, right: BlockNo) {
+    edit::set_child(parent, at, right);
+    edit::remove(parent, &[at as u16 + 1]);
+}

@@ -1,0 +1,364 @@
+//! Changing a B-tree page's bytes. Deterministic: the same calls on the same bytes give the same bytes,
+//! which is what redo relies on.
+//!
+//! Inserting and removing work in place. Whatever changes the shared prefix, drops many entries or squeezes
+//! out garbage draws the page anew into a private one ([`Draft`]) and copies it back.
+
+use super::page::*;
+use crate::page::{PAGE_BYTES, PageBuf, PageKind, PageMut};
+use base::BlockNo;
+use std::cmp::Ordering;
+
+/// A high key: bytes and tie-breaker.
+pub(super) type High<'k> = Option<(&'k [u8], u64)>;
+
+/// Makes `page` an empty B-tree page.
+pub(super) fn init(page: &mut PageMut<'_>, level: u8) {
+    page.init(PageKind::BTree, 0);
+    page.put_u8(LEVEL, level);
+    set_bounds(page, 0, PAGE_BYTES);
+}
+
+/// Stores the number of entries and the payload's start, in both headers.
+fn set_bounds(page: &mut PageMut<'_>, count: usize, upper: usize) {
+    page.put_u16(COUNT, count as u16);
+    page.put_u16(UPPER, upper as u16);
+    page.set_lower(ENTRIES + count * ENTRY_BYTES);
+    page.set_upper(upper & !7);
+}
+
+pub(super) fn set_flag(page: &mut PageMut<'_>, flag: u8, on: bool) {
+    let others = page.get_u8(FLAGS) & !flag;
+    page.put_u8(FLAGS, if on { others | flag } else { others });
+}
+
+pub(super) fn set_right(page: &mut PageMut<'_>, right: BlockNo) {
+    page.put_u32(RIGHT, right.0);
+}
+
+/// Lets entry `i` of an inner page lead to another child.
+pub(super) fn set_child(page: &mut PageMut<'_>, i: usize, child: BlockNo) {
+    page.put_u32(ENTRIES + i * ENTRY_BYTES + 8, child.0);
+}
+
+fn count_change(page: &mut PageMut<'_>) {
+    let changes = page.get_u32(CHANGES).wrapping_add(1);
+    page.put_u32(CHANGES, changes);
+}
+
+/// Takes `bytes` (a multiple of 4) of payload, zeroed at its end, and returns their offset.
+fn take_payload(page: &mut PageMut<'_>, bytes: usize) -> usize {
+    let upper = usize::from(page.get_u16(UPPER)) - bytes;
+    page.put_u32(upper + bytes - 4, 0);
+    page.put_u16(UPPER, upper as u16);
+    upper
+}
+
+/// Writes entry `i` of a page whose shared prefix `rest` was stripped of. There must be room.
+fn write_entry(page: &mut PageMut<'_>, i: usize, rest: &[u8], value: u64, tie: u64) {
+    let bytes = record_bytes(rest.len(), tie != 0);
+    let slot = if bytes == 0 {
+        Slot::inline(value, rest.len())
+    } else {
+        let at = take_payload(page, bytes);
+        page.put_u16(at, rest.len() as u16);
+        let mut tail_at = at + 2;
+        if tie != 0 {
+            page.write_bytes(tail_at, &tie.to_le_bytes()[..6]);
+            tail_at += 6;
+        }
+        if rest.len() > HEAD_BYTES {
+            page.write_bytes(tail_at, &rest[HEAD_BYTES..]);
+        }
+        Slot::external(value, at, tie != 0)
+    };
+    let at = ENTRIES + i * ENTRY_BYTES;
+    page.put_u64(at, head_of(rest));
+    page.put_u64(at + 8, slot.0);
+}
+
+/// How an entry can get onto a page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fit {
+    InPlace,
+    AfterRedraw,
+    No,
+}
+
+fn fit(node: Node<'_>, key: &[u8], tie: u64) -> Fit {
+    let keys = node.count().saturating_sub(node.first_key());
+    let shares = node.prefix_cmp(key) == Ordering::Equal;
+    if keys > 0 && shares {
+        let needed = ENTRY_BYTES + record_bytes(key.len() - node.skip(), tie != 0);
+        return match node.gap() {
+            gap if needed <= gap => Fit::InPlace,
+            gap if needed <= gap + node.garbage() => Fit::AfterRedraw,
+            _ => Fit::No,
+        };
+    }
+    if node.skip() == 0 && node.garbage() == 0 {
+        let needed = ENTRY_BYTES + record_bytes(key.len(), tie != 0);
+        return if needed <= node.gap() { Fit::InPlace } else { Fit::No };
+    }
+    let mut prefix = Vec::with_capacity(node.skip());
+    node.append_prefix(&mut prefix);
+    let skip = if keys == 0 { 0 } else { common_prefix(&prefix, key) };
+    let grown = node.skip() - skip;
+    let old: usize = (0..node.count())
+        .map(|i| match node.slot(i) {
+            _ if i < node.first_key() => ENTRY_BYTES,
+            slot => ENTRY_BYTES + record_bytes(node.rest_len(i) + grown, slot.has_tie()),
+        })
+        .sum();
+    let own = ENTRY_BYTES + record_bytes(key.len() - skip, tie != 0);
+    let fits = old + own + prefix_bytes(skip) + node.high_bytes() <= CAPACITY;
+    if fits { Fit::AfterRedraw } else { Fit::No }
+}
+
+/// Whether an entry fits, so that [`insert`] will succeed.
+pub(super) fn has_room(node: Node<'_>, key: &[u8], tie: u64) -> bool {
+    fit(node, key, tie) != Fit::No
+}
+
+/// Inserts an entry at position `i`. `tie` is a separator's tie-breaker, 0 on leaves. False without room;
+/// the page is unchanged then.
+pub(super) fn insert(page: &mut PageMut<'_>, i: usize, key: &[u8], value: u64, tie: u64) -> bool {
+    match fit(Node(page.view()), key, tie) {
+        Fit::No => return false,
+        Fit::AfterRedraw => redraw(page, Some(key), |_| true),
+        Fit::InPlace => {}
+    }
+    let node = Node(page.view());
+    let (count, skip) = (node.count(), node.skip());
+    assert!(i <= count, "an entry is inserted among the others");
+    let at = ENTRIES + i * ENTRY_BYTES;
+    page.move_within(at, at + ENTRY_BYTES, (count - i) * ENTRY_BYTES);
+    write_entry(page, i, &key[skip..], value, tie);
+    let upper = usize::from(page.get_u16(UPPER));
+    set_bounds(page, count + 1, upper);
+    count_change(page);
+    true
+}
+
+/// Removes the entries at the given positions (ascending).
+pub(super) fn remove(page: &mut PageMut<'_>, gone: &[u16]) {
+    debug_assert!(gone.is_sorted_by(|a, b| a < b), "positions ascend");
+    let node = Node(page.view());
+    let (count, upper) = (node.count(), node.upper());
+    let freed: usize = gone.iter().map(|i| node.record_bytes(usize::from(*i))).sum();
+    let mut next_gone = gone.iter().copied().peekable();
+    let mut kept = 0;
+    for i in 0..count {
+        if next_gone.next_if_eq(&(i as u16)).is_some() {
+            continue;
+        }
+        if kept != i {
+            let (from, to) = (ENTRIES + i * ENTRY_BYTES, ENTRIES + kept * ENTRY_BYTES);
+            page.move_within(from, to, ENTRY_BYTES);
+        }
+        kept += 1;
+    }
+    assert!(next_gone.next().is_none(), "every removed entry exists");
+    page.zero(ENTRIES + kept * ENTRY_BYTES, (count - kept) * ENTRY_BYTES);
+    page.put_u16(GARBAGE, (node.garbage() + freed) as u16);
+    set_bounds(page, kept, upper);
+    count_change(page);
+    if kept <= usize::from(page.get_u8(LEVEL) != 0) {
+        redraw(page, None, |_| true);
+    }
+}
+
+/// Draws the page anew with the entries that `keep` names and the best shared prefix that `incoming`, about
+/// to be inserted, shares too. Links, flags and high key stay.
+fn redraw(page: &mut PageMut<'_>, incoming: Option<&[u8]>, keep: impl Fn(usize) -> bool) {
+    let node = Node(page.view());
+    let kept: Vec<usize> = (0..node.count()).filter(|i| keep(*i)).collect();
+    let high = node.high();
+    let high = high.as_ref().map(|(key, tie)| (key.as_slice(), *tie));
+    let draft = Draft::of(node, &kept, incoming, high);
+    draft.replace(page);
+}
+
+/// Cuts the page at `at`: entries from there on go, `high` becomes the high key and `right` the sibling.
+pub(super) fn cut(page: &mut PageMut<'_>, at: usize, high: (&[u8], u64), right: BlockNo) {
+    let node = Node(page.view());
+    let kept: Vec<usize> = (0..at).collect();
+    let draft = Draft::of(node, &kept, None, Some(high));
+    draft.replace(page);
+    set_right(page, right);
+    set_flag(page, INCOMPLETE, true);
+    count_change(page);
+}
+
+/// Makes the page one that nobody should come to; its right link stays for who does.
+pub(super) fn unlink(page: &mut PageMut<'_>, stamp: u64) {
+    let right = Node(page.view()).right();
+    let (changes, level) = (page.get_u32(CHANGES), page.get_u8(LEVEL));
+    let lsn = page.lsn();
+    init(page, level);
+    page.set_lsn(lsn);
+    page.put_u32(CHANGES, changes);
+    set_right(page, right);
+    set_flag(page, DELETED, true);
+    page.put_u64(DELETED_STAMP, stamp);
+    // Inside the bounds of what a page image keeps.
+    page.set_lower(DELETED_STAMP + ENTRY_BYTES);
+    count_change(page);
+}
+
+/// Payload bytes of the shared prefix.
+pub(super) fn prefix_bytes(skip: usize) -> usize {
+    if skip <= INLINE_PREFIX_BYTES { 0 } else { align4(skip) }
+}
+
+/// A page under construction in private memory: entries are appended in order.
+pub(super) struct Draft {
+    page: PageBuf,
+    count: usize,
+    skip: usize,
+}
+
+impl Draft {
+    /// An empty page of `level` whose keys will all begin with `prefix`.
+    pub fn new(level: u8, prefix: &[u8], high: High<'_>) -> Draft {
+        let mut buf = PageBuf::new();
+        let mut page = buf.page_mut();
+        init(&mut page, level);
+        if let Some((key, tie)) = high {
+            let at = take_payload(&mut page, high_bytes(key.len()));
+            page.put_u16(at, key.len() as u16);
+            page.write_bytes(at + 2, &tie.to_le_bytes()[..6]);
+            page.write_bytes(at + 8, key);
+            page.put_u16(HIGH, at as u16);
+        }
+        page.put_u16(SKIP, prefix.len() as u16);
+        if prefix.len() <= INLINE_PREFIX_BYTES {
+            page.write_bytes(INLINE_PREFIX, prefix);
+        } else {
+            let at = take_payload(&mut page, align4(prefix.len()));
+            page.write_bytes(at, prefix);
+            page.put_u16(PREFIX, at as u16);
+        }
+        let upper = usize::from(page.get_u16(UPPER));
+        set_bounds(&mut page, 0, upper);
+        Draft { page: buf, count: 0, skip: prefix.len() }
+    }
+
+    /// A page like `node` with the entries `kept` (ascending) and `high`; links and flags are copied. The
+    /// first kept entry of an inner page becomes its floor: its key is forgotten.
+    pub fn of(node: Node<'_>, kept: &[usize], incoming: Option<&[u8]>, high: High<'_>) -> Draft {
+        let with_key = &kept[node.first_key().min(kept.len())..];
+        let prefix = shared_prefix(node, with_key, incoming);
+        let mut draft = Draft::new(node.level(), &prefix, high);
+        let mut page = draft.page.page_mut();
+        page.put_u32(CHANGES, node.changes());
+        set_right(&mut page, node.right());
+        page.put_u8(FLAGS, node.0.get_u8(FLAGS));
+        if !node.is_leaf()
+            && let Some(floor) = kept.first()
+        {
+            draft.push_floor(node.slot(*floor).child());
+        }
+        let mut key = Vec::new();
+        for &i in with_key {
+            if prefix.len() == node.skip() {
+                draft.push_as_is(node, i, &mut key);
+            } else {
+                key.clear();
+                node.append_key(i, &mut key);
+                let tie = if node.is_leaf() { 0 } else { node.tie(i) };
+                draft.push(&key, node.slot(i).value(), tie);
+            }
+        }
+        draft.finish();
+        draft
+    }
+
+    /// Appends an entry; the page must have room.
+    pub fn push(&mut self, key: &[u8], value: u64, tie: u64) {
+        let mut page = self.page.page_mut();
+        write_entry(&mut page, self.count, &key[self.skip..], value, tie);
+        self.count += 1;
+    }
+
+    /// Appends the first entry of an inner page.
+    pub fn push_floor(&mut self, child: BlockNo) {
+        assert_eq!(self.count, 0, "only the first entry has no key");
+        let mut page = self.page.page_mut();
+        page.put_u64(ENTRIES + 8, Slot::inline(u64::from(child.0), 0).0);
+        self.count = 1;
+    }
+
+    /// Appends an entry of a page with the same shared prefix.
+    fn push_as_is(&mut self, node: Node<'_>, i: usize, scratch: &mut Vec<u8>) {
+        let (mut slot, bytes) = (node.slot(i), node.record_bytes(i));
+        let mut page = self.page.page_mut();
+        if bytes > 0 {
+            let at = take_payload(&mut page, bytes);
+            scratch.clear();
+            node.0.append_to(slot.record(), bytes, scratch);
+            page.write_bytes(at, scratch);
+            slot = slot.with_record(at);
+        }
+        let at = ENTRIES + self.count * ENTRY_BYTES;
+        page.put_u64(at, node.head(i));
+        page.put_u64(at + 8, slot.0);
+        self.count += 1;
+    }
+
+    /// Completes the header after the last entry.
+    pub fn finish(&mut self) {
+        let mut page = self.page.page_mut();
+        let upper = usize::from(page.get_u16(UPPER));
+        assert!(upper >= ENTRIES + self.count * ENTRY_BYTES, "what is drawn fits");
+        set_bounds(&mut page, self.count, upper);
+    }
+
+    /// For last touches.
+    pub fn page_mut(&mut self) -> PageMut<'_> {
+        self.page.page_mut()
+    }
+
+    /// To read it.
+    pub fn node(&self) -> Node<'_> {
+        Node(self.page.view())
+    }
+
+    /// Puts it where it belongs, keeping the LSN that is there.
+    pub fn replace(&self, page: &mut PageMut<'_>) {
+        let lsn = page.lsn();
+        page.copy_from(self.page.view());
+        page.set_lsn(lsn);
+    }
+}
+
+/// What the drawn keys are to share: at most what they (and `incoming`) do, and never so that the page gets
+/// larger than it is.
+fn shared_prefix(node: Node<'_>, with_key: &[usize], incoming: Option<&[u8]>) -> Vec<u8> {
+    let (Some(&first), Some(&last)) = (with_key.first(), with_key.last()) else {
+        return Vec::new();
+    };
+    // Keys ascend, so what the outermost share, all share.
+    let mut prefix = node.key(first);
+    let shared = common_prefix(&prefix, &node.key(last));
+    prefix.truncate(shared);
+    if let Some(key) = incoming {
+        prefix.truncate(common_prefix(&prefix, key));
+    }
+    let (skip, shared) = (node.skip(), prefix.len());
+    if shared > skip {
+        let alone = with_key.len() + usize::from(incoming.is_some()) < 2;
+        let choices = [shared, shared.min(INLINE_PREFIX_BYTES), skip];
+        let sizes = choices.map(|to| drawn_bytes(node, with_key, to));
+        let best = (0..3).filter(|i| choices[*i] >= skip).min_by_key(|i| sizes[*i]);
+        prefix.truncate(if alone { skip } else { best.map_or(skip, |i| choices[i]) });
+    }
+    prefix
+}
+
+/// Payload of these entries if `skip` bytes were shared, the shared bytes included.
+fn drawn_bytes(node: Node<'_>, with_key: &[usize], skip: usize) -> usize {
+    let rest = |i: usize| (node.rest_len(i) + node.skip()).saturating_sub(skip);
+    let records = with_key.iter().map(|i| record_bytes(rest(*i), node.slot(*i).has_tie()));
+    records.sum::<usize>() + prefix_bytes(skip)
+}

@@ -1,0 +1,302 @@
+//! Inserting entries, with or without the promise of uniqueness.
+
+use super::page::*;
+use super::search::Latched;
+use super::{BTree, edit};
+use crate::buffer::WriteGuard;
+use crate::error::{Error, Result};
+use crate::journal::Journal;
+use crate::txn::Txn;
+use crate::wal::{Kind, Record, record_bound};
+use base::{BlockNo, Fork, Tid, Xid};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What an index asks of the table about a row that has the key of a row being inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Liveness {
+    /// Deleted for good, or never there.
+    Dead,
+    /// A duplicate.
+    Live {
+        /// Where it is.
+        tid: Tid,
+        /// Who wrote it.
+        by: Xid,
+    },
+    /// A running transaction decides.
+    InProgress {
+        /// Which.
+        xid: Xid,
+    },
+}
+
+/// Judges the row behind a TID; may wait for I/O, is called without any latch.
+pub type Judge<'j> = dyn FnMut(Tid) -> Result<Liveness> + 'j;
+
+/// How an attempt ended.
+enum Attempt {
+    Done,
+    /// The page was full, or something had to be done first, by somebody without latches.
+    NoRoom(BlockNo),
+    Incomplete(BlockNo),
+}
+
+/// The entries that a unique insert found, as long as nothing changes.
+struct Candidates {
+    tids: Vec<Tid>,
+    /// Of all pages visited: differs if any of them changed.
+    stamp: u64,
+}
+
+/// Fixed part of an insert's log record: position, value.
+const RECORD_HEAD_BYTES: usize = 8;
+
+impl BTree {
+    /// Enters `key` for the row at `tid`.
+    pub fn insert(&self, key: &[u8], tid: Tid) -> Result<()> {
+        check_key(key)?;
+        let place = Place::of(key, tid);
+        loop {
+            let mut journal = self.journal_for_insert(key)?;
+            let page = match self.latch_last_for(place)? {
+                Some(page) => page,
+                None => match self.latch_leaf(place)? {
+                    Latched::Ready(page) => page,
+                    Latched::Incomplete(block) => {
+                        drop(journal);
+                        self.complete(block)?;
+                        continue;
+                    }
+                },
+            };
+            let attempt = self.add(page, &mut journal, place)?;
+            drop(journal);
+            if self.settle(attempt, place)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Enters `key` for the row at `tid` unless a live row has it: then [`Error::Duplicate`]. Waits for
+    /// transactions that decide whether a row with the key lives.
+    pub fn insert_unique(
+        &self,
+        txn: &Txn,
+        key: &[u8],
+        tid: Tid,
+        judge: &mut Judge<'_>,
+    ) -> Result<()> {
+        check_key(key)?;
+        let place = Place::of(key, tid);
+        // Candidates that are known to be dead as long as their stamp holds.
+        let mut judged = None;
+        loop {
+            let mut journal = self.journal_for_insert(key)?;
+            let attempt = match self.latch_last_for(place)? {
+                // Above all keys of the tree: there can be no duplicate.
+                Some(page) => self.add(page, &mut journal, place)?,
+                None => match self.latch_leaf(Place::before(key))? {
+                    Latched::Incomplete(block) => Attempt::Incomplete(block),
+                    Latched::Ready(page) => {
+                        let found = self.candidates(&page, key)?;
+                        if !found.tids.is_empty() && judged != Some(found.stamp) {
+                            drop(page);
+                            drop(journal);
+                            judged = self.judge(txn, key, found, judge)?;
+                            continue;
+                        }
+                        // Everybody who inserts this key comes through the page latched here, and sees
+                        // the entry: the latch is handed over to the right without a gap.
+                        match self.go_right(page, place)? {
+                            Latched::Ready(page) => self.add(page, &mut journal, place)?,
+                            Latched::Incomplete(block) => Attempt::Incomplete(block),
+                        }
+                    }
+                },
+            };
+            drop(journal);
+            if self.settle(attempt, place)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn journal_for_insert(&self, key: &[u8]) -> Result<Journal<'_>> {
+        let bytes = record_bound(1, 1, RECORD_HEAD_BYTES + key.len());
+        Journal::open(&self.wal, &self.rel, 1, bytes)
+    }
+
+    /// Does what stopped an attempt; true if nothing did.
+    fn settle(&self, attempt: Attempt, place: Place<'_>) -> Result<bool> {
+        match attempt {
+            Attempt::Done => return Ok(true),
+            Attempt::NoRoom(block) => self.make_room(block, place, 0)?,
+            Attempt::Incomplete(block) => self.complete(block)?,
+        }
+        Ok(false)
+    }
+
+    /// The last leaf, latched, if the place is behind all of its entries: the way of ascending keys. It was
+    /// the last one when a key was last appended; a look at the page itself tells whether it still is.
+    fn latch_last_for(&self, place: Place<'_>) -> Result<Option<WriteGuard<'_>>> {
+        // Relaxed: a hint, checked under the latch.
+        let block = BlockNo(self.last_leaf.load(Relaxed));
+        if block == BlockNo::INVALID {
+            return Ok(None);
+        }
+        let page = self.rel.write(Fork::Main, block)?;
+        let node = Node(page.view());
+        let is_last = node.is_live() && node.is_leaf() && node.is_rightmost();
+        let count = node.count();
+        // Strictly above the last *key*: an equal key would have to be looked at by unique inserts.
+        if is_last && count > 0 && node.lower_bound(Place { key: place.key, tie: 0 }) == count {
+            return Ok(Some(page));
+        }
+        // Relaxed: as above.
+        self.last_leaf.store(BlockNo::INVALID.0, Relaxed);
+        Ok(None)
+    }
+
+    fn latch_leaf(&self, place: Place<'_>) -> Result<Latched<'_>> {
+        loop {
+            match self.latch(place, 0)? {
+                Some(latched) => return Ok(latched),
+                None => self.make_root()?,
+            }
+        }
+    }
+
+    /// Adds an entry to the leaf that is responsible for it.
+    fn add(
+        &self,
+        mut page: WriteGuard<'_>,
+        journal: &mut Journal<'_>,
+        place: Place<'_>,
+    ) -> Result<Attempt> {
+        let node = Node(page.view());
+        let at = node.lower_bound(place);
+        if at < node.count() && node.key_is(at, place.key) && node.tie(at) == place.tie {
+            let detail = format!("row {} is in the index already", Tid::from_u64(place.tie));
+            return Err(Error::damaged(self.name(), Some(page.block()), detail));
+        }
+        let appended = at == node.count() && node.is_rightmost();
+        if !edit::insert(&mut page, at, place.key, place.tie, 0) {
+            return Ok(Attempt::NoRoom(page.block()));
+        }
+        page.mark_dirty();
+        let head = place.tie << 16 | at as u64;
+        let head = head.to_le_bytes();
+        let at = journal.insert(|| {
+            Record::new(Kind::BTREE_INSERT, Xid::INVALID).block(&page, &head).more(place.key)
+        });
+        if let Some(at) = at {
+            page.set_lsn(at.end);
+        }
+        if appended {
+            // Relaxed: a hint.
+            self.last_leaf.store(page.block().0, Relaxed);
+        }
+        Ok(Attempt::Done)
+    }
+
+    /// All entries with `key` that are not known to be dead, from the latched leaf on where they begin.
+    fn candidates(&self, page: &WriteGuard<'_>, key: &[u8]) -> Result<Candidates> {
+        let mut found = Candidates { tids: Vec::new(), stamp: u64::from(page.block().0) };
+        let mut more = found.collect(Node(page.view()), key);
+        while let Some(right) = more {
+            let page = self.rel.read(Fork::Main, right)?;
+            found.stamp = found.stamp.rotate_left(7) ^ u64::from(right.0);
+            more = found.collect(Node(page.view()), key);
+        }
+        Ok(found)
+    }
+
+    /// Asks the table about the candidates, waits where it must. Returns the stamp if all are dead.
+    fn judge(
+        &self,
+        txn: &Txn,
+        key: &[u8],
+        found: Candidates,
+        judge: &mut Judge<'_>,
+    ) -> Result<Option<u64>> {
+        for candidate in found.tids {
+            match judge(candidate)? {
+                Liveness::Dead => {}
+                Liveness::InProgress { xid } => {
+                    txn.wait_for(xid)?;
+                    return Ok(None);
+                }
+                Liveness::Live { tid, by } => {
+                    // The row's place may have gone to another row since; not if the entry is still there.
+                    return if self.has(key, candidate)? {
+                        Err(Error::Duplicate { tid, by })
+                    } else {
+                        Ok(None)
+                    };
+                }
+            }
+        }
+        Ok(Some(found.stamp))
+    }
+
+    /// Whether the very entry is in the tree.
+    pub(super) fn has(&self, key: &[u8], tid: Tid) -> Result<bool> {
+        let place = Place::of(key, tid);
+        let found = self.descend(place, 0, |node, _, at| {
+            at < node.count() && node.key_is(at, key) && node.slot(at).tid() == tid
+        })?;
+        Ok(found.unwrap_or(false))
+    }
+
+    /// Makes the root of an empty tree.
+    fn make_root(&self) -> Result<()> {
+        let mut journal = Journal::open(&self.wal, &self.rel, 1, record_bound(1, 1, 0))?;
+        let mut root = if self.rel.blocks(Fork::Main)? == 0 {
+            let page = self.rel.extend(Fork::Main)?;
+            if page.block() != ROOT {
+                // Somebody else was first; the extra page is used when one is needed.
+                drop(page);
+                return Ok(());
+            }
+            page
+        } else {
+            self.rel.write(Fork::Main, ROOT)?
+        };
+        if !root.is_new() {
+            return Ok(());
+        }
+        root.mark_dirty();
+        edit::init(&mut root, 0);
+        let at =
+            journal.insert(|| Record::new(Kind::BTREE_INIT, Xid::INVALID).init_block(&root, &[]));
+        if let Some(at) = at {
+            root.set_lsn(at.end);
+        }
+        Ok(())
+    }
+}
+
+impl Candidates {
+    /// Collects from one page; returns where the key's entries may go on.
+    fn collect(&mut self, node: Node<'_>, key: &[u8]) -> Option<BlockNo> {
+        self.stamp = self.stamp.rotate_left(7) ^ u64::from(node.changes());
+        let mut at = node.lower_bound(Place::before(key));
+        while at < node.count() {
+            if !node.key_is(at, key) {
+                return None;
+            }
+            if !node.slot(at).is_dead() {
+                self.tids.push(node.slot(at).tid());
+            }
+            at += 1;
+        }
+        node.may_continue(key).then(|| node.right())
+    }
+}
+
+pub(super) fn check_key(key: &[u8]) -> Result<()> {
+    if key.len() <= MAX_KEY_BYTES {
+        return Ok(());
+    }
+    Err(Error::TooLarge { what: "index key", bytes: key.len(), bytes_max: MAX_KEY_BYTES })
+}

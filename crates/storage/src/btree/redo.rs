@@ -1,0 +1,96 @@
+//! Redo of B-tree records: the same edits on the same bytes.
+
+use super::edit;
+use super::page::MAX_KEY_BYTES;
+use super::split::{ROOT_HEAD_BYTES, SEPARATOR_HEAD_BYTES, SPLIT_HEAD_BYTES, root_over};
+use super::{delete, page};
+use crate::error::Result;
+use crate::page::PageMut;
+use crate::recovery::RedoCtx;
+use crate::wal::{Kind, RecordView};
+use base::BlockNo;
+use base::rank::Rank;
+
+/// Applies one record of this room.
+pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
+    let at = |i: usize, change: &dyn Fn(&mut PageMut<'_>, &[u8])| {
+        ctx.page(record, i, Rank::IndexPage, change)
+    };
+    match record.kind {
+        Kind::BTREE_PAGE => at(0, &|_, _| ()),
+        Kind::BTREE_INIT => at(0, &|page, _| edit::init(page, 0)),
+        Kind::BTREE_INSERT => at(0, &insert),
+        Kind::BTREE_REMOVE => at(0, &remove),
+        Kind::BTREE_SPLIT => {
+            at(0, &cut)?;
+            at(1, &|_, _| ())
+        }
+        Kind::BTREE_SPLIT_ROOT => {
+            at(0, &new_root)?;
+            at(1, &|_, _| ())?;
+            at(2, &|_, _| ())
+        }
+        Kind::BTREE_SEPARATOR => {
+            at(0, &separator)?;
+            at(1, &|page, _| edit::set_flag(page, page::INCOMPLETE, false))
+        }
+        Kind::BTREE_UNLINK => {
+            at(0, &|page, bytes| edit::unlink(page, u64_at(bytes, 0)))?;
+            at(1, &|page, bytes| {
+                delete::absorb(page, usize::from(u16_at(bytes, 0)), BlockNo(u32_at(bytes, 2)));
+            })?;
+            match record.block_count() {
+                2 => Ok(()),
+                _ => at(2, &|page, bytes| edit::set_right(page, BlockNo(u32_at(bytes, 0)))),
+            }
+        }
+        other => unreachable!("{other:?} is no record of a B-tree"),
+    }
+}
+
+fn insert(page: &mut PageMut<'_>, bytes: &[u8]) {
+    let head = u64_at(bytes, 0);
+    let done = edit::insert(page, usize::from(head as u16), &bytes[8..], head >> 16, 0);
+    assert!(done, "what fitted fits again (B6)");
+}
+
+fn remove(page: &mut PageMut<'_>, bytes: &[u8]) {
+    let gone: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16_at(pair, 0)).collect();
+    edit::remove(page, &gone);
+}
+
+fn cut(page: &mut PageMut<'_>, bytes: &[u8]) {
+    let (head, key) = bytes.split_at(SPLIT_HEAD_BYTES);
+    debug_assert!(key.len() <= MAX_KEY_BYTES, "a logged key was accepted before");
+    let (at, right) = (usize::from(u16_at(head, 0)), BlockNo(u32_at(head, 2)));
+    edit::cut(page, at, (key, u48_at(head, 6)), right);
+}
+
+fn new_root(page: &mut PageMut<'_>, bytes: &[u8]) {
+    let (head, key) = bytes.split_at(ROOT_HEAD_BYTES);
+    let (left, right) = (BlockNo(u32_at(head, 0)), BlockNo(u32_at(head, 4)));
+    root_over(head[8], left, right, (key, u48_at(head, 9))).replace(page);
+}
+
+fn separator(page: &mut PageMut<'_>, bytes: &[u8]) {
+    let (head, key) = bytes.split_at(SEPARATOR_HEAD_BYTES);
+    let (at, child) = (usize::from(u16_at(head, 0)), u64::from(u32_at(head, 2)));
+    let done = edit::insert(page, at, key, child, u48_at(head, 6));
+    assert!(done, "what fitted fits again (B6)");
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn u48_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u16_at(bytes, at + 4)) << 32
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}

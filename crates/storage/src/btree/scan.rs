@@ -1,0 +1,371 @@
+//! Reading entries in order, a leaf at a time.
+//!
+//! A scan copies the part of a leaf that is in its range and lets go of the page. Forward it goes on with
+//! the right link that the copy had: whatever splits later, the entries that moved were copied before.
+//! Backward it descends again, to what lies right before the first entry it had; so it needs no left links
+//! and can't be misled by splits or deleted pages.
+
+use super::BTree;
+use super::page::*;
+use super::search::Fence;
+use crate::error::Result;
+use base::{BlockNo, Fork, Tid};
+use std::ops::Bound;
+
+/// Where a scan starts and ends, both in key order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds<'k> {
+    /// The lower end.
+    pub low: Bound<&'k [u8]>,
+    /// The upper end.
+    pub high: Bound<&'k [u8]>,
+}
+
+impl<'k> Bounds<'k> {
+    /// Everything.
+    pub const ALL: Bounds<'static> = Bounds { low: Bound::Unbounded, high: Bound::Unbounded };
+
+    /// The entries of one key.
+    pub fn exactly(key: &'k [u8]) -> Bounds<'k> {
+        Bounds { low: Bound::Included(key), high: Bound::Included(key) }
+    }
+}
+
+/// Which way a scan goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Keys ascend.
+    Forward,
+    /// Keys descend.
+    Backward,
+}
+
+/// What a scan has of an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry<'s> {
+    /// The row.
+    pub tid: Tid,
+    /// The whole key; empty unless the scan was asked for keys.
+    pub key: &'s [u8],
+}
+
+/// A place that is owned: key and tie-breaker.
+#[derive(Clone, Debug, Default)]
+struct Mark {
+    key: Vec<u8>,
+    tie: u64,
+}
+
+impl Mark {
+    fn place(&self) -> Place<'_> {
+        Place { key: &self.key, tie: self.tie }
+    }
+
+    fn low(bound: Bound<&[u8]>) -> Option<Mark> {
+        match bound {
+            Bound::Unbounded => None,
+            Bound::Included(key) => Some(Mark { key: key.to_vec(), tie: 0 }),
+            Bound::Excluded(key) => Some(Mark { key: key.to_vec(), tie: AFTER }),
+        }
+    }
+
+    fn high(bound: Bound<&[u8]>) -> Option<Mark> {
+        match bound {
+            Bound::Unbounded => None,
+            Bound::Included(key) => Some(Mark { key: key.to_vec(), tie: AFTER }),
+            Bound::Excluded(key) => Some(Mark { key: key.to_vec(), tie: 0 }),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Copied {
+    tid: Tid,
+    /// End of its key in `keys`.
+    key_end: u32,
+    /// Position on the page, for marking.
+    at: u16,
+}
+
+/// Where the next batch comes from.
+enum Source {
+    /// The leaf responsible for the lower (upper) bound.
+    Start,
+    /// Forward: this leaf, from its first entry on.
+    Leaf(BlockNo),
+    /// Backward: what is before this place.
+    Before(Mark),
+    End,
+}
+
+/// A scan over a range. Holds no latch and no pin between calls; the tree is handed to every step, so that it
+/// can live anywhere.
+pub struct Scan {
+    low: Option<Mark>,
+    high: Option<Mark>,
+    direction: Direction,
+    with_keys: bool,
+    source: Source,
+    batch: Batch,
+    /// The next entry of the batch, counted in the scan's direction.
+    next: usize,
+    /// Positions of entries that the caller found dead.
+    dead: Vec<u16>,
+}
+
+/// Entries copied out of one leaf, in key order.
+#[derive(Default)]
+struct Batch {
+    entries: Vec<Copied>,
+    keys: Vec<u8>,
+    block: BlockNo,
+    changes: u32,
+}
+
+impl BTree {
+    /// The rows with exactly this key, in TID order, into `tids`, which is emptied first.
+    pub fn lookup(&self, key: &[u8], tids: &mut Vec<Tid>) -> Result<()> {
+        let place = Place::before(key);
+        let more = self.descend(place, 0, |node, _, at| {
+            tids.clear();
+            append_equal(node, at, key, tids)
+        })?;
+        let Some(mut more) = more else {
+            tids.clear();
+            return Ok(());
+        };
+        while let Some(right) = more {
+            let kept = tids.len();
+            more = self.look(right, |node| {
+                tids.truncate(kept);
+                append_equal(node, node.lower_bound(place), key, tids)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Appends the live entries with `key` from position `at` on; returns where they may go on.
+#[inline]
+fn append_equal(node: Node<'_>, mut at: usize, key: &[u8], tids: &mut Vec<Tid>) -> Option<BlockNo> {
+    let count = node.count();
+    while at < count {
+        if !node.key_is(at, key) {
+            return None;
+        }
+        let slot = node.slot(at);
+        if !slot.is_dead() {
+            tids.push(slot.tid());
+        }
+        at += 1;
+    }
+    node.may_continue(key).then(|| node.right())
+}
+
+impl Scan {
+    /// A scan of the entries within `bounds`. The caller's snapshot must stay in force as long as the scan.
+    pub fn new(bounds: Bounds<'_>, direction: Direction, with_keys: bool) -> Scan {
+        Scan {
+            low: Mark::low(bounds.low),
+            high: Mark::high(bounds.high),
+            direction,
+            with_keys,
+            source: Source::Start,
+            batch: Batch::default(),
+            next: 0,
+            dead: Vec::new(),
+        }
+    }
+
+    /// The next entry in the scan's direction.
+    pub fn next(&mut self, tree: &BTree) -> Result<Option<Entry<'_>>> {
+        while self.next == self.batch.entries.len() {
+            self.mark_dead(tree);
+            if !self.fill(tree)? {
+                return Ok(None);
+            }
+        }
+        let i = self.position(self.next);
+        self.next += 1;
+        let entry = self.batch.entries[i];
+        let key = self.batch.key(i);
+        Ok(Some(Entry { tid: entry.tid, key }))
+    }
+
+    /// The entry returned last leads to a row that no transaction can see any more, durably. It will be
+    /// marked in the page, so that later scans skip it.
+    pub fn found_dead(&mut self) {
+        assert!(self.next > 0, "an entry was returned before");
+        let i = self.position(self.next - 1);
+        self.dead.push(self.batch.entries[i].at);
+    }
+
+    fn position(&self, nth: usize) -> usize {
+        match self.direction {
+            Direction::Forward => nth,
+            Direction::Backward => self.batch.entries.len() - 1 - nth,
+        }
+    }
+
+    /// Sets the marks collected for the current leaf, if it has not changed since.
+    fn mark_dead(&mut self, tree: &BTree) {
+        if self.dead.is_empty() {
+            return;
+        }
+        let dead = std::mem::take(&mut self.dead);
+        let Ok(page) = tree.rel.read(Fork::Main, self.batch.block) else { return };
+        let node = Node(page.view());
+        if node.is_live() && node.is_leaf() && node.changes() == self.batch.changes {
+            let bits = (DEAD >> 48) as u16;
+            for at in dead {
+                page.hint_or(ENTRIES + usize::from(at) * ENTRY_BYTES + 14, bits);
+            }
+        }
+    }
+
+    /// Copies the next leaf's part of the range. False at the end.
+    fn fill(&mut self, tree: &BTree) -> Result<bool> {
+        self.next = 0;
+        self.batch.entries.clear();
+        let source = std::mem::replace(&mut self.source, Source::End);
+        match (source, self.direction) {
+            (Source::End, _) => return Ok(false),
+            (Source::Start, Direction::Forward) => self.fill_first(tree)?,
+            (Source::Leaf(block), _) => self.fill_from(tree, block)?,
+            (Source::Start, Direction::Backward) => match self.high.take() {
+                Some(high) => self.fill_before(tree, high)?,
+                None => self.fill_last(tree)?,
+            },
+            (Source::Before(mark), _) => self.fill_before(tree, mark)?,
+        }
+        Ok(true)
+    }
+
+    fn fill_first(&mut self, tree: &BTree) -> Result<()> {
+        let nothing = Mark::default();
+        let place = self.low.as_ref().unwrap_or(&nothing).place();
+        let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
+        let next = tree.descend(place, 0, |node, block, at| {
+            batch.copy(node, block, at, end_of(node, high), keys);
+            after(node, high)
+        })?;
+        self.source = next.unwrap_or(Source::End);
+        Ok(())
+    }
+
+    fn fill_from(&mut self, tree: &BTree, block: BlockNo) -> Result<()> {
+        let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
+        self.source = tree.look(block, |node| {
+            let end = if node.is_live() { end_of(node, high) } else { 0 };
+            batch.copy(node, block, 0, end, keys);
+            after(node, high)
+        })?;
+        Ok(())
+    }
+
+    fn fill_last(&mut self, tree: &BTree) -> Result<()> {
+        let (batch, keys) = (&mut self.batch, self.with_keys);
+        let low = &self.low;
+        let found = tree.last(0, |node, block| {
+            batch.copy(node, block, begin_of(node, low), node.count(), keys);
+            (node.count() > 0).then(|| first_mark(node))
+        })?;
+        match found {
+            None => {}
+            Some(Some(first)) => self.go_on_before(first),
+            // An empty last leaf: its fence is known only to who comes by keys.
+            Some(None) => self.source = before_empty_last(tree)?,
+        }
+        Ok(())
+    }
+
+    fn fill_before(&mut self, tree: &BTree, mark: Mark) -> Result<()> {
+        let (batch, keys) = (&mut self.batch, self.with_keys);
+        let low = &self.low;
+        let place = mark.place();
+        let found = tree.before(place, 0, |node, at| {
+            batch.copy(node, BlockNo::INVALID, begin_of(node, low).min(at), at, keys);
+            (at > 0).then(|| first_mark(node))
+        })?;
+        let Some(found) = found else { return Ok(()) };
+        self.batch.block = found.block;
+        match (found.found, found.fence) {
+            (Some(first), _) => self.go_on_before(first),
+            (None, fence) => self.source = before_fence(fence),
+        }
+        Ok(())
+    }
+
+    /// Goes on to the left of `first`, unless the range ends there.
+    fn go_on_before(&mut self, first: Mark) {
+        let in_range = self
+            .low
+            .as_ref()
+            .is_none_or(|low| (low.key.as_slice(), low.tie) < (first.key.as_slice(), first.tie));
+        if in_range {
+            self.source = Source::Before(first);
+        }
+    }
+}
+
+/// What is before the last leaf when that is empty: the largest possible place leads there.
+fn before_empty_last(tree: &BTree) -> Result<Source> {
+    let top = vec![0xFF; MAX_KEY_BYTES];
+    let found = tree.before(Place { key: &top, tie: AFTER }, 0, |_, at| at)?;
+    Ok(match found {
+        Some(found) if found.found > 0 => Source::Before(Mark { key: top, tie: AFTER }),
+        Some(found) => before_fence(found.fence),
+        None => Source::End,
+    })
+}
+
+fn before_fence(fence: Fence) -> Source {
+    match fence {
+        Some((key, tie)) => Source::Before(Mark { key, tie }),
+        None => Source::End,
+    }
+}
+
+fn first_mark(node: Node<'_>) -> Mark {
+    Mark { key: node.key(0), tie: node.tie(0) }
+}
+
+/// The position at which the range ends on this page.
+fn end_of(node: Node<'_>, high: &Option<Mark>) -> usize {
+    high.as_ref().map_or(node.count(), |high| node.lower_bound(high.place()))
+}
+
+/// The position at which the range begins on this page.
+fn begin_of(node: Node<'_>, low: &Option<Mark>) -> usize {
+    low.as_ref().map_or(0, |low| node.lower_bound(low.place()))
+}
+
+/// Where a forward scan goes on after this page.
+fn after(node: Node<'_>, high: &Option<Mark>) -> Source {
+    let ends = high.as_ref().is_some_and(|high| !node.is_beyond(high.place()));
+    if ends || node.right() == ROOT { Source::End } else { Source::Leaf(node.right()) }
+}
+
+impl Batch {
+    fn copy(&mut self, node: Node<'_>, block: BlockNo, from: usize, to: usize, with_keys: bool) {
+        self.entries.clear();
+        self.keys.clear();
+        (self.block, self.changes) = (block, node.changes());
+        for at in from..to {
+            let slot = node.slot(at);
+            if slot.is_dead() {
+                continue;
+            }
+            if with_keys {
+                node.append_key(at, &mut self.keys);
+            }
+            let key_end = self.keys.len() as u32;
+            self.entries.push(Copied { tid: slot.tid(), key_end, at: at as u16 });
+        }
+    }
+
+    fn key(&self, i: usize) -> &[u8] {
+        let from = if i == 0 { 0 } else { self.entries[i - 1].key_end };
+        &self.keys[from as usize..self.entries[i].key_end as usize]
+    }
+}

@@ -1,0 +1,214 @@
+//! Whole trees against an ordered set.
+
+use super::{Dice, random_key};
+use crate::btree::{BTree, Bounds, Direction, MAX_KEY_BYTES, Scan};
+use crate::rig::Rig;
+use base::rank::Rank;
+use base::{BlockNo, Persistence, RelId, Tid};
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+type Model = BTreeSet<(Vec<u8>, Tid)>;
+
+fn tree(rig: &Rig, number: u32) -> BTree {
+    let rel = rig.create(number, Persistence::Permanent, Rank::IndexPage);
+    BTree::new(rel, &rig.txns)
+}
+
+fn tid(number: u64) -> Tid {
+    Tid { block: BlockNo((number / 200) as u32), offset: (number % 200) as u16 + 1 }
+}
+
+fn check(tree: &BTree) -> Vec<(Vec<u8>, Tid)> {
+    let mut entries = Vec::new();
+    let mut faults = Vec::new();
+    tree.check(&mut |fault| faults.push(fault), &mut |key, tid| entries.push((key.to_vec(), tid)))
+        .unwrap();
+    assert!(faults.is_empty(), "{faults:#?}");
+    entries
+}
+
+fn scanned(tree: &BTree, bounds: Bounds<'_>, direction: Direction) -> Vec<(Vec<u8>, Tid)> {
+    let mut scan = Scan::new(bounds, direction, true);
+    let mut found = Vec::new();
+    while let Some(entry) = scan.next(tree).unwrap() {
+        found.push((entry.key.to_vec(), entry.tid));
+    }
+    found
+}
+
+fn compare(tree: &BTree, model: &Model, dice: &mut Dice, style: u64) {
+    let all: Vec<_> = model.iter().cloned().collect();
+    assert_eq!(check(tree), all);
+    let mut tids = Vec::new();
+    for _ in 0..30 {
+        let (a, b) = (random_key(dice, style), random_key(dice, style));
+        let (low, high) = (a.clone().min(b.clone()), a.max(b));
+        let side = |dice: &mut Dice, key| match dice.below(5) {
+            0 => Bound::Unbounded,
+            1 | 2 => Bound::Included(key),
+            _ => Bound::Excluded(key),
+        };
+        let bounds = Bounds { low: side(dice, low.as_slice()), high: side(dice, high.as_slice()) };
+        let inside = |key: &[u8]| {
+            (match bounds.low {
+                Bound::Unbounded => true,
+                Bound::Included(low) => key >= low,
+                Bound::Excluded(low) => key > low,
+            }) && (match bounds.high {
+                Bound::Unbounded => true,
+                Bound::Included(high) => key <= high,
+                Bound::Excluded(high) => key < high,
+            })
+        };
+        let mut expected: Vec<_> = all.iter().filter(|(key, _)| inside(key)).cloned().collect();
+        assert_eq!(scanned(tree, bounds, Direction::Forward), expected, "{bounds:?}");
+        expected.reverse();
+        assert_eq!(scanned(tree, bounds, Direction::Backward), expected, "{bounds:?}");
+        tree.lookup(&low, &mut tids).unwrap();
+        let equal: Vec<_> =
+            all.iter().filter(|(key, _)| *key == low).map(|(_, tid)| *tid).collect();
+        assert_eq!(tids, equal);
+    }
+}
+
+fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (BTree, Model) {
+    let mut dice = Dice::new(seed * 31 + style);
+    let tree = tree(rig, seed as u32 * 10 + style as u32 + 1);
+    let mut model = Model::new();
+    let ascending = dice.below(3) == 0;
+    for round in 0..6 {
+        for i in 0..dice.below(1500) {
+            let key = match ascending {
+                true => (round * 10_000 + i).to_be_bytes().to_vec(),
+                false => random_key(&mut dice, style),
+            };
+            let entry = (key, tid(dice.below(20_000)));
+            if model.insert(entry.clone()) {
+                tree.insert(&entry.0, entry.1).unwrap();
+            }
+        }
+        compare(&tree, &model, &mut dice, style);
+        let keep = dice.below(4);
+        let spared = |tid: Tid| tid.block.0 as u64 % 4 < keep;
+        let cleaning = tree.vacuum(&mut |tid| !spared(tid)).unwrap();
+        let before = model.len();
+        model.retain(|(_, tid)| spared(*tid));
+        assert_eq!(cleaning.removed as usize, before - model.len());
+        compare(&tree, &model, &mut dice, style);
+    }
+    (tree, model)
+}
+
+#[test]
+fn a_tree_is_an_ordered_set() {
+    for seed in 0..4 {
+        let rig = Rig::new(64);
+        for style in 0..7 {
+            grow_and_shrink(seed, style, &rig);
+        }
+    }
+}
+
+#[test]
+fn redo_of_the_whole_log_gives_the_same_trees() {
+    let rig = Rig::new(64);
+    let grown: Vec<_> = (0..7).map(|style| grow_and_shrink(9, style, &rig)).collect();
+    let relations: Vec<RelId> = grown.iter().map(|(tree, _)| tree.relation().id()).collect();
+    for times in 1..=2 {
+        let fresh = rig.redone(times, &relations);
+        for (tree, model) in &grown {
+            let rel = fresh.relation(tree.relation().id(), Rank::IndexPage);
+            let again = BTree::new(rel, &rig.txns);
+            let all: Vec<_> = model.iter().cloned().collect();
+            assert_eq!(check(&again), all, "after {times} times");
+        }
+        fresh.stop();
+    }
+}
+
+#[test]
+fn a_built_tree_is_like_one_grown() {
+    let rig = Rig::new(64);
+    for style in 0..7 {
+        let mut dice = Dice::new(style + 77);
+        let mut model = Model::new();
+        for _ in 0..dice.below(20_000) {
+            model.insert((random_key(&mut dice, style), tid(dice.below(20_000))));
+        }
+        let tree = tree(&rig, style as u32 + 1);
+        let mut builder = tree.build().unwrap();
+        for (key, tid) in &model {
+            builder.push(key, *tid).unwrap();
+        }
+        assert_eq!(builder.finish().unwrap(), model.len() as u64);
+        compare(&tree, &model, &mut dice, style);
+        for _ in 0..500 {
+            let entry = (random_key(&mut dice, style), tid(dice.below(20_000)));
+            if model.insert(entry.clone()) {
+                tree.insert(&entry.0, entry.1).unwrap();
+            }
+        }
+        compare(&tree, &model, &mut dice, style);
+    }
+}
+
+#[test]
+fn keys_up_to_the_limit_and_no_longer() {
+    let rig = Rig::new(64);
+    let tree = tree(&rig, 1);
+    for i in 0..200u8 {
+        let mut key = vec![7; MAX_KEY_BYTES];
+        key[MAX_KEY_BYTES - 1] = i;
+        tree.insert(&key, tid(u64::from(i))).unwrap();
+    }
+    assert_eq!(check(&tree).len(), 200);
+    assert!(tree.insert(&vec![0; MAX_KEY_BYTES + 1], tid(1)).is_err());
+}
+
+/// Writers, readers in both directions and vacuum on one tree, with hardly any frames.
+#[test]
+fn threads_share_a_tree_in_sixteen_frames() {
+    let rig = Rig::new(16);
+    let tree = tree(&rig, 1);
+    const WRITERS: u64 = 3;
+    const EACH: u64 = 4000;
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let tree = &tree;
+            scope.spawn(move || {
+                let mut dice = Dice::new(writer + 1);
+                for i in 0..EACH {
+                    let random = dice.below(1 << 20) << 4 | writer;
+                    let number = if writer == 0 { 1 << 30 | i } else { random };
+                    let key = [number.to_be_bytes(), i.to_be_bytes()].concat();
+                    // Even TIDs stay, odd ones are vacuumed.
+                    tree.insert(&key, tid(2 * (i * WRITERS + writer) + i % 2)).unwrap();
+                }
+            });
+        }
+        for reader in 0..2 {
+            let tree = &tree;
+            scope.spawn(move || {
+                for _ in 0..15 {
+                    let direction =
+                        if reader == 0 { Direction::Forward } else { Direction::Backward };
+                    let mut all = scanned(tree, Bounds::ALL, direction);
+                    if reader == 1 {
+                        all.reverse();
+                    }
+                    assert!(all.is_sorted_by(|a, b| a < b), "a scan is in order, without doubles");
+                }
+            });
+        }
+        let tree = &tree;
+        scope.spawn(move || {
+            for _ in 0..10 {
+                tree.vacuum(&mut |tid| tid.offset % 2 == 0).unwrap();
+            }
+        });
+    });
+    let left = check(&tree);
+    let even = left.iter().filter(|(_, tid)| tid.offset % 2 == 1).count() as u64;
+    assert_eq!(even, WRITERS * EACH / 2);
+}

@@ -1,0 +1,175 @@
+//! Pruning a page and reclaiming its line pointers, logged.
+
+use super::insert::CLEAR_BYTES;
+use super::prune::{PLAN_BYTES_MAX, Plan, apply, plan};
+use super::{HeapRel, fsm, page};
+use crate::buffer::{Ring, WriteGuard};
+use crate::error::Result;
+use crate::journal::Journal;
+use crate::page::LineFlags;
+use crate::txn::{Fate, visibility};
+use crate::wal::{Kind, Record, record_bound};
+use base::{BlockNo, Fork, Tid, Xid, sim};
+
+/// `info` of a prune record: trailing unused line pointers are given back.
+pub(super) const TRUNCATE_LINES: u8 = 1;
+
+/// What cleaning one page did and found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PageCleaning {
+    /// Versions removed.
+    pub removed: u32,
+    /// Versions that must stay although they ended.
+    pub recently_dead: u32,
+    /// Versions that are there, or may come to be.
+    pub live: u32,
+    /// Whether everything on it is visible to all now.
+    pub all_visible: bool,
+    /// Free bytes afterwards.
+    pub free: u32,
+}
+
+const PRUNE_BYTES: usize = record_bound(1, 1, PLAN_BYTES_MAX);
+
+impl HeapRel {
+    /// Prunes a latched page; the journal has a claim for it. Tells whether anything went.
+    pub(super) fn prune_latched(
+        &self,
+        page: &mut WriteGuard<'_>,
+        journal: &mut Journal<'_>,
+    ) -> Result<bool> {
+        let (mut plan, found) = self.plan(page)?;
+        if plan.is_empty() && found.recently_dead > 0 {
+            // The horizon known to all may be older than need be; looking at every session costs less
+            // than moving the row to another page.
+            self.txns.refresh();
+            plan = self.plan(page)?.0;
+        }
+        if plan.is_empty() {
+            return Ok(false);
+        }
+        let _window = sim::window("heap-pruned");
+        self.carry_out(page, journal, &plan, 0);
+        Ok(true)
+    }
+
+    /// Plans the pruning of a page, and counts what it found.
+    fn plan(&self, page: &WriteGuard<'_>) -> Result<(Plan, PageCleaning)> {
+        let (horizon, durable) = (self.txns.horizon(), self.wal.durable());
+        let mut found = PageCleaning::default();
+        let mut failed = None;
+        let plan = plan(page.view(), |header| {
+            match visibility::fate(self.txns.txlog(), horizon, durable, header) {
+                Ok((fate, _)) => {
+                    match fate {
+                        Fate::Dead => {}
+                        Fate::RecentlyDead => found.recently_dead += 1,
+                        _ => found.live += 1,
+                    }
+                    fate
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    Fate::Live
+                }
+            }
+        });
+        found.removed = (plan.dead.len() + plan.unused.len()) as u32;
+        match failed {
+            Some(error) => Err(error),
+            None => Ok((plan, found)),
+        }
+    }
+
+    fn carry_out(
+        &self,
+        page: &mut WriteGuard<'_>,
+        journal: &mut Journal<'_>,
+        plan: &Plan,
+        info: u8,
+    ) {
+        page.mark_dirty();
+        apply(page, plan, info & TRUNCATE_LINES != 0);
+        let bytes = plan.encode();
+        let at = journal.insert(|| {
+            Record::new(Kind::HEAP_PRUNE, Xid::INVALID).info(info).block(&*page, &bytes)
+        });
+        if let Some(at) = at {
+            page.set_lsn(at.end);
+        }
+    }
+
+    /// Prunes a page if that is likely to help somebody who reads it: something ended here long enough ago,
+    /// and the page is nearly full. Does not wait for anything but the page.
+    pub(super) fn prune_if_due(&self, block: BlockNo) -> Result<()> {
+        let mut journal = Journal::open(&self.wal, &self.rel, 1, PRUNE_BYTES)?;
+        let mut page = self.rel.write(Fork::Main, block)?;
+        self.prune_latched(&mut page, &mut journal)?;
+        Ok(())
+    }
+
+    /// Cleans one page for vacuum: prunes it, notes the dead line pointers that index entries may lead to
+    /// (or, if the table has no indexes, frees them), promises visibility, records free space.
+    pub fn clean_page(
+        &self,
+        ring: &mut Ring,
+        block: BlockNo,
+        has_indexes: bool,
+        dead: &mut Vec<Tid>,
+    ) -> Result<PageCleaning> {
+        let bytes = 2 * PRUNE_BYTES + CLEAR_BYTES;
+        let mut journal = Journal::open(&self.wal, &self.rel, 4, bytes)?;
+        let mut page = self.rel.write_in(ring, Fork::Main, block)?;
+        if page.is_new() {
+            drop(page);
+            let free = super::MAX_ROW_BYTES;
+            fsm::record(&self.rel, block, free)?;
+            return Ok(PageCleaning { free: free as u32, ..PageCleaning::default() });
+        }
+        let (plan, mut done) = self.plan(&page)?;
+        if !plan.is_empty() {
+            let _window = sim::window("heap-pruned");
+            self.carry_out(&mut page, &mut journal, &plan, 0);
+        }
+        let lines: Vec<u16> = dead_lines(&page);
+        if has_indexes {
+            dead.extend(lines.iter().map(|offset| Tid { block, offset: *offset }));
+        } else {
+            self.free_lines(&mut page, &mut journal, &lines);
+        }
+        done.all_visible = self.try_set_visible(&mut page, &mut journal)?;
+        done.free = page::room(page.view()) as u32;
+        drop(page);
+        fsm::record(&self.rel, block, done.free as usize)?;
+        Ok(done)
+    }
+
+    /// Frees dead line pointers that no index entry leads to any more (H3).
+    pub fn reclaim_lines(&self, ring: &mut Ring, block: BlockNo, offsets: &[u16]) -> Result<()> {
+        let bytes = PRUNE_BYTES + CLEAR_BYTES;
+        let mut journal = Journal::open(&self.wal, &self.rel, 3, bytes)?;
+        let mut page = self.rel.write_in(ring, Fork::Main, block)?;
+        self.free_lines(&mut page, &mut journal, offsets);
+        self.try_set_visible(&mut page, &mut journal)?;
+        let free = page::room(page.view());
+        drop(page);
+        fsm::record(&self.rel, block, free)
+    }
+
+    fn free_lines(&self, page: &mut WriteGuard<'_>, journal: &mut Journal<'_>, offsets: &[u16]) {
+        if offsets.is_empty() {
+            return;
+        }
+        assert!(
+            offsets.iter().all(|o| page.line(*o).flags() == LineFlags::Dead),
+            "only dead line pointers are reclaimed (H3)"
+        );
+        let hint = page::prune_hint(page.view());
+        let plan = Plan { unused: offsets.to_vec(), hint, ..Plan::default() };
+        self.carry_out(page, journal, &plan, TRUNCATE_LINES);
+    }
+}
+
+fn dead_lines(page: &WriteGuard<'_>) -> Vec<u16> {
+    (1..=page.line_count()).filter(|o| page.line(*o).flags() == LineFlags::Dead).collect()
+}

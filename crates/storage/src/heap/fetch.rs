@@ -1,0 +1,174 @@
+//! Reading the row behind an index entry, and one version by its place.
+
+use super::{HeapRel, page};
+use crate::buffer::{Optimistic, ReadGuard};
+use crate::error::Result;
+use crate::page::{Item, PageView};
+use crate::txn::{FLAGS_OFFSET, Flags, Snapshot, TupleHeader, Txn, visibility};
+use base::{BlockNo, Fork, Tid, Xid};
+
+/// A row read out of its page; reused from call to call.
+#[derive(Clone, Debug)]
+pub struct RowBuf {
+    tid: Tid,
+    header: TupleHeader,
+    bytes: Vec<u8>,
+}
+
+impl Default for RowBuf {
+    fn default() -> Self {
+        RowBuf::new()
+    }
+}
+
+impl RowBuf {
+    /// No row.
+    pub fn new() -> RowBuf {
+        let header = TupleHeader::inserted(Xid::INVALID, 0, Tid::INVALID);
+        RowBuf { tid: Tid::INVALID, header, bytes: Vec::new() }
+    }
+
+    /// The row's bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where the version is: what updates, deletes and locks want.
+    #[inline]
+    pub fn tid(&self) -> Tid {
+        self.tid
+    }
+
+    /// The version's header, as it was when it was read.
+    #[inline]
+    pub fn header(&self) -> &TupleHeader {
+        &self.header
+    }
+
+    #[inline]
+    fn take(&mut self, page: PageView<'_>, block: BlockNo, offset: u16, item: Item) {
+        let row = page::row(item);
+        self.tid = Tid { block, offset };
+        self.header = page::header(page, item);
+        self.bytes.clear();
+        page.append_to(row.offset, row.len, &mut self.bytes);
+    }
+}
+
+impl HeapRel {
+    /// Finds the version of a row that the snapshot sees; `tid` is what an index entry says. False: it sees
+    /// none.
+    #[inline]
+    pub fn fetch(
+        &self,
+        txn: &Txn,
+        snapshot: &Snapshot,
+        tid: Tid,
+        buf: &mut RowBuf,
+    ) -> Result<bool> {
+        // Most rows have one version: copied out without a latch, judged after the copy proved whole.
+        let copied = self.rel.optimistic(Fork::Main, tid.block, |page| {
+            let offset = page::resolve(page, tid.offset)?;
+            let item = page::version(page, offset)?;
+            buf.take(page, tid.block, offset, item);
+            Some(())
+        });
+        if copied == Optimistic::Ok(()) {
+            // A line pointer of its own and no index entry: `tid` came from an entry of a row that is gone.
+            let is_root = buf.tid != tid || !buf.header.flags.has(Flags::HEAP_ONLY);
+            let seen = visibility::check(txn, snapshot, &buf.header)?;
+            if seen.visible && is_root {
+                if seen.hints != Flags::NONE {
+                    self.set_hints(buf.tid, &buf.header, seen.hints)?;
+                }
+                return Ok(true);
+            }
+        }
+        self.fetch_chain(txn, snapshot, tid, buf)
+    }
+
+    /// Walks the chain under the shared latch.
+    #[cold]
+    fn fetch_chain(
+        &self,
+        txn: &Txn,
+        snapshot: &Snapshot,
+        tid: Tid,
+        buf: &mut RowBuf,
+    ) -> Result<bool> {
+        let page = self.rel.read(Fork::Main, tid.block)?;
+        let mut chain = Chain::new(page.view(), tid.offset);
+        while let Some((offset, item, header)) = chain.next() {
+            let seen = visibility::check(txn, snapshot, &header)?;
+            hint(&page, item, seen.hints);
+            if seen.visible {
+                buf.take(page.view(), tid.block, offset, item);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads the version at exactly this place, whoever sees it. False if there is none.
+    pub fn fetch_version(&self, tid: Tid, buf: &mut RowBuf) -> Result<bool> {
+        let page = self.rel.read(Fork::Main, tid.block)?;
+        let Some(item) = page::version(page.view(), tid.offset) else { return Ok(false) };
+        buf.take(page.view(), tid.block, tid.offset, item);
+        Ok(true)
+    }
+
+    /// Sets hints learnt from a version that was read without a latch, if it is still what it was.
+    #[cold]
+    fn set_hints(&self, tid: Tid, header: &TupleHeader, hints: Flags) -> Result<()> {
+        let page = self.rel.read(Fork::Main, tid.block)?;
+        if let Some(item) = page::version(page.view(), tid.offset) {
+            let now = page::header(page.view(), item);
+            if (now.xmin, now.xmax) == (header.xmin, header.xmax) {
+                hint(&page, item, hints);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sets hint bits of a version under the shared latch.
+#[inline]
+pub(super) fn hint(page: &ReadGuard<'_>, item: Item, hints: Flags) {
+    if hints != Flags::NONE {
+        page.hint_or(item.offset + FLAGS_OFFSET, hints.0);
+    }
+}
+
+/// The versions of a row on one page, oldest first.
+pub(super) struct Chain<'p> {
+    page: PageView<'p>,
+    next: Option<u16>,
+    expected_xmin: Option<Xid>,
+    /// The first version may be one without index entries only if a redirect leads to it.
+    redirected: bool,
+}
+
+impl<'p> Chain<'p> {
+    /// From the line pointer that an index entry names.
+    pub fn new(page: PageView<'p>, root: u16) -> Chain<'p> {
+        let next = page::resolve(page, root);
+        Chain { page, next, expected_xmin: None, redirected: next != Some(root) }
+    }
+
+    /// The next version.
+    pub fn next(&mut self) -> Option<(u16, Item, TupleHeader)> {
+        let offset = self.next.take()?;
+        let item = page::version(self.page, offset)?;
+        let header = page::header(self.page, item);
+        let inner = self.expected_xmin.is_some() || self.redirected;
+        let linked = self.expected_xmin.is_none_or(|xmin| xmin == header.xmin);
+        if !linked || inner != header.flags.has(Flags::HEAP_ONLY) {
+            return None;
+        }
+        if header.flags.has(Flags::HOT_UPDATED) {
+            (self.next, self.expected_xmin) = (Some(header.successor.offset), Some(header.xmax));
+        }
+        Some((offset, item, header))
+    }
+}

@@ -1,0 +1,140 @@
+//! Rows. See the README beside this file.
+
+mod check;
+mod clean;
+mod contest;
+mod delete;
+mod fetch;
+pub mod fsm;
+mod insert;
+mod liveness;
+mod lock_row;
+mod multi_insert;
+mod page;
+mod prune;
+pub mod redo;
+mod room;
+mod scan;
+mod update;
+mod visible;
+pub mod vm;
+
+pub use check::Line;
+pub use clean::PageCleaning;
+pub use fetch::RowBuf;
+pub use multi_insert::Freeze;
+pub use page::{MAX_LINES, MAX_ROW_BYTES};
+pub use scan::{HeapScan, Row};
+pub use update::Change;
+
+use crate::buffer::Relation;
+use crate::error::{Error, Result};
+use crate::lock::{RowKey, RowTurn};
+use crate::page::PAGE_BYTES;
+use crate::txn::{Txn, TxnManager};
+use crate::wal::Wal;
+use base::Tid;
+use room::Stripe;
+use std::fmt;
+use std::sync::Arc;
+
+/// A heap. Shared by reference; SQL keeps it beside the catalog entry of the table.
+pub struct HeapRel {
+    rel: Relation,
+    txns: Arc<TxnManager>,
+    wal: Arc<Wal>,
+    /// Bytes of each page that inserts leave to later updates.
+    reserve: usize,
+    /// Where sessions insert, and what they count.
+    stripes: Box<[Stripe]>,
+}
+
+/// How an attempt to change or lock a row ended.
+pub enum Outcome {
+    /// It is done.
+    Done {
+        /// The new version of an update; else the version itself.
+        tid: Tid,
+        /// The new version needs no index entries.
+        heap_only: bool,
+    },
+    /// The same transaction changed the row already: an earlier command, or this one.
+    SelfModified,
+    /// Another transaction's committed update was first.
+    Updated {
+        /// The latest version.
+        newest: Tid,
+        /// The caller's turn in the row's queue, to be handed to the next attempt; dropped if there is none.
+        turn: Option<RowTurn>,
+    },
+    /// Another transaction's committed delete was first.
+    Deleted,
+    /// The row is locked, and the caller would not wait.
+    WouldBlock,
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Done { tid, heap_only } => write!(f, "Done({tid}, heap_only: {heap_only})"),
+            Outcome::SelfModified => f.write_str("SelfModified"),
+            Outcome::Updated { newest, turn } => {
+                write!(f, "Updated({newest}, turn: {})", turn.is_some())
+            }
+            Outcome::Deleted => f.write_str("Deleted"),
+            Outcome::WouldBlock => f.write_str("WouldBlock"),
+        }
+    }
+}
+
+impl HeapRel {
+    /// The heap in `rel`. Inserts fill pages to `fillfactor` percent.
+    pub fn new(rel: Relation, txns: &Arc<TxnManager>, fillfactor: u8) -> HeapRel {
+        HeapRel {
+            rel,
+            wal: Arc::clone(txns.wal()),
+            txns: Arc::clone(txns),
+            reserve: PAGE_BYTES * usize::from(100 - fillfactor.clamp(10, 100)) / 100,
+            stripes: (0..room::STRIPES).map(|_| Stripe::default()).collect(),
+        }
+    }
+
+    /// Its relation.
+    pub fn relation(&self) -> &Relation {
+        &self.rel
+    }
+
+    /// Transactions, for whoever cleans.
+    pub fn txns(&self) -> &Arc<TxnManager> {
+        &self.txns
+    }
+
+    /// For messages.
+    fn name(&self) -> String {
+        format!("table {}", self.rel.id())
+    }
+
+    fn key(&self, tid: Tid) -> RowKey {
+        RowKey { rel: self.rel.id(), tid }
+    }
+
+    fn damaged(&self, tid: Tid, what: &str) -> Error {
+        Error::damaged(self.name(), Some(tid.block), format!("row version {tid} {what}"))
+    }
+}
+
+/// Rows longer than a page can't be stored here.
+fn check_row(row: &[u8]) -> Result<()> {
+    if row.len() <= MAX_ROW_BYTES {
+        return Ok(());
+    }
+    Err(Error::TooLarge { what: "row", bytes: row.len(), bytes_max: MAX_ROW_BYTES })
+}
+
+/// The stripe of a session.
+fn stripe_of(txn: &Txn) -> usize {
+    txn.session().0 as usize
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! Where the next row goes.
+//!
+//! Every session has a stripe, and every stripe a target block of its own: concurrent inserters fill
+//! different pages. A stripe whose page is full asks the free-space map, beginning at a place that depends
+//! on the stripe, and else takes a new page.
+
+use super::page;
+use super::{HeapRel, fsm, stripe_of};
+use crate::buffer::WriteGuard;
+use crate::error::Result;
+use crate::page::PageView;
+use crate::txn::Txn;
+use base::pad::Padded;
+use base::{BlockNo, Fork};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Number of stripes; sessions share them.
+pub(super) const STRIPES: usize = 16;
+
+/// Pages of the free-space map's advice that an insert looks into before it takes a new page.
+const TRIES: usize = 4;
+
+/// Where some sessions insert, and what they count. Alone on its cache lines.
+#[derive(Default)]
+pub(super) struct Stripe(Padded<Counters>);
+
+#[derive(Default)]
+struct Counters {
+    /// Target block, plus one; zero: none.
+    target: AtomicU32,
+    /// Versions inserted since the start.
+    inserted: AtomicU64,
+    /// Versions ended since the start, by updates, deletes and rollbacks of inserts that pruning met.
+    ended: AtomicU64,
+}
+
+impl HeapRel {
+    fn stripe(&self, txn: &Txn) -> &Counters {
+        &self.stripes[stripe_of(txn) % STRIPES].0
+    }
+
+    /// Counts versions inserted and ended by this session; hints for vacuum.
+    pub(super) fn count(&self, txn: &Txn, inserted: u64, ended: u64) {
+        let stripe = self.stripe(txn);
+        // Relaxed: figures.
+        if inserted > 0 {
+            stripe.inserted.fetch_add(inserted, Relaxed);
+        }
+        if ended > 0 {
+            stripe.ended.fetch_add(ended, Relaxed);
+        }
+    }
+
+    /// Versions inserted and ended through this handle.
+    pub fn activity(&self) -> (u64, u64) {
+        let sum = |f: fn(&Counters) -> &AtomicU64| {
+            self.stripes.iter().map(|s| f(&s.0).load(Relaxed)).sum()
+        };
+        (sum(|c| &c.inserted), sum(|c| &c.ended))
+    }
+
+    /// A latched page with room for a new row of `len` bytes. It may be all zero: then the caller
+    /// initialises it, and logs that.
+    pub(super) fn page_with_room(&self, txn: &Txn, len: usize) -> Result<WriteGuard<'_>> {
+        let target = &self.stripe(txn).target;
+        // Relaxed: a hint; the page itself says whether there is room.
+        if let Some(block) = target.load(Relaxed).checked_sub(1) {
+            let page = self.rel.write(Fork::Main, BlockNo(block))?;
+            if takes_insert(page.view(), len, self.reserve) {
+                return Ok(page);
+            }
+            let free = page::room(page.view());
+            drop(page);
+            fsm::record(&self.rel, BlockNo(block), free)?;
+        }
+        let page = self.find_room(txn, len)?;
+        target.store(page.block().0 + 1, Relaxed);
+        Ok(page)
+    }
+
+    fn find_room(&self, txn: &Txn, len: usize) -> Result<WriteGuard<'_>> {
+        let needed = len + self.reserve;
+        for _ in 0..TRIES {
+            let Some(block) = fsm::search(&self.rel, needed, stripe_of(txn))? else { break };
+            let page = self.rel.write(Fork::Main, block)?;
+            if takes_insert(page.view(), len, self.reserve) {
+                return Ok(page);
+            }
+            let free = page::room(page.view()).min(needed.saturating_sub(1));
+            drop(page);
+            fsm::record(&self.rel, block, free)?;
+        }
+        self.rel.extend(Fork::Main)
+    }
+
+    /// A block that probably has room for the new version of a row, other than `not`. Nothing is latched.
+    pub(super) fn block_for_version(&self, txn: &Txn, len: usize, not: BlockNo) -> Result<BlockNo> {
+        let target = &self.stripe(txn).target;
+        if let Some(block) = target.load(Relaxed).checked_sub(1).map(BlockNo)
+            && block != not
+        {
+            let page = self.rel.read(Fork::Main, block)?;
+            if takes_version(page.view(), len) {
+                return Ok(block);
+            }
+            let free = page::room(page.view());
+            drop(page);
+            fsm::record(&self.rel, block, free)?;
+        }
+        for _ in 0..TRIES {
+            let Some(block) = fsm::search(&self.rel, len, stripe_of(txn))? else { break };
+            let (fits, free) = {
+                let page = self.rel.read(Fork::Main, block)?;
+                (block != not && takes_version(page.view(), len), page::room(page.view()))
+            };
+            if fits {
+                target.store(block.0 + 1, Relaxed);
+                return Ok(block);
+            }
+            fsm::record(&self.rel, block, free.min(len.saturating_sub(1)))?;
+        }
+        let block = self.rel.extend(Fork::Main)?.block();
+        target.store(block.0 + 1, Relaxed);
+        Ok(block)
+    }
+}
+
+/// Whether an insert may go to the page: it fits, and leaves what is to be left unless the page is empty.
+fn takes_insert(page: PageView<'_>, len: usize, reserve: usize) -> bool {
+    page.is_new()
+        || page::has_room(page, len)
+            && (page.line_count() == 0 || page::room(page) >= len + reserve)
+}
+
+/// Whether an update's new version may go to the page.
+pub(super) fn takes_version(page: PageView<'_>, len: usize) -> bool {
+    page.is_new() || page::has_room(page, len)
+}

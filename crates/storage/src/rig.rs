@@ -1,0 +1,109 @@
+//! For tests of rooms that change pages: a log and a pool over a simulated disk, and redo of all of it into an
+//! empty directory.
+
+use crate::buffer::{Config, Pool, Relation};
+use crate::recovery::RedoCtx;
+use crate::relfile::RelFiles;
+use crate::txlog::{TxLog, TxLogConfig, WalBarrier};
+use crate::txn::{Isolation, Txn, TxnManager};
+use crate::wal::{Epoch, LogShape, Reader, RecordView, Room, Wal, WalConfig, segment};
+use crate::{btree, heap, sequence};
+use base::disk::Disk;
+use base::disk::sim::SimDisk;
+use base::rank::Rank;
+use base::{Lsn, Persistence, RelId, Xid};
+use std::sync::Arc;
+
+const SEGMENT: u64 = 1 << 20;
+
+pub(crate) struct Rig {
+    disk: SimDisk,
+    pub pool: Arc<Pool>,
+    pub wal: Arc<Wal>,
+    pub txns: Arc<TxnManager>,
+}
+
+fn files(disk: &SimDisk) -> Arc<RelFiles> {
+    disk.create_dir("base").unwrap();
+    Arc::new(RelFiles::open(Arc::new(disk.clone()), 64).unwrap())
+}
+
+fn pool(disk: &SimDisk, frames: usize) -> Arc<Pool> {
+    let env = base::Env::new(Arc::new(disk.clone()));
+    let config = Config { frames, ..Config::default() };
+    Pool::open(&env, config, files(disk)).unwrap()
+}
+
+impl Rig {
+    pub fn new(frames: usize) -> Rig {
+        let disk = SimDisk::new();
+        disk.create_dir(segment::DIRECTORY).unwrap();
+        let epoch = Epoch {
+            system_id: 1,
+            timeline: 1,
+            number: 1,
+            segment_bytes: SEGMENT,
+            start: Lsn(SEGMENT),
+            previous_end: Lsn(SEGMENT),
+        };
+        let config = WalConfig { buffer_bytes: 1 << 20, insert_slots: 4, files_bytes_max: 1 << 30 };
+        let env = base::Env::new(Arc::new(disk.clone()));
+        let wal = Wal::open(&env, config, epoch).unwrap();
+        let pool = pool(&disk, frames);
+        pool.attach_wal(Arc::clone(&wal));
+        let log = Arc::clone(&wal);
+        let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));
+        TxLog::create(&env.disk, &barrier).unwrap();
+        let txns =
+            TxnManager::open(&env, &TxLogConfig::default(), &wal, Xid::FIRST_NORMAL).unwrap();
+        Rig { disk, pool, wal, txns }
+    }
+
+    /// A session in a transaction.
+    pub fn begin(&self) -> Txn {
+        let txn = Txn::attach(&self.txns, 1, 1).unwrap();
+        txn.begin(Isolation::ReadCommitted);
+        txn
+    }
+
+    pub fn create(&self, number: u32, persistence: Persistence, rank: Rank) -> Relation {
+        self.pool.create_relation(RelId::new(number, persistence), rank).unwrap()
+    }
+
+    /// A pool over an empty directory into which the whole log was redone, `times` times.
+    pub fn redone(&self, times: usize, relations: &[RelId]) -> Arc<Pool> {
+        self.wal.flush(self.wal.position());
+        let disk = SimDisk::new();
+        let fresh = pool(&disk, 64);
+        let ctx = RedoCtx::new(Arc::clone(&fresh));
+        for rel in relations {
+            fresh.files().create(*rel, true).unwrap();
+        }
+        for _ in 0..times {
+            let shape = LogShape { system_id: 1, timeline: 1, segment_bytes: SEGMENT };
+            let log = Arc::new(self.disk.clone());
+            let mut reader = Reader::open(log, shape, Lsn(SEGMENT)).unwrap();
+            while let Some(record) = reader.read().unwrap() {
+                redo(&ctx, &record);
+            }
+        }
+        fresh
+    }
+}
+
+fn redo(ctx: &RedoCtx, record: &RecordView<'_>) {
+    match record.kind.room() {
+        Some(Room::BTree) => btree::redo::redo(ctx, record).unwrap(),
+        Some(Room::Heap) => heap::redo::redo(ctx, record).unwrap(),
+        Some(Room::Sequence) => sequence::redo::redo(ctx, record).unwrap(),
+        _ => {}
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.txns.close();
+        self.pool.stop();
+        self.wal.close();
+    }
+}
