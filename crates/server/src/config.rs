@@ -121,7 +121,43 @@ impl Config {
                 _ => Authentication::Peer,
             },
             authentication_timeout: Duration::from_secs(number("authentication_timeout") as u64),
+            session_settings: self.session_settings(),
         })
+    }
+
+    /// Settings of sessions that somebody has chosen.
+    pub fn session_settings(&self) -> Vec<(&'static str, String)> {
+        let of_sessions =
+            |setting: &Setting| matches!(setting.context, Context::User | Context::Superuser);
+        self.chosen()
+            .filter(|(setting, _)| of_sessions(setting))
+            .map(|(setting, value)| (setting.name, setting.show(&value)))
+            .collect()
+    }
+}
+
+/// The file that a new data directory begins with: every setting, none of them chosen.
+pub fn template() -> String {
+    let mut text = String::from(
+        "# Settings of this Thalweg directory, each with its default.\n\
+         # A running server reads this file again on SIGHUP.\n",
+    );
+    for setting in settings::TABLE.iter().filter(|s| s.context != Context::Internal) {
+        let value = quoted(&setting.show(&setting.default()));
+        let restart = if setting.context == Context::Start { " (at the start)" } else { "" };
+        let Setting { name, summary, .. } = setting;
+        text.push_str(&format!("\n# {summary}{restart}\n#{name} = {value}\n"));
+    }
+    text
+}
+
+/// A value as the file writes it.
+pub fn quoted(value: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    if !value.is_empty() && value.chars().all(plain) {
+        value.to_owned()
+    } else {
+        format!("'{}'", value.replace('\'', "''"))
     }
 }
 
@@ -210,6 +246,18 @@ mod tests {
         assert_eq!(line("listen_addresses = ''"), is("listen_addresses", ""));
         for wrong in ["port = 1 2", "= 5", "x = 'open", "port 5'"] {
             assert!(line(wrong).is_err() || line(wrong) == is("port", "5'"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_template_chooses_nothing_and_can_be_read() {
+        for line in template().lines() {
+            assert_eq!(parse_line(line), Ok(None));
+            if let Some(setting) = line.strip_prefix('#').filter(|l| !l.starts_with(' ')) {
+                let (name, value) = parse_line(setting).unwrap().unwrap();
+                let (name, value) = read_setting(name, &value).unwrap();
+                assert_eq!(value, settings::find(name).unwrap().default(), "{name}");
+            }
         }
     }
 

@@ -114,6 +114,11 @@ impl Server {
         self.socket.as_ref().map(SocketFile::path)
     }
 
+    /// Takes over what a configuration that was read again says about new sessions.
+    pub fn reload(&self, config: &config::Config) {
+        self.shared.set_session_settings(config.session_settings().into());
+    }
+
     /// Takes no more clients, ends every session with `57P01`, and returns when all is over. What
     /// runs is interrupted and rolled back.
     pub fn shutdown(self) {

@@ -34,4 +34,6 @@ pub struct Options {
     pub authentication: Authentication,
     /// How long a client may take to say who it is.
     pub authentication_timeout: Duration,
+    /// Settings that new sessions begin with, by name.
+    pub session_settings: Vec<(&'static str, String)>,
 }

@@ -8,9 +8,14 @@ use crate::options::Options;
 use crate::standin::{Instance, Wal};
 use crate::worker::{Door, Order};
 
+/// Settings that new sessions begin with, where the configuration says something about them.
+pub(crate) type SessionSettings = Arc<[(&'static str, String)]>;
+
 pub(crate) struct Shared {
     pub(crate) instance: Arc<Instance>,
     pub(crate) options: Options,
+    /// What new sessions begin with; changes when the configuration is read again.
+    session_settings: Mutex<SessionSettings>,
     doors: Vec<Arc<Door>>,
     /// By process number: the secret that a cancel request must name, and the session's worker.
     sessions: Mutex<BTreeMap<i32, (u32, usize)>>,
@@ -20,12 +25,23 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(instance: Arc<Instance>, options: Options, doors: Vec<Arc<Door>>) -> Self {
+        let session_settings = Mutex::new(options.session_settings.clone().into());
         let sessions = Mutex::default();
-        Shared { instance, options, doors, sessions, taken: AtomicUsize::new(0) }
+        Shared { instance, options, session_settings, doors, sessions, taken: AtomicUsize::new(0) }
     }
 
     pub(crate) fn wal(&self) -> &Wal {
         self.instance.wal()
+    }
+
+    /// What new sessions begin with.
+    pub(crate) fn session_settings(&self) -> SessionSettings {
+        Arc::clone(&self.session_settings.lock().expect("no code panics under it"))
+    }
+
+    /// Changes what new sessions begin with.
+    pub(crate) fn set_session_settings(&self, settings: SessionSettings) {
+        *self.session_settings.lock().expect("no code panics under it") = settings;
     }
 
     /// Takes one of the places for sessions, if there is one.

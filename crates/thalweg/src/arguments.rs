@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use server::config::Config;
+use server::config::{Config, quoted};
 use sql::settings::{Context, TABLE};
 
 /// What the command line asks for.
@@ -97,12 +97,7 @@ Settings, with their defaults:
 ",
     );
     for setting in TABLE.iter().filter(|setting| setting.context != Context::Internal) {
-        let default = setting.show(&setting.default());
-        let default = if default.contains([' ', ',']) || default.is_empty() {
-            format!("'{default}'")
-        } else {
-            default
-        };
+        let default = quoted(&setting.show(&setting.default()));
         let when = match setting.context {
             Context::Start => " Takes effect at the start.",
             Context::Reload => " Takes effect at SIGHUP.",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use server::config::Config;
 use server::signals::{Signal, Signals};
 use server::{Authentication, Instance, Options, Server};
+use sql::settings::Context;
 
 /// Serves the data directory until a signal ends it.
 ///
@@ -24,7 +25,7 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
     let server = Server::start(instance, options.clone()).map_err(text)?;
     greet(&server, &options, &superuser);
     while signals.wait() == Signal::Reload {
-        reload(&mut config, &data);
+        reload(&server, &mut config, &data);
     }
     server::write_log(format_args!("ending: no more clients, every session is rolled back"));
     server.shutdown();
@@ -54,14 +55,21 @@ fn greet(server: &Server, options: &Options, superuser: &str) {
     }
 }
 
-fn reload(config: &mut Config, data: &Path) {
+/// Reads the configuration again. What a running server can't change waits for the next start.
+fn reload(server: &Server, config: &mut Config, data: &Path) {
     let mut later = config.clone();
     if let Err(fault) = later.read_file(data) {
         return server::write_log(format_args!("the configuration stays as it is: {fault}"));
     }
     for (setting, value) in config.changes(&later) {
-        let shown = setting.show(&value);
-        server::write_log(format_args!("{} is now {shown}", setting.name));
+        let (name, shown) = (setting.name, setting.show(&value));
+        match setting.context {
+            Context::User | Context::Superuser => {
+                server::write_log(format_args!("new sessions begin with {name} = {shown}"));
+            }
+            _ => server::write_log(format_args!("{name} = {shown} takes effect at the next start")),
+        }
     }
+    server.reload(&later);
     *config = later;
 }

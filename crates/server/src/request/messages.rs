@@ -98,7 +98,13 @@ fn serve(seat: &mut Seat, frame: frame::Frame<'_>, rest: &mut Rest<'_>) {
             Err(error)
         }
     };
-    let Err(error) = result else { return };
+    seat.heed();
+    let Err(error) = result else {
+        if matches!(frame.tag, b'Q' | b'S' | b'H') {
+            seat.hand_over();
+        }
+        return;
+    };
     seat.complain(&error);
     if extended {
         seat.skipping = true;
@@ -117,7 +123,6 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
             seat.skipping = false;
             seat.session().sync()?;
             ready(seat);
-            seat.hand_over();
         }
         Message::Query(text) => {
             {
@@ -125,7 +130,6 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
                 session.simple_query(text, &mut client)?;
             }
             ready(seat);
-            seat.hand_over();
         }
         Message::Parse(message) => parse(seat, &message)?,
         Message::Close(target) => {
@@ -135,7 +139,8 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
             }
             seat.replies.close_complete();
         }
-        Message::Flush => seat.hand_over(),
+        // What it asks for is done for every message that ends a stretch of replies.
+        Message::Flush => {}
         // Left over from a COPY that has failed; PostgreSQL ignores them too.
         Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
         Message::FunctionCall(_) => {

@@ -31,6 +31,8 @@ pub(crate) struct Seat {
     pub(crate) input: Vec<u8>,
     /// Replies that are not with the link yet.
     replies: Replies,
+    /// What must be durable before the replies in the seat may leave.
+    told: Lsn,
     /// After an error in the extended protocol: everything up to Sync is ignored.
     skipping: bool,
     /// The session is over, once what it was told has been sent.
@@ -80,6 +82,7 @@ impl Seat {
             process: None,
             input: Vec::new(),
             replies: Replies::new(),
+            told: Lsn::ZERO,
             skipping: false,
             closing: false,
         }
@@ -103,16 +106,22 @@ impl Seat {
         }
     }
 
+    /// Remembers what the session has told; to be called behind every message, because the session
+    /// speaks only of the last.
+    fn heed(&mut self) {
+        let lsn = match &self.session {
+            Some(session) => session.must_be_durable(),
+            // The session was abandoned; nobody knows any more what it has seen.
+            None => self.worker.shared.wal().position(),
+        };
+        self.told = self.told.max(lsn);
+    }
+
     /// Hands all replies over, to leave once what the session has told is durable.
     fn hand_over(&mut self) {
-        let wal = self.worker.shared.wal();
-        let lsn = match (&self.session, self.process) {
-            (Some(session), _) => session.must_be_durable(),
-            // The session was abandoned; nobody knows any more what it has seen.
-            (None, Some(_)) => wal.position(),
-            (None, None) => Lsn::ZERO,
-        };
-        if self.link.send(self.replies.buffer(), lsn, wal.durable()).is_err() {
+        let lsn = std::mem::take(&mut self.told);
+        let durable = self.worker.shared.wal().durable();
+        if self.link.send(self.replies.buffer(), lsn, durable).is_err() {
             self.closing = true;
         }
     }

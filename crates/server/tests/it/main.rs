@@ -35,6 +35,7 @@ fn options() -> Options {
         max_connections: 3000,
         authentication: Authentication::Trust,
         authentication_timeout: Duration::from_secs(60),
+        session_settings: Vec::new(),
     }
 }
 

@@ -22,6 +22,22 @@ fn a_session_is_told_what_it_must_know() {
 }
 
 #[test]
+fn sessions_begin_with_what_the_configuration_says() {
+    let house = House::new();
+    let began_with = |name: &str| {
+        let told = house.stranger().try_start(&[("user", "me"), ("TimeZone", "Asia/Tokyo")]);
+        told.lines().find(|line| line.starts_with(&format!("S {name}="))).unwrap().to_owned()
+    };
+    assert_eq!(began_with("DateStyle"), "S DateStyle=ISO, MDY");
+    let mut config = server::config::Config::new();
+    config.set("datestyle", "ISO, DMY").unwrap();
+    config.set("timezone", "Europe/Paris").unwrap();
+    house.server.as_ref().unwrap().reload(&config);
+    assert_eq!(began_with("DateStyle"), "S DateStyle=ISO, DMY");
+    assert_eq!(began_with("TimeZone"), "S TimeZone=Asia/Tokyo");
+}
+
+#[test]
 fn encryption_is_declined_and_the_session_goes_on() {
     let house = House::new();
     let mut me = house.stranger();

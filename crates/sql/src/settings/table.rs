@@ -64,7 +64,7 @@ pub const TABLE: &[Setting] = &[
         60,
         (1, 600),
         Unit::Seconds,
-        Reload,
+        Start,
         "How long a client may take to say who it is.",
     ),
     number("block_size", 8192, (8192, 8192), Unit::Plain, Internal, "Bytes in a page."),
