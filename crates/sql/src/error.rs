@@ -5,9 +5,11 @@
 //! statement, the constraint's name) add it on the way with the `with_*` methods.
 
 mod sqlstate;
+mod storage;
 
 use std::fmt;
 
+pub use self::storage::interrupted;
 pub use sqlstate::SqlState;
 
 /// The result of anything in `sql` that can fail.

@@ -3,6 +3,7 @@
 pub mod bind;
 pub mod catalog;
 pub mod error;
+pub mod exec;
 pub mod func;
 pub mod plan;
 pub mod session;

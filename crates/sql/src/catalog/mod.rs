@@ -4,9 +4,13 @@
 //! relations and types by name, literals to values. Where the answers come from is behind
 //! [`Lookup`], which the session implements over the stored catalogs (and tests over a list).
 
+pub mod ddl;
+mod handle;
+pub mod store;
 mod table;
 mod view;
 
+pub use handle::Handle;
 pub use table::{
     CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource, TableDef,
     TableKind,

@@ -3,7 +3,12 @@
 
 use base::{Persistence, RelId};
 
+use storage::btree::BTree;
+use storage::heap::HeapRel;
+
+use super::Handle;
 use crate::bind::Ty;
+use crate::types::keycode::KeyColumn;
 use crate::types::row::{RowDesc, ValueKind};
 use crate::types::{Datum, Oid, TypeId};
 
@@ -49,6 +54,8 @@ pub struct TableDef {
     /// As of the last VACUUM or ANALYZE: live rows (below zero: never counted) and blocks.
     pub stored_rows: f32,
     pub stored_blocks: u32,
+    /// Its rows.
+    pub heap: Handle<HeapRel>,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +106,8 @@ pub struct IndexDef {
     pub constraint: Option<Oid>,
     /// The condition of a partial index, as text.
     pub predicate: Option<Box<str>>,
+    /// Its entries.
+    pub tree: Handle<Arc<BTree>>,
 }
 
 /// One key column of an index.
@@ -117,6 +126,23 @@ pub enum KeySource {
     Column(u16),
     /// An expression, as text.
     Expr(Box<str>),
+}
+
+impl IndexKey {
+    /// How its values become key bytes.
+    pub fn code(&self) -> KeyColumn {
+        KeyColumn { type_id: self.ty.id, descending: self.desc, nulls_first: self.nulls_first }
+    }
+}
+
+impl KeySource {
+    /// As an error's detail shows it: the column's name, or the expression.
+    pub fn name(&self, table: &TableDef) -> String {
+        match self {
+            KeySource::Column(column) => table.columns[usize::from(*column)].name.to_string(),
+            KeySource::Expr(text) => text.to_string(),
+        }
+    }
 }
 
 impl TableDef {

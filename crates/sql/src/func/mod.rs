@@ -194,3 +194,23 @@ pub fn cast(source: TypeId, target: TypeId) -> Option<&'static Cast> {
 pub fn aggregates(name: &str) -> impl Iterator<Item = &'static Aggregate> {
     AGGREGATES.iter().flat_map(|table| table.iter()).filter(move |agg| agg.name == name)
 }
+
+/// Every function.
+pub fn all_functions() -> impl Iterator<Item = &'static Function> {
+    FUNCTIONS.iter().flat_map(|table| table.iter())
+}
+
+/// Every operator.
+pub fn all_operators() -> impl Iterator<Item = &'static Operator> {
+    OPERATORS.iter().flat_map(|table| table.iter())
+}
+
+/// Every cast.
+pub fn all_casts() -> impl Iterator<Item = &'static Cast> {
+    CASTS.iter().flat_map(|table| table.iter())
+}
+
+/// Every aggregate.
+pub fn all_aggregates() -> impl Iterator<Item = &'static Aggregate> {
+    AGGREGATES.iter().flat_map(|table| table.iter())
+}

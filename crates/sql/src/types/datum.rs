@@ -21,8 +21,9 @@ use super::text::Text;
 /// | `Array` | every array type, int2vector, oidvector |
 ///
 /// `bpchar` keeps its trailing blanks; comparison and `keycode` ignore them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub enum Datum {
+    #[default]
     Null,
     Bool(bool),
     /// The one-byte type `"char"`.

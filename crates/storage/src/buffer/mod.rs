@@ -16,7 +16,6 @@ mod pool;
 mod relation;
 mod replace;
 mod ring;
-mod slot;
 mod sync;
 mod translation;
 mod word;
@@ -88,8 +87,4 @@ pub struct PoolStats {
 }
 
 #[cfg(test)]
-#[cfg(loom)]
-mod loom;
-#[cfg(test)]
-#[cfg(not(loom))]
 mod tests;

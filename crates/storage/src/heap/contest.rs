@@ -58,10 +58,7 @@ impl<'t> Contest<'t> {
         policy: WaitPolicy,
         turn: Option<RowTurn>,
     ) -> Contest<'t> {
-        let key = heap.key(tid);
-        // A turn got for an older version may have been overtaken by the row.
-        let turn = turn.filter(|turn| turn.is_for(key));
-        Contest { txn, key, strength, policy, turn }
+        Contest { txn, key: heap.key(tid), strength, policy, turn }
     }
 
     /// Judges the version on its latched page. `cid`: the current command.
@@ -110,12 +107,10 @@ impl<'t> Contest<'t> {
         Ok(true)
     }
 
-    /// This transaction's id, `holder`, is in the row, whose new version is at `successor`: the next in
-    /// the queue may wait for it.
-    pub fn won(self, holder: Xid, successor: Option<Tid>) {
+    /// This transaction's id, `holder`, is in the row: the next in the queue may wait for it.
+    pub fn won(self, holder: Xid) {
         if let Some(turn) = self.turn {
-            let successor = successor.map(|tid| RowKey { tid, ..self.key });
-            turn.pass(holder, self.key, successor);
+            turn.pass(holder, Some(self.key));
         }
     }
 

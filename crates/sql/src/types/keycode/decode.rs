@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{BYTEA_ZERO, END, KeyColumn, VALUE};
+use super::{BYTEA_ZERO, END, KeyColumn, VALUE_MARKER};
 use crate::types::array::{Array, Dimension};
 use crate::types::compare::is_unsigned;
 use crate::types::datetime::USECS_PER_SEC;
@@ -54,7 +54,7 @@ impl Reader<'_, '_> {
 pub(super) fn decode_column(column: &KeyColumn, bytes: &mut &[u8]) -> Datum {
     let marker = bytes[0];
     *bytes = &bytes[1..];
-    if marker != VALUE {
+    if marker != VALUE_MARKER {
         return Datum::Null;
     }
     let mut reader = Reader { bytes, mask: if column.descending { 0xff } else { 0 } };
@@ -123,7 +123,7 @@ fn decode_array(type_id: TypeId, reader: &mut Reader<'_, '_>) -> Datum {
     let mut elements = Vec::new();
     while reader.peek() != END {
         elements.push(match reader.byte() {
-            VALUE => decode_value(element_type, reader),
+            VALUE_MARKER => decode_value(element_type, reader),
             _ => Datum::Null,
         });
     }

@@ -20,7 +20,7 @@ use super::{Datum, Interval, Record, TypeId};
 /// Marker of a null that sorts before values.
 const NULL_FIRST: u8 = 0x00;
 /// Marker of a value.
-const VALUE: u8 = 0x01;
+pub const VALUE_MARKER: u8 = 0x01;
 /// Marker of a null that sorts after values.
 const NULL_LAST: u8 = 0x02;
 /// Ends a text, an array and a record; below every byte that could follow instead.
@@ -60,7 +60,7 @@ impl KeyColumn {
             out.push(if self.nulls_first { NULL_FIRST } else { NULL_LAST });
             return;
         }
-        out.push(VALUE);
+        out.push(VALUE_MARKER);
         let start = out.len();
         encode_value(self.type_id, value, out);
         if self.descending {

@@ -229,5 +229,4 @@ fn repair(files: &RelFiles, page: PageId, copy: &PageBytes) -> Result<bool> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests;

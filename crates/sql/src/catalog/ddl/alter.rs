@@ -1,0 +1,350 @@
+//! ALTER TABLE.
+
+use std::sync::Arc;
+
+use storage::lock::LockMode;
+use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
+
+use crate::bind::ExprKind;
+use crate::catalog::store::builtin::attribute_row;
+use crate::catalog::{KeySource, TableDef, TableKind};
+use crate::error::{Result, SqlError, sql_error};
+use crate::exec::{self, Cx, State};
+use crate::types::{Datum, Oid};
+
+use super::Ddl;
+use super::create_table::missing_value;
+
+impl Ddl<'_> {
+    pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<String> {
+        let tag = match alter.kind {
+            RelationKind::Index => "ALTER INDEX",
+            RelationKind::Sequence => "ALTER SEQUENCE",
+            RelationKind::View => "ALTER VIEW",
+            _ => "ALTER TABLE",
+        };
+        let Some(table) = self.find(&alter.relation, LockMode::AccessExclusive)? else {
+            let error = super::no_relation(&alter.relation);
+            if !alter.if_exists {
+                return Err(error);
+            }
+            let text = format!("{}, skipping", error.message());
+            self.host.notice("NOTICE", SqlError::new(error.sqlstate(), text));
+            return Ok(tag.to_owned());
+        };
+        self.must_be_user_table(&table)?;
+        if table.kind != TableKind::Table && alter.kind == RelationKind::Table {
+            return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", table.name));
+        }
+        for step in &alter.steps {
+            self.alter_step(table.oid, step)?;
+            self.changed(table.oid)?;
+        }
+        Ok(tag.to_owned())
+    }
+
+    fn alter_step(&mut self, oid: Oid, step: &AlterTableStep) -> Result<()> {
+        match step {
+            AlterTableStep::AddColumn { if_not_exists, column } => {
+                self.add_column(oid, column, *if_not_exists)
+            }
+            AlterTableStep::DropColumn { name, if_exists, cascade: _ } => {
+                self.drop_column(oid, name, *if_exists)
+            }
+            AlterTableStep::SetDefault { column, default } => {
+                let (table, number) = self.column(oid, column)?;
+                let text = default.as_ref().map(super::text_of).transpose()?;
+                if let Some(text) = &text {
+                    let ty = table.columns[number as usize - 1].ty;
+                    self.host.bind_default(text, column, ty)?;
+                }
+                self.set_default(oid, number, text.as_deref())
+            }
+            AlterTableStep::SetNotNull { column } => {
+                let (table, number) = self.column(oid, column)?;
+                if !table.columns[number as usize - 1].not_null {
+                    self.check_no_nulls(&table, number as u16 - 1)?;
+                }
+                self.update_attribute(oid, number, &[("attnotnull", Datum::Bool(true))])
+            }
+            AlterTableStep::DropNotNull { column } => self.drop_not_null(oid, column),
+            AlterTableStep::AlterColumnType(change) => self.alter_type(oid, change),
+            AlterTableStep::AddConstraint(constraint) => self.add_constraint(oid, constraint),
+            AlterTableStep::DropConstraint { name, if_exists, .. } => {
+                self.drop_constraint(oid, name, *if_exists)
+            }
+            AlterTableStep::AddIdentity { .. }
+            | AlterTableStep::SetIdentity { .. }
+            | AlterTableStep::DropIdentity { .. } => {
+                Err(sql_error!(FEATURE_NOT_SUPPORTED, "changing identity columns is not supported"))
+            }
+            // Hints about storage and statistics are accepted: nothing here depends on them.
+            AlterTableStep::SetStatistics { .. }
+            | AlterTableStep::SetStorage { .. }
+            | AlterTableStep::SetCompression { .. }
+            | AlterTableStep::SetColumnOptions { .. }
+            | AlterTableStep::ResetColumnOptions { .. }
+            | AlterTableStep::SetOptions(_)
+            | AlterTableStep::ResetOptions(_)
+            | AlterTableStep::ClusterOn(_)
+            | AlterTableStep::SetWithoutCluster
+            | AlterTableStep::OwnerTo(_) => Ok(()),
+            other => {
+                Err(sql_error!(FEATURE_NOT_SUPPORTED, "this form of ALTER TABLE is not supported")
+                    .with_detail(format!("{other:?}").chars().take(60).collect::<String>()))
+            }
+        }
+    }
+
+    /// A column's number (from 1) by name.
+    fn column(&mut self, oid: Oid, name: &str) -> Result<(Arc<TableDef>, i16)> {
+        let table = self.table(oid)?;
+        match table.column(name) {
+            Some(at) => Ok((table, at as i16 + 1)),
+            None => Err(sql_error!(
+                UNDEFINED_COLUMN,
+                "column \"{name}\" of relation \"{}\" does not exist",
+                table.name
+            )),
+        }
+    }
+
+    fn add_column(&mut self, oid: Oid, def: &ColumnDef, if_not_exists: bool) -> Result<()> {
+        let table = self.table(oid)?;
+        if table.column(&def.name).is_some() {
+            let text =
+                format!("column \"{}\" of relation \"{}\" already exists", def.name, table.name);
+            if !if_not_exists {
+                return Err(sql_error!(DUPLICATE_COLUMN, "{text}"));
+            }
+            self.host.notice("NOTICE", sql_error!(DUPLICATE_COLUMN, "{text}, skipping"));
+            return Ok(());
+        }
+        let mut constraints = Vec::new();
+        let persistence = match table.persistence {
+            base::Persistence::Permanent => ast::Persistence::Permanent,
+            base::Persistence::Unlogged => ast::Persistence::Unlogged,
+            base::Persistence::Temporary => ast::Persistence::Temporary,
+        };
+        let column =
+            self.new_column(def, &table.name, table.schema, persistence, &mut constraints)?;
+        let number = table.columns.len() as i16 + 1;
+        let row =
+            attribute_row(oid, number, &column.name, column.ty).set("attnotnull", column.not_null);
+        self.store().insert(self.txn(), "pg_attribute", &row.build())?;
+        self.update_class(oid, &[("relnatts", Datum::Int2(number))])?;
+        let fill = match &column.default {
+            Some(text) => Some(self.host.bind_default(text, &column.name, column.ty)?),
+            None => None,
+        };
+        self.finish_column(oid, number, &column)?;
+        self.changed(oid)?;
+        self.fill_column(oid, number, &column, fill.as_ref())?;
+        for constraint in &constraints {
+            self.add_constraint(oid, constraint)?;
+        }
+        Ok(())
+    }
+
+    /// Rows that are there get the new column's value: a stable default is stored once, beside the column;
+    /// a volatile one, or a sequence, rewrites the rows.
+    fn fill_column(
+        &mut self,
+        oid: Oid,
+        number: i16,
+        column: &super::column::NewColumn,
+        fill: Option<&crate::bind::Expr>,
+    ) -> Result<()> {
+        let table = self.table(oid)?;
+        let at = number as usize - 1;
+        let volatile = column.owned_sequence.is_some() || fill.is_some_and(exec::is_volatile);
+        let Some(fill) = fill.filter(|_| !volatile) else {
+            let identity = column.identity.and(column.owned_sequence);
+            let filler = match (identity, fill) {
+                (Some(sequence), _) => Some(exec::next_value_of(sequence, column.ty)),
+                (None, fill) => fill.cloned(),
+            };
+            if let Some(filler) = filler {
+                return self.rewrite(&table, &mut |row, cx| {
+                    row[at] = exec::eval(&filler, &[], cx)?;
+                    Ok(())
+                });
+            }
+            if column.not_null {
+                return self.check_no_nulls(&table, number as u16 - 1);
+            }
+            return Ok(());
+        };
+        let mut state = State::default();
+        let mut cx = Cx { state: &mut state, host: &mut *self.host };
+        let value = exec::eval(fill, &[], &mut cx)?;
+        if value.is_null() {
+            return if column.not_null {
+                self.check_no_nulls(&table, number as u16 - 1)
+            } else {
+                Ok(())
+            };
+        }
+        let changes = [
+            ("atthasmissing", Datum::Bool(true)),
+            ("attmissingval", missing_value(column.ty, value)),
+        ];
+        self.update_attribute(oid, number, &changes)
+    }
+
+    fn drop_column(&mut self, oid: Oid, name: &str, if_exists: bool) -> Result<()> {
+        let table = self.table(oid)?;
+        let Some(at) = table.column(name) else {
+            let text = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
+            if !if_exists {
+                return Err(sql_error!(UNDEFINED_COLUMN, "{text}"));
+            }
+            self.host.notice("NOTICE", sql_error!(UNDEFINED_COLUMN, "{text}, skipping"));
+            return Ok(());
+        };
+        let number = at as i16 + 1;
+        // Constraints on the column go with it, and with them their indexes.
+        for found in self.store().constraints(self.txn(), oid)? {
+            if found.row.int2s("conkey").contains(&number) {
+                self.drop_constraint(oid, found.row.text("conname"), true)?;
+            }
+        }
+        for index in &self.table(oid)?.indexes {
+            let uses = index
+                .keys
+                .iter()
+                .any(|k| matches!(k.source, KeySource::Column(c) if usize::from(c) == at));
+            if uses {
+                self.drop_index(index.oid, oid)?;
+            }
+        }
+        for sequence in self.owned_sequences(oid, Some(number))? {
+            self.drop_owned_sequence(sequence)?;
+        }
+        self.set_default(oid, number, None)?;
+        let dropped = format!("........pg.dropped.{number}........");
+        let changes = [
+            ("attisdropped", Datum::Bool(true)),
+            ("attname", Datum::text(dropped.as_str())),
+            ("attnotnull", Datum::Bool(false)),
+            ("attidentity", Datum::Char(0)),
+        ];
+        self.update_attribute(oid, number, &changes)
+    }
+
+    fn drop_not_null(&mut self, oid: Oid, name: &str) -> Result<()> {
+        let (table, number) = self.column(oid, name)?;
+        let in_key = table
+            .indexes
+            .iter()
+            .filter(|i| i.primary)
+            .any(|i| i.key_columns().flatten().any(|c| c as i16 + 1 == number));
+        if in_key {
+            return Err(sql_error!(
+                INVALID_TABLE_DEFINITION,
+                "column \"{name}\" is in a primary key"
+            ));
+        }
+        self.update_attribute(oid, number, &[("attnotnull", Datum::Bool(false))])
+    }
+
+    fn alter_type(&mut self, oid: Oid, change: &ast::AlterColumnType) -> Result<()> {
+        let (table, number) = self.column(oid, &change.column)?;
+        let at = number as usize - 1;
+        let ty = self.host.type_of(&change.type_name)?;
+        let text = match &change.using {
+            Some(using) => super::text_of(using)?,
+            None => syntax::deparse::quote_ident(&change.column).into_owned(),
+        };
+        let value = self.host.bind_table_expr(&table, &text, ExprKind::Using)?;
+        let value = exec::assignment_cast(value, ty).ok_or_else(|| {
+            sql_error!(
+                DATATYPE_MISMATCH,
+                "column \"{}\" cannot be cast automatically to type {}",
+                change.column,
+                crate::bind::display(ty)
+            )
+            .with_hint(format!(
+                "You might need to specify \"USING {}::{}\".",
+                change.column,
+                crate::bind::display(ty)
+            ))
+        })?;
+        let info = crate::types::type_info(ty.id);
+        let changes = [
+            ("atttypid", Datum::Oid(ty.id.oid())),
+            ("atttypmod", Datum::Int4(ty.modifier)),
+            ("attlen", Datum::Int2(info.map_or(-1, |i| i.len))),
+            ("attbyval", Datum::Bool(info.is_some_and(|i| i.by_value))),
+            ("atthasmissing", Datum::Bool(false)),
+            ("attmissingval", Datum::Null),
+        ];
+        let rows = self.read_rewritten(&table, &mut |row, cx| {
+            row[at] = exec::eval(&value, row, cx)?;
+            Ok(())
+        })?;
+        self.update_attribute(oid, number, &changes)?;
+        self.changed(oid)?;
+        self.write_anew(oid, rows)
+    }
+
+    /// Rewrites every row into new storage, and every index.
+    fn rewrite(
+        &mut self,
+        table: &Arc<TableDef>,
+        change: &mut dyn FnMut(&mut Vec<Datum>, &mut Cx<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let rows = self.read_rewritten(table, change)?;
+        self.write_anew(table.oid, rows)
+    }
+
+    fn read_rewritten(
+        &mut self,
+        table: &Arc<TableDef>,
+        change: &mut dyn FnMut(&mut Vec<Datum>, &mut Cx<'_>) -> Result<()>,
+    ) -> Result<Vec<Vec<Datum>>> {
+        let mut state = State::default();
+        let mut changed = Vec::new();
+        let mut rows = super::build::TableRows::start(self.host, table)?;
+        while let Some(row) = rows.next(self.host, table)? {
+            let mut row = row.to_vec();
+            let mut cx = Cx { state: &mut state, host: &mut *self.host };
+            change(&mut row, &mut cx)?;
+            changed.push(row);
+        }
+        Ok(changed)
+    }
+
+    fn write_anew(&mut self, oid: Oid, rows: Vec<Vec<Datum>>) -> Result<()> {
+        let table = self.table(oid)?;
+        let old = table.storage;
+        let storage = self.store().create_storage(self.txn(), table.persistence)?;
+        self.update_class(oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
+        self.store().drop_storage(self.txn(), old)?;
+        self.changed(oid)?;
+        let table = self.table(oid)?;
+        let mut encoded = Vec::new();
+        for row in &rows {
+            for (column, value) in table.columns.iter().zip(row) {
+                if column.not_null && value.is_null() && !column.dropped {
+                    return Err(sql_error!(
+                        NOT_NULL_VIOLATION,
+                        "column \"{}\" of relation \"{}\" contains null values",
+                        column.name,
+                        table.name
+                    )
+                    .with_table(&table.schema_name, &table.name)
+                    .with_column(&column.name));
+                }
+            }
+            encoded.clear();
+            table.desc.encode(row, &mut encoded)?;
+            self.host.heap(&table)?.insert(self.host.txn(), &encoded)?;
+            base::park::checkpoint();
+        }
+        for index in &table.indexes {
+            self.rebuild(&table, index.oid)?;
+        }
+        Ok(())
+    }
+}

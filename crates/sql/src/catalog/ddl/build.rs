@@ -1,0 +1,115 @@
+//! Reading a whole table, and filling a new index from it.
+
+use base::ids::Tid;
+use storage::heap::{HeapScan, RowBuf};
+
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::Result;
+use crate::exec::{self, Cx, State};
+use crate::types::row::RowView;
+use crate::types::{Datum, Oid};
+
+use super::{Ddl, DdlHost};
+
+/// All rows of a table that the transaction sees, as of now.
+pub(super) struct TableRows {
+    scan: HeapScan,
+    root: Tid,
+    values: Vec<Datum>,
+    count: u32,
+}
+
+impl TableRows {
+    pub(super) fn start(host: &mut dyn DdlHost, table: &TableDef) -> Result<TableRows> {
+        let snapshot = host.txn().fresh_snapshot();
+        let scan = HeapScan::new(host.heap(table)?, snapshot)?;
+        let values = vec![Datum::Null; table.columns.len()];
+        Ok(TableRows { scan, root: Tid::INVALID, values, count: 0 })
+    }
+
+    /// The next row's columns.
+    pub(super) fn next(
+        &mut self,
+        host: &mut dyn DdlHost,
+        table: &TableDef,
+    ) -> Result<Option<&[Datum]>> {
+        self.count = self.count.wrapping_add(1);
+        if self.count.is_multiple_of(256) {
+            base::park::checkpoint();
+            base::interrupt::check().map_err(crate::error::interrupted)?;
+        }
+        let Some(row) = self.scan.next(host.heap(table)?, host.txn())? else { return Ok(None) };
+        self.root = row.tid;
+        RowView::new(&table.desc, row.bytes).decode_prefix(&mut self.values);
+        Ok(Some(&self.values))
+    }
+
+    /// The address that index entries of the current row carry.
+    pub(super) fn root(&self) -> Tid {
+        self.root
+    }
+}
+
+impl Ddl<'_> {
+    /// Fills an empty index from its table: entries sorted, pages written in order. Equal keys of a
+    /// unique index are `23505`.
+    pub(super) fn build_index(&mut self, table: Oid, index: Oid) -> Result<()> {
+        let table = self.table(table)?;
+        let index = table.index(index).expect("the index was just made").clone();
+        let mut entries: Vec<(Vec<u8>, Tid)> = Vec::new();
+        let mut state = State::default();
+        let mut rows = TableRows::start(self.host, &table)?;
+        while let Some(row) = rows.next(self.host, &table)? {
+            let row = row.to_vec();
+            let mut cx = Cx { state: &mut state, host: &mut *self.host };
+            let Some(values) = exec::index_values(&index, &row, &mut cx)? else { continue };
+            entries.push((exec::index_key(&index, &values), rows.root()));
+        }
+        entries.sort();
+        if index.unique {
+            self.check_unique(&table, &index, &entries, &mut state)?;
+        }
+        let tree = self.host.tree(&index)?;
+        let mut builder = tree.build()?;
+        for (key, tid) in &entries {
+            builder.push(key, *tid)?;
+            base::park::checkpoint();
+        }
+        builder.finish()?;
+        Ok(())
+    }
+
+    fn check_unique(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+        entries: &[(Vec<u8>, Tid)],
+        state: &mut State,
+    ) -> Result<()> {
+        let mut stored = RowBuf::default();
+        for pair in entries.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            // Keys with nulls may repeat; look at the row to find out.
+            let snapshot = self.host.txn().fresh_snapshot();
+            let heap = self.host.heap(table)?;
+            if !heap.fetch(self.host.txn(), &snapshot, pair[1].1, &mut stored)? {
+                continue;
+            }
+            let mut row = vec![Datum::Null; table.columns.len()];
+            RowView::new(&table.desc, stored.bytes()).decode_prefix(&mut row);
+            let mut cx = Cx { state, host: &mut *self.host };
+            let Some(values) = exec::index_values(index, &row, &mut cx)? else { continue };
+            if exec::must_be_alone(index, &values) {
+                let key = exec::key_text(table, index, &values, &cx);
+                return Err(crate::error::sql_error!(
+                    UNIQUE_VIOLATION,
+                    "could not create unique index \"{}\"",
+                    index.name
+                )
+                .with_detail(format!("Key {key} is duplicated."))
+                .with_table(&table.schema_name, &table.name)
+                .with_constraint(&index.name));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,265 @@
+//! A new column: its type, its constraints sorted apart, its default, the sequence behind it.
+
+use syntax::ast::{
+    self, ColumnDef, Constraint, ConstraintKind, SequenceOption, SequenceOptionKind,
+};
+
+use crate::bind::Ty;
+use crate::catalog::store::row::RowBuilder;
+use crate::error::{Result, sql_error};
+use crate::types::{Datum, Oid, TypeId};
+
+use super::{Ddl, names};
+
+/// A column to be made.
+pub(super) struct NewColumn {
+    pub name: Box<str>,
+    pub ty: Ty,
+    pub not_null: bool,
+    /// As text.
+    pub default: Option<Box<str>>,
+    /// `a`lways or by `d`efault.
+    pub identity: Option<u8>,
+    /// The sequence made for serial or identity.
+    pub owned_sequence: Option<Oid>,
+}
+
+impl NewColumn {
+    /// A column of this type and nothing else.
+    pub(super) fn plain(name: Box<str>, ty: Ty) -> NewColumn {
+        NewColumn { name, ty, not_null: false, default: None, identity: None, owned_sequence: None }
+    }
+}
+
+/// `serial` and its kin: the integer type behind the word.
+fn serial_type(def: &ColumnDef) -> Option<TypeId> {
+    let name = def.type_name.as_ref()?;
+    if !name.array_bounds.is_empty() {
+        return None;
+    }
+    match name.name.as_bare()? {
+        "smallserial" | "serial2" => Some(TypeId::INT2),
+        "serial" | "serial4" => Some(TypeId::INT4),
+        "bigserial" | "serial8" => Some(TypeId::INT8),
+        _ => None,
+    }
+}
+
+impl Ddl<'_> {
+    /// Works a column definition out. Constraints of the column go to `constraints` as table constraints.
+    pub(super) fn new_column(
+        &mut self,
+        def: &ColumnDef,
+        table: &str,
+        schema: Oid,
+        persistence: ast::Persistence,
+        constraints: &mut Vec<Constraint>,
+    ) -> Result<NewColumn> {
+        let serial = serial_type(def);
+        let ty = match (serial, &def.type_name) {
+            (Some(id), _) => Ty::of(id),
+            (None, Some(name)) => self.host.type_of(name)?,
+            (None, None) => return Err(sql_error!(SYNTAX_ERROR, "a column needs a type")),
+        };
+        check_column_type(&def.name, ty)?;
+        check_column_name(&def.name)?;
+        let mut column = NewColumn::plain(def.name.clone(), ty);
+        let mut null_written = false;
+        for constraint in &def.constraints {
+            match &constraint.kind {
+                ConstraintKind::Null => null_written = true,
+                ConstraintKind::NotNull { .. } => column.not_null = true,
+                ConstraintKind::Default(expr) => {
+                    if column.default.is_some() {
+                        let error = sql_error!(
+                            SYNTAX_ERROR,
+                            "multiple default values specified for column \"{}\" of table \"{table}\"",
+                            def.name
+                        );
+                        return Err(crate::bind::at(error, constraint.loc));
+                    }
+                    column.default = Some(super::text_of(expr)?.into());
+                }
+                ConstraintKind::Identity { always, options } => {
+                    column.identity = Some(if *always { b'a' } else { b'd' });
+                    column.not_null = true;
+                    let sequence = self.column_sequence(
+                        table,
+                        &def.name,
+                        ty.id,
+                        schema,
+                        persistence,
+                        options,
+                    )?;
+                    column.owned_sequence = Some(sequence.0);
+                }
+                ConstraintKind::Generated { .. } => {
+                    return Err(sql_error!(
+                        FEATURE_NOT_SUPPORTED,
+                        "generated columns are not supported"
+                    ));
+                }
+                _ => constraints.push(on_column(constraint, &def.name)),
+            }
+        }
+        if null_written && column.not_null {
+            let error = sql_error!(
+                SYNTAX_ERROR,
+                "conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table}\"",
+                def.name
+            );
+            return Err(crate::bind::at(error, def.loc));
+        }
+        if serial.is_some() {
+            let (oid, name) =
+                self.column_sequence(table, &def.name, ty.id, schema, persistence, &[])?;
+            let qualified = self.qualified_for_default(schema, &name)?;
+            column.default = Some(format!("nextval('{qualified}'::regclass)").into());
+            column.not_null = true;
+            column.owned_sequence = Some(oid);
+        }
+        Ok(column)
+    }
+
+    /// A sequence's name as a default refers to it: qualified unless its schema is searched.
+    fn qualified_for_default(&mut self, schema: Oid, name: &str) -> Result<String> {
+        let path = self.host.search_path()?;
+        let quoted = syntax::deparse::quote_ident(name).replace('\'', "''");
+        if path.schemas.contains(&schema) {
+            return Ok(quoted);
+        }
+        let schema = self.store().schema_name(self.txn(), schema)?;
+        Ok(format!("{}.{quoted}", syntax::deparse::quote_ident(&schema)))
+    }
+
+    /// Makes the sequence behind a serial or identity column.
+    fn column_sequence(
+        &mut self,
+        table: &str,
+        column: &str,
+        type_id: TypeId,
+        schema: Oid,
+        persistence: ast::Persistence,
+        options: &[SequenceOption],
+    ) -> Result<(Oid, String)> {
+        let chosen = options.iter().find_map(|o| match &o.kind {
+            SequenceOptionKind::SequenceName(name) => Some(name.last().to_owned()),
+            _ => None,
+        });
+        let name = match chosen {
+            Some(name) => name,
+            None => {
+                let txn = self.host.txn();
+                names::free_relation_name(&self.catalog, txn, schema, table, Some(column), "seq")?
+            }
+        };
+        let persistence = super::create_table::persistence(persistence);
+        let oid = self.new_sequence(&name, schema, persistence, Some(type_id), options)?;
+        Ok((oid, name))
+    }
+
+    /// What follows a new column's `pg_attribute` row: default, identity, ownership of its sequence.
+    pub(super) fn finish_column(
+        &mut self,
+        table: Oid,
+        number: i16,
+        column: &NewColumn,
+    ) -> Result<()> {
+        if let Some(default) = &column.default {
+            self.host.bind_default(default, &column.name, column.ty)?;
+            self.set_default(table, number, Some(default))?;
+        }
+        if let Some(letter) = column.identity {
+            let changes = [("attidentity", Datum::Char(letter))];
+            self.update_attribute(table, number, &changes)?;
+        }
+        if let Some(sequence) = column.owned_sequence {
+            let kind = if column.identity.is_some() { b'i' } else { b'a' };
+            self.depend_on_column(sequence, table, number, kind)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces, sets or removes a column's stored default.
+    pub(super) fn set_default(
+        &mut self,
+        table: Oid,
+        number: i16,
+        default: Option<&str>,
+    ) -> Result<()> {
+        let oid = self.new_oid()?;
+        let txn = self.host.txn();
+        let store = self.store();
+        let key = [Datum::Oid(table), Datum::Int2(number)];
+        let index = "pg_attrdef_adrelid_adnum_index";
+        if let Some(old) = store.find_one(txn, "pg_attrdef", index, &key)? {
+            store.delete(txn, "pg_attrdef", &old)?;
+        }
+        if let Some(default) = default {
+            let row = RowBuilder::of("pg_attrdef")
+                .oid("oid", oid)
+                .oid("adrelid", table)
+                .set("adnum", number)
+                .set("adbin", default);
+            store.insert(txn, "pg_attrdef", &row.build())?;
+        }
+        self.txn().next_command()?;
+        self.update_attribute(table, number, &[("atthasdef", Datum::Bool(default.is_some()))])
+    }
+
+    /// Changes a column's `pg_attribute` row.
+    pub(super) fn update_attribute(
+        &mut self,
+        table: Oid,
+        number: i16,
+        changes: &[(&str, Datum)],
+    ) -> Result<()> {
+        // Rows that this statement wrote are visible from the next command on.
+        self.txn().next_command()?;
+        let txn = self.host.txn();
+        let store = self.store();
+        let key = [Datum::Oid(table), Datum::Int2(number)];
+        let index = "pg_attribute_relid_attnum_index";
+        let found = store.find_one(txn, "pg_attribute", index, &key)?;
+        let found = found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "column {number} is gone"))?;
+        store.update_columns(txn, "pg_attribute", &found, changes)
+    }
+}
+
+/// A column's constraint as a constraint of its table.
+pub(super) fn on_column(constraint: &Constraint, column: &str) -> Constraint {
+    let mut constraint = constraint.clone();
+    match &mut constraint.kind {
+        ConstraintKind::PrimaryKey(key) | ConstraintKind::Unique(key) if key.columns.is_empty() => {
+            key.columns.push(column.into());
+        }
+        ConstraintKind::ForeignKey(key) if key.columns.is_empty() => {
+            key.columns.push(column.into());
+        }
+        _ => {}
+    }
+    constraint
+}
+
+fn check_column_name(name: &str) -> Result<()> {
+    const SYSTEM: [&str; 6] = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"];
+    if SYSTEM.contains(&name) {
+        return Err(sql_error!(
+            DUPLICATE_COLUMN,
+            "column name \"{name}\" conflicts with a system column name"
+        ));
+    }
+    Ok(())
+}
+
+fn check_column_type(name: &str, ty: Ty) -> Result<()> {
+    let pseudo = crate::types::type_info(ty.id).is_some_and(|info| info.kind == b'p');
+    if pseudo {
+        return Err(sql_error!(
+            INVALID_TABLE_DEFINITION,
+            "column \"{name}\" has pseudo-type {}",
+            crate::bind::display(ty)
+        ));
+    }
+    Ok(())
+}

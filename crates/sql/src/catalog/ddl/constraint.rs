@@ -1,0 +1,314 @@
+//! Constraints of tables: keys, checks. Foreign keys are refused until their checks exist.
+
+use syntax::ast::{Constraint, ConstraintKind, IndexConstraint, IndexKey, IndexOrder, SortNulls};
+
+use crate::bind::ExprKind;
+use crate::catalog::store::row::RowBuilder;
+use crate::catalog::{KeySource, TableDef};
+use crate::error::{Result, sql_error};
+use crate::exec::{self, Cx, State};
+use crate::types::{Array, Datum, Oid, TypeId};
+
+use super::index::{KeySpec, NewIndex};
+use super::{Ddl, names};
+
+impl Ddl<'_> {
+    /// Adds a constraint to a table that exists, checking the rows it has.
+    pub(super) fn add_constraint(&mut self, table: Oid, constraint: &Constraint) -> Result<()> {
+        match &constraint.kind {
+            ConstraintKind::PrimaryKey(key) => self.add_key(table, constraint, key, true),
+            ConstraintKind::Unique(key) => self.add_key(table, constraint, key, false),
+            ConstraintKind::Check(expr) => {
+                self.add_check(table, constraint, &super::text_of(expr)?)
+            }
+            ConstraintKind::ForeignKey(_) => {
+                Err(sql_error!(FEATURE_NOT_SUPPORTED, "foreign key constraints are not supported"))
+            }
+            ConstraintKind::Exclude(_) => {
+                Err(sql_error!(FEATURE_NOT_SUPPORTED, "exclusion constraints are not supported"))
+            }
+            _ => Err(sql_error!(SYNTAX_ERROR, "this constraint belongs to a column")),
+        }
+    }
+
+    /// PRIMARY KEY or UNIQUE: an index with a constraint's row.
+    fn add_key(
+        &mut self,
+        oid: Oid,
+        constraint: &Constraint,
+        key: &IndexConstraint,
+        primary: bool,
+    ) -> Result<()> {
+        if constraint.deferrable || constraint.initially_deferred {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "deferrable constraints are not supported"
+            ));
+        }
+        if key.using_index.is_some() || !key.including.is_empty() || key.without_overlaps {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "this form of key constraint is not supported"
+            ));
+        }
+        let table = self.table(oid)?;
+        if primary && table.indexes.iter().any(|i| i.primary) {
+            return Err(sql_error!(
+                INVALID_TABLE_DEFINITION,
+                "multiple primary keys for table \"{}\" are not allowed",
+                table.name
+            ));
+        }
+        let keys = self.key_columns(&table, key, constraint)?;
+        let name = self.key_name(&table, constraint, key, primary)?;
+        if primary {
+            self.columns_not_null(&table, &keys)?;
+        }
+        let index = self.new_index(
+            &table,
+            &NewIndex {
+                name: name.clone(),
+                keys,
+                unique: true,
+                primary,
+                nulls_not_distinct: key.nulls_not_distinct,
+                predicate: None,
+            },
+        )?;
+        let numbers = self.index_columns(&table, &key.columns);
+        let row = self.constraint_row(&name, &table, if primary { b'p' } else { b'u' })?;
+        let row = row.set("conkey", numbers).oid("conindid", index);
+        self.store().insert(self.txn(), "pg_constraint", &row.build())?;
+        self.changed(oid)
+    }
+
+    fn key_columns(
+        &self,
+        table: &TableDef,
+        key: &IndexConstraint,
+        constraint: &Constraint,
+    ) -> Result<Vec<KeySpec>> {
+        let mut keys: Vec<KeySpec> = Vec::new();
+        for name in &key.columns {
+            let Some(column) = table.column(name) else {
+                let error =
+                    sql_error!(UNDEFINED_COLUMN, "column \"{name}\" named in key does not exist");
+                return Err(crate::bind::at(error, constraint.loc));
+            };
+            let ty = table.columns[column].ty;
+            if !crate::types::keycode::has_order(ty.id) {
+                return Err(super::index::no_operator_class(ty, "btree"));
+            }
+            let twice = keys
+                .iter()
+                .any(|k| matches!(k.source, KeySource::Column(c) if usize::from(c) == column));
+            if twice {
+                let what = match constraint.kind {
+                    ConstraintKind::PrimaryKey(_) => "primary key",
+                    _ => "unique",
+                };
+                let error = sql_error!(
+                    DUPLICATE_COLUMN,
+                    "column \"{name}\" appears twice in {what} constraint"
+                );
+                return Err(crate::bind::at(error, constraint.loc));
+            }
+            keys.push(KeySpec {
+                source: KeySource::Column(column as u16),
+                name: name.clone(),
+                ty,
+                desc: false,
+                nulls_first: false,
+            });
+        }
+        Ok(keys)
+    }
+
+    fn key_name(
+        &mut self,
+        table: &TableDef,
+        constraint: &Constraint,
+        key: &IndexConstraint,
+        primary: bool,
+    ) -> Result<String> {
+        if let Some(name) = &constraint.name {
+            self.name_is_taken(table.schema, name, false)?;
+            return Ok(name.to_string());
+        }
+        let columns = key.columns.join("_");
+        let (column, label) = match primary {
+            true => (None, "pkey"),
+            false => (Some(columns.as_str()), "key"),
+        };
+        let txn = self.host.txn();
+        names::free_relation_name(&self.catalog, txn, table.schema, &table.name, column, label)
+    }
+
+    /// Columns of a primary key become NOT NULL; rows that disagree are an error.
+    fn columns_not_null(&mut self, table: &TableDef, keys: &[KeySpec]) -> Result<()> {
+        for key in keys {
+            let KeySource::Column(column) = key.source else { continue };
+            if !table.columns[usize::from(column)].not_null {
+                self.check_no_nulls(table, column)?;
+                let changes = [("attnotnull", Datum::Bool(true))];
+                self.update_attribute(table.oid, column as i16 + 1, &changes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `23502` if a row has a null in the column.
+    pub(super) fn check_no_nulls(&mut self, table: &TableDef, column: u16) -> Result<()> {
+        let name = table.columns[usize::from(column)].name.clone();
+        let mut rows = super::build::TableRows::start(self.host, table)?;
+        while let Some(row) = rows.next(self.host, table)? {
+            if row[usize::from(column)].is_null() {
+                return Err(sql_error!(
+                    NOT_NULL_VIOLATION,
+                    "column \"{name}\" of relation \"{}\" contains null values",
+                    table.name
+                )
+                .with_table(&table.schema_name, &table.name)
+                .with_column(&name));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_check(&mut self, oid: Oid, constraint: &Constraint, text: &str) -> Result<()> {
+        let table = self.table(oid)?;
+        let expr = self.host.bind_table_expr(&table, text, ExprKind::Check)?;
+        let name = match &constraint.name {
+            Some(name) => {
+                if table.checks.iter().any(|c| c.name == *name) {
+                    return Err(sql_error!(
+                        DUPLICATE_OBJECT,
+                        "constraint \"{name}\" for relation \"{}\" already exists",
+                        table.name
+                    ));
+                }
+                name.to_string()
+            }
+            None => {
+                let used = exec::columns_of(&expr);
+                let column = match used[..] {
+                    [only] => Some(&*table.columns[usize::from(only)].name),
+                    _ => None,
+                };
+                let txn = self.host.txn();
+                let catalog = &self.catalog;
+                names::free_constraint_name(catalog, txn, oid, &table.name, column, "check", &[])?
+            }
+        };
+        if !constraint.not_valid {
+            self.check_rows(&table, &name, &expr)?;
+        }
+        let numbers: Vec<Datum> =
+            exec::columns_of(&expr).into_iter().map(|c| Datum::Int2(c as i16 + 1)).collect();
+        let row = self
+            .constraint_row(&name, &table, b'c')?
+            .set("conkey", Array::from_elements(TypeId::INT2, numbers))
+            .set("convalidated", !constraint.not_valid)
+            .set("conbin", text);
+        self.store().insert(self.txn(), "pg_constraint", &row.build())?;
+        self.changed(oid)?;
+        self.count_checks(oid)
+    }
+
+    /// Brings `pg_class.relchecks` up to date.
+    pub(super) fn count_checks(&mut self, oid: Oid) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        let checks = store.constraints(txn, oid)?;
+        let count = checks.iter().filter(|f| f.row.letter("contype") == b'c').count();
+        self.update_class(oid, &[("relchecks", Datum::Int2(count as i16))])
+    }
+
+    /// `23514` if a row of the table fails the condition.
+    fn check_rows(&mut self, table: &TableDef, name: &str, expr: &crate::bind::Expr) -> Result<()> {
+        let mut state = State::default();
+        let mut rows = super::build::TableRows::start(self.host, table)?;
+        while let Some(row) = rows.next(self.host, table)? {
+            let row = row.to_vec();
+            let mut cx = Cx { state: &mut state, host: &mut *self.host };
+            if matches!(exec::eval(expr, &row, &mut cx)?, Datum::Bool(false)) {
+                return Err(sql_error!(
+                    CHECK_VIOLATION,
+                    "check constraint \"{name}\" of relation \"{}\" is violated by some row",
+                    table.name
+                )
+                .with_table(&table.schema_name, &table.name)
+                .with_constraint(name));
+            }
+        }
+        Ok(())
+    }
+
+    fn constraint_row(&self, name: &str, table: &TableDef, kind: u8) -> Result<RowBuilder> {
+        Ok(RowBuilder::of("pg_constraint")
+            .oid("oid", self.new_oid()?)
+            .set("conname", name)
+            .oid("connamespace", table.schema)
+            .letter("contype", kind)
+            .set("convalidated", true)
+            .oid("conrelid", table.oid)
+            .letter("confupdtype", b' ')
+            .letter("confdeltype", b' ')
+            .letter("confmatchtype", b' ')
+            .set("conislocal", true)
+            .set("connoinherit", kind != b'c'))
+    }
+
+    /// `pg_constraint.conkey` of columns by name.
+    fn index_columns(&self, table: &TableDef, columns: &[Box<str>]) -> Datum {
+        let numbers = columns
+            .iter()
+            .filter_map(|name| table.column(name).map(|c| Datum::Int2(c as i16 + 1)))
+            .collect();
+        Datum::from(Array::from_elements(TypeId::INT2, numbers))
+    }
+
+    /// DROP CONSTRAINT.
+    pub(super) fn drop_constraint(&mut self, oid: Oid, name: &str, if_exists: bool) -> Result<()> {
+        let table = self.table(oid)?;
+        let rows = self.store().constraints(self.txn(), oid)?;
+        let Some(found) = rows.into_iter().find(|f| f.row.text("conname") == name) else {
+            let error = sql_error!(
+                UNDEFINED_OBJECT,
+                "constraint \"{name}\" of relation \"{}\" does not exist",
+                table.name
+            );
+            if !if_exists {
+                return Err(error);
+            }
+            let text = format!("{}, skipping", error.message());
+            self.host.notice("NOTICE", sql_error!(UNDEFINED_OBJECT, "{text}"));
+            return Ok(());
+        };
+        let kind = found.row.letter("contype");
+        self.store().delete(self.txn(), "pg_constraint", &found)?;
+        self.changed(oid)?;
+        match kind {
+            b'p' | b'u' => self.drop_index(found.row.oid("conindid"), oid),
+            _ => self.count_checks(oid),
+        }
+    }
+}
+
+/// How an index element asks for its order.
+pub(super) fn element_order(order: IndexOrder, nulls: SortNulls) -> (bool, bool) {
+    let desc = order == IndexOrder::Desc;
+    let nulls_first = match nulls {
+        SortNulls::Default => desc,
+        SortNulls::First => true,
+        SortNulls::Last => false,
+    };
+    (desc, nulls_first)
+}
+
+/// The name by which an index element is known.
+pub(super) fn element_name(key: &IndexKey) -> &str {
+    match key {
+        IndexKey::Column(name) => name,
+        IndexKey::Expr(_) => "expr",
+    }
+}

@@ -1,0 +1,242 @@
+//! CREATE TABLE, and CREATE TABLE AS.
+
+use base::ids::Persistence;
+use storage::lock::LockMode;
+use syntax::ast::{
+    self, Constraint, ConstraintKind, CreateTable, CreateTableAs, TableElement, TableLike,
+};
+
+use crate::bind::Ty;
+use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
+use crate::error::{Result, sql_error};
+use crate::types::{Datum, Oid, TypeId};
+
+use super::column::NewColumn;
+use super::{Ddl, no_relation};
+
+/// From the syntax tree's to storage's.
+pub(super) fn persistence(p: ast::Persistence) -> Persistence {
+    match p {
+        ast::Persistence::Permanent => Persistence::Permanent,
+        ast::Persistence::Unlogged => Persistence::Unlogged,
+        ast::Persistence::Temporary => Persistence::Temporary,
+    }
+}
+
+/// `pg_class.relpersistence`.
+pub(super) fn persistence_letter(p: Persistence) -> u8 {
+    match p {
+        Persistence::Permanent => b'p',
+        Persistence::Unlogged => b'u',
+        Persistence::Temporary => b't',
+    }
+}
+
+impl Ddl<'_> {
+    pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<()> {
+        refuse_unsupported(create)?;
+        let name = &create.relation.name;
+        let schema = self.creation_schema(&create.relation, create.persistence)?;
+        if self.name_is_taken(schema, name, create.if_not_exists)? {
+            return Ok(());
+        }
+        let persistence = persistence(create.persistence);
+        let oid = self.new_oid()?;
+        let (columns, constraints) = self.collect(create, schema)?;
+        self.new_table(oid, name, schema, persistence, &columns)?;
+        for (i, column) in columns.iter().enumerate() {
+            self.finish_column(oid, i as i16 + 1, column)?;
+        }
+        self.changed(oid)?;
+        for constraint in &constraints {
+            self.add_constraint(oid, constraint)?;
+        }
+        self.changed(oid)
+    }
+
+    /// Whether a relation of this name is there: an error, or with IF NOT EXISTS a notice.
+    pub(super) fn name_is_taken(
+        &mut self,
+        schema: Oid,
+        name: &str,
+        if_not_exists: bool,
+    ) -> Result<bool> {
+        if self.catalog.relation_oid(self.host.txn(), schema, name)?.is_none() {
+            return Ok(false);
+        }
+        if !if_not_exists {
+            return Err(sql_error!(DUPLICATE_TABLE, "relation \"{name}\" already exists"));
+        }
+        let fields = sql_error!(DUPLICATE_TABLE, "relation \"{name}\" already exists, skipping");
+        self.host.notice("NOTICE", fields);
+        Ok(true)
+    }
+
+    /// Columns in order, and table constraints, those written at columns included.
+    fn collect(
+        &mut self,
+        create: &CreateTable,
+        schema: Oid,
+    ) -> Result<(Vec<NewColumn>, Vec<Constraint>)> {
+        let table = &create.relation.name;
+        let mut columns: Vec<NewColumn> = Vec::new();
+        let mut constraints = Vec::new();
+        for element in &create.elements {
+            match element {
+                TableElement::Column(def) => {
+                    let column =
+                        self.new_column(def, table, schema, create.persistence, &mut constraints)?;
+                    columns.push(column);
+                }
+                TableElement::Constraint(constraint) => constraints.push(constraint.clone()),
+                TableElement::Like(like) => self.like(like, &mut columns)?,
+            }
+        }
+        for (i, column) in columns.iter().enumerate() {
+            if columns[..i].iter().any(|c| c.name == column.name) {
+                return Err(sql_error!(
+                    DUPLICATE_COLUMN,
+                    "column \"{}\" specified more than once",
+                    column.name
+                ));
+            }
+        }
+        let primary: Vec<&Constraint> = constraints
+            .iter()
+            .filter(|c| matches!(c.kind, ConstraintKind::PrimaryKey(_)))
+            .collect();
+        if let [_, second, ..] = primary[..] {
+            let error = sql_error!(
+                INVALID_TABLE_DEFINITION,
+                "multiple primary keys for table \"{table}\" are not allowed"
+            );
+            return Err(crate::bind::at(error, second.loc));
+        }
+        // Columns of the primary key can't be null.
+        for constraint in &primary {
+            let ConstraintKind::PrimaryKey(key) = &constraint.kind else { continue };
+            for column in columns.iter_mut().filter(|c| key.columns.contains(&c.name)) {
+                column.not_null = true;
+            }
+        }
+        // Primary key first, then unique, then the rest: the order in which names are picked.
+        constraints.sort_by_key(|c| match c.kind {
+            ConstraintKind::PrimaryKey(_) => 1,
+            ConstraintKind::Unique(_) => 2,
+            ConstraintKind::Check(_) => 0,
+            _ => 3,
+        });
+        Ok((columns, constraints))
+    }
+
+    /// `LIKE other`: names, types, NOT NULL and what INCLUDING asks for.
+    fn like(&mut self, like: &TableLike, columns: &mut Vec<NewColumn>) -> Result<()> {
+        let other = self.open(&like.relation, LockMode::AccessShare)?;
+        for (_, column) in other.live() {
+            columns.push(NewColumn {
+                name: column.name.clone(),
+                ty: column.ty,
+                not_null: column.not_null,
+                default: column.default.clone().filter(|_| like.including.defaults),
+                identity: None,
+                owned_sequence: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// Writes the rows of a new table (and of its row type), and makes its storage.
+    pub(super) fn new_table(
+        &mut self,
+        oid: Oid,
+        name: &str,
+        schema: Oid,
+        persistence: Persistence,
+        columns: &[NewColumn],
+    ) -> Result<()> {
+        if columns.len() > crate::types::row::MAX_COLUMNS {
+            return Err(sql_error!(
+                TOO_MANY_COLUMNS,
+                "tables can have at most {} columns",
+                crate::types::row::MAX_COLUMNS
+            ));
+        }
+        let row_type = TypeId(self.new_oid()?.0);
+        let owner = self.host.user();
+        let txn = self.host.txn();
+        let store = self.store();
+        let storage = store.create_storage(txn, persistence)?;
+        let class = class_row(oid, name, schema, b'r', columns.len())
+            .oid("relam", HEAP_AM)
+            .oid("reltype", row_type.oid())
+            .oid("relowner", owner)
+            .oid("relfilenode", Oid(storage.0))
+            .letter("relpersistence", persistence_letter(persistence));
+        store.insert(txn, "pg_class", &class.build())?;
+        store.insert(txn, "pg_type", &row_type_row(row_type, name, schema, oid, owner))?;
+        for (i, column) in columns.iter().enumerate() {
+            let row = attribute_row(oid, i as i16 + 1, &column.name, column.ty)
+                .set("attnotnull", column.not_null);
+            store.insert(txn, "pg_attribute", &row.build())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<String> {
+        if create.materialized_view {
+            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "materialized views are not supported"));
+        }
+        let into = &create.into;
+        let name = &into.relation.name;
+        let schema = self.creation_schema(&into.relation, into.persistence)?;
+        if self.name_is_taken(schema, name, create.if_not_exists)? {
+            return Ok("CREATE TABLE AS".to_owned());
+        }
+        let from_query = self.host.query_columns(&create.query)?;
+        if into.columns.len() > from_query.len() {
+            return Err(sql_error!(SYNTAX_ERROR, "too many column names were specified"));
+        }
+        let mut columns = Vec::with_capacity(from_query.len());
+        for (i, (column, ty)) in from_query.into_iter().enumerate() {
+            let name = into.columns.get(i).cloned().unwrap_or(column);
+            let id = if ty.id == TypeId::UNKNOWN { TypeId::TEXT } else { ty.id };
+            columns.push(NewColumn::plain(name, Ty { id, ..ty }));
+        }
+        let oid = self.new_oid()?;
+        self.new_table(oid, name, schema, persistence(into.persistence), &columns)?;
+        self.changed(oid)?;
+        let table = self.table(oid)?;
+        if into.no_data {
+            return Ok("CREATE TABLE AS".to_owned());
+        }
+        let rows = self.host.fill_from_query(&table, &create.query)?;
+        Ok(format!("SELECT {rows}"))
+    }
+}
+
+fn refuse_unsupported(create: &CreateTable) -> Result<()> {
+    let refused = [
+        (create.partition_by.is_some() || create.partition_of.is_some(), "partitioned tables"),
+        (!create.inherits.is_empty(), "table inheritance"),
+        (create.of_type.is_some(), "typed tables"),
+    ];
+    for (asked, what) in refused {
+        if asked {
+            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "{what} are not supported")
+                .with_hint("See docs/compatibility.md for what this version supports."));
+        }
+    }
+    if let Some(method) = create.access_method.as_deref().filter(|m| *m != "heap") {
+        return Err(sql_error!(UNDEFINED_OBJECT, "access method \"{method}\" does not exist"));
+    }
+    if create.relation.schema.is_none() && create.relation.name.is_empty() {
+        return Err(no_relation(&create.relation));
+    }
+    Ok(())
+}
+
+/// What rows written before hold in a new column: a constant default's value, in the one-element array that
+/// `pg_attribute.attmissingval` is.
+pub(super) fn missing_value(ty: Ty, value: Datum) -> Datum {
+    Datum::from(crate::types::Array::from_elements(ty.id, vec![value]))
+}

@@ -1,0 +1,247 @@
+//! DROP.
+
+use std::sync::Arc;
+
+use storage::lock::LockMode;
+use syntax::ast::{DropObjects, Loc, ObjectKind, ObjectName, QualifiedName, RelationRef};
+
+use crate::catalog::store::lookup::pg_class;
+use crate::catalog::{TableDef, TableKind};
+use crate::error::{Result, SqlError, sql_error};
+use crate::types::{Datum, Oid};
+
+use super::Ddl;
+
+/// A qualified name as a reference to a relation.
+pub(super) fn relation_ref(name: &QualifiedName) -> RelationRef {
+    let n = name.parts.len();
+    RelationRef {
+        catalog: (n > 2).then(|| name.parts[n - 3].clone()),
+        schema: (n > 1).then(|| name.parts[n - 2].clone()),
+        name: name.last().into(),
+        only: false,
+        loc: Loc::NONE,
+    }
+}
+
+impl Ddl<'_> {
+    pub(super) fn drop(&mut self, drop: &DropObjects) -> Result<String> {
+        let (word, tag) = match drop.kind {
+            ObjectKind::Table => ("table", "DROP TABLE"),
+            ObjectKind::Index => ("index", "DROP INDEX"),
+            ObjectKind::Sequence => ("sequence", "DROP SEQUENCE"),
+            ObjectKind::View => ("view", "DROP VIEW"),
+            ObjectKind::Schema => {
+                self.drop_schemas(drop)?;
+                return Ok("DROP SCHEMA".to_owned());
+            }
+            _ => {
+                return Err(sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "this kind of DROP is not supported"
+                ));
+            }
+        };
+        let mut relations = Vec::new();
+        for name in &drop.names {
+            let ObjectName::Name(name) = name else { continue };
+            if let Some(relation) = self.find_to_drop(drop, name, word)? {
+                relations.push(relation);
+            }
+        }
+        for relation in relations {
+            match relation.kind {
+                TableKind::Table => self.drop_table(&relation)?,
+                TableKind::Sequence => self.drop_sequence(&relation, drop.cascade)?,
+                TableKind::Index => {
+                    let table = self.table_of_index(relation.oid)?;
+                    self.catalog.lock(self.host.txn(), table, LockMode::AccessExclusive)?;
+                    self.must_not_back_a_constraint(&relation, table)?;
+                    self.drop_index(relation.oid, table)?;
+                }
+                TableKind::View | TableKind::Virtual => self.drop_relation_rows(relation.oid)?,
+            }
+        }
+        Ok(tag.to_owned())
+    }
+
+    /// The relation under an exclusive lock; with IF EXISTS a notice and `None` when there is none.
+    fn find_to_drop(
+        &mut self,
+        drop: &DropObjects,
+        name: &QualifiedName,
+        word: &str,
+    ) -> Result<Option<Arc<TableDef>>> {
+        let reference = relation_ref(name);
+        let missing_schema = match &reference.schema {
+            Some(schema) => self.catalog.schema(self.host.txn(), schema)?.is_none(),
+            None => false,
+        };
+        if missing_schema {
+            let schema = reference.schema.as_deref().unwrap_or_default();
+            return self.missing(
+                drop,
+                UNDEFINED_SCHEMA,
+                format!("schema \"{schema}\" does not exist"),
+            );
+        }
+        let Some(relation) = self.find(&reference, LockMode::AccessExclusive)? else {
+            let shown = name.parts.join(".");
+            let shown = if name.parts.len() > 1 { shown } else { name.last().to_owned() };
+            let text = format!("{word} \"{shown}\" does not exist");
+            let state =
+                if drop.kind == ObjectKind::Index { UNDEFINED_OBJECT } else { UNDEFINED_TABLE };
+            return self.missing(drop, state, text);
+        };
+        if relation.is_catalog() {
+            return Err(sql_error!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied: \"{}\" is a system catalog",
+                relation.name
+            ));
+        }
+        let fits = matches!(
+            (drop.kind, relation.kind),
+            (ObjectKind::Table, TableKind::Table)
+                | (ObjectKind::Index, TableKind::Index)
+                | (ObjectKind::Sequence, TableKind::Sequence)
+                | (ObjectKind::View, TableKind::View)
+        );
+        if !fits {
+            let (article, right) = match relation.kind {
+                TableKind::Table => ("a", "table"),
+                TableKind::Index => ("an", "index"),
+                TableKind::Sequence => ("a", "sequence"),
+                TableKind::View | TableKind::Virtual => ("a", "view"),
+            };
+            let _ = article;
+            let wrong = if word == "index" { "an index" } else { &format!("a {word}") };
+            return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not {wrong}", relation.name)
+                .with_hint(format!(
+                    "Use DROP {} to remove {article} {right}.",
+                    right.to_uppercase()
+                )));
+        }
+        Ok(Some(relation))
+    }
+
+    /// An error, or with IF EXISTS a notice.
+    pub(super) fn missing<T>(
+        &mut self,
+        drop: &DropObjects,
+        state: crate::error::SqlState,
+        text: String,
+    ) -> Result<Option<T>> {
+        if !drop.if_exists {
+            return Err(SqlError::new(state, text));
+        }
+        self.host.notice("NOTICE", SqlError::new(state, format!("{text}, skipping")));
+        Ok(None)
+    }
+
+    /// Removes a table with all that is its own.
+    pub(super) fn drop_table(&mut self, table: &TableDef) -> Result<()> {
+        for index in &table.indexes {
+            self.drop_relation_rows(index.oid)?;
+            self.delete_rows("pg_index", "pg_index_indexrelid_index", &[Datum::Oid(index.oid)])?;
+            self.store().drop_storage(self.txn(), index.storage)?;
+        }
+        for sequence in self.owned_sequences(table.oid, None)? {
+            self.drop_owned_sequence(sequence)?;
+        }
+        let key = [Datum::Oid(table.oid)];
+        let constraints = "pg_constraint_conrelid_contypid_conname_index";
+        self.delete_rows("pg_constraint", constraints, &key)?;
+        self.delete_rows("pg_attrdef", "pg_attrdef_adrelid_adnum_index", &key)?;
+        self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(table.row_type.oid())])?;
+        self.drop_relation_rows(table.oid)?;
+        self.store().drop_storage(self.txn(), table.storage)?;
+        self.changed(table.oid)
+    }
+
+    /// Removes one sequence without asking who owns it.
+    pub(super) fn drop_owned_sequence(&mut self, oid: Oid) -> Result<()> {
+        let Some(sequence) = self.catalog.table(self.host.txn(), oid)? else { return Ok(()) };
+        self.delete_rows("pg_sequence", "pg_sequence_seqrelid_index", &[Datum::Oid(oid)])?;
+        self.drop_relation_rows(oid)?;
+        self.store().drop_storage(self.txn(), sequence.storage)?;
+        self.changed(oid)
+    }
+
+    fn drop_sequence(&mut self, sequence: &TableDef, cascade: bool) -> Result<()> {
+        let key = [Datum::Oid(pg_class()), Datum::Oid(sequence.oid)];
+        let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_depender_index", &key)?;
+        if let Some(owner) = rows.iter().find(|f| matches!(f.row.letter("deptype"), b'a' | b'i')) {
+            let table = self.table(owner.row.oid("refobjid"))?;
+            let number = owner.row.int4("refobjsubid") as i16;
+            let column = &table.columns[number as usize - 1];
+            if !cascade {
+                return Err(sql_error!(
+                    DEPENDENT_OBJECTS_STILL_EXIST,
+                    "cannot drop sequence {} because other objects depend on it",
+                    sequence.name
+                )
+                .with_detail(format!(
+                    "default value for column {} of table {} depends on sequence {}",
+                    column.name, table.name, sequence.name
+                ))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            self.set_default(table.oid, number, None)?;
+            self.changed(table.oid)?;
+        }
+        self.drop_owned_sequence(sequence.oid)
+    }
+
+    /// Removes an index, which no constraint needs.
+    pub(super) fn drop_index(&mut self, index: Oid, table: Oid) -> Result<()> {
+        let definition = self.table(table)?;
+        self.drop_relation_rows(index)?;
+        self.delete_rows("pg_index", "pg_index_indexrelid_index", &[Datum::Oid(index)])?;
+        if let Some(index) = definition.index(index) {
+            self.store().drop_storage(self.txn(), index.storage)?;
+        }
+        self.changed(table)?;
+        self.changed(index)
+    }
+
+    fn must_not_back_a_constraint(&mut self, index: &TableDef, table: Oid) -> Result<()> {
+        let rows = self.store().constraints(self.txn(), table)?;
+        let Some(found) = rows.iter().find(|f| f.row.oid("conindid") == index.oid) else {
+            return Ok(());
+        };
+        let constraint = found.row.text("conname");
+        let table = self.table(table)?.name.clone();
+        Err(sql_error!(
+            DEPENDENT_OBJECTS_STILL_EXIST,
+            "cannot drop index {} because constraint {constraint} on table {table} requires it",
+            index.name
+        )
+        .with_hint(format!("You can drop constraint {constraint} on table {table} instead.")))
+    }
+
+    /// Removes the rows that every relation has: class, columns, comments, dependencies.
+    pub(super) fn drop_relation_rows(&mut self, oid: Oid) -> Result<()> {
+        let key = [Datum::Oid(oid)];
+        self.delete_rows("pg_attribute", "pg_attribute_relid_attnum_index", &key)?;
+        self.delete_rows("pg_class", "pg_class_oid_index", &key)?;
+        let described = [Datum::Oid(oid), Datum::Oid(pg_class())];
+        self.delete_rows("pg_description", "pg_description_o_c_o_index", &described)?;
+        self.forget_owner(oid)?;
+        self.changed(oid)
+    }
+
+    /// Deletes all rows that an index has under a key.
+    pub(super) fn delete_rows(&mut self, table: &str, index: &str, key: &[Datum]) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        for found in store.find(txn, table, index, key)? {
+            store.delete(txn, table, &found)?;
+        }
+        Ok(())
+    }
+}
+
+use crate::error::SqlState;
+const UNDEFINED_SCHEMA: SqlState = SqlState::UNDEFINED_SCHEMA;
+const UNDEFINED_OBJECT: SqlState = SqlState::UNDEFINED_OBJECT;
+const UNDEFINED_TABLE: SqlState = SqlState::UNDEFINED_TABLE;

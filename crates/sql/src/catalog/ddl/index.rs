@@ -1,0 +1,274 @@
+//! CREATE INDEX, REINDEX.
+
+use storage::lock::LockMode;
+use syntax::ast::{CreateIndex, IndexElement, IndexKey, Reindex, ReindexTarget};
+
+use crate::bind::{ExprKind, Ty};
+use crate::catalog::store::builtin::{BTREE_AM, attribute_row, class_row, index_row};
+use crate::catalog::store::load::{EXPRESSION_SEPARATOR, INDOPTION_DESC, INDOPTION_NULLS_FIRST};
+use crate::catalog::store::row::vector;
+use crate::catalog::{KeySource, TableDef, TableKind};
+use crate::error::{Result, SqlError, sql_error};
+use crate::types::{Datum, Oid, TypeId};
+
+use super::constraint::{element_name, element_order};
+use super::create_table::persistence_letter;
+use super::{Ddl, names};
+
+/// One key of a new index.
+pub(super) struct KeySpec {
+    pub source: KeySource,
+    pub name: Box<str>,
+    pub ty: Ty,
+    pub desc: bool,
+    pub nulls_first: bool,
+}
+
+/// An index to be made.
+pub(super) struct NewIndex {
+    pub name: String,
+    pub keys: Vec<KeySpec>,
+    pub unique: bool,
+    pub primary: bool,
+    pub nulls_not_distinct: bool,
+    pub predicate: Option<Box<str>>,
+}
+
+/// `42704` for a type that the access method can't order.
+pub(super) fn no_operator_class(ty: Ty, method: &str) -> SqlError {
+    sql_error!(
+        UNDEFINED_OBJECT,
+        "data type {} has no default operator class for access method \"{method}\"",
+        crate::bind::display(ty)
+    )
+    .with_hint(
+        "You must specify an operator class for the index or define a default operator class for \
+         the data type.",
+    )
+}
+
+impl Ddl<'_> {
+    pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
+        check_method(&create.method)?;
+        if create.concurrently {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "CREATE INDEX CONCURRENTLY is not supported"
+            ));
+        }
+        if !create.including.is_empty() {
+            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "INCLUDE columns are not supported"));
+        }
+        let table = self.open(&create.relation, LockMode::Share)?;
+        self.must_be_user_table(&table)?;
+        if table.kind != TableKind::Table {
+            return Err(sql_error!(
+                WRONG_OBJECT_TYPE,
+                "cannot create index on relation \"{}\"",
+                table.name
+            ));
+        }
+        let name = match &create.name {
+            Some(name) => {
+                if self.name_is_taken(table.schema, name, create.if_not_exists)? {
+                    return Ok(());
+                }
+                name.to_string()
+            }
+            None => {
+                let parts: Vec<&str> =
+                    create.elements.iter().map(|e| element_name(&e.key)).collect();
+                let (txn, columns) = (self.host.txn(), parts.join("_"));
+                let (schema, of) = (table.schema, &table.name);
+                names::free_relation_name(&self.catalog, txn, schema, of, Some(&columns), "idx")?
+            }
+        };
+        let keys = create.elements.iter().map(|e| self.key_spec(&table, e));
+        let keys = keys.collect::<Result<Vec<_>>>()?;
+        let predicate = match &create.filter {
+            None => None,
+            Some(filter) => {
+                let text = super::text_of(filter)?;
+                self.host.bind_table_expr(&table, &text, ExprKind::IndexPredicate)?;
+                Some(text.into())
+            }
+        };
+        let index = NewIndex {
+            name,
+            keys,
+            unique: create.unique,
+            primary: false,
+            nulls_not_distinct: create.nulls_not_distinct,
+            predicate,
+        };
+        self.new_index(&table, &index)?;
+        self.changed(table.oid)
+    }
+
+    fn key_spec(
+        &mut self,
+        table: &std::sync::Arc<TableDef>,
+        element: &IndexElement,
+    ) -> Result<KeySpec> {
+        if let Some(collation) = element.collation.as_ref().filter(|c| !is_c(c.last())) {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "collation \"{}\" is not supported for indexes",
+                collation.last()
+            ));
+        }
+        let (source, ty) = match &element.key {
+            IndexKey::Column(name) => {
+                let column = table.column(name).ok_or_else(|| {
+                    sql_error!(UNDEFINED_COLUMN, "column \"{name}\" does not exist")
+                })?;
+                (KeySource::Column(column as u16), table.columns[column].ty)
+            }
+            IndexKey::Expr(expr) => {
+                let text = super::text_of(expr)?;
+                let bound = self.host.bind_table_expr(table, &text, ExprKind::IndexExpr)?;
+                (KeySource::Expr(text.into()), bound.ty())
+            }
+        };
+        if !crate::types::keycode::has_order(ty.id) {
+            return Err(no_operator_class(ty, "btree"));
+        }
+        let (desc, nulls_first) = element_order(element.order, element.nulls);
+        Ok(KeySpec { source, name: element_name(&element.key).into(), ty, desc, nulls_first })
+    }
+
+    /// Writes a new index's rows, makes its storage, fills it from the table.
+    pub(super) fn new_index(&mut self, table: &TableDef, new: &NewIndex) -> Result<Oid> {
+        let oid = self.new_oid()?;
+        let owner = self.host.user();
+        let txn = self.host.txn();
+        let store = self.store();
+        let storage = store.create_storage(txn, table.persistence)?;
+        let class = class_row(oid, &new.name, table.schema, b'i', new.keys.len())
+            .oid("relam", BTREE_AM)
+            .oid("relowner", owner)
+            .oid("relfilenode", Oid(storage.0))
+            .letter("relpersistence", persistence_letter(table.persistence));
+        store.insert(txn, "pg_class", &class.build())?;
+        let mut keys = Vec::new();
+        for (i, key) in new.keys.iter().enumerate() {
+            let row = attribute_row(oid, i as i16 + 1, &key.name, key.ty);
+            store.insert(txn, "pg_attribute", &row.build())?;
+            let number = match key.source {
+                KeySource::Column(column) => column as i16 + 1,
+                KeySource::Expr(_) => 0,
+            };
+            keys.push((number, key.ty.id));
+        }
+        store.insert(txn, "pg_index", &pg_index_row(oid, table.oid, new, &keys))?;
+        self.update_class(table.oid, &[("relhasindex", Datum::Bool(true))])?;
+        self.changed(table.oid)?;
+        self.build_index(table.oid, oid)?;
+        Ok(oid)
+    }
+
+    /// Changes a relation's `pg_class` row.
+    pub(super) fn update_class(&mut self, oid: Oid, changes: &[(&str, Datum)]) -> Result<()> {
+        self.txn().next_command()?;
+        let (txn, store) = (self.txn(), self.store());
+        let key = [Datum::Oid(oid)];
+        let found = store.find_one(txn, "pg_class", "pg_class_oid_index", &key)?;
+        let found = found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "relation {oid} is gone"))?;
+        store.update_columns(txn, "pg_class", &found, changes)
+    }
+
+    pub(super) fn reindex(&mut self, reindex: &Reindex) -> Result<()> {
+        match &reindex.target {
+            ReindexTarget::Table(name) => {
+                let table = self.open(name, LockMode::Share)?;
+                self.must_be_user_table(&table)?;
+                for index in &table.indexes {
+                    self.rebuild(&table, index.oid)?;
+                }
+                Ok(())
+            }
+            ReindexTarget::Index(name) => {
+                let index = self.open(name, LockMode::AccessShare)?;
+                if index.kind != TableKind::Index {
+                    return Err(sql_error!(
+                        WRONG_OBJECT_TYPE,
+                        "\"{}\" is not an index",
+                        index.name
+                    ));
+                }
+                let table = self.table_of_index(index.oid)?;
+                self.catalog.lock(self.host.txn(), table, LockMode::Share)?;
+                let table = self.table(table)?;
+                self.rebuild(&table, index.oid)
+            }
+            _ => Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "REINDEX of whole schemas and databases is not supported"
+            )),
+        }
+    }
+
+    /// The table that an index is of.
+    pub(super) fn table_of_index(&self, index: Oid) -> Result<Oid> {
+        let key = [Datum::Oid(index)];
+        let row =
+            self.store().find_one(self.txn(), "pg_index", "pg_index_indexrelid_index", &key)?;
+        row.map(|f| f.row.oid("indrelid"))
+            .ok_or_else(|| sql_error!(INTERNAL_ERROR, "index {index} is gone"))
+    }
+
+    /// Gives an index new storage and fills it.
+    pub(super) fn rebuild(&mut self, table: &TableDef, index: Oid) -> Result<()> {
+        self.catalog.lock(self.host.txn(), index, LockMode::AccessExclusive)?;
+        let old = table.index(index).map(|i| i.storage);
+        let storage = self.store().create_storage(self.txn(), table.persistence)?;
+        self.update_class(index, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
+        if let Some(old) = old {
+            self.store().drop_storage(self.txn(), old)?;
+        }
+        self.changed(table.oid)?;
+        self.build_index(table.oid, index)
+    }
+}
+
+fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) -> Vec<Datum> {
+    let option = |key: &KeySpec| {
+        let desc = if key.desc { INDOPTION_DESC } else { 0 };
+        let nulls = if key.nulls_first { INDOPTION_NULLS_FIRST } else { 0 };
+        Datum::Int2(desc | nulls)
+    };
+    let expressions: Vec<&str> = new
+        .keys
+        .iter()
+        .filter_map(|key| match &key.source {
+            KeySource::Expr(text) => Some(&**text),
+            KeySource::Column(_) => None,
+        })
+        .collect();
+    let mut row = index_row(oid, table, keys)
+        .set("indisunique", new.unique)
+        .set("indisprimary", new.primary)
+        .set("indnullsnotdistinct", new.nulls_not_distinct)
+        .set("indoption", vector(TypeId::INT2, new.keys.iter().map(option).collect()));
+    if !expressions.is_empty() {
+        row = row.set("indexprs", expressions.join(&EXPRESSION_SEPARATOR.to_string()));
+    }
+    if let Some(predicate) = &new.predicate {
+        row = row.set("indpred", &**predicate);
+    }
+    row.build()
+}
+
+fn check_method(method: &str) -> Result<()> {
+    match method {
+        "btree" => Ok(()),
+        "hash" | "gin" | "gist" | "brin" | "spgist" => {
+            Err(sql_error!(FEATURE_NOT_SUPPORTED, "access method \"{method}\" is not supported"))
+        }
+        _ => Err(sql_error!(UNDEFINED_OBJECT, "access method \"{method}\" does not exist")),
+    }
+}
+
+fn is_c(collation: &str) -> bool {
+    matches!(collation, "C" | "POSIX" | "default")
+}

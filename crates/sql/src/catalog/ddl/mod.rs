@@ -1,0 +1,189 @@
+//! Statements that change the catalogs.
+//!
+//! Every one runs inside the session's transaction: rows of the system tables change as rows do, storage
+//! that is made goes away on rollback, storage that is dropped goes after the commit is durable. A changed
+//! relation is noted ([`crate::catalog::store::SessionCatalog::note_change`]) after its rows are written.
+
+mod alter;
+mod build;
+mod column;
+mod constraint;
+mod create_table;
+mod depend;
+mod drop;
+mod index;
+mod names;
+mod rename;
+mod schema;
+pub mod sequence;
+mod truncate;
+
+use std::sync::Arc;
+
+use storage::lock::LockMode;
+use storage::txn::Txn;
+use syntax::ast::{self, RelationRef, Statement, TypeName};
+
+use crate::bind::{Expr, ExprKind, Ty};
+use crate::catalog::TableDef;
+use crate::catalog::store::{SearchPath, SessionCatalog, Store};
+use crate::error::{Result, SqlError, sql_error};
+use crate::exec::Host;
+use crate::types::Oid;
+
+pub use schema::temporary_schema_name;
+
+/// The session, to a statement that changes catalogs.
+pub trait DdlHost: Host {
+    fn catalog(&self) -> Arc<SessionCatalog>;
+    fn search_path(&mut self) -> Result<SearchPath>;
+    /// The schema of temporary relations; made when first asked for.
+    fn temporary_schema(&mut self) -> Result<Oid>;
+    /// The role that new objects belong to.
+    fn user(&self) -> Oid;
+    /// Sends a message of severity `NOTICE`, `WARNING`, …
+    fn notice(&mut self, severity: &'static str, fields: SqlError);
+    /// Binds a stored expression over a table's columns as slots from 0.
+    fn bind_table_expr(
+        &mut self,
+        table: &Arc<TableDef>,
+        text: &str,
+        kind: ExprKind,
+    ) -> Result<Expr>;
+    /// Binds a column's DEFAULT, converted to the column's type.
+    fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr>;
+    fn type_of(&mut self, name: &TypeName) -> Result<Ty>;
+    /// Runs a query's plan into a table: CREATE TABLE AS. The number of rows.
+    fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64>;
+    /// The columns that a query yields.
+    fn query_columns(&mut self, query: &Statement) -> Result<Vec<(Box<str>, Ty)>>;
+}
+
+/// What the parts of this module share while one statement runs.
+pub struct Ddl<'a> {
+    pub host: &'a mut dyn DdlHost,
+    pub catalog: Arc<SessionCatalog>,
+}
+
+/// Runs a statement if it is one of ours; its command tag.
+pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<String>> {
+    let catalog = host.catalog();
+    let mut ddl = Ddl { host, catalog };
+    let tag = |tag: &str| tag.to_owned();
+    Some(match statement {
+        Statement::CreateTable(s) => ddl.create_table(s).map(|()| tag("CREATE TABLE")),
+        Statement::CreateTableAs(s) => ddl.create_table_as(s),
+        Statement::AlterTable(s) => ddl.alter_table(s),
+        Statement::CreateIndex(s) => ddl.create_index(s).map(|()| tag("CREATE INDEX")),
+        Statement::CreateSequence(s) => ddl.create_sequence(s).map(|()| tag("CREATE SEQUENCE")),
+        Statement::AlterSequence(s) => ddl.alter_sequence(s).map(|()| tag("ALTER SEQUENCE")),
+        Statement::CreateSchema(s) => ddl.create_schema(s).map(|()| tag("CREATE SCHEMA")),
+        Statement::Drop(s) => ddl.drop(s),
+        Statement::Rename(s) => ddl.rename(s),
+        Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),
+        Statement::Reindex(s) => ddl.reindex(s).map(|()| tag("REINDEX")),
+        Statement::Comment(s) => ddl.comment(s).map(|()| tag("COMMENT")),
+        _ => return None,
+    })
+}
+
+impl Ddl<'_> {
+    fn txn(&self) -> &Txn {
+        self.host.txn()
+    }
+
+    fn store(&self) -> &Store {
+        &self.catalog.instance.store
+    }
+
+    fn new_oid(&self) -> Result<Oid> {
+        Ok(Oid(self.store().engine.oids().allocate()?))
+    }
+
+    /// Notes a changed relation.
+    fn changed(&self, oid: Oid) -> Result<()> {
+        self.catalog.note_change(self.host.txn(), oid)
+    }
+
+    /// A table's definition as this statement has left it.
+    fn table(&self, oid: Oid) -> Result<Arc<TableDef>> {
+        let table = self.catalog.table(self.host.txn(), oid)?;
+        table.ok_or_else(|| sql_error!(INTERNAL_ERROR, "relation {oid} is gone"))
+    }
+
+    /// A relation by name under a lock, or `None`.
+    fn find(&mut self, name: &RelationRef, mode: LockMode) -> Result<Option<Arc<TableDef>>> {
+        let path = self.host.search_path()?;
+        let txn = self.host.txn();
+        self.catalog.open(txn, &path, name.schema.as_deref(), &name.name, mode)
+    }
+
+    /// A relation by name under a lock; `42P01` without one.
+    fn open(&mut self, name: &RelationRef, mode: LockMode) -> Result<Arc<TableDef>> {
+        self.find(name, mode)?.ok_or_else(|| no_relation(name))
+    }
+
+    /// The schema that a new relation goes to.
+    fn creation_schema(
+        &mut self,
+        name: &RelationRef,
+        persistence: ast::Persistence,
+    ) -> Result<Oid> {
+        if persistence == ast::Persistence::Temporary {
+            if let Some(schema) = name.schema.as_deref().filter(|s| *s != "pg_temp") {
+                let _ = schema;
+                return Err(sql_error!(
+                    INVALID_TABLE_DEFINITION,
+                    "cannot create temporary relation in non-temporary schema"
+                ));
+            }
+            return self.host.temporary_schema();
+        }
+        let Some(schema) = &name.schema else {
+            return self.host.search_path()?.creation.ok_or_else(|| {
+                sql_error!(UNDEFINED_SCHEMA, "no schema has been selected to create in")
+            });
+        };
+        let found = self.catalog.schema(self.host.txn(), schema)?;
+        let oid = found
+            .ok_or_else(|| sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"))?;
+        if oid == crate::catalog::store::PG_CATALOG {
+            return Err(sql_error!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied to create \"pg_catalog.{}\"",
+                name.name
+            )
+            .with_detail("System catalog modifications are currently disallowed."));
+        }
+        Ok(oid)
+    }
+
+    /// Only tables that users made can be changed.
+    fn must_be_user_table(&self, table: &TableDef) -> Result<()> {
+        if table.is_catalog() {
+            return Err(sql_error!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied: \"{}\" is a system catalog",
+                table.name
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// `relation "x" does not exist`, with its place.
+pub(super) fn no_relation(name: &RelationRef) -> SqlError {
+    let shown = match &name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => name.name.to_string(),
+    };
+    let _ = name.loc;
+    sql_error!(UNDEFINED_TABLE, "relation \"{shown}\" does not exist")
+}
+
+/// An expression as it is stored. What can't be stored (a sub-select) the binder would refuse anyway.
+pub(super) fn text_of(expr: &ast::Expr) -> Result<String> {
+    syntax::deparse::expr(expr, syntax::deparse::Style::Plain).ok_or_else(|| {
+        sql_error!(FEATURE_NOT_SUPPORTED, "this expression cannot be stored in a catalog")
+    })
+}

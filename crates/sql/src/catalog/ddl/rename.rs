@@ -1,0 +1,211 @@
+//! ALTER … RENAME, COMMENT.
+
+use storage::lock::LockMode;
+use syntax::ast::{Comment, ObjectKind, ObjectName, QualifiedName, Rename};
+
+use crate::catalog::TableDef;
+use crate::catalog::store::lookup::pg_class;
+use crate::catalog::store::row::RowBuilder;
+use crate::error::{Result, sql_error};
+use crate::types::{Datum, Oid};
+
+use super::Ddl;
+use super::drop::relation_ref;
+
+impl Ddl<'_> {
+    pub(super) fn rename(&mut self, rename: &Rename) -> Result<String> {
+        match (&rename.kind, &rename.object) {
+            (ObjectKind::Column, ObjectName::Of { relation, name }) => {
+                self.rename_column(relation, name, &rename.new_name)?;
+                Ok("ALTER TABLE".to_owned())
+            }
+            (ObjectKind::TableConstraint, ObjectName::Of { relation, name }) => {
+                self.rename_constraint(relation, name, &rename.new_name)?;
+                Ok("ALTER TABLE".to_owned())
+            }
+            (ObjectKind::Schema, ObjectName::Name(name)) => {
+                self.rename_schema(name.last(), &rename.new_name)?;
+                Ok("ALTER SCHEMA".to_owned())
+            }
+            (
+                ObjectKind::Table | ObjectKind::Index | ObjectKind::Sequence | ObjectKind::View,
+                ObjectName::Name(name),
+            ) => {
+                let tag = match rename.kind {
+                    ObjectKind::Index => "ALTER INDEX",
+                    ObjectKind::Sequence => "ALTER SEQUENCE",
+                    ObjectKind::View => "ALTER VIEW",
+                    _ => "ALTER TABLE",
+                };
+                let reference = relation_ref(name);
+                let Some(relation) = self.find(&reference, LockMode::AccessExclusive)? else {
+                    let error = super::no_relation(&reference);
+                    if !rename.if_exists {
+                        return Err(error);
+                    }
+                    let text = format!("{}, skipping", error.message());
+                    self.host.notice("NOTICE", sql_error!(UNDEFINED_TABLE, "{text}"));
+                    return Ok(tag.to_owned());
+                };
+                self.rename_relation(&relation, &rename.new_name)?;
+                Ok(tag.to_owned())
+            }
+            _ => Err(sql_error!(FEATURE_NOT_SUPPORTED, "this kind of RENAME is not supported")),
+        }
+    }
+
+    fn rename_relation(&mut self, relation: &TableDef, new_name: &str) -> Result<()> {
+        self.must_be_user_table(relation)?;
+        self.name_is_taken(relation.schema, new_name, false)?;
+        self.update_class(relation.oid, &[("relname", Datum::text(new_name))])?;
+        if relation.row_type.is_valid() {
+            let key = [Datum::Oid(relation.row_type.oid())];
+            let (txn, store) = (self.txn(), self.store());
+            if let Some(found) = store.find_one(txn, "pg_type", "pg_type_oid_index", &key)? {
+                let changes = [("typname", Datum::text(new_name))];
+                store.update_columns(txn, "pg_type", &found, &changes)?;
+            }
+        }
+        if relation.kind == crate::catalog::TableKind::Index {
+            let table = self.table_of_index(relation.oid)?;
+            for found in self.store().constraints(self.txn(), table)? {
+                if found.row.oid("conindid") == relation.oid {
+                    let changes = [("conname", Datum::text(new_name))];
+                    self.store().update_columns(self.txn(), "pg_constraint", &found, &changes)?;
+                }
+            }
+            self.changed(table)?;
+        }
+        self.changed(relation.oid)
+    }
+
+    fn rename_column(
+        &mut self,
+        relation: &QualifiedName,
+        name: &str,
+        new_name: &str,
+    ) -> Result<()> {
+        let table = self.open(&relation_ref(relation), LockMode::AccessExclusive)?;
+        self.must_be_user_table(&table)?;
+        let Some(at) = table.column(name) else {
+            return Err(sql_error!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"));
+        };
+        if table.column(new_name).is_some() {
+            return Err(sql_error!(
+                DUPLICATE_COLUMN,
+                "column \"{new_name}\" of relation \"{}\" already exists",
+                table.name
+            ));
+        }
+        if !table.checks.is_empty() || table.indexes.iter().any(|i| i.has_expressions()) {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "renaming a column of a table with check constraints or expression indexes is not \
+                 supported"
+            ));
+        }
+        self.update_attribute(table.oid, at as i16 + 1, &[("attname", Datum::text(new_name))])?;
+        for index in &table.indexes {
+            for (i, column) in index.key_columns().enumerate() {
+                if column.is_some_and(|c| usize::from(c) == at) {
+                    let changes = [("attname", Datum::text(new_name))];
+                    self.update_attribute(index.oid, i as i16 + 1, &changes)?;
+                }
+            }
+        }
+        self.changed(table.oid)
+    }
+
+    fn rename_constraint(
+        &mut self,
+        relation: &QualifiedName,
+        name: &str,
+        new_name: &str,
+    ) -> Result<()> {
+        let table = self.open(&relation_ref(relation), LockMode::AccessExclusive)?;
+        self.must_be_user_table(&table)?;
+        let rows = self.store().constraints(self.txn(), table.oid)?;
+        let Some(found) = rows.iter().find(|f| f.row.text("conname") == name) else {
+            return Err(sql_error!(
+                UNDEFINED_OBJECT,
+                "constraint \"{name}\" for table \"{}\" does not exist",
+                table.name
+            ));
+        };
+        let changes = [("conname", Datum::text(new_name))];
+        self.store().update_columns(self.txn(), "pg_constraint", found, &changes)?;
+        let index = found.row.oid("conindid");
+        if index.is_valid() {
+            self.update_class(index, &[("relname", Datum::text(new_name))])?;
+            self.changed(index)?;
+        }
+        self.changed(table.oid)
+    }
+
+    fn rename_schema(&mut self, name: &str, new_name: &str) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        let index = "pg_namespace_nspname_index";
+        let Some(found) = store.find_one(txn, "pg_namespace", index, &[Datum::text(name)])? else {
+            return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"));
+        };
+        super::schema::check_new_name(new_name)?;
+        let changes = [("nspname", Datum::text(new_name))];
+        store.update_columns(txn, "pg_namespace", &found, &changes)?;
+        self.changed(found.row.oid("oid"))
+    }
+
+    pub(super) fn comment(&mut self, comment: &Comment) -> Result<()> {
+        let (class, object, sub) = match (&comment.kind, &comment.object) {
+            (
+                ObjectKind::Table | ObjectKind::Index | ObjectKind::Sequence | ObjectKind::View,
+                ObjectName::Name(name),
+            ) => {
+                let reference = relation_ref(name);
+                let relation = self.open(&reference, LockMode::ShareUpdateExclusive)?;
+                (pg_class(), relation.oid, 0)
+            }
+            (ObjectKind::Column, ObjectName::Of { relation, name }) => {
+                let table = self.open(&relation_ref(relation), LockMode::ShareUpdateExclusive)?;
+                let Some(at) = table.column(name) else {
+                    return Err(sql_error!(
+                        UNDEFINED_COLUMN,
+                        "column \"{name}\" of relation \"{}\" does not exist",
+                        table.name
+                    ));
+                };
+                (pg_class(), table.oid, at as i32 + 1)
+            }
+            (ObjectKind::Schema, ObjectName::Name(name)) => {
+                let schema = self.catalog.schema(self.host.txn(), name.last())?;
+                let oid = schema.ok_or_else(|| {
+                    sql_error!(UNDEFINED_SCHEMA, "schema \"{}\" does not exist", name.last())
+                })?;
+                (crate::catalog::store::schema::catalog("pg_namespace").oid, oid, 0)
+            }
+            // A database's comment is shared between databases; psql shows none of ours.
+            (ObjectKind::Database, _) => return Ok(()),
+            _ => {
+                return Err(sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "comments on this kind of object are not supported"
+                ));
+            }
+        };
+        self.set_comment(class, object, sub, comment.text.as_deref())
+    }
+
+    fn set_comment(&mut self, class: Oid, object: Oid, sub: i32, text: Option<&str>) -> Result<()> {
+        let key = [Datum::Oid(object), Datum::Oid(class), Datum::Int4(sub)];
+        self.delete_rows("pg_description", "pg_description_o_c_o_index", &key)?;
+        if let Some(text) = text.filter(|t| !t.is_empty()) {
+            let row = RowBuilder::of("pg_description")
+                .oid("objoid", object)
+                .oid("classoid", class)
+                .set("objsubid", sub)
+                .set("description", text);
+            self.store().insert(self.txn(), "pg_description", &row.build())?;
+        }
+        self.txn().next_command()?;
+        Ok(())
+    }
+}

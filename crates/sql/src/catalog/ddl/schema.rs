@@ -1,0 +1,155 @@
+//! Schemas.
+
+use syntax::ast::{CreateSchema, DropObjects, ObjectName, RoleKind};
+
+use crate::catalog::TableKind;
+use crate::catalog::store::row::RowBuilder;
+use crate::error::{Result, sql_error};
+use crate::types::{Datum, Oid};
+
+use super::Ddl;
+
+/// The schema of a session's temporary relations.
+pub fn temporary_schema_name(session: u32) -> String {
+    format!("pg_temp_{session}")
+}
+
+pub(super) fn check_new_name(name: &str) -> Result<()> {
+    if name.starts_with("pg_") {
+        return Err(sql_error!(RESERVED_NAME, "unacceptable schema name \"{name}\"")
+            .with_detail("The prefix \"pg_\" is reserved for system schemas."));
+    }
+    Ok(())
+}
+
+impl Ddl<'_> {
+    pub(super) fn create_schema(&mut self, create: &CreateSchema) -> Result<()> {
+        let name = match (&create.name, &create.authorization) {
+            (Some(name), _) => name.clone(),
+            (None, Some(role)) => match &role.kind {
+                RoleKind::Name(name) => name.clone(),
+                _ => return Err(sql_error!(FEATURE_NOT_SUPPORTED, "name the schema")),
+            },
+            (None, None) => return Err(sql_error!(SYNTAX_ERROR, "a schema needs a name")),
+        };
+        check_new_name(&name)?;
+        if self.catalog.schema(self.host.txn(), &name)?.is_some() {
+            let text = format!("schema \"{name}\" already exists");
+            if !create.if_not_exists {
+                return Err(sql_error!(DUPLICATE_SCHEMA, "{text}"));
+            }
+            self.host.notice("NOTICE", sql_error!(DUPLICATE_SCHEMA, "{text}, skipping"));
+            return Ok(());
+        }
+        if !create.elements.is_empty() {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "elements inside CREATE SCHEMA are not supported"
+            ));
+        }
+        self.new_schema(&name)?;
+        Ok(())
+    }
+
+    /// Writes a schema's row.
+    pub(super) fn new_schema(&mut self, name: &str) -> Result<Oid> {
+        let oid = self.new_oid()?;
+        let row = RowBuilder::of("pg_namespace")
+            .oid("oid", oid)
+            .set("nspname", name)
+            .oid("nspowner", self.host.user());
+        self.store().insert(self.txn(), "pg_namespace", &row.build())?;
+        self.changed(oid)?;
+        Ok(oid)
+    }
+
+    pub(super) fn drop_schemas(&mut self, drop: &DropObjects) -> Result<()> {
+        for name in &drop.names {
+            let ObjectName::Name(name) = name else { continue };
+            let name = name.last();
+            let (txn, store) = (self.txn(), self.store());
+            let index = "pg_namespace_nspname_index";
+            let found = store.find_one(txn, "pg_namespace", index, &[Datum::text(name)])?;
+            let Some(found) = found else {
+                let text = format!("schema \"{name}\" does not exist");
+                self.missing::<()>(drop, crate::error::SqlState::UNDEFINED_SCHEMA, text)?;
+                continue;
+            };
+            let oid = found.row.oid("oid");
+            if oid == crate::catalog::store::PG_CATALOG || name == "information_schema" {
+                return Err(sql_error!(
+                    DEPENDENT_OBJECTS_STILL_EXIST,
+                    "cannot drop schema {name} because it is required by the database system"
+                ));
+            }
+            self.empty_schema(oid, name, drop.cascade)?;
+            self.store().delete(self.txn(), "pg_namespace", &found)?;
+            self.changed(oid)?;
+        }
+        Ok(())
+    }
+
+    /// Drops what is in a schema; without CASCADE that is an error.
+    fn empty_schema(&mut self, schema: Oid, name: &str, cascade: bool) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        let rows = store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)?;
+        let mut words = Vec::new();
+        let mut relations = Vec::new();
+        for found in &rows {
+            let oid = found.row.oid("oid");
+            let word = match found.row.letter("relkind") {
+                b'r' => "table",
+                b'S' if self.is_owned(oid)? => continue,
+                b'S' => "sequence",
+                b'v' => "view",
+                _ => continue,
+            };
+            words.push(format!("{word} {name}.{}", found.row.text("relname")));
+            relations.push(oid);
+        }
+        if words.is_empty() {
+            return Ok(());
+        }
+        if !cascade {
+            let lines: Vec<String> =
+                words.iter().map(|w| format!("{w} depends on schema {name}")).collect();
+            return Err(sql_error!(
+                DEPENDENT_OBJECTS_STILL_EXIST,
+                "cannot drop schema {name} because other objects depend on it"
+            )
+            .with_detail(lines.join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let notice = match &words[..] {
+            [only] => sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {only}"),
+            many => {
+                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", many.len())
+                    .with_detail(
+                        many.iter()
+                            .map(|w| format!("drop cascades to {w}"))
+                            .collect::<Vec<_>>()
+                            .join("\n"),
+                    )
+            }
+        };
+        self.host.notice("NOTICE", notice);
+        for oid in relations {
+            let mode = storage::lock::LockMode::AccessExclusive;
+            self.catalog.lock(self.host.txn(), oid, mode)?;
+            let Some(relation) = self.catalog.table(self.host.txn(), oid)? else { continue };
+            match relation.kind {
+                TableKind::Table => self.drop_table(&relation)?,
+                TableKind::Sequence => self.drop_owned_sequence(oid)?,
+                _ => self.drop_relation_rows(oid)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_owned(&self, sequence: Oid) -> Result<bool> {
+        let class = crate::catalog::store::lookup::pg_class();
+        let key = [Datum::Oid(class), Datum::Oid(sequence)];
+        let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_depender_index", &key)?;
+        Ok(rows.iter().any(|f| matches!(f.row.letter("deptype"), b'a' | b'i')))
+    }
+}

@@ -1,0 +1,275 @@
+//! Sequences.
+
+use base::ids::Persistence;
+use storage::lock::LockMode;
+use storage::sequence::{Params, State};
+use syntax::ast::{
+    AlterSequence, CreateSequence, QualifiedName, SequenceOption, SequenceOptionKind,
+};
+
+use crate::bind::Ty;
+use crate::catalog::TableKind;
+use crate::catalog::store::builtin::{attribute_row, class_row};
+use crate::catalog::store::row::{CatalogRow, RowBuilder};
+use crate::error::{Result, sql_error};
+use crate::types::{Datum, Oid, TypeId};
+
+use super::Ddl;
+use super::create_table::{persistence, persistence_letter};
+use super::drop::relation_ref;
+
+/// A sequence's row in `pg_sequence`, worked out.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    type_id: TypeId,
+    start: i64,
+    params: Params,
+    cache: i64,
+}
+
+/// What a `pg_sequence` row says.
+pub fn params_of(row: &CatalogRow) -> Params {
+    Params {
+        increment: row.get("seqincrement").as_int8(),
+        min: row.get("seqmin").as_int8(),
+        max: row.get("seqmax").as_int8(),
+        cycle: row.bool("seqcycle"),
+    }
+}
+
+fn type_range(type_id: TypeId) -> (i64, i64) {
+    match type_id {
+        TypeId::INT2 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        TypeId::INT4 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
+    }
+}
+
+impl Ddl<'_> {
+    pub(super) fn create_sequence(&mut self, create: &CreateSequence) -> Result<()> {
+        let schema = self.creation_schema(&create.relation, create.persistence)?;
+        let name = &create.relation.name;
+        if self.name_is_taken(schema, name, create.if_not_exists)? {
+            return Ok(());
+        }
+        let oid = self.new_sequence(
+            name,
+            schema,
+            persistence(create.persistence),
+            None,
+            &create.options,
+        )?;
+        self.set_owner(oid, &create.options)
+    }
+
+    /// Makes a sequence: rows, storage, first state.
+    pub(super) fn new_sequence(
+        &mut self,
+        name: &str,
+        schema: Oid,
+        persistence: Persistence,
+        type_id: Option<TypeId>,
+        options: &[SequenceOption],
+    ) -> Result<Oid> {
+        let settings = self.settings(type_id, None, options)?;
+        let oid = self.new_oid()?;
+        let owner = self.host.user();
+        let txn = self.host.txn();
+        let store = self.store();
+        let storage = store.create_storage(txn, persistence)?;
+        let class = class_row(oid, name, schema, b'S', 3)
+            .oid("relowner", owner)
+            .oid("relfilenode", Oid(storage.0))
+            .letter("relpersistence", persistence_letter(persistence));
+        store.insert(txn, "pg_class", &class.build())?;
+        let columns =
+            [("last_value", TypeId::INT8), ("log_cnt", TypeId::INT8), ("is_called", TypeId::BOOL)];
+        for (i, (column, ty)) in columns.into_iter().enumerate() {
+            let row = attribute_row(oid, i as i16 + 1, column, Ty::of(ty)).set("attnotnull", true);
+            store.insert(txn, "pg_attribute", &row.build())?;
+        }
+        store.insert(txn, "pg_sequence", &sequence_row(oid, &settings))?;
+        store.sequence(storage).create(settings.start)?;
+        self.changed(oid)?;
+        Ok(oid)
+    }
+
+    /// Applies options over defaults, or over what the sequence had.
+    fn settings(
+        &mut self,
+        type_id: Option<TypeId>,
+        old: Option<Settings>,
+        options: &[SequenceOption],
+    ) -> Result<Settings> {
+        let mut ty = old.map(|s| s.type_id).or(type_id).unwrap_or(TypeId::INT8);
+        let (mut increment, mut min, mut max, mut start) = (None, None, None, None);
+        let (mut cycle, mut cache) = (None, None);
+        for option in options {
+            match &option.kind {
+                SequenceOptionKind::As(name) => {
+                    ty = self.host.type_of(name)?.id;
+                    if !matches!(ty, TypeId::INT2 | TypeId::INT4 | TypeId::INT8) {
+                        return Err(sql_error!(
+                            INVALID_PARAMETER_VALUE,
+                            "sequence type must be smallint, integer, or bigint"
+                        ));
+                    }
+                }
+                SequenceOptionKind::Increment(n) => increment = Some(*n),
+                SequenceOptionKind::MinValue(n) => min = Some(*n),
+                SequenceOptionKind::MaxValue(n) => max = Some(*n),
+                SequenceOptionKind::Start(n) => start = Some(*n),
+                SequenceOptionKind::Cycle(c) => cycle = Some(*c),
+                SequenceOptionKind::Cache(n) => cache = Some(*n),
+                _ => {}
+            }
+        }
+        let increment = increment.or(old.map(|s| s.params.increment)).unwrap_or(1);
+        if increment == 0 {
+            return Err(sql_error!(INVALID_PARAMETER_VALUE, "INCREMENT must not be zero"));
+        }
+        let (lowest, highest) = type_range(ty);
+        let ascending = increment > 0;
+        let default_min = if ascending { 1 } else { lowest };
+        let default_max = if ascending { highest } else { -1 };
+        let bound = |given: Option<Option<i64>>, old: Option<i64>, default: i64| match given {
+            Some(Some(n)) => n,
+            Some(None) => default,
+            None => old.unwrap_or(default),
+        };
+        let min = bound(min, old.map(|s| s.params.min), default_min);
+        let max = bound(max, old.map(|s| s.params.max), default_max);
+        let type_name = crate::bind::display(Ty::of(ty));
+        for (name, value) in [("MAXVALUE", max), ("MINVALUE", min)] {
+            if value < lowest || value > highest {
+                return Err(sql_error!(
+                    INVALID_PARAMETER_VALUE,
+                    "{name} ({value}) is out of range for sequence data type {type_name}"
+                ));
+            }
+        }
+        if min >= max {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "MINVALUE ({min}) must be less than MAXVALUE ({max})"
+            ));
+        }
+        let default_start = if ascending { min } else { max };
+        let start = start.or(old.map(|s| s.start)).unwrap_or(default_start);
+        if start < min {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "START value ({start}) cannot be less than MINVALUE ({min})"
+            ));
+        }
+        if start > max {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "START value ({start}) cannot be greater than MAXVALUE ({max})"
+            ));
+        }
+        let cache = cache.or(old.map(|s| s.cache)).unwrap_or(1);
+        if cache < 1 {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "CACHE ({cache}) must be greater than zero"
+            ));
+        }
+        let cycle = cycle.or(old.map(|s| s.params.cycle)).unwrap_or(false);
+        let params = Params { increment, min, max, cycle };
+        Ok(Settings { type_id: ty, start, params, cache })
+    }
+
+    pub(super) fn alter_sequence(&mut self, alter: &AlterSequence) -> Result<()> {
+        let mode = LockMode::ShareRowExclusive;
+        let Some(sequence) = self.find(&alter.relation, mode)? else {
+            let error = super::no_relation(&alter.relation);
+            if !alter.if_exists {
+                return Err(error);
+            }
+            let text = format!("{}, skipping", error.message());
+            self.host.notice("NOTICE", sql_error!(UNDEFINED_TABLE, "{text}"));
+            return Ok(());
+        };
+        if sequence.kind != TableKind::Sequence {
+            return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", sequence.name));
+        }
+        let key = [Datum::Oid(sequence.oid)];
+        let (txn, store) = (self.txn(), self.store());
+        let found = store.find_one(txn, "pg_sequence", "pg_sequence_seqrelid_index", &key)?;
+        let found = found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "a sequence without a row"))?;
+        let old = Settings {
+            type_id: TypeId(found.row.oid("seqtypid").0),
+            start: found.row.get("seqstart").as_int8(),
+            params: params_of(&found.row),
+            cache: found.row.get("seqcache").as_int8(),
+        };
+        let new = self.settings(None, Some(old), &alter.options)?;
+        let values = sequence_row(sequence.oid, &new);
+        self.store().update(self.txn(), "pg_sequence", &found, &values)?;
+        for option in &alter.options {
+            if let SequenceOptionKind::Restart(value) = &option.kind {
+                let last = value.unwrap_or(new.start);
+                let state = State { last, is_called: false };
+                self.store().sequence(sequence.storage).set(self.txn(), state)?;
+            }
+        }
+        self.set_owner(sequence.oid, &alter.options)?;
+        self.changed(sequence.oid)
+    }
+
+    /// OWNED BY.
+    fn set_owner(&mut self, sequence: Oid, options: &[SequenceOption]) -> Result<()> {
+        for option in options {
+            let SequenceOptionKind::OwnedBy(owner) = &option.kind else { continue };
+            let Some(owner) = owner else {
+                self.forget_owner(sequence)?;
+                continue;
+            };
+            let Some((column, table)) = owner.parts.split_last().filter(|(_, t)| !t.is_empty())
+            else {
+                return Err(sql_error!(SYNTAX_ERROR, "invalid OWNED BY option")
+                    .with_hint("Specify OWNED BY table.column or OWNED BY NONE."));
+            };
+            let name = QualifiedName { parts: table.to_vec(), loc: owner.loc };
+            let table = self.open(&relation_ref(&name), LockMode::AccessShare)?;
+            let at = table.column(column).ok_or_else(|| {
+                sql_error!(
+                    UNDEFINED_COLUMN,
+                    "column \"{column}\" of relation \"{}\" does not exist",
+                    table.name
+                )
+            })?;
+            self.depend_on_column(sequence, table.oid, at as i16 + 1, b'a')?;
+        }
+        Ok(())
+    }
+
+    /// TRUNCATE … RESTART IDENTITY: new storage, so that a rollback takes it back.
+    pub(super) fn restart_sequence(&mut self, oid: Oid) -> Result<()> {
+        let sequence = self.table(oid)?;
+        let key = [Datum::Oid(oid)];
+        let found =
+            self.store().find_one(self.txn(), "pg_sequence", "pg_sequence_seqrelid_index", &key)?;
+        let Some(found) = found else { return Ok(()) };
+        let storage = self.store().create_storage(self.txn(), sequence.persistence)?;
+        let start = found.row.get("seqstart").as_int8();
+        self.store().sequence(storage).create(start)?;
+        self.update_class(oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
+        self.store().drop_storage(self.txn(), sequence.storage)?;
+        self.changed(oid)
+    }
+}
+
+fn sequence_row(oid: Oid, settings: &Settings) -> Vec<Datum> {
+    RowBuilder::of("pg_sequence")
+        .oid("seqrelid", oid)
+        .oid("seqtypid", settings.type_id.oid())
+        .set("seqstart", settings.start)
+        .set("seqincrement", settings.params.increment)
+        .set("seqmax", settings.params.max)
+        .set("seqmin", settings.params.min)
+        .set("seqcache", settings.cache)
+        .set("seqcycle", settings.params.cycle)
+        .build()
+}

@@ -1,0 +1,433 @@
+//! The rows that a new directory's catalogs begin with: PostgreSQL's built-in objects under its OIDs.
+
+use crate::bind::Ty;
+use crate::func;
+use crate::types::{BUILTIN_TYPES, Datum, Oid, TypeId, TypeInfo};
+
+use super::load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
+use super::row::{RowBuilder, vector};
+use super::schema::{CatalogSchema, catalogs};
+
+/// `template1`, `template0`, `postgres`.
+pub const TEMPLATE1: Oid = Oid(1);
+pub const TEMPLATE0: Oid = Oid(4);
+pub const POSTGRES: Oid = Oid(5);
+/// `pg_default`.
+pub const DEFAULT_TABLESPACE: Oid = Oid(1663);
+/// The heap and B-tree access methods.
+pub const HEAP_AM: Oid = Oid(2);
+pub const BTREE_AM: Oid = Oid(403);
+/// The collation `default`.
+pub const DEFAULT_COLLATION: Oid = Oid(100);
+
+/// A table's name and one row of it.
+pub type BuiltinRow = (&'static str, Vec<Datum>);
+
+/// Everything but the rows that describe the catalogs' own relations.
+pub fn rows(superuser: &str) -> Vec<BuiltinRow> {
+    let mut rows = Vec::new();
+    namespaces(&mut rows);
+    roles(superuser, &mut rows);
+    databases(&mut rows);
+    access_methods(&mut rows);
+    rows.extend(BUILTIN_TYPES.iter().map(|info| ("pg_type", type_row(info))));
+    functions(&mut rows);
+    operators(&mut rows);
+    casts(&mut rows);
+    operator_classes(&mut rows);
+    collations_and_languages(&mut rows);
+    rows
+}
+
+fn namespaces(rows: &mut Vec<BuiltinRow>) {
+    let all = [
+        (PG_CATALOG, "pg_catalog"),
+        (Oid(99), "pg_toast"),
+        (PUBLIC, "public"),
+        (Oid(13_000), "information_schema"),
+    ];
+    for (oid, name) in all {
+        // PostgreSQL's pg_database_owner owns public.
+        let owner = if oid == PUBLIC { Oid(6171) } else { BOOTSTRAP_SUPERUSER };
+        let row = RowBuilder::of("pg_namespace").oid("oid", oid).set("nspname", name);
+        rows.push(("pg_namespace", row.oid("nspowner", owner).build()));
+    }
+}
+
+fn roles(superuser: &str, rows: &mut Vec<BuiltinRow>) {
+    let role = |oid: Oid, name: &str, login: bool| {
+        RowBuilder::of("pg_authid")
+            .oid("oid", oid)
+            .set("rolname", name)
+            .set("rolsuper", login)
+            .set("rolinherit", true)
+            .set("rolcreaterole", login)
+            .set("rolcreatedb", login)
+            .set("rolcanlogin", login)
+            .set("rolreplication", login)
+            .set("rolbypassrls", login)
+            .set("rolconnlimit", -1)
+            .build()
+    };
+    rows.push(("pg_authid", role(BOOTSTRAP_SUPERUSER, superuser, true)));
+    rows.push(("pg_authid", role(Oid(6171), "pg_database_owner", false)));
+}
+
+fn databases(rows: &mut Vec<BuiltinRow>) {
+    for (oid, name) in [(TEMPLATE1, "template1"), (TEMPLATE0, "template0"), (POSTGRES, "postgres")]
+    {
+        let row = RowBuilder::of("pg_database")
+            .oid("oid", oid)
+            .set("datname", name)
+            .oid("datdba", BOOTSTRAP_SUPERUSER)
+            .set("encoding", 6)
+            .letter("datlocprovider", b'c')
+            .set("datistemplate", oid != POSTGRES)
+            .set("datallowconn", oid == POSTGRES)
+            .set("datconnlimit", -1)
+            .oid("dattablespace", DEFAULT_TABLESPACE)
+            .set("datcollate", "C")
+            .set("datctype", "C");
+        rows.push(("pg_database", row.build()));
+    }
+    for (oid, name) in [(DEFAULT_TABLESPACE, "pg_default"), (Oid(1664), "pg_global")] {
+        let row = RowBuilder::of("pg_tablespace").oid("oid", oid).set("spcname", name);
+        rows.push(("pg_tablespace", row.oid("spcowner", BOOTSTRAP_SUPERUSER).build()));
+    }
+}
+
+fn access_methods(rows: &mut Vec<BuiltinRow>) {
+    for (oid, name, kind) in [(HEAP_AM, "heap", b't'), (BTREE_AM, "btree", b'i')] {
+        let row = RowBuilder::of("pg_am").oid("oid", oid).set("amname", name);
+        rows.push(("pg_am", row.letter("amtype", kind).build()));
+    }
+}
+
+fn collations_and_languages(rows: &mut Vec<BuiltinRow>) {
+    for (oid, name, provider) in
+        [(DEFAULT_COLLATION, "default", b'd'), (Oid(950), "C", b'c'), (Oid(951), "POSIX", b'c')]
+    {
+        let mut row = RowBuilder::of("pg_collation")
+            .oid("oid", oid)
+            .set("collname", name)
+            .oid("collnamespace", PG_CATALOG)
+            .oid("collowner", BOOTSTRAP_SUPERUSER)
+            .letter("collprovider", provider)
+            .set("collisdeterministic", true)
+            .set("collencoding", -1);
+        if provider == b'c' {
+            row = row.set("collcollate", name).set("collctype", name);
+        }
+        rows.push(("pg_collation", row.build()));
+    }
+    for (oid, name) in [(Oid(12), "internal"), (Oid(13), "c"), (Oid(14), "sql")] {
+        let row = RowBuilder::of("pg_language").oid("oid", oid).set("lanname", name);
+        let row = row.oid("lanowner", BOOTSTRAP_SUPERUSER).set("lanpltrusted", name == "sql");
+        rows.push(("pg_language", row.build()));
+    }
+}
+
+/// The OID of the built-in function of this name, as support functions are looked up.
+fn proc_oid(name: &str) -> Oid {
+    func::functions(name).next().map_or(Oid::INVALID, |f| f.oid)
+}
+
+fn type_row(info: &TypeInfo) -> Vec<Datum> {
+    RowBuilder::of("pg_type")
+        .oid("oid", info.id.oid())
+        .set("typname", info.name)
+        .oid("typnamespace", PG_CATALOG)
+        .oid("typowner", BOOTSTRAP_SUPERUSER)
+        .set("typlen", info.len)
+        .set("typbyval", info.by_value)
+        .letter("typtype", info.kind)
+        .letter("typcategory", info.category)
+        .set("typispreferred", info.preferred)
+        .set("typisdefined", true)
+        .letter("typdelim", TypeInfo::DELIMITER)
+        .oid("typelem", info.element.oid())
+        .oid("typarray", info.array.oid())
+        .oid("typinput", proc_oid(info.input))
+        .oid("typoutput", proc_oid(info.output))
+        .oid("typreceive", proc_oid(info.receive))
+        .oid("typsend", proc_oid(info.send))
+        .letter("typalign", info.align)
+        .letter("typstorage", info.storage)
+        .set("typtypmod", -1)
+        .oid("typcollation", info.collation)
+        .build()
+}
+
+/// The row of a relation's row type.
+pub fn row_type_row(oid: TypeId, name: &str, schema: Oid, relation: Oid, owner: Oid) -> Vec<Datum> {
+    RowBuilder::of("pg_type")
+        .oid("oid", oid.oid())
+        .set("typname", name)
+        .oid("typnamespace", schema)
+        .oid("typowner", owner)
+        .set("typlen", -1i16)
+        .letter("typtype", b'c')
+        .letter("typcategory", b'C')
+        .set("typisdefined", true)
+        .letter("typdelim", b',')
+        .oid("typrelid", relation)
+        .letter("typalign", b'd')
+        .letter("typstorage", b'x')
+        .set("typtypmod", -1)
+        .build()
+}
+
+fn type_vector(types: &[TypeId]) -> Datum {
+    vector(TypeId::OID, types.iter().map(|t| Datum::Oid(t.oid())).collect())
+}
+
+fn functions(rows: &mut Vec<BuiltinRow>) {
+    for f in func::all_functions() {
+        let volatility = match f.volatility {
+            func::Volatility::Immutable => b'i',
+            func::Volatility::Stable => b's',
+            func::Volatility::Volatile => b'v',
+        };
+        let kind = if matches!(f.body, func::Body::Window) { b'w' } else { b'f' };
+        let row = proc_row(f.oid, f.name, f.args, f.result)
+            .letter("prokind", kind)
+            .set("proisstrict", f.strict)
+            .set("proretset", f.returns_set)
+            .set("prorows", if f.returns_set { 1000.0f32 } else { 0.0 })
+            .letter("provolatile", volatility)
+            .set("pronargdefaults", f.defaults.len() as i16)
+            .oid("provariadic", variadic_element(f.variadic, f.args));
+        rows.push(("pg_proc", row.build()));
+    }
+    for agg in func::all_aggregates() {
+        let row = proc_row(agg.oid, agg.name, agg.args, agg.result)
+            .letter("prokind", b'a')
+            .letter("provolatile", b'i')
+            .oid("provariadic", variadic_element(agg.variadic, agg.args));
+        rows.push(("pg_proc", row.build()));
+        let row = RowBuilder::of("pg_aggregate").oid("aggfnoid", agg.oid).letter("aggkind", b'n');
+        rows.push(("pg_aggregate", row.build()));
+    }
+}
+
+fn variadic_element(variadic: bool, args: &[TypeId]) -> Oid {
+    let last = args.last().filter(|_| variadic);
+    let element = last.and_then(|t| crate::types::type_info(*t)).map(|info| info.element.oid());
+    element.unwrap_or(Oid::INVALID)
+}
+
+fn proc_row(oid: Oid, name: &str, args: &[TypeId], result: TypeId) -> RowBuilder {
+    RowBuilder::of("pg_proc")
+        .oid("oid", oid)
+        .set("proname", name)
+        .oid("pronamespace", PG_CATALOG)
+        .oid("proowner", BOOTSTRAP_SUPERUSER)
+        .oid("prolang", Oid(12))
+        .set("procost", 1.0f32)
+        .letter("proparallel", b's')
+        .set("pronargs", args.len() as i16)
+        .oid("prorettype", result.oid())
+        .set("proargtypes", type_vector(args))
+        .set("prosrc", name)
+}
+
+fn operators(rows: &mut Vec<BuiltinRow>) {
+    for op in func::all_operators() {
+        let kind = if op.left.is_valid() { b'b' } else { b'l' };
+        let row = RowBuilder::of("pg_operator")
+            .oid("oid", op.oid)
+            .set("oprname", op.symbol)
+            .oid("oprnamespace", PG_CATALOG)
+            .oid("oprowner", BOOTSTRAP_SUPERUSER)
+            .letter("oprkind", kind)
+            .set("oprcanmerge", op.merges)
+            .set("oprcanhash", op.hashes)
+            .oid("oprleft", op.left.oid())
+            .oid("oprright", op.right.oid())
+            .oid("oprresult", op.result.oid())
+            .oid("oprcom", op.commutator)
+            .oid("oprnegate", op.negator)
+            .oid("oprcode", op.func.oid);
+        rows.push(("pg_operator", row.build()));
+    }
+}
+
+fn casts(rows: &mut Vec<BuiltinRow>) {
+    for cast in func::all_casts() {
+        let (function, method) = match cast.method {
+            func::CastMethod::Function(f) => (f.oid, b'f'),
+            func::CastMethod::Binary => (Oid::INVALID, b'b'),
+            func::CastMethod::InOut => (Oid::INVALID, b'i'),
+        };
+        let context = match cast.allowed {
+            func::CastUse::Implicit => b'i',
+            func::CastUse::Assignment => b'a',
+            func::CastUse::Explicit => b'e',
+        };
+        let row = RowBuilder::of("pg_cast")
+            .oid("oid", cast.oid)
+            .oid("castsource", cast.source.oid())
+            .oid("casttarget", cast.target.oid())
+            .oid("castfunc", function)
+            .letter("castcontext", context)
+            .letter("castmethod", method);
+        rows.push(("pg_cast", row.build()));
+    }
+}
+
+/// B-tree operator families and default classes: OIDs, name, type.
+const BTREE_CLASSES: &[(u32, u32, &str, TypeId)] = &[
+    (424, 1973, "bool_ops", TypeId::BOOL),
+    (428, 1969, "bytea_ops", TypeId::BYTEA),
+    (429, 1970, "char_ops", TypeId::CHAR),
+    (434, 3122, "date_ops", TypeId::DATE),
+    (1970, 3123, "float8_ops", TypeId::FLOAT8),
+    (1976, 1978, "int4_ops", TypeId::INT4),
+    (1976, 1979, "int2_ops", TypeId::INT2),
+    (1976, 3124, "int8_ops", TypeId::INT8),
+    (1982, 10_024, "interval_ops", TypeId::INTERVAL),
+    (1988, 3125, "numeric_ops", TypeId::NUMERIC),
+    (1989, 1981, "oid_ops", TypeId::OID),
+    (1994, 3126, "text_ops", TypeId::TEXT),
+    (1996, 10_037, "time_ops", TypeId::TIME),
+    (434, 3127, "timestamptz_ops", TypeId::TIMESTAMPTZ),
+    (434, 3128, "timestamp_ops", TypeId::TIMESTAMP),
+    (2968, 10_068, "uuid_ops", TypeId::UUID),
+    (426, 10_022, "bpchar_ops", TypeId::BPCHAR),
+    (397, 10_016, "array_ops", TypeId::ANYARRAY),
+];
+
+fn operator_classes(rows: &mut Vec<BuiltinRow>) {
+    let mut families: Vec<u32> = Vec::new();
+    for (family, class, name, type_id) in BTREE_CLASSES {
+        if !families.contains(family) {
+            families.push(*family);
+            let row = RowBuilder::of("pg_opfamily").oid("oid", Oid(*family));
+            let row = row.oid("opfmethod", BTREE_AM).set("opfname", *name);
+            let row = row.oid("opfnamespace", PG_CATALOG).oid("opfowner", BOOTSTRAP_SUPERUSER);
+            rows.push(("pg_opfamily", row.build()));
+        }
+        let row = RowBuilder::of("pg_opclass")
+            .oid("oid", Oid(*class))
+            .oid("opcmethod", BTREE_AM)
+            .set("opcname", *name)
+            .oid("opcnamespace", PG_CATALOG)
+            .oid("opcowner", BOOTSTRAP_SUPERUSER)
+            .oid("opcfamily", Oid(*family))
+            .oid("opcintype", type_id.oid())
+            .set("opcdefault", true);
+        rows.push(("pg_opclass", row.build()));
+    }
+}
+
+/// The default B-tree operator class of a type.
+pub fn btree_class(type_id: TypeId) -> Oid {
+    let of = match type_id {
+        TypeId::VARCHAR | TypeId::NAME | TypeId::UNKNOWN => TypeId::TEXT,
+        t if crate::types::type_info(t).is_some_and(TypeInfo::is_array) => TypeId::ANYARRAY,
+        t => t,
+    };
+    let found = BTREE_CLASSES.iter().find(|(_, _, _, t)| *t == of);
+    found.map_or(Oid::INVALID, |(_, class, _, _)| Oid(*class))
+}
+
+/// The rows that describe the catalogs themselves. `storage_of` says where each relation's bytes are.
+pub fn self_description(storage_of: &dyn Fn(Oid) -> Oid) -> Vec<BuiltinRow> {
+    let mut rows = Vec::new();
+    for schema in catalogs() {
+        rows.push(("pg_class", table_class_row(schema, storage_of(schema.oid))));
+        let row_type =
+            row_type_row(schema.row_type, schema.name, PG_CATALOG, schema.oid, BOOTSTRAP_SUPERUSER);
+        rows.push(("pg_type", row_type));
+        for (i, column) in schema.columns.iter().enumerate() {
+            let row = attribute_row(schema.oid, i as i16 + 1, column.name, Ty::of(column.type_id));
+            rows.push(("pg_attribute", row.set("attnotnull", column.not_null).build()));
+        }
+        for index in &schema.indexes {
+            let class = class_row(index.oid, index.name, PG_CATALOG, b'i', index.columns.len())
+                .oid("relam", BTREE_AM)
+                .oid("relfilenode", storage_of(index.oid));
+            rows.push(("pg_class", class.build()));
+            let mut keys = Vec::new();
+            for (i, column) in index.columns.iter().enumerate() {
+                let of = &schema.columns[usize::from(*column)];
+                let row = attribute_row(index.oid, i as i16 + 1, of.name, Ty::of(of.type_id));
+                rows.push(("pg_attribute", row.build()));
+                keys.push((*column as i16 + 1, of.type_id));
+            }
+            let row = index_row(index.oid, schema.oid, &keys)
+                .set("indisunique", index.unique)
+                .set("indisprimary", index.primary);
+            rows.push(("pg_index", row.build()));
+        }
+    }
+    rows
+}
+
+fn table_class_row(schema: &CatalogSchema, storage: Oid) -> Vec<Datum> {
+    class_row(schema.oid, schema.name, PG_CATALOG, b'r', schema.columns.len())
+        .oid("relam", HEAP_AM)
+        .oid("reltype", schema.row_type.oid())
+        .oid("relfilenode", storage)
+        .set("relhasindex", !schema.indexes.is_empty())
+        .set("relisshared", schema.shared)
+        .letter("relreplident", b'n')
+        .build()
+}
+
+/// A `pg_class` row with what all kinds have in common.
+pub fn class_row(oid: Oid, name: &str, schema: Oid, kind: u8, columns: usize) -> RowBuilder {
+    RowBuilder::of("pg_class")
+        .oid("oid", oid)
+        .set("relname", name)
+        .oid("relnamespace", schema)
+        .oid("relowner", BOOTSTRAP_SUPERUSER)
+        .letter("relkind", kind)
+        .letter("relpersistence", b'p')
+        .set("relnatts", columns as i16)
+        .set("reltuples", -1.0f32)
+        .set("relispopulated", true)
+        .letter("relreplident", if kind == b'r' { b'd' } else { b'n' })
+}
+
+/// A `pg_attribute` row.
+pub fn attribute_row(relation: Oid, number: i16, name: &str, ty: Ty) -> RowBuilder {
+    let info = crate::types::type_info(ty.id);
+    let facts = |f: fn(&TypeInfo) -> u8, default: u8| info.map_or(default, f);
+    RowBuilder::of("pg_attribute")
+        .oid("attrelid", relation)
+        .set("attname", name)
+        .oid("atttypid", ty.id.oid())
+        .set("attstattarget", -1)
+        .set("attlen", info.map_or(-1, |i| i.len))
+        .set("attnum", number)
+        .set("attndims", i32::from(info.is_some_and(TypeInfo::is_array)))
+        .set("attcacheoff", -1)
+        .set("atttypmod", ty.modifier)
+        .set("attbyval", info.is_some_and(|i| i.by_value))
+        .letter("attalign", facts(|i| i.align, b'd'))
+        .letter("attstorage", facts(|i| i.storage, b'x'))
+        .set("attislocal", true)
+        .oid("attcollation", info.map_or(Oid::INVALID, |i| i.collation))
+}
+
+/// A `pg_index` row; keys are column numbers (0: an expression) and types.
+pub fn index_row(index: Oid, table: Oid, keys: &[(i16, TypeId)]) -> RowBuilder {
+    let int2s =
+        |values: Vec<i16>| vector(TypeId::INT2, values.into_iter().map(Datum::Int2).collect());
+    let oids = |values: Vec<Oid>| vector(TypeId::OID, values.into_iter().map(Datum::Oid).collect());
+    let collation = |t: &TypeId| crate::types::type_info(*t).map_or(Oid::INVALID, |i| i.collation);
+    RowBuilder::of("pg_index")
+        .oid("indexrelid", index)
+        .oid("indrelid", table)
+        .set("indnatts", keys.len() as i16)
+        .set("indnkeyatts", keys.len() as i16)
+        .set("indimmediate", true)
+        .set("indisvalid", true)
+        .set("indisready", true)
+        .set("indislive", true)
+        .set("indkey", int2s(keys.iter().map(|(n, _)| *n).collect()))
+        .set("indcollation", oids(keys.iter().map(|(_, t)| collation(t)).collect()))
+        .set("indclass", oids(keys.iter().map(|(_, t)| btree_class(*t)).collect()))
+        .set("indoption", int2s(vec![0; keys.len()]))
+}

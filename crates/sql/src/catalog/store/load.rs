@@ -1,0 +1,304 @@
+//! From catalog rows to [`TableDef`]s.
+
+use std::sync::Arc;
+
+use base::ids::{Persistence, RelId};
+use storage::txn::Txn;
+
+use crate::bind::Ty;
+use crate::catalog::{
+    CheckDef, ColumnDef, Handle, Identity, IndexDef, IndexKey, KeySource, TableDef, TableKind,
+};
+use crate::error::Result;
+use crate::types::{Datum, Oid, TypeId};
+
+use super::Store;
+use super::access::Found;
+use super::row::CatalogRow;
+use super::schema::CatalogSchema;
+
+/// `pg_index.indoption`: descending.
+pub const INDOPTION_DESC: i16 = 1;
+/// `pg_index.indoption`: nulls first.
+pub const INDOPTION_NULLS_FIRST: i16 = 2;
+
+impl Store {
+    /// A relation's definition from its catalog rows, or `None` when there is no such relation.
+    pub fn load_table(&self, txn: &Txn, oid: Oid) -> Result<Option<TableDef>> {
+        let key = [Datum::Oid(oid)];
+        let Some(class) = self.find_one(txn, "pg_class", "pg_class_oid_index", &key)? else {
+            return Ok(None);
+        };
+        let class = class.row;
+        let kind = match class.letter("relkind") {
+            b'r' => TableKind::Table,
+            b'i' => TableKind::Index,
+            b'S' => TableKind::Sequence,
+            b'v' => TableKind::View,
+            _ => return Ok(None),
+        };
+        let columns = self.load_columns(txn, oid)?;
+        let indexes = match kind {
+            TableKind::Table => self.load_indexes(txn, oid, &columns)?,
+            _ => Vec::new(),
+        };
+        let namespace = class.oid("relnamespace");
+        let storage = class.oid("relfilenode");
+        Ok(Some(TableDef {
+            oid,
+            name: class.text("relname").into(),
+            schema: namespace,
+            schema_name: self.schema_name(txn, namespace)?.into(),
+            kind,
+            persistence: persistence(class.letter("relpersistence")),
+            owner: class.oid("relowner"),
+            row_type: TypeId(class.oid("reltype").0),
+            desc: TableDef::row_desc(&columns),
+            columns,
+            indexes,
+            checks: self.load_checks(txn, oid)?,
+            view: self.load_view(txn, oid, kind)?,
+            storage: RelId(storage.0),
+            stored_rows: class.get("reltuples").as_float4(),
+            stored_blocks: class.int4("relpages") as u32,
+            heap: Handle::default(),
+        }))
+    }
+
+    fn load_columns(&self, txn: &Txn, oid: Oid) -> Result<Vec<ColumnDef>> {
+        let key = [Datum::Oid(oid)];
+        let rows = self.find(txn, "pg_attribute", "pg_attribute_relid_attnum_index", &key)?;
+        let defaults = self.find(txn, "pg_attrdef", "pg_attrdef_adrelid_adnum_index", &key)?;
+        let mut columns = Vec::new();
+        for Found { row, .. } in rows.iter().filter(|f| f.row.int2("attnum") > 0) {
+            let number = row.int2("attnum");
+            let default = defaults.iter().find(|d| d.row.int2("adnum") == number);
+            let identity = match row.letter("attidentity") {
+                0 => None,
+                letter => Some(Identity {
+                    always: letter == b'a',
+                    sequence: self.owned_sequence(txn, oid, number)?.unwrap_or_default(),
+                }),
+            };
+            let missing = match row.get("attmissingval") {
+                Datum::Array(array) => array.elements.first().cloned().unwrap_or(Datum::Null),
+                _ => Datum::Null,
+            };
+            columns.push(ColumnDef {
+                name: row.text("attname").into(),
+                ty: Ty { id: TypeId(row.oid("atttypid").0), modifier: row.int4("atttypmod") },
+                not_null: row.bool("attnotnull"),
+                dropped: row.bool("attisdropped"),
+                default: default.map(|d| d.row.text("adbin").into()),
+                identity,
+                missing,
+            });
+        }
+        Ok(columns)
+    }
+
+    /// The sequence that belongs to a column (serial or identity).
+    pub fn owned_sequence(&self, txn: &Txn, table: Oid, column: i16) -> Result<Option<Oid>> {
+        let key = [
+            Datum::Oid(super::schema::catalog("pg_class").oid),
+            Datum::Oid(table),
+            Datum::Int4(i32::from(column)),
+        ];
+        let rows = self.find(txn, "pg_depend", "pg_depend_reference_index", &key)?;
+        let owned = rows.iter().find(|f| matches!(f.row.letter("deptype"), b'a' | b'i'));
+        Ok(owned.map(|f| f.row.oid("objid")))
+    }
+
+    fn load_indexes(
+        &self,
+        txn: &Txn,
+        oid: Oid,
+        columns: &[ColumnDef],
+    ) -> Result<Vec<Arc<IndexDef>>> {
+        let key = [Datum::Oid(oid)];
+        let rows = self.find(txn, "pg_index", "pg_index_indrelid_index", &key)?;
+        let mut indexes = Vec::new();
+        for Found { row, .. } in &rows {
+            let id = row.oid("indexrelid");
+            let class = self.find_one(txn, "pg_class", "pg_class_oid_index", &[Datum::Oid(id)])?;
+            let Some(class) = class else { continue };
+            indexes.push(Arc::new(IndexDef {
+                oid: id,
+                name: class.row.text("relname").into(),
+                table: oid,
+                storage: RelId(class.row.oid("relfilenode").0),
+                unique: row.bool("indisunique"),
+                primary: row.bool("indisprimary"),
+                nulls_not_distinct: row.bool("indnullsnotdistinct"),
+                valid: row.bool("indisvalid"),
+                keys: self.index_keys(txn, id, row, columns)?,
+                constraint: self.index_constraint(txn, oid, id)?,
+                predicate: text_or_none(row, "indpred"),
+                tree: Handle::default(),
+            }));
+        }
+        indexes.sort_by_key(|index| index.oid);
+        Ok(indexes)
+    }
+
+    fn index_keys(
+        &self,
+        txn: &Txn,
+        index: Oid,
+        row: &CatalogRow,
+        columns: &[ColumnDef],
+    ) -> Result<Vec<IndexKey>> {
+        let options = row.int2s("indoption");
+        let expressions = text_or_none(row, "indexprs").unwrap_or_default();
+        let mut expressions = expressions.split(EXPRESSION_SEPARATOR);
+        let own = self.load_columns(txn, index)?;
+        let mut keys = Vec::new();
+        for (i, number) in row.int2s("indkey").into_iter().enumerate() {
+            let option = options.get(i).copied().unwrap_or(0);
+            let (source, ty) = match usize::try_from(number - 1) {
+                Ok(column) => (KeySource::Column(column as u16), columns[column].ty),
+                Err(_) => {
+                    let text = expressions.next().unwrap_or_default();
+                    (KeySource::Expr(text.into()), own[i].ty)
+                }
+            };
+            keys.push(IndexKey {
+                source,
+                ty,
+                desc: option & INDOPTION_DESC != 0,
+                nulls_first: option & INDOPTION_NULLS_FIRST != 0,
+            });
+        }
+        Ok(keys)
+    }
+
+    fn index_constraint(&self, txn: &Txn, table: Oid, index: Oid) -> Result<Option<Oid>> {
+        let rows = self.constraints(txn, table)?;
+        let own = |f: &&Found| {
+            f.row.oid("conindid") == index && matches!(f.row.letter("contype"), b'p' | b'u')
+        };
+        Ok(rows.iter().find(own).map(|f| f.row.oid("oid")))
+    }
+
+    /// The rows of `pg_constraint` of a table.
+    pub fn constraints(&self, txn: &Txn, table: Oid) -> Result<Vec<Found>> {
+        let index = "pg_constraint_conrelid_contypid_conname_index";
+        self.find(txn, "pg_constraint", index, &[Datum::Oid(table)])
+    }
+
+    fn load_checks(&self, txn: &Txn, oid: Oid) -> Result<Vec<CheckDef>> {
+        let rows = self.constraints(txn, oid)?;
+        let checks = rows.iter().filter(|f| f.row.letter("contype") == b'c');
+        Ok(checks
+            .map(|Found { row, .. }| CheckDef {
+                oid: row.oid("oid"),
+                name: row.text("conname").into(),
+                expr: row.text("conbin").into(),
+                validated: row.bool("convalidated"),
+            })
+            .collect())
+    }
+
+    fn load_view(&self, txn: &Txn, oid: Oid, kind: TableKind) -> Result<Option<Box<str>>> {
+        if kind != TableKind::View {
+            return Ok(None);
+        }
+        let index = "pg_rewrite_rel_rulename_index";
+        let rule = self.find_one(txn, "pg_rewrite", index, &[Datum::Oid(oid)])?;
+        Ok(rule.map(|f| f.row.text("ev_action").into()))
+    }
+
+    /// A schema's name.
+    pub fn schema_name(&self, txn: &Txn, oid: Oid) -> Result<String> {
+        let key = [Datum::Oid(oid)];
+        let row = self.find_one(txn, "pg_namespace", "pg_namespace_oid_index", &key)?;
+        Ok(row.map_or_else(String::new, |f| f.row.text("nspname").to_owned()))
+    }
+}
+
+/// Between the expressions of `pg_index.indexprs`, which no expression's text holds.
+pub const EXPRESSION_SEPARATOR: char = '\u{1f}';
+
+fn text_or_none(row: &CatalogRow, column: &str) -> Option<Box<str>> {
+    match row.get(column) {
+        Datum::Null => None,
+        value => Some(value.as_text().as_str().into()),
+    }
+}
+
+/// From `pg_class.relpersistence`.
+pub fn persistence(letter: u8) -> Persistence {
+    match letter {
+        b'u' => Persistence::Unlogged,
+        b't' => Persistence::Temporary,
+        _ => Persistence::Permanent,
+    }
+}
+
+/// A system table's definition, from the list. `storage_of` says where each relation's bytes are.
+pub fn system_definition(
+    schema: &'static CatalogSchema,
+    storage_of: &dyn Fn(Oid) -> RelId,
+) -> TableDef {
+    let columns: Vec<ColumnDef> = schema
+        .columns
+        .iter()
+        .map(|column| ColumnDef {
+            name: column.name.into(),
+            ty: Ty::of(column.type_id),
+            not_null: column.not_null,
+            dropped: false,
+            default: None,
+            identity: None,
+            missing: Datum::Null,
+        })
+        .collect();
+    let indexes = schema.indexes.iter().map(|index| {
+        let key = |column: &u16| IndexKey {
+            source: KeySource::Column(*column),
+            ty: columns[usize::from(*column)].ty,
+            desc: false,
+            nulls_first: false,
+        };
+        Arc::new(IndexDef {
+            oid: index.oid,
+            name: index.name.into(),
+            table: schema.oid,
+            storage: storage_of(index.oid),
+            unique: index.unique,
+            primary: index.primary,
+            nulls_not_distinct: false,
+            valid: true,
+            keys: index.columns.iter().map(key).collect(),
+            constraint: None,
+            predicate: None,
+            tree: Handle::default(),
+        })
+    });
+    TableDef {
+        oid: schema.oid,
+        name: schema.name.into(),
+        schema: PG_CATALOG,
+        schema_name: "pg_catalog".into(),
+        kind: TableKind::Table,
+        persistence: Persistence::Permanent,
+        owner: BOOTSTRAP_SUPERUSER,
+        row_type: schema.row_type,
+        desc: TableDef::row_desc(&columns),
+        indexes: indexes.collect(),
+        columns,
+        checks: Vec::new(),
+        view: None,
+        storage: storage_of(schema.oid),
+        stored_rows: -1.0,
+        stored_blocks: 0,
+        heap: Handle::default(),
+    }
+}
+
+/// The schema `pg_catalog`.
+pub const PG_CATALOG: Oid = Oid(11);
+/// The schema `public`.
+pub const PUBLIC: Oid = Oid(2200);
+/// The role that owns what the system made.
+pub const BOOTSTRAP_SUPERUSER: Oid = Oid(10);

@@ -1,0 +1,222 @@
+//! Names to definitions, for one session.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use base::hash::HashMap;
+use storage::lock::{LockMode, LockTag};
+use storage::txn::{Txn, When};
+
+use crate::catalog::{Access, TableDef};
+use crate::error::{Result, sql_error};
+use crate::types::{Datum, Oid};
+
+use super::instance::Instance;
+use super::load::PG_CATALOG;
+use super::schema::{catalog, catalog_by_oid};
+
+/// Schemas to look through for names without one.
+#[derive(Clone, Debug, Default)]
+pub struct SearchPath {
+    /// OIDs in order; `pg_catalog` and the temporary schema included where they are searched.
+    pub schemas: Vec<Oid>,
+    /// Where new objects go; `None` when no schema of the path exists.
+    pub creation: Option<Oid>,
+}
+
+/// The catalogs as one session sees them.
+pub struct SessionCatalog {
+    pub instance: Arc<Instance>,
+    /// The database's OID.
+    pub database: Oid,
+    /// Definitions as this transaction's own changes made them.
+    own: RefCell<Own>,
+    /// Moves when a rollback (of a savepoint, too) took own changes back.
+    undone: Arc<AtomicU64>,
+}
+
+#[derive(Default)]
+struct Own {
+    /// Relations that this transaction has changed; empty: the shared cache is right.
+    changed: Vec<Oid>,
+    tables: HashMap<Oid, Arc<TableDef>>,
+    /// The value of `undone` that `tables` is good for.
+    undone: u64,
+}
+
+impl SessionCatalog {
+    pub fn new(instance: Arc<Instance>, database: Oid) -> SessionCatalog {
+        let undone = Arc::new(AtomicU64::new(0));
+        SessionCatalog { instance, database, own: RefCell::default(), undone }
+    }
+
+    /// Whether this transaction has changed catalogs.
+    pub fn is_changed(&self) -> bool {
+        !self.own.borrow().changed.is_empty()
+    }
+
+    /// A number that moves whenever a plan made earlier may be out of date for this session.
+    pub fn version(&self) -> u64 {
+        self.instance.version()
+    }
+
+    /// This transaction has changed a relation's catalog rows (or dropped or made it). What comes next
+    /// sees the change; others do when it is committed.
+    pub fn note_change(&self, txn: &Txn, oid: Oid) -> Result<()> {
+        txn.next_command()?;
+        let instance = self.instance.clone();
+        txn.on(When::Commit, move || instance.changed(&[oid]));
+        let undone = self.undone.clone();
+        // Relaxed: the session's own thread of execution runs it.
+        txn.on(When::Abort, move || {
+            undone.fetch_add(1, Ordering::Relaxed);
+        });
+        let mut own = self.own.borrow_mut();
+        own.changed.push(oid);
+        own.tables.clear();
+        Ok(())
+    }
+
+    /// The transaction has ended, either way.
+    pub fn end_transaction(&self) {
+        let mut own = self.own.borrow_mut();
+        own.changed.clear();
+        own.tables.clear();
+    }
+
+    /// A relation's definition. The caller holds a lock on it, or takes what it gets as of now.
+    pub fn table(&self, txn: &Txn, oid: Oid) -> Result<Option<Arc<TableDef>>> {
+        if let Some(system) = catalog_by_oid(oid) {
+            return Ok(Some(self.instance.store.system_table(system.name)));
+        }
+        if self.is_changed() {
+            return self.own_table(txn, oid);
+        }
+        if let Some(table) = self.instance.cached(oid) {
+            return Ok(Some(table));
+        }
+        let version = self.instance.version();
+        let loaded = self.instance.store.load_table(txn, oid)?;
+        Ok(loaded.map(|table| self.instance.remember(version, table)))
+    }
+
+    fn own_table(&self, txn: &Txn, oid: Oid) -> Result<Option<Arc<TableDef>>> {
+        let undone = self.undone.load(Ordering::Relaxed);
+        {
+            let mut own = self.own.borrow_mut();
+            if own.undone != undone {
+                own.tables.clear();
+                own.undone = undone;
+            }
+            if let Some(table) = own.tables.get(&oid) {
+                return Ok(Some(table.clone()));
+            }
+        }
+        let Some(table) = self.instance.store.load_table(txn, oid)? else { return Ok(None) };
+        let table = Arc::new(table);
+        self.own.borrow_mut().tables.insert(oid, table.clone());
+        Ok(Some(table))
+    }
+
+    /// A schema's OID by name.
+    pub fn schema(&self, txn: &Txn, name: &str) -> Result<Option<Oid>> {
+        if name == "pg_catalog" {
+            return Ok(Some(PG_CATALOG));
+        }
+        let key = [Datum::text(name)];
+        let store = &self.instance.store;
+        let row = store.find_one(txn, "pg_namespace", "pg_namespace_nspname_index", &key)?;
+        Ok(row.map(|found| found.row.oid("oid")))
+    }
+
+    /// A relation's OID by name in a schema.
+    pub fn relation_oid(&self, txn: &Txn, schema: Oid, name: &str) -> Result<Option<Oid>> {
+        if schema == PG_CATALOG
+            && let Some(system) = super::schema::catalogs().iter().find(|c| c.name == name)
+        {
+            return Ok(Some(system.oid));
+        }
+        let changed = self.is_changed();
+        if !changed && let Some(oid) = self.instance.cached_name(schema, name) {
+            return Ok(Some(oid));
+        }
+        let key = [Datum::text(name), Datum::Oid(schema)];
+        let store = &self.instance.store;
+        let row = store.find_one(txn, "pg_class", "pg_class_relname_nsp_index", &key)?;
+        Ok(row.map(|found| found.row.oid("oid")))
+    }
+
+    /// A relation by name, along the path if no schema is given, without a lock.
+    pub fn resolve(
+        &self,
+        txn: &Txn,
+        path: &SearchPath,
+        schema: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Oid>> {
+        if let Some(schema) = schema {
+            let Some(schema_oid) = self.schema(txn, schema)? else {
+                return Err(sql_error!(
+                    UNDEFINED_TABLE,
+                    "relation \"{schema}.{name}\" does not exist"
+                ));
+            };
+            return self.relation_oid(txn, schema_oid, name);
+        }
+        for schema in &path.schemas {
+            if let Some(oid) = self.relation_oid(txn, *schema, name)? {
+                return Ok(Some(oid));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A relation by name, locked. When the catalogs change while the lock is waited for, the name is
+    /// looked up again.
+    pub fn open(
+        &self,
+        txn: &Txn,
+        path: &SearchPath,
+        schema: Option<&str>,
+        name: &str,
+        mode: LockMode,
+    ) -> Result<Option<Arc<TableDef>>> {
+        loop {
+            let version = self.instance.version();
+            let Some(oid) = self.resolve(txn, path, schema, name)? else { return Ok(None) };
+            self.lock(txn, oid, mode)?;
+            if self.instance.version() != version {
+                let again = self.resolve(txn, path, schema, name)?;
+                if again != Some(oid) {
+                    continue;
+                }
+            }
+            if let Some(table) = self.table(txn, oid)? {
+                return Ok(Some(table));
+            }
+        }
+    }
+
+    /// Locks a relation until the transaction ends. System tables change shape never, and need none.
+    pub fn lock(&self, txn: &Txn, oid: Oid, mode: LockMode) -> Result<()> {
+        if catalog_by_oid(oid).is_some() {
+            return Ok(());
+        }
+        txn.lock(LockTag::Relation { db: self.database.0, rel: oid.0 }, mode)?;
+        Ok(())
+    }
+}
+
+/// The lock that a look-up takes.
+pub fn lock_mode(access: Access) -> LockMode {
+    match access {
+        Access::Read => LockMode::AccessShare,
+        Access::Write => LockMode::RowExclusive,
+    }
+}
+
+/// The OID of `pg_class`, in which relations are named.
+pub fn pg_class() -> Oid {
+    catalog("pg_class").oid
+}

@@ -1,0 +1,82 @@
+//! The stored catalogs: PostgreSQL's system tables, kept in heaps and B-trees like any other table.
+
+pub mod access;
+mod bootstrap;
+pub mod builtin;
+mod instance;
+pub mod load;
+pub mod lookup;
+pub mod row;
+pub mod schema;
+
+use std::sync::Arc;
+
+use base::hash::HashMap;
+use base::ids::{Persistence, RelId};
+use base::rank::Rank;
+use storage::Engine;
+use storage::btree::BTree;
+use storage::heap::HeapRel;
+use storage::sequence::SequenceRel;
+use storage::txn::Txn;
+
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::Result;
+
+/// How full inserts make pages, in percent; PostgreSQL's default.
+const FILLFACTOR: u8 = 100;
+
+pub use access::Found;
+pub use instance::Instance;
+pub use load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
+pub use lookup::{SearchPath, SessionCatalog};
+
+/// The engine, with the system tables' own definitions.
+pub struct Store {
+    pub engine: Arc<Engine>,
+    /// System tables by name; their shapes come from the list, not from their own rows.
+    system: HashMap<&'static str, Arc<TableDef>>,
+}
+
+impl Store {
+    /// A system table's definition.
+    pub fn system_table(&self, name: &str) -> Arc<TableDef> {
+        self.system.get(name).expect("the name is one of the list").clone()
+    }
+
+    /// The rows of a table.
+    pub fn heap<'t>(&self, table: &'t TableDef) -> Result<&'t HeapRel> {
+        table.heap.get_or_open(|| Ok(self.open_heap(table.storage)))
+    }
+
+    /// The entries of an index.
+    pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Arc<BTree>> {
+        index.tree.get_or_open(|| Ok(Arc::new(self.open_tree(index.storage))))
+    }
+
+    fn open_heap(&self, storage: RelId) -> HeapRel {
+        let relation = self.engine.pool().relation(storage, Rank::HeapPage);
+        HeapRel::new(relation, self.engine.txns(), FILLFACTOR)
+    }
+
+    fn open_tree(&self, storage: RelId) -> BTree {
+        let relation = self.engine.pool().relation(storage, Rank::IndexPage);
+        BTree::new(relation, self.engine.txns())
+    }
+
+    /// A sequence's state.
+    pub fn sequence(&self, storage: RelId) -> SequenceRel {
+        let relation = self.engine.pool().relation(storage, Rank::SequencePage);
+        SequenceRel::new(relation, self.engine.txns())
+    }
+
+    /// Makes storage that goes away again if the transaction does not commit.
+    pub fn create_storage(&self, txn: &Txn, persistence: Persistence) -> Result<RelId> {
+        Ok(self.engine.create_relation(txn, persistence, Rank::HeapPage)?.id())
+    }
+
+    /// Lets storage go when the transaction commits.
+    pub fn drop_storage(&self, txn: &Txn, storage: RelId) -> Result<()> {
+        Ok(txn.drop_at_commit(storage)?)
+    }
+}

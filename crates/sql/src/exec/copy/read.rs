@@ -1,0 +1,286 @@
+//! Records out of a stream of bytes.
+
+use super::options::{CopyFormat, Kind};
+use crate::error::{Result, sql_error};
+
+/// Splits what clients send into records of fields. Bytes come in pieces of any size.
+pub struct CopyReader {
+    format: CopyFormat,
+    buffer: Vec<u8>,
+    at: usize,
+    /// Lines begun, from 1; a quoted field may span several.
+    line: u64,
+    ended: bool,
+}
+
+/// One record; refers to a scratch buffer that it owns.
+#[derive(Default)]
+pub struct Record {
+    bytes: Vec<u8>,
+    /// End of each field in `bytes`, and whether it is null.
+    fields: Vec<(usize, bool)>,
+    /// The line as it came, for error contexts.
+    pub raw: Vec<u8>,
+    /// The number of its first line, from 1.
+    pub line: u64,
+}
+
+impl Record {
+    /// Number of fields.
+    pub fn len(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Field `i`; `None` is null.
+    pub fn field(&self, i: usize) -> Option<&[u8]> {
+        let start = if i == 0 { 0 } else { self.fields[i - 1].0 };
+        let (end, null) = self.fields[i];
+        (!null).then(|| &self.bytes[start..end])
+    }
+
+    fn end_field(&mut self, null: bool) {
+        self.fields.push((self.bytes.len(), null));
+    }
+
+    fn field_start(&self) -> usize {
+        self.fields.last().map_or(0, |(end, _)| *end)
+    }
+}
+
+/// Where a line's content and its terminator end.
+struct LineEnd {
+    content: usize,
+    next: usize,
+    lines: u64,
+}
+
+impl CopyReader {
+    pub fn new(format: CopyFormat) -> CopyReader {
+        CopyReader { format, buffer: Vec::new(), at: 0, line: 0, ended: false }
+    }
+
+    /// The buffer to append the next piece to.
+    pub fn input(&mut self) -> &mut Vec<u8> {
+        if self.at > 0 {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+        }
+        &mut self.buffer
+    }
+
+    /// Reads the next record; false when the buffer holds no whole one. `at_end`: no more bytes will come.
+    /// `is_forced` says for a field's number whether FORCE_NOT_NULL and FORCE_NULL hold.
+    pub fn next(
+        &mut self,
+        at_end: bool,
+        record: &mut Record,
+        is_forced: &dyn Fn(usize) -> (bool, bool),
+    ) -> Result<bool> {
+        if self.ended {
+            return Ok(false);
+        }
+        let Some(end) = self.find_line(at_end)? else { return Ok(false) };
+        record.bytes.clear();
+        record.fields.clear();
+        record.raw.clear();
+        record.raw.extend_from_slice(&self.buffer[self.at..end.content]);
+        record.line = self.line + 1;
+        self.line += end.lines;
+        self.at = end.next;
+        if record.raw == b"\\." {
+            self.ended = true;
+            return Ok(false);
+        }
+        match self.format.kind {
+            Kind::Csv => split_csv(&self.format, record, is_forced)?,
+            _ => split_text(&self.format, record),
+        }
+        Ok(true)
+    }
+
+    /// Whether the end-of-data mark was read.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Finds the end of the line that starts at `at`; `None` if it is not all there.
+    fn find_line(&self, at_end: bool) -> Result<Option<LineEnd>> {
+        let bytes = &self.buffer[self.at..];
+        let csv = self.format.kind == Kind::Csv;
+        let (quote, escape) = (self.format.quote, self.format.escape);
+        let mut quoted = false;
+        let mut lines = 1;
+        let mut i = 0;
+        while i < bytes.len() {
+            let byte = bytes[i];
+            if csv && quoted && byte == escape && escape != quote {
+                i += 1;
+                if bytes.get(i).is_some_and(|b| *b == escape || *b == quote) {
+                    i += 1;
+                }
+                continue;
+            }
+            if csv && byte == quote {
+                quoted = !quoted;
+            } else if !csv && byte == b'\\' {
+                // Whatever follows, a newline too, belongs to the field.
+                i += 2;
+                continue;
+            } else if byte == b'\n' || byte == b'\r' {
+                if byte == b'\r' && i + 1 == bytes.len() && !at_end {
+                    return Ok(None);
+                }
+                let width = 1 + usize::from(byte == b'\r' && bytes.get(i + 1) == Some(&b'\n'));
+                if !quoted {
+                    let content = self.at + i;
+                    return Ok(Some(LineEnd { content, next: content + width, lines }));
+                }
+                lines += 1;
+                i += width;
+                continue;
+            }
+            i += 1;
+        }
+        if !at_end || bytes.is_empty() {
+            return Ok(None);
+        }
+        if quoted {
+            return Err(sql_error!(BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
+        }
+        let content = self.buffer.len();
+        Ok(Some(LineEnd { content, next: content, lines }))
+    }
+}
+
+/// Text format: backslash escapes; the null string is looked for before they are undone.
+fn split_text(format: &CopyFormat, record: &mut Record) {
+    let raw = std::mem::take(&mut record.raw);
+    let mut rest = raw.as_slice();
+    let mut raw_field_start = 0;
+    loop {
+        match rest.first() {
+            Some(byte) if *byte == format.delimiter => {
+                let here = raw.len() - rest.len();
+                end_text_field(format, record, &raw[raw_field_start..here]);
+                rest = &rest[1..];
+                raw_field_start = here + 1;
+            }
+            Some(b'\\') if rest.len() > 1 => rest = unescape(rest, &mut record.bytes),
+            Some(byte) => {
+                record.bytes.push(*byte);
+                rest = &rest[1..];
+            }
+            None => {
+                end_text_field(format, record, &raw[raw_field_start..]);
+                break;
+            }
+        }
+    }
+    record.raw = raw;
+}
+
+fn end_text_field(format: &CopyFormat, record: &mut Record, raw: &[u8]) {
+    let null = raw == format.null.as_slice();
+    if null {
+        record.bytes.truncate(record.field_start());
+    }
+    record.end_field(null);
+}
+
+/// Undoes one escape at the start of `rest`; what follows it.
+fn unescape<'a>(rest: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let byte = rest[1];
+    let simple = match byte {
+        b'b' => Some(8),
+        b'f' => Some(12),
+        b'n' => Some(b'\n'),
+        b'r' => Some(b'\r'),
+        b't' => Some(b'\t'),
+        b'v' => Some(11),
+        _ => None,
+    };
+    if let Some(value) = simple {
+        out.push(value);
+        return &rest[2..];
+    }
+    let digits = |from: usize, base: u32, most: usize| {
+        let is_digit = |b: &&u8| char::from(**b).is_digit(base);
+        let found = rest[from..].iter().take(most).take_while(is_digit);
+        found.fold((0u32, 0), |(value, n), b| {
+            (value * base + char::from(*b).to_digit(base).unwrap_or(0), n + 1)
+        })
+    };
+    let (value, used, skip) = match byte {
+        b'0'..=b'7' => {
+            let (value, n) = digits(1, 8, 3);
+            (value, n, 1)
+        }
+        b'x' => {
+            let (value, n) = digits(2, 16, 2);
+            (value, n, 2)
+        }
+        _ => (0, 0, 0),
+    };
+    if used > 0 {
+        out.push(value as u8);
+        return &rest[skip + used..];
+    }
+    out.push(byte);
+    &rest[2..]
+}
+
+/// CSV: quotes and escapes; only an unquoted field can be the null string (but for FORCE_NULL).
+fn split_csv(
+    format: &CopyFormat,
+    record: &mut Record,
+    is_forced: &dyn Fn(usize) -> (bool, bool),
+) -> Result<()> {
+    let raw = std::mem::take(&mut record.raw);
+    let (mut quoted, mut was_quoted) = (false, false);
+    let mut i = 0;
+    loop {
+        let byte = raw.get(i).copied();
+        match byte {
+            Some(b) if quoted => {
+                let next = raw.get(i + 1).copied();
+                if b == format.escape
+                    && next.is_some_and(|n| n == format.quote || n == format.escape)
+                {
+                    record.bytes.extend(next);
+                    i += 1;
+                } else if b == format.quote {
+                    quoted = false;
+                } else {
+                    record.bytes.push(b);
+                }
+            }
+            Some(b) if b == format.quote => {
+                quoted = true;
+                was_quoted = true;
+            }
+            Some(b) if b != format.delimiter => record.bytes.push(b),
+            _ => {
+                let field = &record.bytes[record.field_start()..];
+                let (not_null, force_null) = is_forced(record.fields.len());
+                let null = field == format.null.as_slice()
+                    && if was_quoted { force_null } else { !not_null };
+                if null {
+                    record.bytes.truncate(record.field_start());
+                }
+                record.end_field(null);
+                was_quoted = false;
+                if byte.is_none() {
+                    break;
+                }
+            }
+        }
+        i += 1;
+    }
+    record.raw = raw;
+    Ok(())
+}

@@ -1,0 +1,187 @@
+//! Sub-selects inside expressions.
+
+use std::sync::Arc;
+
+use crate::bind::tree::{Call, SubLinkKind, SubPlan};
+use crate::error::{Result, sql_error};
+use crate::exec::{Cx, Running, run};
+use crate::types::{Array, Datum, TypeId};
+
+use super::{eval as value_of, invoke_pair};
+
+/// What an execution keeps of one sub-plan.
+pub(in crate::exec) struct SubplanState {
+    operator: Running,
+    started: bool,
+    /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL).
+    value: Option<Datum>,
+    /// Likewise its rows, for ANY and ALL.
+    rows: Option<Arc<Vec<Box<[Datum]>>>>,
+}
+
+pub(super) fn eval(subplan: &SubPlan, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
+    let at = usize::from(subplan.id);
+    let mut state = cx.state.subplans[at].take().unwrap_or_else(|| SubplanState {
+        operator: run(&subplan.plan.root),
+        started: false,
+        value: None,
+        rows: None,
+    });
+    let result = eval_with(subplan, &mut state, row, cx);
+    cx.state.subplans[at] = Some(state);
+    result
+}
+
+fn eval_with(
+    subplan: &SubPlan,
+    state: &mut SubplanState,
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<Datum> {
+    if let SubLinkKind::Quantified { tests, all } = &subplan.kind {
+        let lefts =
+            tests.iter().map(|t| value_of(&t.args[0], row, cx)).collect::<Result<Vec<_>>>()?;
+        if subplan.plan.once {
+            let rows = match &state.rows {
+                Some(rows) => rows.clone(),
+                None => {
+                    start(subplan, state, row, cx)?;
+                    let rows = Arc::new(cx.collect(&mut state.operator)?);
+                    state.rows = Some(rows.clone());
+                    rows
+                }
+            };
+            return quantified_over(tests, *all, &lefts, &rows, cx);
+        }
+        start(subplan, state, row, cx)?;
+        return quantified(tests, *all, &lefts, &mut state.operator, cx);
+    }
+    if let Some(value) = &state.value {
+        return Ok(value.clone());
+    }
+    start(subplan, state, row, cx)?;
+    let value = match subplan.kind {
+        SubLinkKind::Exists => Datum::Bool(state.operator.next(cx)?),
+        SubLinkKind::Scalar => scalar(&mut state.operator, cx)?,
+        _ => array(subplan, &mut state.operator, cx)?,
+    };
+    if subplan.plan.once {
+        state.value = Some(value.clone());
+    }
+    Ok(value)
+}
+
+/// Sets the correlated values and starts the operator over.
+fn start(
+    subplan: &SubPlan,
+    state: &mut SubplanState,
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    for (slot, expr) in &subplan.args {
+        cx.state.exec[usize::from(*slot)] = value_of(expr, row, cx)?;
+    }
+    if std::mem::replace(&mut state.started, true) {
+        state.operator.rescan(cx)?;
+    }
+    Ok(())
+}
+
+fn scalar(operator: &mut Running, cx: &mut Cx<'_>) -> Result<Datum> {
+    if !operator.next(cx)? {
+        return Ok(Datum::Null);
+    }
+    let value = operator.row()[0].clone();
+    if operator.next(cx)? {
+        return Err(sql_error!(
+            CARDINALITY_VIOLATION,
+            "more than one row returned by a subquery used as an expression"
+        ));
+    }
+    Ok(value)
+}
+
+fn array(subplan: &SubPlan, operator: &mut Running, cx: &mut Cx<'_>) -> Result<Datum> {
+    let mut elements = Vec::new();
+    while operator.next(cx)? {
+        elements.push(operator.row()[0].clone());
+    }
+    let element = crate::types::type_info(subplan.ty.id).map_or(TypeId::UNKNOWN, |t| t.element);
+    Ok(Datum::Array(Arc::new(Array::from_elements(element, elements))))
+}
+
+/// One row's verdict: whether all tests hold; `None` when a null leaves it open.
+fn verdict(
+    tests: &[Call],
+    lefts: &[Datum],
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<Option<bool>> {
+    let mut open = false;
+    for (test, left) in tests.iter().zip(lefts) {
+        let right = value_of(&test.args[1], row, cx)?;
+        match invoke_pair(test, left, &right, cx)? {
+            Datum::Bool(true) => {}
+            Datum::Bool(false) => return Ok(Some(false)),
+            _ => open = true,
+        }
+    }
+    Ok(if open { None } else { Some(true) })
+}
+
+/// Folds verdicts as ANY and ALL do.
+struct Fold {
+    all: bool,
+    open: bool,
+}
+
+impl Fold {
+    /// The final answer, when this verdict decides it.
+    fn take(&mut self, verdict: Option<bool>) -> Option<Datum> {
+        match verdict {
+            Some(holds) if holds != self.all => Some(Datum::Bool(holds)),
+            Some(_) => None,
+            None => {
+                self.open = true;
+                None
+            }
+        }
+    }
+
+    fn end(self) -> Datum {
+        if self.open { Datum::Null } else { Datum::Bool(self.all) }
+    }
+}
+
+fn quantified(
+    tests: &[Call],
+    all: bool,
+    lefts: &[Datum],
+    operator: &mut Running,
+    cx: &mut Cx<'_>,
+) -> Result<Datum> {
+    let mut fold = Fold { all, open: false };
+    while operator.next(cx)? {
+        let verdict = verdict(tests, lefts, operator.row(), cx)?;
+        if let Some(answer) = fold.take(verdict) {
+            return Ok(answer);
+        }
+    }
+    Ok(fold.end())
+}
+
+fn quantified_over(
+    tests: &[Call],
+    all: bool,
+    lefts: &[Datum],
+    rows: &[Box<[Datum]>],
+    cx: &mut Cx<'_>,
+) -> Result<Datum> {
+    let mut fold = Fold { all, open: false };
+    for row in rows {
+        if let Some(answer) = fold.take(verdict(tests, lefts, row, cx)?) {
+            return Ok(answer);
+        }
+    }
+    Ok(fold.end())
+}

@@ -1,0 +1,84 @@
+//! Pieces of execution that commands on catalogs use: index keys, and what an expression reads.
+
+use crate::bind::tree::{Column, Expr, NextValue, Relabel, Ty};
+use crate::bind::walk;
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::Result;
+use crate::func::Volatility;
+use crate::types::{Datum, Oid};
+
+use super::Cx;
+use super::modify::index;
+
+/// Whether equal keys of an index must not meet.
+pub fn must_be_alone(index: &IndexDef, values: &[Datum]) -> bool {
+    index::must_be_alone(index, values)
+}
+
+/// The values of an index's key columns for a row; `None` when a partial index leaves the row out.
+pub fn index_values(
+    index: &IndexDef,
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<Option<Vec<Datum>>> {
+    index::key_datums(index, row, cx)
+}
+
+/// Their bytes.
+pub fn index_key(index: &IndexDef, values: &[Datum]) -> Vec<u8> {
+    let mut key = Vec::new();
+    index::encode(index, values, &mut key);
+    key
+}
+
+/// `(a, b)=(1, x)`, for errors.
+pub fn key_text(table: &TableDef, index: &IndexDef, values: &[Datum], cx: &Cx<'_>) -> String {
+    index::key_text(table, index, values, cx)
+}
+
+/// The columns (from 0) that an expression over a table's slots reads, ascending.
+pub fn columns_of(expr: &Expr) -> Vec<u16> {
+    let mut columns = Vec::new();
+    collect_columns(expr, &mut columns);
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+fn collect_columns(expr: &Expr, columns: &mut Vec<u16>) {
+    match expr {
+        Expr::Slot(slot) => columns.push(slot.slot),
+        Expr::Var(var) => {
+            if let Column::User(column) = var.column {
+                columns.push(column);
+            }
+        }
+        other => walk::each_child(other, &mut |child| collect_columns(child, columns)),
+    }
+}
+
+/// Whether an expression may give another value each time.
+pub fn is_volatile(expr: &Expr) -> bool {
+    let own = match expr {
+        Expr::Call(call) => call.func.volatility == Volatility::Volatile,
+        Expr::NextValue(_) => true,
+        _ => false,
+    };
+    let mut found = own;
+    walk::each_child(expr, &mut |child| found = found || is_volatile(child));
+    found
+}
+
+/// The next value of a column's own sequence.
+pub fn next_value_of(sequence: Oid, ty: Ty) -> Expr {
+    Expr::NextValue(NextValue { sequence, ty })
+}
+
+/// An expression as a value of another type, if it is one already or its bits serve.
+pub fn assignment_cast(expr: Expr, ty: Ty) -> Option<Expr> {
+    if expr.ty() == ty {
+        return Some(expr);
+    }
+    (expr.type_id() == ty.id && ty.modifier < 0)
+        .then(|| Expr::Relabel(Box::new(Relabel { arg: expr, ty, explicit: false })))
+}

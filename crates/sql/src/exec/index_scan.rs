@@ -1,0 +1,217 @@
+//! Rows through a B-tree: ranges of encoded keys, rows fetched by address.
+
+use std::sync::Arc;
+
+use base::ids::Tid;
+use std::ops::Bound;
+
+use storage::btree::{Bounds, Direction, Scan};
+use storage::heap::RowBuf;
+
+use crate::bind::tree::Expr;
+use crate::catalog::IndexDef;
+use crate::error::Result;
+use crate::plan::node::{self, KeyRange, KeyValue};
+use crate::types::keycode::{VALUE_MARKER, after_prefix};
+use crate::types::{Datum, compare};
+
+use super::eval::{eval, passes};
+use super::scan::decode;
+use super::{Cx, Operator};
+
+/// A scan over one or more key ranges.
+pub struct IndexScan {
+    plan: Arc<node::IndexScan>,
+    /// Encoded ranges still to scan, the next one last. `None` before the start.
+    ranges: Option<Vec<Encoded>>,
+    scan: Option<Scan>,
+    stored: RowBuf,
+    row: Vec<Datum>,
+    turns: u32,
+}
+
+/// Lower bound (included) and upper bound (excluded) in key bytes; an empty upper bound is none.
+struct Encoded {
+    low: Vec<u8>,
+    high: Vec<u8>,
+}
+
+impl IndexScan {
+    pub fn new(plan: Arc<node::IndexScan>) -> IndexScan {
+        let row = vec![Datum::Null; plan.outputs.len()];
+        IndexScan { plan, ranges: None, scan: None, stored: RowBuf::default(), row, turns: 0 }
+    }
+
+    /// The next entry's row address.
+    fn next_tid(&mut self, cx: &mut Cx<'_>) -> Result<Option<Tid>> {
+        if self.ranges.is_none() {
+            self.ranges = Some(encode_ranges(&self.plan, cx)?);
+        }
+        loop {
+            if let Some(scan) = &mut self.scan {
+                let tree = cx.host.tree(&self.plan.index)?;
+                if let Some(entry) = scan.next(tree)? {
+                    return Ok(Some(entry.tid));
+                }
+                self.scan = None;
+            }
+            let next = self.ranges.as_mut().and_then(Vec::pop);
+            let Some(range) = next else { return Ok(None) };
+            let direction =
+                if self.plan.backward { Direction::Backward } else { Direction::Forward };
+            let high = match range.high.is_empty() {
+                true => Bound::Unbounded,
+                false => Bound::Excluded(range.high.as_slice()),
+            };
+            let bounds = Bounds { low: Bound::Included(range.low.as_slice()), high };
+            self.scan = Some(Scan::new(bounds, direction, false));
+        }
+    }
+}
+
+impl Operator for IndexScan {
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        while let Some(tid) = self.next_tid(cx)? {
+            self.turns = self.turns.wrapping_add(1);
+            if self.turns.is_multiple_of(256) {
+                cx.breathe()?;
+            }
+            let plan = &*self.plan;
+            let (txn, snapshot) = (cx.host.txn(), cx.host.snapshot());
+            if !cx.host.heap(&plan.table)?.fetch(txn, snapshot, tid, &mut self.stored)? {
+                continue;
+            }
+            decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
+            if passes(plan.filter.as_ref(), &self.row, cx)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Datum] {
+        &self.row
+    }
+
+    fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
+        self.ranges = None;
+        self.scan = None;
+        Ok(())
+    }
+}
+
+/// Evaluates the plan's ranges and puts them into scan order, the first one last.
+fn encode_ranges(plan: &node::IndexScan, cx: &mut Cx<'_>) -> Result<Vec<Encoded>> {
+    let mut encoded = Vec::with_capacity(plan.ranges.len());
+    for range in &plan.ranges {
+        encode_range(&plan.index, range, cx, &mut encoded)?;
+    }
+    if plan.ranges.len() > 1 || encoded.len() > 1 {
+        encoded.sort_by(|a, b| a.low.cmp(&b.low));
+        encoded.dedup_by(|a, b| a.low == b.low && a.high == b.high);
+    }
+    if !plan.backward {
+        encoded.reverse();
+    }
+    Ok(encoded)
+}
+
+fn encode_range(
+    index: &IndexDef,
+    range: &KeyRange,
+    cx: &mut Cx<'_>,
+    out: &mut Vec<Encoded>,
+) -> Result<()> {
+    let mut prefixes = vec![Vec::new()];
+    for (column, value) in range.equal.iter().enumerate() {
+        let values = match value {
+            KeyValue::IsNull => vec![Datum::Null],
+            KeyValue::Is(expr) => match eval(expr, &[], cx)? {
+                Datum::Null => return Ok(()),
+                value => vec![value],
+            },
+            KeyValue::AnyOf(expr) => any_values(index, column, expr, cx)?,
+        };
+        let mut longer = Vec::with_capacity(prefixes.len() * values.len());
+        for prefix in &prefixes {
+            for value in &values {
+                let mut key: Vec<u8> = prefix.clone();
+                index.keys[column].code().encode(value, &mut key);
+                longer.push(key);
+            }
+        }
+        prefixes = longer;
+    }
+    let column = range.equal.len();
+    let (lower, upper) = (bound(&range.lower, cx)?, bound(&range.upper, cx)?);
+    let (Some(lower), Some(upper)) = (lower, upper) else { return Ok(()) };
+    for prefix in prefixes {
+        out.extend(encode_bounds(index, column, prefix, lower.as_ref(), upper.as_ref()));
+    }
+    Ok(())
+}
+
+/// Distinct non-null elements of an array.
+fn any_values(index: &IndexDef, column: usize, expr: &Expr, cx: &mut Cx<'_>) -> Result<Vec<Datum>> {
+    let Datum::Array(array) = eval(expr, &[], cx)? else { return Ok(Vec::new()) };
+    let ty = index.keys[column].ty.id;
+    let mut values: Vec<Datum> = array.elements.iter().filter(|v| !v.is_null()).cloned().collect();
+    values.sort_by(|a, b| compare(ty, a, b));
+    values.dedup_by(|a, b| compare(ty, a, b).is_eq());
+    Ok(values)
+}
+
+/// Key bytes of a range on `column` below a prefix; `None` when no key can lie in it.
+fn encode_bounds(
+    index: &IndexDef,
+    column: usize,
+    prefix: Vec<u8>,
+    lower: Option<&(Datum, bool)>,
+    upper: Option<&(Datum, bool)>,
+) -> Option<Encoded> {
+    let after = |key: &[u8]| after_prefix(key).unwrap_or_default();
+    if lower.is_none() && upper.is_none() {
+        let high = after(&prefix);
+        return Some(Encoded { low: prefix, high });
+    }
+    let code = index.keys[column].code();
+    let key_of = |value: &Datum| {
+        let mut key = prefix.clone();
+        code.encode(value, &mut key);
+        key
+    };
+    // In key order a descending column's upper bound comes first.
+    let (first, last) = if code.descending { (upper, lower) } else { (lower, upper) };
+    let values_only = |nulls_first_side: bool| {
+        // Nulls never meet a comparison: the range begins or ends where values do.
+        let mut key = prefix.clone();
+        if nulls_first_side {
+            key.push(VALUE_MARKER);
+        } else {
+            key.push(VALUE_MARKER + 1);
+        }
+        key
+    };
+    let low = match first {
+        None => values_only(true),
+        Some((value, true)) => key_of(value),
+        Some((value, false)) => after(&key_of(value)),
+    };
+    let high = match last {
+        None => values_only(false),
+        Some((value, true)) => after(&key_of(value)),
+        Some((value, false)) => key_of(value),
+    };
+    (high.is_empty() || low < high).then_some(Encoded { low, high })
+}
+
+/// A bound's value: `None` when it is null (nothing matches), `Some(None)` when there is no bound.
+type BoundValue = Option<Option<(Datum, bool)>>;
+
+fn bound(bound: &Option<(Expr, bool)>, cx: &mut Cx<'_>) -> Result<BoundValue> {
+    let Some((expr, included)) = bound else { return Ok(Some(None)) };
+    match eval(expr, &[], cx)? {
+        Datum::Null => Ok(None),
+        value => Ok(Some(Some((value, *included)))),
+    }
+}

@@ -1,0 +1,139 @@
+//! SELECT … FOR UPDATE and its kin: locks each row that comes through.
+
+use std::sync::Arc;
+
+use storage::heap::{Outcome, RowBuf};
+use storage::lock::{RowLock, WaitPolicy};
+use syntax::ast::{LockStrength, LockWait};
+
+use crate::catalog::TableDef;
+use crate::error::{Result, sql_error};
+use crate::plan::node::{self, LockedTable, ScanColumn};
+use crate::types::Datum;
+use crate::types::row::RowView;
+
+use super::eval::passes;
+use super::scan::{column, stored_tid};
+use super::{Cx, Operator, Running, run};
+
+pub struct LockRows {
+    plan: Arc<node::LockRows>,
+    input: Running,
+    row: Vec<Datum>,
+    stored: RowBuf,
+}
+
+/// What became of a row that was to be locked.
+enum Locked {
+    Yes,
+    /// Gone, skipped, or no longer meeting the condition.
+    Drop,
+}
+
+impl LockRows {
+    pub fn new(plan: Arc<node::LockRows>) -> LockRows {
+        let input = run(&plan.input);
+        LockRows { plan, input, row: Vec::new(), stored: RowBuf::default() }
+    }
+
+    fn lock(&mut self, locked: &LockedTable, cx: &mut Cx<'_>) -> Result<Locked> {
+        let Datum::Tid(tid) = self.row[usize::from(locked.ctid)] else { return Ok(Locked::Yes) };
+        let mut tid = stored_tid(tid);
+        let heap = cx.host.heap(&locked.table)?;
+        let mut turn = None;
+        loop {
+            let (strength, policy) = (strength(locked.strength), policy(locked.wait));
+            match heap.lock_row(cx.host.txn(), tid, strength, policy, turn.take())? {
+                Outcome::Done { .. } => return Ok(Locked::Yes),
+                Outcome::SelfModified | Outcome::Deleted if cx.host.follows_updates() => {
+                    return Ok(Locked::Drop);
+                }
+                Outcome::SelfModified => return Ok(Locked::Drop),
+                Outcome::WouldBlock if matches!(locked.wait, LockWait::SkipLocked) => {
+                    return Ok(Locked::Drop);
+                }
+                Outcome::WouldBlock => {
+                    return Err(sql_error!(
+                        LOCK_NOT_AVAILABLE,
+                        "could not obtain lock on row in relation \"{}\"",
+                        locked.table.name
+                    ));
+                }
+                Outcome::Deleted => return Err(concurrent("delete")),
+                Outcome::Updated { newest, turn: mine } => {
+                    if !cx.host.follows_updates() {
+                        return Err(concurrent("update"));
+                    }
+                    if !heap.fetch_version(newest, &mut self.stored)? {
+                        return Ok(Locked::Drop);
+                    }
+                    tid = newest;
+                    turn = mine;
+                    refresh(&locked.table, &locked.refresh, &self.stored, &mut self.row);
+                    if !passes(locked.recheck.as_ref(), &self.row, cx)? {
+                        return Ok(Locked::Drop);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Fills a table's slots from another version of the row.
+pub(super) fn refresh(
+    table: &TableDef,
+    slots: &[(u16, ScanColumn)],
+    stored: &RowBuf,
+    row: &mut [Datum],
+) {
+    let view = RowView::new(&table.desc, stored.bytes());
+    for (slot, output) in slots {
+        row[usize::from(*slot)] = column(table, output.column, &view, stored.into());
+    }
+}
+
+/// REPEATABLE READ: first updater wins.
+pub(super) fn concurrent(what: &str) -> crate::error::SqlError {
+    sql_error!(T_R_SERIALIZATION_FAILURE, "could not serialize access due to concurrent {what}")
+}
+
+fn strength(strength: LockStrength) -> RowLock {
+    match strength {
+        LockStrength::Update => RowLock::Update,
+        LockStrength::NoKeyUpdate => RowLock::NoKeyUpdate,
+        LockStrength::Share => RowLock::Share,
+        LockStrength::KeyShare => RowLock::KeyShare,
+    }
+}
+
+fn policy(wait: LockWait) -> WaitPolicy {
+    match wait {
+        LockWait::Block => WaitPolicy::Block,
+        LockWait::NoWait | LockWait::SkipLocked => WaitPolicy::Never,
+    }
+}
+
+impl Operator for LockRows {
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let plan = self.plan.clone();
+        'rows: while self.input.next(cx)? {
+            self.row.clear();
+            self.row.extend_from_slice(self.input.row());
+            for table in &plan.tables {
+                if let Locked::Drop = self.lock(table, cx)? {
+                    continue 'rows;
+                }
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Datum] {
+        &self.row
+    }
+
+    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.input.rescan(cx)
+    }
+}

@@ -1,0 +1,76 @@
+//! The executor: operators that run plan nodes, one row at a time.
+//!
+//! [`run`] makes an [`Operator`] for a [`Node`]. `next` moves it to its next row, `row` shows that row;
+//! `rescan` starts it over, with whatever the exec slots hold by then. Operators own what they keep
+//! (hash tables, sorted rows), so a cursor's operators can rest between two FETCHes.
+
+mod aggregate;
+pub mod copy;
+mod eval;
+mod function;
+mod group;
+mod help;
+mod index_scan;
+mod join;
+mod limit;
+mod lock_rows;
+mod modify;
+mod scan;
+mod set;
+mod sort;
+mod state;
+mod window;
+
+pub use eval::{eval, eval_bool};
+pub use help::{
+    assignment_cast, columns_of, index_key, index_values, is_volatile, key_text, must_be_alone,
+    next_value_of,
+};
+pub use state::{Cx, Host, IndexExprs, State};
+
+use crate::error::Result;
+use crate::plan::node::Node;
+use crate::types::Datum;
+
+/// A running plan node.
+pub trait Operator: Send {
+    /// Moves to the next row; false at the end (and it may not be called again before a rescan).
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool>;
+    /// The current row. Only after `next` said true.
+    fn row(&self) -> &[Datum];
+    /// Starts over.
+    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()>;
+}
+
+/// An operator of any kind.
+pub type Running = Box<dyn Operator>;
+
+/// Makes the operators of a plan tree. Nothing is read before the first `next`.
+pub fn run(node: &Node) -> Running {
+    match node {
+        Node::OneRow(filter) => Box::new(scan::OneRow::new(filter.clone())),
+        Node::Values(rows) => Box::new(scan::Values::new(rows.clone())),
+        Node::SeqScan(plan) => Box::new(scan::SeqScan::new(plan.clone())),
+        Node::IndexScan(plan) => Box::new(index_scan::IndexScan::new(plan.clone())),
+        Node::TidScan(plan) => Box::new(scan::TidScan::new(plan.clone())),
+        Node::FunctionScan(plan) => Box::new(function::FunctionScan::new(plan.clone())),
+        Node::CteScan(id) => Box::new(set::CteScan::new(*id)),
+        Node::WorkScan(id) => Box::new(set::WorkScan::new(*id)),
+        Node::Filter(plan) => Box::new(scan::Filter::new(plan.clone())),
+        Node::Project(plan) => Box::new(scan::Project::new(plan.clone())),
+        Node::ProjectSet(plan) => Box::new(function::ProjectSet::new(plan.clone())),
+        Node::NestLoop(plan) => Box::new(join::NestLoop::new(plan.clone())),
+        Node::HashJoin(plan) => Box::new(join::HashJoin::new(plan.clone())),
+        Node::Materialize(input) => Box::new(sort::Materialize::new(run(input))),
+        Node::Sort(plan) => Box::new(sort::Sort::new(plan.clone())),
+        Node::Limit(plan) => Box::new(limit::Limit::new(plan.clone())),
+        Node::Unique(plan) => Box::new(limit::Unique::new(plan.clone())),
+        Node::Aggregate(plan) => Box::new(aggregate::Aggregate::new(plan.clone())),
+        Node::Window(plan) => Box::new(window::Window::new(plan.clone())),
+        Node::Append(inputs) => Box::new(set::Append::new(inputs)),
+        Node::SetOp(plan) => Box::new(set::SetOp::new(plan.clone())),
+        Node::RecursiveUnion(plan) => Box::new(set::RecursiveUnion::new(plan.clone())),
+        Node::LockRows(plan) => Box::new(lock_rows::LockRows::new(plan.clone())),
+        Node::Modify(plan) => Box::new(modify::Modify::new(plan.clone())),
+    }
+}

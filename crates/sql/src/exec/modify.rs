@@ -1,0 +1,300 @@
+//! INSERT, UPDATE, DELETE.
+
+mod conflict;
+pub(super) mod index;
+
+use std::sync::Arc;
+
+use base::ids::Tid;
+use storage::heap::{Change, Outcome, RowBuf};
+use storage::lock::RowTurn;
+
+use crate::bind::tree::Expr;
+use crate::catalog::TableDef;
+use crate::error::{Result, sql_error};
+use crate::plan::node::{self, ModifyAction, TargetRow};
+use crate::types::row::RowView;
+use crate::types::{Datum, TypeId};
+
+use super::eval::{eval, passes};
+use super::lock_rows::{concurrent, refresh};
+use super::scan::stored_tid;
+use super::{Cx, Operator, Running, run};
+
+/// Applies its action to every input row; yields RETURNING's rows, or none.
+pub struct Modify {
+    plan: Arc<node::Modify>,
+    input: Running,
+    /// Rows changed so far: the command tag's number.
+    pub count: u64,
+    /// The input row at hand, with the target's columns as of their newest version.
+    source: Vec<Datum>,
+    row: Vec<Datum>,
+    work: Work,
+}
+
+/// Buffers that go from row to row.
+#[derive(Default)]
+pub(super) struct Work {
+    pub stored: RowBuf,
+    pub encoded: Vec<u8>,
+    pub key: Vec<u8>,
+    /// The target's columns before the change.
+    pub old: Vec<Datum>,
+    /// And after it.
+    pub new: Vec<Datum>,
+}
+
+impl Modify {
+    pub fn new(plan: Arc<node::Modify>) -> Modify {
+        let input = run(&plan.input);
+        Modify { plan, input, count: 0, source: Vec::new(), row: Vec::new(), work: Work::default() }
+    }
+
+    /// Applies the action to the input's current row; whether a row was changed.
+    fn apply(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let plan = self.plan.clone();
+        self.source.clear();
+        self.source.extend_from_slice(self.input.row());
+        match &plan.action {
+            ModifyAction::Insert { on_conflict: None } => {
+                self.work.new.clone_from(&self.source);
+                insert(&plan, &mut self.work, cx)?;
+                Ok(true)
+            }
+            ModifyAction::Insert { on_conflict: Some(conflict) } => {
+                conflict::insert(&plan, conflict, &self.source, &mut self.work, cx)
+            }
+            ModifyAction::Update { target, sets } => self.update(&plan, target, sets, cx),
+            ModifyAction::Delete { target } => self.delete(&plan, target, cx),
+        }
+    }
+
+    fn target(&self, target: &TargetRow) -> Option<Tid> {
+        match self.source[usize::from(target.ctid)] {
+            Datum::Tid(tid) => Some(stored_tid(tid)),
+            _ => None,
+        }
+    }
+
+    fn update(
+        &mut self,
+        plan: &node::Modify,
+        target: &TargetRow,
+        sets: &[(u16, Expr)],
+        cx: &mut Cx<'_>,
+    ) -> Result<bool> {
+        let Some(mut tid) = self.target(target) else { return Ok(false) };
+        let table = &plan.table;
+        let mut turn = None;
+        loop {
+            if !read_target(table, tid, &mut self.work, cx)? {
+                return Ok(false);
+            }
+            self.work.new.clone_from(&self.work.old);
+            for (column, expr) in sets {
+                self.work.new[usize::from(*column)] = eval(expr, &self.source, cx)?;
+            }
+            match update_row(plan, tid, &mut self.work, turn.take(), cx)? {
+                Outcome::Done { .. } => return Ok(true),
+                Outcome::Updated { newest, turn: mine } => {
+                    if !self.follow(table, target, newest, "update", cx)? {
+                        return Ok(false);
+                    }
+                    tid = newest;
+                    turn = mine;
+                }
+                outcome => return lost_race(&outcome, cx),
+            }
+        }
+    }
+
+    fn delete(&mut self, plan: &node::Modify, target: &TargetRow, cx: &mut Cx<'_>) -> Result<bool> {
+        let Some(mut tid) = self.target(target) else { return Ok(false) };
+        let table = &plan.table;
+        let mut turn = None;
+        loop {
+            if plan.returning.is_some() && !read_target(table, tid, &mut self.work, cx)? {
+                return Ok(false);
+            }
+            match cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take())? {
+                Outcome::Done { .. } => {
+                    std::mem::swap(&mut self.work.new, &mut self.work.old);
+                    return Ok(true);
+                }
+                Outcome::Updated { newest, turn: mine } => {
+                    if !self.follow(table, target, newest, "update", cx)? {
+                        return Ok(false);
+                    }
+                    tid = newest;
+                    turn = mine;
+                }
+                outcome => return lost_race(&outcome, cx),
+            }
+        }
+    }
+
+    /// READ COMMITTED: takes the newest version's columns into the input row and checks the condition on
+    /// it; false when the row is gone or no longer meets it.
+    fn follow(
+        &mut self,
+        table: &TableDef,
+        target: &TargetRow,
+        newest: Tid,
+        what: &str,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool> {
+        if !cx.host.follows_updates() {
+            return Err(concurrent(what));
+        }
+        if !cx.host.heap(table)?.fetch_version(newest, &mut self.work.stored)? {
+            return Ok(false);
+        }
+        refresh(table, &target.refresh, &self.work.stored, &mut self.source);
+        passes(target.recheck.as_ref(), &self.source, cx)
+    }
+}
+
+/// A target that another transaction deleted, or that this statement has met already.
+fn lost_race(outcome: &Outcome, cx: &Cx<'_>) -> Result<bool> {
+    match outcome {
+        Outcome::SelfModified => Ok(false),
+        Outcome::Deleted if cx.host.follows_updates() => Ok(false),
+        Outcome::Deleted => Err(concurrent("delete")),
+        other => Err(sql_error!(INTERNAL_ERROR, "a waiting update ended with {other:?}")),
+    }
+}
+
+/// Reads exactly this version's columns into `work.old`.
+fn read_target(table: &TableDef, tid: Tid, work: &mut Work, cx: &mut Cx<'_>) -> Result<bool> {
+    if !cx.host.heap(table)?.fetch_version(tid, &mut work.stored)? {
+        return Ok(false);
+    }
+    decode_all(table, work);
+    Ok(true)
+}
+
+pub(super) fn decode_all(table: &TableDef, work: &mut Work) {
+    work.old.resize(table.columns.len(), Datum::Null);
+    RowView::new(&table.desc, work.stored.bytes()).decode_prefix(&mut work.old);
+}
+
+/// NOT NULL and CHECK constraints on `row`, the table's columns in order.
+pub(super) fn check_row(plan: &node::Modify, row: &[Datum], cx: &mut Cx<'_>) -> Result<()> {
+    let table = &plan.table;
+    for (column, value) in table.columns.iter().zip(row) {
+        if column.not_null && value.is_null() && !column.dropped {
+            return Err(sql_error!(
+                NOT_NULL_VIOLATION,
+                "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                column.name,
+                table.name
+            )
+            .with_detail(failing_row(table, row, cx))
+            .with_table(&table.schema_name, &table.name)
+            .with_column(&column.name));
+        }
+    }
+    for (name, condition) in &plan.checks {
+        if matches!(eval(condition, row, cx)?, Datum::Bool(false)) {
+            return Err(sql_error!(
+                CHECK_VIOLATION,
+                "new row for relation \"{}\" violates check constraint \"{name}\"",
+                table.name
+            )
+            .with_detail(failing_row(table, row, cx))
+            .with_table(&table.schema_name, &table.name)
+            .with_constraint(name));
+        }
+    }
+    Ok(())
+}
+
+/// `Failing row contains (1, null, …).`, long values cut as PostgreSQL cuts them.
+fn failing_row(table: &TableDef, row: &[Datum], cx: &mut Cx<'_>) -> String {
+    const VALUE_CHARS_MAX: usize = 64;
+    let mut shown = Vec::new();
+    for (column, value) in table.columns.iter().zip(row).filter(|(c, _)| !c.dropped) {
+        let text = match value {
+            Datum::Null => "null".to_owned(),
+            value => display(value, column.ty.id, cx),
+        };
+        match text.char_indices().nth(VALUE_CHARS_MAX) {
+            Some((end, _)) => shown.push(format!("{}...", &text[..end])),
+            None => shown.push(text),
+        }
+    }
+    format!("Failing row contains ({}).", shown.join(", "))
+}
+
+/// A value in text form, for an error's detail.
+pub(super) fn display(value: &Datum, type_id: TypeId, cx: &Cx<'_>) -> String {
+    crate::types::output_string(type_id, value, &cx.host.io()).unwrap_or_else(|_| "?".to_owned())
+}
+
+/// Inserts `work.new` with its index entries.
+fn insert(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<Tid> {
+    check_row(plan, &work.new, cx)?;
+    let table = &plan.table;
+    work.encoded.clear();
+    table.desc.encode(&work.new, &mut work.encoded)?;
+    let tid = cx.host.heap(table)?.insert(cx.host.txn(), &work.encoded)?;
+    index::insert_all(table, tid, work, cx)?;
+    Ok(tid)
+}
+
+/// Writes `work.new` as the new version of `work.old` at `tid`.
+pub(super) fn update_row(
+    plan: &node::Modify,
+    tid: Tid,
+    work: &mut Work,
+    turn: Option<RowTurn>,
+    cx: &mut Cx<'_>,
+) -> Result<Outcome> {
+    check_row(plan, &work.new, cx)?;
+    let table = &plan.table;
+    work.encoded.clear();
+    table.desc.encode(&work.new, &mut work.encoded)?;
+    let change = Change {
+        hot: !index::any_key_changed(table, &work.old, &work.new, cx)?,
+        key: index::referenced_key_changed(table, &work.old, &work.new),
+    };
+    let outcome = cx.host.heap(table)?.update(cx.host.txn(), tid, &work.encoded, change, turn)?;
+    if let Outcome::Done { tid, heap_only: false } = outcome {
+        index::insert_all(table, tid, work, cx)?;
+    }
+    Ok(outcome)
+}
+
+impl Operator for Modify {
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        while self.input.next(cx)? {
+            if !self.apply(cx)? {
+                continue;
+            }
+            self.count += 1;
+            if self.count.is_multiple_of(64) {
+                cx.breathe()?;
+            }
+            let plan = self.plan.clone();
+            let Some(returning) = &plan.returning else { continue };
+            let mut visible = std::mem::take(&mut self.work.new);
+            visible.extend_from_slice(&self.source);
+            self.row.clear();
+            for expr in returning {
+                self.row.push(eval(expr, &visible, cx)?);
+            }
+            self.work.new = visible;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn row(&self) -> &[Datum] {
+        &self.row
+    }
+
+    fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
+        Err(sql_error!(INTERNAL_ERROR, "a data-modifying plan runs once"))
+    }
+}

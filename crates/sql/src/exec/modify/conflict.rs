@@ -1,0 +1,160 @@
+//! INSERT … ON CONFLICT.
+//!
+//! The arbiters are asked before the row goes in. When none knows the key, the row is inserted inside a
+//! savepoint-like step: a duplicate that another session entered meanwhile undoes it, and the arbiters
+//! are asked again. So there is exactly one outcome per input row, and no error for a conflict.
+
+use base::ids::Tid;
+use storage::btree::Liveness;
+use storage::heap::Outcome;
+use storage::lock::{RowLock, WaitPolicy};
+use storage::txn::visibility;
+
+use crate::bind::query::ConflictUpdate;
+use crate::catalog::IndexDef;
+use crate::error::{Result, SqlState, sql_error};
+use crate::exec::Cx;
+use crate::exec::eval::{eval, passes};
+use crate::exec::lock_rows::concurrent;
+use crate::plan::node::{self, ConflictPlan};
+use crate::types::Datum;
+
+use super::{Work, decode_all, index, update_row};
+
+/// Inserts `source`, or does what ON CONFLICT says; whether a row was inserted or updated.
+pub(super) fn insert(
+    plan: &node::Modify,
+    conflict: &ConflictPlan,
+    source: &[Datum],
+    work: &mut Work,
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    loop {
+        cx.breathe()?;
+        work.new.clear();
+        work.new.extend_from_slice(source);
+        super::check_row(plan, source, cx)?;
+        let Some(existing) = find_conflict(plan, conflict, source, work, cx)? else {
+            let level = cx.host.txn().savepoint();
+            match super::insert(plan, work, cx) {
+                Ok(_) => {
+                    cx.host.txn().release(level);
+                    return Ok(true);
+                }
+                Err(e) if e.sqlstate() == SqlState::UNIQUE_VIOLATION => {
+                    cx.host.txn().rollback_to(level);
+                    cx.host.txn().release(level);
+                    if find_conflict(plan, conflict, source, work, cx)?.is_none() {
+                        // Another index than the arbiters objects: that is the user's error.
+                        return Err(e);
+                    }
+                    continue;
+                }
+                Err(e) => return Err(e),
+            }
+        };
+        let Some(update) = &conflict.update else { return Ok(false) };
+        match update_existing(plan, existing, update, source, work, cx)? {
+            Some(done) => return Ok(done),
+            None => continue,
+        }
+    }
+}
+
+/// The live row that an arbiter has under the new row's key. Waits for transactions in progress.
+fn find_conflict(
+    plan: &node::Modify,
+    conflict: &ConflictPlan,
+    source: &[Datum],
+    work: &mut Work,
+    cx: &mut Cx<'_>,
+) -> Result<Option<Tid>> {
+    let table = &plan.table;
+    let all = conflict.arbiters.is_empty();
+    let arbiters: Vec<&IndexDef> = match all {
+        true => table.indexes.iter().filter(|i| i.unique).map(|i| &**i).collect(),
+        false => conflict.arbiters.iter().map(|i| &**i).collect(),
+    };
+    for arbiter in arbiters {
+        let Some(values) = index::key_datums(arbiter, source, cx)? else { continue };
+        if !index::must_be_alone(arbiter, &values) {
+            continue;
+        }
+        work.key.clear();
+        index::encode(arbiter, &values, &mut work.key);
+        let txn = cx.host.txn();
+        'look: loop {
+            let mut tids = Vec::new();
+            cx.host.tree(arbiter)?.lookup(&work.key, &mut tids)?;
+            for tid in tids {
+                match cx.host.heap(table)?.liveness(txn, tid)? {
+                    Liveness::Dead => {}
+                    Liveness::Live { tid, .. } => return Ok(Some(tid)),
+                    Liveness::InProgress { xid } => {
+                        txn.wait_for(xid)?;
+                        continue 'look;
+                    }
+                }
+            }
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// DO UPDATE on the existing row: `Some(changed)`, or `None` when it is gone and the insert must be tried
+/// again.
+fn update_existing(
+    plan: &node::Modify,
+    existing: Tid,
+    update: &ConflictUpdate,
+    source: &[Datum],
+    work: &mut Work,
+    cx: &mut Cx<'_>,
+) -> Result<Option<bool>> {
+    let table = &plan.table;
+    match cx.host.heap(table)?.lock_row(
+        cx.host.txn(),
+        existing,
+        RowLock::NoKeyUpdate,
+        WaitPolicy::Block,
+        None,
+    )? {
+        Outcome::Done { .. } => {}
+        Outcome::SelfModified => {
+            return Err(sql_error!(
+                CARDINALITY_VIOLATION,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time"
+            )
+            .with_hint(
+                "Ensure that no rows proposed for insertion within the same command have \
+                 duplicate constrained values.",
+            ));
+        }
+        Outcome::Updated { .. } | Outcome::Deleted if cx.host.follows_updates() => return Ok(None),
+        _ => return Err(concurrent("update")),
+    }
+    if !cx.host.heap(table)?.fetch_version(existing, &mut work.stored)? {
+        return Ok(None);
+    }
+    decode_all(table, work);
+    if !cx.host.follows_updates() {
+        let header = work.stored.header();
+        if !visibility::check(cx.host.txn(), cx.host.snapshot(), header)?.visible {
+            return Err(concurrent("update"));
+        }
+    }
+    let mut both = work.old.clone();
+    both.extend_from_slice(source);
+    if !passes(update.filter.as_ref(), &both, cx)? {
+        return Ok(Some(false));
+    }
+    work.new.clone_from(&work.old);
+    for (column, expr) in &update.sets {
+        work.new[usize::from(*column)] = eval(expr, &both, cx)?;
+    }
+    match update_row(plan, existing, work, None, cx)? {
+        Outcome::Done { .. } => Ok(Some(true)),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,157 @@
+//! A row's entries in its table's indexes.
+
+use base::ids::Tid;
+use storage::btree::Liveness;
+
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::{Result, SqlError, sql_error};
+use crate::exec::Cx;
+use crate::exec::eval::{eval, passes};
+use crate::types::{Datum, is_equal};
+
+use super::Work;
+
+/// The values of an index's key columns for a row; `None` when a partial index leaves the row out.
+pub(in crate::exec) fn key_datums(
+    index: &IndexDef,
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<Option<Vec<Datum>>> {
+    if !index.has_expressions() {
+        let value = |column: Option<u16>| row[usize::from(column.expect("plain columns"))].clone();
+        return Ok(Some(index.key_columns().map(value).collect()));
+    }
+    let exprs = cx.host.index_exprs(index)?;
+    if !passes(exprs.predicate.as_ref(), row, cx)? {
+        return Ok(None);
+    }
+    let values = exprs.keys.iter().map(|key| eval(key, row, cx)).collect::<Result<Vec<_>>>()?;
+    Ok(Some(values))
+}
+
+/// Encodes key values. Appends to `key`.
+pub(in crate::exec) fn encode(index: &IndexDef, values: &[Datum], key: &mut Vec<u8>) {
+    for (column, value) in index.keys.iter().zip(values) {
+        column.code().encode(value, key);
+    }
+}
+
+/// Whether equal keys must not meet: unique, and no null among them (unless nulls are not distinct).
+pub(in crate::exec) fn must_be_alone(index: &IndexDef, values: &[Datum]) -> bool {
+    index.unique && (index.nulls_not_distinct || !values.iter().any(Datum::is_null))
+}
+
+/// Enters a row version into every index.
+pub(in crate::exec) fn insert_all(
+    table: &TableDef,
+    tid: Tid,
+    work: &mut Work,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    for index in &table.indexes {
+        let Some(values) = key_datums(index, &work.new, cx)? else { continue };
+        work.key.clear();
+        encode(index, &values, &mut work.key);
+        let txn = cx.host.txn();
+        if !must_be_alone(index, &values) {
+            cx.host.tree(index)?.insert(&work.key, tid)?;
+            continue;
+        }
+        let heap = cx.host.heap(table)?;
+        let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
+        match cx.host.tree(index)?.insert_unique(txn, &work.key, tid, &mut judge) {
+            Ok(()) => {}
+            Err(storage::Error::Duplicate { .. }) => {
+                return Err(duplicate(table, index, &values, cx));
+            }
+            Err(other) => return Err(other.into()),
+        }
+    }
+    Ok(())
+}
+
+/// `23505` as PostgreSQL words it.
+pub(in crate::exec) fn duplicate(
+    table: &TableDef,
+    index: &IndexDef,
+    values: &[Datum],
+    cx: &mut Cx<'_>,
+) -> SqlError {
+    sql_error!(
+        UNIQUE_VIOLATION,
+        "duplicate key value violates unique constraint \"{}\"",
+        index.name
+    )
+    .with_detail(format!("Key {} already exists.", key_text(table, index, values, cx)))
+    .with_table(&table.schema_name, &table.name)
+    .with_constraint(&index.name)
+}
+
+/// `(a, b)=(1, x)`: an index's keys and their values.
+pub(in crate::exec) fn key_text(
+    table: &TableDef,
+    index: &IndexDef,
+    values: &[Datum],
+    cx: &Cx<'_>,
+) -> String {
+    let shown: Vec<String> = values
+        .iter()
+        .zip(&index.keys)
+        .map(|(value, key)| match value {
+            Datum::Null => "null".to_owned(),
+            value => super::display(value, key.ty.id, cx),
+        })
+        .collect();
+    let names: Vec<String> = index.keys.iter().map(|k| k.source.name(table)).collect();
+    format!("({})=({})", names.join(", "), shown.join(", "))
+}
+
+/// Whether any index would get another entry for the new row than for the old one.
+pub(in crate::exec) fn any_key_changed(
+    table: &TableDef,
+    old: &[Datum],
+    new: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    for index in &table.indexes {
+        if !index.has_expressions() {
+            let changed = |c: u16| !same(&old[usize::from(c)], &new[usize::from(c)]);
+            if index.key_columns().flatten().any(changed) {
+                return Ok(true);
+            }
+            continue;
+        }
+        let (before, after) = (key_datums(index, old, cx)?, key_datums(index, new, cx)?);
+        let unchanged = match (&before, &after) {
+            (None, None) => true,
+            (Some(a), Some(b)) => a.iter().zip(b).all(|(a, b)| same(a, b)),
+            _ => false,
+        };
+        if !unchanged {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a column of a unique index that a foreign key could refer to has changed: such an update
+/// conflicts with KEY SHARE.
+pub(in crate::exec) fn referenced_key_changed(
+    table: &TableDef,
+    old: &[Datum],
+    new: &[Datum],
+) -> bool {
+    let unique = table.indexes.iter().filter(|i| i.unique);
+    unique.filter(|i| !i.has_expressions()).flat_map(|i| i.key_columns()).flatten().any(|c| {
+        let at = usize::from(c);
+        !same(&old[at], &new[at])
+    })
+}
+
+fn same(a: &Datum, b: &Datum) -> bool {
+    match (a.is_null(), b.is_null()) {
+        (true, true) => true,
+        (false, false) => is_equal(a, b),
+        _ => false,
+    }
+}

@@ -1,0 +1,148 @@
+//! What operators and expressions reach while they run.
+
+use std::sync::Arc;
+
+use storage::btree::BTree;
+use storage::heap::HeapRel;
+use storage::txn::{Snapshot, Txn};
+
+use crate::bind::tree::{Expr, SqlValue};
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::{Result, sql_error};
+use crate::func::{Context, Function, Rows, SessionInfo};
+use crate::plan::node::{Node, Plan};
+use crate::types::{Datum, IoContext, Oid, TimestampTz, TypeId};
+
+use super::Running;
+
+/// What an index with expressions computes, over the table's columns as slots from 0.
+#[derive(Debug)]
+pub struct IndexExprs {
+    /// One per key column.
+    pub keys: Vec<Expr>,
+    /// A partial index holds the rows for which this is true.
+    pub predicate: Option<Expr>,
+}
+
+/// The session, to a running plan.
+pub trait Host: SessionInfo {
+    fn txn(&self) -> &Txn;
+    /// The rows of a table.
+    fn heap<'t>(&self, table: &'t TableDef) -> Result<&'t HeapRel>;
+    /// The entries of an index.
+    fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t BTree>;
+    /// The bound key expressions and condition of an index that has any.
+    fn index_exprs(&mut self, index: &IndexDef) -> Result<Arc<IndexExprs>>;
+    /// What text input and output depend on.
+    fn io(&self) -> IoContext<'_>;
+    /// The statement's snapshot.
+    fn snapshot(&self) -> &Snapshot;
+    fn transaction_start(&self) -> TimestampTz;
+    fn statement_start(&self) -> TimestampTz;
+    /// Whether a concurrent update is followed to its newest version (READ COMMITTED) or is a `40001`.
+    fn follows_updates(&self) -> bool;
+    /// A function that needs the session or the catalogs.
+    fn call(&mut self, func: &'static Function, args: &[Datum]) -> Result<Datum>;
+    /// Likewise, returning a set.
+    fn call_set(&mut self, func: &'static Function, args: &[Datum]) -> Result<Rows>;
+    fn sql_value(&mut self, value: &SqlValue) -> Result<Datum>;
+    fn next_value(&mut self, sequence: Oid) -> Result<i64>;
+    /// Bytes that one operator may hold before it must spill or refuse (`work_mem`).
+    fn work_mem_bytes(&self) -> usize;
+}
+
+/// The state of one execution; lives as long as its operators.
+#[derive(Default)]
+pub struct State {
+    pub params: Vec<Datum>,
+    /// What [`crate::bind::tree::Expr::Exec`] refers to.
+    pub exec: Vec<Datum>,
+    pub(super) subplans: Vec<Option<super::eval::SubplanState>>,
+    pub(super) ctes: Vec<Cte>,
+    pub(super) work_tables: Vec<Arc<Vec<Box<[Datum]>>>>,
+    /// The subject of the innermost `CASE x WHEN` or array cast.
+    pub(super) element: Datum,
+}
+
+/// A CTE's rows, made when first asked for.
+pub(super) enum Cte {
+    Pending(Arc<Node>),
+    Running,
+    Done(Arc<Vec<Box<[Datum]>>>),
+}
+
+impl State {
+    /// The state to run `plan` with these parameter values.
+    pub fn new(plan: &Plan, params: Vec<Datum>) -> State {
+        State {
+            params,
+            exec: vec![Datum::Null; usize::from(plan.exec_slots)],
+            subplans: (0..plan.subplans).map(|_| None).collect(),
+            ctes: plan.ctes.iter().cloned().map(Cte::Pending).collect(),
+            work_tables: vec![Arc::default(); usize::from(plan.work_tables)],
+            element: Datum::Null,
+        }
+    }
+}
+
+/// Everything a running operator is given.
+pub struct Cx<'a> {
+    pub state: &'a mut State,
+    pub host: &'a mut dyn Host,
+}
+
+impl Cx<'_> {
+    /// Runs `f` with what function bodies are given.
+    #[inline]
+    pub(super) fn with_context<R>(
+        &mut self,
+        arg_types: &[TypeId],
+        result_type: TypeId,
+        f: impl FnOnce(&mut Context<'_>) -> R,
+    ) -> R {
+        let mut context = Context {
+            transaction_start: self.host.transaction_start(),
+            statement_start: self.host.statement_start(),
+            arg_types,
+            result_type,
+            session: &mut *self.host,
+        };
+        f(&mut context)
+    }
+
+    /// A place where a long execution may be cancelled or give way to others.
+    #[inline]
+    pub(super) fn breathe(&mut self) -> Result<()> {
+        base::park::checkpoint();
+        base::interrupt::check().map_err(crate::error::interrupted)
+    }
+
+    /// All rows of an operator, kept; `54000`-class error when they outgrow `work_mem` many times over.
+    pub(super) fn collect(&mut self, input: &mut Running) -> Result<Vec<Box<[Datum]>>> {
+        let mut rows: Vec<Box<[Datum]>> = Vec::new();
+        while input.next(self)? {
+            rows.push(input.row().into());
+            if rows.len().is_multiple_of(1024) {
+                self.breathe()?;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The rows of a CTE; runs it the first time.
+    pub(super) fn cte_rows(&mut self, id: u16) -> Result<Arc<Vec<Box<[Datum]>>>> {
+        let at = usize::from(id);
+        match std::mem::replace(&mut self.state.ctes[at], Cte::Running) {
+            Cte::Pending(node) => {
+                let rows = Arc::new(self.collect(&mut super::run(&node))?);
+                self.state.ctes[at] = Cte::Done(rows.clone());
+                Ok(rows)
+            }
+            Cte::Done(rows) => {
+                self.state.ctes[at] = Cte::Done(rows.clone());
+                Ok(rows)
+            }
+            Cte::Running => Err(sql_error!(INTERNAL_ERROR, "CTE {id} refers to itself")),
+        }
+    }
+}
