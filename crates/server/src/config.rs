@@ -10,12 +10,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sql::settings::{self, Context, Setting, Value};
+use storage::EngineConfig;
+use storage::buffer::TornPages;
+use storage::txlog::slru::ALL_LOGS;
+use storage::txlog::{LogBuffers, TxLogConfig};
 
 use crate::StartError;
 use crate::options::{Authentication, Options};
 
 /// The file's name within the data directory.
 pub const FILE_NAME: &str = "thalweg.conf";
+
+/// What settings count in.
+const PAGE_BYTES: usize = 8192;
+const MIB: u64 = 1 << 20;
 
 /// Values of settings that somebody has chosen; the others have their defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -123,6 +131,35 @@ impl Config {
             authentication_timeout: Duration::from_secs(number("authentication_timeout") as u64),
             session_settings: self.session_settings(),
         })
+    }
+
+    /// The sizes and choices that storage is opened with.
+    pub fn engine(&self) -> EngineConfig {
+        let number = |name| self.value(name).as_integer() as usize;
+        let mut buffers = LogBuffers::default();
+        for log in ALL_LOGS {
+            buffers.0[log as usize] = number(log.setting());
+        }
+        let defaults = EngineConfig::default();
+        let shared_buffers = number("shared_buffers");
+        EngineConfig {
+            shared_buffers,
+            torn_pages: match self.value("torn_page_protection").as_text() {
+                "full_page_writes" => TornPages::FullPageWrites,
+                "off" => TornPages::Off,
+                _ => TornPages::DoubleWrite,
+            },
+            wal_buffers: (number("wal_buffers") * PAGE_BYTES).next_power_of_two(),
+            wal_insert_slots: match number("wal_insert_slots") {
+                0 => defaults.wal_insert_slots,
+                chosen => chosen,
+            },
+            wal_segment_bytes: number("wal_segment_size").next_power_of_two() as u64 * MIB,
+            max_wal_bytes: number("max_wal_size") as u64 * MIB,
+            checkpoint_timeout: Duration::from_secs(number("checkpoint_timeout") as u64),
+            txlog: TxLogConfig { buffers, shared_buffers, ..defaults.txlog },
+            ..defaults
+        }
     }
 
     /// Settings of sessions that somebody has chosen.
@@ -247,6 +284,36 @@ mod tests {
         for wrong in ["port = 1 2", "= 5", "x = 'open", "port 5'"] {
             assert!(line(wrong).is_err() || line(wrong) == is("port", "5'"), "{wrong}");
         }
+    }
+
+    #[test]
+    fn storage_gets_what_the_settings_say() {
+        let mut config = Config::new();
+        let (mut engine, default) = (config.engine(), EngineConfig::default());
+        for log in ALL_LOGS {
+            let banks = |of: &EngineConfig| of.txlog.buffers.banks(log, of.shared_buffers);
+            assert_eq!(banks(&engine), banks(&default), "{}", log.name());
+        }
+        engine.txlog.buffers = default.txlog.buffers;
+        assert_eq!(
+            format!("{engine:?}"),
+            format!("{default:?}"),
+            "the table's defaults are storage's"
+        );
+        for (name, value) in [
+            ("shared_buffers", "64MB"),
+            ("wal_buffers", "3MB"),
+            ("max_wal_size", "4GB"),
+            ("transaction_buffers", "1MB"),
+            ("torn_page_protection", "off"),
+        ] {
+            config.set(name, value).unwrap();
+        }
+        let engine = config.engine();
+        assert_eq!((engine.shared_buffers, engine.wal_buffers), (8192, 4 << 20));
+        assert_eq!(engine.max_wal_bytes, 4 << 30);
+        assert_eq!(engine.txlog.buffers.0[storage::txlog::LogKind::Xact as usize], 128);
+        assert_eq!(engine.torn_pages, TornPages::Off);
     }
 
     #[test]

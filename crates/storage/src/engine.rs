@@ -33,6 +33,9 @@ use std::time::Duration;
 /// The name of the lock file.
 const LOCK: &str = "lock";
 
+/// The configuration file, which may be there before everything else.
+const CONFIGURATION: &str = "thalweg.conf";
+
 /// Sizes and choices of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineConfig {
@@ -281,7 +284,14 @@ fn lock(env: &Env) -> Result<DirectoryLock> {
 /// Removes the log and status files of a creation that did not get to its end.
 fn remove_leftovers(env: &Env) -> Result<()> {
     let names = env.disk.list("").map_err(|e| Error::io("list", ".", e))?;
-    let known = [LOCK, control::NEW_PATH, segment::DIRECTORY, crate::relfile::BASE_DIR, "txlog"];
+    let known = [
+        LOCK,
+        CONFIGURATION,
+        control::NEW_PATH,
+        segment::DIRECTORY,
+        crate::relfile::BASE_DIR,
+        "txlog",
+    ];
     if let Some(other) = names.iter().find(|name| !known.contains(&name.as_str())) {
         return Err(Error::Refused(format!("the directory is not empty: it contains \"{other}\"")));
     }

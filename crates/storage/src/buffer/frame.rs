@@ -9,11 +9,11 @@
 //! | `credit` | anywhere, also racing: a guess about the future | anywhere |
 //! | `owes_image` | under EXCLUSIVE | under EXCLUSIVE |
 
-use super::translation::Slot;
+use super::slot::Slot;
 use super::word::FrameWord;
+use base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use base::{BlockNo, Fork, Lsn, PageId, RelId};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// `rec_lsn` of a dirty page that is not logged: no redo point waits for it.
 pub(super) const UNLOGGED: u64 = u64::MAX;
@@ -37,6 +37,7 @@ pub(super) struct Frame {
     pub owes_image: AtomicBool,
 }
 
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<Frame>() == 64 && align_of::<Frame>() == 64);
 
 impl Frame {

@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::latch;
 use super::pool::count;
 use super::relation::Relation;
-use super::translation::{Place, Slot};
+use super::slot::{Place, Slot};
 use super::word::{NoPin, PIN};
 use crate::error::{Error, IoError, Result};
 use crate::page::{self, PAGE_BYTES, PageBytes, PageMut};

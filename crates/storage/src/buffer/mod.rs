@@ -16,6 +16,7 @@ mod pool;
 mod relation;
 mod replace;
 mod ring;
+mod slot;
 mod sync;
 mod translation;
 mod word;
@@ -87,4 +88,8 @@ pub struct PoolStats {
 }
 
 #[cfg(test)]
+#[cfg(loom)]
+mod loom;
+#[cfg(test)]
+#[cfg(not(loom))]
 mod tests;

@@ -58,7 +58,10 @@ impl<'t> Contest<'t> {
         policy: WaitPolicy,
         turn: Option<RowTurn>,
     ) -> Contest<'t> {
-        Contest { txn, key: heap.key(tid), strength, policy, turn }
+        let key = heap.key(tid);
+        // A turn got for an older version may have been overtaken by the row.
+        let turn = turn.filter(|turn| turn.is_for(key));
+        Contest { txn, key, strength, policy, turn }
     }
 
     /// Judges the version on its latched page. `cid`: the current command.
@@ -107,10 +110,12 @@ impl<'t> Contest<'t> {
         Ok(true)
     }
 
-    /// This transaction's id, `holder`, is in the row: the next in the queue may wait for it.
-    pub fn won(self, holder: Xid) {
+    /// This transaction's id, `holder`, is in the row, whose new version is at `successor`: the next in
+    /// the queue may wait for it.
+    pub fn won(self, holder: Xid, successor: Option<Tid>) {
         if let Some(turn) = self.turn {
-            turn.pass(holder, Some(self.key));
+            let successor = successor.map(|tid| RowKey { tid, ..self.key });
+            turn.pass(holder, self.key, successor);
         }
     }
 

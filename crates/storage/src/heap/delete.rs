@@ -49,7 +49,7 @@ impl HeapRel {
                 page.set_lsn(at.end);
             }
             drop(page);
-            contest.won(xid);
+            contest.won(xid, None);
             self.count(txn, 0, 1);
             return Ok(Outcome::Done { tid, heap_only: false });
         }

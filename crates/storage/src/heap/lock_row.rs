@@ -69,7 +69,7 @@ impl HeapRel {
                 page.set_lsn(at.end);
             }
             drop(page);
-            contest.won(xid);
+            contest.won(xid, None);
             return Ok(Outcome::Done { tid, heap_only: false });
         }
     }

@@ -88,7 +88,7 @@ impl HeapRel {
                 let versions = author.versions(txn, &header, tid, to);
                 self.clear_visible(&mut page, &mut journal)?;
                 self.replace_here(page, &mut journal, item, &versions, row);
-                contest.won(author.xid);
+                contest.won(author.xid, Some(to));
                 self.count(txn, 1, 1);
                 return Ok(Outcome::Done { tid: to, heap_only: change.hot });
             }
@@ -102,7 +102,7 @@ impl HeapRel {
                 let versions = elsewhere.versions(txn, &header, tid, to);
                 self.replace_elsewhere(page, to_page, &mut journal, item, &versions, row);
                 drop(other);
-                contest.won(author.xid);
+                contest.won(author.xid, Some(to));
                 self.count(txn, 1, 1);
                 return Ok(Outcome::Done { tid: to, heap_only: false });
             }

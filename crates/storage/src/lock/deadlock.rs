@@ -12,6 +12,7 @@ use super::slot::SessionId;
 use super::tag::LockTag;
 use super::wait::WaitFor;
 use crate::error::Result;
+use base::Tid;
 use base::clock::Instant;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -48,9 +49,11 @@ impl LockManager {
             WaitFor::Row(queue, strength) => match queue.blocker(session) {
                 (Some(xid), _) => (LockTag::Transaction(xid), LockMode::Share),
                 _ => {
-                    let (key, db) = (queue.key(), self.sessions.slot(session).database());
-                    let tag = LockTag::Tuple { db, rel: key.rel.counter(), tid: key.tid };
-                    (tag, strength.mode())
+                    // Without a key the queue has just ended, and so has the wait.
+                    let key = queue.key();
+                    let (rel, tid) = key.map_or((0, Tid::INVALID), |k| (k.rel.counter(), k.tid));
+                    let db = self.sessions.slot(session).database();
+                    (LockTag::Tuple { db, rel, tid }, strength.mode())
                 }
             },
         }
@@ -84,7 +87,9 @@ impl LockManager {
     }
 
     /// Looks for a circle of waits through `me`; describes it, a line per session, as PostgreSQL does.
+    /// With a circle found the wait is over: no other session will see it, and take itself for a victim.
     pub(super) fn find_deadlock(&self, me: SessionId) -> Result<Option<String>> {
+        let _one_at_a_time = self.detector.lock();
         let mut path = Vec::new();
         if !self.search(me, &mut path)? {
             return Ok(None);
@@ -97,7 +102,9 @@ impl LockManager {
                 return Ok(None);
             }
         }
-        self.describe(&path).map(Some)
+        let description = self.describe(&path)?;
+        self.end_wait(me);
+        Ok(Some(description))
     }
 
     /// Walks the graph depth first from `goal`; the edges of a circle back to it are left in `path`.

@@ -23,6 +23,8 @@ pub use view::LockView;
 pub use wait::{WaitLimits, WaitPolicy};
 
 use crate::txlog::TxLog;
+use base::latch::Latch;
+use base::rank::Rank;
 use std::sync::Arc;
 
 /// The shared side of locking: all sessions, the lock table, the queues at rows.
@@ -31,6 +33,8 @@ pub struct LockManager {
     table: table::LockTable,
     strong: fast::StrongCounters,
     rows: rows::Rows,
+    /// Held while one session looks for a deadlock.
+    detector: Latch<()>,
     txlog: Arc<TxLog>,
 }
 
@@ -42,6 +46,7 @@ impl LockManager {
             table: table::LockTable::default(),
             strong: fast::StrongCounters::default(),
             rows: rows::Rows::default(),
+            detector: Latch::new(Rank::Outer, ()),
             txlog,
         }
     }

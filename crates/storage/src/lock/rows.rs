@@ -6,9 +6,11 @@
 //! is put down, still asleep, as waiting for the passer's transaction. So a release wakes exactly one
 //! session, however long the queue, and each session sleeps once.
 //!
-//! A queue follows its row: if the head made a new version that is found by another key, the queue moves to
-//! that key, whole, in one step. Nobody has to walk from the old version to the new one to queue again.
-//! Newcomers that find the row free but queued for join the queue's end ([`LockManager::row_is_queued`]).
+//! A queue follows its row: it is found by the version that was ended last, which newcomers see held, and by
+//! the version that took its place, which newcomers see once the holder has committed. Both keys lead to one
+//! queue, so nobody has to walk from version to version to queue again. A newcomer that finds the row free
+//! but queued for joins the queue's end ([`LockManager::row_is_queued`]); whoever holds a turn that is not
+//! for the version it came to gives it back ([`RowTurn::is_for`]).
 
 use super::LockManager;
 use super::mode::RowLock;
@@ -43,7 +45,8 @@ struct Waiter {
 }
 
 struct QueueState {
-    key: RowKey,
+    /// What it is found by: at most two versions.
+    keys: Vec<RowKey>,
     /// Whose turn it is: it looks at the row, or waits for `holder` to end.
     head: Option<SessionId>,
     /// Set when the turn was passed to a sleeping head: the transaction it sleeps for.
@@ -61,9 +64,9 @@ impl RowQueue {
         self.0.lock().expect("no code panics under it")
     }
 
-    /// The key under which it is found now.
-    pub(super) fn key(&self) -> RowKey {
-        self.lock().key
+    /// The version that whoever joins now comes to.
+    pub(super) fn key(&self) -> Option<RowKey> {
+        self.lock().keys.first().copied()
     }
 
     /// Whom `session` sleeps for: a transaction, for the head, or the session before it.
@@ -115,8 +118,13 @@ impl Rows {
         {
             return Arc::clone(queue);
         }
-        let state =
-            QueueState { key, head: None, holder: None, waiters: VecDeque::new(), dead: false };
+        let state = QueueState {
+            keys: vec![key],
+            head: None,
+            holder: None,
+            waiters: VecDeque::new(),
+            dead: false,
+        };
         let queue = Arc::new(RowQueue(Mutex::new(state)));
         map.insert(key, Arc::clone(&queue));
         shard.queues.store(map.len() as u32, Ordering::Relaxed);
@@ -133,20 +141,23 @@ impl Rows {
         }
     }
 
-    /// Makes the queue findable by `key` instead. It is findable all the time.
-    fn rekey(&self, queue: &Arc<RowQueue>, key: RowKey) {
-        {
+    /// Makes the queue findable by these keys, and no others. It is findable all the time.
+    fn rekey(&self, queue: &Arc<RowQueue>, keys: impl Iterator<Item = RowKey>) {
+        let mut found_by = Vec::with_capacity(2);
+        for key in keys {
             let shard = self.shard(key);
             let mut map = shard.map.lock();
-            if map.contains_key(&key) {
-                // Others queue there already, for a row that had this place before. They are let be.
-                return;
+            // Others may queue there already, for a row that had this place before. They are let be.
+            let there = map.entry(key).or_insert_with(|| Arc::clone(queue));
+            if Arc::ptr_eq(there, queue) {
+                found_by.push(key);
             }
-            map.insert(key, Arc::clone(queue));
             shard.queues.store(map.len() as u32, Ordering::Relaxed);
         }
-        let old = std::mem::replace(&mut queue.lock().key, key);
-        self.remove(old, queue);
+        let before = std::mem::replace(&mut queue.lock().keys, found_by.clone());
+        for key in before.into_iter().filter(|key| !found_by.contains(key)) {
+            self.remove(key, queue);
+        }
     }
 }
 
@@ -218,14 +229,18 @@ impl LockManager {
 
 impl RowTurn {
     /// The session has written its own xmax into the row: the next in the queue sleeps until `holder`,
-    /// the transaction or subtransaction written, has ended. `moved_to` is the key of the version that
-    /// the others will come to, if it changed.
-    pub fn pass(mut self, holder: Xid, moved_to: Option<RowKey>) {
+    /// the transaction or subtransaction written, has ended. `key` is the version written into,
+    /// `successor` the one that takes its place if `holder` commits.
+    pub fn pass(mut self, holder: Xid, key: RowKey, successor: Option<RowKey>) {
         self.passed = true;
-        if let Some(key) = moved_to {
-            self.manager.rows.rekey(&self.queue, key);
-        }
+        self.manager.rows.rekey(&self.queue, [key].into_iter().chain(successor));
         self.promote(Some(holder));
+    }
+
+    /// Whether it is the turn at this version: one that was got for another row version may have been
+    /// overtaken by the row.
+    pub fn is_for(&self, key: RowKey) -> bool {
+        self.queue.lock().keys.contains(&key)
     }
 
     fn promote(&self, holder: Option<Xid>) {
@@ -234,9 +249,9 @@ impl RowTurn {
         let Some(next) = state.waiters.pop_front() else {
             state.head = None;
             state.dead = true;
-            let key = state.key;
+            let keys = std::mem::take(&mut state.keys);
             drop(state);
-            self.manager.rows.remove(key, &self.queue);
+            keys.into_iter().for_each(|key| self.manager.rows.remove(key, &self.queue));
             return;
         };
         state.head = Some(next.session);

@@ -117,6 +117,8 @@ impl LockManager {
                 if let Some(detail) = self.find_deadlock(me)? {
                     return Err(Error::Deadlock { detail });
                 }
+                // The search may have parked, and so consumed the token of a signal.
+                continue;
             }
             let next = [timeout, search].into_iter().flatten().min();
             park::park_until(next);

@@ -136,12 +136,21 @@ impl<'a> PageView<'a> {
     }
 
     /// Fills `to` with the bytes from `offset` on.
+    #[inline]
     pub fn copy_out(self, offset: usize, to: &mut [u8]) {
-        let mut reader = WordReader::new(self, offset);
         let (chunks, tail) = to.as_chunks_mut::<8>();
         let copied = chunks.len() * 8;
-        for chunk in chunks {
-            *chunk = reader.next().to_le_bytes();
+        let (first, count) = (offset >> 3, chunks.len());
+        if offset & 7 == 0 && first + count <= WORDS {
+            // No bound to check and no word to combine: one load and one store for each word.
+            for (chunk, word) in chunks.iter_mut().zip(&self.words.0[first..first + count]) {
+                *chunk = word.load(Relaxed).to_ne_bytes();
+            }
+        } else {
+            let mut reader = WordReader::new(self, offset);
+            for chunk in chunks {
+                *chunk = reader.next().to_le_bytes();
+            }
         }
         if !tail.is_empty() {
             let last = self.last_bytes(offset + copied, tail.len()).to_le_bytes();
@@ -150,25 +159,16 @@ impl<'a> PageView<'a> {
     }
 
     /// Appends `len` bytes from `offset` on to `to`.
+    #[inline]
     pub fn append_to(self, offset: usize, len: usize, to: &mut Vec<u8>) {
-        to.reserve(len + 8);
-        let mut reader = WordReader::new(self, offset);
-        for _ in 0..len / 8 {
-            to.extend_from_slice(&reader.next().to_le_bytes());
-        }
-        let tail = len % 8;
-        if tail > 0 {
-            let last = self.last_bytes(offset + len - tail, tail).to_le_bytes();
-            to.extend_from_slice(&last[..tail]);
-        }
+        let start = to.len();
+        to.resize(start + len, 0);
+        self.copy_out(offset, &mut to[start..]);
     }
 
     /// The whole page.
     pub fn to_bytes(self, to: &mut PageBytes) {
-        let (chunks, _) = to.0.as_chunks_mut::<8>();
-        for (chunk, word) in chunks.iter_mut().zip(&self.words.0) {
-            *chunk = word.load(Relaxed).to_ne_bytes();
-        }
+        self.copy_out(0, &mut to.0);
     }
 
     /// Compares the `len` bytes at `offset` with `other` as `memcmp` does, the shorter first when one is a
@@ -285,13 +285,13 @@ impl<'a> PageMut<'a> {
         let head = (offset.wrapping_neg() & 7).min(from.len());
         let (head, rest) = from.split_at(head);
         self.put_short(offset, head);
-        let mut index = (offset + head.len()) >> 3;
+        let first = (offset + head.len()) >> 3;
         let (chunks, tail) = rest.as_chunks::<8>();
-        for chunk in chunks {
-            self.set_word(index, u64::from_le_bytes(*chunk));
-            index += 1;
+        let end = first + chunks.len();
+        for (word, chunk) in self.view.words.0[first..end].iter().zip(chunks) {
+            word.store(u64::from_ne_bytes(*chunk), Relaxed);
         }
-        self.put_short(index << 3, tail);
+        self.put_short(end << 3, tail);
     }
 
     /// Stores fewer than 8 bytes that lie within one word.
@@ -371,9 +371,7 @@ impl<'a> PageMut<'a> {
 
     /// Makes the whole page zero.
     pub fn clear(&mut self) {
-        for index in 0..WORDS {
-            self.set_word(index, 0);
-        }
+        self.view.words.0.iter().for_each(|word| word.store(0, Relaxed));
     }
 }
 

@@ -1,66 +1,8 @@
+use super::testing::World;
 use super::*;
-use crate::txlog::{LogBuffers, Outcome, TxLog, TxLogConfig, WalBarrier};
-use crate::wal::segment::DIRECTORY;
-use crate::wal::{BUFFER_BYTES_MIN, Epoch, Wal, WalConfig};
-use base::disk::Disk;
-use base::disk::sim::SimDisk;
-use base::{BlockNo, Csn, Env, Lsn, RelId, Tid, Xid};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::txlog::Outcome;
+use base::{BlockNo, Csn, Lsn, RelId, Tid, Xid};
 use std::sync::{Arc, Mutex};
-
-const SEGMENT: u64 = 64 * 1024;
-
-/// An engine as far as transactions need one.
-struct World {
-    wal: Arc<Wal>,
-    txns: Arc<TxnManager>,
-}
-
-fn small() -> TxLogConfig {
-    TxLogConfig { buffers: LogBuffers([16; 7]), shared_buffers: 64, window_pages: 2 }
-}
-
-impl World {
-    fn new() -> World {
-        let disk = SimDisk::new();
-        disk.create_dir(DIRECTORY).unwrap();
-        let files: Arc<dyn Disk> = Arc::new(disk.clone());
-        let barrier: WalBarrier = Arc::new(|_| ());
-        TxLog::create(&files, &barrier).unwrap();
-        World::open(disk, 1, Lsn(SEGMENT), Lsn(SEGMENT), Xid::FIRST_NORMAL)
-    }
-
-    fn open(disk: SimDisk, epoch: u32, start: Lsn, previous_end: Lsn, next: Xid) -> World {
-        let env = Env::new(Arc::new(disk.clone()));
-        let config = WalConfig {
-            buffer_bytes: BUFFER_BYTES_MIN,
-            insert_slots: 4,
-            files_bytes_max: 64 * SEGMENT,
-        };
-        let epoch = Epoch {
-            system_id: 1,
-            timeline: 1,
-            number: epoch,
-            segment_bytes: SEGMENT,
-            start,
-            previous_end,
-        };
-        let wal = Wal::open(&env, config, epoch).unwrap();
-        let txns = TxnManager::open(&env, &small(), &wal, next).unwrap();
-        World { wal, txns }
-    }
-
-    fn session(&self) -> Txn {
-        static PID: AtomicUsize = AtomicUsize::new(100);
-        let pid = PID.fetch_add(1, Ordering::Relaxed) as i32;
-        Txn::attach(&self.txns, pid, 5).unwrap()
-    }
-
-    fn close(&self) {
-        self.txns.close();
-        self.wal.close();
-    }
-}
 
 fn tid(n: u16) -> Tid {
     Tid { block: BlockNo(0), offset: n }

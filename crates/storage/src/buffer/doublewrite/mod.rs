@@ -229,4 +229,5 @@ fn repair(files: &RelFiles, page: PageId, copy: &PageBytes) -> Result<bool> {
 }
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
