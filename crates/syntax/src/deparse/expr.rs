@@ -183,7 +183,13 @@ impl Printer {
     fn operation(&mut self, node: &Expr) -> Printed {
         match node {
             Expr::Unary(unary) => {
-                self.operator_symbol(&unary.op);
+                const INFIX_ONLY: &[&str] = &["*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>"];
+                if INFIX_ONLY.contains(&&*unary.op.symbol) {
+                    // Only its full name can stand before its operand.
+                    self.push(&format!("OPERATOR(pg_catalog.{})", unary.op.symbol));
+                } else {
+                    self.operator_symbol(&unary.op);
+                }
                 self.push(" ");
                 self.operand(&unary.arg, node)
             }

@@ -1,7 +1,9 @@
 //! Functions, and those that SQL writes in words.
 
+use std::borrow::Cow;
+
 use super::expr::{Printed, Printer};
-use super::ident::{quote_ident, unqualified_builtin};
+use super::ident::{literal, quote_ident, unqualified_builtin};
 use crate::ast::*;
 
 impl Printer {
@@ -59,7 +61,12 @@ impl Printer {
         match (call.name.last(), &args[..]) {
             ("extract", [field, from]) => {
                 self.push("EXTRACT(");
-                self.push(text_of(field)?);
+                // A word if it can be one.
+                let field = text_of(field)?;
+                match quote_ident(field) {
+                    Cow::Borrowed(word) => self.push(word),
+                    Cow::Owned(_) => self.push(&literal(field)),
+                }
                 self.pieces(&[(" FROM ", from)], ")")?;
             }
             ("timezone", [zone, time]) => {

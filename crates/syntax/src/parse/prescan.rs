@@ -115,11 +115,15 @@ impl Scan<'_> {
         self.at += 1;
     }
 
-    fn word(&mut self) {
-        let start = self.at;
+    fn skip_name(&mut self) {
         while is_name_start(self.peek(0)) || matches!(self.peek(0), b'0'..=b'9' | b'$') {
             self.at += 1;
         }
+    }
+
+    fn word(&mut self) {
+        let start = self.at;
+        self.skip_name();
         if matches!(&self.bytes[start..self.at], b"e" | b"E") && self.peek(0) == b'\'' {
             self.quoted(b'\'', true);
         }
@@ -148,7 +152,7 @@ impl Scan<'_> {
     }
 
     fn junk(&mut self, start: usize) -> SyntaxError {
-        self.word();
+        self.skip_name();
         let token = &self.sql[start..self.at];
         let message = format!("trailing junk after parameter at or near \"{token}\"");
         SyntaxError::syntax(message, Loc::at(start as u32))

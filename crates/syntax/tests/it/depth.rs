@@ -1,5 +1,7 @@
 //! Deep text: an error, never a crash; deep trees that are allowed: safe to walk on a small stack.
 
+use syntax::ast::{SelectBody, Statement};
+use syntax::lift::Lifter;
 use syntax::{MAX_DEPTH, PARSE_STACK_BYTES, ParsedStatement, SyntaxError, parse};
 
 /// Runs `work` on a thread with a stack of `bytes`.
@@ -137,8 +139,24 @@ fn the_deepest_trees_are_dropped_and_cloned_within_their_bounds() {
             assert!(format!("{copy:?}").contains("Span"), "{name}");
             copy
         });
+        let copy = on_stack(WALK_STACK_BYTES, || rework(copy));
         on_stack(DROP_STACK_BYTES, || drop((tree, copy)));
     }
+}
+
+/// Deparses what can be, in the style that looks deepest, and puts lifted constants into the rest.
+fn rework(mut statements: Vec<ParsedStatement>) -> Vec<ParsedStatement> {
+    if let Statement::Select(select) = &statements[0].statement
+        && let SelectBody::Core(core) = &select.body
+        && let [target] = &core.targets[..]
+    {
+        let _ = syntax::deparse::expr(&target.value, syntax::deparse::Style::Pretty);
+    }
+    // Of another text: nothing is found, everything is visited.
+    let mut lifter = Lifter::new();
+    let lift = lifter.lift("SELECT 1, 2, 3").expect("a plain statement");
+    let _ = lift.replace(&mut statements[0].statement);
+    statements
 }
 
 /// As a server does it: the request on a small stack, parsing on the thread's own.

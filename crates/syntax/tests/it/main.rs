@@ -2,6 +2,7 @@
 
 mod deparse;
 mod depth;
+mod fuzz;
 mod golden;
 mod lift;
 mod sexp;
