@@ -1,7 +1,7 @@
 //! The table of settings, by name.
 
 use super::{Context, Kind, Setting, Unit};
-use Context::{Internal, Reload, Start, User};
+use Context::{Internal, Start, User};
 
 /// Largest value of settings that PostgreSQL keeps in a signed 32-bit number.
 const INT_MAX: i64 = i32::MAX as i64;
@@ -46,6 +46,9 @@ const fn number(
     Setting { name, kind, context, summary }
 }
 
+/// Range of the caches of status logs, in pages.
+const SLRU_BUFFERS: (i64, i64) = (0, 131_072);
+
 const ISOLATION: &[&str] =
     &["serializable", "repeatable read", "read committed", "read uncommitted"];
 
@@ -80,7 +83,7 @@ pub const TABLE: &[Setting] = &[
         300,
         (30, 86_400),
         Unit::Seconds,
-        Reload,
+        Start,
         "Longest time between two checkpoints.",
     ),
     choice("client_encoding", "UTF8", &["UTF8"], User, "The client's character set."),
@@ -90,6 +93,14 @@ pub const TABLE: &[Setting] = &[
         &["debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error"],
         User,
         "The least severe messages that are sent to the client.",
+    ),
+    number(
+        "commit_timestamp_buffers",
+        0,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of commit timestamps; 0 takes a 512th of shared_buffers.",
     ),
     text(
         "DateStyle",
@@ -170,8 +181,32 @@ pub const TABLE: &[Setting] = &[
         1024,
         (2, INT_MAX),
         Unit::MiB,
-        Reload,
+        Start,
         "Log that may gather between two checkpoints.",
+    ),
+    number(
+        "multixact_member_buffers",
+        32,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of the members of multixacts.",
+    ),
+    number(
+        "multixact_offset_buffers",
+        16,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of the index of multixacts.",
+    ),
+    number(
+        "notify_buffers",
+        16,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of notifications.",
     ),
     number(
         "port",
@@ -187,6 +222,14 @@ pub const TABLE: &[Setting] = &[
         "\"$user\", public",
         User,
         "Schemas that names without one are looked up in.",
+    ),
+    number(
+        "serializable_buffers",
+        32,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of finished serializable transactions.",
     ),
     text("server_encoding", "UTF8", Internal, "The character set that text is stored in."),
     text(
@@ -227,11 +270,11 @@ pub const TABLE: &[Setting] = &[
     ),
     number(
         "subtransaction_buffers",
-        32,
-        (16, 131_072),
+        0,
+        SLRU_BUFFERS,
         Unit::Pages,
         Start,
-        "Memory for pages of the subtransaction log.",
+        "Memory for pages of the subtransaction log; 0 takes a 512th of shared_buffers.",
     ),
     choice(
         "synchronous_commit",
@@ -250,11 +293,11 @@ pub const TABLE: &[Setting] = &[
     ),
     number(
         "transaction_buffers",
-        64,
-        (16, 131_072),
+        0,
+        SLRU_BUFFERS,
         Unit::Pages,
         Start,
-        "Memory for pages of the transaction status log.",
+        "Memory for pages of the transaction status log; 0 takes a 512th of shared_buffers.",
     ),
     choice(
         "transaction_isolation",
@@ -278,12 +321,21 @@ pub const TABLE: &[Setting] = &[
         Start,
         "Memory for log not yet written.",
     ),
-    choice(
-        "wal_io",
-        "file",
-        &["file", "mmap", "pmem"],
+    number(
+        "wal_insert_slots",
+        0,
+        (0, 256),
+        Unit::Plain,
         Start,
-        "How the log is written: by write and sync, through a mapping, or to persistent memory.",
+        "Slots for inserting into the log at the same time; 0 for twice the cores.",
+    ),
+    number(
+        "wal_segment_size",
+        16,
+        (1, 1024),
+        Unit::MiB,
+        Start,
+        "Size of a file of the log, a power of two; counts when the directory is made.",
     ),
     number("work_mem", 4096, (64, INT_MAX), Unit::KiB, User, "Memory of one sort or hash table."),
     number(
