@@ -1,6 +1,7 @@
 //! Tests of the buffer cache, by theme. Pages in them describe themselves: see [`stamp`] and [`stamped`].
 
 mod basics;
+mod crash;
 mod faults;
 mod stress;
 
@@ -54,7 +55,8 @@ const WORDS_FROM: usize = 64;
 /// Fills the page so that every word tells the page and `value`: any mixture of two states shows.
 fn stamp(page: &mut PageMut<'_>, id: PageId, value: u64) {
     if page.is_new() {
-        page.init(PageKind::Heap, 0);
+        // All of it special space: none of it is a hole to images.
+        page.init(PageKind::Heap, PAGE_BYTES - WORDS_FROM);
     }
     let word = mix(id, value);
     for at in (WORDS_FROM..PAGE_BYTES).step_by(8) {

@@ -1,0 +1,164 @@
+//! The pool over the real log in simulation, crashed at many points: redo from the redo point that the pool had
+//! answered before brings back every change that the log has, and no page is ahead of the log.
+
+use super::*;
+use crate::recovery::RedoCtx;
+use crate::wal::{self, Epoch, Kind, LogShape, Reader, Record, Wal, WalConfig, record_bound};
+use base::disk::Disk;
+use base::{Xid, sim};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+const BLOCKS: u32 = 40;
+const SEGMENT: u64 = 64 * 1024;
+const REL: RelId = RelId(5);
+
+fn epoch() -> Epoch {
+    Epoch {
+        system_id: 42,
+        timeline: 1,
+        number: 1,
+        segment_bytes: SEGMENT,
+        start: Lsn(SEGMENT),
+        previous_end: Lsn(SEGMENT),
+    }
+}
+
+/// A redo point that was announced, and how long the disk's journal was then.
+type Announced = Arc<Mutex<Vec<(usize, Lsn)>>>;
+
+fn change(pool: &Pool, wal: &Wal, rel: &Relation, block: BlockNo, value: u64) {
+    let mut claim = wal.claim(record_bound(1, 1, 8)).unwrap();
+    let mut page = rel.write(Fork::Main, block).unwrap();
+    assert!(pool.min_rec_lsn() <= wal.position());
+    let id = page.page_id();
+    page.mark_dirty();
+    stamp(&mut page, id, value);
+    let bytes = value.to_le_bytes();
+    let record = Record::new(Kind::PAGE_IMAGE, Xid(3)).block(&page, &bytes);
+    let at = wal.insert(&mut claim, &record);
+    page.set_lsn(at.end);
+}
+
+/// Runs a load; the disk then holds the journal of all that was written.
+fn load(seed: u64, torn: TornPages) -> (SimDisk, Vec<(usize, Lsn)>) {
+    sim::run(seed, move || {
+        let disk = SimDisk::new();
+        disk.create_dir(wal::segment::DIRECTORY).unwrap();
+        let world = World::over(disk.clone(), 16, torn);
+        let pool = Arc::clone(&world.pool);
+        let config = WalConfig {
+            buffer_bytes: wal::BUFFER_BYTES_MIN,
+            insert_slots: 4,
+            files_bytes_max: 1 << 30,
+        };
+        let env = Env::new(Arc::new(disk.clone()));
+        let wal = Wal::open(&env, config, epoch()).unwrap();
+        pool.attach_wal(Arc::clone(&wal));
+        let rel = pool.create_relation(REL, Rank::HeapPage).unwrap();
+        rel.ensure_blocks(Fork::Main, BLOCKS).unwrap();
+        pool.files().sync_all().unwrap();
+        let start = disk.operations();
+        let announced: Announced = Arc::new(Mutex::new(vec![(start, epoch().start)]));
+        let mut jobs = Vec::new();
+        for n in 0..4 {
+            let (pool, wal, rel) = (Arc::clone(&pool), Arc::clone(&wal), rel.clone());
+            jobs.push(env.spawn("load", move || {
+                let mut rng = fastrand::Rng::with_seed(seed * 10 + n);
+                for i in 0..80 {
+                    change(&pool, &wal, &rel, BlockNo(rng.u32(..BLOCKS)), n * 1000 + i + 1);
+                    if rng.u8(..4) == 0 {
+                        wal.flush(wal.position());
+                    }
+                }
+            }));
+        }
+        let (pool2, wal2, disk2) = (Arc::clone(&pool), Arc::clone(&wal), disk.clone());
+        let theirs = Arc::clone(&announced);
+        jobs.push(env.spawn("checkpoints", move || {
+            for _ in 0..12 {
+                base::park::sleep(Duration::from_micros(700));
+                pool2.clean_up_to(wal2.position()).unwrap();
+                let redo = pool2.min_rec_lsn();
+                theirs.lock().unwrap().push((disk2.operations(), redo));
+            }
+        }));
+        jobs.into_iter().for_each(|job| job.join());
+        wal.close();
+        drop(world);
+        let announced = announced.lock().unwrap().clone();
+        (disk, announced)
+    })
+}
+
+/// Redo from `redo`; then every block has the value of its last record, and no page is ahead of the log.
+fn check(image: SimDisk, redo: Lsn, torn: TornPages, context: &str) -> usize {
+    let disk: Arc<dyn Disk> = Arc::new(image.clone());
+    let shape = LogShape { system_id: 42, timeline: 1, segment_bytes: SEGMENT };
+    let mut expected = BTreeMap::new();
+    let mut all = Reader::open(Arc::clone(&disk), shape, epoch().start).unwrap();
+    while let Some(record) = all.read().unwrap() {
+        let block = record.block(0);
+        // A record with an image has only that.
+        let mut page = [0; PAGE_BYTES];
+        let value = if block.restore_image(&mut page) {
+            u64::from_le_bytes(page[WORDS_FROM..WORDS_FROM + 8].try_into().unwrap())
+        } else {
+            u64::from_le_bytes(block.bytes.try_into().unwrap())
+        };
+        expected.insert(block.page.block, value);
+    }
+    let end = all.at();
+    let files = RelFiles::open(Arc::clone(&disk), 10).unwrap();
+    let repaired = doublewrite::recover(&*disk, &files).unwrap().repaired;
+    drop(files);
+    let world = World::over(image, 16, torn);
+    let ctx = RedoCtx::new(Arc::clone(&world.pool));
+    let mut reader = Reader::open(disk, shape, redo).unwrap();
+    while let Some(record) = reader.read().unwrap() {
+        world.pool.set_redo_position(record.at.start);
+        let id = record.block(0).page;
+        ctx.page(&record, 0, Rank::HeapPage, |page, bytes| {
+            stamp(page, id, u64::from_le_bytes(bytes.try_into().unwrap()));
+        })
+        .unwrap();
+    }
+    let rel = world.relation(REL.0);
+    for n in 0..BLOCKS {
+        let value = get(&rel, BlockNo(n));
+        let lsn = rel.read(Fork::Main, BlockNo(n)).unwrap().lsn();
+        assert!(lsn <= end, "{context}: block {n} is at {lsn}, the log ends at {end}");
+        let expected = expected.get(&BlockNo(n)).copied().unwrap_or(0);
+        assert_eq!(value, expected, "{context}: block {n}, redo from {redo}");
+    }
+    repaired
+}
+
+fn crash_everywhere(torn: TornPages, seeds: std::ops::Range<u64>) -> usize {
+    let mut repaired = 0;
+    for seed in seeds {
+        let (disk, announced) = load(seed, torn);
+        let mut crashes = disk.crashes();
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut at = announced[0].0;
+        while at < crashes.len() {
+            crashes.advance_to(at);
+            let point = announced.iter().rev().find(|(when, _)| *when <= at).expect("the first");
+            let context = format!("seed {seed}, crash at {at}");
+            repaired += check(crashes.image(&mut rng), point.1, torn, &context);
+            at += 1 + rng.usize(..25);
+        }
+    }
+    repaired
+}
+
+#[test]
+fn redo_brings_back_what_the_log_has_with_double_write() {
+    let repaired = crash_everywhere(TornPages::DoubleWrite, 0..6);
+    assert!(repaired > 0, "torn pages were met");
+}
+
+#[test]
+fn redo_brings_back_what_the_log_has_with_images() {
+    crash_everywhere(TornPages::FullPageWrites, 0..6);
+}
