@@ -4,6 +4,7 @@
 
 pub mod btree;
 pub mod buffer;
+pub mod check;
 pub mod engine;
 pub mod error;
 pub mod heap;
@@ -17,6 +18,7 @@ mod rig;
 pub mod sequence;
 pub mod txlog;
 pub mod txn;
+pub mod vacuum;
 pub mod wal;
 
 pub use engine::{Engine, EngineConfig};

@@ -59,6 +59,10 @@ impl Rig {
         Rig { disk, pool, wal, txns }
     }
 
+    pub fn env(&self) -> base::Env {
+        base::Env::new(Arc::new(self.disk.clone()))
+    }
+
     /// A session in a transaction.
     pub fn begin(&self) -> Txn {
         let txn = Txn::attach(&self.txns, 1, 1).unwrap();

@@ -75,7 +75,7 @@ impl Builder<'_> {
         self.entries += 1;
         if self.entries.is_multiple_of(1024) {
             base::interrupt::check()?;
-            base::park::yield_now();
+            base::park::checkpoint();
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ type Downlink = (Vec<u8>, u64, BlockNo);
 /// Walks a tree level by level.
 struct Walk<'t, 'r> {
     tree: &'t BTree,
+    blocks: u32,
     report: &'r mut dyn FnMut(String),
     reached: HashSet<u32>,
 }
@@ -42,7 +43,7 @@ impl BTree {
         if blocks == 0 || self.rel.read(Fork::Main, ROOT)?.is_new() {
             return Ok(());
         }
-        let mut walk = Walk { tree: self, report, reached: HashSet::default() };
+        let mut walk = Walk { tree: self, blocks, report, reached: HashSet::default() };
         let root = walk.page(ROOT)?;
         if !root.right.eq(&ROOT) || root.high.is_some() {
             walk.complain(ROOT, "the root has a sibling");
@@ -107,6 +108,10 @@ impl Walk<'_, '_> {
         let mut expected = expected.map(|e| e.iter());
         let (mut block, mut low, mut was_incomplete) = (first, None::<(Vec<u8>, u64)>, false);
         loop {
+            if block.0 >= self.blocks {
+                self.complain(block, "a link leads there, and it does not exist");
+                return Ok(None);
+            }
             if !self.reached.insert(block.0) {
                 self.complain(block, "is reached twice");
                 return Ok(None);
@@ -225,6 +230,10 @@ fn page_fault(node: Node<'_>) -> std::result::Result<(), String> {
         let bytes = node.record_bytes(i);
         if slot.is_external() && (slot.record() < upper || slot.record() + bytes > PAGE_BYTES) {
             return Err(format!("entry {i} lies outside the payload"));
+        }
+        let padding = 64 - 8 * node.rest_len(i).min(HEAD_BYTES) as u32;
+        if padding > 0 && node.head(i).checked_shl(64 - padding).unwrap_or(0) != 0 {
+            return Err(format!("the head of entry {i} goes on behind its key"));
         }
         used += bytes;
     }

@@ -39,7 +39,7 @@ impl BTree {
         while let Some(block) = next {
             base::interrupt::check()?;
             next = self.vacuum_page(block, is_dead, &mut done)?;
-            base::park::yield_now();
+            base::park::checkpoint();
         }
         Ok(done)
     }

@@ -6,7 +6,7 @@ use super::split::{ROOT_HEAD_BYTES, SEPARATOR_HEAD_BYTES, SPLIT_HEAD_BYTES, root
 use super::{delete, page};
 use crate::error::Result;
 use crate::page::PageMut;
-use crate::recovery::RedoCtx;
+use crate::recovery::{RedoCtx, garbled};
 use crate::wal::{Kind, RecordView};
 use base::BlockNo;
 use base::rank::Rank;
@@ -44,7 +44,7 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
                 _ => at(2, &|page, bytes| edit::set_right(page, BlockNo(u32_at(bytes, 0)))),
             }
         }
-        other => unreachable!("{other:?} is no record of a B-tree"),
+        _ => Err(garbled(record)),
     }
 }
 

@@ -1,10 +1,11 @@
 //! Verifying a heap: structure of every page, chains (H2), the promises of the visibility map (H4).
 
+use super::fetch::Chain;
 use super::{HeapRel, page, vm};
 use crate::error::Result;
-use crate::page::{LineFlags, PAGE_BYTES, PageKind, PageView};
-use crate::txn::Flags;
-use base::{BlockNo, Fork, Tid};
+use crate::page::{LineFlags, LinePointer, PAGE_BYTES, PageKind, PageView};
+use crate::txn::{Fate, Flags, visibility};
+use base::{BlockNo, Csn, Fork, Tid};
 
 /// What a line pointer of a sound page is to an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +41,20 @@ impl HeapRel {
         Ok(())
     }
 
+    /// Whether a version of the row at this root was committed and not ended: there must be an index entry.
+    pub fn lives(&self, root: Tid) -> Result<bool> {
+        let page = self.rel.read(Fork::Main, root.block)?;
+        let mut chain = Chain::new(page.view(), root.offset);
+        while let Some((_, _, header)) = chain.next() {
+            let txlog = self.txns.txlog();
+            let (fate, _) = visibility::fate(txlog, Csn(0), self.wal.durable(), &header)?;
+            if fate == Fate::Live {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// What every line pointer of a block is to an index; the first has number 1.
     pub fn lines(&self, block: BlockNo) -> Result<Vec<Line>> {
         let page = self.rel.read(Fork::Main, block)?;
@@ -70,7 +85,11 @@ fn page_faults(page: PageView<'_>, faults: &mut Vec<String>) {
     for offset in 1..=page.line_count() {
         let line = page.line(offset);
         match line.flags() {
-            LineFlags::Unused | LineFlags::Dead => {}
+            LineFlags::Unused | LineFlags::Dead => {
+                if ![LinePointer::UNUSED, LinePointer::DEAD].contains(&line) {
+                    faults.push(format!("line {offset} stands for nothing but names bytes"));
+                }
+            }
             LineFlags::Redirect => {
                 let to = page::resolve(page, offset).and_then(|to| page::version(page, to));
                 let inner =

@@ -144,16 +144,18 @@ impl HeapRel {
         Ok(done)
     }
 
-    /// Frees dead line pointers that no index entry leads to any more (H3).
-    pub fn reclaim_lines(&self, ring: &mut Ring, block: BlockNo, offsets: &[u16]) -> Result<()> {
+    /// Frees dead line pointers that no index entry leads to any more (H3). Tells whether everything on
+    /// the page is visible to all now.
+    pub fn reclaim_lines(&self, ring: &mut Ring, block: BlockNo, offsets: &[u16]) -> Result<bool> {
         let bytes = PRUNE_BYTES + CLEAR_BYTES;
         let mut journal = Journal::open(&self.wal, &self.rel, 3, bytes)?;
         let mut page = self.rel.write_in(ring, Fork::Main, block)?;
         self.free_lines(&mut page, &mut journal, offsets);
-        self.try_set_visible(&mut page, &mut journal)?;
+        let visible = self.try_set_visible(&mut page, &mut journal)?;
         let free = page::room(page.view());
         drop(page);
-        fsm::record(&self.rel, block, free)
+        fsm::record(&self.rel, block, free)?;
+        Ok(visible)
     }
 
     fn free_lines(&self, page: &mut WriteGuard<'_>, journal: &mut Journal<'_>, offsets: &[u16]) {

@@ -1,5 +1,6 @@
 //! Rows. See the README beside this file.
 
+mod attention;
 mod check;
 mod clean;
 mod contest;
@@ -33,7 +34,10 @@ use crate::lock::{RowKey, RowTurn};
 use crate::page::PAGE_BYTES;
 use crate::txn::{Txn, TxnManager};
 use crate::wal::Wal;
+use attention::Attention;
 use base::Tid;
+use base::latch::Latch;
+use base::rank::Rank;
 use room::Stripe;
 use std::fmt;
 use std::sync::Arc;
@@ -47,6 +51,10 @@ pub struct HeapRel {
     reserve: usize,
     /// Where sessions insert, and what they count.
     stripes: Box<[Stripe]>,
+    /// When vacuum is due, and who is to know.
+    attention: Attention,
+    /// Held by a vacuum, from beginning to end.
+    vacuum: Latch<()>,
 }
 
 /// How an attempt to change or lock a row ended.
@@ -96,6 +104,8 @@ impl HeapRel {
             txns: Arc::clone(txns),
             reserve: PAGE_BYTES * usize::from(100 - fillfactor.clamp(10, 100)) / 100,
             stripes: (0..room::STRIPES).map(|_| Stripe::default()).collect(),
+            attention: Attention::default(),
+            vacuum: Latch::new(Rank::Outer, ()),
         }
     }
 
@@ -107,6 +117,11 @@ impl HeapRel {
     /// Transactions, for whoever cleans.
     pub fn txns(&self) -> &Arc<TxnManager> {
         &self.txns
+    }
+
+    /// What makes one vacuum at a time.
+    pub(crate) fn vacuum_latch(&self) -> &Latch<()> {
+        &self.vacuum
     }
 
     /// For messages.

@@ -4,7 +4,7 @@ use super::prune::{Plan, apply};
 use super::{clean, delete, insert, lock_row, multi_insert, page, update, visible, vm};
 use crate::error::Result;
 use crate::page::PageMut;
-use crate::recovery::RedoCtx;
+use crate::recovery::{RedoCtx, garbled};
 use crate::wal::{Kind, RecordView};
 use base::rank::Rank;
 use base::{BlockNo, Tid};
@@ -47,7 +47,7 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
             at(0, &|page, _| page::set_all_visible(page, false))?;
             at(1, &|page, bytes| vm::put(page, map_entry(bytes), 0))
         }
-        other => unreachable!("{other:?} is no record of a heap"),
+        _ => Err(garbled(record)),
     }
 }
 

@@ -4,6 +4,7 @@
 //! different pages. A stripe whose page is full asks the free-space map, beginning at a place that depends
 //! on the stripe, and else takes a new page.
 
+use super::attention::LOOK_EVERY;
 use super::page;
 use super::{HeapRel, fsm, stripe_of};
 use crate::buffer::WriteGuard;
@@ -44,11 +45,17 @@ impl HeapRel {
     pub(super) fn count(&self, txn: &Txn, inserted: u64, ended: u64) {
         let stripe = self.stripe(txn);
         // Relaxed: figures.
-        if inserted > 0 {
-            stripe.inserted.fetch_add(inserted, Relaxed);
-        }
-        if ended > 0 {
-            stripe.ended.fetch_add(ended, Relaxed);
+        let before = match inserted {
+            0 => stripe.inserted.load(Relaxed),
+            _ => stripe.inserted.fetch_add(inserted, Relaxed),
+        };
+        let ended_before = match ended {
+            0 => stripe.ended.load(Relaxed),
+            _ => stripe.ended.fetch_add(ended, Relaxed),
+        };
+        let changes = before + ended_before;
+        if changes / LOOK_EVERY != (changes + inserted + ended) / LOOK_EVERY {
+            self.look_for_dirt();
         }
     }
 

@@ -254,7 +254,7 @@ pub fn serve(files: &Arc<RelationFiles>, txns: &Arc<TxnManager>) {
 }
 
 /// A record that its writer can't have written.
-pub(super) fn garbled(record: &RecordView<'_>) -> Error {
+pub(crate) fn garbled(record: &RecordView<'_>) -> Error {
     let detail = format!("the {:?} record at {} can't be read", record.kind, record.at.start);
     Error::damaged(crate::wal::segment::DIRECTORY, None, detail)
 }

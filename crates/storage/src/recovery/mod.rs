@@ -8,3 +8,4 @@ pub mod redo;
 
 pub use control::{Control, ControlFile, Counters};
 pub use ctx::RedoCtx;
+pub(crate) use files::garbled;

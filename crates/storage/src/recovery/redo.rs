@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::txlog::{Outcome, TxLog, TxLogConfig, XactRedo};
 use crate::txn::TxnRedo;
 use crate::wal::{Kind, LogEnd, Reader, RecordView, Room, segment};
+use crate::{btree, heap, sequence};
 use base::clock::{self, Instant};
 use base::disk::Disk;
 use base::rank::Rank;
@@ -105,9 +106,10 @@ impl Redo {
             }
             Some(Room::Buffer) => apply_images(&self.ctx, record),
             Some(Room::Txn) => self.apply_txn(record),
-            Some(Room::Heap | Room::BTree | Room::Hash | Room::Sequence) | None => {
-                Err(garbled(record))
-            }
+            Some(Room::Heap) => heap::redo::redo(&self.ctx, record),
+            Some(Room::BTree) => btree::redo::redo(&self.ctx, record),
+            Some(Room::Sequence) => sequence::redo::redo(&self.ctx, record),
+            Some(Room::Hash) | None => Err(garbled(record)),
         }
     }
 

@@ -41,7 +41,7 @@ fn compare(tree: &BTree, model: &Model, dice: &mut Dice, style: u64) {
     let all: Vec<_> = model.iter().cloned().collect();
     assert_eq!(check(tree), all);
     let mut tids = Vec::new();
-    for _ in 0..30 {
+    for _ in 0..12 {
         let (a, b) = (random_key(dice, style), random_key(dice, style));
         let (low, high) = (a.clone().min(b.clone()), a.max(b));
         let side = |dice: &mut Dice, key| match dice.below(5) {
@@ -77,8 +77,8 @@ fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (BTree, Model) {
     let tree = tree(rig, seed as u32 * 10 + style as u32 + 1);
     let mut model = Model::new();
     let ascending = dice.below(3) == 0;
-    for round in 0..6 {
-        for i in 0..dice.below(1500) {
+    for round in 0..4 {
+        for i in 0..dice.below(900) {
             let key = match ascending {
                 true => (round * 10_000 + i).to_be_bytes().to_vec(),
                 false => random_key(&mut dice, style),
@@ -102,7 +102,7 @@ fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (BTree, Model) {
 
 #[test]
 fn a_tree_is_an_ordered_set() {
-    for seed in 0..4 {
+    for seed in 0..2 {
         let rig = Rig::new(64);
         for style in 0..7 {
             grow_and_shrink(seed, style, &rig);
@@ -133,7 +133,7 @@ fn a_built_tree_is_like_one_grown() {
     for style in 0..7 {
         let mut dice = Dice::new(style + 77);
         let mut model = Model::new();
-        for _ in 0..dice.below(20_000) {
+        for _ in 0..dice.below(6_000) {
             model.insert((random_key(&mut dice, style), tid(dice.below(20_000))));
         }
         let tree = tree(&rig, style as u32 + 1);
@@ -172,7 +172,7 @@ fn threads_share_a_tree_in_sixteen_frames() {
     let rig = Rig::new(16);
     let tree = tree(&rig, 1);
     const WRITERS: u64 = 3;
-    const EACH: u64 = 4000;
+    const EACH: u64 = 2000;
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {
             let tree = &tree;

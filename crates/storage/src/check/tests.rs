@@ -1,0 +1,81 @@
+//! Damage is told, by the room that knows.
+
+use super::*;
+use crate::rig::Rig;
+use base::Persistence;
+use base::rank::Rank;
+
+fn key_of(row: &[u8]) -> Option<Vec<u8>> {
+    Some(row.to_vec())
+}
+
+fn faults(heap: &HeapRel, index: &BTree) -> Vec<String> {
+    let mut report = Report::default();
+    let indexed = Indexed { index, key_of: &key_of, unique: true };
+    table(heap, &[indexed], &mut report).unwrap();
+    report.faults
+}
+
+#[test]
+fn an_index_that_disagrees_with_its_heap_is_found_out() {
+    let rig = Rig::new(64);
+    let heap = rig.create(1, Persistence::Permanent, Rank::HeapPage);
+    let heap = HeapRel::new(heap, &rig.txns, 100);
+    let index = rig.create(2, Persistence::Permanent, Rank::IndexPage);
+    let index = BTree::new(index, &rig.txns);
+    let txn = rig.begin();
+    let tids: Vec<Tid> = (0..100u8)
+        .map(|i| {
+            let tid = heap.insert(&txn, &[i; 20]).unwrap();
+            index.insert(&[i; 20], tid).unwrap();
+            tid
+        })
+        .collect();
+    let missing = heap.insert(&txn, b"missing").unwrap();
+    let twice = heap.insert(&txn, &[5; 20]).unwrap();
+    index.insert(&[5; 20], twice).unwrap();
+    txn.commit().unwrap();
+    index.insert(b"wrong", tids[7]).unwrap();
+    let nowhere = Tid { block: BlockNo(77), offset: 1 };
+    index.insert(b"nowhere", nowhere).unwrap();
+    let found = faults(&heap, &index);
+    let told = |what: &str, tid: Tid| {
+        found.iter().any(|f| f.contains(what) && f.contains(&tid.to_string()))
+    };
+    assert_eq!(found.len(), 4, "{found:#?}");
+    assert!(told("no entry leads to it", missing));
+    assert!(told("unique", twice) && told("another row's key", tids[7]));
+    assert!(told("no line is", nowhere));
+}
+
+#[test]
+fn damaged_pages_are_found_out() {
+    let rig = Rig::new(64);
+    let heap = rig.create(1, Persistence::Permanent, Rank::HeapPage);
+    let heap = HeapRel::new(heap, &rig.txns, 100);
+    let index = rig.create(2, Persistence::Permanent, Rank::IndexPage);
+    let index = BTree::new(index, &rig.txns);
+    let txn = rig.begin();
+    for i in 0..2000u32 {
+        let row = i.to_be_bytes();
+        let tid = heap.insert(&txn, &row).unwrap();
+        index.insert(&row, tid).unwrap();
+    }
+    txn.commit().unwrap();
+    assert_eq!(faults(&heap, &index), Vec::<String>::new());
+    for (rel, block, offset) in [
+        (index.relation(), 1, 64 + 16 * 10),
+        (index.relation(), 2, 24),
+        (index.relation(), 0, 32),
+        (heap.relation(), 1, 24),
+        (heap.relation(), 2, 16),
+    ] {
+        let mut page = rel.write(Fork::Main, BlockNo(block)).unwrap();
+        let before = page.get_u32(offset);
+        page.put_u32(offset, before ^ 0x0101_0101);
+        drop(page);
+        assert!(!faults(&heap, &index).is_empty(), "block {block} offset {offset}");
+        rel.write(Fork::Main, BlockNo(block)).unwrap().put_u32(offset, before);
+    }
+    assert_eq!(faults(&heap, &index), Vec::<String>::new());
+}

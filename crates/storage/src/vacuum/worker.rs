@@ -1,0 +1,102 @@
+//! The background worker: takes tables from the queue and cleans them, unhurriedly.
+
+use super::{Options, Queue, Report, try_vacuum};
+use crate::btree::BTree;
+use crate::error::{Error, Result};
+use crate::heap::HeapRel;
+use base::RelId;
+use base::env::{Background, Env};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Rest after every few pages.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Calls its second argument with the heap of a table and *all* of its indexes, while none can be added or
+/// dropped; does not call it if the table is gone or somebody keeps it locked. Does not wait for locks.
+pub type Open = dyn Fn(RelId, &mut dyn FnMut(&HeapRel, &[Arc<BTree>])) + Send + Sync;
+
+/// The worker of one engine.
+pub struct Worker {
+    queue: Arc<Queue>,
+    counters: Arc<Counters>,
+    background: Mutex<Option<Background>>,
+}
+
+#[derive(Default)]
+struct Counters {
+    runs: AtomicU64,
+    removed: AtomicU64,
+    failures: AtomicU64,
+}
+
+/// Figures of a worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WorkerStats {
+    /// Tables cleaned.
+    pub runs: u64,
+    /// Versions removed.
+    pub removed: u64,
+    /// Runs that ended with an error.
+    pub failures: u64,
+}
+
+impl Worker {
+    /// Starts a worker. `open` gives it tables; `failed` hears of errors, which end one run only.
+    pub fn start(
+        env: &Env,
+        queue: Arc<Queue>,
+        open: Box<Open>,
+        failed: impl Fn(RelId, &Error) + Send + 'static,
+    ) -> Worker {
+        let counters = Arc::new(Counters::default());
+        let (its_queue, its_counters) = (Arc::clone(&queue), Arc::clone(&counters));
+        let background = env.spawn("vacuum", move || {
+            while let Some(rel) = its_queue.pop() {
+                match clean(&open, rel) {
+                    Ok(None) => {}
+                    Ok(Some(report)) => {
+                        its_counters.runs.fetch_add(1, Relaxed);
+                        its_counters.removed.fetch_add(report.removed, Relaxed);
+                    }
+                    Err(_) if its_queue.is_stopped() => return,
+                    Err(error) => {
+                        its_counters.failures.fetch_add(1, Relaxed);
+                        failed(rel, &error);
+                    }
+                }
+            }
+        });
+        Worker { queue, counters, background: Mutex::new(Some(background)) }
+    }
+
+    /// Figures, as of now.
+    pub fn stats(&self) -> WorkerStats {
+        let Counters { runs, removed, failures } = &*self.counters;
+        // Relaxed: figures for people.
+        WorkerStats {
+            runs: runs.load(Relaxed),
+            removed: removed.load(Relaxed),
+            failures: failures.load(Relaxed),
+        }
+    }
+
+    /// Ends the worker and waits until it has ended.
+    pub fn stop(&self) {
+        self.queue.stop();
+        let background = self.background.lock().expect("no code panics under it").take();
+        if let Some(background) = background {
+            background.join();
+        }
+    }
+}
+
+fn clean(open: &Open, rel: RelId) -> Result<Option<Report>> {
+    let mut result = Ok(None);
+    open(rel, &mut |heap, indexes| {
+        let options = Options { every_page: false, pause: Some(PAUSE) };
+        result = try_vacuum(heap, indexes, &options);
+    });
+    result
+}
