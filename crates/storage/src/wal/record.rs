@@ -292,10 +292,8 @@ pub(super) fn crc_seed(timeline: u32, epoch: u32) -> u32 {
 }
 
 /// Upper bound of the log bytes of `records` records that name `blocks` pages and carry `payload` bytes
-/// in total (block bytes and main data). Any of the pages may have to go along whole: whether it does is
-/// only known under its latch, and claims are returned for next to nothing.
+/// in total (block bytes and main data). Page images are not in it: under `full_page_writes` each page that
+/// may owe one needs [`MAX_IMAGE_BYTES`] more (`crate::journal` adds them).
 pub const fn record_bound(records: usize, blocks: usize, payload: usize) -> usize {
-    records * (HEADER_BYTES + RECORD_ALIGN)
-        + blocks * (BLOCK_HEADER_BYTES + MAX_IMAGE_BYTES)
-        + payload
+    records * (HEADER_BYTES + RECORD_ALIGN) + blocks * BLOCK_HEADER_BYTES + payload
 }

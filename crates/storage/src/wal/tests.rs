@@ -129,7 +129,7 @@ fn records_keep_their_pages_pieces_and_images() {
         let mut bytes = Vec::new();
         record.seal(5).write_at(start, |piece| bytes.extend_from_slice(piece));
         assert_eq!(bytes.len(), record.padded_len());
-        assert!(bytes.len() <= record_bound(1, blocks.len() + 1, 2000));
+        assert!(bytes.len() <= record_bound(1, blocks.len() + 1, 2000 + 8200));
 
         let view = RecordView::verify(&bytes, start, 5).expect("intact");
         assert_eq!((view.kind, view.xid, view.info), (KIND, Xid(round + 3), round as u8));

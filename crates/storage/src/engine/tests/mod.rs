@@ -1,11 +1,13 @@
-//! The engine under crashes: a workload on the simulated disk, its every operation a place to stop.
+//! The engine under crashes, without access methods: a workload on the simulated disk, its every operation a place to stop.
 //!
 //! The workload keeps counters in pages of its own, logged as images, so that these tests need no access
 //! method. A counter's page is `values[block]`; each transaction writes its number to two pages.
 
+mod bank;
+
 use super::*;
 use crate::page::PageKind;
-use crate::wal::{Kind, PageImage, Record, record_bound};
+use crate::wal::{Kind, PageImage, Record, record, record_bound};
 use base::disk::Disk;
 use base::disk::sim::{Access, SimDisk};
 use base::{BlockNo, Fork, LsnRange, RelId, sim};
@@ -41,7 +43,7 @@ fn begin(engine: &Engine) -> Txn {
 /// Writes `value` to a page and logs the whole page.
 fn set(engine: &Engine, txn: &Txn, rel: &Relation, block: u32, value: u64) -> LsnRange {
     let xid = txn.xid().unwrap();
-    let mut claim = engine.wal().claim(record_bound(1, 1, 0)).unwrap();
+    let mut claim = engine.wal().claim(record_bound(1, 1, record::MAX_IMAGE_BYTES)).unwrap();
     while rel.blocks(Fork::Main).unwrap() <= block {
         drop(rel.extend(Fork::Main).unwrap());
     }
