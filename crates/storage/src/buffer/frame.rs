@@ -71,8 +71,8 @@ impl Frame {
     pub fn unbind(&self) {
         debug_assert!(self.word.is_absent(), "an absent frame is unbound");
         let slot = self.slot.swap(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: a slot's memory lives until its relation is dropped or the pool is; dropping waits until
-        // every slot of the relation is empty, and this one still leads to the frame.
+        // SAFETY: a slot's memory lives until the pool goes, or its relation was dropped, its last handle is
+        // gone and the slot is empty (`RelMap::drop`); this one still leads to the frame.
         let slot = unsafe { slot.as_ref() }.expect("a frame with a page has a slot");
         slot.clear(self.index);
     }

@@ -101,6 +101,7 @@ impl Relation {
         source: Source,
         mut ring: Option<&mut Ring>,
     ) -> Result<&Frame> {
+        self.map().check_there()?;
         let map = self.map().fork(fork);
         let blocks = self.blocks(fork)?;
         if block.0 >= blocks {

@@ -142,12 +142,14 @@ impl Pool {
     }
 
     /// Removes the relation: its pages leave the cache unwritten, its files are deleted. Nobody may use it any
-    /// more; pins that are about to go are waited for. Fine if it does not exist.
+    /// more; pins that are about to go are waited for. Fine if it does not exist. To be called without a latch.
     pub fn drop_relation(self: &Arc<Self>, rel: RelId) -> Result<()> {
         let map = self.relations.lock().remove(&rel);
         if let Some(map) = map {
+            map.set_dropped();
             Relation::new(Arc::clone(self), map).discard_all();
         }
+        self.forget_copies(|page| page.rel == rel);
         self.files.remove(rel)
     }
 

@@ -15,18 +15,34 @@ use base::rank::{self, Rank};
 use base::sim;
 use base::{BlockNo, Fork, PageId, RelId};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Translation of one relation's forks; lives while a handle does, or the pool.
 pub(super) struct RelMap {
     id: RelId,
     rank: Rank,
+    /// Set when the relation was dropped: handles that are left find nothing any more.
+    dropped: AtomicBool,
     forks: [ForkMap; 3],
 }
 
 impl RelMap {
     pub fn new(id: RelId, rank: Rank) -> RelMap {
-        RelMap { id, rank, forks: std::array::from_fn(|_| ForkMap::new()) }
+        let forks = std::array::from_fn(|_| ForkMap::new());
+        RelMap { id, rank, dropped: AtomicBool::new(false), forks }
+    }
+
+    /// From now on loading and extending fail.
+    pub fn set_dropped(&self) {
+        self.dropped.store(true, Ordering::SeqCst);
+    }
+
+    /// Fails once the relation was dropped.
+    pub fn check_there(&self) -> Result<()> {
+        if self.dropped.load(Ordering::SeqCst) {
+            return Err(Error::NoSuchRelation(self.id));
+        }
+        Ok(())
     }
 
     #[inline]
@@ -44,6 +60,15 @@ impl RelMap {
             Fork::Main => self.rank,
             Fork::FreeSpace => Rank::FsmPage,
             Fork::Visibility => Rank::VmPage,
+        }
+    }
+}
+
+impl Drop for RelMap {
+    fn drop(&mut self) {
+        // Somebody used the relation while it was dropped, against the rules: a frame may still lead here.
+        if *self.dropped.get_mut() {
+            self.forks.iter_mut().for_each(ForkMap::leak_unless_empty);
         }
     }
 }
@@ -271,6 +296,7 @@ impl Relation {
     /// disk is met here.
     pub fn extend(&self, fork: Fork) -> Result<WriteGuard<'_>> {
         sim::maybe_yield(4);
+        self.map.check_there()?;
         self.blocks(fork)?;
         let pool = self.pool();
         let frame = pool.take_frame(None)?;
@@ -331,19 +357,23 @@ impl Relation {
         Ok(())
     }
 
-    /// Cuts the fork to `blocks`. Nobody may use the pages past them; they leave the cache unwritten.
+    /// Cuts the fork to `blocks`. Nobody may use the pages past them or extend the fork meanwhile; the pages
+    /// leave the cache unwritten. To be called without a latch.
     pub fn truncate(&self, fork: Fork, blocks: u32) -> Result<()> {
         let before = self.blocks(fork)?;
         if blocks >= before {
             return Ok(());
         }
         let map = self.map.fork(fork);
-        let mut physical = map.physical.lock();
         map.blocks.store(blocks, Ordering::Release);
         for (_, slot) in map.made(blocks, before) {
             self.discard(slot);
         }
-        self.pool.files.truncate(self.id(), fork, blocks)?;
+        let id = self.id();
+        self.pool
+            .forget_copies(|page| (page.rel, page.fork) == (id, fork) && page.block.0 >= blocks);
+        let mut physical = map.physical.lock();
+        self.pool.files.truncate(id, fork, blocks)?;
         *physical = blocks;
         Ok(())
     }

@@ -8,7 +8,7 @@
 //!
 //! What a slot says is told in [`slot`](super::slot).
 
-use super::slot::Slot;
+use super::slot::{Place, Slot};
 use base::BlockNo;
 use base::latch::Latch;
 use base::rank::Rank;
@@ -113,13 +113,28 @@ impl ForkMap {
     }
 }
 
+impl ForkMap {
+    /// Gives up the memory of segments that a frame still points into.
+    pub fn leak_unless_empty(&mut self) {
+        for (segment, slots) in self.segments.iter_mut().enumerate() {
+            let slots = slots.get_mut();
+            let len = (FIRST_SEGMENT as usize) << segment;
+            // SAFETY: a made segment has `len` slots, and lives until Drop.
+            let mut all = (0..len).map(|at| unsafe { &*slots.add(at) });
+            if !slots.is_null() && all.any(|slot| slot.place() != Place::Empty) {
+                *slots = ptr::null_mut();
+            }
+        }
+    }
+}
+
 impl Drop for ForkMap {
     fn drop(&mut self) {
         for (segment, slots) in self.segments.iter_mut().enumerate() {
             let slots = *slots.get_mut();
             if !slots.is_null() {
-                // SAFETY: allocated in `make` with this layout; frames that point into it are gone: the
-                // relation was dropped, or the pool is going with all its frames.
+                // SAFETY: allocated in `make` with this layout. No frame follows a pointer into it any more: the
+                // relation was dropped and its slots are empty, or the pool goes with all its frames.
                 unsafe { alloc::dealloc(slots.cast(), layout(segment)) };
             }
         }

@@ -229,6 +229,11 @@ impl Pool {
         }
     }
 
+    /// Forgets what the writer still owes to pages that are gone.
+    pub(super) fn forget_copies(&self, gone: impl Fn(PageId) -> bool) {
+        self.writer.lock().carried.retain(|(page, _)| !gone(*page));
+    }
+
     /// Writes up to a batch of the pages that need log from before `below`, oldest first. When no more are left
     /// they are durable, too: then `min_rec_lsn() >= below`.
     pub fn clean_step(&self, below: Lsn) -> Result<CleanStep> {

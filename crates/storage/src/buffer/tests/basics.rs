@@ -164,8 +164,10 @@ fn dropped_relations_leave_nothing_behind() {
         add(&rel, Fork::Main, n + 1);
         add(&rel, Fork::FreeSpace, n + 1);
     }
-    drop(rel);
     world.pool.drop_relation(RelId(5)).unwrap();
+    assert!(rel.read(Fork::Main, BlockNo(3)).is_err());
+    assert!(rel.extend(Fork::Main).is_err());
+    drop(rel);
     world.pool.drop_relation(RelId(5)).unwrap();
     assert_eq!(world.pool.dirty_count(), 0);
     assert_eq!(world.pool.stats().free, 32);

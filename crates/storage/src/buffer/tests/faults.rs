@@ -169,3 +169,27 @@ fn no_page_stays_torn() {
     }
     assert!(repaired > 50, "{repaired} torn pages were met");
 }
+
+#[test]
+fn a_failed_write_owes_nothing_to_a_relation_that_is_gone() {
+    let world = World::new(32);
+    let (gone, cut) = (world.relation(5), world.relation(6));
+    for n in 0..10 {
+        add(&gone, Fork::Main, n + 1);
+        add(&cut, Fork::Main, n + 1);
+    }
+    let refuse = |bad: &'static str| {
+        world.disk.set_fault(Some(Box::new(move |kind, path, _| {
+            (kind == Access::Write && path == bad).then(eio)
+        })));
+        assert!(world.pool.clean_all().is_err());
+        world.disk.set_fault(None);
+    };
+    refuse("base/5");
+    world.pool.drop_relation(RelId(5)).unwrap();
+    refuse("base/6");
+    cut.truncate(Fork::Main, 4).unwrap();
+    world.pool.clean_all().unwrap();
+    assert!(!world.pool.files().exists(RelId(5)).unwrap());
+    assert_eq!(world.pool.files().blocks(RelId(6), Fork::Main).unwrap(), 4);
+}
