@@ -108,3 +108,85 @@ Settings, with their defaults:
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serve(line: &str) -> Result<(PathBuf, Option<String>, Config), String> {
+        match read(line.split_whitespace().map(str::to_owned))? {
+            Command::Serve { data, superuser, config } => Ok((data, superuser, config)),
+            _ => Err("another command".into()),
+        }
+    }
+
+    #[test]
+    fn options_become_settings() {
+        let (data, superuser, config) = serve(
+            "serve --data d --listen=0.0.0.0:77 --socket-dir /run --superuser me --auth trust \
+             --set max_connections=5 --set=work_mem=1MB",
+        )
+        .unwrap();
+        assert_eq!((data, superuser.as_deref()), (PathBuf::from("d"), Some("me")));
+        let shown = |name| config.value(name).raw();
+        assert_eq!((shown("listen_addresses"), shown("port")), ("0.0.0.0".into(), "77".into()));
+        assert_eq!(shown("unix_socket_directories"), "/run");
+        assert_eq!(
+            (shown("authentication"), shown("max_connections")),
+            ("trust".into(), "5".into())
+        );
+        assert_eq!(shown("work_mem"), "1024");
+    }
+
+    #[test]
+    fn mistakes_are_told() {
+        let fault = |line| serve(line).map(|_| ()).unwrap_err();
+        assert!(fault("serve").starts_with("--data DIR"));
+        assert_eq!(fault("serve --data d --nosuch 1"), "there is no option \"--nosuch\"");
+        assert_eq!(fault("serve --data"), "--data needs a value");
+        assert_eq!(fault("serve --data d --listen here"), "--listen takes ADDR:PORT, not \"here\"");
+        assert_eq!(
+            fault("serve --data d --auth maybe"),
+            "invalid value for parameter \"authentication\": \"maybe\" (Available values: peer, \
+             trust.)"
+        );
+        assert_eq!(fault("fly"), "there is no command \"fly\"");
+    }
+
+    /// The manual's page of settings says what the table says. `UPDATE=1` writes it anew.
+    #[test]
+    fn the_manual_agrees_with_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, manual()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), manual(), "run this test with UPDATE=1");
+    }
+
+    fn manual() -> String {
+        let mut text = String::from(
+            "# Settings\n\n\
+             Values stand in `thalweg.conf` in the data directory (`name = value`), or on the command \
+             line (`--set\nname=value`), which wins. Those of sessions are also changed by `SET`.\n\n\
+             | Name | Default | Type | Changed | What it does |\n|---|---|---|---|---|\n",
+        );
+        for setting in TABLE {
+            let default = setting.show(&setting.default());
+            let kind = match setting.unit() {
+                Some(unit) => format!("{} ({unit})", setting.type_name()),
+                None => setting.type_name().to_owned(),
+            };
+            let when = match setting.context {
+                Context::Internal => "never",
+                Context::Start => "at the start",
+                Context::Reload => "at SIGHUP",
+                Context::Superuser => "by superusers",
+                Context::User => "by `SET`",
+            };
+            let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
+            let (name, summary) = (setting.name, setting.summary);
+            writeln!(text, "| `{name}` | {default} | {kind} | {when} | {summary} |").unwrap();
+        }
+        text
+    }
+}
