@@ -10,6 +10,7 @@
 
 pub mod config;
 mod connection;
+mod database;
 mod gate;
 mod limits;
 mod listen;
@@ -38,10 +39,10 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
+pub use database::Database;
 pub use log::write as write_log;
 pub use options::{Authentication, Options};
 pub use panics::install_hook;
-pub use standin::Instance;
 
 use connection::Accepted;
 use listen::SocketFile;
@@ -77,11 +78,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server over an open instance.
+    /// Starts a server over an open database, which must be closed only once the server has ended.
     ///
     /// # Errors
     /// A port or socket that is taken, or a system that gives no threads.
-    pub fn start(instance: Arc<Instance>, mut options: Options) -> Result<Server, StartError> {
+    pub fn start(database: Arc<Database>, mut options: Options) -> Result<Server, StartError> {
         limits::raise_open_files(&mut options.max_connections);
         let tcp = options.listen.iter().copied().map(listen::tcp).collect::<Result<Vec<_>, _>>()?;
         let addresses = tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect();
@@ -92,7 +93,7 @@ impl Server {
         let (socket, unix) = unix.unzip();
         let doors: Vec<_> =
             (0..options.workers.max(1)).map(|_| Arc::new(Door::default())).collect();
-        let shared = Arc::new(Shared::new(instance, options, doors));
+        let shared = Arc::new(Shared::new(database, options, doors));
         let no_thread = |fault| StartError::new(format!("cannot start a worker: {fault}"));
         let workers = (shared.doors().iter().enumerate())
             .map(|(number, door)| Worker::start(number, Arc::clone(&shared), Arc::clone(door)))

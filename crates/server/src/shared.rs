@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::options::Options;
-use crate::standin::{Instance, Wal};
+use storage::wal::Wal;
+
+use crate::database::Database;
 use crate::worker::{Door, Order};
 
 /// Settings that new sessions begin with, where the configuration says something about them.
 pub(crate) type SessionSettings = Arc<[(&'static str, String)]>;
 
 pub(crate) struct Shared {
-    pub(crate) instance: Arc<Instance>,
+    pub(crate) database: Arc<Database>,
     pub(crate) options: Options,
     /// What new sessions begin with; changes when the configuration is read again.
     session_settings: Mutex<SessionSettings>,
@@ -24,14 +26,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(instance: Arc<Instance>, options: Options, doors: Vec<Arc<Door>>) -> Self {
+    pub(crate) fn new(database: Arc<Database>, options: Options, doors: Vec<Arc<Door>>) -> Self {
         let session_settings = Mutex::new(options.session_settings.clone().into());
         let sessions = Mutex::default();
-        Shared { instance, options, session_settings, doors, sessions, taken: AtomicUsize::new(0) }
+        Shared { database, options, session_settings, doors, sessions, taken: AtomicUsize::new(0) }
     }
 
     pub(crate) fn wal(&self) -> &Wal {
-        self.instance.wal()
+        self.database.wal()
     }
 
     /// What new sessions begin with.

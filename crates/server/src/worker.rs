@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 use crate::connection::{Accepted, Connection, Link, READ_BYTES};
 use crate::gate::Gate;
 use crate::shared::Shared;
-use crate::standin::DurableWatch;
+use storage::wal::DurableWatch;
 
 /// Fibers run this long before the sockets get their turn.
 const STRETCH: Duration = Duration::from_nanos(fiber::TIME_SLICE_NS / 2);

@@ -1,10 +1,11 @@
 //! `thalweg serve`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use server::config::Config;
 use server::signals::{Signal, Signals};
-use server::{Authentication, Instance, Options, Server};
+use server::{Authentication, Database, Options, Server};
 use sql::settings::Context;
 
 /// Serves the data directory until a signal ends it.
@@ -21,14 +22,27 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
         Some(name) => name,
         None => return Err("this user has no name: --superuser must give one".to_owned()),
     };
-    let instance = Instance::open();
-    let server = Server::start(instance, options.clone()).map_err(text)?;
+    let database = Arc::new(Database::open(&data, &superuser, &config).map_err(text)?);
+    if let Some(report) = database.engine().recovery() {
+        server::write_log(format_args!(
+            "recovered after an unclean end: {} log records from {} to {} in {:?}",
+            report.records, report.from, report.to, report.took
+        ));
+    }
+    let server = match Server::start(Arc::clone(&database), options.clone()) {
+        Ok(server) => server,
+        Err(fault) => {
+            database.close().map_err(text)?;
+            return Err(fault.to_string());
+        }
+    };
     greet(&server, &options, &superuser);
     while signals.wait() == Signal::Reload {
         reload(&server, &mut config, &data);
     }
     server::write_log(format_args!("ending: no more clients, every session is rolled back"));
     server.shutdown();
+    database.close().map_err(text)?;
     server::write_log(format_args!("ended cleanly"));
     Ok(())
 }

@@ -12,7 +12,8 @@ use super::Seat;
 use super::messages::{Rest, row_fields};
 use crate::connection::Link;
 use crate::report;
-use crate::standin::{Session, Wal};
+use crate::standin::Session;
+use storage::wal::Wal;
 
 /// Output is handed over once this much has gathered.
 const RELIEVE_BYTES: usize = 32 << 10;

@@ -69,7 +69,7 @@ fn open_session(
     user: &str,
 ) -> Result<Session, SqlError> {
     let fatal = |error: SqlError| error.with_severity(Severity::Fatal);
-    let mut session = Session::open(&seat.worker.shared.instance, database, user).map_err(fatal)?;
+    let mut session = Session::open(&seat.worker.shared.database, database, user).map_err(fatal)?;
     for (name, value) in seat.worker.shared.session_settings().iter() {
         session.set_startup(name, value).map_err(fatal)?;
     }

@@ -9,8 +9,10 @@ use sql::error::{Result, SqlError, SqlState};
 use sql::session::{Client, Field, Formats};
 use sql::types::{Oid, TypeId};
 
-use super::Instance;
+use storage::txn::{Isolation, Txn};
+
 use super::statement::Statement;
+use crate::database::Database;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -20,7 +22,7 @@ pub enum Status {
 }
 
 pub struct Session {
-    instance: Arc<Instance>,
+    txn: Txn,
     pid: i32,
     settings: BTreeMap<String, String>,
     status: Status,
@@ -31,12 +33,14 @@ pub struct Session {
 }
 
 impl Session {
-    pub fn open(instance: &Arc<Instance>, database: &str, user: &str) -> Result<Session> {
+    pub fn open(store: &Arc<Database>, database: &str, user: &str) -> Result<Session> {
         static NEXT: AtomicI32 = AtomicI32::new(1);
         if database == "nosuch" {
             let message = format!("database \"{database}\" does not exist");
             return Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, message));
         }
+        let pid = NEXT.fetch_add(1, Ordering::Relaxed);
+        let txn = Txn::attach(store.engine().txns(), pid, 1).map_err(broken)?;
         let settings = [
             ("application_name", ""),
             ("client_encoding", "UTF8"),
@@ -49,8 +53,8 @@ impl Session {
             ("TimeZone", "Etc/UTC"),
         ];
         Ok(Session {
-            instance: Arc::clone(instance),
-            pid: NEXT.fetch_add(1, Ordering::Relaxed),
+            txn,
+            pid,
             settings: settings.map(|(n, v)| (n.to_owned(), v.to_owned())).into(),
             status: Status::Idle,
             wrote: false,
@@ -98,8 +102,7 @@ impl Session {
         if !any {
             client.empty_query();
         }
-        self.commit_implicit();
-        Ok(())
+        self.commit_implicit()
     }
 
     fn run(
@@ -119,7 +122,7 @@ impl Session {
             Statement::Begin => self.status = Status::InTransaction,
             Statement::End { .. } => {
                 if self.status == Status::InTransaction && self.wrote {
-                    self.must = self.instance.wal().commit();
+                    self.commit()?;
                 }
                 (self.status, self.wrote) = (Status::Idle, false);
             }
@@ -136,10 +139,18 @@ impl Session {
         statement.run(from, max, client)
     }
 
-    fn commit_implicit(&mut self) {
+    fn commit_implicit(&mut self) -> Result<()> {
         if self.status == Status::Idle && std::mem::take(&mut self.wrote) {
-            self.must = self.instance.wal().commit();
+            self.commit()?;
         }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.txn.begin(Isolation::ReadCommitted);
+        self.txn.xid().map_err(broken)?;
+        self.must = self.txn.commit().map_err(broken)?.must_be_durable;
+        Ok(())
     }
 
     pub fn parse(&mut self, name: &str, text: &str, _types: &[Oid]) -> Result<()> {
@@ -203,7 +214,7 @@ impl Session {
     }
 
     pub fn sync(&mut self) -> Result<()> {
-        self.commit_implicit();
+        self.commit_implicit()?;
         if self.status == Status::Idle {
             self.portals.clear();
         }
@@ -216,6 +227,10 @@ impl Session {
             self.status = Status::Failed;
         }
     }
+}
+
+fn broken(error: storage::Error) -> SqlError {
+    SqlError::internal(error.to_string())
 }
 
 fn no_portal(name: &str) -> SqlError {

@@ -3,21 +3,25 @@
 
 mod client;
 mod copy;
+mod directory;
 mod faults;
 mod protocol;
 mod sessions;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use server::{Authentication, Instance, Options, Server};
+use server::config::Config;
+use server::{Authentication, Database, Options, Server};
 
 use client::Client;
 
 /// A server in a directory of its own.
 struct House {
     server: Option<Server>,
+    database: Arc<Database>,
     dir: PathBuf,
 }
 
@@ -39,6 +43,17 @@ fn options() -> Options {
     }
 }
 
+/// A small database in this directory.
+fn open(data: &Path) -> Arc<Database> {
+    let mut config = Config::new();
+    for (name, value) in
+        [("shared_buffers", "8MB"), ("wal_buffers", "1MB"), ("wal_segment_size", "1MB")]
+    {
+        config.set(name, value).unwrap();
+    }
+    Arc::new(Database::open(data, "me", &config).unwrap())
+}
+
 impl House {
     fn new() -> House {
         House::with(options())
@@ -46,8 +61,9 @@ impl House {
 
     fn with(options: Options) -> House {
         let dir = options.socket_dir.clone().unwrap();
-        let server = Server::start(Instance::open(), options).unwrap();
-        House { server: Some(server), dir }
+        let database = open(&dir.join("data"));
+        let server = Server::start(Arc::clone(&database), options).unwrap();
+        House { server: Some(server), database, dir }
     }
 
     fn socket(&self) -> PathBuf {
@@ -76,6 +92,7 @@ impl Drop for House {
         if let Some(server) = self.server.take() {
             server.shutdown();
         }
+        self.database.close().unwrap();
         std::fs::remove_dir_all(&self.dir).unwrap();
     }
 }

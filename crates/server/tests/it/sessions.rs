@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use server::{Authentication, Instance, Server};
+use std::sync::Arc;
+
+use server::{Authentication, Server};
 use wire::startup;
 
 use crate::client::Client;
@@ -203,7 +205,7 @@ fn a_second_server_is_refused_in_one_sentence() {
     let again = |change: fn(&mut server::Options, &House)| {
         let mut options = options();
         change(&mut options, &house);
-        match Server::start(Instance::open(), options) {
+        match Server::start(Arc::clone(&house.database), options) {
             Ok(_) => panic!("a second server has started"),
             Err(fault) => fault.to_string(),
         }

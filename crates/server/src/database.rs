@@ -1,0 +1,90 @@
+//! The database in a directory: made if it is not there, opened, closed in order.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use base::Env;
+use base::disk::real::RealDisk;
+use sql::catalog::store::Instance;
+use storage::Engine;
+use storage::wal::Wal;
+
+use crate::StartError;
+use crate::config::{self, Config};
+
+/// An open database.
+pub struct Database {
+    engine: Arc<Engine>,
+    instance: Arc<Instance>,
+}
+
+impl Database {
+    /// Opens the database in `data`, recovering it if it was not closed in order. Where there is none,
+    /// makes one that belongs to `superuser`.
+    ///
+    /// # Errors
+    /// A directory that is in use, belongs to something else or another version, or cannot be read or
+    /// written; one sentence says which.
+    pub fn open(data: &Path, superuser: &str, config: &Config) -> Result<Database, StartError> {
+        let failed = |fault: &dyn std::fmt::Display| {
+            StartError::new(format!("cannot open the data directory {}: {fault}", data.display()))
+        };
+        let env = Env::new(Arc::new(RealDisk::new(data)));
+        let sizes = config.engine();
+        let is_new = !Engine::exists(&env).map_err(|e| failed(&e))?;
+        if is_new {
+            let failed = |fault: &dyn std::fmt::Display| {
+                let data = data.display();
+                StartError::new(format!("cannot make a data directory of {data}: {fault}"))
+            };
+            Engine::create(&sizes, &env).map_err(|e| failed(&e))?;
+            write_first_config(data).map_err(|e| failed(&e))?;
+        }
+        let engine = Engine::open(&sizes, &env).map_err(|e| failed(&e))?;
+        let made = if is_new { Instance::create(&engine, superuser) } else { Ok(()) };
+        match made.and_then(|()| Instance::open(&engine)) {
+            Ok(instance) => Ok(Database { engine, instance }),
+            Err(fault) => {
+                if let Err(second) = engine.shutdown() {
+                    crate::log!("the storage engine did not close in order: {second}");
+                }
+                let hint = fault.fields().hint.as_ref().map(|hint| format!(" ({hint})"));
+                Err(failed(&format!("{}{}", fault.message(), hint.unwrap_or_default())))
+            }
+        }
+    }
+
+    /// Closes it in order, so that the next start has nothing to recover. No session may be left.
+    ///
+    /// # Errors
+    /// The directory is then as after a crash, and the next start recovers it.
+    pub fn close(&self) -> Result<(), StartError> {
+        self.engine.shutdown().map_err(|fault| {
+            StartError::new(format!("the database was not closed in order: {fault}"))
+        })
+    }
+
+    /// Storage.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// What sessions are opened on.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    pub(crate) fn wal(&self) -> &Wal {
+        self.engine.wal()
+    }
+}
+
+/// Nobody else may look into a new directory, and its configuration says what could be chosen.
+fn write_first_config(data: &Path) -> io::Result<()> {
+    std::fs::set_permissions(data, Permissions::from_mode(0o700))?;
+    let path = data.join(config::FILE_NAME);
+    if path.exists() { Ok(()) } else { std::fs::write(path, config::template()) }
+}
