@@ -8,7 +8,7 @@
 //! Rejected: storing the CSN before the number is known to be the record's place (a counter of its own)
 //! costs a second shared line per commit and a rule that ties the two orders together.
 
-use super::record::{CommitData, put_subxids};
+use super::record::{put_commit, put_subxids};
 use super::session::{Txn, TxnState};
 use crate::error::Result;
 use crate::lock::NONE;
@@ -46,30 +46,34 @@ impl Txn {
     }
 
     fn commit_written(&self, top: Xid) -> Result<Csn> {
-        let subs = self.subs.borrow();
-        let (data, dropped) = {
+        // Taken out for the time of the commit: claiming log may park, and nothing stays borrowed then.
+        let (mut subs, mut bytes) = (self.subs.take(), self.scratch.take());
+        bytes.clear();
+        let result = self.log_commit(top, &subs, &mut bytes);
+        if result.is_ok() {
+            subs.clear();
+        }
+        self.subs.replace(subs);
+        self.scratch.replace(bytes);
+        result
+    }
+
+    fn log_commit(&self, top: Xid, subs: &[Xid], bytes: &mut Vec<u8>) -> Result<Csn> {
+        let (told, dropped) = {
             let actions = self.actions.borrow();
-            let data = CommitData {
-                time_micros: clock::wall_micros(),
-                subxids: subs.clone(),
-                dropped: actions.dropped().to_vec(),
-                invalidations: actions.invalidations().to_vec(),
-            };
-            (data, actions.dropped().to_vec())
+            let (dropped, invalidations) = (actions.dropped(), actions.invalidations());
+            let time = clock::wall_micros();
+            (put_commit(bytes, top, time, subs, dropped, invalidations), dropped.to_vec())
         };
-        let (bytes, told) = data.encode(top);
         let wal = self.shared.wal();
         // Redo must see all of a commit's records or none, and remove the files that may be left.
         let hold = (told < subs.len() || !dropped.is_empty()).then(|| wal.hold_redo());
-        let at = self.log_remaining(top, &subs[told..]).and_then(|()| {
-            let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
-            let entry = wal_entries(self, top, &subs);
-            let record = Record::new(Kind::COMMIT, top).data(&bytes);
-            // Invariant T1: subtransactions first, so that no page of theirs is given away half stored.
-            Ok(wal.insert_commit(&mut claim, &record, |csn| {
-                entry.iter().for_each(|e| e.store(Entry::committed(csn)));
-            }))
-        })?;
+        self.log_remaining(top, &subs[told..])?;
+        let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
+        let entries = Entries::of(self, top, subs);
+        let record = Record::new(Kind::COMMIT, top).data(bytes);
+        let at = wal.insert_commit(&mut claim, &record, |csn| entries.store(csn));
+        drop(claim);
         // Release: pairs with the acquire in the horizon scan; published before.
         self.slot().txn.xid.store(NONE, Ordering::Release);
         if self.synchronous.get() {
@@ -148,9 +152,27 @@ impl Txn {
     }
 }
 
-/// Where the CSN goes: a few subtransactions, then the top.
-fn wal_entries<'t>(txn: &'t Txn, top: Xid, subs: &[Xid]) -> Vec<EntryRef<'t>> {
-    let window = txn.shared.txlog().window();
-    let few = if subs.len() <= FEW_SUBS { subs } else { &[] };
-    few.iter().chain([&top]).map(|xid| window.entry(*xid)).collect()
+/// Where a commit's CSN goes, found beforehand: storing it must not wait.
+struct Entries<'t> {
+    subs: [Option<EntryRef<'t>>; FEW_SUBS],
+    top: EntryRef<'t>,
+}
+
+impl<'t> Entries<'t> {
+    fn of(txn: &'t Txn, top: Xid, subs: &[Xid]) -> Entries<'t> {
+        let window = txn.shared.txlog().window();
+        let mut entries = Entries { subs: [None; FEW_SUBS], top: window.entry(top) };
+        if subs.len() <= FEW_SUBS {
+            let places = entries.subs.iter_mut().zip(subs);
+            places.for_each(|(place, xid)| *place = Some(window.entry(*xid)));
+        }
+        entries
+    }
+
+    /// Invariant T1: subtransactions first, so that no page of theirs is given away half stored.
+    fn store(&self, csn: Csn) {
+        let entry = Entry::committed(csn);
+        self.subs.iter().flatten().for_each(|sub| sub.store(entry));
+        self.top.store(entry);
+    }
 }

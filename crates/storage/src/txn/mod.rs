@@ -26,6 +26,8 @@ pub use tuple::{FLAGS_OFFSET, Flags, TUPLE_HEADER_BYTES, TupleHeader};
 pub use visibility::{Fate, Liveness, Standing, Visibility};
 
 #[cfg(test)]
+mod crash_tests;
+#[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;

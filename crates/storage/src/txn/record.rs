@@ -65,6 +65,10 @@ fn take<'a>(from: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
 
 /// Writes ids as gaps from `top`, as many as fit into the limit; how many.
 pub(super) fn put_subxids(out: &mut Vec<u8>, top: Xid, subxids: &[Xid]) -> usize {
+    if subxids.is_empty() {
+        put_varint(out, 0);
+        return 0;
+    }
     let mut gaps = Vec::new();
     let mut before = top.0;
     let mut count = 0;
@@ -93,20 +97,26 @@ pub(super) fn take_subxids(from: &mut &[u8], top: Xid) -> Option<Vec<Xid>> {
     Some(subxids)
 }
 
-impl CommitData {
-    /// The record's main data, but for subtransactions that did not fit: how many did. Those left out
-    /// belong in records before.
-    pub(super) fn encode(&self, top: Xid) -> (Vec<u8>, usize) {
-        let mut out = Vec::with_capacity(24 + self.invalidations.len() + 4 * self.dropped.len());
-        out.extend_from_slice(&self.time_micros.to_le_bytes());
-        let count = put_subxids(&mut out, top, &self.subxids);
-        put_varint(&mut out, self.dropped.len() as u64);
-        self.dropped.iter().for_each(|rel| out.extend_from_slice(&rel.0.to_le_bytes()));
-        put_varint(&mut out, self.invalidations.len() as u64);
-        out.extend_from_slice(&self.invalidations);
-        (out, count)
-    }
+/// Writes a commit record's main data, but for subtransactions that do not fit: how many did. Those left out
+/// belong in records before.
+pub(super) fn put_commit(
+    out: &mut Vec<u8>,
+    top: Xid,
+    time_micros: i64,
+    subxids: &[Xid],
+    dropped: &[RelId],
+    invalidations: &[u8],
+) -> usize {
+    out.extend_from_slice(&time_micros.to_le_bytes());
+    let count = put_subxids(out, top, subxids);
+    put_varint(out, dropped.len() as u64);
+    dropped.iter().for_each(|rel| out.extend_from_slice(&rel.0.to_le_bytes()));
+    put_varint(out, invalidations.len() as u64);
+    out.extend_from_slice(invalidations);
+    count
+}
 
+impl CommitData {
     /// Reads a record's main data back; `None` if it was never written by this program.
     pub fn decode(mut data: &[u8], top: Xid) -> Option<CommitData> {
         let from = &mut data;
@@ -128,6 +138,13 @@ impl CommitData {
 mod tests {
     use super::*;
 
+    fn encode(data: &CommitData, top: Xid) -> (Vec<u8>, usize) {
+        let CommitData { time_micros, subxids, dropped, invalidations } = data;
+        let mut out = Vec::new();
+        let count = put_commit(&mut out, top, *time_micros, subxids, dropped, invalidations);
+        (out, count)
+    }
+
     #[test]
     fn commit_data_comes_back() {
         let mut rng = fastrand::Rng::with_seed(5);
@@ -144,7 +161,7 @@ mod tests {
                 dropped: (0..round as u32 % 7).map(RelId).collect(),
                 invalidations: vec![round as u8; round as usize * 3],
             };
-            let (bytes, count) = data.encode(top);
+            let (bytes, count) = encode(&data, top);
             assert_eq!(count, data.subxids.len());
             assert_eq!(CommitData::decode(&bytes, top), Some(data));
             for cut in 0..bytes.len() {
@@ -158,7 +175,7 @@ mod tests {
         let top = Xid(10);
         let all: Vec<Xid> = (1..=40_000).map(|i| Xid(10 + i * 1000)).collect();
         let data = CommitData { subxids: all.clone(), ..CommitData::default() };
-        let (bytes, count) = data.encode(top);
+        let (bytes, count) = encode(&data, top);
         assert!(count < all.len() && bytes.len() <= SUBXIDS_BYTES_MAX + 64);
         assert_eq!(CommitData::decode(&bytes, top).map(|d| d.subxids.len()), Some(count));
     }

@@ -57,6 +57,8 @@ pub struct Txn {
     pub(super) cid_used: Cell<bool>,
     pub(super) combos: RefCell<Combos>,
     pub(super) actions: RefCell<Actions>,
+    /// Memory for the commit record.
+    pub(super) scratch: RefCell<Vec<u8>>,
     pub(super) kept_snapshot: Cell<Option<Snapshot>>,
     pub(super) statement_open: Cell<bool>,
     pub(super) holds: RefCell<Holds>,
@@ -86,6 +88,7 @@ impl Txn {
             cid_used: Cell::new(false),
             combos: RefCell::default(),
             actions: RefCell::default(),
+            scratch: RefCell::default(),
             kept_snapshot: Cell::new(None),
             statement_open: Cell::new(false),
             holds: RefCell::default(),
