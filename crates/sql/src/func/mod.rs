@@ -1,10 +1,42 @@
 //! Functions, operators, casts and aggregates: the tables that the binder resolves calls against
 //! and the executor calls through.
 //!
+//! The facts are in `data/*.tsv`, taken from a PostgreSQL 15 (`data/README.md` says how); the
+//! bodies are registered under `prosrc` by the rooms beside this file. `table` joins the two once.
+//!
 //! Every entry carries PostgreSQL's OID and declared types, so that `pg_proc`, `pg_operator`,
 //! `pg_cast` and `pg_aggregate` are these tables seen as rows. Bodies get evaluated arguments; what
 //! a body needs besides them (the clock, session settings, catalog names) comes through
 //! [`Context`].
+
+mod aggregate;
+mod array;
+mod bodies;
+mod datetime;
+mod digest;
+mod float;
+mod hash;
+mod int;
+mod like;
+mod numeric;
+mod plain;
+mod quote;
+mod regex;
+mod series;
+mod session;
+mod system;
+mod table;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
+pub use system::RandomState;
+pub use table::{
+    aggregate, aggregates, all_aggregates, all_casts, all_functions, all_operators, cast, function,
+    functions, operator, operators,
+};
 
 use crate::error::Result;
 use crate::types::{Datum, FormatContext, IoContext, Names, Oid, TimestampTz, TypeId};
@@ -24,6 +56,8 @@ pub struct Function {
     pub name: &'static str,
     pub args: &'static [TypeId],
     pub result: TypeId,
+    /// `prosrc`: the name under which the body is registered.
+    pub source: &'static str,
     /// How many arguments at the end may be left out; [`Function::defaults`] has their values.
     pub defaults: &'static [&'static str],
     /// The last declared argument is an array that takes any number of elements.
@@ -34,7 +68,25 @@ pub struct Function {
     pub volatility: Volatility,
     /// Names and types of the OUT columns when the result is a record, else empty.
     pub columns: &'static [(&'static str, TypeId)],
+    /// `proargnames` of the arguments, empty when they have none.
+    pub arg_names: &'static [&'static str],
+    pub facts: Facts,
     pub body: Body,
+}
+
+/// What `pg_proc` says besides and only the catalog and the planner's estimates want to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// `prokind`: `f`, `a` or `w`.
+    pub kind: u8,
+    pub leakproof: bool,
+    /// `proparallel`: `s`, `r` or `u`.
+    pub parallel: u8,
+    pub cost: f32,
+    /// Rows that a set-returning function is supposed to return.
+    pub rows: f32,
+    /// `provariadic`: the element type, or zero.
+    pub variadic_type: TypeId,
 }
 
 /// A set-returning function's values, one at a time.
@@ -73,7 +125,16 @@ pub struct Context<'a> {
     pub arg_types: &'a [TypeId],
     /// The type the call yields.
     pub result_type: TypeId,
+    /// The call was written with VARIADIC: its last argument is the array of the others.
+    pub variadic: bool,
     pub session: &'a mut dyn SessionInfo,
+}
+
+/// A place inside a long loop where the statement may be cancelled or give way to others.
+#[inline]
+pub fn checkpoint() -> Result<()> {
+    base::park::checkpoint();
+    base::interrupt::check().map_err(crate::error::interrupted)
 }
 
 impl Context<'_> {
@@ -95,6 +156,8 @@ pub trait SessionInfo {
     fn names(&self) -> &dyn Names;
     /// The value of a setting by name, for `current_setting`.
     fn setting(&self, name: &str) -> Option<String>;
+    /// The state of `random()`.
+    fn random(&mut self) -> &mut RandomState;
 }
 
 /// One row of `pg_operator`.
@@ -144,7 +207,7 @@ pub struct Cast {
 pub trait Accumulator: Send {
     /// Takes one row's arguments in. Strict aggregates never see nulls.
     fn add(&mut self, cx: &mut Context<'_>, args: &[Datum]) -> Result<()>;
-    /// The aggregate's value; called once.
+    /// The aggregate's value so far; more rows may follow, as in a growing window frame.
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Datum>;
     /// Bytes held beyond the object itself, for memory limits.
     fn memory(&self) -> usize {
@@ -162,55 +225,7 @@ pub struct Aggregate {
     pub variadic: bool,
     /// Rows with a null argument are skipped.
     pub strict: bool,
+    pub facts: Facts,
     /// Makes the state for arguments of these types.
     pub start: fn(arg_types: &[TypeId]) -> Box<dyn Accumulator>,
-}
-
-/// The tables that lookups search; each room beside this file contributes its rows.
-static FUNCTIONS: &[&[Function]] = &[];
-static OPERATORS: &[&[Operator]] = &[];
-static CASTS: &[&[Cast]] = &[];
-static AGGREGATES: &[&[Aggregate]] = &[];
-
-/// All functions of that name.
-pub fn functions(name: &str) -> impl Iterator<Item = &'static Function> {
-    FUNCTIONS.iter().flat_map(|table| table.iter()).filter(move |f| f.name == name)
-}
-
-/// All operators of that symbol, prefix ones included.
-pub fn operators(symbol: &str) -> impl Iterator<Item = &'static Operator> {
-    OPERATORS.iter().flat_map(|table| table.iter()).filter(move |op| op.symbol == symbol)
-}
-
-/// The cast from one type to another, if `pg_cast` has one.
-pub fn cast(source: TypeId, target: TypeId) -> Option<&'static Cast> {
-    CASTS
-        .iter()
-        .flat_map(|table| table.iter())
-        .find(|cast| cast.source == source && cast.target == target)
-}
-
-/// All aggregates of that name.
-pub fn aggregates(name: &str) -> impl Iterator<Item = &'static Aggregate> {
-    AGGREGATES.iter().flat_map(|table| table.iter()).filter(move |agg| agg.name == name)
-}
-
-/// Every function.
-pub fn all_functions() -> impl Iterator<Item = &'static Function> {
-    FUNCTIONS.iter().flat_map(|table| table.iter())
-}
-
-/// Every operator.
-pub fn all_operators() -> impl Iterator<Item = &'static Operator> {
-    OPERATORS.iter().flat_map(|table| table.iter())
-}
-
-/// Every cast.
-pub fn all_casts() -> impl Iterator<Item = &'static Cast> {
-    CASTS.iter().flat_map(|table| table.iter())
-}
-
-/// Every aggregate.
-pub fn all_aggregates() -> impl Iterator<Item = &'static Aggregate> {
-    AGGREGATES.iter().flat_map(|table| table.iter())
 }

@@ -151,6 +151,11 @@ impl Time {
 }
 
 impl TimestampTz {
+    /// The wall clock now.
+    pub fn from_clock() -> TimestampTz {
+        TimestampTz(base::clock::wall_micros() - UNIX_EPOCH_OFFSET_S * USECS_PER_SEC)
+    }
+
     /// Whole seconds since 1970.
     pub fn unix_s(self) -> i64 {
         self.0.div_euclid(USECS_PER_SEC) + UNIX_EPOCH_OFFSET_S

@@ -13,6 +13,7 @@ mod keywords;
 mod lex;
 mod numbers;
 mod parts;
+pub(crate) mod span;
 pub mod zone;
 
 #[cfg(test)]

@@ -4,13 +4,21 @@
 //! point. It is kept without leading or trailing zero digits, so equal values have equal digits
 //! whatever their scales.
 
+mod arith;
+mod round;
 mod text;
+mod transcendental;
 mod var;
+
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
+pub use arith::division_by_zero;
+pub use round::int_out_of_range;
 pub use text::ParseError;
 pub(crate) use var::Var;
 

@@ -13,6 +13,10 @@ pub(crate) struct Var {
 }
 
 impl Var {
+    pub fn zero(dscale: i32) -> Var {
+        Var { negative: false, weight: 0, dscale, digits: Vec::new() }
+    }
+
     /// The finite value behind these parts.
     pub fn from_parts(parts: Parts<'_>) -> Var {
         debug_assert!(parts.sign.is_finite());

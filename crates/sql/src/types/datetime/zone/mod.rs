@@ -15,8 +15,8 @@ mod tests;
 use std::fmt;
 use std::sync::Arc;
 
-use super::TimestampTz;
 use super::calendar::Civil;
+use super::{DateTimeError, TimestampTz};
 
 pub use abbreviations::{ABBREVIATIONS, Abbreviation, Meaning};
 
@@ -85,6 +85,16 @@ impl TimeZone {
         let west = posix_offset(-east_s);
         let name = format!("<{}>{}", posix_offset(east_s), west);
         TimeZone::named(&name).expect("an offset is a POSIX rule")
+    }
+
+    /// A displacement with its sign, `+05:30`, in seconds east; `None` for anything else, an
+    /// error when it is more than a zone may have.
+    pub fn displacement(text: &str) -> Option<Result<i32, ()>> {
+        match super::parts::parse_displacement(text) {
+            Ok(east_s) => Some(Ok(east_s)),
+            Err(DateTimeError::ZoneOverflow) => Some(Err(())),
+            Err(_) => None,
+        }
     }
 
     /// The name that `SHOW timezone` prints.

@@ -1,0 +1,111 @@
+//! Aggregates whose state is one value: counts, extremes, booleans, bits.
+
+use super::Aggregates;
+use crate::error::Result;
+use crate::func::{Accumulator, Context};
+use crate::types::numeric::int_out_of_range;
+use crate::types::{Datum, TypeId, compare};
+
+/// Every type that has an order has the extremes.
+macro_rules! extremes {
+    ($($type:literal)*) => {
+        &[
+            $((concat!("max(", $type, ")"), |types| Extreme::start(types, true)),)*
+            $((concat!("min(", $type, ")"), |types| Extreme::start(types, false)),)*
+        ]
+    };
+}
+
+pub(super) const EXTREMES: Aggregates = extremes!(
+    "int8" "int4" "int2" "oid" "float4" "float8" "date" "time" "timetz" "timestamp" "timestamptz"
+    "interval" "text" "numeric" "anyarray" "bpchar" "tid" "pg_lsn" "xid8"
+);
+
+pub(super) const OTHERS: Aggregates = &[
+    ("count()", |_| Box::new(Count(0))),
+    ("count(any)", |_| Box::new(Count(0))),
+    ("bool_and(bool)", |_| Fold::start(|a, b| Datum::Bool(a.as_bool() && b.as_bool()))),
+    ("every(bool)", |_| Fold::start(|a, b| Datum::Bool(a.as_bool() && b.as_bool()))),
+    ("bool_or(bool)", |_| Fold::start(|a, b| Datum::Bool(a.as_bool() || b.as_bool()))),
+    ("bit_and(int2)", |_| Fold::start(|a, b| Datum::Int2(a.as_int2() & b.as_int2()))),
+    ("bit_and(int4)", |_| Fold::start(|a, b| Datum::Int4(a.as_int4() & b.as_int4()))),
+    ("bit_and(int8)", |_| Fold::start(|a, b| Datum::Int8(a.as_int8() & b.as_int8()))),
+    ("bit_or(int2)", |_| Fold::start(|a, b| Datum::Int2(a.as_int2() | b.as_int2()))),
+    ("bit_or(int4)", |_| Fold::start(|a, b| Datum::Int4(a.as_int4() | b.as_int4()))),
+    ("bit_or(int8)", |_| Fold::start(|a, b| Datum::Int8(a.as_int8() | b.as_int8()))),
+    ("bit_xor(int2)", |_| Fold::start(|a, b| Datum::Int2(a.as_int2() ^ b.as_int2()))),
+    ("bit_xor(int4)", |_| Fold::start(|a, b| Datum::Int4(a.as_int4() ^ b.as_int4()))),
+    ("bit_xor(int8)", |_| Fold::start(|a, b| Datum::Int8(a.as_int8() ^ b.as_int8()))),
+];
+
+/// Rows, or values that are not null.
+struct Count(i64);
+
+impl Accumulator for Count {
+    fn add(&mut self, _: &mut Context<'_>, _: &[Datum]) -> Result<()> {
+        self.0 = self.0.checked_add(1).ok_or_else(|| int_out_of_range("bigint"))?;
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        Ok(Datum::Int8(self.0))
+    }
+}
+
+/// The largest or smallest value; of equal ones the first.
+struct Extreme {
+    type_id: TypeId,
+    largest: bool,
+    value: Datum,
+}
+
+impl Extreme {
+    fn start(types: &[TypeId], largest: bool) -> Box<dyn Accumulator> {
+        let type_id = types.first().copied().unwrap_or(TypeId::TEXT);
+        Box::new(Extreme { type_id, largest, value: Datum::Null })
+    }
+}
+
+impl Accumulator for Extreme {
+    fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        let better = self.value.is_null() || {
+            let order = compare(self.type_id, &args[0], &self.value);
+            if self.largest { order.is_gt() } else { order.is_lt() }
+        };
+        if better {
+            self.value = args[0].clone();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        Ok(self.value.clone())
+    }
+}
+
+/// The first value, combined with each that follows.
+struct Fold {
+    value: Datum,
+    combine: fn(&Datum, &Datum) -> Datum,
+}
+
+impl Fold {
+    fn start(combine: fn(&Datum, &Datum) -> Datum) -> Box<dyn Accumulator> {
+        Box::new(Fold { value: Datum::Null, combine })
+    }
+}
+
+impl Accumulator for Fold {
+    fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        self.value = if self.value.is_null() {
+            args[0].clone()
+        } else {
+            (self.combine)(&self.value, &args[0])
+        };
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        Ok(self.value.clone())
+    }
+}

@@ -1,0 +1,23 @@
+//! Aggregates: how each starts, by name and argument types.
+//!
+//! A state's `finish` may be called again after more rows, which is what a growing window frame
+//! does.
+
+mod collect;
+mod fold;
+mod statistics;
+mod sum;
+
+use super::table::Start;
+
+/// `name(types)` of `pg_aggregate`, with PostgreSQL's internal type names, and its start.
+pub(super) type Aggregates = &'static [(&'static str, Start)];
+
+pub(super) const ROOMS: &[Aggregates] = &[
+    fold::EXTREMES,
+    fold::OTHERS,
+    sum::AGGREGATES,
+    collect::AGGREGATES,
+    statistics::FAMILIES,
+    statistics::REGRESSIONS,
+];

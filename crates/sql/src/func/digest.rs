@@ -1,0 +1,222 @@
+//! Encodings of bytes as text, digests, character set conversion.
+
+use md5::Md5;
+use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+
+use super::bodies::{Bodies, scalars};
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::types::context::ByteaOutput;
+use crate::types::scalar::{check_text, parse_bytea, parse_hex, push_hex, write_bytea};
+use crate::types::{Datum, Text};
+
+pub(super) const ROOMS: &[Bodies] = &[ENCODINGS, DIGESTS, CONVERSIONS];
+
+const ENCODINGS: Bodies = scalars! {
+    "binary_encode" => |_, a| encode(a[0].as_bytea(), a[1].as_text()).map(Datum::from);
+    "binary_decode" => |_, a| decode(a[0].as_text(), a[1].as_text()).map(|b| Datum::bytea(&b));
+};
+
+#[cold]
+fn unrecognized(format: &str) -> SqlError {
+    sql_error!(INVALID_PARAMETER_VALUE, "unrecognized encoding: \"{format}\"")
+}
+
+fn encode(bytes: &[u8], format: &str) -> Result<String> {
+    let mut out = Vec::with_capacity(bytes.len() * 2);
+    match format.to_ascii_lowercase().as_str() {
+        "hex" => bytes.iter().for_each(|&b| push_hex(b, &mut out)),
+        "base64" => encode_base64(bytes, &mut out),
+        "escape" => {
+            for &b in bytes {
+                // Only zero bytes, bytes beyond ASCII and the backslash are escaped here.
+                if b == 0 || b >= 0x80 || b == b'\\' {
+                    write_bytea(&[b], ByteaOutput::Escape, &mut out);
+                } else {
+                    out.push(b);
+                }
+            }
+        }
+        _ => return Err(unrecognized(format)),
+    }
+    Ok(String::from_utf8(out).expect("encodings are ASCII"))
+}
+
+fn decode(text: &str, format: &str) -> Result<Vec<u8>> {
+    match format.to_ascii_lowercase().as_str() {
+        "hex" => parse_hex(text),
+        "base64" => decode_base64(text),
+        "escape" if text.starts_with("\\x") => {
+            bail!(INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea")
+        }
+        "escape" => parse_bytea(text),
+        _ => Err(unrecognized(format)),
+    }
+}
+
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Characters after which a line ends.
+const BASE64_LINE: usize = 76;
+
+fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    let mut column = 0;
+    for chunk in bytes.chunks(3) {
+        let mut three = [0; 3];
+        three[..chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+        for i in 0..4 {
+            out.push(if i <= chunk.len() {
+                BASE64[(bits >> (18 - 6 * i) & 63) as usize]
+            } else {
+                b'='
+            });
+        }
+        column += 4;
+        if column >= BASE64_LINE && chunk.len() == 3 {
+            out.push(b'\n');
+            column = 0;
+        }
+    }
+}
+
+fn decode_base64(text: &str) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() * 3 / 4);
+    let (mut bits, mut count, mut padding) = (0u32, 0, 0);
+    for c in text.chars() {
+        let value = match c {
+            ' ' | '\n' | '\t' | '\r' => continue,
+            '=' => {
+                // The end: the first may follow two or three symbols, the second the first.
+                if padding == 0 {
+                    padding = match count {
+                        2 => 1,
+                        3 => 2,
+                        _ => bail!(
+                            INVALID_PARAMETER_VALUE,
+                            "unexpected \"=\" while decoding base64 sequence"
+                        ),
+                    };
+                }
+                0
+            }
+            _ => match BASE64.iter().position(|&b| char::from(b) == c) {
+                Some(value) => value as u32,
+                None => bail!(
+                    INVALID_PARAMETER_VALUE,
+                    "invalid symbol \"{c}\" found while decoding base64 sequence"
+                ),
+            },
+        };
+        bits = bits << 6 | value;
+        count += 1;
+        if count == 4 {
+            out.push((bits >> 16) as u8);
+            if padding == 0 || padding > 1 {
+                out.push((bits >> 8) as u8);
+            }
+            if padding == 0 || padding > 2 {
+                out.push(bits as u8);
+            }
+            (bits, count) = (0, 0);
+        }
+    }
+    if count != 0 {
+        return Err(sql_error!(INVALID_PARAMETER_VALUE, "invalid base64 end sequence")
+            .with_hint("Input data is missing padding, is truncated, or is otherwise corrupted."));
+    }
+    Ok(out)
+}
+
+const DIGESTS: Bodies = scalars! {
+    "md5_text" => |_, a| Ok(md5_hex(a[0].as_text().as_bytes()).into());
+    "md5_bytea" => |_, a| Ok(md5_hex(a[0].as_bytea()).into());
+    "sha224_bytea" => |_, a| Ok(Datum::bytea(&Sha224::digest(a[0].as_bytea())));
+    "sha256_bytea" => |_, a| Ok(Datum::bytea(&Sha256::digest(a[0].as_bytea())));
+    "sha384_bytea" => |_, a| Ok(Datum::bytea(&Sha384::digest(a[0].as_bytea())));
+    "sha512_bytea" => |_, a| Ok(Datum::bytea(&Sha512::digest(a[0].as_bytea())));
+};
+
+fn md5_hex(bytes: &[u8]) -> String {
+    let mut out = Vec::with_capacity(32);
+    Md5::digest(bytes).iter().for_each(|&b| push_hex(b, &mut out));
+    String::from_utf8(out).expect("hexadecimal digits are ASCII")
+}
+
+/// The character sets that texts convert from and to.
+enum Charset {
+    Utf8,
+    Latin1,
+    /// Whatever the bytes are.
+    SqlAscii,
+}
+
+/// A character set by any of its spellings.
+fn charset(name: &str) -> Option<Charset> {
+    let plain: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    match plain.as_str() {
+        "utf8" | "unicode" => Some(Charset::Utf8),
+        "latin1" | "iso88591" => Some(Charset::Latin1),
+        "sqlascii" => Some(Charset::SqlAscii),
+        _ => None,
+    }
+}
+
+fn source_text(bytes: &[u8], name: &str) -> Result<String> {
+    match charset(name) {
+        Some(Charset::Utf8 | Charset::SqlAscii) => check_text(bytes).map(str::to_owned),
+        Some(Charset::Latin1) => Ok(bytes.iter().map(|&b| char::from(b)).collect()),
+        None => bail!(INVALID_PARAMETER_VALUE, "invalid source encoding name \"{name}\""),
+    }
+}
+
+fn target_bytes(text: &str, name: &str) -> Result<Vec<u8>> {
+    match charset(name) {
+        Some(Charset::Utf8 | Charset::SqlAscii) => Ok(text.as_bytes().to_vec()),
+        Some(Charset::Latin1) => text
+            .chars()
+            .map(|c| {
+                u8::try_from(u32::from(c)).map_err(|_| {
+                    let bytes: Vec<String> =
+                        c.to_string().bytes().map(|b| format!("0x{b:02x}")).collect();
+                    sql_error!(
+                        UNTRANSLATABLE_CHARACTER,
+                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent \
+                         in encoding \"LATIN1\"",
+                        bytes.join(" ")
+                    )
+                })
+            })
+            .collect(),
+        None => bail!(INVALID_PARAMETER_VALUE, "invalid destination encoding name \"{name}\""),
+    }
+}
+
+const CONVERSIONS: Bodies = scalars! {
+    "pg_convert_from" => |_, a| {
+        source_text(a[0].as_bytea(), a[1].as_text()).map(Datum::from)
+    };
+    "pg_convert_to" => |_, a| {
+        target_bytes(a[0].as_text(), a[1].as_text()).map(|b| Datum::bytea(&b))
+    };
+    "pg_convert" => |_, a| {
+        let text = source_text(a[0].as_bytea(), a[1].as_text())?;
+        target_bytes(&text, a[2].as_text()).map(|b| Datum::bytea(&b))
+    };
+    "length_in_encoding" => |_, a| {
+        let text = source_text(a[0].as_bytea(), a[1].as_text())?;
+        Ok(Datum::Int4(text.chars().count() as i32))
+    };
+    "getdatabaseencoding" => |_, _| Ok(Datum::Text(Text::new("UTF8")));
+    "PG_encoding_to_char" => |_, a| Ok(Datum::text(match a[0].as_int4() {
+        0 => "SQL_ASCII",
+        6 => "UTF8",
+        8 => "LATIN1",
+        _ => "",
+    }));
+    "PG_char_to_encoding" => |_, a| Ok(Datum::Int4(match charset(a[0].as_text()) {
+        Some(Charset::SqlAscii) => 0,
+        Some(Charset::Utf8) => 6,
+        Some(Charset::Latin1) => 8,
+        None => -1,
+    }));
+};

@@ -1,0 +1,141 @@
+//! `LIKE` and `ILIKE`.
+
+use super::bodies::{Bodies, scalars};
+use super::text::lower;
+use crate::error::{Result, SqlError, sql_error};
+use crate::types::Datum;
+
+pub(super) const ROOMS: &[Bodies] = &[LIKE];
+
+#[cold]
+fn dangling_escape() -> SqlError {
+    sql_error!(INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character")
+}
+
+/// Whether `text` matches a pattern of `%`, `_` and backslash escapes. Works on bytes: in UTF-8
+/// only `_` must know where characters end.
+///
+/// On a mismatch only the last `%` can take more, so the work is at most the product of the
+/// lengths.
+fn matches(text: &[u8], pattern: &[u8]) -> Result<bool> {
+    let (mut t, mut p) = (0, 0);
+    // Where the last % stood, and where its match ends so far.
+    let mut retry: Option<(usize, usize)> = None;
+    let mut steps = 0u32;
+    loop {
+        steps = steps.wrapping_add(1);
+        if steps.is_multiple_of(4096) {
+            super::checkpoint()?;
+        }
+        let matched = match pattern.get(p) {
+            Some(b'%') => {
+                p += 1;
+                retry = Some((p, t));
+                continue;
+            }
+            Some(b'_') if t < text.len() => {
+                t = next_char(text, t);
+                p += 1;
+                true
+            }
+            Some(b'\\') => {
+                let Some(escaped) = pattern.get(p + 1) else { return Err(dangling_escape()) };
+                let matched = text.get(t) == Some(escaped);
+                if matched {
+                    t += 1;
+                    p += 2;
+                }
+                matched
+            }
+            Some(byte) if *byte != b'_' && text.get(t) == Some(byte) => {
+                t += 1;
+                p += 1;
+                true
+            }
+            None if t == text.len() => return Ok(true),
+            _ => false,
+        };
+        if matched {
+            continue;
+        }
+        match retry {
+            Some((after, from)) if from < text.len() => {
+                let from = next_char(text, from);
+                retry = Some((after, from));
+                (p, t) = (after, from);
+            }
+            // Even where it cannot matter any more, a pattern that ends in an escape is an error.
+            _ if ends_in_escape(pattern) && retry.is_some() => return Err(dangling_escape()),
+            _ => return Ok(false),
+        }
+    }
+}
+
+fn next_char(text: &[u8], at: usize) -> usize {
+    let mut next = at + 1;
+    while next < text.len() && text[next] & 0xc0 == 0x80 {
+        next += 1;
+    }
+    next
+}
+
+/// Whether an odd number of backslashes ends the pattern.
+fn ends_in_escape(pattern: &[u8]) -> bool {
+    pattern.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1
+}
+
+fn like(text: &Datum, pattern: &Datum) -> Result<bool> {
+    matches(text.as_text().as_bytes(), pattern.as_text().as_bytes())
+}
+
+fn ilike(text: &Datum, pattern: &Datum) -> Result<bool> {
+    matches(lower(text.as_text()).as_bytes(), lower(pattern.as_text()).as_bytes())
+}
+
+const LIKE: Bodies = scalars! {
+    "textlike" => |_, a| like(&a[0], &a[1]).map(Datum::Bool);
+    "textnlike" => |_, a| like(&a[0], &a[1]).map(|m| Datum::Bool(!m));
+    "namelike" => |_, a| like(&a[0], &a[1]).map(Datum::Bool);
+    "namenlike" => |_, a| like(&a[0], &a[1]).map(|m| Datum::Bool(!m));
+    "texticlike" => |_, a| ilike(&a[0], &a[1]).map(Datum::Bool);
+    "texticnlike" => |_, a| ilike(&a[0], &a[1]).map(|m| Datum::Bool(!m));
+    "nameiclike" => |_, a| ilike(&a[0], &a[1]).map(Datum::Bool);
+    "nameicnlike" => |_, a| ilike(&a[0], &a[1]).map(|m| Datum::Bool(!m));
+    "bytealike" => |_, a| matches(a[0].as_bytea(), a[1].as_bytea()).map(Datum::Bool);
+    "byteanlike" => |_, a| matches(a[0].as_bytea(), a[1].as_bytea()).map(|m| Datum::Bool(!m));
+    "like_escape" => |_, a| with_backslash(a[0].as_text(), a[1].as_text()).map(Datum::from);
+};
+
+/// A pattern with another escape character, in terms of the backslash.
+fn with_backslash(pattern: &str, escape: &str) -> Result<String> {
+    let mut chars = escape.chars();
+    let escape = match (chars.next(), chars.next()) {
+        (None, _) => None,
+        (Some(only), None) => Some(only),
+        _ => {
+            return Err(sql_error!(INVALID_ESCAPE_SEQUENCE, "invalid escape string")
+                .with_hint("Escape string must be empty or one character."));
+        }
+    };
+    if escape == Some('\\') {
+        return Ok(pattern.to_owned());
+    }
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut after_escape = false;
+    for c in pattern.chars() {
+        if Some(c) == escape && !after_escape {
+            out.push('\\');
+            after_escape = true;
+        } else if c == '\\' {
+            out.push('\\');
+            if !after_escape {
+                out.push('\\');
+            }
+            after_escape = false;
+        } else {
+            out.push(c);
+            after_escape = false;
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,53 @@
+use super::*;
+
+fn matches(text: &str, pattern: &str) -> bool {
+    Regex::new(pattern, Flags::default()).unwrap().is_match(text).unwrap()
+}
+
+fn error(pattern: &str) -> String {
+    match Regex::new(pattern, Flags::default()) {
+        Ok(_) => String::new(),
+        Err(error) => error.message().to_owned(),
+    }
+}
+
+#[test]
+fn constructs_mean_what_they_mean_in_postgresql() {
+    assert!(matches("foo bar", r"\mbar\M"));
+    assert!(!matches("foobar", r"\mbar"));
+    assert!(matches("a\nb", "a.b"));
+    assert!(matches("abab", r"^(ab)\1$"));
+    assert!(matches("a]b", "[]]"));
+    assert!(matches("a-b", "[a\\-z]-[[:alpha:]]"));
+    assert!(matches("FOO", "(?i)foo"));
+    assert!(matches("a.b", "***=a.b"));
+    assert!(!matches("axb", "***=a.b"));
+    assert!(matches("x{y", "x{y"));
+    assert!(matches("aaa", "^a{2,3}$"));
+    assert!(matches("foobar", "foo(?=bar)"));
+    assert!(matches("\u{8}", r"\b"));
+}
+
+#[test]
+fn mistakes_are_named_as_postgresql_names_them() {
+    let name = |reason: &str| format!("invalid regular expression: {reason}");
+    assert_eq!(error("("), name("parentheses () not balanced"));
+    assert_eq!(error("a)"), name("parentheses () not balanced"));
+    assert_eq!(error("[a"), name("brackets [] not balanced"));
+    assert_eq!(error("*a"), name("quantifier operand invalid"));
+    assert_eq!(error("a**"), name("quantifier operand invalid"));
+    assert_eq!(error("a{2,1}"), name("invalid repetition count(s)"));
+    assert_eq!(error("[z-a]"), name("invalid character range"));
+    assert_eq!(error("[[:foo:]]"), name("invalid character class"));
+    assert_eq!(error(r"\1"), name("invalid backreference number"));
+    assert_eq!(error(r"\q"), name("invalid escape \\ sequence"));
+}
+
+#[test]
+fn similar_patterns_become_expressions() {
+    assert_eq!(similar::to_regex("a%_.b", None).unwrap(), r"^(?:a.*.\.b)$");
+    let pattern = similar::to_regex("%#\"o_b#\"%", Some("#")).unwrap();
+    let regex = Regex::new(&pattern, Flags::default()).unwrap();
+    let groups = regex.find_from("foobar", 0).unwrap().unwrap();
+    assert_eq!(groups[1], Some((1, 4)));
+}

@@ -1,0 +1,99 @@
+//! Functions that are declared here and run by the executor, which has the session, the catalogs
+//! and the window's rows.
+
+use super::Body;
+use super::bodies::Bodies;
+
+pub(super) const ROOMS: &[Bodies] = &[SESSION, CATALOG, PRIVILEGES, SEQUENCES, SERVER, WINDOW];
+
+macro_rules! declared {
+    ($body:expr, $($name:literal)*) => {
+        &[$(($name, $body),)*]
+    };
+}
+
+const SESSION: Bodies = declared!(Body::Session,
+    "current_database" "current_query" "current_schema" "current_schemas" "current_user"
+    "session_user" "pgsql_version" "pg_backend_pid" "pg_client_encoding" "set_config_by_name"
+    "inet_client_port" "inet_server_port" "pg_postmaster_start_time" "pg_conf_load_time"
+    "pg_my_temp_schema" "pg_is_other_temp_schema" "pg_trigger_depth" "pg_jit_available"
+    "pg_sleep" "sql:3935" "sql:3936" "pg_current_xact_id" "pg_current_xact_id_if_assigned"
+    "pg_current_snapshot" "pg_visible_in_snapshot" "pg_notify" "pg_listening_channels"
+    "pg_notification_queue_usage"
+    "pg_advisory_lock_int4" "pg_advisory_lock_int8" "pg_advisory_lock_shared_int4"
+    "pg_advisory_lock_shared_int8" "pg_advisory_unlock_all" "pg_advisory_unlock_int4"
+    "pg_advisory_unlock_int8" "pg_advisory_unlock_shared_int4" "pg_advisory_unlock_shared_int8"
+    "pg_advisory_xact_lock_int4" "pg_advisory_xact_lock_int8"
+    "pg_advisory_xact_lock_shared_int4" "pg_advisory_xact_lock_shared_int8"
+    "pg_try_advisory_lock_int4" "pg_try_advisory_lock_int8" "pg_try_advisory_lock_shared_int4"
+    "pg_try_advisory_lock_shared_int8" "pg_try_advisory_xact_lock_int4"
+    "pg_try_advisory_xact_lock_int8" "pg_try_advisory_xact_lock_shared_int4"
+    "pg_try_advisory_xact_lock_shared_int8"
+);
+
+const CATALOG: Bodies = declared!(Body::Session,
+    "format_type" "text_regclass" "to_regclass" "to_regcollation" "to_regnamespace" "to_regoper"
+    "to_regoperator" "to_regproc" "to_regprocedure" "to_regrole" "to_regtype"
+    "pg_table_is_visible" "pg_type_is_visible" "pg_function_is_visible" "pg_operator_is_visible"
+    "pg_opclass_is_visible" "pg_opfamily_is_visible" "pg_collation_is_visible"
+    "pg_conversion_is_visible" "pg_ts_config_is_visible" "pg_ts_dict_is_visible"
+    "pg_ts_parser_is_visible" "pg_ts_template_is_visible" "pg_statistics_obj_is_visible"
+    "pg_get_userbyid" "pg_get_expr" "pg_get_expr_ext" "pg_get_indexdef" "pg_get_indexdef_ext"
+    "pg_get_constraintdef" "pg_get_constraintdef_ext" "pg_get_viewdef" "pg_get_viewdef_ext"
+    "pg_get_viewdef_name" "pg_get_viewdef_name_ext" "pg_get_viewdef_wrap" "pg_get_ruledef"
+    "pg_get_ruledef_ext" "pg_get_triggerdef" "pg_get_triggerdef_ext" "pg_get_functiondef"
+    "pg_get_function_arguments" "pg_get_function_identity_arguments" "pg_get_function_result"
+    "pg_get_function_arg_default" "pg_get_function_sqlbody" "pg_get_statisticsobjdef"
+    "pg_get_statisticsobjdef_columns" "pg_get_partkeydef" "pg_get_partition_constraintdef"
+    "pg_get_serial_sequence" "pg_get_replica_identity_index" "pg_describe_object"
+    "pg_collation_for" "pg_column_is_updatable" "pg_relation_is_updatable"
+    "pg_relation_is_publishable" "pg_relation_filenode" "pg_relation_filepath"
+    "pg_index_column_has_property" "pg_index_has_property" "pg_indexam_has_property"
+    "pg_tablespace_location" "pg_options_to_table" "pg_get_keywords"
+    "sql:1215" "sql:1348" "sql:1993" "sql:1216"
+    "pg_relation_size" "sql:2325" "pg_table_size" "pg_total_relation_size" "pg_indexes_size"
+    "pg_database_size_name" "pg_database_size_oid"
+);
+
+const PRIVILEGES: Bodies = declared!(Body::Session,
+    "has_any_column_privilege_id" "has_any_column_privilege_id_id"
+    "has_any_column_privilege_id_name" "has_any_column_privilege_name"
+    "has_any_column_privilege_name_id" "has_any_column_privilege_name_name"
+    "has_column_privilege_id_attnum" "has_column_privilege_id_name"
+    "has_column_privilege_name_attnum" "has_column_privilege_name_name"
+    "has_database_privilege_id" "has_database_privilege_id_id" "has_database_privilege_id_name"
+    "has_database_privilege_name" "has_database_privilege_name_id"
+    "has_database_privilege_name_name" "has_function_privilege_id"
+    "has_function_privilege_id_id" "has_function_privilege_name_id" "has_schema_privilege_id"
+    "has_schema_privilege_id_id" "has_schema_privilege_id_name" "has_schema_privilege_name"
+    "has_schema_privilege_name_id" "has_schema_privilege_name_name" "has_sequence_privilege_id"
+    "has_sequence_privilege_id_id" "has_sequence_privilege_id_name"
+    "has_sequence_privilege_name" "has_sequence_privilege_name_id"
+    "has_sequence_privilege_name_name" "has_table_privilege_id" "has_table_privilege_id_id"
+    "has_table_privilege_id_name" "has_table_privilege_name" "has_table_privilege_name_id"
+    "has_table_privilege_name_name" "has_type_privilege_id" "has_type_privilege_id_id"
+    "pg_has_role_id" "pg_has_role_id_id" "pg_has_role_id_name" "pg_has_role_name"
+    "pg_has_role_name_id" "pg_has_role_name_name"
+);
+
+const SEQUENCES: Bodies = declared!(Body::Session,
+    "nextval_oid" "currval_oid" "setval_oid" "setval3_oid" "lastval" "pg_sequence_last_value"
+    "pg_sequence_parameters"
+);
+
+const SERVER: Bodies = declared!(Body::Session,
+    "pg_is_in_recovery" "pg_current_wal_lsn" "pg_current_wal_insert_lsn"
+    "pg_current_wal_flush_lsn" "pg_cancel_backend" "pg_terminate_backend" "pg_reload_conf"
+    "pg_blocking_pids" "show_all_settings" "pg_lock_status" "pg_prepared_statement"
+    "pg_cursor" "pg_stat_get_activity" "pg_timezone_names" "pg_timezone_abbrevs"
+    "pg_stat_get_numscans" "pg_stat_get_live_tuples" "pg_stat_get_dead_tuples"
+    "pg_stat_get_tuples_inserted" "pg_stat_get_tuples_updated" "pg_stat_get_tuples_deleted"
+);
+
+const WINDOW: Bodies = declared!(Body::Window,
+    "window_row_number" "window_rank" "window_dense_rank" "window_percent_rank"
+    "window_cume_dist" "window_ntile" "window_lag" "window_lag_with_offset"
+    "window_lag_with_offset_and_default" "window_lead" "window_lead_with_offset"
+    "window_lead_with_offset_and_default" "window_first_value" "window_last_value"
+    "window_nth_value"
+);

@@ -1,0 +1,106 @@
+use super::*;
+use crate::types::testing::NoNames;
+use crate::types::{TypeMod, input, output_string};
+
+/// A session with default settings and an empty catalog.
+pub(crate) struct TestSession {
+    format: FormatContext,
+    random: RandomState,
+}
+
+impl TestSession {
+    pub fn new() -> TestSession {
+        TestSession { format: FormatContext::new(), random: RandomState::default() }
+    }
+}
+
+impl SessionInfo for TestSession {
+    fn format(&self) -> &FormatContext {
+        &self.format
+    }
+
+    fn names(&self) -> &dyn Names {
+        &NoNames
+    }
+
+    fn setting(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn random(&mut self) -> &mut RandomState {
+        &mut self.random
+    }
+}
+
+/// Writes the names of all registered bodies and aggregates, for `data/export.sh`.
+#[test]
+#[ignore = "writes a file for data/export.sh; the path comes in THALWEG_BODIES"]
+fn list_bodies() {
+    let path = std::env::var("THALWEG_BODIES").unwrap();
+    let mut lines: Vec<String> =
+        table::bodies().keys().map(|name| format!("body\t{name}\n")).collect();
+    lines.extend(table::starts().keys().map(|name| format!("aggregate\t{name}\n")));
+    lines.sort();
+    std::fs::write(path, lines.concat()).unwrap();
+}
+
+#[test]
+fn every_body_is_some_functions() {
+    let used: Vec<&str> = all_functions().map(|function| function.source).collect();
+    let unused: Vec<&str> =
+        table::bodies().keys().copied().filter(|name| !used.contains(name)).collect();
+    assert_eq!(unused, Vec::<&str>::new());
+    assert_eq!(table::starts().len(), all_aggregates().count());
+}
+
+/// Calls a function by name with arguments in text form.
+fn call(name: &str, args: &[(TypeId, &str)]) -> String {
+    let types: Vec<TypeId> = args.iter().map(|(type_id, _)| *type_id).collect();
+    let function = functions(name).find(|f| f.args == types).unwrap();
+    let mut session = TestSession::new();
+    let mut cx = Context {
+        transaction_start: TimestampTz(0),
+        statement_start: TimestampTz(0),
+        arg_types: &types,
+        result_type: function.result,
+        variadic: false,
+        session: &mut session,
+    };
+    let values: Vec<Datum> = args
+        .iter()
+        .map(|(type_id, text)| input(*type_id, TypeMod::NONE, text, &cx.io()).unwrap())
+        .collect();
+    let Body::Scalar(body) = function.body else { panic!("{name} is no scalar function") };
+    match body(&mut cx, &values) {
+        Ok(Datum::Null) => "NULL".to_owned(),
+        Ok(value) => output_string(function.result, &value, &cx.io()).unwrap(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn functions_are_found_and_called() {
+    let (int4, text) = (TypeId::INT4, TypeId::TEXT);
+    assert_eq!(call("int4pl", &[(int4, "2"), (int4, "3")]), "5");
+    assert_eq!(call("int4pl", &[(int4, "2147483647"), (int4, "1")]), "22003: integer out of range");
+    assert_eq!(call("upper", &[(text, "straße äö")]), "STRAßE ÄÖ");
+    assert_eq!(call("substring", &[(text, "foobar"), (text, "o(.)b")]), "o");
+    assert_eq!(
+        call("date_trunc", &[(text, "quarter"), (TypeId::TIMESTAMP, "2024-05-17 12:34")]),
+        "2024-04-01 00:00:00"
+    );
+    assert_eq!(
+        call("extract", &[(text, "epoch"), (TypeId::INTERVAL, "1 day 00:00:01.5")]),
+        "86401.500000"
+    );
+}
+
+#[test]
+fn operators_and_casts_are_found() {
+    let plus = operators("+").find(|op| op.left == TypeId::INT4 && op.right == TypeId::INT8);
+    assert_eq!(plus.unwrap().func.name, "int48pl");
+    let cast = cast(TypeId::INT4, TypeId::INT8).unwrap();
+    assert_eq!(cast.allowed, CastUse::Implicit);
+    assert!(matches!(cast.method, CastMethod::Function(f) if f.name == "int8"));
+    assert_eq!(aggregates("sum").count(), 7);
+}
