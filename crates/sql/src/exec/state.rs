@@ -62,6 +62,8 @@ pub struct State {
     pub(super) work_tables: Vec<Arc<Vec<Box<[Datum]>>>>,
     /// The subject of the innermost `CASE x WHEN` or array cast.
     pub(super) element: Datum,
+    /// The next call was written with VARIADIC; taken by [`Cx::with_context`].
+    pub(super) variadic: bool,
 }
 
 /// A CTE's rows, made when first asked for.
@@ -81,6 +83,7 @@ impl State {
             ctes: plan.ctes.iter().cloned().map(Cte::Pending).collect(),
             work_tables: vec![Arc::default(); usize::from(plan.work_tables)],
             element: Datum::Null,
+            variadic: false,
         }
     }
 }
@@ -105,6 +108,7 @@ impl Cx<'_> {
             statement_start: self.host.statement_start(),
             arg_types,
             result_type,
+            variadic: std::mem::take(&mut self.state.variadic),
             session: &mut *self.host,
         };
         f(&mut context)

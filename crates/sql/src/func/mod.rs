@@ -32,7 +32,7 @@ mod text;
 mod tests;
 
 pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
-pub use system::RandomState;
+pub use system::RandomSequence;
 pub use table::{
     aggregate, aggregates, all_aggregates, all_casts, all_functions, all_operators, cast, function,
     functions, operator, operators,
@@ -157,7 +157,7 @@ pub trait SessionInfo {
     /// The value of a setting by name, for `current_setting`.
     fn setting(&self, name: &str) -> Option<String>;
     /// The state of `random()`.
-    fn random(&mut self) -> &mut RandomState;
+    fn random(&mut self) -> &mut RandomSequence;
 }
 
 /// One row of `pg_operator`.

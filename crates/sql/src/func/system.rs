@@ -76,9 +76,9 @@ thread_local! {
 /// A session that called `setseed` has one of its own; until then numbers come from a state that
 /// the clock and the address space have stirred.
 #[derive(Clone, Debug, Default)]
-pub struct RandomState(Option<u64>);
+pub struct RandomSequence(Option<u64>);
 
-impl RandomState {
+impl RandomSequence {
     /// Starts the sequence that belongs to a seed between -1 and 1.
     pub fn seed(&mut self, seed: f64) {
         self.0 = Some(seed.to_bits());

@@ -5,12 +5,12 @@ use crate::types::{TypeMod, input, output_string};
 /// A session with default settings and an empty catalog.
 pub(crate) struct TestSession {
     format: FormatContext,
-    random: RandomState,
+    random: RandomSequence,
 }
 
 impl TestSession {
     pub fn new() -> TestSession {
-        TestSession { format: FormatContext::new(), random: RandomState::default() }
+        TestSession { format: FormatContext::new(), random: RandomSequence::default() }
     }
 }
 
@@ -27,25 +27,22 @@ impl SessionInfo for TestSession {
         None
     }
 
-    fn random(&mut self) -> &mut RandomState {
+    fn random(&mut self) -> &mut RandomSequence {
         &mut self.random
     }
 }
 
-/// Writes the names of all registered bodies and aggregates, for `data/export.sh`.
-#[test]
-#[ignore = "writes a file for data/export.sh; the path comes in THALWEG_BODIES"]
-fn list_bodies() {
-    let path = std::env::var("THALWEG_BODIES").unwrap();
-    let mut lines: Vec<String> =
-        table::bodies().keys().map(|name| format!("body\t{name}\n")).collect();
-    lines.extend(table::starts().keys().map(|name| format!("aggregate\t{name}\n")));
-    lines.sort();
-    std::fs::write(path, lines.concat()).unwrap();
-}
-
+/// Also writes the names for `data/export.sh`, before the facts for a new body can be there.
 #[test]
 fn every_body_is_some_functions() {
+    if let Ok(path) = std::env::var("THALWEG_BODIES") {
+        let bodies = table::bodies();
+        let starts = table::starts();
+        let mut lines: Vec<String> = bodies.keys().map(|name| format!("body\t{name}\n")).collect();
+        lines.extend(starts.keys().map(|name| format!("aggregate\t{name}\n")));
+        lines.sort();
+        std::fs::write(path, lines.concat()).unwrap();
+    }
     let used: Vec<&str> = all_functions().map(|function| function.source).collect();
     let unused: Vec<&str> =
         table::bodies().keys().copied().filter(|name| !used.contains(name)).collect();

@@ -129,6 +129,7 @@ pub(super) fn eval_call(call: &Call, row: &[Datum], cx: &mut Cx<'_>) -> Result<D
             }
             types[i] = arg.type_id();
         }
+        cx.state.variadic = call.variadic;
         return invoke(call.func, &values[..n], &types[..n], call.ty.id, cx);
     }
     let values = call.args.iter().map(|a| eval(a, row, cx)).collect::<Result<Vec<_>>>()?;
@@ -136,6 +137,7 @@ pub(super) fn eval_call(call: &Call, row: &[Datum], cx: &mut Cx<'_>) -> Result<D
         return Ok(Datum::Null);
     }
     let types: Vec<TypeId> = call.args.iter().map(Expr::type_id).collect();
+    cx.state.variadic = call.variadic;
     invoke(call.func, &values, &types, call.ty.id, cx)
 }
 

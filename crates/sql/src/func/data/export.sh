@@ -1,6 +1,6 @@
 #!/bin/sh
 # Takes the facts about functions, operators, casts and aggregates from a PostgreSQL 15.
-# Usage: export.sh BODIES, with BODIES as written by the test func::tests::list_bodies and psql's
+# Usage: export.sh BODIES, with BODIES as written by the test func::tests::every_body_is_some_functions and psql's
 # environment (PGHOST, PGPORT, PGUSER) pointing at the server.
 set -eu
 bodies=$1
