@@ -121,6 +121,11 @@ pub(crate) fn spawn(job: impl FnOnce() + 'static) -> bool {
     with(|sim| sim.scheduler.spawn(job).expect("stacks can be had")).is_some()
 }
 
+/// Starts a fiber in this thread's simulation that may hold what is not `Send`. Panics outside one.
+pub fn spawn_local(job: impl FnOnce() + 'static) {
+    assert!(spawn(job), "spawn_local is called inside a simulation");
+}
+
 /// Runs `main` and everything it spawns to the end; answers what `main` answered.
 ///
 /// Panics when nothing can run and no timer is set (a lost wake-up or a deadlock), naming the seed.

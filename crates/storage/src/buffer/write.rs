@@ -193,6 +193,7 @@ impl Pool {
         // Log first: no change may reach the disk before its record.
         self.flush_log(writer.lsn_max);
         let protected = writer.protected();
+        let _window = (protected > 0).then(|| base::sim::window("double-write"));
         if protected > 0 && writer.area.is_some() {
             let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
             let Writer { area, room, .. } = writer;

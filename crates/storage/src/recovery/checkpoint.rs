@@ -197,6 +197,7 @@ impl Checkpointer {
 
     fn perform(&self, extent: Extent) -> Result<()> {
         let mut control = self.control.lock();
+        let _window = base::sim::window("checkpoint");
         let begin = self.wal.settled_position();
         if extent != Extent::AsItIs {
             self.pool.clean_up_to(begin)?;

@@ -35,6 +35,7 @@ pub(super) fn make_next(wal: &Wal) -> Result<bool, Error> {
     if end >= wanted_end(wal) {
         return Ok(false);
     }
+    let _window = base::sim::window("segment-created");
     wal.store.make(end / wal.epoch.segment_bytes)?;
     wal.space.segments_ready_below(end + wal.epoch.segment_bytes);
     Ok(true)

@@ -1,1 +1,0 @@
-//! Seeded simulation and crash enumeration over the real engine.

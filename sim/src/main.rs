@@ -1,0 +1,129 @@
+//! Seeded simulation of the real engine, with a crash at every disk operation.
+//!
+//! `sim crash --seeds N` runs seeds 0…N-1; a failure prints the one command that replays it.
+
+mod bank;
+mod enumerate;
+
+use enumerate::{Broken, Coverage, Points, Scenario};
+use std::cell::Cell;
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const USAGE: &str = "usage: sim crash [--seeds N] [--seed S [--at K]]";
+
+struct Options {
+    first: u64,
+    count: u64,
+    points: Points,
+}
+
+fn options() -> Option<Options> {
+    let mut options = Options { first: 0, count: 50, points: Points::Every };
+    let mut words = std::env::args().skip(1);
+    if words.next()? != "crash" {
+        return None;
+    }
+    while let Some(word) = words.next() {
+        let value: u64 = words.next()?.parse().ok()?;
+        match word.as_str() {
+            "--seeds" => options.count = value,
+            "--seed" => (options.first, options.count) = (value, 1),
+            "--at" => options.points = Points::Only(value as usize),
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+thread_local! {
+    /// Where this thread's simulation is, for the panic hook: a panic inside a fiber aborts the process.
+    static PLACE: Cell<(u64, usize)> = const { Cell::new((0, 0)) };
+}
+
+/// Notes where this thread's simulation is.
+pub fn note_place(seed: u64, at: usize) {
+    PLACE.set((seed, at));
+}
+
+fn replay_command(seed: u64, at: usize) -> String {
+    format!("cargo run --release -p sim -- crash --seed {seed} --at {at}")
+}
+
+fn main() -> ExitCode {
+    let Some(options) = options() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        default(panic);
+        let (seed, at) = PLACE.get();
+        eprintln!("in the simulation; replay with: {}", replay_command(seed, at));
+    }));
+    match run_seeds(&options) {
+        Ok(coverage) => report(&coverage, bank::Bank.windows(), options.points),
+        Err(broken) => report_broken(&broken),
+    }
+}
+
+/// Runs the seeds on all cores, a simulation a thread. Ends at the first promise that does not hold.
+fn run_seeds(options: &Options) -> Result<Coverage, Broken> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicU64::new(options.first);
+    let end = options.first + options.count;
+    let total = Mutex::new(Ok(Coverage::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let scenario = Rc::new(bank::Bank);
+                loop {
+                    // Relaxed: only the number counts.
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        return;
+                    }
+                    let mut coverage = Coverage::default();
+                    let done = enumerate::seed(&scenario, seed, options.points, &mut coverage);
+                    let mut total = total.lock().expect("nothing panics under it");
+                    match (done, &mut *total) {
+                        (Ok(()), Ok(sum)) => sum.add(&coverage),
+                        (Err(broken), Ok(_)) => *total = Err(broken),
+                        (_, Err(_)) => {}
+                    }
+                    if total.is_err() {
+                        next.store(end, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    total.into_inner().expect("nothing panics under it")
+}
+
+fn report_broken(broken: &Broken) -> ExitCode {
+    println!("FAILED: seed {}, crash after operation {}: {}", broken.seed, broken.at, broken.what);
+    println!("replay with: {}", replay_command(broken.seed, broken.at));
+    ExitCode::FAILURE
+}
+
+fn report(coverage: &Coverage, expected: &[&str], points: Points) -> ExitCode {
+    println!(
+        "{} seeds, {} disk operations, {} crashes recovered and checked ({} with a second crash during \
+         recovery)",
+        coverage.seeds, coverage.operations, coverage.crashes, coverage.second_crashes
+    );
+    let mut missed = false;
+    for window in expected {
+        let hits = coverage.windows.get(window).copied().unwrap_or(0);
+        println!("  {hits:>8} crashes in window '{window}'");
+        missed |= hits == 0;
+    }
+    if missed && matches!(points, Points::Every) {
+        println!("FAILED: a crash window was never hit");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
