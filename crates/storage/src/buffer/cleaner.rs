@@ -5,8 +5,7 @@
 //! pause does not make it forget. It evicts clean victims at once, and dirty ones after it has written them.
 
 use super::doublewrite::BATCH_MAX;
-use super::pool::Pool;
-use super::replace::Visit;
+use super::pool::{Pool, Victims};
 use super::sync;
 use crate::error::{Result, fatal};
 use base::clock::{self, Instant};
@@ -102,6 +101,7 @@ fn run(pool: &Pool) {
     let mut pace = Pace::new(pool);
     while !pool.cleaner.stopping() {
         let took = pace.measure(pool);
+        pool.replacer.note_time(clock::now());
         let outcome = refill(pool);
         let wait = match outcome {
             // The one who waits gets the error when its time is up; the log gets it now.
@@ -175,7 +175,7 @@ fn refill(pool: &Pool) -> Result<()> {
         for index in dirty {
             let frame = &pool.frames[index as usize];
             // Used while it was written: it has earned another round.
-            if !pool.replacer.is_wanted(frame)
+            if !pool.replacer.is_wanted(&frame.credit)
                 && let Some(idle) = frame.word.idle()
                 && pool.evict(frame, idle)
             {
@@ -191,17 +191,10 @@ fn refill(pool: &Pool) -> Result<()> {
 
 /// Takes up to `most` victims: clean ones are free at once (how many), dirty ones are answered.
 fn sweep(pool: &Pool, most: usize) -> (usize, Vec<u32>) {
-    let (mut freed, mut dirty) = (Vec::new(), Vec::new());
+    let mut victims = Victims::new(pool, most, true);
     let mut hand = pool.replacer.sweep();
-    pool.replacer.victims(&mut hand, &pool.frames, usize::MAX, |frame, idle| {
-        if frame.is_dirty() {
-            dirty.push(frame.index);
-        } else if pool.evict(frame, idle) {
-            freed.push(frame.index);
-        }
-        if freed.len() + dirty.len() >= most { Visit::Stop } else { Visit::More }
-    });
+    pool.replacer.victims(&mut hand, usize::MAX, &mut victims);
     drop(hand);
-    pool.free.give(&freed);
-    (freed.len(), dirty)
+    pool.free.give(&victims.freed);
+    (victims.freed.len(), victims.dirty)
 }

@@ -9,6 +9,7 @@
 //! | `credit` | anywhere, also racing: a guess about the future | anywhere |
 //! | `owes_image` | under EXCLUSIVE | under EXCLUSIVE |
 
+use super::replace::Credit;
 use super::slot::Slot;
 use super::word::FrameWord;
 use base::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -30,7 +31,7 @@ pub(super) struct Frame {
     rel: AtomicU32,
     block: AtomicU32,
     /// The replacement policy's.
-    pub credit: AtomicU32,
+    pub credit: Credit,
     pub index: u32,
     fork: AtomicU8,
     /// The next log record about the page must carry its image.
@@ -49,7 +50,7 @@ impl Frame {
             slot: AtomicPtr::new(ptr::null_mut()),
             rel: AtomicU32::new(0),
             block: AtomicU32::new(0),
-            credit: AtomicU32::new(0),
+            credit: Credit::new(),
             index,
             fork: AtomicU8::new(0),
             owes_image: AtomicBool::new(false),

@@ -10,6 +10,7 @@ use super::word::{NoPin, PIN};
 use crate::error::{Error, IoError, Result};
 use crate::page::{self, PAGE_BYTES, PageBytes, PageMut};
 use crate::relfile;
+use base::hash::hash_of;
 use base::latch::Latch;
 use base::lot;
 use base::park;
@@ -203,7 +204,7 @@ impl Relation {
             memory.clear();
         }
         frame.bind(page, slot);
-        pool.replacer.loaded(frame, counts);
+        pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), counts);
         Ok(frame)
     }
 

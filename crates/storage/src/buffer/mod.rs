@@ -14,7 +14,7 @@ mod load;
 mod memory;
 mod pool;
 mod relation;
-mod replace;
+pub mod replace;
 mod ring;
 mod slot;
 mod sync;
@@ -25,6 +25,7 @@ mod write;
 pub use guard::{Cursor, CursorPage, Pin, ReadGuard, WriteGuard};
 pub use pool::Pool;
 pub use relation::{Optimistic, Relation};
+pub use replace::Policy;
 pub use ring::Ring;
 pub use write::CleanStep;
 
@@ -48,6 +49,8 @@ pub struct Config {
     pub frames: usize,
     /// `torn_page_protection`.
     pub torn_pages: TornPages,
+    /// `buffer_replacement`.
+    pub replacement: Policy,
     /// How long foreground work waits for a frame before it reports that there is none.
     pub frame_wait: Duration,
 }
@@ -57,6 +60,7 @@ impl Default for Config {
         Config {
             frames: 16384,
             torn_pages: TornPages::DoubleWrite,
+            replacement: Policy::Clock,
             frame_wait: Duration::from_secs(10),
         }
     }

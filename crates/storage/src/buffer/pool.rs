@@ -7,7 +7,7 @@ use super::free::FreeList;
 use super::load::Failures;
 use super::memory::Pages;
 use super::relation::{RelMap, Relation};
-use super::replace::{Replacer, Visit};
+use super::replace::{Candidates, Credit, Replacer};
 use super::slot::FRAMES_MAX;
 use super::sync::Places;
 use super::write::Writer;
@@ -18,7 +18,7 @@ use crate::relfile::RelFiles;
 use crate::wal::Wal;
 use base::clock;
 use base::env::Env;
-use base::hash::HashMap;
+use base::hash::{HashMap, hash_of};
 use base::latch::Latch;
 use base::rank::Rank;
 use base::{Lsn, RelId};
@@ -76,7 +76,7 @@ impl Pool {
         let pool = Arc::new(Pool {
             pages,
             frames: (0..count).map(Frame::new).collect(),
-            replacer: Replacer::new(),
+            replacer: Replacer::new(config.replacement, count),
             free: FreeList::full(count),
             dirty: DirtyQueues::new(count as usize),
             places: Places::new(writer.last_batch()),
@@ -238,7 +238,7 @@ impl Pool {
     fn reuse(&self, index: u32) -> Option<u32> {
         let frame = &self.frames[index as usize];
         let idle = frame.word.idle()?;
-        (!self.replacer.is_wanted(frame) && self.evict(frame, idle)).then_some(index)
+        (!self.replacer.is_wanted(&frame.credit) && self.evict(frame, idle)).then_some(index)
     }
 
     fn take_free(&self) -> Result<u32> {
@@ -278,32 +278,78 @@ impl Pool {
     fn reclaim_clean(&self) {
         const BATCH: usize = 32;
         let Some(mut hand) = self.replacer.try_sweep() else { return };
-        let mut freed = [0; BATCH];
-        let mut n = 0;
-        self.replacer.victims(&mut hand, &self.frames, Self::SEARCH_MAX, |frame, idle| {
-            if self.evict(frame, idle) {
-                freed[n] = frame.index;
-                n += 1;
-            }
-            if n == BATCH { Visit::Stop } else { Visit::More }
-        });
+        let mut victims = Victims::new(self, BATCH, false);
+        self.replacer.victims(&mut hand, Self::SEARCH_MAX, &mut victims);
         drop(hand);
-        self.free.give(&freed[..n]);
+        self.free.give(&victims.freed);
     }
 
-    /// Empties a clean frame; true if the caller owns it now. `idle` is what the word was.
+    /// Empties a clean frame outside a sweep; true if the caller owns it now. `idle` is what the word was.
     pub(super) fn evict(&self, frame: &Frame, idle: u64) -> bool {
+        let evicted = self.try_evict(frame, idle);
+        if let Some(page) = evicted {
+            self.replacer.evicted(&frame.credit, page);
+        }
+        evicted.is_some()
+    }
+
+    /// Empties a clean frame; answers the hash of its page if the caller owns it now.
+    fn try_evict(&self, frame: &Frame, idle: u64) -> Option<u64> {
         if frame.is_dirty() || !frame.word.try_evict(idle) {
-            return false;
+            return None;
         }
         // Again: a copy may have been on its way between the two looks of the first check, and come back
         // unwritten. Now nobody can change it.
         if frame.is_dirty() {
             frame.word.publish(0);
-            return false;
+            return None;
         }
+        let page = hash_of(&frame.page_id());
         frame.unbind();
         count(&self.counters.evictions, 1);
-        true
+        Some(page)
+    }
+}
+
+/// What a sweep has found.
+pub(super) struct Victims<'p> {
+    pool: &'p Pool,
+    most: usize,
+    /// Collect dirty ones, too.
+    with_dirty: bool,
+    /// Evicted frames, owned by the sweeper.
+    pub freed: Vec<u32>,
+    /// Victims that have to be written first.
+    pub dirty: Vec<u32>,
+}
+
+impl<'p> Victims<'p> {
+    pub fn new(pool: &'p Pool, most: usize, with_dirty: bool) -> Victims<'p> {
+        Victims { pool, most, with_dirty, freed: Vec::with_capacity(most), dirty: Vec::new() }
+    }
+}
+
+impl Candidates for Victims<'_> {
+    fn credit(&self, index: u32) -> &Credit {
+        &self.pool.frames[index as usize].credit
+    }
+
+    fn is_idle(&self, index: u32) -> bool {
+        self.pool.frames[index as usize].word.idle().is_some()
+    }
+
+    fn offer(&mut self, index: u32) -> Option<u64> {
+        let frame = &self.pool.frames[index as usize];
+        if self.with_dirty && frame.is_dirty() {
+            self.dirty.push(index);
+            return None;
+        }
+        let page = self.pool.try_evict(frame, frame.word.idle()?)?;
+        self.freed.push(index);
+        Some(page)
+    }
+
+    fn enough(&self) -> bool {
+        self.freed.len() + self.dirty.len() >= self.most
     }
 }

@@ -11,6 +11,7 @@ use super::translation::{ForkMap, UNKNOWN};
 use super::word::{Attempt, EXCLUSIVE, SHARED};
 use crate::error::{Error, Result};
 use crate::page::{PageMut, PageView};
+use base::hash::hash_of;
 use base::rank::{self, Rank};
 use base::sim;
 use base::{BlockNo, Fork, PageId, RelId};
@@ -163,7 +164,7 @@ impl Relation {
         if let Some((frame, slot, raw)) = self.resident(fork, block) {
             match frame.word.try_shared() {
                 Attempt::Taken if slot.still(raw) => {
-                    self.pool.replacer.hit(frame);
+                    self.pool.replacer.hit(&frame.credit);
                     return Ok(ReadGuard::new(self, frame, rank));
                 }
                 Attempt::Taken => latch::unlock_shared(frame),
@@ -189,7 +190,7 @@ impl Relation {
             && frame.word.try_exclusive()
         {
             if slot.still(raw) {
-                self.pool.replacer.hit(frame);
+                self.pool.replacer.hit(&frame.credit);
                 return Ok(WriteGuard::new(self, frame, rank));
             }
             latch::unlock_exclusive(frame, 0);
@@ -207,7 +208,7 @@ impl Relation {
             && frame.word.try_pin().is_ok()
         {
             if slot.still(raw) {
-                self.pool.replacer.hit(frame);
+                self.pool.replacer.hit(&frame.credit);
                 return Ok(Pin::new(self, frame));
             }
             frame.word.unpin();
@@ -263,7 +264,7 @@ impl Relation {
         let frame = self.pin_frame(fork, block, source, ring)?;
         trade_pin(frame, hold);
         if counts {
-            self.pool.replacer.hit(frame);
+            self.pool.replacer.hit(&frame.credit);
         }
         Ok(frame)
     }
@@ -285,7 +286,7 @@ impl Relation {
         if !slot.still(raw) {
             return Optimistic::Retry;
         }
-        self.pool.replacer.hit(frame);
+        self.pool.replacer.hit(&frame.credit);
         match f(self.pool.view(frame)) {
             Some(answer) if frame.word.read_still_valid(begun) => Optimistic::Ok(answer),
             _ => Optimistic::Retry,
@@ -331,8 +332,9 @@ impl Relation {
         }
         let slot = map.slot_or_make(block);
         slot.claim(0).expect("nobody loads a block that is not there yet");
-        frame.bind(PageId { rel: self.id(), fork, block }, slot);
-        self.pool.replacer.loaded(frame, true);
+        let page = PageId { rel: self.id(), fork, block };
+        frame.bind(page, slot);
+        self.pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), true);
         frame.word.publish(EXCLUSIVE);
         slot.settle(Some(frame.index));
         // Release: pairs with the acquire in `blocks`: who knows of the block finds it in memory.

@@ -2,6 +2,7 @@
 //! answered before brings back every change that the log has, and no page is ahead of the log.
 
 use super::*;
+use crate::journal::Journal;
 use crate::recovery::RedoCtx;
 use crate::wal::{self, Epoch, Kind, LogShape, Reader, Record, Wal, WalConfig, record_bound};
 use base::disk::Disk;
@@ -28,15 +29,15 @@ fn epoch() -> Epoch {
 type Announced = Arc<Mutex<Vec<(usize, Lsn)>>>;
 
 fn change(pool: &Pool, wal: &Wal, rel: &Relation, block: BlockNo, value: u64) {
-    let mut claim = wal.claim(record_bound(1, 1, 8)).unwrap();
+    let mut journal = Journal::open(wal, rel, 1, record_bound(1, 1, 8)).unwrap();
     let mut page = rel.write(Fork::Main, block).unwrap();
     assert!(pool.min_rec_lsn() <= wal.position());
     let id = page.page_id();
     page.mark_dirty();
     stamp(&mut page, id, value);
     let bytes = value.to_le_bytes();
-    let record = Record::new(Kind::PAGE_IMAGE, Xid(3)).block(&page, &bytes);
-    let at = wal.insert(&mut claim, &record);
+    let record = || Record::new(Kind::PAGE_IMAGE, Xid(3)).block(&page, &bytes);
+    let at = journal.insert(record).expect("the relation is logged");
     page.set_lsn(at.end);
 }
 

@@ -27,10 +27,14 @@ impl World {
     }
 
     fn over(disk: SimDisk, frames: usize, torn_pages: TornPages) -> World {
+        let frame_wait = Duration::from_secs(5);
+        World::with(disk, Config { frames, torn_pages, frame_wait, ..Config::default() })
+    }
+
+    fn with(disk: SimDisk, config: Config) -> World {
         let env = Env::new(Arc::new(disk.clone()));
         let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
         doublewrite::recover(&*env.disk, &files).unwrap();
-        let config = Config { frames, torn_pages, frame_wait: Duration::from_secs(5) };
         World { disk, pool: Pool::open(&env, config, files).unwrap() }
     }
 

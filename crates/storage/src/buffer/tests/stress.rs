@@ -3,10 +3,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const BLOCKS: u32 = 64;
 
+const POLICIES: [Policy; 3] =
+    [Policy::Clock, Policy::ClockLruk { window: Duration::from_millis(20) }, Policy::Probation];
+
 /// Threads read, write, pin and extend at random in a pool of 16 frames; a page's value only rises, and its
 /// words always agree.
-fn mill(threads: u64, rounds: u64, torn: TornPages) {
-    let world = World::over(SimDisk::new(), 16, torn);
+fn mill(threads: u64, rounds: u64, torn: TornPages, replacement: Policy) {
+    let world = World::with(
+        SimDisk::new(),
+        Config { frames: 16, torn_pages: torn, replacement, ..Config::default() },
+    );
     let rel = world.relation(5);
     for _ in 0..BLOCKS {
         add(&rel, Fork::Main, 1);
@@ -84,12 +90,12 @@ fn step(rel: &Relation, floor: &[AtomicU64], added: &AtomicU64, rng: &mut fastra
 
 #[test]
 fn readers_writers_and_the_cleaner_in_sixteen_frames() {
-    mill(6, 4000, TornPages::DoubleWrite);
+    mill(6, 4000, TornPages::DoubleWrite, Policy::Clock);
 }
 
 #[test]
-fn the_same_without_double_write() {
-    mill(4, 3000, TornPages::Off);
+fn the_same_without_double_write_under_probation() {
+    mill(4, 3000, TornPages::Off, Policy::Probation);
 }
 
 /// A hot page is rewritten and evicted all the time while readers without a latch hammer it.
@@ -144,7 +150,8 @@ fn simulated_mill() {
 fn simulated(seed: u64) {
     let env = Env::new(Arc::new(SimDisk::new()));
     let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
-    let config = Config { frames: 16, ..Config::default() };
+    let replacement = POLICIES[seed as usize % POLICIES.len()];
+    let config = Config { frames: 16, replacement, ..Config::default() };
     let pool = Pool::open(&env, config, files).unwrap();
     let rel = pool.create_relation(RelId(5), Rank::HeapPage).unwrap();
     for _ in 0..BLOCKS {
