@@ -54,7 +54,8 @@ use worker::{Door, Order, Worker};
 pub struct StartError(String);
 
 impl StartError {
-    fn new(sentence: impl Into<String>) -> Self {
+    /// An error with this sentence.
+    pub fn new(sentence: impl Into<String>) -> Self {
         StartError(sentence.into())
     }
 }

@@ -12,6 +12,7 @@ pub enum Command {
     Help,
     Version,
     Serve { data: PathBuf, superuser: Option<String>, config: Config },
+    Check { data: PathBuf },
 }
 
 /// Reads the command line, the program's name not included.
@@ -23,6 +24,10 @@ pub fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, Stri
         None | Some("--help" | "-h" | "help") => Ok(Command::Help),
         Some("--version" | "-V") => Ok(Command::Version),
         Some("serve") => serve(arguments),
+        Some("check") => match (arguments.next(), arguments.next()) {
+            (Some(data), None) => Ok(Command::Check { data: PathBuf::from(data) }),
+            _ => Err("check takes the data directory, and nothing else".into()),
+        },
         Some(other) => Err(format!("there is no command \"{other}\"")),
     }
 }
@@ -82,7 +87,8 @@ pub fn help() -> String {
         "\
 Thalweg, an SQL database that speaks PostgreSQL's protocol
 
-usage: thalweg serve --data DIR [options]
+usage: thalweg serve --data DIR [options]     serve a data directory
+       thalweg check DIR                     verify every page and structure of one
 
   --data DIR          the data directory; created if it is not there
   --listen ADDR:PORT  where to listen for TCP (default 127.0.0.1:5432)

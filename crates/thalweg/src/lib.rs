@@ -1,1 +1,5 @@
 //! The Thalweg binary and the embedding API.
+
+mod check;
+
+pub use check::{Checked, check};

@@ -3,6 +3,7 @@
 mod arguments;
 mod serve;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Command;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Serve { data, superuser, config } => serve::run(data, superuser, config),
+        Command::Check { data } => check(&data),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -32,5 +34,26 @@ fn main() -> ExitCode {
             eprintln!("thalweg: {fault}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// `thalweg check`: tells what was looked at, and fails if anything was wrong.
+fn check(data: &Path) -> Result<(), String> {
+    let checked = thalweg::check(data).map_err(|fault| fault.to_string())?;
+    for fault in &checked.faults {
+        println!("{fault}");
+    }
+    println!(
+        "{} pages; {} tables with {} rows, {} indexes with {} entries, {} sequences",
+        checked.pages,
+        checked.tables,
+        checked.rows,
+        checked.indexes,
+        checked.entries,
+        checked.sequences
+    );
+    match checked.faults.len() {
+        0 => Ok(()),
+        count => Err(format!("{count} faults in {}", data.display())),
     }
 }

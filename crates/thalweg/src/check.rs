@@ -1,0 +1,179 @@
+//! `thalweg check`: every page's checksum, every structure, and that tables and indexes agree.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::disk::real::RealDisk;
+use base::{BlockNo, Env, Fork, PageId, RelId};
+use server::config::Config;
+use server::{Database, StartError};
+use sql::catalog::store::Store;
+use sql::catalog::{IndexDef, TableDef, TableKind};
+use sql::types::row::RowView;
+use sql::types::{Datum, Oid};
+use storage::btree::BTree;
+use storage::check::{Indexed, KeyOf, Report};
+use storage::page::{self, PAGE_BYTES};
+use storage::relfile::{self, RelFiles};
+use storage::txn::{Isolation, Txn};
+use storage::{Engine, check as storage_check};
+
+/// What was looked at, and everything found wrong.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// Pages whose checksums were verified.
+    pub pages: u64,
+    /// Tables, system tables among them.
+    pub tables: u64,
+    pub indexes: u64,
+    pub sequences: u64,
+    /// Row versions.
+    pub rows: u64,
+    pub entries: u64,
+    /// A sentence for each fault.
+    pub faults: Vec<String>,
+}
+
+/// Files that are open at a time.
+const OPEN_FILES_MAX: usize = 200;
+
+/// Verifies a data directory that no server is using. A directory that was not closed in order is
+/// recovered first, as a start would do.
+///
+/// # Errors
+/// A directory that cannot be opened. Faults inside it are in the result.
+pub fn check(data: &Path) -> Result<Checked, StartError> {
+    let env = Env::new(Arc::new(RealDisk::new(data)));
+    if !matches!(Engine::exists(&env), Ok(true)) {
+        let sentence = format!("there is no database in the directory {}", data.display());
+        return Err(StartError::new(sentence));
+    }
+    let mut config = Config::new();
+    config.read_file(data)?;
+    let database = Database::open(data, "", &config)?;
+    let mut checked = Checked::default();
+    if let Err(fault) = structures(&database, &mut checked) {
+        checked.faults.push(fault.to_string());
+    }
+    database.close()?;
+    // Only now is everything in its place on the disk.
+    if let Err(fault) = pages(&env, &mut checked) {
+        checked.faults.push(fault.to_string());
+    }
+    Ok(checked)
+}
+
+/// Verifies everything that `pg_class` lists.
+fn structures(database: &Database, checked: &mut Checked) -> Result<(), sql::error::SqlError> {
+    let store = &database.instance().store;
+    let txn = Txn::attach(database.engine().txns(), 0, 0)?;
+    txn.begin(Isolation::RepeatableRead);
+    let mut report = Report::default();
+    let result = relations(store, &txn, checked, &mut report);
+    txn.abort();
+    (checked.rows, checked.entries) = (report.rows, report.entries);
+    checked.faults.append(&mut report.faults);
+    result
+}
+
+fn relations(
+    store: &Store,
+    txn: &Txn,
+    checked: &mut Checked,
+    report: &mut Report,
+) -> Result<(), sql::error::SqlError> {
+    for class in store.scan(txn, "pg_class", |_| true)? {
+        let oid: Oid = class.row.oid("oid");
+        let Some(def) = store.load_table(txn, oid)? else { continue };
+        if def.storage == RelId(0) {
+            continue;
+        }
+        let before = report.faults.len();
+        let looked_at = match def.kind {
+            TableKind::Table => {
+                checked.tables += 1;
+                checked.indexes += def.indexes.len() as u64;
+                table(store, &def, report)
+            }
+            TableKind::Sequence => {
+                checked.sequences += 1;
+                storage_check::sequence(&store.sequence(def.storage), report).map_err(Into::into)
+            }
+            _ => Ok(()),
+        };
+        // A page that cannot be read ends this relation's examination, not everybody's.
+        if let Err(fault) = looked_at {
+            report.faults.push(fault.to_string());
+        }
+        for fault in &mut report.faults[before..] {
+            *fault = format!("{}: {fault}", def.qualified());
+        }
+    }
+    Ok(())
+}
+
+/// Verifies a table with its indexes. One on an expression, or with a condition, is verified by itself:
+/// what its keys should be takes a session to work out.
+fn table(store: &Store, def: &TableDef, report: &mut Report) -> Result<(), sql::error::SqlError> {
+    let trees = (def.indexes.iter())
+        .map(|index| Ok((index, store.tree(index)?)))
+        .collect::<Result<Vec<(&Arc<IndexDef>, &Arc<BTree>)>, sql::error::SqlError>>()?;
+    let (plain, others): (Vec<_>, Vec<_>) =
+        trees.into_iter().partition(|(index, _)| !index.has_expressions());
+    let keys: Vec<Box<KeyOf<'_>>> = plain.iter().map(|(index, _)| key_of(def, index)).collect();
+    let indexed: Vec<Indexed<'_>> = (plain.iter().zip(&keys))
+        .map(|((index, tree), key_of)| Indexed {
+            index: tree,
+            key_of: &**key_of,
+            unique: index.unique && (index.nulls_not_distinct || never_null(def, index)),
+        })
+        .collect();
+    storage_check::table(store.heap(def)?, &indexed, report)?;
+    for (_, tree) in others {
+        let (mut faults, mut entries) = (Vec::new(), 0);
+        tree.check(&mut |fault| faults.push(fault), &mut |_, _| entries += 1)?;
+        report.faults.append(&mut faults);
+        report.entries += entries;
+    }
+    Ok(())
+}
+
+/// Works out the key of a stored row in an index on plain columns.
+fn key_of<'d>(def: &'d TableDef, index: &'d IndexDef) -> Box<KeyOf<'d>> {
+    let columns: Vec<usize> = index.key_columns().flatten().map(usize::from).collect();
+    Box::new(move |row| {
+        let mut values = vec![Datum::Null; def.columns.len()];
+        RowView::new(&def.desc, row).decode_prefix(&mut values);
+        let mut key = Vec::new();
+        for (part, column) in index.keys.iter().zip(&columns) {
+            part.code().encode(&values[*column], &mut key);
+        }
+        Some(key)
+    })
+}
+
+/// Whether no key of the index can be null: nulls are equal to none, their bytes are to each other.
+fn never_null(def: &TableDef, index: &IndexDef) -> bool {
+    index.key_columns().flatten().all(|column| def.columns[usize::from(column)].not_null)
+}
+
+/// Verifies the checksum of every page on the disk.
+fn pages(env: &Env, checked: &mut Checked) -> storage::Result<()> {
+    let files = RelFiles::open(Arc::clone(&env.disk), OPEN_FILES_MAX)?;
+    let mut bytes = [0; PAGE_BYTES];
+    for rel in files.relations()? {
+        for fork in [Fork::Main, Fork::FreeSpace, Fork::Visibility] {
+            for block in (0..files.blocks(rel, fork)?).map(BlockNo) {
+                let id = PageId { rel, fork, block };
+                checked.pages += 1;
+                if let Err(fault) = files.read(id, &mut bytes) {
+                    checked.faults.push(fault.to_string());
+                } else if let Err(mismatch) = page::verify(&bytes, id) {
+                    let file = relfile::path(rel, fork);
+                    checked.faults.push(format!("block {block} of file \"{file}\": {mismatch:?}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
