@@ -3,7 +3,7 @@
 //! ```text
 //! create:  directories, first log segment, status logs, control file last (it says that there is something)
 //! open:    lock → control file → torn pages → redo → log (new epoch) → transactions → files → checkpointer
-//! close:   checkpointer, files, transactions → every page in place → last record → log → control file: clean
+//! close:   vacuum, checkpointer, files, transactions → every page in place → last record → log → control file: clean
 //! ```
 
 pub(crate) mod oids;
@@ -19,15 +19,16 @@ use crate::recovery::redo::{self, RedoReport};
 use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, WalBarrier};
 use crate::txn::{Txn, TxnManager};
+use crate::vacuum;
 use crate::wal::{self, Epoch, LogEnd, LogShape, Wal, WalConfig, segment};
 use base::clock;
 use base::disk::DirectoryLock;
 use base::env::Env;
 use base::hash::hash_of;
 use base::rank::Rank;
-use base::{Lsn, Persistence, Xid};
+use base::{Lsn, Persistence, RelId, Xid};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The name of the lock file.
@@ -85,6 +86,8 @@ pub struct Engine {
     files: Arc<RelationFiles>,
     oids: Arc<Oids>,
     checkpointer: Arc<Checkpointer>,
+    vacuum_queue: Arc<vacuum::Queue>,
+    vacuum: OnceLock<vacuum::Worker>,
     redone: Option<RedoReport>,
     _lock: DirectoryLock,
 }
@@ -192,6 +195,8 @@ impl Engine {
             files,
             oids,
             checkpointer,
+            vacuum_queue: Arc::default(),
+            vacuum: OnceLock::new(),
             redone: (!clean).then_some(report),
             _lock: lock,
         }))
@@ -200,6 +205,9 @@ impl Engine {
     /// Closes in order: no session is left, everything is brought to its place, the next start has nothing
     /// to redo. After an error the directory is as after a crash.
     pub fn shutdown(&self) -> Result<()> {
+        if let Some(worker) = self.vacuum.get() {
+            worker.stop();
+        }
         self.checkpointer.stop();
         self.files.close();
         self.txns.close();
@@ -247,6 +255,23 @@ impl Engine {
         rank: Rank,
     ) -> Result<Relation> {
         self.files.create(txn, persistence, rank)
+    }
+
+    /// Starts background cleaning, once. `open` knows which heap and indexes a table has; `failed` hears of
+    /// runs that ended with an error.
+    pub fn start_vacuum(
+        &self,
+        open: Box<vacuum::Open>,
+        failed: impl Fn(RelId, &Error) + Send + 'static,
+    ) {
+        let queue = Arc::clone(&self.vacuum_queue);
+        let worker = vacuum::Worker::start(&self.env, queue, open, failed);
+        assert!(self.vacuum.set(worker).is_ok(), "an engine has one vacuum worker");
+    }
+
+    /// Where heaps enter themselves when they are due ([`HeapRel::tell_when_due`](crate::heap::HeapRel)).
+    pub fn vacuum_queue(&self) -> &Arc<vacuum::Queue> {
+        &self.vacuum_queue
     }
 
     /// CHECKPOINT.
