@@ -199,7 +199,8 @@ impl Wal {
     #[inline]
     pub fn insert(&self, claim: &mut Claim<'_>, record: &Record<'_>) -> LsnRange {
         let units = claim.take(record);
-        let sealed = record.seal(self.seed);
+        let mut scratch = record::Scratch::new();
+        let sealed = record.seal(self.seed, &mut scratch);
         let slot = self.reserve.enter(HINT.get());
         let place = self.reserve.reserve(&slot, units, false);
         let at = self.range(place.start, units);
@@ -219,7 +220,8 @@ impl Wal {
         store_csn: impl FnOnce(Csn),
     ) -> LsnRange {
         let units = claim.take(record);
-        let sealed = record.seal(self.seed);
+        let mut scratch = record::Scratch::new();
+        let sealed = record.seal(self.seed, &mut scratch);
         let slot = self.reserve.enter(HINT.get());
         let place = self.reserve.reserve(&slot, units, true);
         let at = self.range(place.start, units);

@@ -1,4 +1,4 @@
-//! Building a log record: borrowed pieces, one checksum, no copy before the ring.
+//! Building a log record: borrowed pieces, one checksum, at most one copy before the ring.
 //!
 //! ```text
 //! record   := header block* main-data            padded with zeros to 8 bytes
@@ -32,7 +32,7 @@ pub const MAX_IMAGE_BYTES: usize = IMAGE_HEADER_BYTES + PAGE_BYTES;
 /// Size of the pages that records speak of.
 const PAGE_BYTES: usize = 8192;
 /// Pieces that a record may be assembled from.
-const MAX_PIECES: usize = 24;
+const MAX_PIECES: usize = 16;
 
 /// Flag of a block reference: redo starts from a zeroed page.
 pub(super) const WILL_INIT: u8 = 0x04;
@@ -93,44 +93,56 @@ impl PageImage {
 }
 
 /// A block reference under construction.
+#[derive(Clone, Copy)]
 struct Block {
     header: [u8; BLOCK_HEADER_BYTES],
     /// Where its pieces begin.
     first_piece: u8,
-    image: Option<PageImage>,
 }
 
+const NO_BLOCK: Block = Block { header: [0; BLOCK_HEADER_BYTES], first_piece: 0 };
+
 /// A record being assembled. Borrows everything; build it after the pages were changed.
+///
+/// It is handed through its builder by value, so it is kept small, and the builder inline.
 pub struct Record<'a> {
+    length: u32,
     kind: Kind,
     info: u8,
-    xid: Xid,
-    blocks: [Option<Block>; MAX_BLOCKS],
     block_count: u8,
-    pieces: [&'a [u8]; MAX_PIECES],
     piece_count: u8,
-    /// Where main data begins among the pieces; only known once there is some.
-    main_from: Option<u8>,
-    length: u32,
+    /// Where main data begins among the pieces, or [`NO_MAIN`].
+    main_from: u8,
+    xid: Xid,
+    blocks: [Block; MAX_BLOCKS],
+    pieces: [&'a [u8]; MAX_PIECES],
+    /// Images, by block; rarely any.
+    images: Vec<(u8, PageImage)>,
 }
+
+/// There is no main data yet.
+const NO_MAIN: u8 = u8::MAX;
 
 impl<'a> Record<'a> {
     /// An empty record of this kind; `xid` is the transaction on whose behalf, or [`Xid::INVALID`].
+    #[inline]
     pub fn new(kind: Kind, xid: Xid) -> Record<'a> {
         Record {
+            length: HEADER_BYTES as u32,
             kind,
             info: 0,
-            xid,
-            blocks: [const { None }; MAX_BLOCKS],
             block_count: 0,
-            pieces: [&[]; MAX_PIECES],
             piece_count: 0,
-            main_from: None,
-            length: HEADER_BYTES as u32,
+            main_from: NO_MAIN,
+            xid,
+            blocks: [NO_BLOCK; MAX_BLOCKS],
+            pieces: [&[]; MAX_PIECES],
+            images: Vec::new(),
         }
     }
 
     /// A byte for the room's own use (variants of one kind).
+    #[inline]
     pub fn info(mut self, info: u8) -> Record<'a> {
         self.info = info;
         self
@@ -138,44 +150,44 @@ impl<'a> Record<'a> {
 
     /// Names a changed page and what its redo needs. If the page owes an image, the image replaces
     /// `bytes`: redo of a block may use only its own bytes and main data.
-    pub fn block(self, page: impl LoggedPage, bytes: &'a [u8]) -> Record<'a> {
-        self.add_block(&page, 0, bytes)
+    #[inline]
+    pub fn block(mut self, page: impl LoggedPage, bytes: &'a [u8]) -> Record<'a> {
+        self.add_block(page.page_id(), page.image(), 0, bytes);
+        self
     }
 
     /// Names a page that redo builds anew from zeros.
-    pub fn init_block(self, page: impl LoggedPage, bytes: &'a [u8]) -> Record<'a> {
-        self.add_block(&page, WILL_INIT, bytes)
+    #[inline]
+    pub fn init_block(mut self, page: impl LoggedPage, bytes: &'a [u8]) -> Record<'a> {
+        self.add_block(page.page_id(), page.image(), WILL_INIT, bytes);
+        self
     }
 
     /// Names a page and carries all of it.
     pub fn image_block(mut self, page: PageId, image: PageImage) -> Record<'a> {
-        self.push_block(page, WILL_INIT | IMAGE, image.bytes.len());
-        self.last_block().image = Some(image);
+        self.add_block(page, Some(image), WILL_INIT, &[]);
         self
     }
 
     /// More bytes for the block named last.
+    #[inline]
     pub fn more(mut self, bytes: &'a [u8]) -> Record<'a> {
-        assert!(self.main_from.is_none() && self.block_count > 0, "blocks come before main data");
-        if self.last_block().image.is_none() {
-            let old =
-                u16::from_le_bytes([self.last_block().header[9], self.last_block().header[10]]);
-            let length =
-                u16::try_from(usize::from(old) + bytes.len()).expect("a block carries < 64 KiB");
-            self.last_block().header[9..11].copy_from_slice(&length.to_le_bytes());
-            self.push_piece(bytes);
-        }
+        self.add_bytes(bytes);
         self
     }
 
     /// Main data: what concerns no page or several. May be called more than once.
+    #[inline]
     pub fn data(mut self, bytes: &'a [u8]) -> Record<'a> {
-        self.main_from.get_or_insert(self.piece_count);
+        if self.main_from == NO_MAIN {
+            self.main_from = self.piece_count;
+        }
         self.push_piece(bytes);
         self
     }
 
     /// Log bytes that the record takes, padding included.
+    #[inline]
     pub fn padded_len(&self) -> usize {
         (self.length as usize).next_multiple_of(RECORD_ALIGN)
     }
@@ -185,44 +197,59 @@ impl<'a> Record<'a> {
         self.kind
     }
 
-    fn add_block(mut self, page: &impl LoggedPage, flags: u8, bytes: &'a [u8]) -> Record<'a> {
-        match page.image() {
-            Some(image) => self.image_block(page.page_id(), image),
-            None => {
-                self.push_block(page.page_id(), flags, 0);
-                self.more(bytes)
-            }
-        }
-    }
-
-    fn push_block(&mut self, page: PageId, flags: u8, length: usize) {
-        assert!(self.main_from.is_none(), "blocks come before main data");
-        let mut header = [0; BLOCK_HEADER_BYTES];
+    #[inline]
+    fn add_block(&mut self, page: PageId, image: Option<PageImage>, flags: u8, bytes: &'a [u8]) {
+        assert!(self.main_from == NO_MAIN, "blocks come before main data");
+        let at = usize::from(self.block_count);
+        assert!(at < MAX_BLOCKS, "a record names at most {MAX_BLOCKS} pages");
+        let header = &mut self.blocks[at].header;
         header[0..4].copy_from_slice(&page.rel.0.to_le_bytes());
         header[4..8].copy_from_slice(&page.block.0.to_le_bytes());
         header[8] = page.fork as u8 | flags;
-        header[9..11].copy_from_slice(&(length as u16).to_le_bytes());
-        let at = usize::from(self.block_count);
-        assert!(at < MAX_BLOCKS, "a record names at most {MAX_BLOCKS} pages");
-        self.blocks[at] = Some(Block { header, first_piece: self.piece_count, image: None });
+        self.blocks[at].first_piece = self.piece_count;
         self.block_count += 1;
-        self.grow(BLOCK_HEADER_BYTES + length);
+        self.grow(BLOCK_HEADER_BYTES);
+        match image {
+            None => self.add_bytes(bytes),
+            Some(image) => self.add_image(image),
+        }
     }
 
-    fn last_block(&mut self) -> &mut Block {
-        let last = usize::from(self.block_count) - 1;
-        self.blocks[last].as_mut().expect("blocks below the count are there")
+    #[cold]
+    fn add_image(&mut self, image: PageImage) {
+        let last = self.block_count - 1;
+        let header = &mut self.blocks[usize::from(last)].header;
+        header[8] |= WILL_INIT | IMAGE;
+        header[9..11].copy_from_slice(&(image.bytes.len() as u16).to_le_bytes());
+        self.grow(image.bytes.len());
+        self.images.push((last, image));
     }
 
+    #[inline]
+    fn add_bytes(&mut self, bytes: &'a [u8]) {
+        assert!(self.main_from == NO_MAIN && self.block_count > 0, "blocks come before main data");
+        let header = &mut self.blocks[usize::from(self.block_count) - 1].header;
+        if header[8] & IMAGE == 0 {
+            let old = u16::from_le_bytes([header[9], header[10]]);
+            let length = usize::from(old) + bytes.len();
+            let length = u16::try_from(length).expect("a block carries less than 64 KiB");
+            header[9..11].copy_from_slice(&length.to_le_bytes());
+            self.push_piece(bytes);
+        }
+    }
+
+    #[inline]
     fn push_piece(&mut self, bytes: &'a [u8]) {
         if !bytes.is_empty() {
-            assert!(usize::from(self.piece_count) < MAX_PIECES, "too many pieces in a record");
-            self.pieces[usize::from(self.piece_count)] = bytes;
+            let at = usize::from(self.piece_count);
+            assert!(at < MAX_PIECES, "a record is made of at most {MAX_PIECES} pieces");
+            self.pieces[at] = bytes;
             self.piece_count += 1;
             self.grow(bytes.len());
         }
     }
 
+    #[inline]
     fn grow(&mut self, by: usize) {
         let length = self.length as usize + by;
         assert!(
@@ -233,53 +260,115 @@ impl<'a> Record<'a> {
     }
 
     /// Checksums the content, ready to be placed. `seed` is [`crc_seed`]'s.
-    pub(super) fn seal(&self, seed: u32) -> Sealed<'_, 'a> {
+    #[inline]
+    pub(super) fn seal<'r>(&'r self, seed: u32, scratch: &'r mut Scratch) -> Sealed<'r, 'a> {
         let mut header = [0; HEADER_BYTES];
         header[4..8].copy_from_slice(&self.length.to_le_bytes());
         header[8..16].copy_from_slice(&self.xid.0.to_le_bytes());
         header[16] = self.kind.0;
         header[17] = self.info;
         header[18] = self.block_count;
+        if self.length as usize <= SMALL_BYTES && self.images.is_empty() {
+            self.assemble(&header, scratch);
+            let covered = &scratch.0[SCRATCH_FROM + 4..SCRATCH_FROM + self.length as usize];
+            let content_crc = crc32c_append(seed, covered);
+            let whole = &mut scratch.0[SCRATCH_FROM..SCRATCH_FROM + self.padded_len()];
+            return Sealed::Small { whole, content_crc };
+        }
         let mut crc = crc32c_append(seed, &header[4..]);
-        self.for_each_body_piece(|piece| crc = crc32c_append(crc, piece));
-        Sealed { record: self, header, content_crc: crc }
+        self.for_each_body_piece(&mut |piece| crc = crc32c_append(crc, piece));
+        Sealed::Large { record: self, header, content_crc: crc }
+    }
+
+    /// Puts a small record without images together.
+    #[inline]
+    fn assemble(&self, header: &[u8; HEADER_BYTES], scratch: &mut Scratch) {
+        let out = &mut scratch.0[SCRATCH_FROM..];
+        out[..HEADER_BYTES].copy_from_slice(header);
+        let (mut at, mut piece) = (HEADER_BYTES, 0);
+        let mut put_pieces = |out: &mut [u8], mut at: usize, until: usize| {
+            for bytes in &self.pieces[piece..until] {
+                out[at..at + bytes.len()].copy_from_slice(bytes);
+                at += bytes.len();
+            }
+            piece = until;
+            at
+        };
+        let all = usize::from(self.piece_count);
+        let main_from = all.min(usize::from(self.main_from));
+        let count = usize::from(self.block_count);
+        for (i, block) in self.blocks[..count].iter().enumerate() {
+            out[at..at + BLOCK_HEADER_BYTES].copy_from_slice(&block.header);
+            let next = self.blocks[..count].get(i + 1);
+            let until = next.map_or(main_from, |next| usize::from(next.first_piece));
+            at = put_pieces(out, at + BLOCK_HEADER_BYTES, until);
+        }
+        at = put_pieces(out, at, all);
+        debug_assert_eq!(at, self.length as usize, "a record is as long as its pieces");
     }
 
     /// Everything after the header, in order.
-    #[inline]
-    fn for_each_body_piece(&self, mut f: impl FnMut(&[u8])) {
-        let count = usize::from(self.block_count);
-        let main_from = usize::from(self.main_from.unwrap_or(self.piece_count));
-        for (i, block) in self.blocks[..count].iter().enumerate() {
-            let block = block.as_ref().expect("blocks below the count are there");
+    fn for_each_body_piece(&self, f: &mut impl FnMut(&[u8])) {
+        let (count, pieces) = (usize::from(self.block_count), usize::from(self.piece_count));
+        let main_from = pieces.min(usize::from(self.main_from));
+        let mut images = self.images.iter();
+        for i in 0..count {
+            let block = &self.blocks[i];
             f(&block.header);
-            if let Some(image) = &block.image {
-                f(&image.bytes);
+            if block.header[8] & IMAGE != 0 {
+                f(&images.next().expect("a block that says so has an image").1.bytes);
             }
-            let next = self.blocks[..count].get(i + 1).and_then(Option::as_ref);
-            let end = next.map_or(main_from, |b| usize::from(b.first_piece));
-            self.pieces[usize::from(block.first_piece)..end].iter().for_each(|piece| f(piece));
+            let next =
+                if i + 1 < count { self.blocks[i + 1].first_piece.into() } else { main_from };
+            self.pieces[usize::from(block.first_piece)..next].iter().for_each(|piece| f(piece));
         }
-        self.pieces[main_from..usize::from(self.piece_count)].iter().for_each(|piece| f(piece));
+        self.pieces[main_from..pieces].iter().for_each(|piece| f(piece));
+    }
+}
+
+/// Records up to this length are put together before they are checksummed and placed: one checksum over
+/// aligned bytes and one copy cost less than many over a few bytes each.
+const SMALL_BYTES: usize = 504;
+/// The record begins here in the scratch, so that what the checksum covers is aligned.
+const SCRATCH_FROM: usize = 4;
+
+/// Room for a small record, on the inserter's stack.
+#[repr(align(8))]
+pub(super) struct Scratch([u8; SCRATCH_FROM + SMALL_BYTES + RECORD_ALIGN]);
+
+impl Scratch {
+    #[inline]
+    pub fn new() -> Scratch {
+        Scratch([0; SCRATCH_FROM + SMALL_BYTES + RECORD_ALIGN])
     }
 }
 
 /// A record whose content is checksummed; only its place is missing.
-pub(super) struct Sealed<'r, 'a> {
-    record: &'r Record<'a>,
-    header: [u8; HEADER_BYTES],
-    content_crc: u32,
+pub(super) enum Sealed<'r, 'a> {
+    /// Put together, padding included.
+    Small { whole: &'r mut [u8], content_crc: u32 },
+    /// Still in pieces.
+    Large { record: &'r Record<'a>, header: [u8; HEADER_BYTES], content_crc: u32 },
 }
 
 impl Sealed<'_, '_> {
     /// Completes the checksum for this place and hands out every byte in order, padding included.
-    pub(super) fn write_at(mut self, start: Lsn, mut put: impl FnMut(&[u8])) {
-        let crc = crc32c_append(self.content_crc, &start.0.to_le_bytes());
-        self.header[0..4].copy_from_slice(&crc.to_le_bytes());
-        put(&self.header);
-        self.record.for_each_body_piece(&mut put);
-        let padding = self.record.padded_len() - self.record.length as usize;
-        put(&[0; RECORD_ALIGN][..padding]);
+    #[inline]
+    pub(super) fn write_at(self, start: Lsn, mut put: impl FnMut(&[u8])) {
+        let complete = |crc| crc32c_append(crc, &start.0.to_le_bytes()).to_le_bytes();
+        match self {
+            Sealed::Small { whole, content_crc } => {
+                whole[0..4].copy_from_slice(&complete(content_crc));
+                put(whole);
+            }
+            Sealed::Large { record, mut header, content_crc } => {
+                header[0..4].copy_from_slice(&complete(content_crc));
+                put(&header);
+                record.for_each_body_piece(&mut put);
+                let padding = record.padded_len() - record.length as usize;
+                put(&[0; RECORD_ALIGN][..padding]);
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 //!   one capacity later, which nobody reserves without a claim below that limit.
 
 use base::Lsn;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 
 /// The log is written in whole blocks of this size, at multiples of it.
 pub(super) const BLOCK_BYTES: u64 = 4096;
@@ -33,10 +33,13 @@ impl Ring {
         assert!(capacity.is_power_of_two() && capacity as u64 >= BLOCK_BYTES);
         let layout = Layout::from_size_align(capacity, BLOCK_BYTES as usize).expect("a sane size");
         // SAFETY: the layout's size is not zero.
-        let bytes = unsafe { alloc_zeroed(layout) };
+        let bytes = unsafe { alloc(layout) };
         if bytes.is_null() {
             handle_alloc_error(layout);
         }
+        // Written once now: inserters shall not meet page faults under a latch.
+        // SAFETY: the allocation is this long.
+        unsafe { bytes.write_bytes(0, capacity) };
         Ring { bytes, layout, mask: capacity as u64 - 1 }
     }
 
@@ -58,7 +61,9 @@ impl Ring {
         unsafe {
             let (head, tail) = bytes.split_at(first);
             std::ptr::copy_nonoverlapping(head.as_ptr(), self.bytes.add(offset), head.len());
-            std::ptr::copy_nonoverlapping(tail.as_ptr(), self.bytes, tail.len());
+            if !tail.is_empty() {
+                std::ptr::copy_nonoverlapping(tail.as_ptr(), self.bytes, tail.len());
+            }
         }
     }
 

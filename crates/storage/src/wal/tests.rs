@@ -127,7 +127,9 @@ fn records_keep_their_pages_pieces_and_images() {
 
         let start = Lsn(rng.u64(..1 << 40) * 8);
         let mut bytes = Vec::new();
-        record.seal(5).write_at(start, |piece| bytes.extend_from_slice(piece));
+        record
+            .seal(5, &mut record::Scratch::new())
+            .write_at(start, |piece| bytes.extend_from_slice(piece));
         assert_eq!(bytes.len(), record.padded_len());
         assert!(bytes.len() <= record_bound(1, blocks.len() + 1, 2000 + 8200));
 
