@@ -1,6 +1,7 @@
 //! Types, catalog, binder, planner, executor, session.
 
 pub mod bind;
+pub mod cache;
 pub mod catalog;
 pub mod error;
 pub mod exec;

@@ -23,11 +23,27 @@ impl Binder<'_, '_> {
         bound
     }
 
+    /// INSERT into a table that is known already.
+    pub(super) fn insert_into(
+        &mut self,
+        table: Arc<TableDef>,
+        insert: &ast::Insert,
+    ) -> Result<Modify> {
+        self.scopes.push(Scope::default());
+        let bound = self.insert_rest(table, insert);
+        self.scopes.pop();
+        bound
+    }
+
     fn insert_in_scope(&mut self, insert: &ast::Insert) -> Result<Modify> {
         if let Some(with) = &insert.with {
             self.with_clause(with)?;
         }
         let table = self.target_table(&insert.target, "insert into")?;
+        self.insert_rest(table, insert)
+    }
+
+    fn insert_rest(&mut self, table: Arc<TableDef>, insert: &ast::Insert) -> Result<Modify> {
         let columns = self.insert_columns(&table, &insert.columns)?;
         let mut query = self.insert_source(insert, &table, &columns)?;
         query.ctes = std::mem::take(&mut self.scope().ctes);

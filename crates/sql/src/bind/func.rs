@@ -175,7 +175,8 @@ impl Binder<'_, '_> {
             }
         }
         let mut variadic = call.variadic;
-        if let Some(from) = candidate.spread {
+        // VARIADIC "any" keeps its arguments apart: each has its own type.
+        if let Some(from) = candidate.spread.filter(|from| func.args[*from] != TypeId::ANY) {
             let rest = args.split_off(from);
             args.push(self.gather(rest, func.args[from])?);
             variadic = false;
@@ -193,11 +194,6 @@ impl Binder<'_, '_> {
 
     /// The arguments of a variadic parameter as one array.
     fn gather(&mut self, elements: Vec<Expr>, declared: TypeId) -> Result<Expr> {
-        // VARIADIC "any" takes whatever comes: a row keeps each value's own type.
-        if declared == TypeId::ANY {
-            let ty = Ty::of(TypeId::RECORD);
-            return Ok(Expr::Row(Box::new(super::tree::ArgList { args: elements, ty })));
-        }
         let element_type = match element_of(declared) {
             Some(element) => element,
             None => elements[0].type_id(),

@@ -4,6 +4,7 @@
 //! literals and parameters are found, which operator or function a call means, what is implicit
 //! about a cast. The result ([`query::Statement`]) refers to catalog objects directly.
 
+pub mod deparse;
 pub mod query;
 pub mod tree;
 pub mod walk;
@@ -21,6 +22,7 @@ mod operator;
 mod scope;
 mod select;
 mod setop;
+mod stored;
 mod sublink;
 mod types;
 mod values;

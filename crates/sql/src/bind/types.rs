@@ -3,7 +3,7 @@
 use syntax::ast::{self, Expr as AstExpr, Literal, TypeName};
 
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::{TypeId, TypeMod, type_info, typmod_in, typmod_out};
+use crate::types::{TypeId, TypeMod, format_type, type_info, typmod_in};
 
 use super::tree::Ty;
 use super::{Binder, at};
@@ -83,39 +83,7 @@ fn modifiers(exprs: &[AstExpr]) -> Result<Vec<i32>> {
 
 /// The type as messages and `format_type` show it: `character varying(10)`.
 pub fn display(ty: Ty) -> String {
-    let Some(info) = type_info(ty.id) else { return format!("???({})", ty.id.0) };
-    if info.is_array() {
-        return display(Ty { id: info.element, modifier: ty.modifier }) + "[]";
-    }
-    let name = sql_name(ty.id).unwrap_or(info.name);
-    let modifier = typmod_out(ty.id, TypeMod(ty.modifier));
-    match ty.id {
-        // char without a length is not the type that the word `character` would give.
-        TypeId::BPCHAR if ty.modifier < 0 => "bpchar".to_owned(),
-        TypeId::TIMESTAMPTZ | TypeId::TIMETZ if ty.modifier < 0 => {
-            format!("{name} with time zone")
-        }
-        TypeId::TIMESTAMP | TypeId::TIME => format!("{name}{modifier} without time zone"),
-        TypeId::CHAR => "\"char\"".to_owned(),
-        _ => format!("{name}{modifier}"),
-    }
-}
-
-/// SQL's own word for a type, where `pg_type` has another.
-fn sql_name(id: TypeId) -> Option<&'static str> {
-    Some(match id {
-        TypeId::BOOL => "boolean",
-        TypeId::INT2 => "smallint",
-        TypeId::INT4 => "integer",
-        TypeId::INT8 => "bigint",
-        TypeId::FLOAT4 => "real",
-        TypeId::FLOAT8 => "double precision",
-        TypeId::VARCHAR => "character varying",
-        TypeId::BPCHAR => "character",
-        TypeId::TIME | TypeId::TIMETZ => "time",
-        TypeId::TIMESTAMP | TypeId::TIMESTAMPTZ => "timestamp",
-        _ => return None,
-    })
+    format_type(ty.id, TypeMod(ty.modifier))
 }
 
 /// Types in a message's argument list.

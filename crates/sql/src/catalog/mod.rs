@@ -15,4 +15,4 @@ pub use table::{
     CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource, TableDef,
     TableKind,
 };
-pub use view::{Access, Catalog, Lookup};
+pub use view::{Access, Catalog, Lookup, parse};

@@ -13,6 +13,7 @@ mod help;
 mod index_scan;
 mod join;
 mod limit;
+mod load;
 mod lock_rows;
 mod modify;
 mod scan;
@@ -26,6 +27,8 @@ pub use help::{
     assignment_cast, columns_of, index_key, index_values, is_volatile, key_text, must_be_alone,
     next_value_of,
 };
+pub use load::Loader;
+pub use modify::Modify;
 pub use state::{Cx, Host, IndexExprs, State};
 
 use crate::error::Result;

@@ -22,6 +22,8 @@ mod window;
 use std::sync::Arc;
 
 use crate::bind::Statement;
+use crate::bind::tree::{Expr, Slot};
+use crate::catalog::TableDef;
 use crate::error::Result;
 
 pub use node::Plan;
@@ -44,6 +46,19 @@ pub fn plan(statement: &Statement) -> Result<Plan> {
         ctes: planner.ctes,
         work_tables: planner.work_tables,
     })
+}
+
+/// An expression over one table's columns (entry 0) as one over its rows, columns being slots.
+pub fn over_row(table: &TableDef, expr: &Expr) -> Result<Expr> {
+    let mut planner = Planner::default();
+    planner.levels.push(Level::default());
+    let layout = modify::table_layout(table, 0);
+    planner.rewrite(expr, &mut rewrite::Below::row(&layout))
+}
+
+/// A column of a table's row.
+pub fn column_slot(table: &TableDef, column: u16) -> Expr {
+    Expr::Slot(Slot { slot: column, ty: table.columns[usize::from(column)].ty })
 }
 
 /// What is being counted while a statement is planned.

@@ -155,7 +155,7 @@ fn columns_of(table: &TableDef) -> Vec<RelColumn> {
 }
 
 /// All columns of a table, in order, as those of entry `rel`.
-fn table_layout(table: &TableDef, rel: u16) -> Layout {
+pub(super) fn table_layout(table: &TableDef, rel: u16) -> Layout {
     let columns = table.columns.iter().enumerate();
     Layout { slots: columns.map(|(i, c)| (rel, Column::User(i as u16), c.ty)).collect() }
 }

@@ -1,5 +1,196 @@
 //! The session: one per connection; what the server calls. The README beside this file lists it.
 
+mod backend;
 mod client;
+mod copy;
+mod cursor;
+mod ddl_host;
+mod explain;
+mod extended;
+mod functions;
+mod maintain;
+mod names;
+mod point;
+mod portal;
+mod prepare;
+mod sequence;
+mod set;
+mod simple;
+mod transaction;
+mod utility;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
+pub use prepare::Planned;
+pub use transaction::Status;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use base::ids::Lsn;
+use storage::txn::Txn;
+
+use crate::cache::PlanCache;
+use crate::catalog::store::{Instance, SessionCatalog};
+use crate::error::{Result, SqlError, bail};
+use crate::types::TimestampTz;
+
+use backend::Backend;
+use portal::Portal;
+use prepare::Prepared;
+use set::Values;
+use transaction::{Block, Savepoint};
+
+/// One client's session.
+pub struct Session {
+    backend: Backend,
+    block: Block,
+    savepoints: Vec<Savepoint>,
+    read_only: bool,
+    /// The transaction has run a query: its isolation level is fixed.
+    had_query: bool,
+    /// How many statements the message at hand has.
+    statements_in_message: usize,
+    statements: BTreeMap<Box<str>, Prepared>,
+    portals: BTreeMap<Box<str>, Portal>,
+    plans: PlanCache,
+    point_buffers: point::PointBuffers,
+    /// See [`Session::must_be_durable`].
+    gate: Lsn,
+    cancel_key: i32,
+}
+
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Session>();
+};
+
+/// Numbers that clients know sessions by.
+static NEXT_PID: AtomicI32 = AtomicI32::new(1000);
+
+impl Session {
+    /// Opens a session on a database for a role.
+    ///
+    /// # Errors
+    /// `3D000` where there is no such database, `28000` no such role.
+    pub fn open(instance: &Arc<Instance>, database: &str, user: &str) -> Result<Session> {
+        // Relaxed: only uniqueness matters.
+        let pid = NEXT_PID.fetch_add(1, Ordering::Relaxed);
+        let (oid, user_oid) = {
+            let txn = Txn::attach(instance.store.engine.txns(), pid, 0)?;
+            txn.begin(storage::txn::Isolation::ReadCommitted);
+            let found = identify(instance, &txn, database, user);
+            txn.abort();
+            found?
+        };
+        let txn = Txn::attach(instance.store.engine.txns(), pid, oid.0)?;
+        let catalog = Arc::new(SessionCatalog::new(instance.clone(), oid));
+        let values = Values::new(Values::table_defaults(), user);
+        let backend = Backend::new(
+            txn,
+            instance.clone(),
+            catalog,
+            values,
+            Arc::from(database),
+            Arc::from(user),
+            user_oid,
+            pid,
+        );
+        let key = base::hash::hash_of(&(pid, base::clock::now()));
+        Ok(Session {
+            backend,
+            block: Block::Idle,
+            savepoints: Vec::new(),
+            read_only: false,
+            had_query: false,
+            statements_in_message: 0,
+            statements: BTreeMap::new(),
+            portals: BTreeMap::new(),
+            plans: PlanCache::default(),
+            point_buffers: point::PointBuffers::default(),
+            gate: Lsn::ZERO,
+            cancel_key: key as i32,
+        })
+    }
+
+    /// A setting of the startup message (or of `--set`), the session's default from now on.
+    pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
+        self.backend.values.set_startup(name, value)
+    }
+
+    /// Settings that clients are told when they connect.
+    pub fn reported(&self) -> Vec<(&'static str, String)> {
+        self.backend.values.reported()
+    }
+
+    /// The number that the client knows the session by.
+    pub fn pid(&self) -> i32 {
+        self.backend.pid
+    }
+
+    /// What a cancel request must show.
+    pub fn cancel_key(&self) -> i32 {
+        self.cancel_key
+    }
+
+    /// The value of a setting as SHOW tells it.
+    pub fn show(&self, name: &str) -> Option<String> {
+        self.backend.values.show(name)
+    }
+
+    /// After an error in the extended protocol: the statement's effects are undone.
+    pub fn fail(&mut self, _error: &SqlError) {
+        self.abort_statement();
+    }
+
+    /// Sync: ends what the session began by itself.
+    ///
+    /// # Errors
+    /// If it can't be committed.
+    pub fn sync(&mut self) -> Result<()> {
+        self.commit_implicit()
+    }
+
+    /// A new statement begins: the clock is read, an old cancel request forgotten.
+    fn start_message(&mut self) {
+        self.backend.statement_start = stamp();
+        self.gate = Lsn::ZERO;
+        base::interrupt::clear_statement();
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.backend.txn.state() == storage::txn::TxnState::Active {
+            self.backend.txn.abort();
+        }
+    }
+}
+
+fn identify(
+    instance: &Arc<Instance>,
+    txn: &Txn,
+    database: &str,
+    user: &str,
+) -> Result<(crate::types::Oid, crate::types::Oid)> {
+    let store = &instance.store;
+    let Some(role) = names::role_oid(store, txn, user)? else {
+        bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" does not exist");
+    };
+    let Some(database_oid) = names::database_oid(store, txn, database)? else {
+        bail!(INVALID_CATALOG_NAME, "database \"{database}\" does not exist");
+    };
+    Ok((database_oid, role))
+}
+
+/// Microseconds from 1970 to 2000.
+const EPOCH_OFFSET_USECS: i64 = 946_684_800_000_000;
+
+/// The time of day, as SQL counts it.
+fn stamp() -> TimestampTz {
+    TimestampTz(base::clock::wall_micros() - EPOCH_OFFSET_USECS)
+}

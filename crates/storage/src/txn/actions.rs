@@ -115,6 +115,13 @@ impl Txn {
         Ok(())
     }
 
+    /// Has the innermost open savepoint (the transaction, without one) made the files of `rel`? Then
+    /// whatever is in them goes away whenever what is being done now does: rows may be stored frozen.
+    pub fn made_at_this_level(&self, rel: RelId) -> bool {
+        let since = self.levels.borrow().last().map_or(0, |level| level.actions.created);
+        self.actions.borrow().created.iter().skip(since).any(|made| *made == rel)
+    }
+
     /// The files of `rel` go when this transaction commits, after the commit is durable.
     pub fn drop_at_commit(&self, rel: RelId) -> Result<()> {
         self.xid()?;

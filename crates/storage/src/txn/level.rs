@@ -21,7 +21,7 @@ pub(super) struct Level {
     pub(super) xid: Xid,
     subs: usize,
     locks: usize,
-    actions: Mark,
+    pub(super) actions: Mark,
 }
 
 impl Txn {

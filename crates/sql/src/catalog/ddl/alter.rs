@@ -1,5 +1,6 @@
 //! ALTER TABLE.
 
+use base::rank::Rank;
 use std::sync::Arc;
 
 use storage::lock::LockMode;
@@ -318,7 +319,7 @@ impl Ddl<'_> {
     fn write_anew(&mut self, oid: Oid, rows: Vec<Vec<Datum>>) -> Result<()> {
         let table = self.table(oid)?;
         let old = table.storage;
-        let storage = self.store().create_storage(self.txn(), table.persistence)?;
+        let storage = self.store().create_storage(self.txn(), table.persistence, Rank::HeapPage)?;
         self.update_class(oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
         self.store().drop_storage(self.txn(), old)?;
         self.changed(oid)?;

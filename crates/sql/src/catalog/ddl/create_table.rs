@@ -1,6 +1,7 @@
 //! CREATE TABLE, and CREATE TABLE AS.
 
 use base::ids::Persistence;
+use base::rank::Rank;
 use storage::lock::LockMode;
 use syntax::ast::{
     self, Constraint, ConstraintKind, CreateTable, CreateTableAs, TableElement, TableLike,
@@ -165,7 +166,7 @@ impl Ddl<'_> {
         let owner = self.host.user();
         let txn = self.host.txn();
         let store = self.store();
-        let storage = store.create_storage(txn, persistence)?;
+        let storage = store.create_storage(txn, persistence, Rank::HeapPage)?;
         let class = class_row(oid, name, schema, b'r', columns.len())
             .oid("relam", HEAP_AM)
             .oid("reltype", row_type.oid())

@@ -1,5 +1,6 @@
 //! CREATE INDEX, REINDEX.
 
+use base::rank::Rank;
 use storage::lock::LockMode;
 use syntax::ast::{CreateIndex, IndexElement, IndexKey, Reindex, ReindexTarget};
 
@@ -143,7 +144,7 @@ impl Ddl<'_> {
         let owner = self.host.user();
         let txn = self.host.txn();
         let store = self.store();
-        let storage = store.create_storage(txn, table.persistence)?;
+        let storage = store.create_storage(txn, table.persistence, Rank::IndexPage)?;
         let class = class_row(oid, &new.name, table.schema, b'i', new.keys.len())
             .oid("relam", BTREE_AM)
             .oid("relowner", owner)
@@ -221,7 +222,8 @@ impl Ddl<'_> {
     pub(super) fn rebuild(&mut self, table: &TableDef, index: Oid) -> Result<()> {
         self.catalog.lock(self.host.txn(), index, LockMode::AccessExclusive)?;
         let old = table.index(index).map(|i| i.storage);
-        let storage = self.store().create_storage(self.txn(), table.persistence)?;
+        let storage =
+            self.store().create_storage(self.txn(), table.persistence, Rank::IndexPage)?;
         self.update_class(index, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
         if let Some(old) = old {
             self.store().drop_storage(self.txn(), old)?;

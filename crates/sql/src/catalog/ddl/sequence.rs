@@ -1,6 +1,7 @@
 //! Sequences.
 
 use base::ids::Persistence;
+use base::rank::Rank;
 use storage::lock::LockMode;
 use storage::sequence::{Params, State};
 use syntax::ast::{
@@ -76,7 +77,7 @@ impl Ddl<'_> {
         let owner = self.host.user();
         let txn = self.host.txn();
         let store = self.store();
-        let storage = store.create_storage(txn, persistence)?;
+        let storage = store.create_storage(txn, persistence, Rank::SequencePage)?;
         let class = class_row(oid, name, schema, b'S', 3)
             .oid("relowner", owner)
             .oid("relfilenode", Oid(storage.0))
@@ -252,7 +253,8 @@ impl Ddl<'_> {
         let found =
             self.store().find_one(self.txn(), "pg_sequence", "pg_sequence_seqrelid_index", &key)?;
         let Some(found) = found else { return Ok(()) };
-        let storage = self.store().create_storage(self.txn(), sequence.persistence)?;
+        let storage =
+            self.store().create_storage(self.txn(), sequence.persistence, Rank::SequencePage)?;
         let start = found.row.get("seqstart").as_int8();
         self.store().sequence(storage).create(start)?;
         self.update_class(oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;

@@ -1,5 +1,6 @@
 //! TRUNCATE: new, empty storage in place of the old.
 
+use base::rank::Rank;
 use storage::lock::LockMode;
 use syntax::ast::Truncate;
 
@@ -21,9 +22,9 @@ impl Ddl<'_> {
             tables.push(table);
         }
         for table in tables {
-            self.new_storage(table.oid, table.storage, table.persistence)?;
+            self.new_storage(table.oid, table.storage, table.persistence, Rank::HeapPage)?;
             for index in &table.indexes {
-                self.new_storage(index.oid, index.storage, table.persistence)?;
+                self.new_storage(index.oid, index.storage, table.persistence, Rank::IndexPage)?;
             }
             if truncate.restart_identity {
                 for sequence in self.owned_sequences(table.oid, None)? {
@@ -40,8 +41,9 @@ impl Ddl<'_> {
         oid: Oid,
         old: base::RelId,
         persistence: base::Persistence,
+        rank: Rank,
     ) -> Result<()> {
-        let storage = self.store().create_storage(self.txn(), persistence)?;
+        let storage = self.store().create_storage(self.txn(), persistence, rank)?;
         let changes = [
             ("relfilenode", Datum::Oid(Oid(storage.0))),
             ("relpages", Datum::Int4(0)),

@@ -1,10 +1,11 @@
 //! Names to definitions, for one session.
 
-use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::hash::HashMap;
+use base::latch::Latch;
+use base::rank::Rank;
 use storage::lock::{LockMode, LockTag};
 use storage::txn::{Txn, When};
 
@@ -31,7 +32,9 @@ pub struct SessionCatalog {
     /// The database's OID.
     pub database: Oid,
     /// Definitions as this transaction's own changes made them.
-    own: RefCell<Own>,
+    own: Latch<Own>,
+    /// `own.changed` is not empty: asked for every statement.
+    has_changed: AtomicBool,
     /// Moves when a rollback (of a savepoint, too) took own changes back.
     undone: Arc<AtomicU64>,
 }
@@ -48,12 +51,19 @@ struct Own {
 impl SessionCatalog {
     pub fn new(instance: Arc<Instance>, database: Oid) -> SessionCatalog {
         let undone = Arc::new(AtomicU64::new(0));
-        SessionCatalog { instance, database, own: RefCell::default(), undone }
+        SessionCatalog {
+            instance,
+            database,
+            own: Latch::new(Rank::Outer, Own::default()),
+            has_changed: AtomicBool::new(false),
+            undone,
+        }
     }
 
     /// Whether this transaction has changed catalogs.
     pub fn is_changed(&self) -> bool {
-        !self.own.borrow().changed.is_empty()
+        // Relaxed: only the session itself sets it.
+        self.has_changed.load(Ordering::Relaxed)
     }
 
     /// A number that moves whenever a plan made earlier may be out of date for this session.
@@ -72,7 +82,8 @@ impl SessionCatalog {
         txn.on(When::Abort, move || {
             undone.fetch_add(1, Ordering::Relaxed);
         });
-        let mut own = self.own.borrow_mut();
+        let mut own = self.own.lock();
+        self.has_changed.store(true, Ordering::Relaxed);
         own.changed.push(oid);
         own.tables.clear();
         Ok(())
@@ -80,7 +91,11 @@ impl SessionCatalog {
 
     /// The transaction has ended, either way.
     pub fn end_transaction(&self) {
-        let mut own = self.own.borrow_mut();
+        if !self.is_changed() {
+            return;
+        }
+        let mut own = self.own.lock();
+        self.has_changed.store(false, Ordering::Relaxed);
         own.changed.clear();
         own.tables.clear();
     }
@@ -104,7 +119,7 @@ impl SessionCatalog {
     fn own_table(&self, txn: &Txn, oid: Oid) -> Result<Option<Arc<TableDef>>> {
         let undone = self.undone.load(Ordering::Relaxed);
         {
-            let mut own = self.own.borrow_mut();
+            let mut own = self.own.lock();
             if own.undone != undone {
                 own.tables.clear();
                 own.undone = undone;
@@ -115,7 +130,7 @@ impl SessionCatalog {
         }
         let Some(table) = self.instance.store.load_table(txn, oid)? else { return Ok(None) };
         let table = Arc::new(table);
-        self.own.borrow_mut().tables.insert(oid, table.clone());
+        self.own.lock().tables.insert(oid, table.clone());
         Ok(Some(table))
     }
 

@@ -70,9 +70,10 @@ impl Store {
         SequenceRel::new(relation, self.engine.txns())
     }
 
-    /// Makes storage that goes away again if the transaction does not commit.
-    pub fn create_storage(&self, txn: &Txn, persistence: Persistence) -> Result<RelId> {
-        Ok(self.engine.create_relation(txn, persistence, Rank::HeapPage)?.id())
+    /// Makes storage that goes away again if the transaction does not commit. `rank` is that of the
+    /// pages to be kept in it.
+    pub fn create_storage(&self, txn: &Txn, persistence: Persistence, rank: Rank) -> Result<RelId> {
+        Ok(self.engine.create_relation(txn, persistence, rank)?.id())
     }
 
     /// Lets storage go when the transaction commits.

@@ -7,6 +7,6 @@ mod read;
 mod tests;
 mod write;
 
-pub use options::{CopyFormat, Header, Kind};
+pub use options::{Columns, CopyFormat, Header, Kind};
 pub use read::{CopyReader, Record};
 pub use write::write_record;

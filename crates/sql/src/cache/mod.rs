@@ -1,0 +1,45 @@
+//! Plans by text with the constants lifted out: what spares the simple protocol from parsing and
+//! planning the same statement again and again.
+//!
+//! One cache per session: no line is shared between cores, and what a session sees (search path,
+//! its own transaction's changes) is its own. A plan is checked before each use by whoever runs it.
+
+use std::sync::Arc;
+
+use base::hash::HashMap;
+use syntax::lift::Lifter;
+
+use crate::session::Planned;
+
+/// Plans kept. An application has few texts; one that builds ever new ones must not fill memory.
+const PLANS_MAX: usize = 256;
+
+/// See the module's description.
+#[derive(Default)]
+pub struct PlanCache {
+    /// Buffers of the lexer, kept from text to text.
+    pub lifter: Lifter,
+    plans: HashMap<Box<[u8]>, Arc<Planned>>,
+}
+
+impl PlanCache {
+    /// The plan for texts with this key.
+    #[inline]
+    pub fn find(&self, key: &[u8]) -> Option<Arc<Planned>> {
+        self.plans.get(key).cloned()
+    }
+
+    /// Keeps a plan, in the place of an older one for the same key.
+    pub fn keep(&mut self, key: &[u8], planned: Arc<Planned>) {
+        if self.plans.len() >= PLANS_MAX && !self.plans.contains_key(key) {
+            // Rare enough that starting over is cheaper than keeping an order of use.
+            self.plans.clear();
+        }
+        self.plans.insert(key.into(), planned);
+    }
+
+    /// DISCARD PLANS.
+    pub fn clear(&mut self) {
+        self.plans.clear();
+    }
+}

@@ -1,0 +1,96 @@
+//! Rows into a table in bulk: what COPY FROM does with the rows that it has read.
+
+use std::sync::Arc;
+
+use base::Tid;
+use storage::heap::Freeze;
+
+use super::Cx;
+use super::modify::{self, Work, index};
+use crate::bind::tree::Expr;
+use crate::catalog::TableDef;
+use crate::error::Result;
+use crate::plan::node::{self, ModifyAction, Node};
+use crate::types::Datum;
+
+/// Rows, or bytes, that are gathered before they are stored together.
+const BATCH_ROWS: usize = 1000;
+const BATCH_BYTES: usize = 64 * 1024;
+
+/// Gathers rows and stores them many at a time.
+pub struct Loader {
+    plan: Arc<node::Modify>,
+    freeze: Freeze,
+    /// Encoded rows, one after the other, and where each ends.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    /// The rows' values, kept when there are indexes to enter them into.
+    rows: Vec<Box<[Datum]>>,
+    tids: Vec<Tid>,
+    work: Work,
+}
+
+impl Loader {
+    /// `checks` are over the table's columns as slots from 0. `freeze` only for storage that this
+    /// transaction made.
+    pub fn new(table: Arc<TableDef>, checks: Vec<(Box<str>, Expr)>, freeze: Freeze) -> Loader {
+        let plan = Arc::new(node::Modify {
+            table,
+            input: Node::OneRow(None),
+            action: ModifyAction::Insert { on_conflict: None },
+            checks,
+            returning: None,
+        });
+        Loader {
+            plan,
+            freeze,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            rows: Vec::new(),
+            tids: Vec::new(),
+            work: Work::default(),
+        }
+    }
+
+    /// Takes one row, all columns in order.
+    pub fn push(&mut self, row: &[Datum], cx: &mut Cx<'_>) -> Result<()> {
+        modify::check_row(&self.plan, row, cx)?;
+        self.plan.table.desc.encode(row, &mut self.bytes)?;
+        self.ends.push(self.bytes.len());
+        if !self.plan.table.indexes.is_empty() {
+            self.rows.push(row.into());
+        }
+        if self.ends.len() >= BATCH_ROWS || self.bytes.len() >= BATCH_BYTES {
+            self.flush(cx)?;
+        }
+        Ok(())
+    }
+
+    /// Stores what is gathered.
+    pub fn flush(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        let mut start = 0;
+        let rows: Vec<&[u8]> = self
+            .ends
+            .iter()
+            .map(|end| {
+                let row = &self.bytes[start..*end];
+                start = *end;
+                row
+            })
+            .collect();
+        self.tids.clear();
+        let heap = cx.host.heap(&self.plan.table)?;
+        heap.multi_insert(cx.host.txn(), &rows, self.freeze, &mut self.tids)?;
+        self.bytes.clear();
+        self.ends.clear();
+        for (row, tid) in std::mem::take(&mut self.rows).into_iter().zip(&self.tids) {
+            self.work.new.clear();
+            self.work.new.extend(row);
+            index::insert_all(&self.plan.table, *tid, &mut self.work, cx)?;
+        }
+        Ok(())
+    }
+}

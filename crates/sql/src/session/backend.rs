@@ -1,0 +1,362 @@
+//! What a session's statements reach: transaction, catalogs, settings, clock. The executor's
+//! [`Host`], the binder's [`Lookup`] and the conversions' [`Names`], all in one.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use storage::btree::BTree;
+use storage::heap::HeapRel;
+use storage::lock::LockMode;
+use storage::txn::{Isolation, Snapshot, Txn};
+
+use crate::bind::tree::{SqlValue, SqlValueKind};
+use crate::bind::{Binder, ExprKind, Params};
+use crate::catalog::store::lookup::lock_mode;
+use crate::catalog::store::{Instance, SearchPath, SessionCatalog};
+use crate::catalog::{Access, Catalog, IndexDef, KeySource, Lookup, TableDef};
+use crate::error::{Result, SqlError, sql_error};
+use crate::exec::{Host, IndexExprs};
+use crate::func::{Function, RandomSequence, Rows, SessionInfo};
+use crate::plan;
+use crate::types::{
+    Datum, FormatContext, IoContext, Names, Oid, TimestampTz, TypeId, TypeMod, input,
+};
+
+use super::client::Notice;
+use super::set::Values;
+use super::stamp;
+
+/// See the module's description.
+pub struct Backend {
+    pub txn: Txn,
+    pub instance: Arc<Instance>,
+    pub catalog: Arc<SessionCatalog>,
+    pub values: Values,
+    /// The statement's snapshot.
+    pub snapshot: Snapshot,
+    pub transaction_start: TimestampTz,
+    pub statement_start: TimestampTz,
+    pub database: Arc<str>,
+    pub user: Arc<str>,
+    pub user_oid: Oid,
+    pub pid: i32,
+    /// The last value that `nextval` gave in this session, by sequence.
+    pub currvals: BTreeMap<Oid, i64>,
+    pub last_sequence: Option<Oid>,
+    /// The schema of this session's temporary tables, once it has one.
+    pub temp_schema: Cell<Option<Oid>>,
+    /// It was made in the running transaction, and goes with it.
+    pub temp_schema_new: Cell<bool>,
+    /// To be sent when the statement next writes to the client.
+    pub notices: Vec<Notice>,
+    /// Relations that the statement at hand was bound to, with the locks taken.
+    pub used: Vec<(Oid, LockMode)>,
+    /// The search path resolved, and the state of affairs it was resolved in.
+    path: RefCell<Option<(PathKey, Arc<SearchPath>)>>,
+    /// What `random()` draws from.
+    random: RandomSequence,
+    index_exprs: BTreeMap<Oid, (u64, Arc<IndexExprs>)>,
+    /// The text of the statement at hand.
+    pub query_text: Arc<str>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct PathKey {
+    generation: u64,
+    version: u64,
+    temp: Option<Oid>,
+    /// In a transaction that has changed catalogs nothing is kept.
+    changed: bool,
+}
+
+impl Backend {
+    #[allow(clippy::too_many_arguments, reason = "the identity of a session, given once")]
+    pub fn new(
+        txn: Txn,
+        instance: Arc<Instance>,
+        catalog: Arc<SessionCatalog>,
+        values: Values,
+        database: Arc<str>,
+        user: Arc<str>,
+        user_oid: Oid,
+        pid: i32,
+    ) -> Backend {
+        Backend {
+            txn,
+            instance,
+            catalog,
+            values,
+            snapshot: Snapshot::NOW,
+            transaction_start: stamp(),
+            statement_start: stamp(),
+            database,
+            user,
+            user_oid,
+            pid,
+            currvals: BTreeMap::new(),
+            last_sequence: None,
+            temp_schema: Cell::new(None),
+            temp_schema_new: Cell::new(false),
+            notices: Vec::new(),
+            used: Vec::new(),
+            path: RefCell::new(None),
+            random: RandomSequence::default(),
+            index_exprs: BTreeMap::new(),
+            query_text: Arc::from(""),
+        }
+    }
+
+    /// Runs `f` with the binder's view of the catalogs.
+    pub fn with_catalog<R>(&mut self, f: impl FnOnce(&mut Catalog<'_>) -> R) -> R {
+        let database = self.database.clone();
+        let system_table_mods = false;
+        f(&mut Catalog { lookup: self, database: &database, system_table_mods })
+    }
+
+    /// The schemas that names are looked up in, in order.
+    pub fn search_path(&self) -> Result<Arc<SearchPath>> {
+        let key = PathKey {
+            generation: self.values.path_generation,
+            version: self.catalog.version(),
+            temp: self.temp_schema.get(),
+            changed: self.catalog.is_changed(),
+        };
+        if let Some((known, path)) = &*self.path.borrow()
+            && *known == key
+            && !key.changed
+        {
+            return Ok(path.clone());
+        }
+        let mut schemas = Vec::new();
+        let mut creation = None;
+        let mut has_catalog = false;
+        let mut has_temp = false;
+        for name in super::words::path_words(self.values.text("search_path")) {
+            let name = if name == "$user" { self.user.to_string() } else { name };
+            if name == "pg_temp" {
+                has_temp = true;
+                schemas.extend(key.temp);
+                continue;
+            }
+            let Some(oid) = self.catalog.schema(&self.txn, &name)? else { continue };
+            has_catalog |= name == "pg_catalog";
+            creation = creation.or(Some(oid));
+            schemas.push(oid);
+        }
+        if !has_catalog && let Some(oid) = self.catalog.schema(&self.txn, "pg_catalog")? {
+            schemas.insert(0, oid);
+        }
+        if !has_temp && let Some(oid) = key.temp {
+            schemas.insert(0, oid);
+        }
+        let path = Arc::new(SearchPath { schemas, creation });
+        *self.path.borrow_mut() = Some((key, path.clone()));
+        Ok(path)
+    }
+
+    /// The conversions' context.
+    pub fn io(&self) -> IoContext<'_> {
+        IoContext { format: &self.values.format, now: self.transaction_start, names: self }
+    }
+
+    pub fn notice(&mut self, severity: &'static str, fields: SqlError) {
+        self.notices.push(Notice { severity, fields });
+    }
+
+    fn bind_index_exprs(&mut self, index: &IndexDef) -> Result<IndexExprs> {
+        let Some(table) = self.catalog.table(&self.txn, index.table)? else {
+            return Err(SqlError::internal("an index without its table"));
+        };
+        self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            let mut keys = Vec::with_capacity(index.keys.len());
+            for key in &index.keys {
+                keys.push(match &key.source {
+                    KeySource::Column(column) => plan::column_slot(&table, *column),
+                    KeySource::Expr(text) => {
+                        let expr = binder.table_expr(&table, text, ExprKind::IndexExpr)?;
+                        plan::over_row(&table, &expr)?
+                    }
+                });
+            }
+            let predicate = match &index.predicate {
+                Some(text) => {
+                    let expr = binder.table_expr(&table, text, ExprKind::IndexPredicate)?;
+                    Some(plan::over_row(&table, &expr)?)
+                }
+                None => None,
+            };
+            Ok(IndexExprs { keys, predicate })
+        })
+    }
+}
+
+impl Lookup for Backend {
+    fn relation(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        access: Access,
+    ) -> Result<Option<Arc<TableDef>>> {
+        let mode = lock_mode(access);
+        let path = self.search_path()?;
+        let temp = self.temp_schema.get();
+        if schema == Some("pg_temp") {
+            let Some(temp) = temp else { return Ok(None) };
+            let only = SearchPath { schemas: vec![temp], creation: Some(temp) };
+            return self.catalog.open(&self.txn, &only, None, name, mode);
+        }
+        let found = self.catalog.open(&self.txn, &path, schema, name, mode)?;
+        if let Some(table) = &found {
+            match self.used.iter_mut().find(|(oid, _)| *oid == table.oid) {
+                Some((_, known)) => *known = (*known).max(mode),
+                None => self.used.push((table.oid, mode)),
+            }
+        }
+        Ok(found)
+    }
+
+    fn user_type(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>> {
+        super::names::row_type(self, schema, name)
+    }
+
+    fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum> {
+        input(id, TypeMod(modifier), text, &self.io())
+    }
+}
+
+impl Names for Backend {
+    fn object_by_name(&self, alias: TypeId, text: &str) -> Result<Oid> {
+        super::names::by_name(self, alias, text)
+    }
+
+    fn object_name(&self, alias: TypeId, oid: Oid) -> Result<Option<String>> {
+        super::names::of_object(self, alias, oid)
+    }
+
+    fn input_user_type(&self, type_id: TypeId, _text: &str, _typmod: TypeMod) -> Result<Datum> {
+        Err(sql_error!(
+            FEATURE_NOT_SUPPORTED,
+            "input of a composite type ({}) is not implemented",
+            type_id.oid()
+        ))
+    }
+}
+
+impl SessionInfo for Backend {
+    fn format(&self) -> &FormatContext {
+        &self.values.format
+    }
+
+    fn names(&self) -> &dyn Names {
+        self
+    }
+
+    fn random(&mut self) -> &mut RandomSequence {
+        &mut self.random
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.values.show(name)
+    }
+}
+
+impl Host for Backend {
+    #[inline]
+    fn txn(&self) -> &Txn {
+        &self.txn
+    }
+
+    #[inline]
+    fn heap<'t>(&self, table: &'t TableDef) -> Result<&'t HeapRel> {
+        self.instance.store.heap(table)
+    }
+
+    #[inline]
+    fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t BTree> {
+        Ok(self.instance.store.tree(index)?)
+    }
+
+    fn index_exprs(&mut self, index: &IndexDef) -> Result<Arc<IndexExprs>> {
+        let version = self.catalog.version();
+        if let Some((known, exprs)) = self.index_exprs.get(&index.oid)
+            && *known == version
+            && !self.catalog.is_changed()
+        {
+            return Ok(exprs.clone());
+        }
+        let exprs = Arc::new(self.bind_index_exprs(index)?);
+        self.index_exprs.insert(index.oid, (version, exprs.clone()));
+        Ok(exprs)
+    }
+
+    fn io(&self) -> IoContext<'_> {
+        Backend::io(self)
+    }
+
+    #[inline]
+    fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    fn transaction_start(&self) -> TimestampTz {
+        self.transaction_start
+    }
+
+    fn statement_start(&self) -> TimestampTz {
+        self.statement_start
+    }
+
+    #[inline]
+    fn follows_updates(&self) -> bool {
+        self.txn.isolation() == Isolation::ReadCommitted
+    }
+
+    fn call(&mut self, func: &'static Function, args: &[Datum]) -> Result<Datum> {
+        super::functions::call(self, func, args)
+    }
+
+    fn call_set(&mut self, func: &'static Function, args: &[Datum]) -> Result<Rows> {
+        super::functions::call_set(self, func, args)
+    }
+
+    fn sql_value(&mut self, value: &SqlValue) -> Result<Datum> {
+        let now = self.transaction_start;
+        let as_type = |backend: &Backend, id: TypeId, typmod: i32| -> Result<Datum> {
+            // Through the text form: it applies zone and precision as the types' own input does.
+            let text = crate::types::output_string(
+                TypeId::TIMESTAMPTZ,
+                &Datum::TimestampTz(now),
+                &backend.io(),
+            )?;
+            let text = match id {
+                TypeId::TIME | TypeId::TIMETZ => {
+                    text.split_once(' ').map_or("", |(_, t)| t).to_owned()
+                }
+                _ => text,
+            };
+            input(id, TypeMod(typmod), &text, &backend.io())
+        };
+        Ok(match value.kind {
+            SqlValueKind::CurrentUser => Datum::text(&*self.user),
+            SqlValueKind::SessionUser => Datum::text(&*self.values.session_user),
+            SqlValueKind::CurrentCatalog => Datum::text(&*self.database),
+            SqlValueKind::CurrentSchema => match super::names::current_schema(self)? {
+                Some(name) => Datum::text(name),
+                None => Datum::Null,
+            },
+            SqlValueKind::CurrentTimestamp if value.ty.modifier < 0 => Datum::TimestampTz(now),
+            _ => as_type(self, value.ty.id, value.ty.modifier)?,
+        })
+    }
+
+    fn next_value(&mut self, sequence: Oid) -> Result<i64> {
+        super::sequence::next(self, sequence)
+    }
+
+    fn work_mem_bytes(&self) -> usize {
+        self.values.hot.work_mem_bytes
+    }
+}

@@ -1,0 +1,445 @@
+//! COPY, in and out.
+
+use std::sync::Arc;
+
+use storage::heap::Freeze;
+use syntax::ast::{
+    self, CopyDirection, CopyEndpoint, CopySource, CopyStatement, Loc, RelationRef, Select,
+    SelectBody, SelectCore, Statement, Target,
+};
+
+use crate::bind::{Binder, Expr, ExprKind, Params};
+use crate::catalog::{TableDef, TableKind};
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::exec::copy::{Columns, CopyFormat, CopyReader, Header, Kind, Record, write_record};
+use crate::exec::{Cx, Loader, State, eval, eval_bool};
+use crate::plan;
+use crate::types::{Datum, TypeMod, input, output};
+
+use super::Session;
+use super::client::{Client, CopyInput, Format};
+use super::portal::Run;
+
+/// Output gathered before it goes to the client.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+impl Session {
+    pub(super) fn copy(&mut self, copy: &CopyStatement, client: &mut dyn Client) -> Result<String> {
+        match &copy.endpoint {
+            CopyEndpoint::Client => {}
+            CopyEndpoint::File(_) => {
+                return Err(SqlError::unsupported("COPY to or from a file is not supported")
+                    .with_hint("Use COPY ... TO STDOUT or FROM STDIN, or psql's \\copy command."));
+            }
+            CopyEndpoint::Program(_) => {
+                return Err(SqlError::unsupported(
+                    "COPY to or from an external program is not supported",
+                )
+                .with_hint("Use psql's \\copy command."));
+            }
+        }
+        let format = CopyFormat::from_options(&copy.options, copy.direction)?;
+        if format.kind == Kind::Binary {
+            return Err(SqlError::unsupported("COPY in binary format is not supported yet"));
+        }
+        self.had_query = true;
+        let rows = match copy.direction {
+            CopyDirection::To => self.copy_to(copy, format, client)?,
+            CopyDirection::From => self.copy_from(copy, format, client)?,
+        };
+        Ok(format!("COPY {rows}"))
+    }
+
+    fn copy_to(
+        &mut self,
+        copy: &CopyStatement,
+        format: CopyFormat,
+        client: &mut dyn Client,
+    ) -> Result<u64> {
+        let statement = match &copy.source {
+            CopySource::Query(statement) => (**statement).clone(),
+            CopySource::Table { relation, columns } => self.table_query(relation, columns)?,
+        };
+        let planned = Arc::new(self.plan(&statement, Params::none())?);
+        let Some(fields) = planned.fields.clone() else {
+            bail!(FEATURE_NOT_SUPPORTED, "COPY query must have a RETURNING clause");
+        };
+        let force: Vec<bool> =
+            fields.iter().map(|f| format.force_quote.contains(&f.name)).collect();
+        client.copy_out(fields.len(), Format::Text);
+        let mut out = Vec::new();
+        if format.header != Header::No {
+            let names = fields.iter().map(|f| Some(f.name.as_bytes()));
+            write_record(&format, names, &|_| false, &mut out);
+            client.copy_data(&out);
+            out.clear();
+        }
+        let mut run = Run::start(&mut self.backend, &planned, Vec::new());
+        let mut rows = 0;
+        let mut texts: Vec<u8> = Vec::new();
+        let mut ends: Vec<Option<usize>> = Vec::new();
+        loop {
+            texts.clear();
+            ends.clear();
+            // The row belongs to the running plan: its values are written out before it is run on.
+            let row: Vec<Datum> = match run.next(&mut self.backend)? {
+                Some(row) => row.to_vec(),
+                None => break,
+            };
+            for (field, value) in fields.iter().zip(&row) {
+                if value.is_null() {
+                    ends.push(None);
+                    continue;
+                }
+                output(field.type_id, value, &self.backend.io(), &mut texts)?;
+                ends.push(Some(texts.len()));
+            }
+            let mut start = 0;
+            let values = ends.iter().map(|end| {
+                end.map(|end| {
+                    let value = &texts[start..end];
+                    start = end;
+                    value
+                })
+            });
+            write_record(&format, values, &|i| force[i], &mut out);
+            client.copy_data(&out);
+            out.clear();
+            rows += 1;
+            if rows % 64 == 0 {
+                client.relieve(self.backend.txn.must_be_durable())?;
+            }
+        }
+        run.finish(&mut self.backend);
+        client.copy_out_done();
+        self.tell_everything();
+        Ok(rows)
+    }
+
+    /// `SELECT columns FROM ONLY table`.
+    fn table_query(&mut self, relation: &RelationRef, columns: &[ast::Name]) -> Result<Statement> {
+        let table = self.copied_table(relation, false)?;
+        let names: Vec<ast::Name> = if columns.is_empty() {
+            table.live().map(|(_, column)| column.name.clone()).collect()
+        } else {
+            columns.to_vec()
+        };
+        for name in &names {
+            if table.column(name).is_none() {
+                return Err(no_column(&table, name));
+            }
+        }
+        let targets = names
+            .into_iter()
+            .map(|name| Target {
+                value: ast::Expr::Column(ast::ColumnRef { path: vec![name], loc: Loc::NONE }),
+                alias: None,
+                loc: Loc::NONE,
+            })
+            .collect();
+        let from = ast::FromItem::Table(Box::new(ast::FromTable {
+            relation: relation.clone(),
+            alias: None,
+            sample: None,
+        }));
+        Ok(Statement::Select(Box::new(Select {
+            with: None,
+            body: SelectBody::Core(Box::new(SelectCore {
+                distinct: None,
+                targets,
+                into: None,
+                from: vec![from],
+                filter: None,
+                group_by: Vec::new(),
+                group_distinct: false,
+                having: None,
+                windows: Vec::new(),
+            })),
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: Vec::new(),
+        })))
+    }
+
+    fn copied_table(&mut self, relation: &RelationRef, write: bool) -> Result<Arc<TableDef>> {
+        let found = self.backend.with_catalog(|catalog| match write {
+            true => catalog.relation_for_write(relation),
+            false => catalog.relation(relation),
+        })?;
+        let Some(table) = found else {
+            return Err(crate::bind::at(
+                sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", relation.name),
+                relation.loc,
+            ));
+        };
+        let (verb, way) = if write { ("to", "copy to") } else { ("from", "copy from") };
+        match table.kind {
+            TableKind::Table => Ok(table),
+            TableKind::View => {
+                Err(sql_error!(WRONG_OBJECT_TYPE, "cannot {way} view \"{}\"", table.name)
+                    .with_hint(if write {
+                        "To enable copying to a view, provide an INSTEAD OF INSERT trigger."
+                    } else {
+                        "Try the COPY (SELECT ...) TO variant."
+                    }))
+            }
+            TableKind::Sequence => {
+                bail!(WRONG_OBJECT_TYPE, "cannot copy {verb} sequence \"{}\"", table.name)
+            }
+            _ => {
+                bail!(WRONG_OBJECT_TYPE, "cannot copy {verb} non-table relation \"{}\"", table.name)
+            }
+        }
+    }
+
+    fn copy_from(
+        &mut self,
+        copy: &CopyStatement,
+        format: CopyFormat,
+        client: &mut dyn Client,
+    ) -> Result<u64> {
+        let CopySource::Table { relation, columns } = &copy.source else {
+            bail!(SYNTAX_ERROR, "COPY FROM needs a table");
+        };
+        if self.read_only {
+            bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute COPY FROM in a read-only transaction");
+        }
+        let table = self.copied_table(relation, true)?;
+        let mut load = self.prepare_load(&table, columns, &format, copy.filter.as_ref())?;
+        client.copy_in(load.columns.len(), Format::Text)?;
+        self.backend.snapshot = self.backend.txn.statement_snapshot();
+        let result = self.read_rows(&mut load, format, client);
+        let rows = result.map_err(|error| with_line(error, &table, load.line))?;
+        Ok(rows)
+    }
+
+    fn prepare_load(
+        &mut self,
+        table: &Arc<TableDef>,
+        columns: &[ast::Name],
+        format: &CopyFormat,
+        filter: Option<&ast::Expr>,
+    ) -> Result<Load> {
+        let mut positions = Vec::new();
+        if columns.is_empty() {
+            positions.extend(table.live().map(|(i, _)| i));
+        }
+        for name in columns {
+            let Some(i) = table.column(name) else { return Err(no_column(table, name)) };
+            if positions.contains(&i) {
+                bail!(DUPLICATE_COLUMN, "column \"{name}\" specified more than once");
+            }
+            positions.push(i);
+        }
+        let (defaults, checks, filter) = self.backend.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            let mut defaults = Vec::new();
+            for (i, _) in table.live().filter(|(i, _)| !positions.contains(i)) {
+                let expr = binder.default_value(table, i)?;
+                defaults.push((i, plan::over_row(table, &expr)?));
+            }
+            let mut checks = Vec::new();
+            for (name, expr) in binder.checks(table)? {
+                checks.push((name, plan::over_row(table, &expr)?));
+            }
+            let filter = match filter {
+                Some(filter) => {
+                    let expr = binder.bind_over_table(table, filter, ExprKind::CopyWhere)?;
+                    let expr = binder.condition_of(expr, ExprKind::CopyWhere)?;
+                    Some(plan::over_row(table, &expr)?)
+                }
+                None => None,
+            };
+            Ok::<_, SqlError>((defaults, checks, filter))
+        })?;
+        let forced = |columns: &Columns| -> Vec<bool> {
+            positions.iter().map(|i| columns.contains(&table.columns[*i].name)).collect()
+        };
+        let freeze = if format.freeze {
+            if !self.backend.txn.made_at_this_level(table.storage) {
+                return Err(sql_error!(
+                    OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "cannot perform COPY FREEZE because the table was not created or truncated in the current subtransaction"
+                ));
+            }
+            Freeze::Yes
+        } else {
+            Freeze::No
+        };
+        Ok(Load {
+            not_null: forced(&format.force_not_null),
+            null: forced(&format.force_null),
+            columns: positions,
+            defaults,
+            filter,
+            loader: Loader::new(table.clone(), checks, freeze),
+            table: table.clone(),
+            line: 0,
+        })
+    }
+
+    fn read_rows(
+        &mut self,
+        load: &mut Load,
+        format: CopyFormat,
+        client: &mut dyn Client,
+    ) -> Result<u64> {
+        let header = format.header;
+        let mut reader = CopyReader::new(format);
+        let mut record = Record::default();
+        let mut state = State::default();
+        let mut row = vec![Datum::Null; load.table.columns.len()];
+        let mut at_end = false;
+        let mut rows = 0;
+        let mut first = true;
+        loop {
+            let (not_null, null) = (&load.not_null, &load.null);
+            let forced = |i: usize| {
+                (not_null.get(i).copied().unwrap_or(false), null.get(i).copied().unwrap_or(false))
+            };
+            if !reader.next(at_end, &mut record, &forced)? {
+                if at_end || reader.ended() {
+                    if !at_end {
+                        drain(client)?;
+                    }
+                    break;
+                }
+                at_end = more(client, reader.input())?;
+                continue;
+            }
+            load.line = record.line;
+            if std::mem::take(&mut first) && header != Header::No {
+                if header == Header::Match {
+                    check_header(load, &record)?;
+                }
+                continue;
+            }
+            self.convert(load, &record, &mut row)?;
+            let mut cx = Cx { state: &mut state, host: &mut self.backend };
+            for (i, default) in &load.defaults {
+                row[*i] = eval(default, &[], &mut cx)?;
+            }
+            if let Some(filter) = &load.filter
+                && !eval_bool(filter, &row, &mut cx)?
+            {
+                continue;
+            }
+            load.loader.push(&row, &mut cx)?;
+            rows += 1;
+            if rows % 1024 == 0 {
+                base::park::checkpoint();
+                base::interrupt::check().map_err(crate::error::interrupted)?;
+            }
+        }
+        let mut cx = Cx { state: &mut state, host: &mut self.backend };
+        load.loader.flush(&mut cx)?;
+        Ok(rows)
+    }
+
+    fn convert(&self, load: &Load, record: &Record, row: &mut [Datum]) -> Result<()> {
+        if record.len() > load.columns.len() {
+            bail!(BAD_COPY_FILE_FORMAT, "extra data after last expected column");
+        }
+        let io = self.backend.io();
+        for (n, i) in load.columns.iter().enumerate() {
+            let column = &load.table.columns[*i];
+            if n >= record.len() {
+                bail!(BAD_COPY_FILE_FORMAT, "missing data for column \"{}\"", column.name);
+            }
+            row[*i] = match record.field(n) {
+                None => Datum::Null,
+                Some(bytes) => {
+                    let text = std::str::from_utf8(bytes).map_err(|error| {
+                        let bad = bytes[error.valid_up_to()];
+                        sql_error!(
+                            CHARACTER_NOT_IN_REPERTOIRE,
+                            "invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}"
+                        )
+                    })?;
+                    input(column.ty.id, TypeMod(column.ty.modifier), text, &io).map_err(
+                        |error| {
+                            let context = format!(
+                                "COPY {}, line {}, column {}: \"{text}\"",
+                                load.table.name, record.line, column.name
+                            );
+                            error.with_context(context)
+                        },
+                    )?
+                }
+            };
+        }
+        Ok(())
+    }
+}
+
+/// A COPY FROM under way.
+struct Load {
+    table: Arc<TableDef>,
+    /// The table's columns, from 0, in the order of the input's fields.
+    columns: Vec<usize>,
+    not_null: Vec<bool>,
+    null: Vec<bool>,
+    /// Columns that the input does not have.
+    defaults: Vec<(usize, Expr)>,
+    filter: Option<Expr>,
+    loader: Loader,
+    line: u64,
+}
+
+fn check_header(load: &Load, record: &Record) -> Result<()> {
+    if record.len() != load.columns.len() {
+        bail!(
+            BAD_COPY_FILE_FORMAT,
+            "wrong number of fields in header line: got {}, expected {}",
+            record.len(),
+            load.columns.len()
+        );
+    }
+    for (n, i) in load.columns.iter().enumerate() {
+        let expected = &load.table.columns[*i].name;
+        let got = String::from_utf8_lossy(record.field(n).unwrap_or_default());
+        if *got != **expected {
+            bail!(
+                BAD_COPY_FILE_FORMAT,
+                "column name mismatch in header line field {}: got \"{got}\", expected \"{expected}\"",
+                n + 1
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Takes the client's next piece; true at the end.
+fn more(client: &mut dyn Client, buffer: &mut Vec<u8>) -> Result<bool> {
+    match client.copy_read(buffer)? {
+        CopyInput::Data => Ok(false),
+        CopyInput::Done => Ok(true),
+        CopyInput::Fail(reason) => {
+            bail!(QUERY_CANCELED, "COPY from stdin failed: {reason}")
+        }
+    }
+}
+
+/// After the end-of-data mark, whatever else the client sends is thrown away.
+fn drain(client: &mut dyn Client) -> Result<()> {
+    let mut rest = Vec::with_capacity(CHUNK_BYTES);
+    while !more(client, &mut rest)? {
+        rest.clear();
+    }
+    Ok(())
+}
+
+fn no_column(table: &TableDef, name: &str) -> SqlError {
+    sql_error!(UNDEFINED_COLUMN, "column \"{name}\" of relation \"{}\" does not exist", table.name)
+}
+
+/// Says where in the input an error was found.
+fn with_line(error: SqlError, table: &TableDef, line: u64) -> SqlError {
+    if error.fields().context.is_some() || line == 0 {
+        return error;
+    }
+    error.with_context(format!("COPY {}, line {line}", table.name))
+}

@@ -1,0 +1,263 @@
+//! SQL cursors: DECLARE, FETCH, MOVE, CLOSE.
+//!
+//! A cursor keeps the rows that it has read, so that it can go back to them; one WITH HOLD reads the
+//! rest when its transaction commits.
+
+use std::sync::Arc;
+
+use syntax::ast::{DeclareCursor, Fetch, FetchDirection, Statement};
+
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::types::Datum;
+
+use super::Session;
+use super::client::{Client, Format, Formats};
+use super::portal::{Portal, Run, send_row};
+use super::prepare::is_plannable;
+use super::transaction::Block;
+
+/// What a cursor adds to a portal.
+#[derive(Default)]
+pub struct Cursor {
+    /// Rows read so far.
+    rows: Vec<Arc<[Datum]>>,
+    /// There are no more.
+    complete: bool,
+    /// 0 before the first row, n on row n, one more after the last.
+    position: usize,
+    hold: bool,
+    /// WITH HOLD, and its transaction has committed.
+    kept: bool,
+    /// NO SCROLL was written.
+    forward_only: bool,
+}
+
+impl Cursor {
+    /// Does it outlive transactions?
+    pub fn is_kept(&self) -> bool {
+        self.kept
+    }
+}
+
+impl Session {
+    pub(super) fn declare(&mut self, declare: &DeclareCursor) -> Result<String> {
+        if !declare.hold && self.block != Block::Explicit && self.statements_in_message < 2 {
+            bail!(
+                NO_ACTIVE_SQL_TRANSACTION,
+                "DECLARE CURSOR can only be used in transaction blocks"
+            );
+        }
+        if self.portals.contains_key(&declare.name) {
+            bail!(DUPLICATE_CURSOR, "cursor \"{}\" already exists", declare.name);
+        }
+        if !matches!(&*declare.query, Statement::Select(_)) || !is_plannable(&declare.query) {
+            bail!(INVALID_CURSOR_DEFINITION, "cursor must be declared on a query");
+        }
+        let text = self.backend.query_text.clone();
+        let mut portal = self.portal_for(&declare.query, &text)?;
+        portal.formats = Formats(vec![if declare.binary { Format::Binary } else { Format::Text }]);
+        portal.cursor = Some(Cursor {
+            hold: declare.hold,
+            forward_only: declare.scroll == Some(false),
+            ..Cursor::default()
+        });
+        let planned = portal.planned.clone().expect("a query is planned");
+        // The cursor sees what its declaration saw.
+        let mut run = Run::start(&mut self.backend, &planned, Vec::new());
+        run.rest(&mut self.backend);
+        portal.run = Some(run);
+        self.portals.insert(declare.name.clone(), portal);
+        Ok("DECLARE CURSOR".to_owned())
+    }
+
+    pub(super) fn fetch(
+        &mut self,
+        fetch: &Fetch,
+        client: &mut dyn Client,
+        described: bool,
+    ) -> Result<String> {
+        let Some(mut portal) = self.portals.remove(&fetch.cursor) else {
+            bail!(UNDEFINED_CURSOR, "cursor \"{}\" does not exist", fetch.cursor);
+        };
+        let result = self.fetch_from(&mut portal, fetch, client, described);
+        self.portals.insert(fetch.cursor.clone(), portal);
+        let count = result?;
+        Ok(format!("{} {count}", if fetch.is_move { "MOVE" } else { "FETCH" }))
+    }
+
+    fn fetch_from(
+        &mut self,
+        portal: &mut Portal,
+        fetch: &Fetch,
+        client: &mut dyn Client,
+        described: bool,
+    ) -> Result<u64> {
+        let fields = match &portal.planned {
+            Some(planned) => planned.fields.clone(),
+            None => portal.fields.clone(),
+        };
+        let fields = fields.unwrap_or_else(|| Arc::from(Vec::new()));
+        portal.cursor.get_or_insert_with(Cursor::default);
+        if !fetch.is_move && !described {
+            client.row_description(&fields, &portal.formats);
+        }
+        let wanted = self.wanted_rows(portal, fetch.direction)?;
+        let count = wanted.len() as u64;
+        if !fetch.is_move {
+            for number in wanted {
+                let row = portal.cursor.as_ref().expect("made above").rows[number - 1].clone();
+                send_row(&self.backend, client, &fields, &portal.formats, &row)?;
+            }
+        }
+        self.tell_everything();
+        Ok(count)
+    }
+
+    /// The numbers of the rows that a direction yields, in its order; the cursor is moved.
+    fn wanted_rows(
+        &mut self,
+        portal: &mut Portal,
+        direction: FetchDirection,
+    ) -> Result<Vec<usize>> {
+        let position = portal.cursor.as_ref().expect("the portal has a cursor").position;
+        match direction {
+            FetchDirection::Forward(Some(n)) if n < 0 => {
+                self.wanted_rows(portal, FetchDirection::Backward(Some(-n)))
+            }
+            FetchDirection::Backward(Some(n)) if n < 0 => {
+                self.wanted_rows(portal, FetchDirection::Forward(Some(-n)))
+            }
+            FetchDirection::Forward(Some(0)) | FetchDirection::Backward(Some(0)) => {
+                self.single(portal, position)
+            }
+            FetchDirection::Forward(count) => {
+                let until = count.map(|n| position.saturating_add(n as usize));
+                let available = self.read_to(portal, until)?;
+                let end = until.map_or(available, |until| until.min(available));
+                let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+                let ran_out = until.is_none_or(|until| until > available);
+                cursor.position = if ran_out { available + 1 } else { end };
+                Ok((position + 1..=end).collect())
+            }
+            FetchDirection::Backward(count) => {
+                self.check_scroll(portal)?;
+                let first = match count {
+                    Some(n) => position.saturating_sub(n as usize),
+                    None => 0,
+                };
+                let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+                cursor.position = first;
+                // All the way back is before the first row.
+                let lowest = if count.is_none() { 1 } else { first.max(1) };
+                Ok((lowest..position).rev().collect())
+            }
+            FetchDirection::Absolute(n) => {
+                let target = if n >= 0 {
+                    n as usize
+                } else {
+                    let all = self.read_to(portal, None)?;
+                    (all + 1).saturating_sub(n.unsigned_abs() as usize)
+                };
+                if target < position {
+                    self.check_scroll(portal)?;
+                }
+                self.single(portal, target)
+            }
+            FetchDirection::Relative(n) => {
+                if n < 0 {
+                    self.check_scroll(portal)?;
+                }
+                let target = if n >= 0 {
+                    position.saturating_add(n as usize)
+                } else {
+                    position.saturating_sub(n.unsigned_abs() as usize)
+                };
+                self.single(portal, target)
+            }
+        }
+    }
+
+    fn single(&mut self, portal: &mut Portal, target: usize) -> Result<Vec<usize>> {
+        let available = self.read_to(portal, Some(target))?;
+        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+        cursor.position = target.min(available + 1);
+        Ok(if (1..=available).contains(&target) { vec![target] } else { Vec::new() })
+    }
+
+    fn check_scroll(&self, portal: &Portal) -> Result<()> {
+        if portal.cursor.as_ref().is_some_and(|cursor| cursor.forward_only) {
+            return Err(SqlError::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "cursor can only scan forward",
+            )
+            .with_hint("Declare it with SCROLL option to enable backward scan."));
+        }
+        Ok(())
+    }
+
+    /// Reads on until row `until` (or the end); how many rows there are up to there.
+    fn read_to(&mut self, portal: &mut Portal, until: Option<usize>) -> Result<usize> {
+        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+        if portal.run.is_none() && !cursor.complete {
+            let planned = portal.planned.as_ref().ok_or_else(|| {
+                sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "portal cannot be run")
+            })?;
+            let params = std::mem::take(&mut portal.params);
+            let mut run = Run::start(&mut self.backend, planned, params);
+            run.rest(&mut self.backend);
+            portal.run = Some(run);
+        }
+        while !cursor.complete && until.is_none_or(|until| cursor.rows.len() < until) {
+            let Some(run) = portal.run.as_mut() else {
+                cursor.complete = true;
+                break;
+            };
+            match run.next(&mut self.backend)? {
+                Some(row) => cursor.rows.push(Arc::from(row)),
+                None => {
+                    run.finish(&mut self.backend);
+                    portal.run = None;
+                    cursor.complete = true;
+                }
+            }
+        }
+        self.backend.txn.release_statement();
+        // At most what was asked for, so that callers can tell the end from a pause.
+        let known = cursor.rows.len();
+        Ok(until.map_or(known, |until| until.min(known)))
+    }
+
+    /// At commit: cursors WITH HOLD read what is left of their rows.
+    pub(super) fn keep_held_cursors(&mut self) -> Result<()> {
+        let names: Vec<Box<str>> = self
+            .portals
+            .iter()
+            .filter(|(_, p)| p.cursor.as_ref().is_some_and(|c| c.hold && !c.kept))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in names {
+            let mut portal = self.portals.remove(&name).expect("listed just now");
+            self.read_to(&mut portal, None)?;
+            portal.cursor.as_mut().expect("filtered for cursors").kept = true;
+            self.portals.insert(name, portal);
+        }
+        Ok(())
+    }
+
+    pub(super) fn close_cursor(&mut self, name: Option<&str>) -> Result<String> {
+        match name {
+            Some(name) => {
+                if !self.portals.contains_key(name) {
+                    bail!(UNDEFINED_CURSOR, "cursor \"{name}\" does not exist");
+                }
+                self.close_portal(name);
+                Ok("CLOSE CURSOR".to_owned())
+            }
+            None => {
+                let names: Vec<Box<str>> = self.portals.keys().cloned().collect();
+                names.iter().for_each(|name| self.close_portal(name));
+                Ok("CLOSE CURSOR ALL".to_owned())
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The session, to statements that change the catalogs.
+
+use std::sync::Arc;
+
+use storage::txn::TxnState;
+use syntax::ast::{Statement, TypeName};
+
+use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
+use crate::catalog::TableDef;
+use crate::catalog::ddl::{DdlHost, temporary_schema_name};
+use crate::catalog::store::row::RowBuilder;
+use crate::catalog::store::{SearchPath, SessionCatalog};
+use crate::error::{Result, SqlError};
+use crate::plan;
+use crate::types::Oid;
+
+use super::backend::Backend;
+
+impl DdlHost for Backend {
+    fn catalog(&self) -> Arc<SessionCatalog> {
+        self.catalog.clone()
+    }
+
+    fn search_path(&mut self) -> Result<SearchPath> {
+        Backend::search_path(self).map(|path| (*path).clone())
+    }
+
+    fn temporary_schema(&mut self) -> Result<Oid> {
+        if let Some(oid) = self.temp_schema.get() {
+            return Ok(oid);
+        }
+        let name = temporary_schema_name(self.txn.session().0);
+        let oid = match self.catalog.schema(&self.txn, &name)? {
+            Some(oid) => oid,
+            None => {
+                let store = &self.instance.store;
+                let oid = Oid(store.engine.oids().allocate()?);
+                let row = RowBuilder::of("pg_namespace")
+                    .oid("oid", oid)
+                    .set("nspname", name.as_str())
+                    .oid("nspowner", self.user_oid);
+                store.insert(&self.txn, "pg_namespace", &row.build())?;
+                self.catalog.note_change(&self.txn, oid)?;
+                self.temp_schema_new.set(true);
+                oid
+            }
+        };
+        self.temp_schema.set(Some(oid));
+        Ok(oid)
+    }
+
+    fn user(&self) -> Oid {
+        self.user_oid
+    }
+
+    fn notice(&mut self, severity: &'static str, fields: SqlError) {
+        Backend::notice(self, severity, fields);
+    }
+
+    fn bind_table_expr(
+        &mut self,
+        table: &Arc<TableDef>,
+        text: &str,
+        kind: ExprKind,
+    ) -> Result<Expr> {
+        let bound = self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            let expr = binder.table_expr(table, text, kind)?;
+            match kind {
+                ExprKind::Check | ExprKind::IndexPredicate => binder.condition_of(expr, kind),
+                _ => binder.known(expr),
+            }
+        })?;
+        plan::over_row(table, &bound)
+    }
+
+    fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr> {
+        self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            binder.default_expr(text, column, ty)
+        })
+    }
+
+    fn type_of(&mut self, name: &TypeName) -> Result<Ty> {
+        self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            Binder::new(catalog, &mut params).type_name(name)
+        })
+    }
+
+    fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64> {
+        let bound = self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            Binder::new(catalog, &mut params).insert_all(table, query)
+        })?;
+        let plan = plan::plan(&bound)?;
+        let mut state = crate::exec::State::new(&plan, Vec::new());
+        let plan::node::Node::Modify(modify) = &plan.root else {
+            return Err(SqlError::internal("an INSERT is a change"));
+        };
+        self.snapshot = self.txn.statement_snapshot();
+        let mut operator = crate::exec::Modify::new(modify.clone());
+        let mut cx = crate::exec::Cx { state: &mut state, host: self };
+        while crate::exec::Operator::next(&mut operator, &mut cx)? {}
+        let count = operator.count;
+        if self.txn.state() == TxnState::Active {
+            self.txn.next_command()?;
+        }
+        Ok(count)
+    }
+
+    fn query_columns(&mut self, query: &Statement) -> Result<Vec<(Box<str>, Ty)>> {
+        self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            match binder.statement(query)? {
+                crate::bind::Statement::Query(query) => {
+                    Ok(query.visible().map(|t| (t.name.clone(), t.expr.ty())).collect())
+                }
+                crate::bind::Statement::Modify(_) => {
+                    Err(SqlError::internal("CREATE TABLE AS takes a query"))
+                }
+            }
+        })
+    }
+}

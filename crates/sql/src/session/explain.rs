@@ -1,0 +1,422 @@
+//! EXPLAIN: the plan as PostgreSQL would print it.
+
+use syntax::ast::{self, OptionValue, Statement};
+
+use crate::bind::Params;
+use crate::bind::deparse::Deparser;
+use crate::bind::tree::{Column, Expr, SortExpr};
+use crate::error::{Result, SqlError, bail};
+use crate::plan::node::{
+    Aggregate, HashJoin, IndexScan, JoinType, KeyValue, ModifyAction, NestLoop, Node, ScanColumn,
+    WindowAgg,
+};
+use crate::types::{Datum, TypeId};
+use syntax::deparse::quote_ident;
+
+use super::Session;
+use super::backend::Backend;
+use super::client::Client;
+use super::portal::Run;
+use super::prepare::{is_plannable, plain_field};
+
+impl Session {
+    pub(super) fn explain(
+        &mut self,
+        explain: &ast::Explain,
+        client: &mut dyn Client,
+        described: bool,
+    ) -> Result<String> {
+        let mut analyze = false;
+        for option in &explain.options {
+            let on = match &option.value {
+                None => true,
+                Some(OptionValue::Bool(on)) => *on,
+                Some(OptionValue::Integer(n)) => *n != 0,
+                Some(OptionValue::String(word)) => {
+                    !matches!(&*word.to_ascii_lowercase(), "off" | "false" | "0")
+                }
+                _ => true,
+            };
+            match &*option.name {
+                "analyze" => analyze = on,
+                "costs" | "verbose" | "buffers" | "timing" | "summary" | "settings" | "wal" => {}
+                "format" => match &option.value {
+                    Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("text") => {}
+                    _ => return Err(SqlError::unsupported("EXPLAIN formats other than text")),
+                },
+                other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
+            }
+        }
+        let (planned, params) = match &*explain.statement {
+            Statement::Execute(execute) => self.prepared_call(execute)?,
+            statement if is_plannable(statement) => {
+                (std::sync::Arc::new(self.plan(statement, Params::none())?), Vec::new())
+            }
+            _ => {
+                return Err(SqlError::unsupported(
+                    "EXPLAIN of this statement is not supported yet",
+                ));
+            }
+        };
+        let mut lines = Vec::new();
+        Printer { backend: &self.backend, lines: &mut lines }.node(&planned.plan.root, 0);
+        if analyze {
+            let begun = base::clock::now();
+            let mut run = Run::start(&mut self.backend, &planned, params);
+            let mut rows = 0u64;
+            while run.next(&mut self.backend)?.is_some() {
+                rows += 1;
+            }
+            let rows = run.changed().unwrap_or(rows);
+            let elapsed = base::clock::now().since(begun);
+            lines.push(format!("Rows: {rows}"));
+            lines.push(format!("Execution Time: {:.3} ms", elapsed.as_secs_f64() * 1e3));
+        }
+        let fields = [plain_field("QUERY PLAN", TypeId::TEXT)];
+        let rows: Vec<Vec<Datum>> = lines.into_iter().map(|line| vec![Datum::text(line)]).collect();
+        self.send_rows(&fields, &rows, client, described)?;
+        Ok("EXPLAIN".to_owned())
+    }
+}
+
+struct Printer<'a> {
+    backend: &'a Backend,
+    lines: &'a mut Vec<String>,
+}
+
+/// What the slots of a node's row are called.
+type Names = Vec<String>;
+
+impl Printer<'_> {
+    fn head(&mut self, depth: usize, text: String) {
+        let line =
+            if depth == 0 { text } else { format!("{}->  {text}", " ".repeat(depth * 6 - 4)) };
+        self.lines.push(line);
+    }
+
+    fn detail(&mut self, depth: usize, label: &str, text: &str) {
+        self.lines.push(format!("{}{label}: {text}", " ".repeat(depth * 6 + 2)));
+    }
+
+    fn text(&self, expr: &Expr, names: &Names) -> String {
+        let io = self.backend.io();
+        let name = |expr: &Expr| match expr {
+            Expr::Slot(slot) => {
+                names.get(usize::from(slot.slot)).cloned().unwrap_or_else(|| "?".to_owned())
+            }
+            Expr::Exec(slot) => format!("${}", slot.slot),
+            _ => "?".to_owned(),
+        };
+        Deparser { io: &io, name: &name, one_line: true }.expr(expr)
+    }
+
+    fn filter(&mut self, depth: usize, label: &str, expr: Option<&Expr>, names: &Names) {
+        if let Some(expr) = expr {
+            let mut text = self.text(expr, names);
+            if !text.starts_with('(') {
+                text = format!("({text})");
+            }
+            self.detail(depth, label, &text);
+        }
+    }
+
+    /// Prints a node and what is below it; the names of its row's slots.
+    fn node(&mut self, node: &Node, depth: usize) -> Names {
+        match node {
+            // Conditions and projections belong to the node below, as PostgreSQL shows it.
+            Node::Filter(filter) => {
+                let names = self.node(&filter.input, depth);
+                self.filter(depth, "Filter", Some(&filter.condition), &names);
+                names
+            }
+            Node::Project(project) => {
+                let names = self.node(&project.input, depth);
+                project.exprs.iter().map(|expr| self.text(expr, &names)).collect()
+            }
+            Node::ProjectSet(project) => {
+                self.head(depth, "ProjectSet".to_owned());
+                let names = self.node(&project.input, depth + 1);
+                project.exprs.iter().map(|expr| self.text(expr, &names)).collect()
+            }
+            Node::NestLoop(join) => self.nest_loop(join, depth),
+            Node::HashJoin(join) => self.hash_join(join, depth),
+            Node::Materialize(input) => {
+                self.head(depth, "Materialize".to_owned());
+                self.node(input, depth + 1)
+            }
+            Node::Sort(sort) => {
+                self.head(depth, "Sort".to_owned());
+                let mark = self.lines.len();
+                let names = self.node(&sort.input, depth + 1);
+                let keys = self.sort_keys(&sort.keys, &names);
+                self.between(mark, |p| p.detail(depth, "Sort Key", &keys));
+                names
+            }
+            Node::Limit(limit) => {
+                self.head(depth, "Limit".to_owned());
+                self.node(&limit.input, depth + 1)
+            }
+            Node::Unique(unique) => {
+                self.head(depth, "Unique".to_owned());
+                self.node(&unique.input, depth + 1)
+            }
+            Node::Aggregate(agg) => self.aggregate(agg, depth),
+            Node::Window(window) => self.window(window, depth),
+            Node::Append(inputs) => {
+                self.head(depth, "Append".to_owned());
+                let mut first = None;
+                for input in inputs.iter() {
+                    let names = self.node(input, depth + 1);
+                    first.get_or_insert(names);
+                }
+                first.unwrap_or_default()
+            }
+            Node::SetOp(op) => {
+                self.head(
+                    depth,
+                    format!("HashSetOp {:?}{}", op.op, if op.all { " All" } else { "" }),
+                );
+                let names = self.node(&op.left, depth + 1);
+                self.node(&op.right, depth + 1);
+                names
+            }
+            Node::RecursiveUnion(union) => {
+                self.head(depth, "Recursive Union".to_owned());
+                let names = self.node(&union.first, depth + 1);
+                self.node(&union.again, depth + 1);
+                names
+            }
+            Node::LockRows(lock) => {
+                self.head(depth, "LockRows".to_owned());
+                self.node(&lock.input, depth + 1)
+            }
+            Node::Modify(modify) => {
+                let verb = match &modify.action {
+                    ModifyAction::Insert { .. } => "Insert",
+                    ModifyAction::Update { .. } => "Update",
+                    ModifyAction::Delete { .. } => "Delete",
+                };
+                self.head(depth, format!("{verb} on {}", quote_ident(&modify.table.name)));
+                self.node(&modify.input, depth + 1);
+                Vec::new()
+            }
+            leaf => self.leaf(leaf, depth),
+        }
+    }
+
+    /// Nodes without inputs.
+    fn leaf(&mut self, node: &Node, depth: usize) -> Names {
+        match node {
+            Node::OneRow(filter) => {
+                self.head(depth, "Result".to_owned());
+                self.filter(depth, "One-Time Filter", filter.as_deref(), &Vec::new());
+                Vec::new()
+            }
+            Node::Values(rows) => {
+                let single = rows.len() == 1;
+                let head = if single { "Result" } else { "Values Scan on \"*VALUES*\"" };
+                self.head(depth, head.to_owned());
+                let width = rows.first().map_or(0, Vec::len);
+                (1..=width).map(|i| format!("column{i}")).collect()
+            }
+            Node::SeqScan(scan) => {
+                self.head(depth, format!("Seq Scan on {}", quote_ident(&scan.table.name)));
+                let names = scan_names(&scan.table, &scan.outputs);
+                self.filter(depth, "Filter", scan.filter.as_ref(), &names);
+                names
+            }
+            Node::IndexScan(scan) => self.index_scan(scan, depth),
+            Node::TidScan(scan) => {
+                self.head(depth, format!("Tid Scan on {}", quote_ident(&scan.table.name)));
+                let names = scan_names(&scan.table, &scan.outputs);
+                self.filter(depth, "Filter", scan.filter.as_ref(), &names);
+                names
+            }
+            Node::FunctionScan(scan) => {
+                let name = match scan.calls.first().map(|call| &call.expr) {
+                    Some(Expr::Call(call)) => call.func.name,
+                    _ => "function",
+                };
+                self.head(depth, format!("Function Scan on {}", quote_ident(name)));
+                let width: u16 = scan.calls.iter().map(|call| call.width).sum();
+                let width = width + u16::from(scan.ordinality);
+                (0..width).map(|_| name.to_owned()).collect()
+            }
+            Node::CteScan(id) => {
+                self.head(depth, format!("CTE Scan on cte_{id}"));
+                Vec::new()
+            }
+            Node::WorkScan(id) => {
+                self.head(depth, format!("WorkTable Scan on work_{id}"));
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn nest_loop(&mut self, join: &NestLoop, depth: usize) -> Names {
+        self.head(depth, format!("Nested Loop{}", join_words(join.kind)));
+        let mark = self.lines.len();
+        let mut names = self.node(&join.outer, depth + 1);
+        let inner = self.node(&join.inner, depth + 1);
+        names.resize(usize::from(join.outer_width), "?".to_owned());
+        let both: Names = names.iter().chain(&inner).cloned().collect();
+        self.between(mark, |p| p.filter(depth, "Join Filter", join.condition.as_ref(), &both));
+        if inner_hidden(join.kind) { names } else { both }
+    }
+
+    fn hash_join(&mut self, join: &HashJoin, depth: usize) -> Names {
+        self.head(depth, format!("Hash{} Join", join_words(join.kind)));
+        let mark = self.lines.len();
+        let mut names = self.node(&join.outer, depth + 1);
+        self.head(depth + 1, "Hash".to_owned());
+        let inner = self.node(&join.inner, depth + 2);
+        names.resize(usize::from(join.outer_width), "?".to_owned());
+        let both: Names = names.iter().chain(&inner).cloned().collect();
+        let conditions: Vec<String> = join
+            .outer_keys
+            .iter()
+            .zip(&join.inner_keys)
+            .map(|(l, r)| format!("({} = {})", self.text(l, &names), self.text(r, &inner)))
+            .collect();
+        let condition = match &conditions[..] {
+            [only] => only.clone(),
+            all => format!("({})", all.join(" AND ")),
+        };
+        self.between(mark, |p| {
+            p.detail(depth, "Hash Cond", &condition);
+            p.filter(depth, "Join Filter", join.condition.as_ref(), &both);
+        });
+        if inner_hidden(join.kind) { names } else { both }
+    }
+
+    fn aggregate(&mut self, agg: &Aggregate, depth: usize) -> Names {
+        let head = if agg.keys.is_empty() { "Aggregate" } else { "HashAggregate" };
+        self.head(depth, head.to_owned());
+        let mark = self.lines.len();
+        let names = self.node(&agg.input, depth + 1);
+        let keys: Vec<String> = agg.keys.iter().map(|e| self.text(e, &names)).collect();
+        if !keys.is_empty() {
+            let text = keys.join(", ");
+            self.between(mark, |p| p.detail(depth, "Group Key", &text));
+        }
+        let calls = agg
+            .calls
+            .iter()
+            .map(|call| self.text(&Expr::Aggregate(Box::new(call.clone())), &names));
+        keys.iter().cloned().chain(calls.collect::<Vec<_>>()).collect()
+    }
+
+    fn window(&mut self, window: &WindowAgg, depth: usize) -> Names {
+        self.head(depth, "WindowAgg".to_owned());
+        let mut names = self.node(&window.input, depth + 1);
+        for call in &window.calls {
+            names.push(self.text(&Expr::Window(Box::new(call.clone())), &names));
+        }
+        names
+    }
+
+    /// Puts lines between a node's head and its inputs.
+    fn between(&mut self, mark: usize, f: impl FnOnce(&mut Self)) {
+        let below = self.lines.split_off(mark);
+        f(self);
+        self.lines.extend(below);
+    }
+
+    fn sort_keys(&self, keys: &[SortExpr], names: &Names) -> String {
+        let keys = keys.iter().map(|key| {
+            let mut text = self.text(&key.expr, names);
+            if key.desc {
+                text.push_str(" DESC");
+            }
+            match (key.desc, key.nulls_first) {
+                (false, true) => text.push_str(" NULLS FIRST"),
+                (true, false) => text.push_str(" NULLS LAST"),
+                _ => {}
+            }
+            text
+        });
+        keys.collect::<Vec<_>>().join(", ")
+    }
+
+    fn index_scan(&mut self, scan: &IndexScan, depth: usize) -> Names {
+        let way = if scan.backward { " Backward" } else { "" };
+        self.head(
+            depth,
+            format!(
+                "Index Scan{way} using {} on {}",
+                quote_ident(&scan.index.name),
+                quote_ident(&scan.table.name)
+            ),
+        );
+        let names = scan_names(&scan.table, &scan.outputs);
+        let mut conditions = Vec::new();
+        for range in &scan.ranges {
+            let key = |i: usize| match scan.index.keys.get(i) {
+                Some(key) => key.source.name(&scan.table),
+                None => "?".to_owned(),
+            };
+            for (i, value) in range.equal.iter().enumerate() {
+                conditions.push(match value {
+                    KeyValue::Is(expr) => format!("({} = {})", key(i), self.operand(expr, &names)),
+                    KeyValue::IsNull => format!("({} IS NULL)", key(i)),
+                    KeyValue::AnyOf(expr) => {
+                        format!("({} = ANY ({}))", key(i), self.operand(expr, &names))
+                    }
+                });
+            }
+            let next = range.equal.len();
+            for (bound, symbol) in [(&range.lower, ">"), (&range.upper, "<")] {
+                if let Some((expr, inclusive)) = bound {
+                    let equal = if *inclusive { "=" } else { "" };
+                    let value = self.operand(expr, &names);
+                    conditions.push(format!("({} {symbol}{equal} {value})", key(next)));
+                }
+            }
+        }
+        if !conditions.is_empty() {
+            let text = match &conditions[..] {
+                [only] => only.clone(),
+                all => format!("({})", all.join(" AND ")),
+            };
+            self.detail(depth, "Index Cond", &text);
+        }
+        self.filter(depth, "Filter", scan.filter.as_ref(), &names);
+        names
+    }
+
+    fn operand(&self, expr: &Expr, names: &Names) -> String {
+        self.text(expr, names)
+    }
+}
+
+fn scan_names(table: &crate::catalog::TableDef, outputs: &[ScanColumn]) -> Names {
+    outputs
+        .iter()
+        .map(|output| match output.column {
+            Column::User(i) => quote_ident(&table.columns[usize::from(i)].name).into_owned(),
+            Column::Ctid => "ctid".to_owned(),
+            Column::TableOid => "tableoid".to_owned(),
+            Column::Xmin => "xmin".to_owned(),
+            Column::Xmax => "xmax".to_owned(),
+            Column::Cmin => "cmin".to_owned(),
+            Column::Cmax => "cmax".to_owned(),
+            Column::Whole => format!("{}.*", table.name),
+        })
+        .collect()
+}
+
+fn inner_hidden(kind: JoinType) -> bool {
+    matches!(kind, JoinType::Semi | JoinType::Anti | JoinType::NullAwareAnti)
+}
+
+fn join_words(kind: JoinType) -> &'static str {
+    match kind {
+        JoinType::Inner => "",
+        JoinType::Left => " Left",
+        JoinType::Right => " Right",
+        JoinType::Full => " Full",
+        JoinType::Semi => " Semi",
+        JoinType::Anti | JoinType::NullAwareAnti => " Anti",
+    }
+}

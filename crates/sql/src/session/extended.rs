@@ -1,0 +1,243 @@
+//! The extended protocol: Parse, Bind, Execute, Close.
+
+use std::sync::Arc;
+
+use crate::bind::Params;
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
+
+use super::Session;
+use super::client::{Client, Format, Formats};
+use super::portal::{Portal, no_portal};
+use super::prepare::{Prepared, is_plannable};
+
+impl Session {
+    /// Parse: a statement under a name; the empty name is taken again and again.
+    pub fn parse(&mut self, name: &str, sql: &str, types: &[Oid]) -> Result<()> {
+        self.start_message();
+        if !name.is_empty() && self.statements.contains_key(name) {
+            bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
+        }
+        let mut parsed = crate::catalog::parse(sql)?;
+        if parsed.len() > 1 {
+            bail!(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
+        }
+        let statement = parsed.pop().map(|parsed| Arc::new(parsed.statement));
+        if let Some(statement) = &statement {
+            self.refuse_portal_if_failed(statement)?;
+        }
+        let mut prepared = Prepared {
+            text: Arc::from(sql),
+            statement,
+            params: types.iter().map(|oid| TypeId(oid.0)).collect(),
+            planned: None,
+            fields: None,
+        };
+        if let Some(statement) = prepared.statement.clone() {
+            if is_plannable(&statement) {
+                self.begin_if_idle();
+                let planned = self.plan(&statement, Params::open(prepared.params.clone()))?;
+                prepared.params = planned.params.clone();
+                prepared.planned = Some(Arc::new(planned));
+            } else {
+                prepared.fields = self.utility_fields(&statement)?;
+            }
+        }
+        self.statements.insert(name.into(), prepared);
+        Ok(())
+    }
+
+    /// Bind: a portal for a prepared statement with these parameter values.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        params: &[Option<&[u8]>],
+        formats: &Formats,
+        result_formats: Formats,
+    ) -> Result<()> {
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
+        }
+        let Some(mut prepared) = self.statements.remove(statement) else {
+            return self.prepared(statement).map(|_| ());
+        };
+        let made = self.make_portal(&mut prepared, statement, params, formats, result_formats);
+        self.statements.insert(statement.into(), prepared);
+        if let Some(made) = made? {
+            self.portals.insert(portal.into(), made);
+        } else {
+            self.portals.remove(portal);
+        }
+        Ok(())
+    }
+
+    fn make_portal(
+        &mut self,
+        prepared: &mut Prepared,
+        name: &str,
+        params: &[Option<&[u8]>],
+        formats: &Formats,
+        result_formats: Formats,
+    ) -> Result<Option<Portal>> {
+        let Some(statement) = prepared.statement.clone() else {
+            return Ok(Some(self.empty_portal()));
+        };
+        self.refuse_portal_if_failed(&statement)?;
+        if params.len() != prepared.params.len() {
+            bail!(
+                PROTOCOL_VIOLATION,
+                "bind message supplies {} parameters, but prepared statement \"{name}\" requires {}",
+                params.len(),
+                prepared.params.len()
+            );
+        }
+        let planned = if is_plannable(&statement) {
+            self.begin_if_idle();
+            self.current_plan(prepared)?
+        } else {
+            None
+        };
+        let types = prepared.params.clone();
+        let mut values = Vec::with_capacity(params.len());
+        for (i, (bytes, id)) in params.iter().zip(&types).enumerate() {
+            values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
+        }
+        Ok(Some(Portal {
+            statement,
+            text: prepared.text.clone(),
+            planned,
+            fields: prepared.fields.clone(),
+            params: values,
+            formats: result_formats,
+            run: None,
+            done: false,
+            cursor: None,
+        }))
+    }
+
+    fn empty_portal(&self) -> Portal {
+        Portal {
+            statement: Arc::new(syntax::ast::Statement::Unsupported("")),
+            text: Arc::from(""),
+            planned: None,
+            fields: None,
+            params: Vec::new(),
+            formats: Formats::default(),
+            run: None,
+            done: false,
+            cursor: None,
+        }
+    }
+
+    fn parameter(
+        &self,
+        i: usize,
+        bytes: Option<&[u8]>,
+        id: TypeId,
+        format: Format,
+    ) -> Result<Datum> {
+        let Some(bytes) = bytes else { return Ok(Datum::Null) };
+        let io = self.backend.io();
+        match format {
+            Format::Text => {
+                let text = std::str::from_utf8(bytes).map_err(|_| invalid_text(bytes))?;
+                if text.contains('\0') {
+                    return Err(invalid_text(b"\0"));
+                }
+                input(id, TypeMod::NONE, text, &io)
+            }
+            Format::Binary => receive(id, TypeMod::NONE, bytes, &io),
+        }
+        .map_err(|error| match error.fields().context {
+            Some(_) => error,
+            None => error.with_context(format!("unnamed portal parameter ${}", i + 1)),
+        })
+    }
+
+    /// Execute: up to `max_rows` rows of a portal, 0 for all.
+    pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
+        let Some(mut portal) = self.portals.remove(name) else { return Err(no_portal(name)) };
+        if portal.text.is_empty() && portal.planned.is_none() {
+            client.empty_query();
+            self.portals.insert(name.into(), portal);
+            return Ok(());
+        }
+        base::interrupt::check().map_err(crate::error::interrupted)?;
+        self.refuse_portal_if_failed(&portal.statement)?;
+        self.backend.query_text = portal.text.clone();
+        let result = self.execute_portal(&mut portal, max_rows, client);
+        // A transaction's end drops portals; this one may go with it.
+        let survives = result.is_ok() && !super::utility::ends_transaction(&portal.statement);
+        if survives {
+            self.portals.insert(name.into(), portal);
+        } else if let Some(run) = &mut portal.run {
+            run.finish(&mut self.backend);
+        }
+        self.flush_notices(client);
+        result
+    }
+
+    fn execute_portal(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        if portal.done {
+            let tag = portal.planned.as_ref().map_or_else(String::new, |planned| planned.tag(0));
+            client.command_complete(&tag);
+            return Ok(());
+        }
+        let Some(planned) = portal.planned.clone() else {
+            let statement = portal.statement.clone();
+            self.begin_for(&statement)?;
+            let tag = self.utility(&statement, client, true, &portal.params)?;
+            portal.done = true;
+            self.flush_notices(client);
+            client.command_complete(&tag);
+            return Ok(());
+        };
+        self.begin_if_idle();
+        self.had_query = true;
+        self.refuse_if_read_only(&planned)?;
+        if let Some(point) = &planned.point
+            && portal.run.is_none()
+            && max_rows == 0
+        {
+            let rows = self.run_point(point, &planned, &portal.params, &portal.formats, client)?;
+            portal.done = true;
+            self.complete(&planned, rows, client);
+            return Ok(());
+        }
+        let (rows, ended) = self.deliver(portal, u64::from(max_rows), client)?;
+        if ended {
+            self.complete(&planned, rows, client);
+        } else {
+            client.portal_suspended();
+        }
+        Ok(())
+    }
+
+    /// Close of a statement.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+    }
+
+    /// Close of a portal.
+    pub fn close_portal(&mut self, name: &str) {
+        if let Some(mut portal) = self.portals.remove(name)
+            && let Some(run) = &mut portal.run
+        {
+            run.finish(&mut self.backend);
+        }
+    }
+}
+
+fn invalid_text(bytes: &[u8]) -> SqlError {
+    let bad = bytes.iter().find(|b| **b == 0 || **b >= 0x80).copied().unwrap_or(0);
+    sql_error!(
+        CHARACTER_NOT_IN_REPERTOIRE,
+        "invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}"
+    )
+}

@@ -1,0 +1,461 @@
+//! Functions that need the session or the catalogs.
+
+use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
+
+use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
+use crate::error::{Result, SqlError, bail};
+use crate::func::{Function, Rows};
+use crate::types::{Array, Datum, Oid, TypeId};
+use syntax::deparse::quote_ident;
+
+use super::backend::Backend;
+use super::{names, sequence};
+
+/// Calls a function whose body is the session's.
+pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
+    let name = func.name;
+    for room in [of_sequences, of_session, of_catalogs, of_locks] {
+        if let Some(value) = room(b, name, args)? {
+            return Ok(value);
+        }
+    }
+    Err(SqlError::unsupported(format!("function {name} is not supported yet")))
+}
+
+fn of_sequences(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    let oid = |i: usize| args[i].as_oid();
+    Ok(Some(match name {
+        "nextval" => sequence::next(b, oid(0))?.into(),
+        "currval" => sequence::current(b, oid(0))?.into(),
+        "lastval" => sequence::last(b)?.into(),
+        "setval" => {
+            let called = args.get(2).is_none_or(Datum::as_bool);
+            sequence::set(b, oid(0), args[1].as_int8(), called)?.into()
+        }
+        "pg_sequence_last_value" => sequence::last_value(b, oid(0))?.into(),
+        "pg_get_serial_sequence" => serial_sequence(b, args[0].as_text(), args[1].as_text())?,
+        _ => return Ok(None),
+    }))
+}
+
+fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    Ok(Some(match name {
+        "current_schema" => names::current_schema(b)?.into(),
+        "current_schemas" => schemas(b, args[0].as_bool())?,
+        "current_database" => Datum::text(&*b.database),
+        "current_user" | "session_user" | "getpgusername" => Datum::text(&*b.user),
+        "version" => Datum::text(format!(
+            "PostgreSQL {} on {}-{}, compiled by rustc, 64-bit",
+            b.values.show("server_version").unwrap_or_default(),
+            std::env::consts::ARCH,
+            std::env::consts::OS
+        )),
+        "pg_backend_pid" => b.pid.into(),
+        "current_query" => Datum::text(&*b.query_text),
+        "current_setting" => current_setting(b, args)?,
+        "set_config" => {
+            let text = match &args[1] {
+                Datum::Null => String::new(),
+                value => value.as_text().to_string(),
+            };
+            b.values.set(args[0].as_text(), &text, args[2].as_bool())?;
+            b.values.show(args[0].as_text()).into()
+        }
+        "now" | "transaction_timestamp" => b.transaction_start.into(),
+        "statement_timestamp" => b.statement_start.into(),
+        "clock_timestamp" => super::stamp().into(),
+        "pg_sleep" => {
+            sleep(args[0].as_float8())?;
+            Datum::VOID
+        }
+        "pg_is_in_recovery" => false.into(),
+        "txid_current" | "pg_current_xact_id" => (b.txn.assign_top()?.0 as i64).into(),
+        "pg_postmaster_start_time" | "pg_conf_load_time" => b.transaction_start.into(),
+        _ => return Ok(None),
+    }))
+}
+
+fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    let oid = |i: usize| args[i].as_oid();
+    Ok(Some(match name {
+        "pg_get_userbyid" => role_name(b, oid(0))?,
+        "pg_table_is_visible" => table_is_visible(b, oid(0))?,
+        "pg_type_is_visible"
+        | "pg_function_is_visible"
+        | "pg_operator_is_visible"
+        | "pg_opclass_is_visible"
+        | "pg_opfamily_is_visible"
+        | "pg_conversion_is_visible"
+        | "pg_collation_is_visible"
+        | "pg_ts_config_is_visible"
+        | "pg_ts_dict_is_visible"
+        | "pg_ts_parser_is_visible"
+        | "pg_ts_template_is_visible"
+        | "pg_statistics_obj_is_visible" => true.into(),
+        name if name.starts_with("has_") || name == "pg_has_role" => true.into(),
+        "row_security_active" => false.into(),
+
+        "format_type" => format_type(b, args)?,
+        "pg_get_function_result" => match crate::func::function(oid(0)) {
+            Some(f) if f.returns_set => Datum::text(format!("SETOF {}", type_name(f.result))),
+            Some(f) => Datum::text(type_name(f.result)),
+            None => match crate::func::aggregate(oid(0)) {
+                Some(agg) => Datum::text(type_name(agg.result)),
+                None => Datum::Null,
+            },
+        },
+        "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
+            let list = match crate::func::function(oid(0)) {
+                Some(f) => Some(f.args),
+                None => crate::func::aggregate(oid(0)).map(|agg| agg.args),
+            };
+            match list {
+                Some(list) => {
+                    let list: Vec<String> = list.iter().map(|id| type_name(*id)).collect();
+                    Datum::text(list.join(", "))
+                }
+                None => Datum::Null,
+            }
+        }
+        "pg_database_size" => Datum::Int8(0),
+        "pg_relation_filepath" => match names::table_by_oid(b, oid(0))? {
+            Some(table) => Datum::text(format!("base/{}", table.storage.0)),
+            None => Datum::Null,
+        },
+        "pg_relation_is_publishable" => true.into(),
+        "pg_get_expr" => args[0].clone(),
+        "pg_get_indexdef" => index_definition(b, args)?,
+        "pg_get_constraintdef" => constraint_definition(b, oid(0))?,
+        "pg_get_viewdef" => view_definition(b, oid(0))?,
+        "pg_get_partkeydef"
+        | "pg_get_triggerdef"
+        | "pg_get_ruledef"
+        | "pg_get_statisticsobjdef_columns"
+        | "pg_get_statisticsobjdef" => Datum::Null,
+        "obj_description" => description(b, oid(0), 0, args.get(1))?,
+        "col_description" => {
+            description(b, oid(0), args[1].as_int4(), Some(&Datum::text("pg_class")))?
+        }
+        "shobj_description" => shared_description(b, oid(0))?,
+        "pg_encoding_to_char" => {
+            Datum::text(if args[0].as_int4() == 6 { "UTF8" } else { "SQL_ASCII" })
+        }
+        "pg_char_to_encoding" => 6.into(),
+        "getdatabaseencoding" | "pg_client_encoding" => Datum::text("UTF8"),
+        "pg_tablespace_location" => Datum::text(""),
+        "pg_my_temp_schema" => b.temp_schema.get().unwrap_or_default().into(),
+        "pg_is_other_temp_schema" => false.into(),
+        "to_regclass" => match names::relation(b, args[0].as_text()) {
+            Ok(oid) => oid.into(),
+            Err(error) if error.sqlstate().class() == "42" => Datum::Null,
+            Err(error) => return Err(error),
+        },
+        "pg_relation_filenode" => match names::table_by_oid(b, oid(0))? {
+            Some(table) => Oid(table.storage.0).into(),
+            None => Datum::Null,
+        },
+        "pg_relation_size" => relation_bytes(b, oid(0), false)?,
+        "pg_table_size" => relation_bytes(b, oid(0), false)?,
+        "pg_total_relation_size" => relation_bytes(b, oid(0), true)?,
+        "pg_indexes_size" => index_bytes(b, oid(0))?,
+        _ => return Ok(None),
+    }))
+}
+
+fn of_locks(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    Ok(Some(match name {
+        "pg_advisory_lock" => advisory(b, args, LockMode::Exclusive, LockScope::Session)?,
+        "pg_advisory_xact_lock" => advisory(b, args, LockMode::Exclusive, LockScope::Transaction)?,
+        "pg_advisory_lock_shared" => advisory(b, args, LockMode::Share, LockScope::Session)?,
+        "pg_advisory_xact_lock_shared" => {
+            advisory(b, args, LockMode::Share, LockScope::Transaction)?
+        }
+        "pg_try_advisory_lock" => try_advisory(b, args, LockMode::Exclusive, LockScope::Session)?,
+        "pg_try_advisory_xact_lock" => {
+            try_advisory(b, args, LockMode::Exclusive, LockScope::Transaction)?
+        }
+        "pg_advisory_unlock" => {
+            b.txn.locks().unlock(advisory_tag(b, args), LockMode::Exclusive).into()
+        }
+        "pg_advisory_unlock_shared" => {
+            b.txn.locks().unlock(advisory_tag(b, args), LockMode::Share).into()
+        }
+        "pg_advisory_unlock_all" => {
+            b.txn.locks().unlock_all(|tag| matches!(tag, LockTag::Advisory { .. }));
+            Datum::VOID
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn type_name(id: TypeId) -> String {
+    crate::types::format_type(id, crate::types::TypeMod::NONE)
+}
+
+/// `format_type(type, modifier)`.
+fn format_type(b: &Backend, args: &[Datum]) -> Result<Datum> {
+    let Datum::Oid(oid) = args[0] else { return Ok(Datum::Null) };
+    let id = TypeId(oid.0);
+    if crate::types::type_info(id).is_some() || !oid.is_valid() {
+        let modifier = match args.get(1) {
+            Some(Datum::Int4(n)) => crate::types::TypeMod(*n),
+            _ => crate::types::TypeMod::NONE,
+        };
+        return Ok(Datum::text(crate::types::format_type(id, modifier)));
+    }
+    let named = names::of_object(b, TypeId::REGTYPE, oid)?;
+    Ok(Datum::text(named.unwrap_or_else(|| "???".to_owned())))
+}
+
+/// Calls a set-returning function whose body is the session's.
+pub fn call_set(b: &mut Backend, func: &'static Function, _args: &[Datum]) -> Result<Rows> {
+    let _ = b;
+    Err(SqlError::unsupported(format!("function {} is not supported yet", func.name)))
+}
+
+fn current_setting(b: &Backend, args: &[Datum]) -> Result<Datum> {
+    let name = args[0].as_text();
+    match b.values.show(name) {
+        Some(value) => Ok(Datum::text(value)),
+        None if args.get(1).is_some_and(Datum::as_bool) => Ok(Datum::Null),
+        None => crate::settings::get(name).map(|_| Datum::Null),
+    }
+}
+
+fn sleep(seconds: f64) -> Result<()> {
+    let wanted = std::time::Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
+    let until = base::clock::now().after(wanted);
+    loop {
+        base::interrupt::check().map_err(crate::error::interrupted)?;
+        if base::park::park_until(Some(until)) || base::clock::now() >= until {
+            return base::interrupt::check().map_err(crate::error::interrupted);
+        }
+    }
+}
+
+fn schemas(b: &Backend, implicit: bool) -> Result<Datum> {
+    let path = b.search_path()?;
+    let store = &b.instance.store;
+    let mut names = Vec::new();
+    for oid in &path.schemas {
+        let name = store.schema_name(&b.txn, *oid)?;
+        let hidden = name == "pg_catalog" || Some(*oid) == b.temp_schema.get();
+        if implicit || !hidden {
+            names.push(Datum::text(name));
+        }
+    }
+    Ok(Array::from_elements(TypeId::NAME, names).into())
+}
+
+fn role_name(b: &Backend, oid: Oid) -> Result<Datum> {
+    let key = [Datum::Oid(oid)];
+    let row = b.instance.store.find_one(&b.txn, "pg_authid", "pg_authid_oid_index", &key)?;
+    Ok(match row {
+        Some(found) => Datum::text(found.row.text("rolname")),
+        None => Datum::text(format!("unknown (OID={oid})")),
+    })
+}
+
+fn table_is_visible(b: &Backend, oid: Oid) -> Result<Datum> {
+    let key = [Datum::Oid(oid)];
+    let row = b.instance.store.find_one(&b.txn, "pg_class", "pg_class_oid_index", &key)?;
+    let Some(row) = row else { return Ok(Datum::Null) };
+    let path = b.search_path()?;
+    let found = b.catalog.resolve(&b.txn, &path, None, row.row.text("relname"))?;
+    Ok((found == Some(oid)).into())
+}
+
+fn serial_sequence(b: &Backend, table: &str, column: &str) -> Result<Datum> {
+    let oid = names::relation(b, table)?;
+    let Some(def) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
+    let Some(position) = def.column(column) else {
+        bail!(UNDEFINED_COLUMN, "column \"{column}\" of relation \"{}\" does not exist", def.name);
+    };
+    let owned = b.instance.store.owned_sequence(&b.txn, oid, position as i16 + 1)?;
+    let Some(sequence) = owned else { return Ok(Datum::Null) };
+    Ok(match names::table_by_oid(b, sequence)? {
+        Some(def) => {
+            Datum::text(format!("{}.{}", quote_ident(&def.schema_name), quote_ident(&def.name)))
+        }
+        None => Datum::Null,
+    })
+}
+
+/// The index and its table.
+fn find_index(
+    b: &Backend,
+    oid: Oid,
+) -> Result<Option<(std::sync::Arc<TableDef>, std::sync::Arc<IndexDef>)>> {
+    let key = [Datum::Oid(oid)];
+    let row = b.instance.store.find_one(&b.txn, "pg_index", "pg_index_indexrelid_index", &key)?;
+    let Some(row) = row else { return Ok(None) };
+    let Some(table) = names::table_by_oid(b, row.row.oid("indrelid"))? else { return Ok(None) };
+    let index = table.index(oid).cloned();
+    Ok(index.map(|index| (table, index)))
+}
+
+/// `pg_get_indexdef(index [, column, pretty])`.
+fn index_definition(b: &Backend, args: &[Datum]) -> Result<Datum> {
+    let Some((table, index)) = find_index(b, args[0].as_oid())? else { return Ok(Datum::Null) };
+    let column = args.get(1).map_or(0, Datum::as_int4);
+    let key_text = |source: &KeySource| match source {
+        KeySource::Column(i) => quote_ident(&table.columns[usize::from(*i)].name).into_owned(),
+        KeySource::Expr(text) => text.to_string(),
+    };
+    if column > 0 {
+        return Ok(match index.keys.get(column as usize - 1) {
+            Some(key) => Datum::text(key_text(&key.source)),
+            None => Datum::text(""),
+        });
+    }
+    let keys: Vec<String> = index
+        .keys
+        .iter()
+        .map(|key| {
+            let mut text = key_text(&key.source);
+            if key.desc {
+                text.push_str(" DESC");
+            }
+            match (key.desc, key.nulls_first) {
+                (false, true) => text.push_str(" NULLS FIRST"),
+                (true, false) => text.push_str(" NULLS LAST"),
+                _ => {}
+            }
+            text
+        })
+        .collect();
+    let mut text = format!(
+        "CREATE {}INDEX {} ON {}.{} USING btree ({})",
+        if index.unique { "UNIQUE " } else { "" },
+        quote_ident(&index.name),
+        quote_ident(&table.schema_name),
+        quote_ident(&table.name),
+        keys.join(", ")
+    );
+    if index.unique && index.nulls_not_distinct {
+        text.push_str(" NULLS NOT DISTINCT");
+    }
+    if let Some(predicate) = &index.predicate {
+        text.push_str(&format!(" WHERE {predicate}"));
+    }
+    Ok(Datum::text(text))
+}
+
+/// `pg_get_constraintdef`.
+fn constraint_definition(b: &Backend, oid: Oid) -> Result<Datum> {
+    let key = [Datum::Oid(oid)];
+    let row =
+        b.instance.store.find_one(&b.txn, "pg_constraint", "pg_constraint_oid_index", &key)?;
+    let Some(found) = row else { return Ok(Datum::Null) };
+    let row = &found.row;
+    let Some(table) = names::table_by_oid(b, row.oid("conrelid"))? else { return Ok(Datum::Null) };
+    let columns = || {
+        let names: Vec<String> = row
+            .int2s("conkey")
+            .iter()
+            .filter_map(|n| table.columns.get((*n as usize).wrapping_sub(1)))
+            .map(|column| quote_ident(&column.name).into_owned())
+            .collect();
+        names.join(", ")
+    };
+    Ok(match row.letter("contype") {
+        b'p' => Datum::text(format!("PRIMARY KEY ({})", columns())),
+        b'u' => Datum::text(format!("UNIQUE ({})", columns())),
+        b'c' => Datum::text(format!(
+            "CHECK ({}){}",
+            row.text("conbin"),
+            if row.bool("convalidated") { "" } else { " NOT VALID" }
+        )),
+        _ => Datum::Null,
+    })
+}
+
+fn view_definition(b: &Backend, oid: Oid) -> Result<Datum> {
+    Ok(match names::table_by_oid(b, oid)? {
+        Some(def) if def.kind == TableKind::View => match &def.view {
+            Some(text) => Datum::text(format!(" {};", text.trim_end_matches(';'))),
+            None => Datum::Null,
+        },
+        _ => Datum::Null,
+    })
+}
+
+fn description(b: &Backend, object: Oid, sub: i32, class: Option<&Datum>) -> Result<Datum> {
+    let store = &b.instance.store;
+    let rows = store.scan(&b.txn, "pg_description", |row| {
+        row.oid("objoid") == object && row.int4("objsubid") == sub
+    })?;
+    let class = match class {
+        Some(Datum::Text(name)) => crate::catalog::store::schema::catalogs()
+            .iter()
+            .find(|c| *c.name == **name)
+            .map(|c| c.oid),
+        _ => None,
+    };
+    let found = rows.iter().find(|f| class.is_none_or(|oid| f.row.oid("classoid") == oid));
+    Ok(match found {
+        Some(found) => Datum::text(found.row.text("description")),
+        None => Datum::Null,
+    })
+}
+
+fn shared_description(b: &Backend, object: Oid) -> Result<Datum> {
+    let rows =
+        b.instance.store.scan(&b.txn, "pg_shdescription", |row| row.oid("objoid") == object)?;
+    Ok(match rows.first() {
+        Some(found) => Datum::text(found.row.text("description")),
+        None => Datum::Null,
+    })
+}
+
+const BLOCK_BYTES: i64 = 8192;
+
+fn relation_bytes(b: &Backend, oid: Oid, with_indexes: bool) -> Result<Datum> {
+    use crate::exec::Host;
+    if let Some((_, index)) = find_index(b, oid)? {
+        let blocks = b.tree(&index)?.relation().blocks(base::Fork::Main)?;
+        return Ok((i64::from(blocks) * BLOCK_BYTES).into());
+    }
+    let Some(table) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
+    if table.kind != TableKind::Table {
+        return Ok(Datum::Int8(0));
+    }
+    let mut bytes = i64::from(b.heap(&table)?.relation().blocks(base::Fork::Main)?) * BLOCK_BYTES;
+    if with_indexes {
+        bytes += index_bytes(b, oid)?.as_int8();
+    }
+    Ok(bytes.into())
+}
+
+fn index_bytes(b: &Backend, oid: Oid) -> Result<Datum> {
+    use crate::exec::Host;
+    let Some(table) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
+    let mut bytes = 0;
+    for index in &table.indexes {
+        let blocks = b.tree(index)?.relation().blocks(base::Fork::Main)?;
+        bytes += i64::from(blocks) * BLOCK_BYTES;
+    }
+    Ok(bytes.into())
+}
+
+fn advisory_tag(b: &Backend, args: &[Datum]) -> LockTag {
+    let db = b.catalog.database.0;
+    match args {
+        [key] => LockTag::advisory(db, key.as_int8()),
+        [first, second, ..] => LockTag::advisory_pair(db, first.as_int4(), second.as_int4()),
+        [] => LockTag::advisory(db, 0),
+    }
+}
+
+fn advisory(b: &Backend, args: &[Datum], mode: LockMode, scope: LockScope) -> Result<Datum> {
+    b.txn.locks().lock(advisory_tag(b, args), mode, scope, WaitPolicy::Block)?;
+    Ok(Datum::VOID)
+}
+
+fn try_advisory(b: &Backend, args: &[Datum], mode: LockMode, scope: LockScope) -> Result<Datum> {
+    match b.txn.locks().lock(advisory_tag(b, args), mode, scope, WaitPolicy::Never) {
+        Ok(_) => Ok(true.into()),
+        Err(storage::Error::LockNotAvailable) => Ok(false.into()),
+        Err(other) => Err(other.into()),
+    }
+}

@@ -1,0 +1,72 @@
+//! VACUUM and ANALYZE.
+
+use storage::heap::HeapScan;
+use syntax::ast::Vacuum;
+
+use crate::catalog::{TableDef, TableKind};
+use crate::error::{Result, sql_error};
+use crate::exec::Host;
+use crate::types::Datum;
+
+use super::Session;
+
+impl Session {
+    pub(super) fn vacuum(&mut self, vacuum: &Vacuum) -> Result<String> {
+        if vacuum.vacuum {
+            self.refuse_block("VACUUM")?;
+        }
+        let mut tables = Vec::new();
+        for one in &vacuum.relations {
+            let found = self.backend.with_catalog(|catalog| catalog.relation(&one.relation))?;
+            let Some(table) = found else {
+                return Err(crate::bind::at(
+                    sql_error!(
+                        UNDEFINED_TABLE,
+                        "relation \"{}\" does not exist",
+                        one.relation.name
+                    ),
+                    one.relation.loc,
+                ));
+            };
+            tables.push(table);
+        }
+        for table in &tables {
+            self.count_table(table)?;
+        }
+        Ok(if vacuum.vacuum { "VACUUM" } else { "ANALYZE" }.to_owned())
+    }
+}
+
+impl Session {
+    /// Counts a table's rows and blocks, for the planner and `pg_class`.
+    fn count_table(&mut self, table: &TableDef) -> Result<()> {
+        if table.kind != TableKind::Table || table.is_catalog() {
+            return Ok(());
+        }
+        let backend = &self.backend;
+        let heap = backend.heap(table)?;
+        let snapshot = backend.txn.statement_snapshot();
+        let mut scan = HeapScan::new(heap, snapshot)?;
+        let mut rows = 0u64;
+        while scan.next(heap, &backend.txn)?.is_some() {
+            rows += 1;
+            if rows.is_multiple_of(1024) {
+                base::park::checkpoint();
+                base::interrupt::check().map_err(crate::error::interrupted)?;
+            }
+        }
+        let blocks = heap.relation().blocks(base::Fork::Main)?;
+        let store = &backend.instance.store;
+        let key = [Datum::Oid(table.oid)];
+        let row = store.find_one(&backend.txn, "pg_class", "pg_class_oid_index", &key)?;
+        if let Some(row) = row {
+            let counts = [
+                ("reltuples", Datum::Float4(rows as f32)),
+                ("relpages", Datum::Int4(blocks as i32)),
+            ];
+            store.update_columns(&backend.txn, "pg_class", &row, &counts)?;
+            backend.catalog.note_change(&backend.txn, table.oid)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,260 @@
+//! Objects by name and names of objects: what the `reg*` types read and write.
+
+use storage::txn::Txn;
+use syntax::ast::{self, SelectBody, Statement};
+use syntax::deparse::quote_ident;
+
+use crate::catalog::TableDef;
+use crate::catalog::store::Store;
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::func;
+use crate::types::{Datum, Oid, TypeId, TypeMod, format_type, type_by_name, type_info};
+
+use super::backend::Backend;
+
+use std::sync::Arc;
+
+/// See [`crate::types::Names::object_by_name`].
+pub fn by_name(backend: &Backend, alias: TypeId, text: &str) -> Result<Oid> {
+    match alias {
+        TypeId::REGCLASS => relation(backend, text),
+        TypeId::REGTYPE => type_named(backend, text),
+        TypeId::REGNAMESPACE => {
+            let name = single(text)?;
+            backend
+                .catalog
+                .schema(&backend.txn, &name)?
+                .ok_or_else(|| sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"))
+        }
+        TypeId::REGROLE => {
+            let name = single(text)?;
+            let found = role_oid(&backend.instance.store, &backend.txn, &name)?;
+            found.ok_or_else(|| sql_error!(UNDEFINED_OBJECT, "role \"{name}\" does not exist"))
+        }
+        TypeId::REGPROC => {
+            let parts = parts(text)?;
+            let name = parts.last().map_or("", String::as_str);
+            let mut found = func::functions(name).map(|f| f.oid);
+            match (found.next(), found.next()) {
+                (Some(oid), None) => Ok(oid),
+                (Some(_), Some(_)) => {
+                    bail!(AMBIGUOUS_FUNCTION, "more than one function named \"{text}\"")
+                }
+                (None, _) => bail!(UNDEFINED_FUNCTION, "function \"{text}\" does not exist"),
+            }
+        }
+        TypeId::REGPROCEDURE => procedure(backend, text),
+        TypeId::REGOPER => {
+            let mut found = func::operators(text.trim()).map(|op| op.oid);
+            match (found.next(), found.next()) {
+                (Some(oid), None) => Ok(oid),
+                (Some(_), Some(_)) => {
+                    bail!(AMBIGUOUS_FUNCTION, "more than one operator named {text}")
+                }
+                (None, _) => bail!(UNDEFINED_FUNCTION, "operator does not exist: {text}"),
+            }
+        }
+        TypeId::REGCOLLATION => match &*single(text)? {
+            "default" => Ok(Oid(100)),
+            "C" => Ok(Oid(950)),
+            "POSIX" => Ok(Oid(951)),
+            name => {
+                bail!(UNDEFINED_OBJECT, "collation \"{name}\" for encoding \"UTF8\" does not exist")
+            }
+        },
+        _ => Err(SqlError::unsupported(format!("input of {alias:?} is not supported yet"))),
+    }
+}
+
+/// See [`crate::types::Names::object_name`].
+pub fn of_object(backend: &Backend, alias: TypeId, oid: Oid) -> Result<Option<String>> {
+    let store = &backend.instance.store;
+    let by_oid = |table: &str, index: &str, column: &str| -> Result<Option<String>> {
+        let row = store.find_one(&backend.txn, table, index, &[Datum::Oid(oid)])?;
+        Ok(row.map(|found| found.row.text(column).to_owned()))
+    };
+    Ok(match alias {
+        TypeId::REGCLASS => match backend.catalog.table(&backend.txn, oid)? {
+            Some(table) => Some(relation_name(backend, &table)?),
+            None => by_oid("pg_class", "pg_class_oid_index", "relname")?
+                .map(|name| quote_ident(&name).into_owned()),
+        },
+        TypeId::REGTYPE if type_info(TypeId(oid.0)).is_some() => {
+            Some(format_type(TypeId(oid.0), TypeMod::NONE))
+        }
+        TypeId::REGTYPE => by_oid("pg_type", "pg_type_oid_index", "typname")?
+            .map(|name| quote_ident(&name).into_owned()),
+        TypeId::REGNAMESPACE => by_oid("pg_namespace", "pg_namespace_oid_index", "nspname")?
+            .map(|name| quote_ident(&name).into_owned()),
+        TypeId::REGROLE => by_oid("pg_authid", "pg_authid_oid_index", "rolname")?
+            .map(|name| quote_ident(&name).into_owned()),
+        TypeId::REGPROC => func::function(oid)
+            .map(|f| f.name)
+            .or_else(|| func::aggregate(oid).map(|a| a.name))
+            .map(str::to_owned),
+        TypeId::REGPROCEDURE => func::function(oid).map(|f| {
+            let args: Vec<String> =
+                f.args.iter().map(|id| format_type(*id, TypeMod::NONE)).collect();
+            format!("{}({})", f.name, args.join(","))
+        }),
+        TypeId::REGOPER => func::operator(oid).map(|op| op.symbol.to_owned()),
+        TypeId::REGOPERATOR => func::operator(oid).map(|op| {
+            let side = |id: TypeId| match id.is_valid() {
+                true => format_type(id, TypeMod::NONE),
+                false => "NONE".to_owned(),
+            };
+            format!("{}({},{})", op.symbol, side(op.left), side(op.right))
+        }),
+        TypeId::REGCOLLATION => match oid.0 {
+            100 => Some("\"default\"".to_owned()),
+            950 => Some("\"C\"".to_owned()),
+            951 => Some("\"POSIX\"".to_owned()),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// A relation's name, with its schema if it would not be found without.
+pub fn relation_name(backend: &Backend, table: &TableDef) -> Result<String> {
+    let path = backend.search_path()?;
+    let visible =
+        backend.catalog.resolve(&backend.txn, &path, None, &table.name)? == Some(table.oid);
+    Ok(if visible {
+        quote_ident(&table.name).into_owned()
+    } else {
+        format!("{}.{}", quote_ident(&table.schema_name), quote_ident(&table.name))
+    })
+}
+
+/// The first schema of the path that exists.
+pub fn current_schema(backend: &Backend) -> Result<Option<String>> {
+    match backend.search_path()?.creation {
+        Some(oid) => Ok(Some(backend.instance.store.schema_name(&backend.txn, oid)?)),
+        None => Ok(None),
+    }
+}
+
+/// A relation by the text of its name.
+pub fn relation(backend: &Backend, text: &str) -> Result<Oid> {
+    let parts = parts(text)?;
+    let (schema, name) = match &parts[..] {
+        [name] => (None, name),
+        [schema, name] => (Some(schema.as_str()), name),
+        [_, schema, name] => (Some(schema.as_str()), name),
+        _ => bail!(SYNTAX_ERROR, "improper relation name (too many dotted names): {text}"),
+    };
+    let path = backend.search_path()?;
+    match backend.catalog.resolve(&backend.txn, &path, schema, name)? {
+        Some(oid) => Ok(oid),
+        None => Err(sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", parts.join("."))),
+    }
+}
+
+/// A relation's definition by OID, without a lock.
+pub fn table_by_oid(backend: &Backend, oid: Oid) -> Result<Option<Arc<TableDef>>> {
+    backend.catalog.table(&backend.txn, oid)
+}
+
+/// A role's OID.
+pub fn role_oid(store: &Store, txn: &Txn, name: &str) -> Result<Option<Oid>> {
+    let key = [Datum::text(name)];
+    let row = store.find_one(txn, "pg_authid", "pg_authid_rolname_index", &key)?;
+    Ok(row.map(|found| found.row.oid("oid")))
+}
+
+/// A database's OID.
+pub fn database_oid(store: &Store, txn: &Txn, name: &str) -> Result<Option<Oid>> {
+    let key = [Datum::text(name)];
+    let row = store.find_one(txn, "pg_database", "pg_database_datname_index", &key)?;
+    Ok(row.map(|found| found.row.oid("oid")))
+}
+
+/// A relation's row type, by name.
+pub fn row_type(backend: &Backend, schema: Option<&str>, name: &str) -> Result<Option<TypeId>> {
+    let path = backend.search_path()?;
+    let found = match schema {
+        // A schema that is not there has no types.
+        Some(schema) if backend.catalog.schema(&backend.txn, schema)?.is_none() => None,
+        schema => backend.catalog.resolve(&backend.txn, &path, schema, name)?,
+    };
+    let Some(oid) = found else { return Ok(None) };
+    let table = backend.catalog.table(&backend.txn, oid)?;
+    Ok(table.map(|table| table.row_type).filter(|id| id.is_valid()))
+}
+
+fn type_named(backend: &Backend, text: &str) -> Result<Oid> {
+    let missing = || sql_error!(UNDEFINED_OBJECT, "type \"{text}\" does not exist");
+    let parsed = crate::catalog::parse(&format!("SELECT NULL::{text}")).map_err(|_| missing())?;
+    let Some(Statement::Select(select)) = parsed.first().map(|p| &p.statement) else {
+        return Err(missing());
+    };
+    let SelectBody::Core(core) = &select.body else { return Err(missing()) };
+    let Some(ast::Expr::Cast(cast)) = core.targets.first().map(|t| &t.value) else {
+        return Err(missing());
+    };
+    let name = cast.target.name.last();
+    let schema = cast.target.name.schema();
+    let id = match type_by_name(name).filter(|_| matches!(schema, None | Some("pg_catalog"))) {
+        Some(info) if cast.target.array_bounds.is_empty() => info.id,
+        Some(info) => info.array,
+        None => row_type(backend, schema, name)?.ok_or_else(missing)?,
+    };
+    Ok(id.oid())
+}
+
+fn procedure(backend: &Backend, text: &str) -> Result<Oid> {
+    let Some((name, args)) = text.trim().strip_suffix(')').and_then(|t| t.split_once('(')) else {
+        bail!(INVALID_TEXT_REPRESENTATION, "expected a left parenthesis");
+    };
+    let parts = parts(name)?;
+    let mut types = Vec::new();
+    for arg in args.split(',').map(str::trim).filter(|arg| !arg.is_empty()) {
+        types.push(TypeId(type_named(backend, arg)?.0));
+    }
+    let name = parts.last().map_or("", String::as_str);
+    func::functions(name)
+        .find(|f| f.args == types)
+        .map(|f| f.oid)
+        .ok_or_else(|| sql_error!(UNDEFINED_FUNCTION, "function \"{text}\" does not exist"))
+}
+
+fn single(text: &str) -> Result<String> {
+    let mut parts = parts(text)?;
+    match (parts.pop(), parts.is_empty()) {
+        (Some(only), true) => Ok(only),
+        _ => bail!(INVALID_NAME, "invalid name syntax"),
+    }
+}
+
+/// The parts of a qualified name: folded unless quoted.
+pub fn parts(text: &str) -> Result<Vec<String>> {
+    let invalid = || sql_error!(INVALID_NAME, "invalid name syntax");
+    let mut parts = Vec::new();
+    let mut chars = text.trim().chars().peekable();
+    loop {
+        let mut part = String::new();
+        if chars.next_if_eq(&'"').is_some() {
+            loop {
+                match chars.next() {
+                    Some('"') if chars.next_if_eq(&'"').is_none() => break,
+                    Some(c) => part.push(c),
+                    None => return Err(invalid()),
+                }
+            }
+        } else {
+            while let Some(c) = chars.next_if(|c| *c != '.') {
+                part.extend(c.to_lowercase());
+            }
+            if part.is_empty() {
+                return Err(invalid());
+            }
+        }
+        parts.push(part);
+        match chars.next() {
+            None => return Ok(parts),
+            Some('.') => {}
+            Some(_) => return Err(invalid()),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Portals: a bound statement being run, all at once or piece by piece.
+
+use std::sync::Arc;
+
+use storage::txn::{Hold, Snapshot};
+
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::exec::{self, Cx, Modify, Running, State};
+use crate::plan::node::Node;
+use crate::types::{Datum, TypeId, output, send};
+
+use super::backend::Backend;
+use super::client::{Client, Field, Format, Formats};
+use super::prepare::{Planned, Prepared, Verb};
+use super::{Session, Status};
+
+/// What Bind makes of a statement.
+pub struct Portal {
+    /// The prepared statement, for those that are not planned.
+    pub statement: Arc<syntax::ast::Statement>,
+    pub text: Arc<str>,
+    pub planned: Option<Arc<Planned>>,
+    /// The result's columns when the statement is not planned.
+    pub fields: Option<Arc<[Field]>>,
+    pub params: Vec<Datum>,
+    pub formats: Formats,
+    pub run: Option<Run>,
+    /// Everything has been delivered.
+    pub done: bool,
+    /// A cursor: more than the protocol's portals can do.
+    pub cursor: Option<super::cursor::Cursor>,
+}
+
+/// A plan between its first row and its last.
+pub struct Run {
+    operators: Operators,
+    state: State,
+    snapshot: Snapshot,
+    /// Keeps the snapshot in force between two Executes.
+    hold: Option<Hold>,
+}
+
+enum Operators {
+    Rows(Running),
+    Modify(Box<Modify>),
+}
+
+impl Run {
+    /// Starts a plan; nothing is read yet.
+    pub fn start(backend: &mut Backend, planned: &Planned, params: Vec<Datum>) -> Run {
+        let state = State::new(&planned.plan, params);
+        let operators = match &planned.plan.root {
+            Node::Modify(modify) => Operators::Modify(Box::new(Modify::new(modify.clone()))),
+            root => Operators::Rows(exec::run(root)),
+        };
+        let snapshot = backend.txn.statement_snapshot();
+        Run { operators, state, snapshot, hold: None }
+    }
+
+    /// The next row, or `None` at the end.
+    pub fn next<'r>(&'r mut self, backend: &mut Backend) -> Result<Option<&'r [Datum]>> {
+        backend.snapshot = self.snapshot;
+        let mut cx = Cx { state: &mut self.state, host: backend };
+        let operator: &mut dyn exec::Operator = match &mut self.operators {
+            Operators::Rows(running) => &mut **running,
+            Operators::Modify(modify) => &mut **modify,
+        };
+        Ok(if operator.next(&mut cx)? { Some(operator.row()) } else { None })
+    }
+
+    /// How many rows a change has changed so far.
+    pub fn changed(&self) -> Option<u64> {
+        match &self.operators {
+            Operators::Modify(modify) => Some(modify.count),
+            Operators::Rows(_) => None,
+        }
+    }
+
+    /// The statement rests: others may come before its next row.
+    pub fn rest(&mut self, backend: &mut Backend) {
+        if self.hold.is_none() {
+            self.hold = Some(backend.txn.hold(self.snapshot));
+        }
+    }
+
+    /// The snapshot is not needed any more.
+    pub fn finish(&mut self, backend: &mut Backend) {
+        if let Some(hold) = self.hold.take() {
+            backend.txn.drop_hold(hold);
+        }
+    }
+}
+
+/// Writes one row to the client.
+pub fn send_row(
+    backend: &Backend,
+    client: &mut dyn Client,
+    fields: &[Field],
+    formats: &Formats,
+    row: &[Datum],
+) -> Result<()> {
+    client.begin_row(fields.len());
+    for (i, (field, value)) in fields.iter().zip(row).enumerate() {
+        if value.is_null() {
+            client.null_value();
+            continue;
+        }
+        client.begin_value();
+        match formats.of(i) {
+            Format::Text => output(field.type_id, value, &backend.io(), client.buffer())?,
+            Format::Binary => send(field.type_id, value, client.buffer())?,
+        }
+        client.end_value();
+    }
+    client.end_row();
+    Ok(())
+}
+
+impl Session {
+    /// Delivers up to `max_rows` (0: all) rows of a planned portal, without ending the message.
+    /// Answers the number of rows and whether that was the end.
+    pub(super) fn deliver(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u64,
+        client: &mut dyn Client,
+    ) -> Result<(u64, bool)> {
+        let planned = portal.planned.clone().expect("the caller checks that it is planned");
+        if portal.run.is_none() {
+            let params = std::mem::take(&mut portal.params);
+            portal.run = Some(Run::start(&mut self.backend, &planned, params));
+        }
+        let run = portal.run.as_mut().expect("just started");
+        let mut rows = 0;
+        loop {
+            if max_rows > 0 && rows == max_rows && planned.fields.is_some() {
+                run.rest(&mut self.backend);
+                self.backend.txn.release_statement();
+                self.tell_everything();
+                return Ok((rows, false));
+            }
+            let Some(row) = run.next(&mut self.backend)? else { break };
+            if let Some(fields) = &planned.fields {
+                send_row(&self.backend, client, fields, &portal.formats, row)?;
+            }
+            rows += 1;
+            if rows % 64 == 0 {
+                client.relieve(self.backend.txn.must_be_durable())?;
+            }
+        }
+        if let Some(changed) = run.changed() {
+            rows = changed;
+        }
+        run.finish(&mut self.backend);
+        portal.done = true;
+        self.finish_statement()?;
+        if planned.fields.is_some() {
+            self.tell_everything();
+        }
+        Ok((rows, true))
+    }
+
+    /// What follows every statement that was run: its snapshot goes, what comes next sees what it
+    /// did.
+    pub(super) fn finish_statement(&mut self) -> Result<()> {
+        self.backend.txn.release_statement();
+        if self.backend.txn.state() == storage::txn::TxnState::Active {
+            self.backend.txn.next_command()?;
+        }
+        Ok(())
+    }
+
+    /// Refuses what a read-only transaction must not do.
+    pub(super) fn refuse_if_read_only(&self, planned: &Planned) -> Result<()> {
+        if self.read_only && planned.writes {
+            let verb = match planned.verb {
+                Verb::Select => "SELECT FOR UPDATE",
+                Verb::Insert => "INSERT",
+                Verb::Update => "UPDATE",
+                Verb::Delete => "DELETE",
+            };
+            bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute {verb} in a read-only transaction");
+        }
+        Ok(())
+    }
+
+    /// Sends notices that statements left.
+    pub(super) fn flush_notices(&mut self, client: &mut dyn Client) {
+        for notice in std::mem::take(&mut self.backend.notices) {
+            client.notice(&notice);
+        }
+        for (name, value) in self.backend.values.take_untold() {
+            client.parameter_status(name, &value);
+        }
+    }
+
+    /// Portals end with their transaction; those that a failed one leaves are gone at once. Cursors
+    /// WITH HOLD that have kept their rows stay.
+    pub(super) fn drop_portals(&mut self) {
+        let mut kept = Vec::new();
+        for (name, mut portal) in std::mem::take(&mut self.portals) {
+            let held = portal.cursor.as_ref().is_some_and(|cursor| cursor.is_kept());
+            if held {
+                kept.push((name, portal));
+            } else if let Some(run) = &mut portal.run {
+                run.finish(&mut self.backend);
+            }
+        }
+        self.portals.extend(kept);
+    }
+
+    /// Describes a prepared statement: parameter types and result columns.
+    pub fn describe_statement(&mut self, name: &str) -> Result<(Vec<TypeId>, Option<Vec<Field>>)> {
+        let prepared = self.prepared(name)?;
+        let fields = match &prepared.planned {
+            Some(planned) => planned.fields.as_deref(),
+            None => prepared.fields.as_deref(),
+        };
+        Ok((prepared.params.clone(), fields.map(<[Field]>::to_vec)))
+    }
+
+    /// Describes a portal: its result's columns and their formats, or `None`.
+    pub fn describe_portal(&mut self, name: &str) -> Result<Option<(Vec<Field>, Formats)>> {
+        let Some(portal) = self.portals.get(name) else { return Err(no_portal(name)) };
+        let fields = match &portal.planned {
+            Some(planned) => planned.fields.as_deref(),
+            None => portal.fields.as_deref(),
+        };
+        Ok(fields.map(|fields| (fields.to_vec(), portal.formats.clone())))
+    }
+
+    /// The statement of that name; the empty name is the unnamed one.
+    pub(super) fn prepared(&mut self, name: &str) -> Result<&mut Prepared> {
+        match self.statements.get_mut(name) {
+            Some(prepared) => Ok(prepared),
+            None if name.is_empty() => {
+                Err(sql_error!(UNDEFINED_PSTATEMENT, "unnamed prepared statement does not exist"))
+            }
+            None => Err(sql_error!(
+                UNDEFINED_PSTATEMENT,
+                "prepared statement \"{name}\" does not exist"
+            )),
+        }
+    }
+
+    /// In a failed transaction only its end may be run.
+    pub(super) fn refuse_portal_if_failed(&self, statement: &syntax::ast::Statement) -> Result<()> {
+        if self.status() == Status::Failed && !super::utility::ends_transaction(statement) {
+            return self.refuse_if_failed();
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn no_portal(name: &str) -> SqlError {
+    sql_error!(UNDEFINED_CURSOR, "portal \"{name}\" does not exist")
+}

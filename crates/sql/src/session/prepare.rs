@@ -1,0 +1,233 @@
+//! From text to plans: parsing, binding, planning; when a plan may be used again.
+
+use std::sync::Arc;
+
+use storage::lock::LockMode;
+use syntax::ast::{self, Statement};
+
+use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
+use crate::bind::{Binder, Params};
+use crate::error::{Result, bail};
+use crate::plan::{self, Plan};
+use crate::types::{Oid, TypeId, type_info};
+
+use super::Session;
+use super::client::Field;
+
+/// What the tag of a finished statement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Select,
+    Insert,
+    Update,
+    Delete,
+}
+
+/// A statement ready to run, as long as nothing that it uses has changed.
+pub struct Planned {
+    pub plan: Arc<Plan>,
+    pub verb: Verb,
+    /// The types of its parameters (or lifted constants).
+    pub params: Vec<TypeId>,
+    /// Its result's columns; `None` for a change without RETURNING.
+    pub fields: Option<Arc<[Field]>>,
+    /// Relations that it uses, with the locks that running it takes.
+    tables: Vec<(Oid, LockMode)>,
+    /// The state of the catalogs that it was made in.
+    version: u64,
+    path_generation: u64,
+    /// Made in a transaction that had changed catalogs: not for another one.
+    local: bool,
+    /// Changes rows, or locks them.
+    pub writes: bool,
+    /// How it is read when it has only one row to find.
+    pub point: Option<super::point::Point>,
+}
+
+/// A prepared statement, by either way of preparing.
+pub struct Prepared {
+    pub text: Arc<str>,
+    /// `None`: the text held no statement.
+    pub statement: Option<Arc<Statement>>,
+    /// Parameter types as declared (zero: open) and then as inferred.
+    pub params: Vec<TypeId>,
+    pub planned: Option<Arc<Planned>>,
+    /// The result's columns when it is not a planned statement (SHOW, EXPLAIN, FETCH, …).
+    pub fields: Option<Arc<[Field]>>,
+}
+
+impl Planned {
+    /// The command tag for so many rows.
+    pub fn tag(&self, rows: u64) -> String {
+        match self.verb {
+            Verb::Select => format!("SELECT {rows}"),
+            Verb::Insert => format!("INSERT 0 {rows}"),
+            Verb::Update => format!("UPDATE {rows}"),
+            Verb::Delete => format!("DELETE {rows}"),
+        }
+    }
+}
+
+/// Is it a statement that the planner plans?
+pub fn is_plannable(statement: &Statement) -> bool {
+    match statement {
+        Statement::Select(select) => !is_select_into(select),
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => true,
+        _ => false,
+    }
+}
+
+/// `SELECT … INTO t`.
+pub fn is_select_into(select: &ast::Select) -> bool {
+    matches!(&select.body, ast::SelectBody::Core(core) if core.into.is_some())
+}
+
+impl Session {
+    /// Binds and plans; what it uses is locked from here on.
+    pub(super) fn plan(&mut self, statement: &Statement, params: Params) -> Result<Planned> {
+        let version = self.backend.catalog.version();
+        let path_generation = self.backend.values.path_generation;
+        self.backend.used.clear();
+        let mut params = params;
+        let bound = self.backend.with_catalog(|catalog| {
+            let mut binder = Binder::new(catalog, &mut params);
+            let bound = binder.statement(statement)?;
+            binder.check_params()?;
+            Ok::<_, crate::error::SqlError>(bound)
+        });
+        self.backend.txn.release_statement();
+        let bound = bound?;
+        let plan = plan::plan(&bound)?;
+        let point = super::point::Point::of(&plan);
+        Ok(Planned {
+            plan: Arc::new(plan),
+            verb: verb_of(&bound),
+            fields: fields_of(&bound).map(Arc::from),
+            params: params.types,
+            tables: std::mem::take(&mut self.backend.used),
+            version,
+            path_generation,
+            local: self.backend.catalog.is_changed(),
+            writes: is_write(&bound),
+            point,
+        })
+    }
+
+    /// May the plan be run as it is? Takes the locks that running it needs.
+    pub(super) fn revalidate(&mut self, planned: &Planned) -> Result<bool> {
+        let backend = &self.backend;
+        if planned.local
+            || planned.path_generation != backend.values.path_generation
+            || backend.catalog.is_changed()
+        {
+            return Ok(false);
+        }
+        // Locked first, so that nothing changes between the look at the version and the run.
+        for (oid, mode) in &planned.tables {
+            backend.catalog.lock(&backend.txn, *oid, *mode)?;
+        }
+        Ok(backend.catalog.version() == planned.version)
+    }
+
+    /// The plan of a prepared statement, made anew if it is out of date.
+    pub(super) fn current_plan(&mut self, prepared: &mut Prepared) -> Result<Option<Arc<Planned>>> {
+        let Some(statement) = &prepared.statement else { return Ok(None) };
+        if !is_plannable(statement) {
+            return Ok(None);
+        }
+        if let Some(planned) = &prepared.planned {
+            let planned = planned.clone();
+            if self.revalidate(&planned)? {
+                return Ok(Some(planned));
+            }
+        }
+        let statement = statement.clone();
+        let planned = Arc::new(self.plan(&statement, Params::open(prepared.params.clone()))?);
+        if let Some(before) = &prepared.planned
+            && !same_columns(&before.fields, &planned.fields)
+        {
+            bail!(FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+        }
+        prepared.params = planned.params.clone();
+        prepared.planned = Some(planned.clone());
+        Ok(Some(planned))
+    }
+}
+
+fn same_columns(a: &Option<Arc<[Field]>>, b: &Option<Arc<[Field]>>) -> bool {
+    match (a, b) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            a.len() == b.len()
+                && a.iter().zip(b.iter()).all(|(x, y)| {
+                    x.type_id == y.type_id && x.type_mod == y.type_mod && x.name == y.name
+                })
+        }
+        _ => false,
+    }
+}
+
+fn verb_of(bound: &Bound) -> Verb {
+    match bound {
+        Bound::Query(_) => Verb::Select,
+        Bound::Modify(modify) => match modify.action {
+            ModifyAction::Insert { .. } => Verb::Insert,
+            ModifyAction::Update { .. } => Verb::Update,
+            ModifyAction::Delete => Verb::Delete,
+        },
+    }
+}
+
+fn is_write(bound: &Bound) -> bool {
+    match bound {
+        Bound::Modify(_) => true,
+        Bound::Query(query) => {
+            !query.locking.is_empty()
+                || query
+                    .ctes
+                    .iter()
+                    .any(|cte| matches!(cte.query, crate::bind::query::CteQuery::Modify(_)))
+        }
+    }
+}
+
+fn fields_of(bound: &Bound) -> Option<Vec<Field>> {
+    match bound {
+        Bound::Query(query) => Some(query_fields(query)),
+        Bound::Modify(modify) => modify_fields(modify),
+    }
+}
+
+fn query_fields(query: &Query) -> Vec<Field> {
+    query.visible().map(field_of).collect()
+}
+
+fn modify_fields(modify: &Modify) -> Option<Vec<Field>> {
+    let returning = &modify.returning;
+    (!returning.is_empty()).then(|| returning.iter().map(field_of).collect())
+}
+
+fn field_of(target: &Target) -> Field {
+    let ty = target.expr.ty();
+    let (table, column) = target.origin.unwrap_or((Oid::INVALID, 0));
+    Field {
+        name: target.name.clone(),
+        table,
+        column,
+        type_id: ty.id,
+        type_len: type_info(ty.id).map_or(-1, |info| info.len),
+        type_mod: ty.modifier,
+    }
+}
+
+/// A result column that comes from no table.
+pub fn plain_field(name: &str, type_id: TypeId) -> Field {
+    Field {
+        name: name.into(),
+        table: Oid::INVALID,
+        column: 0,
+        type_id,
+        type_len: type_info(type_id).map_or(-1, |info| info.len),
+        type_mod: -1,
+    }
+}

@@ -1,0 +1,101 @@
+//! Sequences, as the session's functions use them.
+
+use storage::lock::LockMode;
+use storage::sequence::{Params, SequenceRel, State};
+
+use crate::catalog::ddl::sequence::params_of;
+use crate::catalog::{TableDef, TableKind};
+use crate::error::{Result, SqlError, bail, sql_error};
+use crate::types::{Datum, Oid};
+
+use super::backend::Backend;
+
+use std::sync::Arc;
+
+/// A sequence at hand.
+struct Open {
+    table: Arc<TableDef>,
+    rel: SequenceRel,
+    params: Params,
+}
+
+fn open(backend: &Backend, oid: Oid) -> Result<Open> {
+    backend.catalog.lock(&backend.txn, oid, LockMode::RowExclusive)?;
+    let table = backend.catalog.table(&backend.txn, oid)?;
+    let table = match table {
+        Some(table) if table.kind == TableKind::Sequence => table,
+        Some(table) => {
+            bail!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", table.name)
+        }
+        None => bail!(UNDEFINED_TABLE, "could not open relation with OID {oid}"),
+    };
+    let store = &backend.instance.store;
+    let key = [Datum::Oid(oid)];
+    let row = store.find_one(&backend.txn, "pg_sequence", "pg_sequence_seqrelid_index", &key)?;
+    let Some(row) = row else { return Err(SqlError::internal("a sequence without its row")) };
+    let params = params_of(&row.row);
+    let rel = store.sequence(table.storage);
+    Ok(Open { table, rel, params })
+}
+
+/// `nextval`.
+pub fn next(backend: &mut Backend, oid: Oid) -> Result<i64> {
+    let sequence = open(backend, oid)?;
+    let value = sequence.rel.next(&backend.txn, &sequence.params).map_err(|error| match error {
+        storage::Error::SequenceExhausted { ascending, bound } => sql_error!(
+            SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
+            "nextval: reached {} value of sequence \"{}\" ({bound})",
+            if ascending { "maximum" } else { "minimum" },
+            sequence.table.name
+        ),
+        other => other.into(),
+    })?;
+    backend.currvals.insert(oid, value);
+    backend.last_sequence = Some(oid);
+    Ok(value)
+}
+
+/// `currval`.
+pub fn current(backend: &mut Backend, oid: Oid) -> Result<i64> {
+    let sequence = open(backend, oid)?;
+    backend.currvals.get(&oid).copied().ok_or_else(|| {
+        sql_error!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "currval of sequence \"{}\" is not yet defined in this session",
+            sequence.table.name
+        )
+    })
+}
+
+/// `lastval`.
+pub fn last(backend: &mut Backend) -> Result<i64> {
+    let known = backend.last_sequence.and_then(|oid| backend.currvals.get(&oid));
+    known.copied().ok_or_else(|| {
+        sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "lastval is not yet defined in this session")
+    })
+}
+
+/// `setval`.
+pub fn set(backend: &mut Backend, oid: Oid, value: i64, called: bool) -> Result<i64> {
+    let sequence = open(backend, oid)?;
+    let Params { min, max, .. } = sequence.params;
+    if value < min || value > max {
+        bail!(
+            NUMERIC_VALUE_OUT_OF_RANGE,
+            "setval: value {value} is out of bounds for sequence \"{}\" ({min}..{max})",
+            sequence.table.name
+        );
+    }
+    sequence.rel.set(&backend.txn, State { last: value, is_called: called })?;
+    if called {
+        backend.currvals.insert(oid, value);
+    }
+    Ok(value)
+}
+
+/// `pg_sequence_last_value`: none before the first `nextval`.
+pub fn last_value(backend: &Backend, oid: Oid) -> Result<Option<i64>> {
+    let sequence = open(backend, oid)?;
+    let state = sequence.rel.read(&backend.txn)?;
+    Ok(state.is_called.then_some(state.last))
+}

@@ -1,0 +1,398 @@
+//! The session's settings: values, SET and RESET with their undoing, SHOW.
+
+use std::collections::BTreeMap;
+
+use syntax::ast::{SetValue, TypeName};
+
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::settings::{self, Context, Setting, TABLE, Value};
+use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
+use crate::types::{FormatContext, TimeZone};
+
+/// Settings that clients are told about whenever they change.
+const REPORTED: &[&str] = &[
+    "application_name",
+    "client_encoding",
+    "DateStyle",
+    "default_transaction_read_only",
+    "in_hot_standby",
+    "integer_datetimes",
+    "IntervalStyle",
+    "is_superuser",
+    "server_encoding",
+    "server_version",
+    "session_authorization",
+    "standard_conforming_strings",
+    "TimeZone",
+];
+
+/// A session's values.
+pub struct Values {
+    /// By position in [`TABLE`].
+    current: Vec<Value>,
+    /// What RESET goes back to.
+    defaults: Vec<Value>,
+    /// Settings with a dot in their name, that anybody may make.
+    custom: BTreeMap<String, String>,
+    /// The settings that conversions look at, parsed.
+    pub format: FormatContext,
+    /// What this transaction has set, oldest first.
+    undo: Vec<Undo>,
+    /// Moves when `search_path` changes.
+    pub path_generation: u64,
+    /// Reported settings that changed and have not been told yet.
+    untold: Vec<&'static str>,
+    /// Who connected: a setting to SHOW, and not in the table.
+    pub session_user: Box<str>,
+    /// Settings that every statement or transaction looks at, ready to use.
+    pub hot: Hot,
+}
+
+/// See [`Values::hot`].
+#[derive(Clone, Copy)]
+pub struct Hot {
+    /// `synchronous_commit` is not off.
+    pub synchronous: bool,
+    pub repeatable_read: bool,
+    pub read_only: bool,
+    pub work_mem_bytes: usize,
+}
+
+struct Undo {
+    target: UndoTarget,
+    /// SET LOCAL: goes back at commit, too.
+    local: bool,
+}
+
+enum UndoTarget {
+    Known(usize, Value),
+    Custom(String, Option<String>),
+}
+
+impl Values {
+    /// Values as the instance has them.
+    pub fn new(defaults: Vec<Value>, session_user: &str) -> Values {
+        let mut values = Values {
+            current: defaults.clone(),
+            defaults,
+            custom: BTreeMap::new(),
+            format: FormatContext::new(),
+            undo: Vec::new(),
+            path_generation: 0,
+            untold: Vec::new(),
+            session_user: session_user.into(),
+            hot: Hot {
+                synchronous: true,
+                repeatable_read: false,
+                read_only: false,
+                work_mem_bytes: 4 << 20,
+            },
+        };
+        for i in 0..TABLE.len() {
+            values.applied(i);
+        }
+        values.untold.clear();
+        values
+    }
+
+    /// The table's defaults.
+    pub fn table_defaults() -> Vec<Value> {
+        TABLE.iter().map(Setting::default).collect()
+    }
+
+    /// A setting's value, by the name in the table.
+    pub fn get(&self, name: &str) -> &Value {
+        &self.current[position(name).expect("the table has the setting")]
+    }
+
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).as_text()
+    }
+
+    /// A setting as SHOW tells it; `None` if there is none of that name.
+    pub fn show(&self, name: &str) -> Option<String> {
+        if let Some(i) = position(name) {
+            return Some(TABLE[i].show(&self.current[i]));
+        }
+        match &*name.to_ascii_lowercase() {
+            "session_authorization" => Some(self.session_user.to_string()),
+            "role" => Some("none".to_owned()),
+            lower => self.custom.get(lower).cloned(),
+        }
+    }
+
+    /// Everything that SHOW ALL lists: name, value, description.
+    pub fn all(&self) -> impl Iterator<Item = (&'static Setting, &Value)> {
+        TABLE.iter().zip(&self.current)
+    }
+
+    /// Sets a value. `local`: for this transaction only.
+    pub fn set(&mut self, name: &str, text: &str, local: bool) -> Result<()> {
+        let Some(i) = position(name) else { return self.set_custom(name, Some(text), local) };
+        let setting = &TABLE[i];
+        check_context(setting)?;
+        let value = checked(setting, setting.parse(text)?)?;
+        self.store(i, value, local);
+        Ok(())
+    }
+
+    /// RESET, and SET … TO DEFAULT.
+    pub fn reset(&mut self, name: &str, local: bool) -> Result<()> {
+        let Some(i) = position(name) else { return self.set_custom(name, None, local) };
+        check_context(&TABLE[i])?;
+        self.store(i, self.defaults[i].clone(), local);
+        Ok(())
+    }
+
+    pub fn reset_all(&mut self) {
+        for (i, setting) in TABLE.iter().enumerate() {
+            if matches!(setting.context, Context::User | Context::Superuser)
+                && self.current[i] != self.defaults[i]
+            {
+                self.store(i, self.defaults[i].clone(), false);
+            }
+        }
+    }
+
+    /// A value from the startup message: the session's default from now on.
+    pub fn set_startup(&mut self, name: &str, text: &str) -> Result<()> {
+        self.set(name, text, false)?;
+        self.undo.clear();
+        if let Some(i) = position(name) {
+            self.defaults[i] = self.current[i].clone();
+        }
+        Ok(())
+    }
+
+    fn set_custom(&mut self, name: &str, text: Option<&str>, local: bool) -> Result<()> {
+        let lower = name.to_ascii_lowercase();
+        if !lower.contains('.') {
+            // As an error about the name.
+            settings::get(name)?;
+        }
+        let before = match text {
+            Some(text) => self.custom.insert(lower.clone(), text.to_owned()),
+            None => self.custom.remove(&lower),
+        };
+        self.undo.push(Undo { target: UndoTarget::Custom(lower, before), local });
+        Ok(())
+    }
+
+    fn store(&mut self, i: usize, value: Value, local: bool) {
+        let before = std::mem::replace(&mut self.current[i], value);
+        self.undo.push(Undo { target: UndoTarget::Known(i, before), local });
+        self.applied(i);
+    }
+
+    /// Follows a change of `current[i]`.
+    fn applied(&mut self, i: usize) {
+        let setting = &TABLE[i];
+        let value = &self.current[i];
+        match setting.name {
+            "DateStyle" => {
+                if let Some((style, order)) = date_style(value.as_text(), &self.format) {
+                    self.format.date_style = style;
+                    self.format.date_order = order;
+                    self.current[i] = Value::Text(style_words(style, order).into());
+                }
+            }
+            "IntervalStyle" => {
+                self.format.interval_style = match value.as_text() {
+                    "postgres_verbose" => IntervalStyle::PostgresVerbose,
+                    "sql_standard" => IntervalStyle::SqlStandard,
+                    "iso_8601" => IntervalStyle::Iso8601,
+                    _ => IntervalStyle::Postgres,
+                }
+            }
+            "TimeZone" => {
+                if let Some(zone) = time_zone(value.as_text()) {
+                    self.format.time_zone = zone;
+                }
+            }
+            "extra_float_digits" => {
+                self.format.extra_float_digits = value.as_integer() as i32;
+            }
+            "bytea_output" => {
+                self.format.bytea_output = match value.as_text() {
+                    "escape" => ByteaOutput::Escape,
+                    _ => ByteaOutput::Hex,
+                }
+            }
+            "search_path" => self.path_generation += 1,
+            "synchronous_commit" => self.hot.synchronous = value.as_text() != "off",
+            "default_transaction_isolation" => {
+                self.hot.repeatable_read =
+                    matches!(value.as_text(), "repeatable read" | "serializable");
+            }
+            "default_transaction_read_only" => self.hot.read_only = value.as_bool(),
+            "work_mem" => self.hot.work_mem_bytes = value.as_integer() as usize * 1024,
+            _ => {}
+        }
+        if REPORTED.contains(&setting.name) && !self.untold.contains(&setting.name) {
+            self.untold.push(setting.name);
+        }
+    }
+
+    /// How much has been set in this transaction, for savepoints.
+    pub fn mark(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Takes back what was set since the mark.
+    pub fn undo_to(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            let undo = self.undo.pop().expect("counted just now");
+            self.restore(undo.target);
+        }
+    }
+
+    /// The transaction has committed: what was set LOCAL goes back, the rest stays.
+    pub fn commit(&mut self) {
+        for undo in std::mem::take(&mut self.undo).into_iter().rev() {
+            if undo.local {
+                self.restore(undo.target);
+            }
+        }
+    }
+
+    fn restore(&mut self, target: UndoTarget) {
+        match target {
+            UndoTarget::Known(i, before) => {
+                self.current[i] = before;
+                self.applied(i);
+            }
+            UndoTarget::Custom(name, Some(before)) => {
+                self.custom.insert(name, before);
+            }
+            UndoTarget::Custom(name, None) => {
+                self.custom.remove(&name);
+            }
+        }
+    }
+
+    /// Every reported setting with its value.
+    pub fn reported(&self) -> Vec<(&'static str, String)> {
+        REPORTED.iter().filter_map(|name| Some((*name, self.show(name)?))).collect()
+    }
+
+    /// Reported settings that changed since the last call.
+    pub fn take_untold(&mut self) -> Vec<(&'static str, String)> {
+        let names = std::mem::take(&mut self.untold);
+        names.into_iter().filter_map(|name| Some((name, self.show(name)?))).collect()
+    }
+}
+
+fn position(name: &str) -> Option<usize> {
+    TABLE.iter().position(|setting| setting.name.eq_ignore_ascii_case(name))
+}
+
+fn check_context(setting: &Setting) -> Result<()> {
+    let name = setting.name;
+    match setting.context {
+        Context::User | Context::Superuser => Ok(()),
+        Context::Internal => {
+            bail!(CANT_CHANGE_RUNTIME_PARAM, "parameter \"{name}\" cannot be changed")
+        }
+        Context::Start => bail!(
+            CANT_CHANGE_RUNTIME_PARAM,
+            "parameter \"{name}\" cannot be changed without restarting the server"
+        ),
+        Context::Reload => {
+            bail!(CANT_CHANGE_RUNTIME_PARAM, "parameter \"{name}\" cannot be changed now")
+        }
+    }
+}
+
+/// Values whose text has a meaning that the table does not know.
+fn checked(setting: &Setting, value: Value) -> Result<Value> {
+    let valid = match setting.name {
+        "DateStyle" => date_style(value.as_text(), &FormatContext::new()).is_some(),
+        "TimeZone" => time_zone(value.as_text()).is_some(),
+        _ => true,
+    };
+    if valid {
+        return Ok(value);
+    }
+    Err(sql_error!(
+        INVALID_PARAMETER_VALUE,
+        "invalid value for parameter \"{}\": \"{}\"",
+        setting.name,
+        value.as_text()
+    ))
+}
+
+/// Reads `ISO, MDY` and its kin; what is not named stays as in `now`.
+fn date_style(text: &str, now: &FormatContext) -> Option<(DateStyle, DateOrder)> {
+    let (mut style, mut order) = (now.date_style, now.date_order);
+    for word in text.split(',').map(|word| word.trim().to_ascii_lowercase()) {
+        match &*word {
+            "iso" => style = DateStyle::Iso,
+            "sql" => style = DateStyle::Sql,
+            "postgres" => style = DateStyle::Postgres,
+            "german" => {
+                style = DateStyle::German;
+                order = DateOrder::Dmy;
+            }
+            "ymd" => order = DateOrder::Ymd,
+            "dmy" | "european" | "euro" => order = DateOrder::Dmy,
+            "mdy" | "us" | "noneuropean" | "noneuro" => order = DateOrder::Mdy,
+            _ => return None,
+        }
+    }
+    Some((style, order))
+}
+
+fn style_words(style: DateStyle, order: DateOrder) -> String {
+    let style = match style {
+        DateStyle::Iso => "ISO",
+        DateStyle::Sql => "SQL",
+        DateStyle::Postgres => "Postgres",
+        DateStyle::German => "German",
+    };
+    let order = match order {
+        DateOrder::Ymd => "YMD",
+        DateOrder::Dmy => "DMY",
+        DateOrder::Mdy => "MDY",
+    };
+    format!("{style}, {order}")
+}
+
+/// A zone by name, or by hours east of UTC.
+fn time_zone(text: &str) -> Option<TimeZone> {
+    if let Ok(hours) = text.parse::<f64>()
+        && hours.abs() <= 24.0
+    {
+        return Some(TimeZone::fixed_east((hours * 3600.0) as i32));
+    }
+    TimeZone::named(text)
+}
+
+/// The text of SET's values: several only for lists of names.
+pub fn joined(name: &str, values: &[SetValue]) -> Result<String> {
+    let list = matches!(&*name.to_ascii_lowercase(), "search_path" | "datestyle");
+    if values.len() > 1 && !list {
+        return Err(SqlError::new(
+            SqlState::INVALID_PARAMETER_VALUE,
+            format!("SET {name} takes only one argument"),
+        ));
+    }
+    let quote = name.eq_ignore_ascii_case("search_path");
+    let words = values.iter().map(|value| match value {
+        SetValue::String(text) if quote => syntax::deparse::quote_ident(text).into_owned(),
+        SetValue::String(text) | SetValue::Numeric(text) => text.to_string(),
+        SetValue::Integer(n) => n.to_string(),
+        SetValue::Interval { text, type_name } => interval_hours(text, type_name),
+    });
+    Ok(words.collect::<Vec<_>>().join(", "))
+}
+
+/// `INTERVAL '-08:00' HOUR TO MINUTE` as hours.
+fn interval_hours(text: &str, _type_name: &TypeName) -> String {
+    let (sign, rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let mut parts = rest.split(':').map(|part| part.trim().parse::<f64>().unwrap_or(0.0));
+    let hours = parts.next().unwrap_or(0.0) + parts.next().unwrap_or(0.0) / 60.0;
+    (sign * hours).to_string()
+}

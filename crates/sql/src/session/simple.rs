@@ -1,0 +1,216 @@
+//! The simple protocol: a text of statements, run one after the other.
+
+use std::sync::Arc;
+
+use syntax::ast::Statement;
+use syntax::lift::{Lift, LiftedValue, Lifter};
+
+use crate::bind::Params;
+use crate::error::{Result, SqlError};
+use crate::types::{Datum, Numeric, TypeId, TypeMod, input};
+
+use super::Session;
+use super::client::{Client, Formats};
+use super::portal::{Portal, Run, send_row};
+use super::prepare::{Planned, is_plannable};
+
+impl Session {
+    /// Query: runs every statement of the text. On an error nothing more of it is run, and the
+    /// transaction is as the error leaves it.
+    pub fn simple_query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+        self.start_message();
+        let result = self.run_text(sql, client);
+        let result = match result {
+            Ok(()) => self.commit_implicit(),
+            Err(error) => Err(error),
+        };
+        self.flush_notices(client);
+        if result.is_err() {
+            self.abort_statement();
+        }
+        result
+    }
+
+    fn run_text(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+        self.statements_in_message = 1;
+        if self.block != super::transaction::Block::Failed && self.run_lifted(sql, client)? {
+            return Ok(());
+        }
+        let parsed = crate::catalog::parse(sql)?;
+        if parsed.is_empty() {
+            client.empty_query();
+            return Ok(());
+        }
+        self.statements_in_message = parsed.len();
+        let whole: Arc<str> = Arc::from(sql);
+        for one in &parsed {
+            self.backend.query_text = whole.clone();
+            base::interrupt::check().map_err(crate::error::interrupted)?;
+            self.run_statement(&one.statement, client)?;
+            self.flush_notices(client);
+        }
+        Ok(())
+    }
+
+    /// Runs a text through the plan cache; false if it is not one for it.
+    fn run_lifted(&mut self, sql: &str, client: &mut dyn Client) -> Result<bool> {
+        let mut lifter = std::mem::take(&mut self.plans.lifter);
+        let result = self.run_with(&mut lifter, sql, client);
+        self.plans.lifter = lifter;
+        result
+    }
+
+    fn run_with(
+        &mut self,
+        lifter: &mut Lifter,
+        sql: &str,
+        client: &mut dyn Client,
+    ) -> Result<bool> {
+        let Some(lift) = lifter.lift(sql) else { return Ok(false) };
+        let known = self.plans.find(lift.key());
+        let planned = match known {
+            Some(planned) => {
+                self.begin_if_idle();
+                match self.revalidate(&planned)? {
+                    true => Some(planned),
+                    false => self.plan_lifted(&lift, sql)?,
+                }
+            }
+            None => self.plan_lifted(&lift, sql)?,
+        };
+        let Some(planned) = planned else { return Ok(false) };
+        let params = self.lifted_values(&lift, &planned)?;
+        self.backend.query_text = Arc::from(sql);
+        self.run_planned(&planned, params, client)?;
+        Ok(true)
+    }
+
+    /// Makes a plan for all texts with this key; `None` if this text is not fit for that.
+    fn plan_lifted(&mut self, lift: &Lift<'_>, sql: &str) -> Result<Option<Arc<Planned>>> {
+        let Ok(mut parsed) = crate::catalog::parse(sql) else { return Ok(None) };
+        let (Some(one), true) = (parsed.pop(), parsed.is_empty()) else { return Ok(None) };
+        let mut statement = one.statement;
+        if !is_plannable(&statement) || !lift.replace(&mut statement) {
+            return Ok(None);
+        }
+        self.begin_if_idle();
+        // What can't be bound with its constants lifted is bound as it was written, for the
+        // errors' sake too.
+        let params = Params { types: vec![TypeId::INVALID; lift.len()], open: false };
+        match self.plan(&statement, params) {
+            Ok(planned) => {
+                let planned = Arc::new(planned);
+                self.plans.keep(lift.key(), planned.clone());
+                Ok(Some(planned))
+            }
+            Err(error) if error.sqlstate().class() == "57" => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    fn lifted_values(&self, lift: &Lift<'_>, planned: &Planned) -> Result<Vec<Datum>> {
+        let io = self.backend.io();
+        let mut values = Vec::with_capacity(lift.len());
+        for (slot, id) in planned.params.iter().enumerate() {
+            values.push(match lift.value(slot) {
+                LiftedValue::Integer(n) if *id == TypeId::INT4 => Datum::Int4(n as i32),
+                LiftedValue::Integer(n) => Datum::Int8(n),
+                LiftedValue::Numeric(text) => Datum::Numeric(
+                    Numeric::parse(text)
+                        .map_err(|_| SqlError::internal("the lexer's numbers are numbers"))?,
+                ),
+                LiftedValue::String(text) => input(*id, TypeMod::NONE, text, &io)
+                    .map_err(|error| error.at(lift.span(slot).start))?,
+            });
+        }
+        Ok(values)
+    }
+
+    /// Runs one statement of a message.
+    pub(super) fn run_statement(
+        &mut self,
+        statement: &Statement,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        self.refuse_portal_if_failed(statement)?;
+        if !is_plannable(statement) {
+            self.begin_for(statement)?;
+            let tag = self.utility(statement, client, false, &[])?;
+            self.flush_notices(client);
+            client.command_complete(&tag);
+            return Ok(());
+        }
+        self.begin_if_idle();
+        let planned = Arc::new(self.plan(statement, Params::none())?);
+        self.run_planned(&planned, Vec::new(), client)
+    }
+
+    /// Runs a plan to its end, with its row description and command tag.
+    pub(super) fn run_planned(
+        &mut self,
+        planned: &Arc<Planned>,
+        params: Vec<Datum>,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        self.had_query = true;
+        self.refuse_if_read_only(planned)?;
+        let formats = Formats::default();
+        if let Some(fields) = &planned.fields {
+            client.row_description(fields, &formats);
+        }
+        let rows = match &planned.point {
+            Some(point) => self.run_point(point, planned, &params, &formats, client)?,
+            None => self.run_to_end(planned, params, &formats, client)?,
+        };
+        self.complete(planned, rows, client);
+        Ok(())
+    }
+
+    fn run_to_end(
+        &mut self,
+        planned: &Arc<Planned>,
+        params: Vec<Datum>,
+        formats: &Formats,
+        client: &mut dyn Client,
+    ) -> Result<u64> {
+        let mut run = Run::start(&mut self.backend, planned, params);
+        let mut rows = 0;
+        while let Some(row) = run.next(&mut self.backend)? {
+            if let Some(fields) = &planned.fields {
+                send_row(&self.backend, client, fields, formats, row)?;
+            }
+            rows += 1;
+            if rows % 64 == 0 {
+                client.relieve(self.backend.txn.must_be_durable())?;
+            }
+        }
+        let changed = run.changed();
+        self.finish_statement()?;
+        Ok(changed.unwrap_or(rows))
+    }
+
+    /// Ends a planned statement's reply.
+    pub(super) fn complete(&mut self, planned: &Planned, rows: u64, client: &mut dyn Client) {
+        if planned.fields.is_some() {
+            self.tell_everything();
+        }
+        self.flush_notices(client);
+        client.command_complete(&planned.tag(rows));
+    }
+
+    /// A planned query's rows, for commands that use them themselves.
+    pub(super) fn portal_for(&mut self, statement: &Statement, text: &str) -> Result<Portal> {
+        let planned = Arc::new(self.plan(statement, Params::none())?);
+        Ok(Portal {
+            statement: Arc::new(statement.clone()),
+            text: Arc::from(text),
+            planned: Some(planned),
+            fields: None,
+            params: Vec::new(),
+            formats: Formats::default(),
+            run: None,
+            done: false,
+            cursor: None,
+        })
+    }
+}

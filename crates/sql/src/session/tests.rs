@@ -1,0 +1,251 @@
+//! The session over a whole engine, on a disk in memory's stead: a directory of its own.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use base::Env;
+use base::disk::real::RealDisk;
+use base::ids::Lsn;
+use storage::engine::{Engine, EngineConfig};
+
+use super::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
+use crate::catalog::store::Instance;
+use crate::error::{Result, SqlError};
+
+/// A client that writes down what it is told.
+#[derive(Default)]
+struct Recorder {
+    out: String,
+    value: Vec<u8>,
+    row: Vec<String>,
+    copy_input: Vec<u8>,
+}
+
+impl Client for Recorder {
+    fn row_description(&mut self, fields: &[Field], _: &Formats) {
+        let names: Vec<&str> = fields.iter().map(|f| &*f.name).collect();
+        writeln!(self.out, "[{}]", names.join("|")).unwrap();
+    }
+    fn begin_row(&mut self, _: usize) {
+        self.row.clear();
+    }
+    fn begin_value(&mut self) {
+        self.value.clear();
+    }
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.value
+    }
+    fn end_value(&mut self) {
+        self.row.push(String::from_utf8_lossy(&self.value).into_owned());
+    }
+    fn null_value(&mut self) {
+        self.row.push("<null>".to_owned());
+    }
+    fn end_row(&mut self) {
+        writeln!(self.out, "{}", self.row.join("|")).unwrap();
+    }
+    fn command_complete(&mut self, tag: &str) {
+        writeln!(self.out, "{tag}").unwrap();
+    }
+    fn empty_query(&mut self) {
+        self.out.push_str("EMPTY\n");
+    }
+    fn portal_suspended(&mut self) {
+        self.out.push_str("SUSPENDED\n");
+    }
+    fn notice(&mut self, notice: &Notice) {
+        writeln!(self.out, "{}: {}", notice.severity, notice.fields.message()).unwrap();
+    }
+    fn parameter_status(&mut self, name: &str, value: &str) {
+        writeln!(self.out, "{name} = {value}").unwrap();
+    }
+    fn copy_out(&mut self, _: usize, _: Format) {}
+    fn copy_data(&mut self, bytes: &[u8]) {
+        self.out.push_str(&String::from_utf8_lossy(bytes));
+    }
+    fn copy_out_done(&mut self) {}
+    fn copy_in(&mut self, _: usize, _: Format) -> Result<()> {
+        Ok(())
+    }
+    fn copy_read(&mut self, buffer: &mut Vec<u8>) -> Result<CopyInput> {
+        if self.copy_input.is_empty() {
+            return Ok(CopyInput::Done);
+        }
+        buffer.append(&mut self.copy_input);
+        Ok(CopyInput::Data)
+    }
+    fn relieve(&mut self, _: Lsn) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A fresh data directory with one session on it.
+struct Bench {
+    instance: Arc<Instance>,
+    session: Session,
+    _dir: Dir,
+}
+
+struct Dir(std::path::PathBuf, Arc<Engine>);
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        // Whatever runs in the background must not find its files gone.
+        let _ = self.1.shutdown();
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Bench {
+    fn new() -> Bench {
+        static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("thalweg-sql-{}-{number}", std::process::id());
+        let dir = std::env::temp_dir().join(name);
+        let env = Env::new(Arc::new(RealDisk::new(&dir)));
+        let config = EngineConfig::default();
+        Engine::create(&config, &env).unwrap();
+        let engine = Engine::open(&config, &env).unwrap();
+        Instance::create(&engine, "postgres").unwrap();
+        let instance = Instance::open(&engine).unwrap();
+        let session = Session::open(&instance, "postgres", "postgres").unwrap();
+        Bench { instance, session, _dir: Dir(dir, engine) }
+    }
+
+    fn run(&mut self, sql: &str) -> String {
+        run(&mut self.session, sql)
+    }
+}
+
+fn run(session: &mut Session, sql: &str) -> String {
+    let mut client = Recorder::default();
+    if let Err(error) = session.simple_query(sql, &mut client) {
+        client.out.push_str(&shown(&error));
+    }
+    client.out
+}
+
+fn shown(error: &SqlError) -> String {
+    let fields = error.fields();
+    let mut text = format!("{}: {}\n", fields.sqlstate, fields.message);
+    for (label, field) in [("DETAIL", &fields.detail), ("HINT", &fields.hint)] {
+        if let Some(field) = field {
+            writeln!(text, "{label}: {field}").unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn a_table_lives_from_create_to_drop() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.run("CREATE TABLE t (a int PRIMARY KEY, b text)"), "CREATE TABLE\n");
+    assert_eq!(bench.run("INSERT INTO t VALUES (1, 'one'), (2, NULL)"), "INSERT 0 2\n");
+    assert_eq!(bench.run("SELECT * FROM t"), "[a|b]\n1|one\n2|<null>\nSELECT 2\n");
+    assert_eq!(
+        bench.run("INSERT INTO t VALUES (1, 'again')"),
+        "23505: duplicate key value violates unique constraint \"t_pkey\"\n\
+         DETAIL: Key (a)=(1) already exists.\n"
+    );
+    assert_eq!(bench.run("DROP TABLE t"), "DROP TABLE\n");
+    assert_eq!(bench.run("SELECT * FROM t"), "42P01: relation \"t\" does not exist\n");
+}
+
+#[test]
+fn blocks_fail_and_roll_back_to_savepoints() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int)");
+    bench.run("BEGIN");
+    bench.run("INSERT INTO t VALUES (1)");
+    bench.run("SAVEPOINT s");
+    bench.run("INSERT INTO t VALUES (2)");
+    assert_eq!(bench.run("SELECT nothing"), "42703: column \"nothing\" does not exist\n");
+    assert_eq!(bench.session.status(), Status::Failed);
+    assert!(bench.run("SELECT 1").starts_with("25P02"));
+    assert_eq!(bench.run("ROLLBACK TO s"), "ROLLBACK\n");
+    bench.run("INSERT INTO t VALUES (3)");
+    assert_eq!(bench.run("COMMIT"), "COMMIT\n");
+    assert_eq!(bench.run("SELECT a FROM t"), "[a]\n1\n3\nSELECT 2\n");
+}
+
+#[test]
+fn several_statements_are_one_transaction() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int)");
+    assert!(bench.run("INSERT INTO t VALUES (1); SELECT x FROM t").contains("42703"));
+    assert_eq!(bench.run("SELECT a FROM t"), "[a]\nSELECT 0\n");
+}
+
+#[test]
+fn another_session_sees_what_is_committed() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int)");
+    let mut other = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+    bench.run("BEGIN; INSERT INTO t VALUES (1)");
+    assert_eq!(run(&mut other, "SELECT a FROM t"), "[a]\nSELECT 0\n");
+    bench.run("COMMIT");
+    assert_eq!(run(&mut other, "SELECT a FROM t"), "[a]\n1\nSELECT 1\n");
+}
+
+#[test]
+fn a_prepared_statement_runs_again_and_again() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY, b text)");
+    let session = &mut bench.session;
+    session.parse("i", "INSERT INTO t VALUES ($1, $2)", &[]).unwrap();
+    let (params, fields) = session.describe_statement("i").unwrap();
+    assert_eq!((params.len(), fields), (2, None));
+    for key in ["1", "2"] {
+        let mut client = Recorder::default();
+        let params = [Some(key.as_bytes()), Some(&b"x"[..])];
+        session.bind("", "i", &params, &Formats::default(), Formats::default()).unwrap();
+        session.execute("", 0, &mut client).unwrap();
+        session.sync().unwrap();
+        assert_eq!(client.out, "INSERT 0 1\n");
+    }
+    assert_eq!(bench.run("SELECT a, b FROM t"), "[a|b]\n1|x\n2|x\nSELECT 2\n");
+}
+
+#[test]
+fn copy_goes_in_and_out() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int, b text)");
+    let mut client = Recorder { copy_input: b"1\tone\n2\t\\N\n".to_vec(), ..Recorder::default() };
+    bench.session.simple_query("COPY t FROM STDIN", &mut client).unwrap();
+    assert_eq!(client.out, "COPY 2\n");
+    assert_eq!(bench.run("COPY t TO STDOUT"), "1\tone\n2\t\\N\nCOPY 2\n");
+}
+
+#[test]
+fn queries_join_group_and_sort() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE p (id int PRIMARY KEY, name text)");
+    bench.run("CREATE TABLE c (id int PRIMARY KEY, pid int, v int)");
+    bench.run("INSERT INTO p SELECT g, 'p' || g FROM generate_series(1, 5) g");
+    bench.run("INSERT INTO c SELECT g, g % 5 + 1, g * 10 FROM generate_series(1, 20) g");
+    assert_eq!(
+        bench.run("SELECT p.name, sum(c.v) FROM p JOIN c ON c.pid = p.id WHERE c.v > 50 GROUP BY p.name ORDER BY 2 DESC LIMIT 2"),
+        "[name|sum]\np1|450\np5|420\nSELECT 2\n"
+    );
+    assert_eq!(
+        bench.run(
+            "SELECT name FROM p WHERE EXISTS (SELECT 1 FROM c WHERE c.pid = p.id AND c.v = 30)"
+        ),
+        "[name]\np4\nSELECT 1\n"
+    );
+    assert_eq!(bench.run("SELECT v FROM c WHERE id = 7"), "[v]\n70\nSELECT 1\n");
+    assert_eq!(bench.run("UPDATE c SET v = v + 1 WHERE id = 7"), "UPDATE 1\n");
+    assert_eq!(bench.run("SELECT v FROM c WHERE id = 7"), "[v]\n71\nSELECT 1\n");
+    assert_eq!(
+        bench.run("DELETE FROM c WHERE pid IN (SELECT id FROM p WHERE name = 'p1')"),
+        "DELETE 4\n"
+    );
+    assert_eq!(
+        bench.run("WITH RECURSIVE t(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT sum(n) FROM t"),
+        "[sum]\n15\nSELECT 1\n"
+    );
+    assert_eq!(
+        bench.run("SELECT id, row_number() OVER (ORDER BY id DESC) FROM p ORDER BY id LIMIT 2"),
+        "[id|row_number]\n1|5\n2|4\nSELECT 2\n"
+    );
+}

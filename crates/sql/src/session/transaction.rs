@@ -1,0 +1,357 @@
+//! Transaction blocks: where a session stands between statements, and what BEGIN, COMMIT,
+//! ROLLBACK and savepoints do to that.
+//!
+//! | state | storage transaction | on success of a statement | on error |
+//! |---|---|---|---|
+//! | `Idle` | none | begins one, `Implicit` | |
+//! | `Implicit` | open | committed at the end of the message (or at Sync) | rolled back, `Idle` |
+//! | `Explicit` | open | stays | rolled back to the innermost savepoint, `Failed` |
+//! | `Failed` | open if there are savepoints, else none | only ROLLBACK and COMMIT pass | |
+
+use base::Lsn;
+use storage::txn::{Isolation, SubLevel, TxnState};
+
+use syntax::ast::{IsolationLevel, TransactionMode};
+
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+
+use super::Session;
+
+/// Where a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    Idle,
+    /// A transaction that the session began by itself.
+    Implicit,
+    Explicit,
+    Failed,
+}
+
+/// What ReadyForQuery tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    Idle,
+    InTransaction,
+    Failed,
+}
+
+/// A savepoint's name, its level, and how much had been set when it was made.
+pub(super) struct Savepoint {
+    name: Box<str>,
+    level: SubLevel,
+    settings: usize,
+}
+
+impl Session {
+    /// Where the session stands, as ReadyForQuery tells it.
+    pub fn status(&self) -> Status {
+        match self.block {
+            Block::Idle | Block::Implicit => Status::Idle,
+            Block::Explicit => Status::InTransaction,
+            Block::Failed => Status::Failed,
+        }
+    }
+
+    /// Makes sure that there is a transaction for a statement.
+    #[inline]
+    pub(super) fn begin_if_idle(&mut self) {
+        if self.block == Block::Idle {
+            self.begin_storage();
+            self.block = Block::Implicit;
+        }
+    }
+
+    fn begin_storage(&mut self) {
+        let hot = self.backend.values.hot;
+        let isolation =
+            if hot.repeatable_read { Isolation::RepeatableRead } else { Isolation::ReadCommitted };
+        self.backend.txn.set_synchronous(hot.synchronous);
+        self.backend.txn.begin(isolation);
+        self.backend.transaction_start = self.backend.statement_start;
+        self.read_only = hot.read_only;
+        self.had_query = false;
+    }
+
+    /// Nothing but ROLLBACK and its kin passes in a failed transaction.
+    pub(super) fn refuse_if_failed(&self) -> Result<()> {
+        if self.block == Block::Failed {
+            bail!(
+                IN_FAILED_SQL_TRANSACTION,
+                "current transaction is aborted, commands ignored until end of transaction block"
+            );
+        }
+        Ok(())
+    }
+
+    /// BEGIN.
+    pub(super) fn begin(&mut self, modes: &[TransactionMode]) -> Result<()> {
+        match self.block {
+            Block::Idle => {
+                self.begin_storage();
+                self.block = Block::Explicit;
+            }
+            // In a message of several statements, what came before joins the block.
+            Block::Implicit => self.block = Block::Explicit,
+            Block::Explicit | Block::Failed => {
+                let warning = SqlError::new(
+                    SqlState::ACTIVE_SQL_TRANSACTION,
+                    "there is already a transaction in progress",
+                );
+                self.backend.notice("WARNING", warning);
+            }
+        }
+        self.set_modes(modes)
+    }
+
+    /// SET TRANSACTION, and the modes of BEGIN.
+    pub(super) fn set_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
+        for mode in modes {
+            match mode {
+                TransactionMode::Isolation(level, _) => {
+                    let isolation = match level {
+                        IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => {
+                            Isolation::ReadCommitted
+                        }
+                        IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+                        IsolationLevel::Serializable => {
+                            return Err(SqlError::unsupported(
+                                "isolation level SERIALIZABLE is not supported yet",
+                            )
+                            .with_hint("Use REPEATABLE READ."));
+                        }
+                    };
+                    if isolation != self.backend.txn.isolation() {
+                        if self.had_query {
+                            bail!(
+                                ACTIVE_SQL_TRANSACTION,
+                                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+                            );
+                        }
+                        self.backend.txn.set_isolation(isolation);
+                    }
+                }
+                TransactionMode::ReadOnly(read_only, _) => {
+                    if self.read_only && !read_only && self.had_query {
+                        bail!(
+                            ACTIVE_SQL_TRANSACTION,
+                            "transaction read-write mode must be set before any query"
+                        );
+                    }
+                    self.read_only = *read_only;
+                }
+                TransactionMode::Deferrable(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The isolation level in words, for SHOW.
+    pub(super) fn isolation_words(&self) -> &'static str {
+        let repeatable = match self.backend.txn.state() {
+            TxnState::Active => self.backend.txn.isolation() == Isolation::RepeatableRead,
+            TxnState::Idle => self.backend.values.hot.repeatable_read,
+        };
+        if repeatable { "repeatable read" } else { "read committed" }
+    }
+
+    /// COMMIT. Answers the command tag: a failed transaction is rolled back.
+    pub(super) fn commit(&mut self, chain: bool) -> Result<&'static str> {
+        match self.block {
+            Block::Explicit => {
+                let isolation = self.backend.txn.isolation();
+                self.commit_storage()?;
+                if chain {
+                    self.begin_storage();
+                    self.backend.txn.set_isolation(isolation);
+                    self.block = Block::Explicit;
+                }
+                Ok("COMMIT")
+            }
+            Block::Failed => {
+                self.rollback_storage();
+                Ok("ROLLBACK")
+            }
+            Block::Idle | Block::Implicit => {
+                if chain {
+                    return Err(no_block("COMMIT AND CHAIN"));
+                }
+                self.warn_no_transaction();
+                if self.block == Block::Implicit {
+                    self.commit_storage()?;
+                }
+                Ok("COMMIT")
+            }
+        }
+    }
+
+    /// ROLLBACK.
+    pub(super) fn rollback(&mut self, chain: bool) -> Result<()> {
+        if matches!(self.block, Block::Idle | Block::Implicit) {
+            if chain {
+                return Err(no_block("ROLLBACK AND CHAIN"));
+            }
+            self.warn_no_transaction();
+        }
+        self.rollback_storage();
+        if chain {
+            self.begin_storage();
+            self.block = Block::Explicit;
+        }
+        Ok(())
+    }
+
+    fn warn_no_transaction(&mut self) {
+        let warning = SqlError::new(
+            SqlState::NO_ACTIVE_SQL_TRANSACTION,
+            "there is no transaction in progress",
+        );
+        self.backend.notice("WARNING", warning);
+    }
+
+    /// Commits what the session began by itself: at the end of a message, or at Sync.
+    pub(super) fn commit_implicit(&mut self) -> Result<()> {
+        if self.block == Block::Implicit { self.commit_storage() } else { Ok(()) }
+    }
+
+    fn commit_storage(&mut self) -> Result<()> {
+        self.keep_held_cursors()?;
+        if let Err(error) = self.backend.txn.commit() {
+            self.rollback_storage();
+            return Err(error.into());
+        }
+        self.tell_everything();
+        self.backend.values.commit();
+        self.end_of_transaction();
+        Ok(())
+    }
+
+    /// Rolls everything back; the session is idle afterwards.
+    pub(super) fn rollback_storage(&mut self) {
+        self.drop_portals();
+        if self.backend.txn.state() == TxnState::Active {
+            self.backend.txn.abort();
+        }
+        self.tell_everything();
+        self.backend.values.undo_to(0);
+        self.forget_new_temp_schema();
+        self.end_of_transaction();
+    }
+
+    fn forget_new_temp_schema(&self) {
+        if self.backend.temp_schema_new.take() {
+            self.backend.temp_schema.set(None);
+        }
+    }
+
+    fn end_of_transaction(&mut self) {
+        self.backend.temp_schema_new.set(false);
+        self.block = Block::Idle;
+        self.savepoints.clear();
+        self.drop_portals();
+        self.backend.catalog.end_transaction();
+        self.read_only = false;
+    }
+
+    /// What was said so far must not be told before all that it rests on is durable.
+    #[inline]
+    pub(super) fn tell_everything(&mut self) {
+        self.gate = self.gate.max(self.backend.txn.must_be_durable());
+    }
+
+    /// Nothing that the client got may leave before this is durable; [`Lsn::ZERO`]: no need to wait.
+    #[inline]
+    pub fn must_be_durable(&self) -> Lsn {
+        self.gate
+    }
+
+    /// A statement failed: the transaction is rolled back, or in a block as far as its innermost
+    /// savepoint.
+    pub(super) fn abort_statement(&mut self) {
+        self.tell_everything();
+        match self.block {
+            Block::Idle => {}
+            Block::Implicit => self.rollback_storage(),
+            Block::Explicit | Block::Failed => {
+                self.drop_portals();
+                match self.savepoints.last() {
+                    Some(savepoint) => {
+                        let (level, settings) = (savepoint.level, savepoint.settings);
+                        if self.backend.txn.state() == TxnState::Active {
+                            self.backend.txn.rollback_to(level);
+                        }
+                        self.backend.values.undo_to(settings);
+                    }
+                    None => {
+                        if self.backend.txn.state() == TxnState::Active {
+                            self.backend.txn.abort();
+                        }
+                        self.backend.values.undo_to(0);
+                        self.forget_new_temp_schema();
+                        self.backend.catalog.end_transaction();
+                    }
+                }
+                self.block = Block::Failed;
+            }
+        }
+    }
+
+    /// SAVEPOINT.
+    pub(super) fn savepoint(&mut self, name: &str) -> Result<()> {
+        self.need_block("SAVEPOINT")?;
+        let level = self.backend.txn.savepoint();
+        let settings = self.backend.values.mark();
+        self.savepoints.push(Savepoint { name: name.into(), level, settings });
+        Ok(())
+    }
+
+    /// RELEASE.
+    pub(super) fn release(&mut self, name: &str) -> Result<()> {
+        self.need_block("RELEASE SAVEPOINT")?;
+        let position = self.find_savepoint(name)?;
+        let level = self.savepoints[position].level;
+        self.backend.txn.release(level);
+        self.savepoints.truncate(position);
+        Ok(())
+    }
+
+    /// ROLLBACK TO: the savepoint itself stays.
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        self.need_block("ROLLBACK TO SAVEPOINT")?;
+        let position = self.find_savepoint(name)?;
+        self.drop_portals();
+        let (level, settings) = {
+            let savepoint = &self.savepoints[position];
+            (savepoint.level, savepoint.settings)
+        };
+        self.backend.txn.rollback_to(level);
+        self.backend.values.undo_to(settings);
+        self.savepoints.truncate(position + 1);
+        self.block = Block::Explicit;
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        self.savepoints.iter().rposition(|savepoint| *savepoint.name == *name).ok_or_else(|| {
+            sql_error!(S_E_INVALID_SPECIFICATION, "savepoint \"{name}\" does not exist")
+        })
+    }
+
+    pub(super) fn need_block(&self, what: &str) -> Result<()> {
+        match self.block {
+            Block::Explicit | Block::Failed => Ok(()),
+            Block::Idle | Block::Implicit => Err(no_block(what)),
+        }
+    }
+
+    /// Some commands can't be rolled back.
+    pub(super) fn refuse_block(&self, what: &str) -> Result<()> {
+        if self.block == Block::Explicit || self.statements_in_message > 1 {
+            bail!(ACTIVE_SQL_TRANSACTION, "{what} cannot run inside a transaction block");
+        }
+        Ok(())
+    }
+}
+
+fn no_block(what: &str) -> SqlError {
+    sql_error!(NO_ACTIVE_SQL_TRANSACTION, "{what} can only be used in transaction blocks")
+}

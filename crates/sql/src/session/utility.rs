@@ -1,0 +1,574 @@
+//! Statements that are not planned: transactions, settings, prepared statements, cursors, DDL,
+//! COPY, EXPLAIN, maintenance.
+
+use std::sync::Arc;
+
+use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
+use syntax::ast::{self, Discard, SetAction, SetVariable, Statement, Transaction};
+
+use crate::bind::{Binder, ExprKind, Params, Ty};
+use crate::catalog::ddl;
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::settings;
+use crate::types::{Datum, TypeId};
+
+use super::Session;
+use super::client::{Client, Field, Formats};
+use super::portal::{Portal, send_row};
+use super::prepare::{Prepared, is_plannable, is_select_into, plain_field};
+use super::transaction::Block;
+
+/// Does it end a transaction, or take part of one back?
+pub fn ends_transaction(statement: &Statement) -> bool {
+    matches!(statement, Statement::Transaction(t) if matches!(
+        **t,
+        Transaction::Commit { .. } | Transaction::Rollback { .. } | Transaction::RollbackTo(_)
+    ))
+}
+
+impl Session {
+    /// Transaction commands begin (or not) what they need themselves; all others run inside one.
+    pub(super) fn begin_for(&mut self, statement: &Statement) -> Result<()> {
+        if matches!(statement, Statement::Transaction(_)) {
+            return Ok(());
+        }
+        self.begin_if_idle();
+        Ok(())
+    }
+
+    /// Runs a statement that is not planned; its command tag. `described`: the client knows the
+    /// result's columns already.
+    pub(super) fn utility(
+        &mut self,
+        statement: &Statement,
+        client: &mut dyn Client,
+        described: bool,
+        params: &[Datum],
+    ) -> Result<String> {
+        let tag = self.dispatch(statement, client, described, params)?;
+        if !matches!(statement, Statement::Transaction(_))
+            && self.backend.txn.state() == storage::txn::TxnState::Active
+        {
+            self.finish_statement()?;
+        }
+        Ok(tag)
+    }
+
+    fn dispatch(
+        &mut self,
+        statement: &Statement,
+        client: &mut dyn Client,
+        described: bool,
+        _params: &[Datum],
+    ) -> Result<String> {
+        match statement {
+            Statement::Transaction(command) => self.transaction(command),
+            Statement::Set(set) => self.set(set),
+            Statement::Show(name) => self.show_setting(name, client, described),
+            Statement::Discard(what) => self.discard(*what),
+            Statement::Prepare(prepare) => self.prepare(prepare),
+            Statement::Execute(execute) => self.execute_prepared(execute, client, described),
+            Statement::Deallocate(name) => self.deallocate(name.as_deref()),
+            Statement::DeclareCursor(declare) => self.declare(declare),
+            Statement::Fetch(fetch) => self.fetch(fetch, client, described),
+            Statement::CloseCursor(name) => self.close_cursor(name.as_deref()),
+            Statement::Copy(copy) => self.copy(copy, client),
+            Statement::Explain(explain) => self.explain(explain, client, described),
+            Statement::LockTable(lock) => self.lock_table(lock),
+            Statement::Vacuum(vacuum) => self.vacuum(vacuum),
+            Statement::Checkpoint(_) => {
+                self.backend.instance.store.engine.checkpoint()?;
+                Ok("CHECKPOINT".to_owned())
+            }
+            Statement::SetConstraints(_) => Ok("SET CONSTRAINTS".to_owned()),
+            Statement::Select(select) if is_select_into(select) => {
+                let create = select_into(select)?;
+                self.define(&Statement::CreateTableAs(Box::new(create)))
+            }
+            Statement::CreateDatabase(_) => {
+                self.refuse_block("CREATE DATABASE")?;
+                self.define(statement)
+            }
+            Statement::DropDatabase(_) => {
+                self.refuse_block("DROP DATABASE")?;
+                self.define(statement)
+            }
+            Statement::Unsupported(what) => {
+                Err(SqlError::unsupported(format!("{what} is not supported")))
+            }
+            other => self.define(other),
+        }
+    }
+
+    /// A statement that changes the catalogs.
+    fn define(&mut self, statement: &Statement) -> Result<String> {
+        if self.read_only {
+            bail!(
+                READ_ONLY_SQL_TRANSACTION,
+                "cannot execute {} in a read-only transaction",
+                words(statement)
+            );
+        }
+        self.had_query = true;
+        match ddl::execute(&mut self.backend, statement) {
+            Some(result) => result,
+            None => {
+                Err(SqlError::unsupported(format!("{} is not supported yet", words(statement))))
+            }
+        }
+    }
+
+    fn transaction(&mut self, command: &Transaction) -> Result<String> {
+        let tag = match command {
+            Transaction::Begin { modes, start } => {
+                self.begin(modes)?;
+                if *start { "START TRANSACTION" } else { "BEGIN" }
+            }
+            Transaction::Commit { chain } => self.commit(*chain)?,
+            Transaction::Rollback { chain } => {
+                self.rollback(*chain)?;
+                "ROLLBACK"
+            }
+            Transaction::Savepoint(name) => {
+                self.savepoint(name)?;
+                "SAVEPOINT"
+            }
+            Transaction::Release(name) => {
+                self.release(name)?;
+                "RELEASE"
+            }
+            Transaction::RollbackTo(name) => {
+                self.rollback_to(name)?;
+                "ROLLBACK"
+            }
+            Transaction::Prepare(_)
+            | Transaction::CommitPrepared(_)
+            | Transaction::RollbackPrepared(_) => {
+                return Err(SqlError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "prepared transactions are disabled",
+                )
+                .with_hint("Set max_prepared_transactions to a nonzero value."));
+            }
+        };
+        Ok(tag.to_owned())
+    }
+
+    fn set(&mut self, set: &SetVariable) -> Result<String> {
+        let local = set.local;
+        if local && self.block != Block::Explicit && self.statements_in_message < 2 {
+            let warning = SqlError::new(
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET LOCAL can only be used in transaction blocks",
+            );
+            self.backend.notice("WARNING", warning);
+        }
+        match &set.action {
+            SetAction::Value { name, values, .. } => {
+                let text = super::set::joined(name, values)?;
+                self.set_value(name, &text, local)?;
+            }
+            SetAction::Default { name } => self.backend.values.reset(name, local)?,
+            SetAction::FromCurrent { name } => {
+                settings::get(name)?;
+            }
+            SetAction::Reset { name } => {
+                self.backend.values.reset(name, local)?;
+                return Ok("RESET".to_owned());
+            }
+            SetAction::ResetAll => {
+                self.backend.values.reset_all();
+                return Ok("RESET".to_owned());
+            }
+            SetAction::Transaction(modes) => {
+                if self.block != Block::Explicit && self.statements_in_message < 2 {
+                    let warning = SqlError::new(
+                        SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                        "SET TRANSACTION can only be used in transaction blocks",
+                    );
+                    self.backend.notice("WARNING", warning);
+                }
+                self.set_modes(modes)?;
+            }
+            SetAction::SessionCharacteristics(modes) => self.characteristics(modes)?,
+            SetAction::TransactionSnapshot(_) => {
+                return Err(SqlError::unsupported("SET TRANSACTION SNAPSHOT is not supported yet"));
+            }
+        }
+        Ok("SET".to_owned())
+    }
+
+    /// Settings that are more than a value.
+    pub(super) fn set_value(&mut self, name: &str, text: &str, local: bool) -> Result<()> {
+        match &*name.to_ascii_lowercase() {
+            "transaction_isolation" => {
+                let level = match text.to_ascii_lowercase().as_str() {
+                    "read committed" => ast::IsolationLevel::ReadCommitted,
+                    "read uncommitted" => ast::IsolationLevel::ReadUncommitted,
+                    "repeatable read" => ast::IsolationLevel::RepeatableRead,
+                    "serializable" => ast::IsolationLevel::Serializable,
+                    _ => bail!(
+                        INVALID_PARAMETER_VALUE,
+                        "invalid value for parameter \"transaction_isolation\": \"{text}\""
+                    ),
+                };
+                self.set_modes(&[ast::TransactionMode::Isolation(level, ast::Loc::NONE)])
+            }
+            "session_authorization" | "role" => {
+                let own = *text == *self.backend.user || text == "none" || text == "default";
+                if own {
+                    return Ok(());
+                }
+                Err(SqlError::unsupported("changing the role is not supported yet"))
+            }
+            _ => self.backend.values.set(name, text, local),
+        }
+    }
+
+    fn characteristics(&mut self, modes: &[ast::TransactionMode]) -> Result<()> {
+        for mode in modes {
+            match mode {
+                ast::TransactionMode::Isolation(level, _) => {
+                    let word = match level {
+                        ast::IsolationLevel::ReadUncommitted => "read uncommitted",
+                        ast::IsolationLevel::ReadCommitted => "read committed",
+                        ast::IsolationLevel::RepeatableRead => "repeatable read",
+                        ast::IsolationLevel::Serializable => "serializable",
+                    };
+                    self.backend.values.set("default_transaction_isolation", word, false)?;
+                }
+                ast::TransactionMode::ReadOnly(on, _) => {
+                    let word = if *on { "on" } else { "off" };
+                    self.backend.values.set("default_transaction_read_only", word, false)?;
+                }
+                ast::TransactionMode::Deferrable(..) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn show_setting(
+        &mut self,
+        name: &str,
+        client: &mut dyn Client,
+        described: bool,
+    ) -> Result<String> {
+        if name.eq_ignore_ascii_case("all") {
+            let fields = show_all_fields();
+            let mut rows: Vec<Vec<Datum>> = self
+                .backend
+                .values
+                .all()
+                .map(|(setting, value)| {
+                    vec![
+                        Datum::text(setting.name),
+                        Datum::text(setting.show(value)),
+                        Datum::text(setting.summary),
+                    ]
+                })
+                .collect();
+            rows.sort_by_key(|row| row[0].as_text().to_ascii_lowercase());
+            self.send_rows(&fields, &rows, client, described)?;
+            return Ok("SHOW".to_owned());
+        }
+        let value = match &*name.to_ascii_lowercase() {
+            "transaction_isolation" => self.isolation_words().to_owned(),
+            "transaction_read_only" => if self.read_only { "on" } else { "off" }.to_owned(),
+            _ => match self.backend.values.show(name) {
+                Some(value) => value,
+                None => {
+                    settings::get(name)?;
+                    String::new()
+                }
+            },
+        };
+        let fields = [show_field(name)];
+        self.send_rows(&fields, &[vec![Datum::text(value)]], client, described)?;
+        Ok("SHOW".to_owned())
+    }
+
+    /// Sends a small result.
+    pub(super) fn send_rows(
+        &mut self,
+        fields: &[Field],
+        rows: &[Vec<Datum>],
+        client: &mut dyn Client,
+        described: bool,
+    ) -> Result<()> {
+        let formats = Formats::default();
+        if !described {
+            client.row_description(fields, &formats);
+        }
+        for row in rows {
+            send_row(&self.backend, client, fields, &formats, row)?;
+        }
+        self.tell_everything();
+        Ok(())
+    }
+
+    fn discard(&mut self, what: Discard) -> Result<String> {
+        let tag = match what {
+            Discard::All => {
+                self.refuse_block("DISCARD ALL")?;
+                self.close_cursor(None)?;
+                self.backend.values.reset_all();
+                self.statements.clear();
+                self.plans.clear();
+                self.backend.txn.locks().unlock_all(|tag| matches!(tag, LockTag::Advisory { .. }));
+                self.backend.currvals.clear();
+                self.backend.last_sequence = None;
+                "DISCARD ALL"
+            }
+            Discard::Plans => {
+                self.plans.clear();
+                self.statements.values_mut().for_each(|prepared| prepared.planned = None);
+                "DISCARD PLANS"
+            }
+            Discard::Sequences => {
+                self.backend.currvals.clear();
+                self.backend.last_sequence = None;
+                "DISCARD SEQUENCES"
+            }
+            Discard::Temp => "DISCARD TEMP",
+        };
+        Ok(tag.to_owned())
+    }
+
+    fn prepare(&mut self, prepare: &ast::Prepare) -> Result<String> {
+        if self.statements.contains_key(&prepare.name) {
+            bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{}\" already exists", prepare.name);
+        }
+        let types = self.backend.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            prepare.types.iter().map(|t| Ok(binder.type_name(t)?.id)).collect::<Result<Vec<_>>>()
+        })?;
+        let statement = Arc::new((*prepare.statement).clone());
+        let mut prepared = Prepared {
+            text: self.backend.query_text.clone(),
+            statement: Some(statement.clone()),
+            params: types.clone(),
+            planned: None,
+            fields: None,
+        };
+        if !is_plannable(&statement) {
+            return Err(SqlError::unsupported("PREPARE of this statement is not supported yet"));
+        }
+        let planned = self.plan(&statement, Params::open(types))?;
+        prepared.params = planned.params.clone();
+        prepared.planned = Some(Arc::new(planned));
+        self.statements.insert(prepare.name.clone(), prepared);
+        Ok("PREPARE".to_owned())
+    }
+
+    fn execute_prepared(
+        &mut self,
+        execute: &ast::Execute,
+        client: &mut dyn Client,
+        described: bool,
+    ) -> Result<String> {
+        let (planned, params) = self.prepared_call(execute)?;
+        self.refuse_if_read_only(&planned)?;
+        self.had_query = true;
+        if let Some(fields) = &planned.fields
+            && !described
+        {
+            client.row_description(fields, &Formats::default());
+        }
+        let mut portal = Portal {
+            statement: Arc::new(Statement::Execute(Box::new(execute.clone()))),
+            text: self.backend.query_text.clone(),
+            planned: Some(planned.clone()),
+            fields: None,
+            params,
+            formats: Formats::default(),
+            run: None,
+            done: false,
+            cursor: None,
+        };
+        let (rows, _) = self.deliver(&mut portal, 0, client)?;
+        Ok(planned.tag(rows))
+    }
+
+    /// The plan and the parameter values of an EXECUTE.
+    pub(super) fn prepared_call(
+        &mut self,
+        execute: &ast::Execute,
+    ) -> Result<(Arc<super::Planned>, Vec<Datum>)> {
+        let Some(mut prepared) = self.statements.remove(&execute.name) else {
+            return self.prepared(&execute.name).map(|_| unreachable!("it was not there"));
+        };
+        let types = prepared.params.clone();
+        let planned = self.current_plan(&mut prepared);
+        self.statements.insert(execute.name.clone(), prepared);
+        let Some(planned) = planned? else {
+            return Err(SqlError::internal("a prepared statement without a plan"));
+        };
+        if execute.args.len() != types.len() {
+            return Err(sql_error!(
+                SYNTAX_ERROR,
+                "wrong number of parameters for prepared statement \"{}\"",
+                execute.name
+            )
+            .with_detail(format!(
+                "Expected {} parameters but got {}.",
+                types.len(),
+                execute.args.len()
+            )));
+        }
+        let mut values = Vec::with_capacity(types.len());
+        for (i, (arg, id)) in execute.args.iter().zip(&types).enumerate() {
+            values.push(self.evaluate(arg, *id, i)?);
+        }
+        Ok((planned, values))
+    }
+
+    /// The value of an expression without columns, converted to a type.
+    fn evaluate(&mut self, expr: &ast::Expr, id: TypeId, position: usize) -> Result<Datum> {
+        let bound = self.backend.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            binder.parameter_value(expr, Ty::of(id), position, ExprKind::Execute)
+        })?;
+        self.backend.snapshot = self.backend.txn.statement_snapshot();
+        let mut state = crate::exec::State::default();
+        let mut cx = crate::exec::Cx { state: &mut state, host: &mut self.backend };
+        crate::exec::eval(&bound, &[], &mut cx)
+    }
+
+    fn deallocate(&mut self, name: Option<&str>) -> Result<String> {
+        match name {
+            Some(name) => {
+                self.prepared(name)?;
+                self.statements.remove(name);
+                Ok("DEALLOCATE".to_owned())
+            }
+            None => {
+                self.statements.clear();
+                Ok("DEALLOCATE ALL".to_owned())
+            }
+        }
+    }
+
+    fn lock_table(&mut self, lock: &ast::LockTable) -> Result<String> {
+        self.need_block("LOCK TABLE")?;
+        let mode = match lock.mode {
+            ast::LockMode::AccessShare => LockMode::AccessShare,
+            ast::LockMode::RowShare => LockMode::RowShare,
+            ast::LockMode::RowExclusive => LockMode::RowExclusive,
+            ast::LockMode::ShareUpdateExclusive => LockMode::ShareUpdateExclusive,
+            ast::LockMode::Share => LockMode::Share,
+            ast::LockMode::ShareRowExclusive => LockMode::ShareRowExclusive,
+            ast::LockMode::Exclusive => LockMode::Exclusive,
+            ast::LockMode::AccessExclusive => LockMode::AccessExclusive,
+        };
+        for name in &lock.relations {
+            let path = self.backend.search_path()?;
+            let schema = name.schema.as_deref();
+            let backend = &self.backend;
+            let found = backend.catalog.resolve(&backend.txn, &path, schema, &name.name)?;
+            let Some(oid) = found else {
+                return Err(crate::bind::at(
+                    sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", name.name),
+                    name.loc,
+                ));
+            };
+            let tag = LockTag::Relation { db: backend.catalog.database.0, rel: oid.0 };
+            let policy = if lock.nowait { WaitPolicy::Never } else { WaitPolicy::Block };
+            backend.txn.locks().lock(tag, mode, LockScope::Transaction, policy).map_err(
+                |error| match error {
+                    storage::Error::LockNotAvailable => sql_error!(
+                        LOCK_NOT_AVAILABLE,
+                        "could not obtain lock on relation \"{}\"",
+                        name.name
+                    ),
+                    other => other.into(),
+                },
+            )?;
+        }
+        Ok("LOCK TABLE".to_owned())
+    }
+
+    /// The result's columns of a statement that is not planned, for Describe.
+    pub(super) fn utility_fields(&mut self, statement: &Statement) -> Result<Option<Arc<[Field]>>> {
+        Ok(match statement {
+            Statement::Show(name) if name.eq_ignore_ascii_case("all") => {
+                Some(Arc::from(show_all_fields()))
+            }
+            Statement::Show(name) => Some(Arc::from(vec![show_field(name)])),
+            Statement::Explain(_) => Some(Arc::from(vec![plain_field("QUERY PLAN", TypeId::TEXT)])),
+            Statement::Execute(execute) => {
+                self.prepared(&execute.name)?.planned.as_ref().and_then(|p| p.fields.clone())
+            }
+            Statement::Fetch(fetch) if !fetch.is_move => {
+                let portal = self.portals.get(&fetch.cursor);
+                portal.and_then(|p| p.planned.as_ref()).and_then(|p| p.fields.clone())
+            }
+            _ => None,
+        })
+    }
+}
+
+fn show_field(name: &str) -> Field {
+    let name = settings::find(name).map_or(name, |setting| setting.name);
+    plain_field(name, TypeId::TEXT)
+}
+
+fn show_all_fields() -> Vec<Field> {
+    ["name", "setting", "description"].map(|name| plain_field(name, TypeId::TEXT)).into()
+}
+
+/// `SELECT … INTO t` as CREATE TABLE t AS SELECT ….
+fn select_into(select: &ast::Select) -> Result<ast::CreateTableAs> {
+    let mut query = select.clone();
+    let into = match &mut query.body {
+        ast::SelectBody::Core(core) => core.into.take(),
+        _ => None,
+    };
+    let Some(into) = into else { return Err(SqlError::internal("SELECT INTO without INTO")) };
+    Ok(ast::CreateTableAs {
+        into,
+        query: Box::new(Statement::Select(Box::new(query))),
+        materialized_view: false,
+        if_not_exists: false,
+    })
+}
+
+/// A statement's name in messages.
+fn words(statement: &Statement) -> &'static str {
+    match statement {
+        Statement::CreateTable(_) => "CREATE TABLE",
+        Statement::CreateTableAs(_) => "CREATE TABLE AS",
+        Statement::AlterTable(_) => "ALTER TABLE",
+        Statement::CreateIndex(_) => "CREATE INDEX",
+        Statement::Reindex(_) => "REINDEX",
+        Statement::CreateSequence(_) => "CREATE SEQUENCE",
+        Statement::AlterSequence(_) => "ALTER SEQUENCE",
+        Statement::CreateSchema(_) => "CREATE SCHEMA",
+        Statement::CreateDatabase(_) => "CREATE DATABASE",
+        Statement::AlterDatabase(_) => "ALTER DATABASE",
+        Statement::DropDatabase(_) => "DROP DATABASE",
+        Statement::CreateView(_) => "CREATE VIEW",
+        Statement::Drop(_) => "DROP",
+        Statement::Rename(_) => "ALTER ... RENAME",
+        Statement::Comment(_) => "COMMENT",
+        Statement::CreateFunction(_) => "CREATE FUNCTION",
+        Statement::CreateExtension(_) => "CREATE EXTENSION",
+        Statement::CreateType(_) => "CREATE TYPE",
+        Statement::CreateDomain(_) => "CREATE DOMAIN",
+        Statement::CreateStatistics(_) => "CREATE STATISTICS",
+        Statement::Grant(_) | Statement::GrantRole(_) => "GRANT",
+        Statement::CreateRole(_) => "CREATE ROLE",
+        Statement::AlterRole(_) | Statement::AlterRoleSet(_) => "ALTER ROLE",
+        Statement::DropRole(_) => "DROP ROLE",
+        Statement::Truncate(_) => "TRUNCATE TABLE",
+        Statement::Listen(_) => "LISTEN",
+        Statement::Notify(_) => "NOTIFY",
+        Statement::Unlisten(_) => "UNLISTEN",
+        Statement::Do(_) => "DO",
+        Statement::Call(_) => "CALL",
+        Statement::Cluster(_) => "CLUSTER",
+        Statement::RefreshMaterializedView(_) => "REFRESH MATERIALIZED VIEW",
+        _ => "this statement",
+    }
+}
