@@ -2,7 +2,12 @@
 //!
 //! Done under the page's exclusive latch alone: nobody ever holds a reference into a page, so there is
 //! nobody to wait for (PostgreSQL needs a cleanup lock here). A version is removed only if it is *dead*:
-//! ended by a durable commit that every snapshot sees, or made by a transaction that rolled back.
+//! ended by a commit that every snapshot sees, or made by a transaction that rolled back.
+//!
+//! *Durability.* Losing the end of the log loses the record of the pruning with that of the commit it rests on.
+//! But whoever reads the page in between must learn of that commit, to hold back its reply. A version that is
+//! followed by one that stays may go at once: the reader finds the follower, whose maker that commit is. The
+//! last version of a row that was deleted goes only when the commit is durable.
 
 use super::page::{self, set_prune_hint, version};
 use crate::page::{LineFlags, LinePointer, PageMut, PageView};
@@ -28,10 +33,23 @@ impl Plan {
     }
 }
 
-/// Looks for what can go. `fate` judges one version.
-pub(super) fn plan(page: PageView<'_>, fate: impl FnMut(&TupleHeader) -> Fate) -> Plan {
-    let mut planner =
-        Planner { page, fate, plan: Plan::default(), seen: [false; page::MAX_LINES as usize + 1] };
+/// Judges versions.
+pub(super) trait Judge {
+    /// What a version is, by commits that every snapshot sees.
+    fn fate(&mut self, header: &TupleHeader) -> Fate;
+    /// Whether a version that is dead is so durably.
+    fn is_durably_dead(&mut self, header: &TupleHeader) -> bool;
+}
+
+/// Looks for what can go.
+pub(super) fn plan(page: PageView<'_>, judge: impl Judge) -> Plan {
+    let mut planner = Planner {
+        page,
+        judge,
+        plan: Plan::default(),
+        chain: [0; page::MAX_LINES as usize],
+        seen: [false; page::MAX_LINES as usize + 1],
+    };
     let count = page.line_count().min(page::MAX_LINES);
     for root in 1..=count {
         match page.line(root).flags() {
@@ -46,15 +64,17 @@ pub(super) fn plan(page: PageView<'_>, fate: impl FnMut(&TupleHeader) -> Fate) -
     planner.plan
 }
 
-struct Planner<'p, F> {
+struct Planner<'p, J> {
     page: PageView<'p>,
-    fate: F,
+    judge: J,
     plan: Plan,
+    /// The versions of the row at hand.
+    chain: [u16; page::MAX_LINES as usize],
     /// Heap-only versions that a chain reached.
     seen: [bool; page::MAX_LINES as usize + 1],
 }
 
-impl<F: FnMut(&TupleHeader) -> Fate> Planner<'_, F> {
+impl<J: Judge> Planner<'_, J> {
     fn header(&self, offset: u16) -> Option<TupleHeader> {
         version(self.page, offset).map(|item| page::header(self.page, item))
     }
@@ -64,35 +84,41 @@ impl<F: FnMut(&TupleHeader) -> Fate> Planner<'_, F> {
     }
 
     fn judge(&mut self, header: &TupleHeader) -> Fate {
-        let fate = (self.fate)(header);
+        let fate = self.judge.fate(header);
         if matches!(fate, Fate::RecentlyDead | Fate::DeleteInProgress) {
-            let hint = &mut self.plan.hint;
-            if *hint == Xid::INVALID || header.xmax < *hint {
-                *hint = header.xmax;
-            }
+            self.note_left(header);
         }
         fate
+    }
+
+    /// A version that ended has to stay for now.
+    fn note_left(&mut self, header: &TupleHeader) {
+        let hint = &mut self.plan.hint;
+        if *hint == Xid::INVALID || header.xmax < *hint {
+            *hint = header.xmax;
+        }
     }
 
     /// Follows the chain from `root` and removes its dead beginning. A version before a dead one is dead
     /// too, even if a snapshot's number alone would not say so: that snapshot sees neither.
     fn chain(&mut self, root: u16) {
         let redirect = self.page.line(root).redirect_to();
-        let mut chain = [0u16; page::MAX_LINES as usize];
         let (mut length, mut dead) = (0, 0);
+        let mut last_dead = None;
         let mut at = redirect.unwrap_or(root);
         let mut expected_xmin = None;
         while let Some(header) = self.header(at) {
             let linked = expected_xmin.is_none_or(|xmin| header.xmin == xmin);
             let inner = length > 0 || redirect.is_some();
-            if !linked || inner != header.flags.has(Flags::HEAP_ONLY) || length == chain.len() {
+            if !linked || inner != header.flags.has(Flags::HEAP_ONLY) || length == self.chain.len()
+            {
                 break;
             }
             self.seen[usize::from(at)] = true;
-            chain[length] = at;
+            self.chain[length] = at;
             length += 1;
             match self.judge(&header) {
-                Fate::Dead => dead = length,
+                Fate::Dead => (dead, last_dead) = (length, Some(header)),
                 Fate::RecentlyDead => {}
                 Fate::Live | Fate::InsertInProgress | Fate::DeleteInProgress => break,
             }
@@ -102,13 +128,18 @@ impl<F: FnMut(&TupleHeader) -> Fate> Planner<'_, F> {
             expected_xmin = Some(header.xmax);
             at = header.successor.offset;
         }
+        let Some(last_dead) = last_dead else { return };
+        if dead == length && !self.judge.is_durably_dead(&last_dead) {
+            self.note_left(&last_dead);
+            dead -= 1;
+        }
         if dead == 0 {
             return;
         }
-        let versions = &chain[usize::from(redirect.is_none())..dead];
+        let versions = &self.chain[usize::from(redirect.is_none())..dead];
         self.plan.unused.extend_from_slice(versions);
         if dead < length {
-            self.plan.redirected.push((root, chain[dead]));
+            self.plan.redirected.push((root, self.chain[dead]));
         } else {
             self.plan.dead.push(root);
         }

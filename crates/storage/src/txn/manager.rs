@@ -170,9 +170,14 @@ impl TxnManager {
 
     /// Every snapshot sees all commits below, and they are durable: what they deleted can be removed.
     pub fn horizon(&self) -> Csn {
+        self.visible_horizon().min(Csn(self.wal.durable().0))
+    }
+
+    /// Every snapshot sees all commits below, durable or not. Who acts on it must leave something behind by
+    /// which readers observe those commits.
+    pub fn visible_horizon(&self) -> Csn {
         let (cached, stale) = self.horizon.cached(self.wal.published());
-        let csn = if stale { self.refresh().csn } else { cached };
-        csn.min(Csn(self.wal.durable().0))
+        if stale { self.refresh().csn } else { cached }
     }
 
     /// Computes the horizon anew.
