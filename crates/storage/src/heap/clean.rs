@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::page::LineFlags;
 use crate::txlog::TxLog;
-use crate::txn::{Fate, TupleHeader, visibility};
+use crate::txn::{Fate, Flags, TupleHeader, visibility};
 use crate::wal::{Kind, Record, record_bound};
 use base::{BlockNo, Csn, Fork, Lsn, Tid, Xid, sim};
 
@@ -68,7 +68,7 @@ impl HeapRel {
     }
 
     /// Plans the pruning of a page, and counts what it found.
-    fn plan(&self, page: &WriteGuard<'_>) -> Result<(Plan, PageCleaning)> {
+    fn plan(&self, page: &mut WriteGuard<'_>) -> Result<(Plan, PageCleaning)> {
         let mut bench = Bench {
             txlog: self.txns.txlog(),
             visible: self.txns.visible_horizon(),
@@ -76,12 +76,14 @@ impl HeapRel {
             found: PageCleaning::default(),
             failed: None,
         };
-        let plan = plan(page.view(), &mut bench);
+        let (plan, hints) = plan(page.view(), &mut bench);
         bench.found.removed = (plan.dead.len() + plan.unused.len()) as u32;
-        match bench.failed {
-            Some(error) => Err(error),
-            None => Ok((plan, bench.found)),
+        if let Some(error) = bench.failed {
+            return Err(error);
         }
+        // The page need not get dirty for them.
+        hints.into_iter().for_each(|(at, flags)| page.put_u16(at, flags.0));
+        Ok((plan, bench.found))
     }
 
     fn carry_out(
@@ -129,7 +131,7 @@ impl HeapRel {
             fsm::record(&self.rel, block, free)?;
             return Ok(PageCleaning { free: free as u32, ..PageCleaning::default() });
         }
-        let (plan, mut done) = self.plan(&page)?;
+        let (plan, mut done) = self.plan(&mut page)?;
         if !plan.is_empty() {
             let _window = sim::window("heap-pruned");
             self.carry_out(&mut page, &mut journal, &plan, 0);
@@ -185,31 +187,33 @@ struct Bench<'h> {
 }
 
 impl Bench<'_> {
-    fn fate_before(&mut self, horizon: Csn, header: &TupleHeader) -> Fate {
-        match visibility::fate(self.txlog, horizon, self.durable, header) {
-            Ok((fate, _)) => fate,
-            Err(error) => {
-                self.failed = Some(error);
-                Fate::Live
-            }
-        }
+    fn fate_before(&mut self, horizon: Csn, header: &TupleHeader) -> (Fate, Flags) {
+        let fate = visibility::fate(self.txlog, horizon, self.durable, header);
+        fate.unwrap_or_else(|error| {
+            self.failed = Some(error);
+            (Fate::Live, Flags::NONE)
+        })
     }
 }
 
 impl Judge for &mut Bench<'_> {
-    fn fate(&mut self, header: &TupleHeader) -> Fate {
-        let fate = self.fate_before(self.visible, header);
+    fn fate(&mut self, header: &TupleHeader) -> (Fate, Flags) {
+        let (fate, hints) = self.fate_before(self.visible, header);
         match fate {
             Fate::Dead => {}
             Fate::RecentlyDead => self.found.recently_dead += 1,
             _ => self.found.live += 1,
         }
-        fate
+        (fate, hints)
+    }
+
+    fn met_live(&mut self) {
+        self.found.live += 1;
     }
 
     fn is_durably_dead(&mut self, header: &TupleHeader) -> bool {
         let durable = self.visible.min(Csn(self.durable.0));
-        self.fate_before(durable, header) == Fate::Dead
+        self.fate_before(durable, header).0 == Fate::Dead
     }
 }
 

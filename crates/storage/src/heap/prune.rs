@@ -11,7 +11,7 @@
 
 use super::page::{self, set_prune_hint, version};
 use crate::page::{LineFlags, LinePointer, PageMut, PageView};
-use crate::txn::{Fate, Flags, TupleHeader};
+use crate::txn::{FLAGS_OFFSET, Fate, Flags, TupleHeader};
 use base::Xid;
 
 /// What pruning does to the line pointers of one page; all that its log record carries.
@@ -27,6 +27,9 @@ pub(super) struct Plan {
     pub hint: Xid,
 }
 
+/// Hint bits learnt while planning: where the header's flags lie, and the bits.
+pub(super) type Hints = Vec<(usize, Flags)>;
+
 impl Plan {
     pub fn is_empty(&self) -> bool {
         self.redirected.is_empty() && self.dead.is_empty() && self.unused.is_empty()
@@ -35,18 +38,22 @@ impl Plan {
 
 /// Judges versions.
 pub(super) trait Judge {
-    /// What a version is, by commits that every snapshot sees.
-    fn fate(&mut self, header: &TupleHeader) -> Fate;
+    /// What a version is, by commits that every snapshot sees; and hint bits.
+    fn fate(&mut self, header: &TupleHeader) -> (Fate, Flags);
+    /// A version told by its hint bits to be there.
+    fn met_live(&mut self);
     /// Whether a version that is dead is so durably.
     fn is_durably_dead(&mut self, header: &TupleHeader) -> bool;
 }
 
 /// Looks for what can go.
-pub(super) fn plan(page: PageView<'_>, judge: impl Judge) -> Plan {
+pub(super) fn plan(page: PageView<'_>, judge: impl Judge) -> (Plan, Hints) {
     let mut planner = Planner {
         page,
         judge,
         plan: Plan::default(),
+        hints: Hints::new(),
+        has_inner: false,
         chain: [0; page::MAX_LINES as usize],
         seen: [false; page::MAX_LINES as usize + 1],
     };
@@ -54,20 +61,32 @@ pub(super) fn plan(page: PageView<'_>, judge: impl Judge) -> Plan {
     for root in 1..=count {
         match page.line(root).flags() {
             LineFlags::Redirect => planner.chain(root),
-            LineFlags::Normal if !planner.is_heap_only(root) => planner.chain(root),
+            LineFlags::Normal => match planner.flags(root) {
+                flags if flags.has(Flags::HEAP_ONLY) => planner.has_inner = true,
+                flags if flags.has(PLAINLY_LIVE) => planner.judge.met_live(),
+                _ => planner.chain(root),
+            },
             _ => {}
         }
     }
-    for offset in 1..=count {
-        planner.orphan(offset);
+    if planner.has_inner {
+        for offset in 1..=count {
+            planner.orphan(offset);
+        }
     }
-    planner.plan
+    (planner.plan, planner.hints)
 }
+
+/// Hints of a version that was inserted by a commit and ended by nobody: most versions of most pages.
+const PLAINLY_LIVE: Flags = Flags::XMIN_COMMITTED.with(Flags::XMAX_INVALID);
 
 struct Planner<'p, J> {
     page: PageView<'p>,
     judge: J,
     plan: Plan,
+    hints: Hints,
+    /// Whether there are heap-only versions.
+    has_inner: bool,
     /// The versions of the row at hand.
     chain: [u16; page::MAX_LINES as usize],
     /// Heap-only versions that a chain reached.
@@ -75,16 +94,21 @@ struct Planner<'p, J> {
 }
 
 impl<J: Judge> Planner<'_, J> {
-    fn header(&self, offset: u16) -> Option<TupleHeader> {
-        version(self.page, offset).map(|item| page::header(self.page, item))
+    fn header(&self, offset: u16) -> Option<(usize, TupleHeader)> {
+        let item = version(self.page, offset)?;
+        Some((item.offset + FLAGS_OFFSET, page::header(self.page, item)))
     }
 
-    fn is_heap_only(&self, offset: u16) -> bool {
-        self.header(offset).is_some_and(|h| h.flags.has(Flags::HEAP_ONLY))
+    fn flags(&self, offset: u16) -> Flags {
+        let item = version(self.page, offset);
+        item.map_or(Flags::NONE, |item| Flags(self.page.get_u16(item.offset + FLAGS_OFFSET)))
     }
 
-    fn judge(&mut self, header: &TupleHeader) -> Fate {
-        let fate = self.judge.fate(header);
+    fn judge(&mut self, flags_at: usize, header: &TupleHeader) -> Fate {
+        let (fate, hints) = self.judge.fate(header);
+        if hints != Flags::NONE {
+            self.hints.push((flags_at, header.flags.with(hints)));
+        }
         if matches!(fate, Fate::RecentlyDead | Fate::DeleteInProgress) {
             self.note_left(header);
         }
@@ -107,7 +131,7 @@ impl<J: Judge> Planner<'_, J> {
         let mut last_dead = None;
         let mut at = redirect.unwrap_or(root);
         let mut expected_xmin = None;
-        while let Some(header) = self.header(at) {
+        while let Some((flags_at, header)) = self.header(at) {
             let linked = expected_xmin.is_none_or(|xmin| header.xmin == xmin);
             let inner = length > 0 || redirect.is_some();
             if !linked || inner != header.flags.has(Flags::HEAP_ONLY) || length == self.chain.len()
@@ -117,7 +141,7 @@ impl<J: Judge> Planner<'_, J> {
             self.seen[usize::from(at)] = true;
             self.chain[length] = at;
             length += 1;
-            match self.judge(&header) {
+            match self.judge(flags_at, &header) {
                 Fate::Dead => (dead, last_dead) = (length, Some(header)),
                 Fate::RecentlyDead => {}
                 Fate::Live | Fate::InsertInProgress | Fate::DeleteInProgress => break,
@@ -150,8 +174,8 @@ impl<J: Judge> Planner<'_, J> {
         if self.page.line(offset).flags() != LineFlags::Normal || self.seen[usize::from(offset)] {
             return;
         }
-        let Some(header) = self.header(offset) else { return };
-        if header.flags.has(Flags::HEAP_ONLY) && self.judge(&header) == Fate::Dead {
+        let Some((flags_at, header)) = self.header(offset) else { return };
+        if header.flags.has(Flags::HEAP_ONLY) && self.judge(flags_at, &header) == Fate::Dead {
             self.plan.unused.push(offset);
         }
     }
