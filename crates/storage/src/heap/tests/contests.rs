@@ -98,7 +98,11 @@ fn transfers_keep_the_sum_for_every_snapshot() {
                     let amount = rng.i64(-20..20);
                     add(heap, &txn, roots[from], -amount);
                     add(heap, &txn, roots[to], amount);
-                    if rng.u8(..5) == 0 { txn.abort() } else { drop(txn.commit().unwrap()) }
+                    if rng.u8(..5) == 0 {
+                        txn.abort();
+                    } else {
+                        txn.commit().unwrap();
+                    }
                 }
             });
         }
