@@ -21,7 +21,6 @@ mod report;
 mod request;
 mod shared;
 pub mod signals;
-mod standin;
 pub mod users;
 mod worker;
 

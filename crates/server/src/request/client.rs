@@ -3,7 +3,7 @@
 
 use base::Lsn;
 use sql::error::{Result, Severity};
-use sql::session::{CopyInput, Field, Format, Formats, Notice};
+use sql::session::{CopyInput, Field, Format, Formats, Notice, Session};
 use wire::backend::{OpenRow, Replies, Tag};
 use wire::frame::{self, Split};
 use wire::frontend::Message;
@@ -12,7 +12,6 @@ use super::Seat;
 use super::messages::{Rest, row_fields};
 use crate::connection::Link;
 use crate::report;
-use crate::standin::Session;
 use storage::wal::Wal;
 
 /// Output is handed over once this much has gathered.

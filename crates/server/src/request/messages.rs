@@ -90,8 +90,10 @@ impl<'b> Rest<'b> {
 fn serve(seat: &mut Seat, frame: frame::Frame<'_>, rest: &mut Rest<'_>) {
     // Which messages belong to the extended protocol decides what an error costs.
     let extended = matches!(frame.tag, b'P' | b'B' | b'D' | b'E' | b'C' | b'H');
+    // A simple query ends its own transaction as the error demands.
+    let fails = frame.tag != b'Q';
     let result = match Message::decode(frame) {
-        Ok(message) => guarded(seat, |seat| answer(seat, message, rest)),
+        Ok(message) => guarded(seat, fails, |seat| answer(seat, message, rest)),
         Err(fault) => {
             let error = report::broken(&fault);
             seat.session().fail(&error);
@@ -125,6 +127,8 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
             ready(seat);
         }
         Message::Query(text) => {
+            #[cfg(test)]
+            assert_ne!(text, super::tests::PANIC, "asked to");
             {
                 let (session, mut client) = Client::of(seat, rest);
                 session.simple_query(text, &mut client)?;
@@ -227,7 +231,7 @@ pub(super) fn row_fields<'f>(
 
 fn execute(seat: &mut Seat, message: Execute<'_>, rest: &mut Rest<'_>) -> Result<(), SqlError> {
     let (session, mut client) = Client::of(seat, rest);
-    session.execute(message.portal, message.rows_max as usize, &mut client)
+    session.execute(message.portal, message.rows_max, &mut client)
 }
 
 /// Tells the client that the next command may come.
@@ -236,30 +240,33 @@ fn ready(seat: &mut Seat) {
     seat.replies.ready_for_query(status);
 }
 
-/// Runs `work` and fails the session's transaction if it fails. If it panics, the client gets `XX000`
+/// Runs `work`, and if it fails, and `fails` says so, fails the session's transaction. If it panics, the client gets `XX000`
 /// and its session ends, and nobody else notices.
 ///
 /// Only code that owns nothing but its session may panic and come here. Everywhere else the panic
 /// hook ends the process before the stack unwinds ([`crate::panics`]).
 fn guarded(
     seat: &mut Seat,
+    fails: bool,
     work: impl FnOnce(&mut Seat) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
     let length = seat.replies.len();
     let worked = catch_unwind(AssertUnwindSafe(|| {
         let result = work(seat);
-        if let Err(error) = &result {
+        if fails && let Err(error) = &result {
             seat.session().fail(error);
         }
         result
     }));
-    worked.unwrap_or_else(|_| {
+    worked.unwrap_or_else(|payload| {
         // Whatever the statement was writing may be half a message.
         seat.replies.truncate(length);
         seat.abandon();
+        let said = payload.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| payload.downcast_ref::<&str>().copied());
         let message = "internal error: a broken assumption ended this session";
         Err(SqlError::new(SqlState::INTERNAL_ERROR, message)
-            .with_detail("The server's log says which.")
+            .with_detail(said.unwrap_or("The server's log says which.").to_owned())
             .with_severity(Severity::Fatal))
     })
 }

@@ -6,6 +6,8 @@
 mod client;
 mod messages;
 mod startup;
+#[cfg(test)]
+mod tests;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -15,9 +17,9 @@ use wire::backend::{Replies, Status};
 
 use crate::connection::{Link, Peer};
 use crate::report;
-use crate::standin::Session;
 use crate::worker::Worker;
 use sql::error::{Severity, SqlError};
+use sql::session::Session;
 
 /// What a connection needs while it is served, and between times its session.
 pub(crate) struct Seat {
@@ -98,7 +100,7 @@ impl Seat {
     }
 
     fn status(&mut self) -> Status {
-        use crate::standin::Status as Of;
+        use sql::session::Status as Of;
         match self.session().status() {
             Of::Idle => Status::Idle,
             Of::InTransaction => Status::InTransaction,

@@ -1,13 +1,13 @@
 //! The first packet: which session the client wants, and whether it may have it.
 
 use sql::error::{Severity, SqlError, SqlState};
+use sql::session::Session;
 use wire::startup::{self, PROTOCOL_3_0, Request};
 
 use super::Seat;
 use crate::connection::Peer;
 use crate::options::Authentication;
 use crate::report;
-use crate::standin::Session;
 use crate::users;
 
 /// Longest name of a user or database that counts, as everywhere in PostgreSQL.
@@ -52,9 +52,9 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
     let session = session.inspect_err(|_| seat.worker.shared.leave_place())?;
     seat.replies.authentication_ok();
     for (name, value) in session.reported() {
-        seat.replies.parameter_status(&name, &value);
+        seat.replies.parameter_status(name, &value);
     }
-    let (process, key) = (session.pid(), session.cancel_key());
+    let (process, key) = (session.pid(), session.cancel_key().cast_unsigned());
     seat.replies.backend_key_data(process, key);
     seat.worker.shared.enter(process, key, seat.worker.number);
     seat.worker.add_session(process, &seat.link);
@@ -69,7 +69,8 @@ fn open_session(
     user: &str,
 ) -> Result<Session, SqlError> {
     let fatal = |error: SqlError| error.with_severity(Severity::Fatal);
-    let mut session = Session::open(&seat.worker.shared.database, database, user).map_err(fatal)?;
+    let mut session =
+        Session::open(seat.worker.shared.database.instance(), database, user).map_err(fatal)?;
     for (name, value) in seat.worker.shared.session_settings().iter() {
         session.set_startup(name, value).map_err(fatal)?;
     }

@@ -37,7 +37,7 @@ fn data_sent_along_with_the_query_are_copied_in() {
 fn much_data_is_copied_in() {
     let house = House::new();
     let mut me = house.client();
-    me.request(|r| r.query("copy t from stdin"));
+    me.request(|r| r.query("copy words from stdin"));
     assert_eq!(me.next().unwrap(), "G 1");
     let line = b"some words that make up a line of a certain length\n";
     for _ in 0..100 {
@@ -115,7 +115,7 @@ fn a_client_that_vanishes_during_copy_disturbs_nobody() {
 fn data_are_copied_out_no_faster_than_they_are_taken() {
     let house = House::new();
     let mut me = house.client();
-    me.request(|r| r.query("copy t to stdout 300000"));
+    me.request(|r| r.query("copy (select generate_series(1, 300000)) to stdout"));
     std::thread::sleep(Duration::from_millis(100));
     assert_eq!(me.next().unwrap(), "H 1");
     for row in 1..=300_000 {
@@ -128,7 +128,10 @@ fn data_are_copied_out_no_faster_than_they_are_taken() {
 fn a_client_that_vanishes_while_it_is_sent_to_disturbs_nobody() {
     let house = House::new();
     let mut other = house.client();
-    for query in ["copy t to stdout 100000000", "select generate_series(1, 100000000)"] {
+    for query in [
+        "copy (select generate_series(1, 100000000)) to stdout",
+        "select generate_series(1, 100000000)",
+    ] {
         let mut me = house.client();
         me.request(|r| r.query(query));
         me.next().unwrap();

@@ -57,8 +57,8 @@ fn a_directory_of_something_else_is_refused_and_untouched() {
 #[test]
 fn a_closed_directory_opens_again_with_nothing_to_recover() {
     let data = options().data;
-    open(&data).close().unwrap();
-    let again = open(&data);
+    open(&data, "me").close().unwrap();
+    let again = open(&data, "me");
     assert!(again.engine().recovery().is_none());
     again.close().unwrap();
     std::fs::remove_dir_all(data.parent().unwrap()).unwrap();

@@ -40,28 +40,14 @@ fn broken_messages_cost_the_message_or_the_connection() {
 }
 
 #[test]
-fn a_panic_costs_one_session() {
-    let house = House::new();
-    let mut other = house.client();
-    let mut me = house.client();
-    assert_eq!(
-        me.query("select 1; select panic()"),
-        "FATAL XX000 internal error: a broken assumption ended this session"
-    );
-    me.expect_end();
-    assert_eq!(other.query("select 1"), ONE);
-    assert_eq!(house.client().query("select 1"), ONE);
-}
-
-#[test]
 fn clients_that_vanish_before_their_reply_disturb_nobody() {
     let house = House::new();
     let mut other = house.client();
     for round in 0..100 {
         let mut me = house.client();
         me.request(|r| match round % 4 {
-            0 => r.query("update t"),
-            1 => r.query("begin; update t; end; update t"),
+            0 => r.query("insert into t values (1)"),
+            1 => r.query("begin; insert into t values (1); end; delete from t"),
             2 => r.query("select pg_sleep(0.01)"),
             _ => (0..50).for_each(|_| extended(r, "select 1", &[], 0)),
         });
@@ -98,7 +84,7 @@ fn mutated_conversations_disturb_nobody() {
     corpus.copy_data(b"1\n2\n");
     corpus.copy_done();
     corpus.execute(Execute { portal: "", rows_max: 0 });
-    corpus.query("notice x");
+    corpus.query("drop table if exists nosuch");
     corpus.sync();
     corpus.terminate();
     for seed in 1..=400 {

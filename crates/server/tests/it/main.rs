@@ -44,14 +44,14 @@ fn options() -> Options {
 }
 
 /// A small database in this directory.
-fn open(data: &Path) -> Arc<Database> {
+fn open(data: &Path, superuser: &str) -> Arc<Database> {
     let mut config = Config::new();
     for (name, value) in
         [("shared_buffers", "8MB"), ("wal_buffers", "1MB"), ("wal_segment_size", "1MB")]
     {
         config.set(name, value).unwrap();
     }
-    Arc::new(Database::open(data, "me", &config).unwrap())
+    Arc::new(Database::open(data, superuser, &config).unwrap())
 }
 
 impl House {
@@ -60,10 +60,23 @@ impl House {
     }
 
     fn with(options: Options) -> House {
+        House::of("me", options)
+    }
+
+    /// A server over a new database that belongs to `superuser`.
+    fn of(superuser: &str, options: Options) -> House {
         let dir = options.socket_dir.clone().unwrap();
-        let database = open(&dir.join("data"));
+        let database = open(&dir.join("data"), superuser);
         let server = Server::start(Arc::clone(&database), options).unwrap();
-        House { server: Some(server), database, dir }
+        let house = House { server: Some(server), database, dir };
+        // Two tables that the tests write to.
+        let mut client = house.stranger();
+        client.start(superuser);
+        let made = client.query("create table t (a int); create table words (word text)");
+        assert_eq!(made, "C CREATE TABLE\nC CREATE TABLE\nZ I");
+        client.request(|r| r.terminate());
+        client.expect_end();
+        house
     }
 
     fn socket(&self) -> PathBuf {

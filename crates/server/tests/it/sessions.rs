@@ -14,7 +14,8 @@ use crate::{House, options};
 fn a_session_is_told_what_it_must_know() {
     let house = House::new();
     let mut me = house.stranger();
-    let told = me.try_start(&[("user", "me"), ("application_name", "test")]);
+    let told =
+        me.try_start(&[("user", "me"), ("database", "postgres"), ("application_name", "test")]);
     assert!(told.starts_with("R\nS "), "{told}");
     for line in ["S server_version=15.", "S client_encoding=UTF8", "S application_name=test"] {
         assert!(told.contains(line), "{line} is not in {told}");
@@ -27,7 +28,11 @@ fn a_session_is_told_what_it_must_know() {
 fn sessions_begin_with_what_the_configuration_says() {
     let house = House::new();
     let began_with = |name: &str| {
-        let told = house.stranger().try_start(&[("user", "me"), ("TimeZone", "Asia/Tokyo")]);
+        let told = house.stranger().try_start(&[
+            ("user", "me"),
+            ("database", "postgres"),
+            ("TimeZone", "Asia/Tokyo"),
+        ]);
         told.lines().find(|line| line.starts_with(&format!("S {name}="))).unwrap().to_owned()
     };
     assert_eq!(began_with("DateStyle"), "S DateStyle=ISO, MDY");
@@ -59,7 +64,7 @@ fn a_newer_protocol_is_talked_down() {
     let house = House::new();
     let mut me = house.stranger();
     let mut packet = Vec::new();
-    let parameters = [("user", "me"), ("_pq_.compression", "zstd")];
+    let parameters = [("user", "me"), ("database", "postgres"), ("_pq_.compression", "zstd")];
     startup::put_session(&mut packet, startup::PROTOCOL_3_0 | 2, parameters);
     me.send(&packet);
     let told = me.until_ready();
@@ -84,6 +89,14 @@ fn what_is_no_session_is_refused() {
         "FATAL 3D000 database \"nosuch\" does not exist"
     );
     assert_eq!(
+        refused(&[("user", "nosuch"), ("database", "postgres")]),
+        "FATAL 28000 role \"nosuch\" does not exist"
+    );
+    assert_eq!(
+        refused(&[("user", "me"), ("database", "postgres"), ("nosuch", "1")]),
+        "FATAL 42704 unrecognized configuration parameter \"nosuch\""
+    );
+    assert_eq!(
         refused(&[("user", "me"), ("replication", "true")]),
         "FATAL 0A000 replication connections are not supported"
     );
@@ -98,8 +111,9 @@ fn what_is_no_session_is_refused() {
 
 #[test]
 fn peers_are_who_the_system_says() {
-    let house = House::with(server::Options { authentication: Authentication::Peer, ..options() });
     let name = server::users::name_of(server::users::current()).unwrap();
+    let peers = server::Options { authentication: Authentication::Peer, ..options() };
+    let house = House::of(&name, peers);
     house.stranger().start(&name);
     assert_eq!(
         house.stranger().try_start(&[("user", "somebody")]),
@@ -132,7 +146,8 @@ fn beyond_the_limit_clients_are_refused_and_others_undisturbed() {
         assert_eq!(client.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
     }
     clients.pop().unwrap().request(|r| r.terminate());
-    let again = || house.stranger().try_start(&[("user", "me")]).ends_with("Z I");
+    let again =
+        || house.stranger().try_start(&[("user", "me"), ("database", "postgres")]).ends_with("Z I");
     assert!((0..100).any(|_| again() || {
         std::thread::sleep(Duration::from_millis(10));
         false
@@ -150,7 +165,11 @@ fn a_query_is_canceled_by_who_knows_the_key() {
         stranger.expect_end();
     };
     let mut me = house.client();
-    for query in ["select pg_sleep(60)", "select spin(60000)", "copy t from stdin"] {
+    for query in [
+        "select pg_sleep(60)",
+        "select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b",
+        "copy t from stdin",
+    ] {
         let begun = Instant::now();
         me.request(|r| r.query(query));
         std::thread::sleep(Duration::from_millis(50));
@@ -174,7 +193,9 @@ fn shutdown_ends_idle_and_running_sessions() {
     let (mut idle, mut asleep, mut busy) = (house.client(), house.client(), house.client());
     let mut silent = house.stranger();
     asleep.request(|r| r.query("select pg_sleep(60)"));
-    busy.request(|r| r.query("select spin(60000)"));
+    busy.request(|r| {
+        r.query("select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b")
+    });
     std::thread::sleep(Duration::from_millis(50));
     let begun = Instant::now();
     house.shutdown();
@@ -241,7 +262,9 @@ fn what_a_killed_server_left_behind_is_no_obstacle() {
 fn point_queries_are_quick_beside_a_long_one() {
     let house = House::with(server::Options { workers: 1, ..options() });
     let mut long = house.client();
-    long.request(|r| r.query("select spin(1500)"));
+    long.request(|r| {
+        r.query("select count(*) from generate_series(1, 700) a, generate_series(1, 700) b")
+    });
     let mut clients: Vec<_> = (0..8).map(|_| house.client()).collect();
     let mut times = Vec::new();
     let begun = Instant::now();

@@ -13,7 +13,6 @@
 
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
-use crate::txlog::{MultiXactId, TxLogStart};
 use crate::wal::LogShape;
 use base::crc::crc32c;
 use base::disk::{Disk, File, Open};
@@ -200,12 +199,6 @@ fn decode(bytes: &[u8; ENCODED_BYTES]) -> std::result::Result<(u64, Control), Er
 }
 
 impl Counters {
-    /// Where the status logs go on.
-    pub fn transactions(&self) -> TxLogStart {
-        let next_multixact = MultiXactId(self.next_multixact);
-        TxLogStart { next_xid: self.next_xid, next_multixact }
-    }
-
     /// Bytes of the encoded counters.
     pub const BYTES: usize = 32;
 
