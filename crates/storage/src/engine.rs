@@ -160,7 +160,7 @@ impl Engine {
         }
         let wal = open_wal(config, env, &before, &end).inspect_err(|_| pool.stop())?;
         pool.attach_wal(Arc::clone(&wal));
-        let txns = TxnManager::open(env, &config.txlog, &wal, counters.next_xid);
+        let txns = TxnManager::open(env, &config.txlog, &wal, counters.transactions());
         let txns = txns.inspect_err(|_| stop(&pool, &wal))?;
         let running = Control { state: State::Running, epoch: wal.epoch().number, ..before };
         let settled = redone.finish(txns.txlog()).and_then(|report| {

@@ -4,14 +4,14 @@
 use crate::buffer::{Config, Pool, Relation};
 use crate::recovery::RedoCtx;
 use crate::relfile::RelFiles;
-use crate::txlog::{TxLog, TxLogConfig, WalBarrier};
+use crate::txlog::{TxLog, TxLogConfig, TxLogStart, WalBarrier};
 use crate::txn::{Isolation, Txn, TxnManager};
 use crate::wal::{Epoch, LogShape, Reader, RecordView, Room, Wal, WalConfig, segment};
 use crate::{btree, heap, sequence};
 use base::disk::Disk;
 use base::disk::sim::SimDisk;
 use base::rank::Rank;
-use base::{Lsn, Persistence, RelId, Xid};
+use base::{Lsn, Persistence, RelId};
 use std::sync::Arc;
 
 const SEGMENT: u64 = 1 << 20;
@@ -55,7 +55,7 @@ impl Rig {
         let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));
         TxLog::create(&env.disk, &barrier).unwrap();
         let txns =
-            TxnManager::open(&env, &TxLogConfig::default(), &wal, Xid::FIRST_NORMAL).unwrap();
+            TxnManager::open(&env, &TxLogConfig::default(), &wal, TxLogStart::FIRST).unwrap();
         Rig { disk, pool, wal, txns }
     }
 

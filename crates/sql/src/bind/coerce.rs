@@ -4,6 +4,7 @@ use syntax::ast::Loc;
 
 use crate::error::{Result, SqlError, sql_error};
 use crate::func::{self, CastMethod, CastUse, Function};
+use crate::types::row::ValueKind;
 use crate::types::{Datum, TypeId};
 
 use super::tree::{ArrayCast, Call, Const, Expr, Param, Relabel, Shape, Ty, ViaText};
@@ -31,6 +32,10 @@ fn find_path(from: TypeId, to: TypeId, context: CastUse) -> Option<Path> {
     if let Some(cast) = func::cast(from, to) {
         return (cast.allowed <= context).then_some(match cast.method {
             CastMethod::Function(f) => Path::Function(f),
+            // The same bytes in PostgreSQL, but another variant of ours: integers as OIDs.
+            CastMethod::Binary if ValueKind::of_type(from) != ValueKind::of_type(to) => {
+                Path::ViaText
+            }
             CastMethod::Binary => Path::Relabel,
             CastMethod::InOut => Path::ViaText,
         });
@@ -134,8 +139,15 @@ impl Binder<'_, '_> {
         if from == TypeId::UNKNOWN {
             return Ok(Some(via_text(expr, to, explicit, loc)));
         }
+        let path = find_path(from, to, context);
+        if let (Some(Path::ViaText), Expr::Const(c)) = (path, &expr)
+            && let Datum::Int4(n) = c.value
+        {
+            let value = self.catalog.text_in(to, -1, &n.to_string()).map_err(|e| at(e, c.loc))?;
+            return Ok(Some(Expr::Const(Const { value, ty: Ty::of(to), loc: c.loc })));
+        }
         let shape = if explicit { Shape::ExplicitCast } else { Shape::ImplicitCast };
-        Ok(find_path(from, to, context).map(|path| match path {
+        Ok(path.map(|path| match path {
             Path::Relabel => relabel(expr, to, explicit),
             Path::ViaText => via_text(expr, to, explicit, loc),
             Path::Function(func) => cast_call(func, expr, Ty::of(to), ty.modifier, shape, loc),

@@ -56,6 +56,7 @@ impl Session {
         formats: &Formats,
         result_formats: Formats,
     ) -> Result<()> {
+        self.backend.statement_start = super::stamp();
         if !portal.is_empty() && self.portals.contains_key(portal) {
             bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
         }

@@ -8,6 +8,7 @@
 use super::BTree;
 use super::page::*;
 use super::search::Fence;
+use crate::buffer::ReadGuard;
 use crate::error::Result;
 use base::{BlockNo, Fork, Tid};
 use std::ops::Bound;
@@ -60,21 +61,37 @@ impl Mark {
     fn place(&self) -> Place<'_> {
         Place { key: &self.key, tie: self.tie }
     }
+}
 
-    fn low(bound: Bound<&[u8]>) -> Option<Mark> {
-        match bound {
-            Bound::Unbounded => None,
-            Bound::Included(key) => Some(Mark { key: key.to_vec(), tie: 0 }),
-            Bound::Excluded(key) => Some(Mark { key: key.to_vec(), tie: AFTER }),
-        }
+/// An end of a scan's range, in memory that is used again.
+#[derive(Debug, Default)]
+struct Limit {
+    is_bounded: bool,
+    mark: Mark,
+}
+
+impl Limit {
+    /// The lower end: before the entries of an included key, behind those of an excluded one.
+    fn set_low(&mut self, bound: Bound<&[u8]>) {
+        self.set(bound, 0, AFTER);
     }
 
-    fn high(bound: Bound<&[u8]>) -> Option<Mark> {
-        match bound {
-            Bound::Unbounded => None,
-            Bound::Included(key) => Some(Mark { key: key.to_vec(), tie: AFTER }),
-            Bound::Excluded(key) => Some(Mark { key: key.to_vec(), tie: 0 }),
+    /// The upper end: the other way round.
+    fn set_high(&mut self, bound: Bound<&[u8]>) {
+        self.set(bound, AFTER, 0);
+    }
+
+    fn set(&mut self, bound: Bound<&[u8]>, included: u64, excluded: u64) {
+        self.mark.key.clear();
+        self.is_bounded = bound != Bound::Unbounded;
+        if let Bound::Included(key) | Bound::Excluded(key) = bound {
+            self.mark.key.extend_from_slice(key);
         }
+        self.mark.tie = if matches!(bound, Bound::Included(_)) { included } else { excluded };
+    }
+
+    fn place(&self) -> Option<Place<'_>> {
+        self.is_bounded.then(|| self.mark.place())
     }
 }
 
@@ -101,8 +118,8 @@ enum Source {
 /// A scan over a range. Holds no latch and no pin between calls; the tree is handed to every step, so that it
 /// can live anywhere.
 pub struct Scan {
-    low: Option<Mark>,
-    high: Option<Mark>,
+    low: Limit,
+    high: Limit,
     direction: Direction,
     with_keys: bool,
     source: Source,
@@ -123,6 +140,25 @@ struct Batch {
 }
 
 impl BTree {
+    /// Marks the entry (`key`, `tid`): no transaction can see its row any more, durably. Later look-ups and scans
+    /// skip it, and the space goes to whoever needs some on the page. A hint: it may not be set.
+    pub fn mark_dead(&self, key: &[u8], tid: Tid) -> Result<()> {
+        let place = Place::of(key, tid);
+        let Some(block) = self.descend(place, 0, |_, block, _| block)? else { return Ok(()) };
+        let page = self.rel.read(Fork::Main, block)?;
+        let node = Node(page.view());
+        let at = node.lower_bound(place);
+        let found = node.is_live()
+            && node.is_leaf()
+            && at < node.count()
+            && node.key_is(at, key)
+            && node.slot(at).tid() == tid;
+        if found {
+            mark(&page, at);
+        }
+        Ok(())
+    }
+
     /// The rows with exactly this key, in TID order, into `tids`, which is emptied first.
     pub fn lookup(&self, key: &[u8], tids: &mut Vec<Tid>) -> Result<()> {
         let place = Place::before(key);
@@ -138,7 +174,11 @@ impl BTree {
             let kept = tids.len();
             more = self.look(right, |node| {
                 tids.truncate(kept);
-                append_equal(node, node.lower_bound(place), key, tids)
+                match node.is_live() {
+                    true => append_equal(node, node.lower_bound(place), key, tids),
+                    // Deleted since the link was read.
+                    false => Some(node.right()),
+                }
             })?;
         }
         Ok(())
@@ -165,16 +205,29 @@ fn append_equal(node: Node<'_>, mut at: usize, key: &[u8], tids: &mut Vec<Tid>) 
 impl Scan {
     /// A scan of the entries within `bounds`. The caller's snapshot must stay in force as long as the scan.
     pub fn new(bounds: Bounds<'_>, direction: Direction, with_keys: bool) -> Scan {
-        Scan {
-            low: Mark::low(bounds.low),
-            high: Mark::high(bounds.high),
+        let mut scan = Scan {
+            low: Limit::default(),
+            high: Limit::default(),
             direction,
             with_keys,
             source: Source::Start,
             batch: Batch::default(),
             next: 0,
             dead: Vec::new(),
-        }
+        };
+        scan.restart(bounds, direction);
+        scan
+    }
+
+    /// Starts over with other bounds, in the memory it has.
+    pub fn restart(&mut self, bounds: Bounds<'_>, direction: Direction) {
+        self.low.set_low(bounds.low);
+        self.high.set_high(bounds.high);
+        self.direction = direction;
+        self.source = Source::Start;
+        self.batch.entries.clear();
+        self.next = 0;
+        self.dead.clear();
     }
 
     /// The next entry in the scan's direction.
@@ -216,10 +269,7 @@ impl Scan {
         let Ok(page) = tree.rel.read(Fork::Main, self.batch.block) else { return };
         let node = Node(page.view());
         if node.is_live() && node.is_leaf() && node.changes() == self.batch.changes {
-            let bits = (DEAD >> 48) as u16;
-            for at in dead {
-                page.hint_or(ENTRIES + usize::from(at) * ENTRY_BYTES + 14, bits);
-            }
+            dead.iter().for_each(|at| mark(&page, usize::from(*at)));
         }
     }
 
@@ -232,22 +282,22 @@ impl Scan {
             (Source::End, _) => return Ok(false),
             (Source::Start, Direction::Forward) => self.fill_first(tree)?,
             (Source::Leaf(block), _) => self.fill_from(tree, block)?,
-            (Source::Start, Direction::Backward) => match self.high.take() {
-                Some(high) => self.fill_before(tree, high)?,
-                None => self.fill_last(tree)?,
-            },
+            (Source::Start, Direction::Backward) if self.high.is_bounded => {
+                self.fill_before(tree, self.high.mark.clone())?;
+            }
+            (Source::Start, Direction::Backward) => self.fill_last(tree)?,
             (Source::Before(mark), _) => self.fill_before(tree, mark)?,
         }
         Ok(true)
     }
 
     fn fill_first(&mut self, tree: &BTree) -> Result<()> {
-        let nothing = Mark::default();
-        let place = self.low.as_ref().unwrap_or(&nothing).place();
+        let place = self.low.place().unwrap_or(Place::before(&[]));
         let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
         let next = tree.descend(place, 0, |node, block, at| {
-            batch.copy(node, block, at, end_of(node, high), keys);
-            after(node, high)
+            let end = end_of(node, high);
+            batch.copy(node, block, at, end, keys);
+            after(node, end, high)
         })?;
         self.source = next.unwrap_or(Source::End);
         Ok(())
@@ -256,9 +306,14 @@ impl Scan {
     fn fill_from(&mut self, tree: &BTree, block: BlockNo) -> Result<()> {
         let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
         self.source = tree.look(block, |node| {
-            let end = if node.is_live() { end_of(node, high) } else { 0 };
+            if !node.is_live() {
+                // Deleted since the link was read: it leads on to who has its key space now.
+                batch.copy(node, block, 0, 0, keys);
+                return Source::Leaf(node.right());
+            }
+            let end = end_of(node, high);
             batch.copy(node, block, 0, end, keys);
-            after(node, high)
+            after(node, end, high)
         })?;
         Ok(())
     }
@@ -300,8 +355,8 @@ impl Scan {
     fn go_on_before(&mut self, first: Mark) {
         let in_range = self
             .low
-            .as_ref()
-            .is_none_or(|low| (low.key.as_slice(), low.tie) < (first.key.as_slice(), first.tie));
+            .place()
+            .is_none_or(|low| (low.key, low.tie) < (first.key.as_slice(), first.tie));
         if in_range {
             self.source = Source::Before(first);
         }
@@ -319,6 +374,11 @@ fn before_empty_last(tree: &BTree) -> Result<Source> {
     })
 }
 
+/// Sets the mark of a dead row's entry.
+fn mark(page: &ReadGuard<'_>, at: usize) {
+    page.hint_or(ENTRIES + at * ENTRY_BYTES + 14, (DEAD >> 48) as u16);
+}
+
 fn before_fence(fence: Fence) -> Source {
     match fence {
         Some((key, tie)) => Source::Before(Mark { key, tie }),
@@ -331,18 +391,18 @@ fn first_mark(node: Node<'_>) -> Mark {
 }
 
 /// The position at which the range ends on this page.
-fn end_of(node: Node<'_>, high: &Option<Mark>) -> usize {
-    high.as_ref().map_or(node.count(), |high| node.lower_bound(high.place()))
+fn end_of(node: Node<'_>, high: &Limit) -> usize {
+    high.place().map_or(node.count(), |high| node.lower_bound(high))
 }
 
 /// The position at which the range begins on this page.
-fn begin_of(node: Node<'_>, low: &Option<Mark>) -> usize {
-    low.as_ref().map_or(0, |low| node.lower_bound(low.place()))
+fn begin_of(node: Node<'_>, low: &Limit) -> usize {
+    low.place().map_or(0, |low| node.lower_bound(low))
 }
 
-/// Where a forward scan goes on after this page.
-fn after(node: Node<'_>, high: &Option<Mark>) -> Source {
-    let ends = high.as_ref().is_some_and(|high| !node.is_beyond(high.place()));
+/// Where a forward scan goes on after this page, on which the range ends at `end`.
+fn after(node: Node<'_>, end: usize, high: &Limit) -> Source {
+    let ends = end < node.count() || high.place().is_some_and(|high| !node.is_beyond(high));
     if ends || node.right() == ROOT { Source::End } else { Source::Leaf(node.right()) }
 }
 

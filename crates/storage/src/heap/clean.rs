@@ -1,15 +1,16 @@
 //! Pruning a page and reclaiming its line pointers, logged.
 
 use super::insert::CLEAR_BYTES;
-use super::prune::{PLAN_BYTES_MAX, Plan, apply, plan};
+use super::prune::{Judge, PLAN_BYTES_MAX, Plan, apply, plan};
 use super::{HeapRel, fsm, page};
 use crate::buffer::{Ring, WriteGuard};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::page::LineFlags;
-use crate::txn::{Fate, visibility};
+use crate::txlog::TxLog;
+use crate::txn::{Fate, Flags, TupleHeader, visibility};
 use crate::wal::{Kind, Record, record_bound};
-use base::{BlockNo, Fork, Tid, Xid, sim};
+use base::{BlockNo, Csn, Fork, Lsn, Tid, Xid, sim};
 
 /// `info` of a prune record: trailing unused line pointers are given back.
 pub(super) const TRUNCATE_LINES: u8 = 1;
@@ -53,32 +54,36 @@ impl HeapRel {
         Ok(true)
     }
 
-    /// Plans the pruning of a page, and counts what it found.
-    fn plan(&self, page: &WriteGuard<'_>) -> Result<(Plan, PageCleaning)> {
-        let (horizon, durable) = (self.txns.horizon(), self.wal.durable());
-        let mut found = PageCleaning::default();
-        let mut failed = None;
-        let plan = plan(page.view(), |header| {
-            match visibility::fate(self.txns.txlog(), horizon, durable, header) {
-                Ok((fate, _)) => {
-                    match fate {
-                        Fate::Dead => {}
-                        Fate::RecentlyDead => found.recently_dead += 1,
-                        _ => found.live += 1,
-                    }
-                    fate
-                }
-                Err(error) => {
-                    failed = Some(error);
-                    Fate::Live
-                }
-            }
-        });
-        found.removed = (plan.dead.len() + plan.unused.len()) as u32;
-        match failed {
-            Some(error) => Err(error),
-            None => Ok((plan, found)),
+    /// Whether a transaction that ended something on the page has ended itself.
+    pub(super) fn has_prunable(&self, page: &WriteGuard<'_>) -> bool {
+        let hint = page::prune_hint(page.view());
+        if hint == Xid::INVALID {
+            return false;
         }
+        if hint >= self.txns.oldest_running() {
+            // The bound known to all may be older than need be.
+            self.txns.refresh();
+        }
+        hint < self.txns.oldest_running()
+    }
+
+    /// Plans the pruning of a page, and counts what it found.
+    fn plan(&self, page: &mut WriteGuard<'_>) -> Result<(Plan, PageCleaning)> {
+        let mut bench = Bench {
+            txlog: self.txns.txlog(),
+            visible: self.txns.visible_horizon(),
+            durable: self.wal.durable(),
+            found: PageCleaning::default(),
+            failed: None,
+        };
+        let (plan, hints) = plan(page.view(), &mut bench);
+        bench.found.removed = (plan.dead.len() + plan.unused.len()) as u32;
+        if let Some(error) = bench.failed {
+            return Err(error);
+        }
+        // The page need not get dirty for them.
+        hints.into_iter().for_each(|(at, flags)| page.put_u16(at, flags.0));
+        Ok((plan, bench.found))
     }
 
     fn carry_out(
@@ -126,7 +131,7 @@ impl HeapRel {
             fsm::record(&self.rel, block, free)?;
             return Ok(PageCleaning { free: free as u32, ..PageCleaning::default() });
         }
-        let (plan, mut done) = self.plan(&page)?;
+        let (plan, mut done) = self.plan(&mut page)?;
         if !plan.is_empty() {
             let _window = sim::window("heap-pruned");
             self.carry_out(&mut page, &mut journal, &plan, 0);
@@ -169,6 +174,46 @@ impl HeapRel {
         let hint = page::prune_hint(page.view());
         let plan = Plan { unused: offsets.to_vec(), hint, ..Plan::default() };
         self.carry_out(page, journal, &plan, TRUNCATE_LINES);
+    }
+}
+
+/// Judges the versions of one page.
+struct Bench<'h> {
+    txlog: &'h TxLog,
+    visible: Csn,
+    durable: Lsn,
+    found: PageCleaning,
+    failed: Option<Error>,
+}
+
+impl Bench<'_> {
+    fn fate_before(&mut self, horizon: Csn, header: &TupleHeader) -> (Fate, Flags) {
+        let fate = visibility::fate(self.txlog, horizon, self.durable, header);
+        fate.unwrap_or_else(|error| {
+            self.failed = Some(error);
+            (Fate::Live, Flags::NONE)
+        })
+    }
+}
+
+impl Judge for &mut Bench<'_> {
+    fn fate(&mut self, header: &TupleHeader) -> (Fate, Flags) {
+        let (fate, hints) = self.fate_before(self.visible, header);
+        match fate {
+            Fate::Dead => {}
+            Fate::RecentlyDead => self.found.recently_dead += 1,
+            _ => self.found.live += 1,
+        }
+        (fate, hints)
+    }
+
+    fn met_live(&mut self) {
+        self.found.live += 1;
+    }
+
+    fn is_durably_dead(&mut self, header: &TupleHeader) -> bool {
+        let durable = self.visible.min(Csn(self.durable.0));
+        self.fate_before(durable, header).0 == Fate::Dead
     }
 }
 

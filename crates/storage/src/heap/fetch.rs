@@ -24,8 +24,7 @@ impl Default for RowBuf {
 impl RowBuf {
     /// No row.
     pub fn new() -> RowBuf {
-        let header = TupleHeader::inserted(Xid::INVALID, 0, Tid::INVALID);
-        RowBuf { tid: Tid::INVALID, header, bytes: Vec::new() }
+        RowBuf { tid: Tid::INVALID, header: NO_HEADER, bytes: Vec::new() }
     }
 
     /// The row's bytes.
@@ -47,13 +46,38 @@ impl RowBuf {
     }
 
     #[inline]
-    fn take(&mut self, page: PageView<'_>, block: BlockNo, offset: u16, item: Item) {
+    fn take(
+        &mut self,
+        page: PageView<'_>,
+        block: BlockNo,
+        offset: u16,
+        item: Item,
+        header: &TupleHeader,
+    ) {
         let row = page::row(item);
         self.tid = Tid { block, offset };
-        self.header = page::header(page, item);
+        self.header = *header;
         self.bytes.clear();
         page.append_to(row.offset, row.len, &mut self.bytes);
     }
+}
+
+/// Longer chains are walked under the latch; pruning keeps them short.
+const VERSIONS_MAX: usize = 16;
+
+const NO_HEADER: TupleHeader = TupleHeader {
+    xmin: Xid::INVALID,
+    xmax: Xid::INVALID,
+    cid: 0,
+    successor: Tid::INVALID,
+    flags: Flags::NONE,
+    user: 0,
+};
+
+/// The versions of a row, oldest first: line pointers and headers.
+struct Versions {
+    count: usize,
+    all: [(u16, TupleHeader); VERSIONS_MAX],
 }
 
 impl HeapRel {
@@ -69,28 +93,87 @@ impl HeapRel {
     ) -> Result<bool> {
         // Most rows have one version: copied out without a latch, judged after the copy proved whole.
         let copied = self.rel.optimistic(Fork::Main, tid.block, |page| {
-            let offset = page::resolve(page, tid.offset)?;
-            let item = page::version(page, offset)?;
-            buf.take(page, tid.block, offset, item);
-            Some(())
+            let mut chain = Chain::new(page, tid.offset);
+            let (offset, item, header) = chain.next()?;
+            if chain.next.is_some() {
+                return Some(true);
+            }
+            buf.take(page, tid.block, offset, item, &header);
+            Some(false)
         });
-        if copied == Optimistic::Ok(()) {
-            // A line pointer of its own and no index entry: `tid` came from an entry of a row that is gone.
-            let is_root = buf.tid != tid || !buf.header.flags.has(Flags::HEAP_ONLY);
-            let seen = visibility::check(txn, snapshot, &buf.header)?;
-            if seen.visible && is_root {
+        match copied {
+            Optimistic::Ok(false) => {
+                let seen = visibility::check(txn, snapshot, &buf.header)?;
                 if seen.hints != Flags::NONE {
                     self.set_hints(buf.tid, &buf.header, seen.hints)?;
                 }
-                return Ok(true);
+                Ok(seen.visible)
+            }
+            // From the newest back needs a snapshot that no commit meanwhile can move.
+            Optimistic::Ok(true) if *snapshot != Snapshot::NOW => {
+                self.fetch_chain(txn, snapshot, tid, buf)
+            }
+            _ => self.fetch_latched(txn, snapshot, tid, buf),
+        }
+    }
+
+    /// Several versions, still without a latch: all headers are copied out together with the newest row,
+    /// which is the one mostly wanted. Writers of a hot row are not held up by its readers.
+    fn fetch_chain(
+        &self,
+        txn: &Txn,
+        snapshot: &Snapshot,
+        tid: Tid,
+        buf: &mut RowBuf,
+    ) -> Result<bool> {
+        let mut versions = Versions { count: 0, all: [(0, NO_HEADER); VERSIONS_MAX] };
+        let copied = self.rel.optimistic(Fork::Main, tid.block, |page| {
+            let mut chain = Chain::new(page, tid.offset);
+            versions.count = 0;
+            let mut newest = None;
+            while let Some((offset, item, header)) = chain.next() {
+                *versions.all.get_mut(versions.count)? = (offset, header);
+                versions.count += 1;
+                newest = Some((offset, item, header));
+            }
+            let (offset, item, header) = newest?;
+            buf.take(page, tid.block, offset, item, &header);
+            Some(())
+        });
+        if copied == Optimistic::Retry {
+            return self.fetch_latched(txn, snapshot, tid, buf);
+        }
+        let newest = versions.count - 1;
+        for (i, (offset, header)) in versions.all[..versions.count].iter().enumerate().rev() {
+            let at = Tid { block: tid.block, offset: *offset };
+            let seen = visibility::check(txn, snapshot, header)?;
+            if seen.hints != Flags::NONE {
+                self.set_hints(at, header, seen.hints)?;
+            }
+            if seen.visible {
+                return match i == newest || self.copy_version(at, header, buf) {
+                    true => Ok(true),
+                    false => self.fetch_latched(txn, snapshot, tid, buf),
+                };
             }
         }
-        self.fetch_chain(txn, snapshot, tid, buf)
+        Ok(false)
+    }
+
+    /// Copies a version whose header was read a moment ago; false if it can't be done, or is another.
+    fn copy_version(&self, tid: Tid, header: &TupleHeader, buf: &mut RowBuf) -> bool {
+        let copied = self.rel.optimistic(Fork::Main, tid.block, |page| {
+            let item = page::version(page, tid.offset)?;
+            let now = page::header(page, item);
+            buf.take(page, tid.block, tid.offset, item, &now);
+            Some(now.xmin == header.xmin)
+        });
+        copied == Optimistic::Ok(true)
     }
 
     /// Walks the chain under the shared latch.
     #[cold]
-    fn fetch_chain(
+    fn fetch_latched(
         &self,
         txn: &Txn,
         snapshot: &Snapshot,
@@ -103,7 +186,7 @@ impl HeapRel {
             let seen = visibility::check(txn, snapshot, &header)?;
             hint(&page, item, seen.hints);
             if seen.visible {
-                buf.take(page.view(), tid.block, offset, item);
+                buf.take(page.view(), tid.block, offset, item, &header);
                 return Ok(true);
             }
         }
@@ -114,7 +197,8 @@ impl HeapRel {
     pub fn fetch_version(&self, tid: Tid, buf: &mut RowBuf) -> Result<bool> {
         let page = self.rel.read(Fork::Main, tid.block)?;
         let Some(item) = page::version(page.view(), tid.offset) else { return Ok(false) };
-        buf.take(page.view(), tid.block, tid.offset, item);
+        let header = page::header(page.view(), item);
+        buf.take(page.view(), tid.block, tid.offset, item, &header);
         Ok(true)
     }
 

@@ -4,8 +4,9 @@ use super::HeapRel;
 use super::fetch::{Chain, hint};
 use crate::btree;
 use crate::error::Result;
-use crate::txn::visibility::liveness;
-use crate::txn::{Liveness, Txn};
+use crate::page::LineFlags;
+use crate::txn::visibility::{self, liveness};
+use crate::txn::{Fate, Liveness, Txn};
 use base::{Fork, Tid};
 
 impl HeapRel {
@@ -28,5 +29,26 @@ impl HeapRel {
             }
         }
         Ok(btree::Liveness::Dead)
+    }
+
+    /// Whether the row behind an index entry is gone for every transaction there is or will be, durably: then
+    /// a scan may mark the entry ([`Scan::found_dead`](btree::Scan::found_dead)).
+    pub fn is_gone(&self, tid: Tid) -> Result<bool> {
+        let page = self.rel.read(Fork::Main, tid.block)?;
+        if page.try_line(tid.offset).is_some_and(|line| line.flags() == LineFlags::Dead) {
+            return Ok(true);
+        }
+        let (horizon, durable) = (self.txns.horizon(), self.wal.durable());
+        let mut chain = Chain::new(page.view(), tid.offset);
+        let mut gone = false;
+        while let Some((_, item, header)) = chain.next() {
+            let (fate, hints) = visibility::fate(self.txns.txlog(), horizon, durable, &header)?;
+            hint(&page, item, hints);
+            gone = fate == Fate::Dead;
+            if !gone {
+                return Ok(false);
+            }
+        }
+        Ok(gone)
     }
 }

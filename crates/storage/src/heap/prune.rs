@@ -2,11 +2,16 @@
 //!
 //! Done under the page's exclusive latch alone: nobody ever holds a reference into a page, so there is
 //! nobody to wait for (PostgreSQL needs a cleanup lock here). A version is removed only if it is *dead*:
-//! ended by a durable commit that every snapshot sees, or made by a transaction that rolled back.
+//! ended by a commit that every snapshot sees, or made by a transaction that rolled back.
+//!
+//! *Durability.* Losing the end of the log loses the record of the pruning with that of the commit it rests on.
+//! But whoever reads the page in between must learn of that commit, to hold back its reply. A version that is
+//! followed by one that stays may go at once: the reader finds the follower, whose maker that commit is. The
+//! last version of a row that was deleted goes only when the commit is durable.
 
 use super::page::{self, set_prune_hint, version};
 use crate::page::{LineFlags, LinePointer, PageMut, PageView};
-use crate::txn::{Fate, Flags, TupleHeader};
+use crate::txn::{FLAGS_OFFSET, Fate, Flags, TupleHeader};
 use base::Xid;
 
 /// What pruning does to the line pointers of one page; all that its log record carries.
@@ -22,77 +27,122 @@ pub(super) struct Plan {
     pub hint: Xid,
 }
 
+/// Hint bits learnt while planning: where the header's flags lie, and the bits.
+pub(super) type Hints = Vec<(usize, Flags)>;
+
 impl Plan {
     pub fn is_empty(&self) -> bool {
         self.redirected.is_empty() && self.dead.is_empty() && self.unused.is_empty()
     }
 }
 
-/// Looks for what can go. `fate` judges one version.
-pub(super) fn plan(page: PageView<'_>, fate: impl FnMut(&TupleHeader) -> Fate) -> Plan {
-    let mut planner =
-        Planner { page, fate, plan: Plan::default(), seen: [false; page::MAX_LINES as usize + 1] };
+/// Judges versions.
+pub(super) trait Judge {
+    /// What a version is, by commits that every snapshot sees; and hint bits.
+    fn fate(&mut self, header: &TupleHeader) -> (Fate, Flags);
+    /// A version told by its hint bits to be there.
+    fn met_live(&mut self);
+    /// Whether a version that is dead is so durably.
+    fn is_durably_dead(&mut self, header: &TupleHeader) -> bool;
+}
+
+/// Looks for what can go.
+pub(super) fn plan(page: PageView<'_>, judge: impl Judge) -> (Plan, Hints) {
+    let mut planner = Planner {
+        page,
+        judge,
+        plan: Plan::default(),
+        hints: Hints::new(),
+        has_inner: false,
+        chain: [0; page::MAX_LINES as usize],
+        seen: [false; page::MAX_LINES as usize + 1],
+    };
     let count = page.line_count().min(page::MAX_LINES);
     for root in 1..=count {
         match page.line(root).flags() {
             LineFlags::Redirect => planner.chain(root),
-            LineFlags::Normal if !planner.is_heap_only(root) => planner.chain(root),
+            LineFlags::Normal => match planner.flags(root) {
+                flags if flags.has(Flags::HEAP_ONLY) => planner.has_inner = true,
+                flags if flags.has(PLAINLY_LIVE) => planner.judge.met_live(),
+                _ => planner.chain(root),
+            },
             _ => {}
         }
     }
-    for offset in 1..=count {
-        planner.orphan(offset);
+    if planner.has_inner {
+        for offset in 1..=count {
+            planner.orphan(offset);
+        }
     }
-    planner.plan
+    (planner.plan, planner.hints)
 }
 
-struct Planner<'p, F> {
+/// Hints of a version that was inserted by a commit and ended by nobody: most versions of most pages.
+const PLAINLY_LIVE: Flags = Flags::XMIN_COMMITTED.with(Flags::XMAX_INVALID);
+
+struct Planner<'p, J> {
     page: PageView<'p>,
-    fate: F,
+    judge: J,
     plan: Plan,
+    hints: Hints,
+    /// Whether there are heap-only versions.
+    has_inner: bool,
+    /// The versions of the row at hand.
+    chain: [u16; page::MAX_LINES as usize],
     /// Heap-only versions that a chain reached.
     seen: [bool; page::MAX_LINES as usize + 1],
 }
 
-impl<F: FnMut(&TupleHeader) -> Fate> Planner<'_, F> {
-    fn header(&self, offset: u16) -> Option<TupleHeader> {
-        version(self.page, offset).map(|item| page::header(self.page, item))
+impl<J: Judge> Planner<'_, J> {
+    fn header(&self, offset: u16) -> Option<(usize, TupleHeader)> {
+        let item = version(self.page, offset)?;
+        Some((item.offset + FLAGS_OFFSET, page::header(self.page, item)))
     }
 
-    fn is_heap_only(&self, offset: u16) -> bool {
-        self.header(offset).is_some_and(|h| h.flags.has(Flags::HEAP_ONLY))
+    fn flags(&self, offset: u16) -> Flags {
+        let item = version(self.page, offset);
+        item.map_or(Flags::NONE, |item| Flags(self.page.get_u16(item.offset + FLAGS_OFFSET)))
     }
 
-    fn judge(&mut self, header: &TupleHeader) -> Fate {
-        let fate = (self.fate)(header);
+    fn judge(&mut self, flags_at: usize, header: &TupleHeader) -> Fate {
+        let (fate, hints) = self.judge.fate(header);
+        if hints != Flags::NONE {
+            self.hints.push((flags_at, header.flags.with(hints)));
+        }
         if matches!(fate, Fate::RecentlyDead | Fate::DeleteInProgress) {
-            let hint = &mut self.plan.hint;
-            if *hint == Xid::INVALID || header.xmax < *hint {
-                *hint = header.xmax;
-            }
+            self.note_left(header);
         }
         fate
+    }
+
+    /// A version that ended has to stay for now.
+    fn note_left(&mut self, header: &TupleHeader) {
+        let hint = &mut self.plan.hint;
+        if *hint == Xid::INVALID || header.xmax < *hint {
+            *hint = header.xmax;
+        }
     }
 
     /// Follows the chain from `root` and removes its dead beginning. A version before a dead one is dead
     /// too, even if a snapshot's number alone would not say so: that snapshot sees neither.
     fn chain(&mut self, root: u16) {
         let redirect = self.page.line(root).redirect_to();
-        let mut chain = [0u16; page::MAX_LINES as usize];
         let (mut length, mut dead) = (0, 0);
+        let mut last_dead = None;
         let mut at = redirect.unwrap_or(root);
         let mut expected_xmin = None;
-        while let Some(header) = self.header(at) {
+        while let Some((flags_at, header)) = self.header(at) {
             let linked = expected_xmin.is_none_or(|xmin| header.xmin == xmin);
             let inner = length > 0 || redirect.is_some();
-            if !linked || inner != header.flags.has(Flags::HEAP_ONLY) || length == chain.len() {
+            if !linked || inner != header.flags.has(Flags::HEAP_ONLY) || length == self.chain.len()
+            {
                 break;
             }
             self.seen[usize::from(at)] = true;
-            chain[length] = at;
+            self.chain[length] = at;
             length += 1;
-            match self.judge(&header) {
-                Fate::Dead => dead = length,
+            match self.judge(flags_at, &header) {
+                Fate::Dead => (dead, last_dead) = (length, Some(header)),
                 Fate::RecentlyDead => {}
                 Fate::Live | Fate::InsertInProgress | Fate::DeleteInProgress => break,
             }
@@ -102,13 +152,18 @@ impl<F: FnMut(&TupleHeader) -> Fate> Planner<'_, F> {
             expected_xmin = Some(header.xmax);
             at = header.successor.offset;
         }
+        let Some(last_dead) = last_dead else { return };
+        if dead == length && !self.judge.is_durably_dead(&last_dead) {
+            self.note_left(&last_dead);
+            dead -= 1;
+        }
         if dead == 0 {
             return;
         }
-        let versions = &chain[usize::from(redirect.is_none())..dead];
+        let versions = &self.chain[usize::from(redirect.is_none())..dead];
         self.plan.unused.extend_from_slice(versions);
         if dead < length {
-            self.plan.redirected.push((root, chain[dead]));
+            self.plan.redirected.push((root, self.chain[dead]));
         } else {
             self.plan.dead.push(root);
         }
@@ -119,8 +174,8 @@ impl<F: FnMut(&TupleHeader) -> Fate> Planner<'_, F> {
         if self.page.line(offset).flags() != LineFlags::Normal || self.seen[usize::from(offset)] {
             return;
         }
-        let Some(header) = self.header(offset) else { return };
-        if header.flags.has(Flags::HEAP_ONLY) && self.judge(&header) == Fate::Dead {
+        let Some((flags_at, header)) = self.header(offset) else { return };
+        if header.flags.has(Flags::HEAP_ONLY) && self.judge(flags_at, &header) == Fate::Dead {
             self.plan.unused.push(offset);
         }
     }

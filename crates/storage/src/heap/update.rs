@@ -139,7 +139,7 @@ impl HeapRel {
         item: Item,
         len: usize,
     ) -> Result<Item> {
-        if page::has_room(page.view(), len) || page::prune_hint(page.view()) == Xid::INVALID {
+        if page::has_room(page.view(), len) || !self.has_prunable(page) {
             return Ok(item);
         }
         self.prune_latched(page, journal)?;

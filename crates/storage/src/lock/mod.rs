@@ -12,9 +12,10 @@ mod view;
 mod wait;
 mod xact;
 
+pub use crate::txlog::RowLock;
 pub use fast::FAST_SLOTS;
 pub use held::{LockScope, Locks};
-pub use mode::{ALL_MODES, LockMode, MODES, ModeSet, RowLock};
+pub use mode::{ALL_MODES, LockMode, MODES, ModeSet};
 pub use rows::{RowKey, RowTurn};
 pub(crate) use slot::NONE;
 pub use slot::{SESSIONS_MAX, SessionId, Sessions, Slot};

@@ -1,5 +1,6 @@
 //! The eight lock modes with PostgreSQL's conflict table, and the four strengths of row locks.
 
+use crate::txlog::RowLock;
 use std::fmt;
 
 /// How strongly something is locked. Declared by rising strength; the numbers are PostgreSQL's.
@@ -173,35 +174,7 @@ impl fmt::Display for LockMode {
     }
 }
 
-/// How strongly a row is locked, by rising strength.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-#[repr(u8)]
-pub enum RowLock {
-    /// FOR KEY SHARE: the key must not change (foreign-key checks).
-    KeyShare = 0,
-    /// FOR SHARE: nothing may change.
-    Share = 1,
-    /// FOR NO KEY UPDATE, and an UPDATE that leaves the key alone.
-    NoKeyUpdate = 2,
-    /// FOR UPDATE, DELETE, and an UPDATE of the key.
-    Update = 3,
-}
-
 impl RowLock {
-    /// Whether two transactions can't hold the two on one row.
-    ///
-    /// ```text
-    ///               KEY SHARE  SHARE  NO KEY UPDATE  UPDATE
-    /// KEY SHARE         -        -          -           X
-    /// SHARE             -        -          X           X
-    /// NO KEY UPDATE     -        X          X           X
-    /// UPDATE            X        X          X           X
-    /// ```
-    pub const fn conflicts_with(self, other: RowLock) -> bool {
-        let (a, b) = (self as u8, other as u8);
-        a + b >= 3
-    }
-
     /// The table-lock mode with the same conflicts, for queues and for messages.
     pub const fn mode(self) -> LockMode {
         match self {
@@ -209,16 +182,6 @@ impl RowLock {
             RowLock::Share => RowShare,
             RowLock::NoKeyUpdate => Exclusive,
             RowLock::Update => AccessExclusive,
-        }
-    }
-
-    /// Undoes `as u8`.
-    pub const fn from_bits(bits: u8) -> RowLock {
-        match bits & 3 {
-            0 => RowLock::KeyShare,
-            1 => RowLock::Share,
-            2 => RowLock::NoKeyUpdate,
-            _ => RowLock::Update,
         }
     }
 }

@@ -13,10 +13,10 @@
 //! for the version it came to gives it back ([`RowTurn::is_for`]).
 
 use super::LockManager;
-use super::mode::RowLock;
 use super::slot::{Dependent, SessionId};
 use super::wait::{WaitFor, WaitLimits, WaitPolicy};
 use crate::error::{Error, Result};
+use crate::txlog::RowLock;
 use base::hash::{HashMap, hash_of};
 use base::latch::Latch;
 use base::pad::Padded;

@@ -2,11 +2,12 @@
 //! signal, a timeout, an interrupt, or the discovery of a deadlock.
 
 use super::LockManager;
-use super::mode::{LockMode, RowLock};
+use super::mode::LockMode;
 use super::rows::RowQueue;
 use super::slot::SessionId;
 use super::tag::LockTag;
 use crate::error::{Error, Result};
+use crate::txlog::RowLock;
 use base::clock::{self, Instant};
 use base::park::{self, Context};
 use base::{Xid, interrupt, rank};

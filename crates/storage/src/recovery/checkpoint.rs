@@ -208,11 +208,12 @@ impl Checkpointer {
         let txns = self.txns.checkpoint_state();
         let counters = Counters {
             next_xid: txns.next_xid,
+            next_multixact: txns.next_multixact.0,
             next_rel: self.files.next_rel(),
             next_oid: self.oids.limit(),
             ..control.content().counters
         };
-        self.txns.checkpoint()?;
+        self.txns.checkpoint().map_err(or_fatal)?;
         self.pool.files().sync_all().map_err(or_fatal)?;
         let at = self.log(&counters, &txns.created)?;
         self.wal.flush(at.1);

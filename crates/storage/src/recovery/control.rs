@@ -13,6 +13,7 @@
 
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
+use crate::txlog::{MultiXactId, TxLogStart};
 use crate::wal::LogShape;
 use base::crc::crc32c;
 use base::disk::{Disk, File, Open};
@@ -199,6 +200,12 @@ fn decode(bytes: &[u8; ENCODED_BYTES]) -> std::result::Result<(u64, Control), Er
 }
 
 impl Counters {
+    /// Where the status logs go on.
+    pub fn transactions(&self) -> TxLogStart {
+        let next_multixact = MultiXactId(self.next_multixact);
+        TxLogStart { next_xid: self.next_xid, next_multixact }
+    }
+
     /// Bytes of the encoded counters.
     pub const BYTES: usize = 32;
 

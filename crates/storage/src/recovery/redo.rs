@@ -5,7 +5,7 @@ use super::ctx::RedoCtx;
 use super::files::{PendingFiles, garbled, u32_at};
 use crate::buffer::Pool;
 use crate::error::{Error, Result};
-use crate::txlog::{Outcome, TxLog, TxLogConfig, XactRedo};
+use crate::txlog::{Outcome, TxLog, TxLogConfig, TxLogStart, XactRedo};
 use crate::txn::TxnRedo;
 use crate::wal::{Kind, LogEnd, Reader, RecordView, Room, segment};
 use crate::{btree, heap, sequence};
@@ -68,11 +68,11 @@ pub fn run(
     txlog: &TxLogConfig,
 ) -> Result<Redone> {
     let mut reader = Reader::open(Arc::clone(disk), control.shape, control.redo)?;
-    let next_xid = control.counters.next_xid;
+    let xact = XactRedo::begin(txlog, disk, control.counters.next_xid)?;
     let now = clock::now();
     let mut redo = Redo {
         ctx: RedoCtx::new(Arc::clone(pool)),
-        txns: TxnRedo::new(XactRedo::begin(txlog, disk, next_xid)?, next_xid),
+        txns: TxnRedo::new(xact, control.counters.transactions()),
         pending: PendingFiles::default(),
         counters: control.counters,
         report: RedoReport { from: control.redo, ..RedoReport::default() },
@@ -150,12 +150,16 @@ impl Redo {
     }
 
     fn end(self, end: LogEnd) -> Result<Redone> {
-        let next_xid = self.txns.finish()?;
+        let TxLogStart { next_xid, next_multixact } = self.txns.finish()?;
         let (applied, skipped) = self.ctx.counts();
         let took = clock::now().since(self.began);
         Ok(Redone {
             end,
-            counters: Counters { next_xid, ..self.counters },
+            counters: Counters {
+                next_xid,
+                next_multixact: next_multixact.0.max(self.counters.next_multixact),
+                ..self.counters
+            },
             report: RedoReport { to: end.at, applied, skipped, took, ..self.report },
             ctx: self.ctx,
             pending: self.pending,

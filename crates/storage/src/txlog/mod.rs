@@ -6,14 +6,20 @@
 //!                       ▼                                      └─► xact SLRU log (two bits, durable)
 //! ```
 
+mod commit_ts;
 mod fate;
+mod multixact;
 mod redo;
+mod rowlock;
 pub mod slru;
 mod window;
 mod xact;
 
+pub use commit_ts::CommitTimes;
 pub use fate::{Entry, Fate};
+pub use multixact::{LogAhead, Member, MultiXactId, MultiXacts};
 pub use redo::XactRedo;
+pub use rowlock::RowLock;
 pub use slru::{LogBuffers, LogKind, SlruStats, WalBarrier};
 pub use window::{EntryRef, WINDOW_PAGE, Window};
 pub use xact::{Status, XACT_PAGE, XactLog};
@@ -36,11 +42,33 @@ pub struct TxLogConfig {
     pub shared_buffers: usize,
     /// Pages of 1024 transactions that the window keeps in memory.
     pub window_pages: usize,
+    /// `track_commit_timestamp`.
+    pub track_commit_timestamp: bool,
+}
+
+/// Where the logs go on after a start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TxLogStart {
+    /// Transactions below have ended.
+    pub next_xid: Xid,
+    /// Multixacts below have no member that runs.
+    pub next_multixact: MultiXactId,
+}
+
+impl TxLogStart {
+    /// Of a new directory.
+    pub const FIRST: TxLogStart =
+        TxLogStart { next_xid: Xid::FIRST_NORMAL, next_multixact: MultiXactId(1) };
 }
 
 impl Default for TxLogConfig {
     fn default() -> TxLogConfig {
-        TxLogConfig { buffers: LogBuffers::default(), shared_buffers: 16_384, window_pages: 512 }
+        TxLogConfig {
+            buffers: LogBuffers::default(),
+            shared_buffers: 16_384,
+            window_pages: 512,
+            track_commit_timestamp: false,
+        }
     }
 }
 
@@ -65,6 +93,8 @@ pub fn durable_at(csn: Csn) -> Lsn {
 pub struct TxLog {
     window: Window,
     xact: XactLog,
+    multis: MultiXacts,
+    times: CommitTimes,
     folded: Latch<Folded>,
 }
 
@@ -80,17 +110,16 @@ pub enum Outcome {
 }
 
 impl TxLog {
-    /// Opens the logs of a directory whose recovery has ended: transactions below `next` have ended.
+    /// Opens the logs of a directory whose recovery has ended. `ahead` logs that multixact ids will be used.
     pub fn open(
         config: &TxLogConfig,
         disk: &Arc<dyn Disk>,
         barrier: &WalBarrier,
-        next: Xid,
+        start: TxLogStart,
+        ahead: LogAhead,
     ) -> Result<TxLog> {
-        let open = |log: LogKind, oldest| {
-            let banks = config.buffers.banks(log, config.shared_buffers);
-            Slru::open(log, banks, oldest, Arc::clone(disk), Arc::clone(barrier))
-        };
+        let open = |log, oldest| open_slru(config, disk, barrier, log, oldest);
+        let TxLogStart { next_xid: next, next_multixact } = start;
         let spill = open(LogKind::Subtrans, next.0 / WINDOW_PAGE)?;
         let xact = XactLog::new(open(LogKind::Xact, 0)?);
         let xact_page = next.0 / XACT_PAGE;
@@ -100,10 +129,16 @@ impl TxLog {
             late: BTreeSet::new(),
             next_xact_page: xact_page + 1,
         };
+        let offsets = open(LogKind::MultiXactOffset, next_multixact.0 / slru::PAGE_WORDS as u64)?;
+        let members = open(LogKind::MultiXactMember, 0)?;
+        let times = open(LogKind::CommitTs, 0)?;
         Ok(TxLog {
             window: Window::new(next, config.window_pages, spill),
             xact,
-            // Held across I/O, and while nothing but the rooms' own latches is taken.
+            multis: MultiXacts::new(offsets, members, next_multixact, 0, ahead),
+            times: CommitTimes::open(times, config.track_commit_timestamp, next)?,
+            // Held across I/O, and while nothing but the rooms' own latches is taken. A checkpoint folds
+            // with its own latch held.
             folded: Latch::new(Rank::Table, folded),
         })
     }
@@ -115,6 +150,16 @@ impl TxLog {
         xact.begin_page(Xid::FIRST_NORMAL)?;
         xact.slru().flush()?;
         Ok(())
+    }
+
+    /// Multixacts.
+    pub fn multis(&self) -> &MultiXacts {
+        &self.multis
+    }
+
+    /// Commit timestamps.
+    pub fn times(&self) -> &CommitTimes {
+        &self.times
     }
 
     /// The window, for whoever hands out and ends transactions.
@@ -276,11 +321,24 @@ impl TxLog {
     pub fn checkpoint(&self, next: Xid) -> Result<()> {
         self.fold(next)?;
         self.xact.slru().flush()?;
-        Ok(())
+        self.times.checkpoint(next)
     }
 
-    /// Numbers of each log, for `pg_stat_slru`.
+    /// Numbers of each log that has a user, for `pg_stat_slru`.
     pub fn stats(&self) -> Vec<(LogKind, SlruStats)> {
-        [self.xact.slru(), self.window.spill()].map(|s| (s.log(), s.stats())).to_vec()
+        let [offsets, members] = self.multis.slrus();
+        let all = [self.times.slru(), members, offsets, self.window.spill(), self.xact.slru()];
+        all.map(|slru| (slru.log(), slru.stats())).to_vec()
     }
+}
+
+fn open_slru(
+    config: &TxLogConfig,
+    disk: &Arc<dyn Disk>,
+    barrier: &WalBarrier,
+    log: LogKind,
+    oldest: u64,
+) -> Result<Slru> {
+    let banks = config.buffers.banks(log, config.shared_buffers);
+    Ok(Slru::open(log, banks, oldest, Arc::clone(disk), Arc::clone(barrier))?)
 }

@@ -1,7 +1,6 @@
 //! Redo of the xact log: the commit and rollback records behind the redo point, once more.
 
-use super::slru::Slru;
-use super::{LogKind, Status, TxLogConfig, WalBarrier, XACT_PAGE, XactLog};
+use super::{CommitTimes, LogKind, Status, TxLogConfig, WalBarrier, XACT_PAGE, XactLog, open_slru};
 use crate::error::Result;
 use base::disk::Disk;
 use base::{Lsn, Xid};
@@ -10,6 +9,7 @@ use std::sync::Arc;
 /// The xact log during recovery, when nothing else uses it.
 pub struct XactRedo {
     xact: XactLog,
+    times: CommitTimes,
     /// Pages below exist; what files hold of later ones was written by a future that is lost, or will be
     /// set again.
     next_page: u64,
@@ -20,9 +20,10 @@ impl XactRedo {
     pub fn begin(config: &TxLogConfig, disk: &Arc<dyn Disk>, next: Xid) -> Result<XactRedo> {
         // The log was read from disk: whatever a page depends on is durable.
         let barrier: WalBarrier = Arc::new(|_| ());
-        let banks = config.buffers.banks(LogKind::Xact, config.shared_buffers);
-        let slru = Slru::open(LogKind::Xact, banks, 0, Arc::clone(disk), barrier)?;
-        Ok(XactRedo { xact: XactLog::new(slru), next_page: next.0 / XACT_PAGE + 1 })
+        let xact = XactLog::new(open_slru(config, disk, &barrier, LogKind::Xact, 0)?);
+        let times = open_slru(config, disk, &barrier, LogKind::CommitTs, 0)?;
+        let times = CommitTimes::open(times, config.track_commit_timestamp, next)?;
+        Ok(XactRedo { xact, times, next_page: next.0 / XACT_PAGE + 1 })
     }
 
     fn reach(&mut self, xid: Xid) -> Result<()> {
@@ -42,11 +43,19 @@ impl XactRedo {
         Ok(())
     }
 
+    /// Keeps the time of a commit, if times are kept.
+    pub fn set_time(&mut self, xids: impl Iterator<Item = Xid>, micros: i64) -> Result<()> {
+        if self.times.is_tracking() {
+            self.times.set(xids, micros, Lsn::ZERO)?;
+        }
+        Ok(())
+    }
+
     /// Ends redo: transactions from `next` on have never been; everything is durable after.
     pub fn finish(mut self, next: Xid) -> Result<()> {
         self.reach(next)?;
         self.xact.erase_from(next)?;
         self.xact.slru().flush()?;
-        Ok(())
+        self.times.checkpoint(next)
     }
 }

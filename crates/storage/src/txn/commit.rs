@@ -59,15 +59,20 @@ impl Txn {
     }
 
     fn log_commit(&self, top: Xid, subs: &[Xid], bytes: &mut Vec<u8>) -> Result<Csn> {
+        let time = clock::wall_micros();
         let (told, dropped) = {
             let actions = self.actions.borrow();
             let (dropped, invalidations) = (actions.dropped(), actions.invalidations());
-            let time = clock::wall_micros();
             (put_commit(bytes, top, time, subs, dropped, invalidations), dropped.to_vec())
         };
-        let wal = self.shared.wal();
-        // Redo must see all of a commit's records or none, and remove the files that may be left.
-        let hold = (told < subs.len() || !dropped.is_empty()).then(|| wal.hold_redo());
+        let (wal, times) = (self.shared.wal(), self.shared.txlog().times());
+        if times.is_tracking() {
+            times.prepare(subs.last().copied().unwrap_or(top))?;
+        }
+        // Redo must see all of a commit's records or none, remove the files that may be left, and keep
+        // the time of the commit if that is not kept yet.
+        let held = told < subs.len() || !dropped.is_empty() || times.is_tracking();
+        let hold = held.then(|| wal.hold_redo());
         self.log_remaining(top, &subs[told..])?;
         let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
         let entries = Entries::of(self, top, subs);
@@ -76,6 +81,10 @@ impl Txn {
         drop(claim);
         // Release: pairs with the acquire in the horizon scan; published before.
         self.slot().txn.xid.store(NONE, Ordering::Release);
+        if times.is_tracking() {
+            // The commit stands, with or without its time.
+            let _ = times.set([top].into_iter().chain(subs.iter().copied()), time, at.end);
+        }
         if self.synchronous.get() {
             self.observe(at.end);
         } else {

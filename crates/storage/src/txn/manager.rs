@@ -3,8 +3,10 @@
 use super::horizon::{Bounds, Horizon};
 use crate::error::Result;
 use crate::lock::LockManager;
-use crate::txlog::{TxLog, TxLogConfig, WINDOW_PAGE, WalBarrier};
-use crate::wal::{RedoHold, Wal};
+use crate::txlog::{
+    LogAhead, MultiXactId, TxLog, TxLogConfig, TxLogStart, WINDOW_PAGE, WalBarrier,
+};
+use crate::wal::{Kind, Record, RedoHold, Wal, record_bound};
 use base::clock;
 use base::env::{Background, Env};
 use base::latch::Latch;
@@ -39,6 +41,8 @@ pub struct TxnManager {
     remove_files: OnceLock<FileRemover>,
     /// What the window may forget once the log is durable to the position.
     forgettable: Latch<Option<(Xid, Lsn)>>,
+    /// Members of multixacts below the first have ended when every transaction below the second has.
+    multis_made: Latch<Option<(MultiXactId, Xid)>>,
     keeper: Keeper,
 }
 
@@ -54,21 +58,26 @@ struct Keeper {
 pub struct TxnCheckpoint {
     /// No record before the redo point has an id from here on.
     pub next_xid: Xid,
+    /// No row has a multixact from here on.
+    pub next_multixact: MultiXactId,
     /// Files whose creation was logged before the redo point by transactions not yet committed then.
     pub created: Vec<(RelId, Xid)>,
 }
 
 impl TxnManager {
-    /// Opens the status logs of a recovered directory; ids are handed out from `next`.
+    /// Opens the status logs of a recovered directory; ids go on from `start`.
     pub fn open(
         env: &Env,
         config: &TxLogConfig,
         wal: &Arc<Wal>,
-        next: Xid,
+        start: TxLogStart,
     ) -> Result<Arc<TxnManager>> {
         let log = Arc::clone(wal);
         let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));
-        let txlog = Arc::new(TxLog::open(config, &env.disk, &barrier, next)?);
+        let log = Arc::clone(wal);
+        let ahead: LogAhead = Box::new(move |limit| log_multixact_limit(&log, limit));
+        let txlog = Arc::new(TxLog::open(config, &env.disk, &barrier, start, ahead)?);
+        let next = start.next_xid;
         let manager = Arc::new(TxnManager {
             next: Padded(AtomicU64::new(next.0)),
             horizon: Horizon::new(next, wal.published()),
@@ -78,6 +87,7 @@ impl TxnManager {
             created: Latch::new(Rank::Leaf, BTreeMap::new()),
             remove_files: OnceLock::new(),
             forgettable: Latch::new(Rank::Leaf, None),
+            multis_made: Latch::new(Rank::Leaf, None),
             keeper: Keeper::default(),
         });
         let kept = Arc::clone(&manager);
@@ -160,9 +170,14 @@ impl TxnManager {
 
     /// Every snapshot sees all commits below, and they are durable: what they deleted can be removed.
     pub fn horizon(&self) -> Csn {
+        self.visible_horizon().min(Csn(self.wal.durable().0))
+    }
+
+    /// Every snapshot sees all commits below, durable or not. Who acts on it must leave something behind by
+    /// which readers observe those commits.
+    pub fn visible_horizon(&self) -> Csn {
         let (cached, stale) = self.horizon.cached(self.wal.published());
-        let csn = if stale { self.refresh().csn } else { cached };
-        csn.min(Csn(self.wal.durable().0))
+        if stale { self.refresh().csn } else { cached }
     }
 
     /// Computes the horizon anew.
@@ -188,6 +203,23 @@ impl TxnManager {
             *forgettable = Some((bounds.xid, lsn));
             self.wal.request_flush_soon();
         }
+        drop(forgettable);
+        self.tidy_multis()
+    }
+
+    /// Forgets multixacts whose members have all ended: a member ran when its multixact was made, so it was
+    /// handed out before.
+    fn tidy_multis(&self) -> Result<()> {
+        let oldest = self.oldest_running();
+        let due = self.multis_made.lock().take_if(|(_, xid)| *xid <= oldest);
+        if let Some((multi, _)) = due {
+            self.txlog.multis().forget_before(multi)?;
+        }
+        if self.txlog.multis().live() > 0 {
+            let made = self.txlog.multis().next();
+            let xid = self.next_xid();
+            self.multis_made.lock().get_or_insert((made, xid));
+        }
         Ok(())
     }
 
@@ -210,6 +242,7 @@ impl TxnManager {
     pub fn checkpoint_state(&self) -> TxnCheckpoint {
         TxnCheckpoint {
             next_xid: self.next_xid(),
+            next_multixact: self.txlog.multis().limit(),
             created: self.created.lock().iter().map(|(rel, xid)| (*rel, *xid)).collect(),
         }
     }
@@ -239,4 +272,15 @@ impl TxnManager {
             remove(rels, after, hold);
         }
     }
+}
+
+/// Durable before it returns: rows with such an id may reach the disk without any record of their own.
+fn log_multixact_limit(wal: &Wal, limit: MultiXactId) -> Result<()> {
+    let bytes = limit.0.to_le_bytes();
+    let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
+    let record = Record::new(Kind::MULTIXACT_LIMIT, Xid::INVALID).data(&bytes);
+    let at = wal.insert(&mut claim, &record);
+    drop(claim);
+    wal.flush(at.end);
+    Ok(())
 }

@@ -21,7 +21,7 @@ pub use manager::{FileRemover, TxnCheckpoint, TxnManager};
 pub use record::CommitData;
 pub use redo::{Ended, TxnRedo};
 pub use session::{Isolation, Txn, TxnState};
-pub use snapshot::{Hold, Snapshot};
+pub use snapshot::{Hold, Snapshot, SnapshotXids};
 pub use tuple::{FLAGS_OFFSET, Flags, TUPLE_HEADER_BYTES, TupleHeader};
 pub use visibility::{Fate, Liveness, Standing, Visibility};
 

@@ -2,7 +2,7 @@
 
 use super::record::{CommitData, take_subxids};
 use crate::error::{Error, Result};
-use crate::txlog::{Status, XactRedo};
+use crate::txlog::{MultiXactId, Status, TxLogStart, XactRedo};
 use crate::wal::{Kind, RecordView};
 use base::{RelId, Xid};
 use std::collections::BTreeMap;
@@ -12,6 +12,8 @@ pub struct TxnRedo {
     xact: XactRedo,
     /// Above every id seen.
     next: Xid,
+    /// Multixacts below may be in use.
+    next_multixact: MultiXactId,
     /// Subtransactions told before their commit record.
     told: BTreeMap<Xid, Vec<Xid>>,
 }
@@ -30,9 +32,10 @@ pub struct Ended {
 }
 
 impl TxnRedo {
-    /// Redo begins at a checkpoint that said that ids from `next` on were not handed out.
-    pub fn new(xact: XactRedo, next: Xid) -> TxnRedo {
-        TxnRedo { xact, next, told: BTreeMap::new() }
+    /// Redo begins at a checkpoint that said that ids from these on were not handed out.
+    pub fn new(xact: XactRedo, start: TxLogStart) -> TxnRedo {
+        let TxLogStart { next_xid, next_multixact } = start;
+        TxnRedo { xact, next: next_xid, next_multixact, told: BTreeMap::new() }
     }
 
     /// Notes the id that a record of any kind was written for.
@@ -63,6 +66,7 @@ impl TxnRedo {
                 xids.extend(self.told.remove(&top).unwrap_or_default());
                 xids.iter().for_each(|xid| self.note(*xid));
                 self.xact.set(xids.iter().copied(), Status::Committed)?;
+                self.xact.set_time(xids.iter().copied(), data.time_micros)?;
                 let CommitData { dropped, invalidations, .. } = data;
                 Ok(Some(Ended { committed: true, xids, dropped, invalidations }))
             }
@@ -75,13 +79,19 @@ impl TxnRedo {
                 let (dropped, invalidations) = (Vec::new(), Vec::new());
                 Ok(Some(Ended { committed: false, xids, dropped, invalidations }))
             }
+            Kind::MULTIXACT_LIMIT => {
+                let limit = record.data.try_into().map_err(|_| garbled())?;
+                let limit = MultiXactId(u64::from_le_bytes(limit));
+                self.next_multixact = self.next_multixact.max(limit);
+                Ok(None)
+            }
             _ => Err(garbled()),
         }
     }
 
-    /// Ends redo, durably; the id from which to hand out.
-    pub fn finish(self) -> Result<Xid> {
+    /// Ends redo, durably; where ids go on.
+    pub fn finish(self) -> Result<TxLogStart> {
         self.xact.finish(self.next)?;
-        Ok(self.next)
+        Ok(TxLogStart { next_xid: self.next, next_multixact: self.next_multixact })
     }
 }

@@ -1,8 +1,11 @@
 //! Snapshots: one number, and what goes with it.
 
 use super::session::{Isolation, Txn};
+use crate::error::Result;
 use crate::lock::NONE;
+use crate::txlog::Fate;
 use base::{Csn, Xid};
+use std::fmt;
 use std::sync::atomic::{Ordering, fence};
 
 /// What a statement sees: commits with a CSN below `csn`, and the transaction's own commands before `cid`.
@@ -19,6 +22,28 @@ pub struct Snapshot {
 impl Snapshot {
     /// Sees everything committed at the time of each check, and everything of the transaction itself.
     pub const NOW: Snapshot = Snapshot { csn: Csn(u64::MAX), bound: Xid(u64::MAX), cid: u32::MAX };
+}
+
+/// A snapshot in terms of transaction ids, as `pg_current_snapshot` shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SnapshotXids {
+    /// Every transaction below had ended.
+    pub xmin: Xid,
+    /// No transaction from here on had ended.
+    pub xmax: Xid,
+    /// Those between that had not.
+    pub running: Vec<Xid>,
+}
+
+/// PostgreSQL's text form: `xmin:xmax:running,…`.
+impl fmt::Display for SnapshotXids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:", self.xmin, self.xmax)?;
+        for (i, xid) in self.running.iter().enumerate() {
+            write!(f, "{}{xid}", if i == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
 }
 
 /// A snapshot that stays in force until it is given back ([`Txn::drop_hold`]).
@@ -75,6 +100,24 @@ impl Txn {
         let bound = horizon.oldest_running();
         let csn = self.shared.wal().published();
         Snapshot { csn, bound, cid: self.current_cid() }
+    }
+
+    /// What a snapshot means in terms of ids. Looks at every transaction since the oldest that ran then.
+    pub fn snapshot_xids(&self, snapshot: &Snapshot) -> Result<SnapshotXids> {
+        let next = self.shared.next_xid();
+        let mut xids = SnapshotXids { xmin: next, xmax: snapshot.bound, running: Vec::new() };
+        for xid in (snapshot.bound.0..next.0).map(Xid) {
+            // A subtransaction goes with its top, and an id whose session has not said so yet has not ended.
+            match self.shared.txlog().window().get(xid)?.fate() {
+                Fate::Running(_) | Fate::Unknown => xids.running.push(xid),
+                Fate::Committed(csn) if csn >= snapshot.csn => xids.running.push(xid),
+                Fate::Committed(_) | Fate::Aborted => xids.xmax = Xid(xid.0 + 1),
+                Fate::SubOf(_) => {}
+            }
+        }
+        xids.running.retain(|xid| *xid < xids.xmax);
+        xids.xmin = xids.running.first().copied().unwrap_or(xids.xmax);
+        Ok(xids)
     }
 
     /// The statement has ended: its snapshot is not needed any more.

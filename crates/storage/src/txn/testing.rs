@@ -2,7 +2,7 @@
 //! simulated disk, with the smallest caches there are.
 
 use super::{Txn, TxnManager};
-use crate::txlog::{LogBuffers, TxLog, TxLogConfig, WalBarrier};
+use crate::txlog::{LogBuffers, MultiXactId, TxLog, TxLogConfig, TxLogStart, WalBarrier};
 use crate::wal::segment::DIRECTORY;
 use crate::wal::{BUFFER_BYTES_MIN, Epoch, Wal, WalConfig};
 use base::disk::Disk;
@@ -21,7 +21,12 @@ pub(crate) struct World {
 }
 
 fn small() -> TxLogConfig {
-    TxLogConfig { buffers: LogBuffers([16; 7]), shared_buffers: 64, window_pages: 2 }
+    TxLogConfig {
+        buffers: LogBuffers([16; 7]),
+        shared_buffers: 64,
+        window_pages: 2,
+        track_commit_timestamp: true,
+    }
 }
 
 impl World {
@@ -56,7 +61,8 @@ impl World {
             previous_end,
         };
         let wal = Wal::open(&env, config, epoch).unwrap();
-        let txns = TxnManager::open(&env, &small(), &wal, next).unwrap();
+        let start = TxLogStart { next_xid: next, next_multixact: MultiXactId(1) };
+        let txns = TxnManager::open(&env, &small(), &wal, start).unwrap();
         World { disk, wal, txns }
     }
 

@@ -294,6 +294,28 @@ fn files_go_with_the_outcome() {
     world.close();
 }
 
+#[test]
+fn snapshots_can_be_told_in_ids() {
+    let world = World::new();
+    let sessions: Vec<Txn> = (0..4).map(|_| begin(&world)).collect();
+    let text = |snapshot: &Snapshot| sessions[0].snapshot_xids(snapshot).unwrap().to_string();
+    world.txns.refresh();
+    let empty = sessions[0].statement_snapshot();
+    assert_eq!(text(&empty), "3:3:");
+    let xids: Vec<Xid> = sessions[1..].iter().map(|s| s.xid().unwrap()).collect();
+    assert_eq!(xids, [Xid(3), Xid(4), Xid(5)]);
+    sessions[2].commit().unwrap();
+    let snapshot = sessions[0].statement_snapshot();
+    assert_eq!(text(&snapshot), "3:5:3");
+    sessions[1].commit().unwrap();
+    assert_eq!(text(&snapshot), "3:5:3", "a snapshot stays what it is");
+    sessions[3].abort();
+    assert_eq!(text(&empty), "3:6:3,4", "what rolled back had no effect: it may count as ended");
+    assert_eq!(text(&sessions[0].statement_snapshot()), "6:6:");
+    drop(sessions);
+    world.close();
+}
+
 /// Transactions of all kinds through a window of two pages, against a map.
 #[test]
 fn every_outcome_is_remembered_however_old() {

@@ -75,6 +75,8 @@ kinds! {
     ABORT = 0x31, "abort";
     /// Subtransactions that the commit record to come has no room for.
     SUBXIDS = 0x32, "subxids";
+    /// Multixact ids up to the number in the record may stand in rows.
+    MULTIXACT_LIMIT = 0x33, "multixact-limit";
 
     /// A row version was put on a page.
     HEAP_INSERT = 0x50, "heap-insert";

@@ -1,1 +1,2 @@
+mod contests;
 mod rows;

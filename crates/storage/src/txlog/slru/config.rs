@@ -69,7 +69,7 @@ impl LogKind {
 
     /// Whether it must survive a crash; the others start empty.
     pub const fn is_durable(self) -> bool {
-        !matches!(self, LogKind::Notify | LogKind::Serial | LogKind::Subtrans)
+        matches!(self, LogKind::CommitTs | LogKind::Xact)
     }
 
     /// The setting that sizes its cache.

@@ -34,6 +34,9 @@ const CRC_AT: usize = SECTOR_BYTES - 8;
 const _: () = assert!(SECTORS == 17);
 const _: () = assert!(NUMBER_AT + 8 <= CRC_AT);
 
+/// The file that says that a log which can be switched off is on, and whole.
+const MARK: &str = "tracking";
+
 /// Open segment files kept per log.
 const OPEN_FILES: usize = 16;
 
@@ -202,6 +205,36 @@ impl SegmentFiles {
             action: "create",
             source: e,
         })
+    }
+
+    fn mark_path(&self) -> String {
+        format!("{}/{MARK}", self.log.directory())
+    }
+
+    /// Whether the log carries its mark.
+    pub(super) fn is_marked(&self) -> Result<bool, SlruError> {
+        let file = self.mark_path();
+        self.disk.exists(&file).map_err(|source| SlruError::Io {
+            log: self.log,
+            file,
+            action: "open",
+            source,
+        })
+    }
+
+    /// Sets or removes the mark, durably.
+    pub(super) fn set_mark(&self, on: bool) -> Result<(), SlruError> {
+        let file = self.mark_path();
+        let done = match on {
+            true => self.disk.open(&file, Open::Create).map(drop),
+            false => match self.disk.remove(&file) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+                other => other,
+            },
+        };
+        let action = if on { "create" } else { "remove" };
+        done.map_err(|source| SlruError::Io { log: self.log, file, action, source })?;
+        self.sync_directory()
     }
 
     /// Removes the segments that `doomed` names. The removal need not be durable: it is repeated.

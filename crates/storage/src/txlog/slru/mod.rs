@@ -339,6 +339,16 @@ impl Slru {
         Ok(())
     }
 
+    /// Whether the log carries the mark of one that is switched on ([`Slru::set_mark`]).
+    pub fn is_marked(&self) -> Result<bool, SlruError> {
+        self.files.is_marked()
+    }
+
+    /// Marks a log that can be switched off as on, or as off; durably.
+    pub fn set_mark(&self, on: bool) -> Result<(), SlruError> {
+        self.files.set_mark(on)
+    }
+
     /// Numbers of the segment files there are, for checks and for directory scans.
     pub fn segments(&self) -> Result<Vec<u64>, SlruError> {
         self.files.segments()

@@ -189,7 +189,7 @@ fn logs_that_are_not_durable_start_empty() {
 #[test]
 fn truncated_pages_stay_gone() {
     let disk = SimDisk::new();
-    let slru = open(&disk, LogKind::MultiXactOffset, 3);
+    let slru = open(&disk, LogKind::CommitTs, 3);
     for page in 0..100 {
         slru.begin(page, Lsn::ZERO, |p| p.set(0, page)).unwrap();
     }
@@ -207,7 +207,7 @@ fn truncated_pages_stay_gone() {
 #[test]
 fn truncation_races_readers_and_writers() {
     let disk = SimDisk::new();
-    let slru = open(&disk, LogKind::MultiXactOffset, 2);
+    let slru = open(&disk, LogKind::CommitTs, 2);
     const PAGES: u64 = 256;
     for page in 0..PAGES {
         slru.begin(page, Lsn::ZERO, |p| p.set(1, page * 3)).unwrap();
