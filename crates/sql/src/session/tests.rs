@@ -249,20 +249,3 @@ fn queries_join_group_and_sort() {
         "[id|row_number]\n1|5\n2|4\nSELECT 2\n"
     );
 }
-
-/// Runs the statements of the file that `THALWEG_SQL` names, each ending in a line `;;`, and prints
-/// what comes back: for looking at things.
-#[test]
-#[ignore = "a tool"]
-fn run_a_script() {
-    let Ok(path) = std::env::var("THALWEG_SQL") else { return };
-    let mut bench = Bench::new();
-    for statement in std::fs::read_to_string(path).unwrap().split(";;\n") {
-        println!("> {}", statement.trim());
-        let run = std::panic::AssertUnwindSafe(|| bench.run(statement));
-        match std::panic::catch_unwind(run) {
-            Ok(out) => println!("{out}"),
-            Err(_) => println!("PANIC\n"),
-        }
-    }
-}
