@@ -230,7 +230,9 @@ pub fn liveness(txn: &Txn, t: &TupleHeader) -> Result<(Liveness, Flags)> {
         Standing::Held(xid) => Liveness::Deleting(xid),
         Standing::Invisible => match txn.outcome_unless_hinted(t)? {
             Outcome::Running => Liveness::Inserting(t.xmin),
-            Outcome::Aborted | Outcome::Committed(_) => Liveness::Dead,
+            Outcome::Aborted => Liveness::Dead,
+            // It ran when its standing was looked at, and has committed since: look again.
+            Outcome::Committed(_) => return liveness(txn, t),
         },
     };
     Ok((liveness, hints))

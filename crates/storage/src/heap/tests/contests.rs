@@ -57,7 +57,8 @@ fn no_addition_to_a_hot_row_is_lost() {
             let (rig, heap, committed) = (&rig, &heap, &committed);
             scope.spawn(move || {
                 let txn = Txn::attach(&rig.txns, 1, 1).unwrap();
-                for i in 0..60 {
+                // All versions fit the page, pruned or not.
+                for i in 0..25 {
                     txn.begin(Isolation::ReadCommitted);
                     add(heap, &txn, root, 1);
                     if (i + session) % 7 == 0 {
@@ -91,7 +92,8 @@ fn transfers_keep_the_sum_for_every_snapshot() {
             scope.spawn(move || {
                 let txn = Txn::attach(&rig.txns, 1, 1).unwrap();
                 let mut rng = fastrand::Rng::with_seed(session);
-                for _ in 0..100 {
+                // All versions fit the page, also if the reader's snapshot lets none be pruned.
+                for _ in 0..25 {
                     txn.begin(Isolation::ReadCommitted);
                     let from = rng.usize(..ROWS - 1);
                     let to = rng.usize(from + 1..ROWS);
