@@ -41,7 +41,6 @@ fn find_path(from: TypeId, to: TypeId, context: CastUse) -> Option<Path> {
         });
     }
     if let (Some(a), Some(b)) = (element_of(from), element_of(to))
-        && !matches!(from, TypeId::INT2VECTOR | TypeId::OIDVECTOR)
         && !matches!(to, TypeId::INT2VECTOR | TypeId::OIDVECTOR)
     {
         return find_path(a, b, context).map(|path| match path {

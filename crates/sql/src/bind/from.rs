@@ -108,7 +108,21 @@ impl Binder<'_, '_> {
                     loc,
                 ));
             }
-            TableKind::View => return self.view_rel(def, loc),
+            TableKind::View => {
+                let text = def.view.as_deref().expect("a view has a query");
+                return self.view_rel(def, text, loc);
+            }
+            // A sequence is read through its function, never as a heap.
+            TableKind::Sequence => {
+                let text = format!(
+                    "SELECT coalesce(pg_catalog.pg_sequence_last_value({oid}), seqstart) \
+                     AS last_value, 0::int8 AS log_cnt, \
+                     pg_catalog.pg_sequence_last_value({oid}) IS NOT NULL AS is_called \
+                     FROM pg_catalog.pg_sequence WHERE seqrelid = {oid}",
+                    oid = def.oid
+                );
+                return self.view_rel(def, &text, loc);
+            }
             _ => {}
         }
         let columns = def
@@ -125,8 +139,7 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn view_rel(&mut self, def: &Arc<TableDef>, loc: Loc) -> Result<Rel> {
-        let text = def.view.as_deref().expect("a view has a query");
+    fn view_rel(&mut self, def: &Arc<TableDef>, text: &str, loc: Loc) -> Result<Rel> {
         let statement = self.catalog.parse_stored(text)?;
         let syntax::ast::Statement::Select(select) = &statement else {
             return Err(SqlError::internal("a view's text is a query"));

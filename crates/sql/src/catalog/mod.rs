@@ -7,6 +7,7 @@
 pub mod ddl;
 mod handle;
 pub mod store;
+pub mod system_views;
 mod table;
 mod view;
 

@@ -164,7 +164,11 @@ impl TableDef {
     /// The row layout of a list of columns. Dropped columns keep the type that they had.
     pub fn row_desc(columns: &[ColumnDef]) -> RowDesc {
         RowDesc::with_missing(columns.iter().map(|column| {
-            let kind = ValueKind::of_type(column.ty.id).unwrap_or(ValueKind::Text);
+            let kind = match column.ty.id {
+                // pg_attribute.attmissingval: an array of whatever the column holds.
+                TypeId::ANYARRAY => ValueKind::Array,
+                id => ValueKind::of_type(id).unwrap_or(ValueKind::Text),
+            };
             (kind, column.missing.clone())
         }))
     }

@@ -14,7 +14,10 @@ use crate::bind::tree::{SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
 use crate::catalog::store::lookup::lock_mode;
 use crate::catalog::store::{Instance, SearchPath, SessionCatalog};
-use crate::catalog::{Access, Catalog, IndexDef, KeySource, Lookup, TableDef};
+use crate::catalog::{
+    Access, Catalog, ColumnDef, Handle, IndexDef, KeySource, Lookup, TableDef, TableKind,
+    system_views,
+};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::{Host, IndexExprs};
 use crate::func::{Function, RandomSequence, Rows, SessionInfo};
@@ -54,6 +57,8 @@ pub struct Backend {
     pub used: Vec<(Oid, LockMode)>,
     /// The search path resolved, and the state of affairs it was resolved in.
     path: RefCell<Option<(PathKey, Arc<SearchPath>)>>,
+    /// Definitions of the system views that were used.
+    views: BTreeMap<u32, Arc<TableDef>>,
     /// What `random()` draws from.
     random: RandomSequence,
     index_exprs: BTreeMap<Oid, (u64, Arc<IndexExprs>)>,
@@ -101,6 +106,7 @@ impl Backend {
             notices: Vec::new(),
             used: Vec::new(),
             path: RefCell::new(None),
+            views: BTreeMap::new(),
             random: RandomSequence::default(),
             index_exprs: BTreeMap::new(),
             query_text: Arc::from(""),
@@ -164,6 +170,56 @@ impl Backend {
         self.notices.push(Notice { severity, fields });
     }
 
+    /// The system view of that name; `pg_catalog`'s need no schema.
+    fn system_view(&mut self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TableDef>>> {
+        let Some(view) = system_views::find(schema.unwrap_or("pg_catalog"), name) else {
+            return Ok(None);
+        };
+        if let Some(known) = self.views.get(&view.oid) {
+            return Ok(Some(known.clone()));
+        }
+        let columns = self.with_catalog(|catalog| {
+            let statement = catalog.parse_stored(view.query)?;
+            let syntax::ast::Statement::Select(select) = &statement else {
+                return Err(SqlError::internal("a view is a query"));
+            };
+            let mut params = Params::none();
+            let query = Binder::new(catalog, &mut params).query(select)?;
+            let columns = query.visible().map(|target| ColumnDef {
+                name: target.name.clone(),
+                ty: target.expr.ty(),
+                not_null: false,
+                dropped: false,
+                default: None,
+                identity: None,
+                missing: Datum::Null,
+            });
+            Ok(columns.collect::<Vec<_>>())
+        })?;
+        let schema_oid = self.catalog.schema(&self.txn, view.schema)?.unwrap_or_default();
+        let def = Arc::new(TableDef {
+            oid: Oid(view.oid),
+            name: view.name.into(),
+            schema: schema_oid,
+            schema_name: view.schema.into(),
+            kind: TableKind::View,
+            persistence: base::Persistence::Permanent,
+            owner: self.user_oid,
+            row_type: TypeId::INVALID,
+            desc: TableDef::row_desc(&columns),
+            columns,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            view: Some(view.query.into()),
+            storage: base::RelId(0),
+            stored_rows: -1.0,
+            stored_blocks: 0,
+            heap: Handle::default(),
+        });
+        self.views.insert(view.oid, def.clone());
+        Ok(Some(def))
+    }
+
     fn bind_index_exprs(&mut self, index: &IndexDef) -> Result<IndexExprs> {
         let Some(table) = self.catalog.table(&self.txn, index.table)? else {
             return Err(SqlError::internal("an index without its table"));
@@ -207,6 +263,9 @@ impl Lookup for Backend {
             let Some(temp) = temp else { return Ok(None) };
             let only = SearchPath { schemas: vec![temp], creation: Some(temp) };
             return self.catalog.open(&self.txn, &only, None, name, mode);
+        }
+        if let Some(view) = self.system_view(schema, name)? {
+            return Ok(Some(view));
         }
         let found = self.catalog.open(&self.txn, &path, schema, name, mode)?;
         if let Some(table) = &found {

@@ -14,6 +14,10 @@ use super::prepare::{Prepared, is_plannable};
 impl Session {
     /// Parse: a statement under a name; the empty name is taken again and again.
     pub fn parse(&mut self, name: &str, sql: &str, types: &[Oid]) -> Result<()> {
+        self.parse_text(name, sql, types).map_err(|error| super::placed(error, sql))
+    }
+
+    fn parse_text(&mut self, name: &str, sql: &str, types: &[Oid]) -> Result<()> {
         self.start_message();
         if !name.is_empty() && self.statements.contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
@@ -64,8 +68,9 @@ impl Session {
             return self.prepared(statement).map(|_| ());
         };
         let made = self.make_portal(&mut prepared, statement, params, formats, result_formats);
+        let text = prepared.text.clone();
         self.statements.insert(statement.into(), prepared);
-        if let Some(made) = made? {
+        if let Some(made) = made.map_err(|error| super::placed(error, &text))? {
             self.portals.insert(portal.into(), made);
         } else {
             self.portals.remove(portal);
@@ -176,7 +181,8 @@ impl Session {
             run.finish(&mut self.backend);
         }
         self.flush_notices(client);
-        result
+        let text = self.backend.query_text.clone();
+        result.map_err(|error| super::placed(error, &text))
     }
 
     fn execute_portal(

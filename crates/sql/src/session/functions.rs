@@ -5,7 +5,9 @@ use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail};
 use crate::func::{Function, Rows};
-use crate::types::{Array, Datum, Oid, TypeId};
+use crate::types::{Array, Datum, Oid, Record, TypeId};
+
+use std::sync::Arc;
 use syntax::deparse::quote_ident;
 
 use super::backend::Backend;
@@ -198,6 +200,8 @@ fn format_type(b: &Backend, args: &[Datum]) -> Result<Datum> {
     let id = TypeId(oid.0);
     if crate::types::type_info(id).is_some() || !oid.is_valid() {
         let modifier = match args.get(1) {
+            // Without any modifier the type is shown by its SQL name alone.
+            Some(Datum::Null) if id == TypeId::BPCHAR => return Ok(Datum::text("character")),
             Some(Datum::Int4(n)) => crate::types::TypeMod(*n),
             _ => crate::types::TypeMod::NONE,
         };
@@ -209,8 +213,63 @@ fn format_type(b: &Backend, args: &[Datum]) -> Result<Datum> {
 
 /// Calls a set-returning function whose body is the session's.
 pub fn call_set(b: &mut Backend, func: &'static Function, _args: &[Datum]) -> Result<Rows> {
-    let _ = b;
-    Err(SqlError::unsupported(format!("function {} is not supported yet", func.name)))
+    let rows = match func.name {
+        "pg_show_all_settings" => all_settings(b),
+        // What other sessions hold, and this one's cursors: nothing is shown of them yet.
+        "pg_cursor" => Vec::new(),
+        name => {
+            return Err(SqlError::unsupported(format!("function {name} is not supported yet")));
+        }
+    };
+    let types: Vec<TypeId> = func.columns.iter().map(|(_, id)| *id).collect();
+    Ok(Box::new(rows.into_iter().map(move |values: Vec<Datum>| {
+        let fields = types.iter().copied().zip(values).collect();
+        Ok(Datum::Record(Arc::new(Record { type_id: TypeId::RECORD, fields })))
+    })))
+}
+
+/// The rows of `pg_settings`.
+fn all_settings(b: &Backend) -> Vec<Vec<Datum>> {
+    let rows = b.values.all().map(|(setting, value)| {
+        let raw = Datum::text(value.raw());
+        let default = Datum::text(setting.default().raw());
+        let (min, max) = match setting.kind {
+            crate::settings::Kind::Integer { min, max, .. } => {
+                (Datum::text(min.to_string()), Datum::text(max.to_string()))
+            }
+            crate::settings::Kind::Real { min, max, .. } => {
+                (Datum::text(min.to_string()), Datum::text(max.to_string()))
+            }
+            _ => (Datum::Null, Datum::Null),
+        };
+        let words = match setting.kind {
+            crate::settings::Kind::Choice { of, .. } => {
+                let words = of.iter().map(|word| Datum::text(*word)).collect();
+                Array::from_elements(TypeId::TEXT, words).into()
+            }
+            _ => Datum::Null,
+        };
+        vec![
+            Datum::text(setting.name),
+            raw,
+            setting.unit().map(Datum::text).unwrap_or(Datum::Null),
+            Datum::text("Settings"),
+            Datum::text(setting.summary),
+            Datum::Null,
+            Datum::text(setting.context.as_str()),
+            Datum::text(setting.type_name()),
+            Datum::text(if *value == setting.default() { "default" } else { "session" }),
+            min,
+            max,
+            words,
+            default.clone(),
+            default,
+            Datum::Null,
+            Datum::Null,
+            false.into(),
+        ]
+    });
+    rows.collect()
 }
 
 fn current_setting(b: &Backend, args: &[Datum]) -> Result<Datum> {

@@ -1,6 +1,8 @@
 //! VACUUM and ANALYZE.
 
 use storage::heap::HeapScan;
+use storage::lock::LockMode;
+use storage::vacuum::Options;
 use syntax::ast::Vacuum;
 
 use crate::catalog::{TableDef, TableKind};
@@ -31,6 +33,12 @@ impl Session {
             tables.push(table);
         }
         for table in &tables {
+            // Keeps indexes from being added or dropped meanwhile, and other vacuums away.
+            let backend = &self.backend;
+            backend.catalog.lock(&backend.txn, table.oid, LockMode::ShareUpdateExclusive)?;
+            if vacuum.vacuum {
+                self.clean_table(table)?;
+            }
             self.count_table(table)?;
         }
         Ok(if vacuum.vacuum { "VACUUM" } else { "ANALYZE" }.to_owned())
@@ -38,6 +46,23 @@ impl Session {
 }
 
 impl Session {
+    /// Removes a table's dead rows and their index entries.
+    fn clean_table(&mut self, table: &TableDef) -> Result<()> {
+        if table.kind != TableKind::Table || table.is_catalog() {
+            return Ok(());
+        }
+        let backend = &self.backend;
+        // This transaction's own snapshot must not keep alive what nobody else sees.
+        backend.txn.release_statement();
+        let store = &backend.instance.store;
+        let mut trees = Vec::with_capacity(table.indexes.len());
+        for index in &table.indexes {
+            trees.push(store.tree(index)?.clone());
+        }
+        storage::vacuum::vacuum(backend.heap(table)?, &trees, &Options::default())?;
+        Ok(())
+    }
+
     /// Counts a table's rows and blocks, for the planner and `pg_class`.
     fn count_table(&mut self, table: &TableDef) -> Result<()> {
         if table.kind != TableKind::Table || table.is_catalog() {

@@ -187,6 +187,15 @@ fn identify(
     Ok((database_oid, role))
 }
 
+/// Turns an error's place from bytes, counted from 0, into the protocol's characters, counted from 1.
+fn placed(mut error: SqlError, text: &str) -> SqlError {
+    if let Some(offset) = error.fields().position {
+        let place = syntax::ast::Loc::at(offset).position_chars(text);
+        error.fields_mut().position = place;
+    }
+    error
+}
+
 /// Microseconds from 1970 to 2000.
 const EPOCH_OFFSET_USECS: i64 = 946_684_800_000_000;
 

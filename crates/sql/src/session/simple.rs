@@ -22,7 +22,7 @@ impl Session {
         let result = self.run_text(sql, client);
         let result = match result {
             Ok(()) => self.commit_implicit(),
-            Err(error) => Err(error),
+            Err(error) => Err(super::placed(error, sql)),
         };
         self.flush_notices(client);
         if result.is_err() {

@@ -249,3 +249,57 @@ fn queries_join_group_and_sort() {
         "[id|row_number]\n1|5\n2|4\nSELECT 2\n"
     );
 }
+
+#[test]
+fn what_pgbench_sends() {
+    let mut bench = Bench::new();
+    assert_eq!(
+        bench.run("drop table if exists pgbench_accounts, pgbench_branches"),
+        "NOTICE: table \"pgbench_accounts\" does not exist, skipping\n\
+         NOTICE: table \"pgbench_branches\" does not exist, skipping\nDROP TABLE\n"
+    );
+    bench.run("create table pgbench_accounts(aid int not null,bid int,abalance int,filler char(84)) with (fillfactor=100)");
+    bench.run("begin");
+    assert_eq!(bench.run("truncate table pgbench_accounts"), "TRUNCATE TABLE\n");
+    let rows = b"1\t1\t0\t\n2\t1\t0\t\n".to_vec();
+    let mut client = Recorder { copy_input: rows, ..Recorder::default() };
+    bench
+        .session
+        .simple_query("copy pgbench_accounts from stdin with (freeze on)", &mut client)
+        .unwrap();
+    assert_eq!(client.out, "COPY 2\n");
+    assert_eq!(bench.run("commit"), "COMMIT\n");
+    assert_eq!(bench.run("vacuum analyze pgbench_accounts"), "VACUUM\n");
+    assert_eq!(bench.run("alter table pgbench_accounts add primary key (aid)"), "ALTER TABLE\n");
+    let update = "UPDATE pgbench_accounts SET abalance = abalance + -5 WHERE aid = 2;";
+    assert_eq!(bench.run(update), "UPDATE 1\n");
+    assert_eq!(
+        bench.run("SELECT abalance FROM pgbench_accounts WHERE aid = 2;"),
+        "[abalance]\n-5\nSELECT 1\n"
+    );
+    assert_eq!(bench.run("vacuum pgbench_accounts"), "VACUUM\n");
+    assert_eq!(bench.run("SELECT sum(abalance) FROM pgbench_accounts"), "[sum]\n-5\nSELECT 1\n");
+    assert_eq!(
+        bench.run("EXPLAIN SELECT abalance FROM pgbench_accounts WHERE aid = 2"),
+        "[QUERY PLAN]\nIndex Scan using pgbench_accounts_pkey on pgbench_accounts\n\
+         \x20 Index Cond: (aid = 2)\nEXPLAIN\n"
+    );
+}
+
+#[test]
+fn catalogs_and_views_describe_themselves() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a serial, b char(3))");
+    assert_eq!(
+        bench.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"),
+        "[tablename]\nt\nSELECT 1\n"
+    );
+    assert_eq!(
+        bench.run("SELECT column_name, data_type FROM information_schema.columns WHERE table_name = 't' ORDER BY ordinal_position"),
+        "[column_name|data_type]\na|integer\nb|character\nSELECT 2\n"
+    );
+    assert_eq!(
+        bench.run("SELECT oid::regclass, relkind FROM pg_class WHERE oid = 't'::regclass"),
+        "[oid|relkind]\nt|r\nSELECT 1\n"
+    );
+}

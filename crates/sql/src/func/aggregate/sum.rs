@@ -87,6 +87,10 @@ impl Numerics {
 
 impl Accumulator for Numerics {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        // Its transition function is not strict: nulls come, and do not count.
+        if args[0].is_null() {
+            return Ok(());
+        }
         self.sum = self.sum.add(args[0].as_numeric())?;
         self.count += 1;
         Ok(())

@@ -1,0 +1,153 @@
+//! System views: queries over the catalogs and the session, under PostgreSQL's names and OIDs.
+//!
+//! They are text of the program, not rows: every database has those of the program that runs it.
+
+/// One view.
+pub struct SystemView {
+    pub schema: &'static str,
+    pub name: &'static str,
+    pub oid: u32,
+    pub query: &'static str,
+}
+
+const fn view(
+    schema: &'static str,
+    name: &'static str,
+    oid: u32,
+    query: &'static str,
+) -> SystemView {
+    SystemView { schema, name, oid, query }
+}
+
+/// The view of that name in that schema.
+pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
+    VIEWS.iter().find(|view| view.schema == schema && view.name == name)
+}
+
+static VIEWS: &[SystemView] = &[
+    view(
+        "pg_catalog",
+        "pg_roles",
+        12000,
+        "SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, \
+         rolreplication, rolconnlimit, '********'::text AS rolpassword, rolvaliduntil, \
+         rolbypassrls, NULL::text[] AS rolconfig, oid FROM pg_catalog.pg_authid",
+    ),
+    view(
+        "pg_catalog",
+        "pg_user",
+        12014,
+        "SELECT rolname AS usename, oid AS usesysid, rolcreatedb AS usecreatedb, \
+         rolsuper AS usesuper, rolreplication AS userepl, rolbypassrls AS usebypassrls, \
+         '********'::text AS passwd, rolvaliduntil AS valuntil, NULL::text[] AS useconfig \
+         FROM pg_catalog.pg_authid WHERE rolcanlogin",
+    ),
+    view(
+        "pg_catalog",
+        "pg_views",
+        12028,
+        "SELECT n.nspname AS schemaname, c.relname AS viewname, \
+         pg_catalog.pg_get_userbyid(c.relowner) AS viewowner, \
+         pg_catalog.pg_get_viewdef(c.oid) AS definition \
+         FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind = 'v'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_tables",
+        12033,
+        "SELECT n.nspname AS schemaname, c.relname AS tablename, \
+         pg_catalog.pg_get_userbyid(c.relowner) AS tableowner, NULL::name AS tablespace, \
+         c.relhasindex AS hasindexes, c.relhasrules AS hasrules, c.relhastriggers AS hastriggers, \
+         c.relrowsecurity AS rowsecurity \
+         FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind IN ('r', 'p')",
+    ),
+    view(
+        "pg_catalog",
+        "pg_matviews",
+        12038,
+        "SELECT n.nspname AS schemaname, c.relname AS matviewname, \
+         pg_catalog.pg_get_userbyid(c.relowner) AS matviewowner, NULL::name AS tablespace, \
+         c.relhasindex AS hasindexes, c.relispopulated AS ispopulated, \
+         pg_catalog.pg_get_viewdef(c.oid) AS definition \
+         FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind = 'm'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_indexes",
+        12043,
+        "SELECT n.nspname AS schemaname, c.relname AS tablename, i.relname AS indexname, \
+         NULL::name AS tablespace, pg_catalog.pg_get_indexdef(i.oid) AS indexdef \
+         FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class c ON c.oid = x.indrelid \
+         JOIN pg_catalog.pg_class i ON i.oid = x.indexrelid \
+         LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind IN ('r', 'm', 'p') AND i.relkind IN ('i', 'I')",
+    ),
+    view(
+        "pg_catalog",
+        "pg_sequences",
+        12048,
+        "SELECT n.nspname AS schemaname, c.relname AS sequencename, \
+         pg_catalog.pg_get_userbyid(c.relowner) AS sequenceowner, \
+         s.seqtypid::pg_catalog.regtype AS data_type, s.seqstart AS start_value, \
+         s.seqmin AS min_value, s.seqmax AS max_value, s.seqincrement AS increment_by, \
+         s.seqcycle AS cycle, s.seqcache AS cache_size, \
+         pg_catalog.pg_sequence_last_value(c.oid) AS last_value \
+         FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid \
+         LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind = 'S'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_cursors",
+        12077,
+        "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time \
+         FROM pg_catalog.pg_cursor()",
+    ),
+    view(
+        "pg_catalog",
+        "pg_settings",
+        12104,
+        "SELECT name, setting, unit, category, short_desc, extra_desc, context, vartype, source, \
+         min_val, max_val, enumvals, boot_val, reset_val, sourcefile, sourceline, pending_restart \
+         FROM pg_catalog.pg_show_all_settings()",
+    ),
+    view(
+        "information_schema",
+        "schemata",
+        13382,
+        "SELECT pg_catalog.current_database() AS catalog_name, n.nspname AS schema_name, \
+         pg_catalog.pg_get_userbyid(n.nspowner) AS schema_owner FROM pg_catalog.pg_namespace n",
+    ),
+    view(
+        "information_schema",
+        "tables",
+        13425,
+        "SELECT pg_catalog.current_database() AS table_catalog, n.nspname AS table_schema, \
+         c.relname AS table_name, CASE WHEN n.nspname LIKE 'pg_temp_%' THEN 'LOCAL TEMPORARY' \
+         WHEN c.relkind IN ('r', 'p') THEN 'BASE TABLE' WHEN c.relkind = 'v' THEN 'VIEW' \
+         ELSE NULL END AS table_type, \
+         CASE WHEN c.relkind IN ('r', 'p') THEN 'YES' ELSE 'NO' END AS is_insertable_into \
+         FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace \
+         WHERE c.relkind IN ('r', 'v', 'f', 'p')",
+    ),
+    view(
+        "information_schema",
+        "columns",
+        13295,
+        "SELECT pg_catalog.current_database() AS table_catalog, n.nspname AS table_schema, \
+         c.relname AS table_name, a.attname AS column_name, a.attnum::int4 AS ordinal_position, \
+         pg_catalog.pg_get_expr(d.adbin, d.adrelid) AS column_default, \
+         CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable, \
+         pg_catalog.format_type(a.atttypid, NULL) AS data_type, t.typname AS udt_name, \
+         CASE WHEN a.attidentity IN ('a', 'd') THEN 'YES' ELSE 'NO' END AS is_identity \
+         FROM pg_catalog.pg_attribute a \
+         JOIN pg_catalog.pg_class c ON a.attrelid = c.oid \
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         JOIN pg_catalog.pg_type t ON t.oid = a.atttypid \
+         LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
+         WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')",
+    ),
+];
