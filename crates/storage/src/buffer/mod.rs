@@ -60,7 +60,7 @@ impl Default for Config {
         Config {
             frames: 16384,
             torn_pages: TornPages::DoubleWrite,
-            replacement: Policy::Clock,
+            replacement: Policy::Probation,
             frame_wait: Duration::from_secs(10),
         }
     }

@@ -70,7 +70,7 @@ fn guards_become_pins_and_pins_guards() {
     }
     drop(pin);
     assert_eq!(get(&rel, block), 9);
-    assert_eq!(world.pool.frames.iter().map(|f| f.word.pins()).sum::<u64>(), 0);
+    world.assert_unpinned();
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_cursor_keeps_one_page_and_owns_its_relation() {
         assert_eq!(stamped(pin.read().view(), pin.page_id()), Some(u64::from(n) + 1));
     }
     drop(cursor);
-    assert_eq!(world.pool.frames.iter().map(|f| f.word.pins()).sum::<u64>(), 0);
+    world.assert_unpinned();
 }
 
 #[test]
@@ -254,4 +254,26 @@ fn full_page_images_are_owed_once_for_each_time_a_page_becomes_dirty() {
     assert!(!owes(false));
     assert!(owes(true));
     assert!(!owes(true));
+}
+
+#[test]
+fn probation_reads_less_than_the_clock_under_skew() {
+    let loads = |replacement| {
+        let world =
+            World::with(SimDisk::new(), Config { frames: 128, replacement, ..Config::default() });
+        let rel = world.relation(5);
+        for n in 0..2000 {
+            add(&rel, Fork::Main, n + 1);
+        }
+        world.pool.clean_all().unwrap();
+        let (mut rng, before) = (fastrand::Rng::with_seed(1), world.pool.stats().loads);
+        for _ in 0..20_000 {
+            // Squares of squares: much skew.
+            let x = rng.f64().powi(4);
+            get(&rel, BlockNo((x * 2000.0) as u32));
+        }
+        world.pool.stats().loads - before
+    };
+    let (clock, probation) = (loads(Policy::Clock), loads(Policy::Probation));
+    assert!(probation < clock, "{probation} loads against {clock}");
 }

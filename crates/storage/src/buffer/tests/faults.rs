@@ -13,7 +13,7 @@ fn all_frames_pinned_is_an_error_after_a_while_and_nothing_is_stuck() {
     let disk = SimDisk::new();
     let env = Env::new(Arc::new(disk.clone()));
     let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
-    let frame_wait = Duration::from_millis(50);
+    let frame_wait = Duration::from_millis(1000);
     let config = Config { frames: 16, frame_wait, ..Config::default() };
     let world = World { disk, pool: Pool::open(&env, config, files).unwrap() };
     let rel = world.relation(5);

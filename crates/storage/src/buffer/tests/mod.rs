@@ -38,6 +38,12 @@ impl World {
         World { disk, pool: Pool::open(&env, config, files).unwrap() }
     }
 
+    /// Nobody has a pin, once the cleaner has ended, which pins what it writes.
+    fn assert_unpinned(&self) {
+        self.pool.stop();
+        assert_eq!(self.pool.frames.iter().map(|f| f.word.pins()).sum::<u64>(), 0);
+    }
+
     fn relation(&self, id: u32) -> Relation {
         let rel = RelId(id);
         if self.pool.files().exists(rel).unwrap() {

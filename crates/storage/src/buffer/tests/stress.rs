@@ -38,7 +38,7 @@ fn mill(threads: u64, rounds: u64, torn: TornPages, replacement: Policy) {
     for n in BLOCKS..blocks {
         assert_eq!(get(&rel, BlockNo(n)), 7);
     }
-    assert_eq!(world.pool.frames.iter().map(|f| f.word.pins()).sum::<u64>(), 0);
+    world.assert_unpinned();
     world.pool.clean_all().unwrap();
     let again = World::over(world.disk.clone(), 16, torn);
     let rel = again.relation(5);
