@@ -86,6 +86,10 @@ pub struct Claim<'w> {
 /// Counters, as of now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WalStats {
+    /// Records inserted since the start.
+    pub records: u64,
+    /// Commit records among them; divided by `flushes`, the commits that share a sync.
+    pub commits: u64,
     /// Flush rounds since the start.
     pub flushes: u64,
     /// Write calls.
@@ -184,6 +188,10 @@ impl Wal {
                 Err(Denied::DiskFull) => {
                     let next = self.space.segments_end() / self.epoch.segment_bytes;
                     return Err(Error::DiskFull { file: segment::path(self.epoch.timeline, next) });
+                }
+                Err(Denied::Exhausted) => {
+                    let why = "this run's log positions are used up: restart the server";
+                    return Err(Error::LimitExceeded(why.into()));
                 }
                 Err(Denied::NotYet) if self.durable.stopping() => return Err(Error::ShuttingDown),
                 Err(Denied::NotYet) => {}
@@ -312,8 +320,11 @@ impl Wal {
 
     /// Counters.
     pub fn stats(&self) -> WalStats {
+        let (records, commits) = self.reserve.counts();
         // Relaxed: statistics.
         WalStats {
+            records,
+            commits,
             flushes: self.counters.flushes.load(Ordering::Relaxed),
             writes: self.counters.writes.load(Ordering::Relaxed),
             bytes_written: self.counters.bytes_written.load(Ordering::Relaxed),
@@ -404,6 +415,9 @@ fn check_sizes(config: &WalConfig, epoch: &Epoch) -> Result<()> {
     Ok(())
 }
 
+#[cfg(test)]
+#[cfg(not(loom))]
+mod faults_tests;
 #[cfg(test)]
 #[cfg(loom)]
 mod loom;

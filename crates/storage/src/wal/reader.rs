@@ -86,7 +86,7 @@ impl Reader {
         self.at = Lsn(start.0 + length as u64);
         let offset = (start.0 - self.window_start.0) as usize;
         let bytes = &self.window[offset..offset + length];
-        Ok(RecordView::verify(bytes, start, self.seed))
+        Ok(RecordView::parse(bytes, start))
     }
 
     /// Where the log ends. To be asked when [`Reader::read`] has answered `None`.

@@ -63,6 +63,25 @@ const EMPTY: u64 = u64::MAX;
 struct Slot {
     /// The owner's reservation is not below this, or [`EMPTY`].
     bound: AtomicU64,
+    /// Records and commits that went through the slot. Only an owner writes them.
+    records: AtomicU64,
+    commits: AtomicU64,
+}
+
+impl Slot {
+    fn new() -> Slot {
+        let (records, commits) = (AtomicU64::new(0), AtomicU64::new(0));
+        Slot { bound: AtomicU64::new(EMPTY), records, commits }
+    }
+
+    /// Relaxed, and no read-modify-write: the slot is owned, and its owners follow each other.
+    #[inline]
+    fn count(&self, commit: bool) {
+        self.records.store(self.records.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if commit {
+            self.commits.store(self.commits.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
 }
 
 #[cfg(not(loom))]
@@ -93,7 +112,7 @@ impl Reserve {
         let slots = slots.max(1).next_power_of_two();
         Reserve {
             word: Padded(AtomicU64::new(pack(0, first))),
-            slots: (0..slots).map(|_| Slot { bound: AtomicU64::new(EMPTY) }).collect(),
+            slots: (0..slots).map(|_| Slot::new()).collect(),
         }
     }
 
@@ -119,7 +138,8 @@ impl Reserve {
 
     /// Reserves `units`, and a ticket if it is for a commit. The slot is the proof that a bound is out.
     #[inline]
-    pub fn reserve(&self, _slot: &Occupied, units: u64, commit: bool) -> Place {
+    pub fn reserve(&self, slot: &Occupied, units: u64, commit: bool) -> Place {
+        self.slots[slot.0].count(commit);
         let add = pack(usize::from(commit), units);
         // Release: publishes the slot's bound to the flusher, see above. SeqCst: who reserves and then
         // finds nobody waiting for ring space is seen by who waits and then looks at the position.
@@ -140,6 +160,13 @@ impl Reserve {
         // Acquire: who has this position has also what was done before the records below it were
         // reserved (dirty marks, which the checkpointer looks for afterwards). SeqCst: see `reserve`.
         position(self.word.load(Ordering::SeqCst))
+    }
+
+    /// Records and commits inserted so far, about.
+    pub fn counts(&self) -> (u64, u64) {
+        let each = self.slots.iter();
+        let get = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        each.fold((0, 0), |sum, slot| (sum.0 + get(&slot.records), sum.1 + get(&slot.commits)))
     }
 
     /// A position below which every byte has been copied.

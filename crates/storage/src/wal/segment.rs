@@ -48,6 +48,12 @@ pub struct Epoch {
 }
 
 impl Epoch {
+    /// What its segments have in common with those of other epochs.
+    pub fn shape(&self) -> LogShape {
+        let Epoch { system_id, timeline, segment_bytes, .. } = *self;
+        LogShape { system_id, timeline, segment_bytes }
+    }
+
     /// Number of the segment that holds the byte at `lsn`.
     pub fn segment_of(&self, lsn: Lsn) -> u64 {
         lsn.0 / self.segment_bytes

@@ -16,6 +16,10 @@ use base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 /// must still be able to log a checkpoint, which sets old segments free.
 pub(super) const RESERVE_BYTES: u64 = 16 * 1024;
 
+/// Log that one run may write, by the bits of a position in the reservation word: half a year at a gigabyte
+/// a second.
+const RUN_BYTES_MAX: u64 = 1 << 54;
+
 /// What a purse is filled with at a time, at most.
 const CHUNK_MAX: u64 = 64 * 1024;
 
@@ -46,6 +50,8 @@ pub(super) struct Space {
     limits: Padded<Limits>,
     purses: Box<[Padded<AtomicU64>]>,
     chunk: u64,
+    /// Positions from here on do not fit the reservation word (16 PiB from the start).
+    end: u64,
 }
 
 /// Why a claim was not granted now.
@@ -55,6 +61,8 @@ pub(super) enum Denied {
     NotYet,
     /// No segment can be made.
     DiskFull,
+    /// The positions of this run are used up; the next run has new ones.
+    Exhausted,
 }
 
 impl Space {
@@ -77,6 +85,7 @@ impl Space {
             }),
             purses: (0..purses).map(|_| Padded(AtomicU64::new(0))).collect(),
             chunk,
+            end: start + RUN_BYTES_MAX,
         }
     }
 
@@ -122,6 +131,9 @@ impl Space {
                 Claimant::Ordinary => segments.saturating_sub(RESERVE_BYTES),
                 Claimant::Checkpointer => segments,
             };
+            if end > self.end {
+                return Err(Denied::Exhausted);
+            }
             if end > usable {
                 let full = self.limits.disk_full.load(Ordering::Acquire);
                 return Err(if full { Denied::DiskFull } else { Denied::NotYet });

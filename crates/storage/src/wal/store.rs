@@ -41,16 +41,24 @@ impl Store {
         let names = disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))?;
         let first = epoch.segment_of(epoch.start);
         for name in names {
-            match segment::parse_name(epoch.timeline, &name) {
-                Some(number) if number >= first => state.spares.insert(number),
-                Some(number) => state.old.insert(number),
-                None => {
-                    let path = format!("{DIRECTORY}/{name}");
+            let path = format!("{DIRECTORY}/{name}");
+            let Some(number) = segment::parse_name(epoch.timeline, &name) else {
+                if path == TEMPORARY {
                     disk.remove(&path).map_err(|e| Error::io("remove", path, e))?;
-                    false
                 }
+                continue;
             };
+            // A crash inside a rename may leave one file under two names. Only the name that its header
+            // tells may stay: under the other it would be reused while it is in use.
+            if segment::open(&*disk, &epoch.shape(), number)?.is_none() {
+                disk.remove(&path).map_err(|e| Error::io("remove", path, e))?;
+            } else if number >= first {
+                state.spares.insert(number);
+            } else {
+                state.old.insert(number);
+            }
         }
+        disk.sync_dir(DIRECTORY).map_err(|e| Error::io("sync", DIRECTORY, e))?;
         Ok(Store { disk, epoch, files_max, state: Mutex::new(state) })
     }
 

@@ -4,14 +4,14 @@ use base::disk::{Disk, Open};
 use base::{BlockNo, Fork, PageId, RelId, Xid, sim};
 use std::io;
 
-const SEGMENT: u64 = 64 * 1024;
-const KIND: Kind = Kind::PAGE_IMAGE;
+pub(super) const SEGMENT: u64 = 64 * 1024;
+pub(super) const KIND: Kind = Kind::PAGE_IMAGE;
 
 fn config() -> WalConfig {
     WalConfig { buffer_bytes: BUFFER_BYTES_MIN, insert_slots: 4, files_bytes_max: 8 * SEGMENT }
 }
 
-fn first_epoch() -> Epoch {
+pub(super) fn first_epoch() -> Epoch {
     Epoch {
         system_id: 42,
         timeline: 1,
@@ -26,13 +26,13 @@ fn shape() -> LogShape {
     LogShape { system_id: 42, timeline: 1, segment_bytes: SEGMENT }
 }
 
-fn new_disk() -> SimDisk {
+pub(super) fn new_disk() -> SimDisk {
     let disk = SimDisk::new();
     disk.create_dir(segment::DIRECTORY).unwrap();
     disk
 }
 
-fn open(disk: &SimDisk, epoch: Epoch) -> Arc<Wal> {
+pub(super) fn open(disk: &SimDisk, epoch: Epoch) -> Arc<Wal> {
     Wal::open(&Env::new(Arc::new(disk.clone())), config(), epoch).unwrap()
 }
 
@@ -40,13 +40,13 @@ fn page(block: u32) -> PageId {
     PageId { rel: RelId(9), fork: Fork::Main, block: BlockNo(block) }
 }
 
-fn put(wal: &Wal, xid: u64, data: &[u8]) -> LsnRange {
+pub(super) fn put(wal: &Wal, xid: u64, data: &[u8]) -> LsnRange {
     let mut claim = wal.claim(record_bound(1, 0, data.len())).unwrap();
     wal.insert(&mut claim, &Record::new(KIND, Xid(xid)).data(data))
 }
 
 /// Ids of all records from `from` to the end, and the end.
-fn read_all(disk: &SimDisk, from: Lsn) -> (Vec<u64>, LogEnd) {
+pub(super) fn read_all(disk: &SimDisk, from: Lsn) -> (Vec<u64>, LogEnd) {
     let mut reader = Reader::open(Arc::new(disk.clone()), shape(), from).unwrap();
     let mut xids = Vec::new();
     while let Some(record) = reader.read().unwrap() {
@@ -55,7 +55,7 @@ fn read_all(disk: &SimDisk, from: Lsn) -> (Vec<u64>, LogEnd) {
     (xids, reader.end())
 }
 
-fn next_epoch(end: &LogEnd) -> Epoch {
+pub(super) fn next_epoch(end: &LogEnd) -> Epoch {
     Epoch {
         number: end.epoch + 1,
         start: end.resume,
@@ -293,6 +293,8 @@ fn commits_are_published_in_order_by_many_threads() {
         .collect();
     threads.into_iter().for_each(|t| t.join().unwrap());
     wal.close();
+    let stats = wal.stats();
+    assert_eq!((stats.records, stats.commits), (2 * THREADS * EACH, THREADS * EACH));
     let shape = LogShape { segment_bytes: 1 << 20, ..shape() };
     let mut reader = Reader::open(disk, shape, Lsn(1 << 20)).unwrap();
     let (mut rows, mut commits) = (0, 0);

@@ -61,7 +61,14 @@ impl<'a> RecordView<'a> {
         if crc32c_append(crc, &start.0.to_le_bytes()) != u32_at(header, 0) {
             return None;
         }
-        // From here on the bytes are what somebody sealed; what does not parse was never a record.
+        // What was sealed but does not parse was never a record.
+        RecordView::parse(bytes, start)
+    }
+
+    /// A record whose checksum was verified before.
+    pub(super) fn parse(bytes: &'a [u8], start: Lsn) -> Option<RecordView<'a>> {
+        let header: &[u8; HEADER_BYTES] = bytes.get(..HEADER_BYTES)?.try_into().ok()?;
+        let length = u32_at(header, 4) as usize;
         let body = &bytes[HEADER_BYTES..length];
         let mut view = RecordView {
             at: LsnRange { start, end: Lsn(start.0 + bytes.len() as u64) },
