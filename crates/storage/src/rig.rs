@@ -6,7 +6,7 @@ use crate::recovery::RedoCtx;
 use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, TxLogStart, WalBarrier};
 use crate::txn::{Isolation, Txn, TxnManager};
-use crate::wal::{Epoch, LogShape, Reader, RecordView, Room, Wal, WalConfig, segment};
+use crate::wal::{Epoch, Kind, LogShape, Reader, RecordView, Room, Wal, WalConfig, segment};
 use crate::{btree, heap, sequence};
 use base::disk::Disk;
 use base::disk::sim::SimDisk;
@@ -76,22 +76,36 @@ impl Rig {
 
     /// A pool over an empty directory into which the whole log was redone, `times` times.
     pub fn redone(&self, times: usize, relations: &[RelId]) -> Arc<Pool> {
+        let fresh = self.empty(relations);
+        (0..times).for_each(|_| self.redo_into(&fresh, |_, _| true));
+        fresh
+    }
+
+    /// A pool over a directory that has the relations' files, without a page.
+    pub fn empty(&self, relations: &[RelId]) -> Arc<Pool> {
         self.wal.flush(self.wal.position());
-        let disk = SimDisk::new();
-        let fresh = pool(&disk, 64);
-        let ctx = RedoCtx::new(Arc::clone(&fresh));
+        let fresh = pool(&SimDisk::new(), 64);
         for rel in relations {
             fresh.files().create(*rel, true).unwrap();
         }
-        for _ in 0..times {
-            let shape = LogShape { system_id: 1, timeline: 1, segment_bytes: SEGMENT };
-            let log = Arc::new(self.disk.clone());
-            let mut reader = Reader::open(log, shape, Lsn(SEGMENT)).unwrap();
-            while let Some(record) = reader.read().unwrap() {
-                redo(&ctx, &record);
-            }
-        }
         fresh
+    }
+
+    /// Redoes the log into a pool, record by record, as long as `go_on` (called after each, with its number
+    /// and what it told) says so: a crash after any record looks like that.
+    pub fn redo_into(&self, fresh: &Arc<Pool>, mut go_on: impl FnMut(usize, Kind) -> bool) {
+        let ctx = RedoCtx::new(Arc::clone(fresh));
+        let shape = LogShape { system_id: 1, timeline: 1, segment_bytes: SEGMENT };
+        let log = Arc::new(self.disk.clone());
+        let mut reader = Reader::open(log, shape, Lsn(SEGMENT)).unwrap();
+        let mut number = 0;
+        while let Some(record) = reader.read().unwrap() {
+            redo(&ctx, &record);
+            if !go_on(number, record.kind) {
+                return;
+            }
+            number += 1;
+        }
     }
 }
 

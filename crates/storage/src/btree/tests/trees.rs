@@ -3,6 +3,7 @@
 use super::{Dice, random_key};
 use crate::btree::{BTree, Bounds, Direction, MAX_KEY_BYTES, Scan};
 use crate::rig::Rig;
+use crate::wal::Kind;
 use base::rank::Rank;
 use base::{BlockNo, Persistence, RelId, Tid};
 use std::collections::BTreeSet;
@@ -127,6 +128,58 @@ fn redo_of_the_whole_log_gives_the_same_trees() {
     }
 }
 
+/// A crash after any record of the log, in the middle of a split too, leaves a sound tree; and whoever writes
+/// next finishes what was begun.
+#[test]
+fn a_tree_is_sound_after_every_record_of_its_log() {
+    let rig = Rig::new(64);
+    let tree = tree(&rig, 1);
+    let mut dice = Dice::new(5);
+    let mut number = 0;
+    for _ in 0..3 {
+        for _ in 0..130 {
+            // Long keys: few to a page, so that there are splits on three levels.
+            let mut key = vec![dice.below(200) as u8; 1 + dice.below(900) as usize];
+            key.extend_from_slice(&dice.roll().to_be_bytes());
+            tree.insert(&key, tid(number)).unwrap();
+            number += 1;
+        }
+        let spared = dice.below(4);
+        tree.vacuum(&mut |tid| u64::from(tid.offset) % 4 != spared).unwrap();
+    }
+    let rel = tree.relation().id();
+    let fresh = rig.empty(&[rel]);
+    let again = BTree::new(fresh.relation(rel, Rank::IndexPage), &rig.txns);
+    let mut met = BTreeSet::new();
+    let mut interesting = Vec::new();
+    rig.redo_into(&fresh, |record, kind| {
+        check(&again);
+        met.insert(kind);
+        if kind == Kind::BTREE_SPLIT && interesting.len() < 12 {
+            interesting.push(record);
+        }
+        true
+    });
+    for kind in [Kind::BTREE_SPLIT_ROOT, Kind::BTREE_SEPARATOR, Kind::BTREE_UNLINK] {
+        assert!(met.contains(&kind), "{kind:?} was not met");
+    }
+    fresh.stop();
+    for stop in interesting {
+        let fresh = rig.empty(&[rel]);
+        rig.redo_into(&fresh, |record, _| record < stop);
+        let cut = BTree::new(fresh.relation(rel, Rank::IndexPage), &rig.txns);
+        let mut expected: Model = check(&cut).into_iter().collect();
+        for i in 0..60 {
+            let mut key = vec![dice.below(200) as u8; 1 + dice.below(900) as usize];
+            key.extend_from_slice(&dice.roll().to_be_bytes());
+            cut.insert(&key, tid(50_000 + i)).unwrap();
+            expected.insert((key, tid(50_000 + i)));
+        }
+        assert_eq!(check(&cut), expected.into_iter().collect::<Vec<_>>());
+        fresh.stop();
+    }
+}
+
 #[test]
 fn a_built_tree_is_like_one_grown() {
     let rig = Rig::new(64);
@@ -151,6 +204,45 @@ fn a_built_tree_is_like_one_grown() {
         }
         compare(&tree, &model, &mut dice, style);
     }
+}
+
+/// Marked entries are skipped at once, and go when their page needs room, before it splits.
+#[test]
+fn marked_entries_make_room_before_a_split() {
+    let rig = Rig::new(64);
+    let tree = tree(&rig, 1);
+    let key = |number: u64| number.to_be_bytes();
+    let blocks = || tree.relation().blocks(base::Fork::Main).unwrap();
+    let mut number = 0;
+    while blocks() < 3 {
+        number += 1;
+        // Descending, so that the first leaf is the one that fills.
+        tree.insert(&key(10_000 - number), tid(number)).unwrap();
+    }
+    let mut tids = Vec::new();
+    for round in 0..6 {
+        let mut scan = Scan::new(Bounds::ALL, Direction::Forward, true);
+        let mut spared = 0;
+        while let Some(entry) = scan.next(&tree).unwrap() {
+            let key: [u8; 8] = entry.key.try_into().unwrap();
+            let tid = entry.tid;
+            match u64::from_be_bytes(key) % 3 {
+                0 => spared += 1,
+                1 => scan.found_dead(),
+                _ => tree.mark_dead(&key, tid).unwrap(),
+            }
+        }
+        let left = scanned(&tree, Bounds::ALL, Direction::Backward);
+        assert_eq!(left.len(), spared, "marked entries are not seen");
+        tree.lookup(&key(10_000 - number), &mut tids).unwrap();
+        assert_eq!(tids.len(), usize::from((10_000 - number) % 3 == 0));
+        for _ in 0..100 {
+            number += 1;
+            tree.insert(&key(10_000 - number), tid(number)).unwrap();
+        }
+        assert!(blocks() <= 4, "round {round}: {} blocks", blocks());
+    }
+    check(&tree);
 }
 
 #[test]

@@ -169,3 +169,6 @@ fn put(page: &mut WriteGuard<'_>, slot: usize, category: u8) {
     page.mark_dirty();
     page.put_u8(HEADER_BYTES + slot, category);
 }
+
+#[cfg(test)]
+mod tests;
