@@ -1,5 +1,24 @@
 //! The Thalweg binary and the embedding API.
+//!
+//! Embedded, the database runs in the calling program: no server, no sockets, each connection on the
+//! thread that uses it.
+//!
+//! ```no_run
+//! let database = thalweg::Database::open("data", "me", &thalweg::Config::new())?;
+//! let mut connection = database.connect("postgres", "me")?;
+//! connection.query("create table t (a int); insert into t values (1)")?;
+//! let answers = connection.query("select a from t")?;
+//! assert_eq!(answers[0].rows[0][0].as_deref(), Some("1"));
+//! drop(connection);
+//! database.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod check;
+mod embed;
 
 pub use check::{Checked, check};
+pub use embed::{Answer, Connection, Database};
+pub use server::StartError;
+pub use server::config::Config;
+pub use sql::error::SqlError;

@@ -82,3 +82,34 @@ fn help_and_mistakes_are_answered() {
     assert!(help.contains("--socket-dir DIR") && help.contains("shared_buffers = 128MB"), "{help}");
     assert_eq!(thalweg(&["serve"]).status.code(), Some(2));
 }
+
+#[test]
+fn an_embedded_database_keeps_what_it_was_told() {
+    let scratch = Scratch::new("embedded");
+    let data = scratch.0.join("data");
+    let open = || thalweg::Database::open(&data, "me", &Config::new()).unwrap();
+    let database = open();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    let made = connection.query("create table t (a int primary key, b text)").unwrap();
+    assert_eq!(made[0].tag, "CREATE TABLE");
+    connection.query("insert into t values (1, 'x'), (2, null)").unwrap();
+    let error = connection.query("insert into t values (1, 'again')").unwrap_err();
+    assert_eq!(error.sqlstate().as_str(), "23505");
+    connection.query("begin; insert into t values (3, 'never')").unwrap();
+    drop(connection);
+    database.close().unwrap();
+
+    let database = open();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    let answers =
+        connection.query("select a, b from t order by a; select count(*) from t").unwrap();
+    assert_eq!(answers[0].columns, ["a", "b"]);
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(answers[0].rows, [vec![text("1"), text("x")], vec![text("2"), None]]);
+    assert_eq!(answers[1].rows, [[text("2")]]);
+    let error = connection.query("copy t from stdin").unwrap_err();
+    assert_eq!(error.sqlstate().as_str(), "0A000");
+    assert!(database.connect("nosuch", "me").is_err());
+    drop(connection);
+    database.close().unwrap();
+}

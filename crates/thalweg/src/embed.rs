@@ -1,0 +1,160 @@
+//! The embedding API: a database in the calling program.
+
+use std::path::Path;
+
+use base::Lsn;
+use server::StartError;
+use server::config::Config;
+use sql::error::{Result, SqlError};
+use sql::session::{Client, CopyInput, Field, Format, Formats, Notice, Session};
+
+/// An open database.
+pub struct Database(server::Database);
+
+impl Database {
+    /// Opens the database in a directory, or makes one there that belongs to the role `superuser`.
+    ///
+    /// # Errors
+    /// A directory that is in use, belongs to something else, or cannot be read or written.
+    pub fn open(
+        data: impl AsRef<Path>,
+        superuser: &str,
+        config: &Config,
+    ) -> std::result::Result<Database, StartError> {
+        server::Database::open(data.as_ref(), superuser, config).map(Database)
+    }
+
+    /// A connection to one of its databases; `postgres` is there from the beginning.
+    ///
+    /// # Errors
+    /// `3D000` where there is no such database, `28000` no such role.
+    pub fn connect(&self, database: &str, user: &str) -> Result<Connection<'_>> {
+        let session = Session::open(self.0.instance(), database, user)?;
+        Ok(Connection { database: self, session })
+    }
+
+    /// Closes it in order; the borrow checker sees to it that no connection is left.
+    ///
+    /// # Errors
+    /// The directory is then as after a crash, and the next opening recovers it.
+    pub fn close(self) -> std::result::Result<(), StartError> {
+        self.0.close()
+    }
+}
+
+/// One session. Dropping it rolls back what it has not committed.
+pub struct Connection<'d> {
+    database: &'d Database,
+    session: Session,
+}
+
+/// What one statement answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The columns' names; empty for a statement that returns no rows.
+    pub columns: Vec<String>,
+    /// Values as text, `None` for null.
+    pub rows: Vec<Vec<Option<String>>>,
+    /// What was done: `SELECT 1`, `INSERT 0 3`, `CREATE TABLE`.
+    pub tag: String,
+    /// What `COPY … TO STDOUT` gave.
+    pub copied: Vec<u8>,
+}
+
+impl Connection<'_> {
+    /// Runs every statement of a text and returns their answers, once all that they tell is durable.
+    ///
+    /// # Errors
+    /// That of the first statement that failed, with PostgreSQL's SQLSTATE.
+    pub fn query(&mut self, text: &str) -> Result<Vec<Answer>> {
+        let mut gathered = Gathered::default();
+        let result = self.session.simple_query(text, &mut gathered);
+        // An error, too, may tell of what others have done.
+        self.database.0.engine().wal().flush(self.session.must_be_durable());
+        result.map(|()| gathered.answers)
+    }
+}
+
+/// Gathers answers in memory.
+#[derive(Default)]
+struct Gathered {
+    answers: Vec<Answer>,
+    /// The statement's answer so far.
+    current: Answer,
+    /// The value being written.
+    value: Vec<u8>,
+}
+
+impl Gathered {
+    fn row(&mut self) -> &mut Vec<Option<String>> {
+        self.current.rows.last_mut().expect("a row was begun")
+    }
+
+    fn complete(&mut self, tag: &str) {
+        tag.clone_into(&mut self.current.tag);
+        self.answers.push(std::mem::take(&mut self.current));
+    }
+}
+
+impl Client for Gathered {
+    fn row_description(&mut self, fields: &[Field], _formats: &Formats) {
+        self.current.columns = fields.iter().map(|field| field.name.to_string()).collect();
+    }
+
+    fn begin_row(&mut self, columns: usize) {
+        self.current.rows.push(Vec::with_capacity(columns));
+    }
+
+    fn begin_value(&mut self) {
+        self.value.clear();
+    }
+
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.value
+    }
+
+    fn end_value(&mut self) {
+        let text = String::from_utf8(std::mem::take(&mut self.value));
+        let text = text.expect("values are asked for as text, and text is UTF-8");
+        self.row().push(Some(text));
+    }
+
+    fn null_value(&mut self) {
+        self.row().push(None);
+    }
+
+    fn end_row(&mut self) {}
+
+    fn command_complete(&mut self, tag: &str) {
+        self.complete(tag);
+    }
+
+    fn empty_query(&mut self) {}
+
+    fn portal_suspended(&mut self) {}
+
+    fn notice(&mut self, _notice: &Notice) {}
+
+    fn parameter_status(&mut self, _name: &str, _value: &str) {}
+
+    fn copy_out(&mut self, _columns: usize, _format: Format) {}
+
+    fn copy_data(&mut self, bytes: &[u8]) {
+        self.current.copied.extend_from_slice(bytes);
+    }
+
+    fn copy_out_done(&mut self) {}
+
+    fn copy_in(&mut self, _columns: usize, _format: Format) -> Result<()> {
+        Err(SqlError::unsupported("COPY FROM STDIN needs a client that sends data")
+            .with_hint("Use INSERT, or COPY through a server."))
+    }
+
+    fn copy_read(&mut self, _buffer: &mut Vec<u8>) -> Result<CopyInput> {
+        Ok(CopyInput::Fail("no data can be sent here".to_owned()))
+    }
+
+    fn relieve(&mut self, _durable: Lsn) -> Result<()> {
+        Ok(())
+    }
+}
