@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::lock::{RowKey, RowLock, RowTurn, WaitPolicy};
 use crate::page::Item;
 use crate::txn::visibility::standing;
-use crate::txn::{FLAGS_OFFSET, Flags, Standing, TupleHeader, Txn};
+use crate::txn::{FLAGS_OFFSET, Flags, Lockers, Standing, TupleHeader, Txn};
 use base::{Fork, Tid, Xid};
 
 /// One attempt to change or lock a row, over all its waits.
@@ -26,8 +26,10 @@ pub(super) struct Contest<'t> {
 pub(super) enum Verdict {
     /// The row can be had, as the page is latched.
     Free(Item, TupleHeader),
-    /// This transaction has a lock on it; nobody else has.
-    Mine(Item, TupleHeader),
+    /// It can be had beside the locks that are on it: this transaction's, or others' that do not conflict.
+    Locked(Item, TupleHeader, Lockers),
+    /// A running transaction has ended the version, in a way that leaves room for this lock beside it.
+    Beside,
     /// Unlatch, call [`Contest::wait`], look again.
     Wait(Want),
     /// The attempt is over.
@@ -82,9 +84,12 @@ impl<'t> Contest<'t> {
                 Verdict::Wait(Want::Turn)
             }
             Standing::Free => Verdict::Free(item, header),
-            Standing::LockedByMe => Verdict::Mine(item, header),
-            Standing::Held(_) if self.turn.is_none() => Verdict::Wait(Want::Turn),
-            Standing::Held(xid) => Verdict::Wait(Want::End(xid)),
+            Standing::Locked(lockers) => match lockers.conflict(self.strength) {
+                Some(xid) => self.held(xid),
+                None => Verdict::Locked(item, header, lockers),
+            },
+            Standing::Ending(by) if by.strength.conflicts_with(self.strength) => self.held(by.xid),
+            Standing::Ending(_) => Verdict::Beside,
             Standing::EndedByMe(_) => Verdict::Over(End::SelfModified),
             Standing::Ended => Verdict::Over(End::Ended),
             Standing::Invisible if self.txn.is_mine(header.xmin) => {
@@ -92,6 +97,11 @@ impl<'t> Contest<'t> {
             }
             Standing::Invisible => Verdict::Over(End::Gone),
         })
+    }
+
+    /// Somebody is in the way: first the turn, then that transaction's end.
+    fn held(&self, by: Xid) -> Verdict {
+        Verdict::Wait(if self.turn.is_none() { Want::Turn } else { Want::End(by) })
     }
 
     /// Waits for what the verdict said; false if the policy is not to wait. No latch may be held.

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::journal::Journal;
 use crate::lock::{RowLock, RowTurn, WaitPolicy};
 use crate::page::PageMut;
-use crate::txn::{Flags, Txn};
+use crate::txn::{Flags, Lockers, Txn};
 use crate::wal::{Kind, Record, record_bound};
 use base::{BlockNo, Fork, Tid, Xid};
 
@@ -25,8 +25,10 @@ impl HeapRel {
             let bytes = CLEAR_BYTES + record_bound(1, 1, HEAD_BYTES);
             let mut journal = Journal::open(&self.wal, &self.rel, 2, bytes)?;
             let mut page = self.rel.write(Fork::Main, tid.block)?;
-            let (item, header) = match contest.judge(&mut page, cid)? {
-                Verdict::Free(item, header) | Verdict::Mine(item, header) => (item, header),
+            let (item, header, lockers) = match contest.judge(&mut page, cid)? {
+                Verdict::Free(item, header) => (item, header, Lockers::default()),
+                Verdict::Locked(item, header, lockers) => (item, header, lockers),
+                Verdict::Beside => unreachable!("nothing is deleted beside another's update"),
                 Verdict::Wait(want) => {
                     drop((page, journal));
                     contest.wait(want)?;
@@ -38,6 +40,7 @@ impl HeapRel {
                 }
             };
             self.clear_visible(&mut page, &mut journal)?;
+            self.take_over(txn, tid, &header, &lockers, xid);
             let mut ended = ended_by(txn, xid, &header, RowLock::Update);
             ended.flags = ended.flags.with(Flags::KEYS_UPDATED);
             ended.successor = tid;

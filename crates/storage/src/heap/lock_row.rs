@@ -1,25 +1,16 @@
 //! Locking a row without changing it: SELECT … FOR UPDATE and its kin.
 //!
-//! The lock is the transaction's id in xmax, with a flag that says it ended nothing. It is logged, so that an
-//! id on a page never lies beyond the end of the log: after a crash it would be handed out again.
-//!
-//! One id fits. Who wants to share a row with another locker waits for now; several lockers at once need
-//! multixacts.
+//! The lock is the transaction's id in xmax, or a multixact's, with a flag that says that it ended nothing. It
+//! is not logged: after a crash nobody holds a lock.
 
 use super::contest::{Contest, Verdict};
-use super::insert::CLEAR_BYTES;
-use super::update::{pack, strength_flags};
+use super::share::{LockWord, Made, joined};
 use super::{HeapRel, Outcome, page};
 use crate::error::Result;
-use crate::journal::Journal;
 use crate::lock::{RowLock, RowTurn, WaitPolicy};
-use crate::page::PageMut;
-use crate::txn::{Flags, Txn};
-use crate::wal::{Kind, Record, record_bound};
-use base::{Fork, Tid, Xid};
-
-/// Offset and flags.
-const HEAD_BYTES: usize = 4;
+use crate::txlog::Member;
+use crate::txn::Txn;
+use base::{Fork, Tid};
 
 impl HeapRel {
     /// Locks the version at `tid` until the transaction ends. `policy` says whether to wait for others;
@@ -33,59 +24,55 @@ impl HeapRel {
         turn: Option<RowTurn>,
     ) -> Result<Outcome> {
         let (xid, cid) = (txn.xid()?, txn.command());
+        let me = Member { xid, strength };
         let mut contest = Contest::new(self, txn, tid, strength, policy, turn);
+        let mut made = Made::default();
         loop {
-            let bytes = CLEAR_BYTES + record_bound(1, 1, HEAD_BYTES);
-            let mut journal = Journal::open(&self.wal, &self.rel, 2, bytes)?;
             let mut page = self.rel.write(Fork::Main, tid.block)?;
-            let (item, mut header) = match contest.judge(&mut page, cid)? {
-                Verdict::Mine(_, header) if strength_of(header.flags) >= strength => {
-                    return Ok(Outcome::Done { tid, heap_only: false });
+            let (item, mut header, word) = match contest.judge(&mut page, cid)? {
+                Verdict::Free(item, header) => (item, header, LockWord::single(me)),
+                Verdict::Locked(item, header, lockers) => {
+                    if lockers.strongest() >= Some(strength) {
+                        return Ok(Outcome::Done { tid, heap_only: false });
+                    }
+                    let alone = lockers.others.is_empty();
+                    if alone && let Some(outer) = Self::outer_lock(&lockers, xid) {
+                        self.leave_duty(txn.session(), xid, tid, Some(outer));
+                    }
+                    let members = if alone { vec![me] } else { joined(&lockers, me) };
+                    let Some(word) = made.word(&header, &members) else {
+                        drop(page);
+                        made.make(&self.txns, &header, &members)?;
+                        continue;
+                    };
+                    (item, header, word)
                 }
-                Verdict::Free(item, header) | Verdict::Mine(item, header) => (item, header),
+                Verdict::Beside => {
+                    drop(page);
+                    match self.lock_beside(txn, &mut contest, tid, me)? {
+                        Some(outcome) => return Ok(outcome),
+                        None => continue,
+                    }
+                }
                 Verdict::Wait(want) => {
-                    drop((page, journal));
+                    drop(page);
                     if !contest.wait(want)? {
                         return Ok(Outcome::WouldBlock);
                     }
                     continue;
                 }
                 Verdict::Over(end) => {
-                    drop((page, journal));
+                    drop(page);
                     return contest.lost(self, end);
                 }
             };
-            self.clear_visible(&mut page, &mut journal)?;
-            let flags = header.flags.without(Flags::XMAX_ALL).with(Flags::LOCK_ONLY);
-            header.flags = flags.with(strength_flags(strength));
-            header.xmax = xid;
             // A successor whose transaction rolled back is none.
-            header.successor = tid;
+            word.put_into(&mut header, tid);
             page.mark_dirty();
             page::set_header(&mut page, item, &header);
-            let head: [u8; HEAD_BYTES] = pack([tid.offset, header.flags.0]);
-            let at = journal.insert(|| Record::new(Kind::HEAP_LOCK, xid).block(&page, &head));
-            if let Some(at) = at {
-                page.set_lsn(at.end);
-            }
             drop(page);
             contest.won(xid, None);
             return Ok(Outcome::Done { tid, heap_only: false });
         }
     }
-}
-
-fn strength_of(flags: Flags) -> RowLock {
-    RowLock::from_bits((flags.0 >> Flags::LOCK_LOW.0.trailing_zeros()) as u8)
-}
-
-/// Redo of a lock: nobody holds it any more, but the bytes are the same.
-pub(super) fn redo(page: &mut PageMut<'_>, tid: Tid, xid: Xid, bytes: &[u8]) {
-    let flags = u16::from_le_bytes([bytes[2], bytes[3]]);
-    let item = page::version(page.view(), tid.offset).expect("a locked version is there (H6)");
-    let mut header = page::header(page.view(), item);
-    header.xmax = xid;
-    header.flags = Flags(flags).without(Flags::COMBO);
-    header.successor = tid;
-    page::set_header(page, item, &header);
 }

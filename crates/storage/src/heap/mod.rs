@@ -16,6 +16,7 @@ mod prune;
 pub mod redo;
 mod room;
 mod scan;
+mod share;
 mod update;
 mod visible;
 pub mod vm;

@@ -1,13 +1,13 @@
 //! Redo of heap records: the same changes on the same bytes.
 
 use super::prune::{Plan, apply};
-use super::{clean, delete, insert, lock_row, multi_insert, page, update, visible, vm};
+use super::{clean, delete, insert, multi_insert, page, update, visible, vm};
 use crate::error::Result;
 use crate::page::PageMut;
 use crate::recovery::{RedoCtx, garbled};
 use crate::wal::{Kind, RecordView};
+use base::BlockNo;
 use base::rank::Rank;
-use base::{BlockNo, Tid};
 
 /// Applies one record of this room.
 pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
@@ -27,10 +27,6 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
             at(1, &|page, bytes| update::redo_from(page, xid, bytes))
         }
         Kind::HEAP_DELETE => at(0, &|page, bytes| delete::redo(page, block(0), xid, bytes)),
-        Kind::HEAP_LOCK => at(0, &|page, bytes| {
-            let offset = u16::from_le_bytes([bytes[0], bytes[1]]);
-            lock_row::redo(page, Tid { block: block(0), offset }, xid, bytes);
-        }),
         Kind::HEAP_PRUNE => at(0, &|page, bytes| {
             apply(page, &Plan::decode(bytes), info & clean::TRUNCATE_LINES != 0);
         }),

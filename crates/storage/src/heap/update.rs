@@ -3,13 +3,14 @@
 use super::contest::{Contest, Verdict};
 use super::insert::{CLEAR_BYTES, prepare};
 use super::prune::PLAN_BYTES_MAX;
+use super::share::LockWord;
 use super::{HeapRel, Outcome, check_row, page, room};
 use crate::buffer::WriteGuard;
 use crate::error::Result;
 use crate::journal::Journal;
 use crate::lock::{RowLock, RowTurn, WaitPolicy};
 use crate::page::{Item, PageMut, PageView};
-use crate::txn::{Flags, TupleHeader, Txn};
+use crate::txn::{Flags, Lockers, TupleHeader, Txn};
 use crate::wal::{Kind, Record, record_bound};
 use base::{BlockNo, Fork, Tid, Xid, sim};
 
@@ -20,6 +21,13 @@ pub struct Change {
     pub hot: bool,
     /// A column of a key that foreign keys may refer to: conflicts with FOR KEY SHARE.
     pub key: bool,
+}
+
+impl Change {
+    /// The row lock that such an update is.
+    fn strength(self) -> RowLock {
+        if self.key { RowLock::Update } else { RowLock::NoKeyUpdate }
+    }
 }
 
 /// Fixed part of the record of an update within a page: old and new offset, old and new flags, lengths of
@@ -62,20 +70,21 @@ impl HeapRel {
     ) -> Result<Outcome> {
         check_row(row)?;
         let author = Author { xid: txn.xid()?, cid: txn.command(), change };
-        let strength = if change.key { RowLock::Update } else { RowLock::NoKeyUpdate };
-        let mut contest = Contest::new(self, txn, tid, strength, WaitPolicy::Block, turn);
+        let mut contest = Contest::new(self, txn, tid, change.strength(), WaitPolicy::Block, turn);
         // Where the new version goes if it can't stay on the page.
         let mut elsewhere: Option<BlockNo> = None;
         loop {
             let mut journal = Journal::open(&self.wal, &self.rel, 4, LOG_BYTES + row.len())?;
             let (mut page, mut other) = self.latch_pair(tid.block, elsewhere)?;
-            let (item, header) = match contest.judge(&mut page, author.cid)? {
-                Verdict::Free(item, header) | Verdict::Mine(item, header) => (item, header),
+            let (item, header, lockers) = match contest.judge(&mut page, author.cid)? {
+                Verdict::Free(item, header) => (item, header, Lockers::default()),
+                Verdict::Locked(item, header, lockers) => (item, header, lockers),
                 Verdict::Wait(want) => {
                     drop((page, other, journal));
                     contest.wait(want)?;
                     continue;
                 }
+                Verdict::Beside => unreachable!("nothing is updated beside another's update"),
                 Verdict::Over(end) => {
                     drop((page, other, journal));
                     return contest.lost(self, end);
@@ -85,7 +94,8 @@ impl HeapRel {
             if page::has_room(page.view(), row.len()) {
                 drop(other);
                 let to = Tid { block: tid.block, offset: page.free_slot() };
-                let versions = author.versions(txn, &header, tid, to);
+                self.take_over(txn, tid, &header, &lockers, author.xid);
+                let versions = author.versions(txn, &header, &lockers, tid, to);
                 self.clear_visible(&mut page, &mut journal)?;
                 self.replace_here(page, &mut journal, item, &versions, row);
                 contest.won(author.xid, Some(to));
@@ -99,7 +109,8 @@ impl HeapRel {
                 self.clear_visible(to_page, &mut journal)?;
                 let to = Tid { block: to_page.block(), offset: to_page.free_slot() };
                 let elsewhere = Author { change: Change { hot: false, ..change }, ..author };
-                let versions = elsewhere.versions(txn, &header, tid, to);
+                self.take_over(txn, tid, &header, &lockers, author.xid);
+                let versions = elsewhere.versions(txn, &header, &lockers, tid, to);
                 self.replace_elsewhere(page, to_page, &mut journal, item, &versions, row);
                 drop(other);
                 contest.won(author.xid, Some(to));
@@ -165,7 +176,7 @@ impl HeapRel {
             from.offset,
             new.successor.offset,
             logged(old.flags),
-            logged(new.flags),
+            logged_new(new.flags),
             prefix,
             suffix,
         ]);
@@ -194,7 +205,7 @@ impl HeapRel {
         let anew = prepare(to_page);
         end_version(&mut page, item, old);
         page::put_version(to_page, new.successor.offset, new, &[row]);
-        let new_head: [u8; NEW_HEAD_BYTES] = pack([new.successor.offset, logged(new.flags)]);
+        let new_head: [u8; NEW_HEAD_BYTES] = pack([new.successor.offset, logged_new(new.flags)]);
         let to = new.successor;
         let old_head: [u8; OLD_HEAD_BYTES] = pack([
             from.offset,
@@ -220,11 +231,24 @@ impl HeapRel {
 
 impl Author {
     /// The headers of the version at `from`, ended, and of its successor at `to`.
-    fn versions(&self, txn: &Txn, header: &TupleHeader, from: Tid, to: Tid) -> Versions {
-        let strength = if self.change.key { RowLock::Update } else { RowLock::NoKeyUpdate };
+    fn versions(
+        &self,
+        txn: &Txn,
+        header: &TupleHeader,
+        lockers: &Lockers,
+        from: Tid,
+        to: Tid,
+    ) -> Versions {
+        // A stronger lock that this transaction has goes on standing against others.
+        let strength = self.change.strength().max(lockers.strongest().unwrap_or(RowLock::KeyShare));
         let mut old = ended_by(txn, self.xid, header, strength);
         old.successor = to;
         let mut new = TupleHeader::inserted(self.xid, self.cid, to);
+        if !lockers.others.is_empty()
+            && let Some(locks) = LockWord::of(header)
+        {
+            locks.put_into(&mut new, to);
+        }
         new.flags = new.flags.with(Flags::UPDATED);
         if self.change.key {
             old.flags = old.flags.with(Flags::KEYS_UPDATED);
@@ -246,14 +270,9 @@ pub(super) fn ended_by(
 ) -> TupleHeader {
     let (cid, combo) = txn.ending_cid(header);
     let flags = header.flags.without(Flags::XMAX_ALL).without(Flags::COMBO);
-    let flags = flags.with(strength_flags(strength));
+    let flags = flags.with(Flags::of_strength(strength));
     let flags = if combo { flags.with(Flags::COMBO) } else { flags };
     TupleHeader { xmax: xid, cid, flags, ..*header }
-}
-
-/// How a lock's strength lies in the flags.
-pub(super) fn strength_flags(strength: RowLock) -> Flags {
-    Flags((strength as u16) << Flags::LOCK_LOW.0.trailing_zeros())
 }
 
 /// Overwrites the header of a version that ends; the forward path and redo.
@@ -265,6 +284,13 @@ pub(super) fn end_version(page: &mut PageMut<'_>, item: Item, ended: &TupleHeade
 /// Flags for the log: combo ids mean nothing to others.
 pub(super) fn logged(flags: Flags) -> u16 {
     flags.without(Flags::COMBO).0
+}
+
+/// Flags of a new version for the log: whose locks it takes along means nothing after a crash.
+fn logged_new(flags: Flags) -> u16 {
+    let unlocked = flags.without(Flags::LOCK_ONLY).without(Flags::MULTI);
+    let unlocked = unlocked.without(Flags::LOCK_LOW).without(Flags::LOCK_HIGH);
+    logged(unlocked.with(Flags::XMAX_INVALID))
 }
 
 /// Packs fields of 16 bits.

@@ -86,9 +86,7 @@ impl HeapRel {
             if !visibility::is_visible_to_all(txlog, horizon, durable, &header)? {
                 return Ok(false);
             }
-            let unlocked =
-                header.flags.has(Flags::XMAX_INVALID) || txlog.runner(header.xmax)?.is_none();
-            if !unlocked {
+            if visibility::is_held(txlog, &header)? {
                 return Ok(false);
             }
         }

@@ -1,6 +1,7 @@
 //! Locks: what protects data for a transaction. See `README.md` in this folder.
 
 mod deadlock;
+mod duties;
 mod fast;
 mod held;
 mod mode;
@@ -13,6 +14,7 @@ mod wait;
 mod xact;
 
 pub use crate::txlog::RowLock;
+pub use duties::Duty;
 pub use fast::FAST_SLOTS;
 pub use held::{LockScope, Locks};
 pub use mode::{ALL_MODES, LockMode, MODES, ModeSet};

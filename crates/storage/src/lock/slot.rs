@@ -6,6 +6,7 @@
 //! | `fast` | the session; a strong locker may take an entry out | strong lockers, views |
 //! | `wait` | the session when it waits; whoever wakes it or wants to be woken by it | the same |
 
+use super::duties::Duties;
 use super::fast::FastSlots;
 use super::wait::Waiting;
 use crate::error::{Error, Result};
@@ -53,6 +54,9 @@ pub(super) struct WaitLine {
     pub(super) signal: AtomicBool,
     /// `dependents` may have something.
     pub(super) has_dependents: AtomicBool,
+    /// `duties` may have something.
+    pub(super) has_duties: AtomicBool,
+    pub(super) duties: Mutex<Duties>,
     pub(super) waiting: Mutex<Waiting>,
     pub(super) dependents: Mutex<Vec<Dependent>>,
 }
@@ -84,6 +88,8 @@ impl Slot {
             wait: Padded(WaitLine {
                 signal: AtomicBool::new(false),
                 has_dependents: AtomicBool::new(false),
+                has_duties: AtomicBool::new(false),
+                duties: Mutex::default(),
                 waiting: Mutex::default(),
                 dependents: Mutex::default(),
             }),

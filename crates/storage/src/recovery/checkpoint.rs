@@ -207,7 +207,8 @@ impl Checkpointer {
         debug_assert!(extent != Extent::Shutdown || redo == begin, "nothing is open at shutdown");
         let txns = self.txns.checkpoint_state();
         let counters = Counters {
-            next_xid: txns.next_xid,
+            // At the end nobody is left who could have left a higher id in a row.
+            next_xid: if extent == Extent::Shutdown { txns.next_xid } else { txns.xid_limit },
             next_multixact: txns.next_multixact.0,
             next_rel: self.files.next_rel(),
             next_oid: self.oids.limit(),

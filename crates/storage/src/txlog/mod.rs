@@ -256,11 +256,7 @@ impl TxLog {
     /// Folds one window page; whether everything on it was finished.
     fn fold_page(&self, page: u64, to: Xid, next_xact_page: &mut u64) -> Result<bool> {
         let first = Xid(page * WINDOW_PAGE);
-        let xact_page = first.0 / XACT_PAGE;
-        while *next_xact_page <= xact_page {
-            self.xact.begin_page(Xid(*next_xact_page * XACT_PAGE))?;
-            *next_xact_page += 1;
-        }
+        self.reach(first, next_xact_page)?;
         let mut fates = [Status::Unknown; WINDOW_PAGE as usize];
         let (mut finished, mut lsn) = (first.0 + WINDOW_PAGE <= to.0, Lsn::ZERO);
         let start = self.window.start();
@@ -317,11 +313,22 @@ impl TxLog {
         Ok(())
     }
 
-    /// Writes down all transactions below `next` that have ended, durably: part of a checkpoint.
-    pub fn checkpoint(&self, next: Xid) -> Result<()> {
+    /// Writes down all transactions below `next` that have ended, durably: part of a checkpoint. Redo may
+    /// begin with `limit` for the next id: the pages up to there are made.
+    pub fn checkpoint(&self, next: Xid, limit: Xid) -> Result<()> {
         self.fold(next)?;
+        self.reach(limit, &mut self.folded.lock().next_xact_page)?;
         self.xact.slru().flush()?;
-        self.times.checkpoint(next)
+        self.times.checkpoint(limit)
+    }
+
+    /// Makes xact pages up to that of `xid`.
+    fn reach(&self, xid: Xid, next_xact_page: &mut u64) -> Result<()> {
+        while *next_xact_page <= xid.0 / XACT_PAGE {
+            self.xact.begin_page(Xid(*next_xact_page * XACT_PAGE))?;
+            *next_xact_page += 1;
+        }
+        Ok(())
     }
 
     /// Numbers of each log that has a user, for `pg_stat_slru`.

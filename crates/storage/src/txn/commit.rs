@@ -124,6 +124,9 @@ impl Txn {
         let mut undone = self.actions.borrow_mut().undo_since(Default::default());
         undone.run();
         if let Some(top) = self.top_xid() {
+            let mut xids = vec![top];
+            xids.extend_from_slice(&self.subs.borrow());
+            self.shared.locks().do_duties(self.session, &xids);
             // Subtransactions point here.
             self.shared.txlog().window().entry(top).store(Entry::ABORTED);
             if !undone.created.is_empty() {
@@ -135,6 +138,7 @@ impl Txn {
         }
         self.drop_snapshots();
         self.finish();
+        self.shared.locks().reopen_duties(self.session);
     }
 
     /// Tells redo early that the transaction's files are gone. Without it redo learns at its end.
@@ -150,6 +154,7 @@ impl Txn {
     fn finish(&self) {
         self.locks.release_since(0);
         if self.top_xid().is_some() {
+            self.shared.locks().forget_duties(self.session);
             self.shared.locks().wake_dependents(self.session, |_| true);
         }
         self.top.set(Xid(NONE));

@@ -83,13 +83,18 @@ impl Txn {
         // First what must be done while others still see the level's rows as locked.
         let mut undone = self.actions.borrow_mut().undo_since(rolled_back.actions);
         undone.run();
-        let ended = self.subs.borrow_mut().split_off(rolled_back.subs);
+        let ended = self.subs.borrow()[rolled_back.subs..].to_vec();
+        if !ended.is_empty() {
+            self.shared.locks().do_duties(self.session, &ended);
+        }
+        self.subs.borrow_mut().truncate(rolled_back.subs);
         self.current.set(Xid::INVALID);
         for xid in &ended {
             self.shared.txlog().window().entry(*xid).store(Entry::ABORTED);
         }
         self.locks.release_since(rolled_back.locks);
         if !ended.is_empty() {
+            self.shared.locks().reopen_duties(self.session);
             self.shared.remove_files(undone.created, Lsn::ZERO, None);
             let of_level = |xid| ended.binary_search(&xid).is_ok();
             self.shared.locks().wake_dependents(self.session, of_level);

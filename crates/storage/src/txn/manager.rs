@@ -22,6 +22,9 @@ use std::time::Duration;
 /// How often the keeper looks whether the window can move.
 const KEEPER_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Ids that one log record covers.
+const XIDS_AHEAD: u64 = 1 << 16;
+
 /// Removes the files of relations once the log is durable up to a position: those that a commit dropped, or
 /// (position zero) those that a rollback takes back.
 ///
@@ -36,6 +39,9 @@ pub struct TxnManager {
     wal: Arc<Wal>,
     txlog: Arc<TxLog>,
     locks: Arc<LockManager>,
+    /// Ids below are covered by a durable log record.
+    limit: AtomicU64,
+    ahead: Latch<()>,
     /// Files of transactions that have not ended: removed by recovery if they do not commit.
     created: Latch<BTreeMap<RelId, Xid>>,
     remove_files: OnceLock<FileRemover>,
@@ -56,8 +62,10 @@ struct Keeper {
 /// What a checkpoint must remember of transactions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TxnCheckpoint {
-    /// No record before the redo point has an id from here on.
+    /// The next id that will be handed out.
     pub next_xid: Xid,
+    /// No record before the redo point, and no page on disk, has an id from here on.
+    pub xid_limit: Xid,
     /// No row has a multixact from here on.
     pub next_multixact: MultiXactId,
     /// Files whose creation was logged before the redo point by transactions not yet committed then.
@@ -75,7 +83,8 @@ impl TxnManager {
         let log = Arc::clone(wal);
         let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));
         let log = Arc::clone(wal);
-        let ahead: LogAhead = Box::new(move |limit| log_multixact_limit(&log, limit));
+        let ahead: LogAhead =
+            Box::new(move |limit| log_limit(&log, Kind::MULTIXACT_LIMIT, limit.0));
         let txlog = Arc::new(TxLog::open(config, &env.disk, &barrier, start, ahead)?);
         let next = start.next_xid;
         let manager = Arc::new(TxnManager {
@@ -84,6 +93,8 @@ impl TxnManager {
             wal: Arc::clone(wal),
             locks: Arc::new(LockManager::new(Arc::clone(&txlog))),
             txlog,
+            limit: AtomicU64::new(next.0),
+            ahead: Latch::new(Rank::Outer, ()),
             created: Latch::new(Rank::Leaf, BTreeMap::new()),
             remove_files: OnceLock::new(),
             forgettable: Latch::new(Rank::Leaf, None),
@@ -148,6 +159,10 @@ impl TxnManager {
     pub(super) fn hand_out(&self) -> Result<Xid> {
         // Release half: pairs with the acquire in `Horizon::scan`; the bound in the slot comes with it.
         let xid = Xid(self.next.fetch_add(1, Ordering::AcqRel));
+        // Acquire: pairs with the release in `log_ahead`. Halfway, so that nobody has to wait for it.
+        if xid.0 + XIDS_AHEAD / 2 >= self.limit.load(Ordering::Acquire) {
+            self.log_ahead(xid)?;
+        }
         self.txlog.window().prepare(xid)?;
         if xid.0 % WINDOW_PAGE == WINDOW_PAGE / 2 {
             // Whoever gets the first id of the next page finds it ready.
@@ -155,6 +170,21 @@ impl TxnManager {
             self.wake_keeper();
         }
         Ok(xid)
+    }
+
+    /// Logs, durably, that ids beyond `xid` may be in use: row locks are not logged, and a row that reached
+    /// the disk with one must not meet its id again after a crash.
+    #[cold]
+    fn log_ahead(&self, xid: Xid) -> Result<()> {
+        let _one = self.ahead.lock();
+        if xid.0 + XIDS_AHEAD / 2 < self.limit.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let limit = xid.0 + XIDS_AHEAD;
+        log_limit(&self.wal, Kind::XID_LIMIT, limit)?;
+        // Release: pairs with the acquire in `hand_out`.
+        self.limit.store(limit, Ordering::Release);
+        Ok(())
     }
 
     /// Every transaction below has ended and is published.
@@ -242,6 +272,7 @@ impl TxnManager {
     pub fn checkpoint_state(&self) -> TxnCheckpoint {
         TxnCheckpoint {
             next_xid: self.next_xid(),
+            xid_limit: self.xid_limit(),
             next_multixact: self.txlog.multis().limit(),
             created: self.created.lock().iter().map(|(rel, xid)| (*rel, *xid)).collect(),
         }
@@ -250,7 +281,11 @@ impl TxnManager {
     /// Makes the fates of all transactions that committed before the redo point durable in the xact log.
     /// To be called after the redo point was chosen ([`Wal::settled_position`]): their CSNs are stored.
     pub fn checkpoint(&self) -> Result<()> {
-        self.txlog.checkpoint(self.next_xid())
+        self.txlog.checkpoint(self.next_xid(), self.xid_limit())
+    }
+
+    fn xid_limit(&self) -> Xid {
+        Xid(self.limit.load(Ordering::Acquire)).max(self.next_xid())
     }
 
     pub(super) fn file_created(&self, rel: RelId, xid: Xid) {
@@ -274,12 +309,12 @@ impl TxnManager {
     }
 }
 
-/// Durable before it returns: rows with such an id may reach the disk without any record of their own.
-fn log_multixact_limit(wal: &Wal, limit: MultiXactId) -> Result<()> {
-    let bytes = limit.0.to_le_bytes();
+/// Logs that numbers below `limit` may be in use. Durable before it returns: rows with such a number may reach
+/// the disk without any record of their own.
+fn log_limit(wal: &Wal, kind: Kind, limit: u64) -> Result<()> {
+    let bytes = limit.to_le_bytes();
     let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
-    let record = Record::new(Kind::MULTIXACT_LIMIT, Xid::INVALID).data(&bytes);
-    let at = wal.insert(&mut claim, &record);
+    let at = wal.insert(&mut claim, &Record::new(kind, Xid::INVALID).data(&bytes));
     drop(claim);
     wal.flush(at.end);
     Ok(())

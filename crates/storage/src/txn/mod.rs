@@ -23,7 +23,7 @@ pub use redo::{Ended, TxnRedo};
 pub use session::{Isolation, Txn, TxnState};
 pub use snapshot::{Hold, Snapshot, SnapshotXids};
 pub use tuple::{FLAGS_OFFSET, Flags, TUPLE_HEADER_BYTES, TupleHeader};
-pub use visibility::{Fate, Liveness, Standing, Visibility};
+pub use visibility::{Fate, Liveness, Lockers, Standing, Visibility};
 
 #[cfg(test)]
 mod crash_tests;

@@ -79,10 +79,13 @@ impl TxnRedo {
                 let (dropped, invalidations) = (Vec::new(), Vec::new());
                 Ok(Some(Ended { committed: false, xids, dropped, invalidations }))
             }
-            Kind::MULTIXACT_LIMIT => {
+            Kind::MULTIXACT_LIMIT | Kind::XID_LIMIT => {
                 let limit = record.data.try_into().map_err(|_| garbled())?;
-                let limit = MultiXactId(u64::from_le_bytes(limit));
-                self.next_multixact = self.next_multixact.max(limit);
+                let limit = u64::from_le_bytes(limit);
+                match record.kind {
+                    Kind::XID_LIMIT => self.next = self.next.max(Xid(limit)),
+                    _ => self.next_multixact = self.next_multixact.max(MultiXactId(limit)),
+                }
                 Ok(None)
             }
             _ => Err(garbled()),

@@ -8,6 +8,7 @@
 //! both ends of a version's life: the inserting command, the deleting one, or (flag `COMBO`) a pair of both
 //! that only the transaction itself can look up. The last four bytes belong to whoever lays out rows.
 
+use crate::txlog::RowLock;
 use base::{BlockNo, Tid, Xid};
 
 /// Bytes of a header on a page.
@@ -32,11 +33,12 @@ impl Flags {
     pub const XMAX_INVALID: Flags = Flags(0x0008);
     /// xmax locked the row and did not end it.
     pub const LOCK_ONLY: Flags = Flags(0x0010);
-    /// xmax is a multixact id: several lockers, at most one of whom ended the version.
+    /// xmax is a multixact id: several lockers. Only with [`Flags::LOCK_ONLY`].
     pub const MULTI: Flags = Flags(0x0020);
-    /// Lock strength of xmax, low bit: see [`crate::lock::RowLock`].
+    /// Strength of xmax, low bit: of a lock, and of the lock that an update or delete is. Means nothing
+    /// with [`Flags::MULTI`]: each member has its own.
     pub const LOCK_LOW: Flags = Flags(0x0040);
-    /// Lock strength of xmax, high bit.
+    /// Strength of xmax, high bit.
     pub const LOCK_HIGH: Flags = Flags(0x0080);
     /// `cid` is a combo id.
     pub const COMBO: Flags = Flags(0x0100);
@@ -74,6 +76,18 @@ impl Flags {
     #[inline]
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
+    }
+
+    /// The strength of xmax, if it is one transaction's.
+    #[inline]
+    pub const fn strength(self) -> RowLock {
+        RowLock::from_bits((self.0 >> Flags::LOCK_LOW.0.trailing_zeros()) as u8)
+    }
+
+    /// How a strength lies in the flags.
+    #[inline]
+    pub const fn of_strength(strength: RowLock) -> Flags {
+        Flags((strength as u16) << Flags::LOCK_LOW.0.trailing_zeros())
     }
 
     /// Everything that speaks of xmax: what an update or lock replaces.

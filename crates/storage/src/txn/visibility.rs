@@ -8,7 +8,7 @@ use super::session::Txn;
 use super::snapshot::Snapshot;
 use super::tuple::{Flags, TupleHeader};
 use crate::error::Result;
-use crate::txlog::{Outcome, TxLog, durable_at};
+use crate::txlog::{Member, MultiXactId, Outcome, RowLock, TxLog, durable_at};
 use base::{Csn, Lsn, Xid};
 
 /// Whether a snapshot sees a version.
@@ -21,20 +21,42 @@ pub struct Visibility {
 }
 
 /// Whether a version can be locked, updated or deleted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// The snapshot of the command does not see that it was inserted.
     Invisible,
     /// Nobody ended it or holds it; what xmax says is of no consequence.
     Free,
+    /// Nobody ended it; these hold locks on it.
+    Locked(Lockers),
+    /// A running transaction has ended it, this strongly.
+    Ending(Member),
     /// This transaction ended it, in an earlier command or in this one (its number).
     EndedByMe(u32),
-    /// This transaction locked it, and nobody else.
-    LockedByMe,
-    /// A running transaction has ended it or locked it: see the header's flags for which, and how strongly.
-    Held(Xid),
     /// A committed transaction ended it: by an update if its successor is another version.
     Ended,
+}
+
+/// Who holds locks on a row, of transactions that run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lockers {
+    /// This transaction's locks, one for each of its ids that has one.
+    pub mine: Vec<Member>,
+    /// Other transactions'.
+    pub others: Vec<Member>,
+}
+
+impl Lockers {
+    /// Another transaction whose lock stands against one of this strength.
+    pub fn conflict(&self, strength: RowLock) -> Option<Xid> {
+        let against = |m: &&Member| m.strength.conflicts_with(strength);
+        self.others.iter().find(against).map(|m| m.xid)
+    }
+
+    /// The strongest lock that this transaction has.
+    pub fn strongest(&self) -> Option<RowLock> {
+        self.mine.iter().map(|m| m.strength).max()
+    }
 }
 
 /// What a version is to somebody who looks for duplicates.
@@ -197,19 +219,22 @@ pub fn standing(txn: &Txn, cid: u32, t: &TupleHeader) -> Result<(Standing, Flags
     if flags.has(Flags::XMAX_INVALID) {
         return Ok((Standing::Free, hints));
     }
-    let locked = flags.has(Flags::LOCK_ONLY);
+    if flags.has(Flags::LOCK_ONLY) {
+        let lockers = lockers(txn, t)?;
+        if lockers == Lockers::default() {
+            return Ok((Standing::Free, hints.with(Flags::XMAX_INVALID)));
+        }
+        return Ok((Standing::Locked(lockers), hints));
+    }
     if flags.has(Flags::XMAX_COMMITTED) {
-        return Ok((if locked { Standing::Free } else { Standing::Ended }, hints));
+        return Ok((Standing::Ended, hints));
     }
     if txn.is_mine(t.xmax) {
-        let mine = if locked { Standing::LockedByMe } else { Standing::EndedByMe(txn.cmax(t)) };
-        return Ok((mine, hints));
+        return Ok((Standing::EndedByMe(txn.cmax(t)), hints));
     }
     match txn.outcome(t.xmax)? {
-        Outcome::Running => Ok((Standing::Held(t.xmax), hints)),
+        Outcome::Running => Ok((Standing::Ending(holder(t)), hints)),
         Outcome::Aborted => Ok((Standing::Free, hints.with(Flags::XMAX_INVALID))),
-        // A locker that is gone.
-        Outcome::Committed(_) if locked => Ok((Standing::Free, hints.with(Flags::XMAX_INVALID))),
         Outcome::Committed(csn) => {
             if txn.observe_commit(csn) {
                 hints = hints.with(Flags::XMAX_COMMITTED);
@@ -219,15 +244,55 @@ pub fn standing(txn: &Txn, cid: u32, t: &TupleHeader) -> Result<(Standing, Flags
     }
 }
 
+/// xmax, if it is one transaction, with the strength that the flags tell.
+fn holder(t: &TupleHeader) -> Member {
+    Member { xid: t.xmax, strength: t.flags.strength() }
+}
+
+/// Who holds a lock in the version's xmax, which ended nothing ([`Flags::LOCK_ONLY`]).
+pub fn lockers(txn: &Txn, t: &TupleHeader) -> Result<Lockers> {
+    let mut lockers = Lockers::default();
+    if t.flags.has(Flags::XMAX_INVALID) {
+        return Ok(lockers);
+    }
+    let members = match t.flags.has(Flags::MULTI) {
+        true => txn.manager().txlog().multis().members(MultiXactId(t.xmax.0))?,
+        false => vec![holder(t)],
+    };
+    for member in members {
+        if txn.is_mine(member.xid) {
+            lockers.mine.push(member);
+        } else if txn.outcome(member.xid)? == Outcome::Running {
+            lockers.others.push(member);
+        }
+    }
+    Ok(lockers)
+}
+
+/// Whether a running transaction holds a lock in the version's xmax, or has ended it.
+pub fn is_held(txlog: &TxLog, t: &TupleHeader) -> Result<bool> {
+    if t.flags.has(Flags::XMAX_INVALID) {
+        return Ok(false);
+    }
+    if !t.flags.has(Flags::MULTI) {
+        return Ok(txlog.runner(t.xmax)?.is_some());
+    }
+    for member in txlog.multis().members(MultiXactId(t.xmax.0))? {
+        if txlog.runner(member.xid)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What the version is to a unique check: everything committed at this moment counts, and everything this
 /// transaction did. Observes what it relies on.
 pub fn liveness(txn: &Txn, t: &TupleHeader) -> Result<(Liveness, Flags)> {
     let (standing, hints) = standing(txn, u32::MAX, t)?;
     let liveness = match standing {
-        Standing::Free | Standing::LockedByMe => Liveness::Live,
+        Standing::Free | Standing::Locked(_) => Liveness::Live,
         Standing::EndedByMe(_) | Standing::Ended => Liveness::Dead,
-        Standing::Held(_) if t.flags.has(Flags::LOCK_ONLY) => Liveness::Live,
-        Standing::Held(xid) => Liveness::Deleting(xid),
+        Standing::Ending(by) => Liveness::Deleting(by.xid),
         Standing::Invisible => match txn.outcome_unless_hinted(t)? {
             Outcome::Running => Liveness::Inserting(t.xmin),
             Outcome::Aborted => Liveness::Dead,

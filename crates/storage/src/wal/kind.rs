@@ -77,6 +77,8 @@ kinds! {
     SUBXIDS = 0x32, "subxids";
     /// Multixact ids up to the number in the record may stand in rows.
     MULTIXACT_LIMIT = 0x33, "multixact-limit";
+    /// Transaction ids up to the number in the record may stand in rows.
+    XID_LIMIT = 0x34, "xid-limit";
 
     /// A row version was put on a page.
     HEAP_INSERT = 0x50, "heap-insert";
@@ -88,8 +90,6 @@ kinds! {
     HEAP_MOVE = 0x53, "heap-move";
     /// A version ended.
     HEAP_DELETE = 0x54, "heap-delete";
-    /// A version was locked.
-    HEAP_LOCK = 0x55, "heap-lock";
     /// Dead versions went; or dead line pointers, when no index leads to them any more.
     HEAP_PRUNE = 0x56, "heap-prune";
     /// All versions of a page are visible to all, and frozen; the visibility map says so.

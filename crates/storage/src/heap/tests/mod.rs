@@ -1,2 +1,3 @@
 mod contests;
+mod locks;
 mod rows;
