@@ -303,3 +303,22 @@ fn catalogs_and_views_describe_themselves() {
         "[oid|relkind]\nt|r\nSELECT 1\n"
     );
 }
+
+#[test]
+fn a_transaction_may_choose_for_itself_whether_its_commit_is_waited_for() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int)");
+    let engine = bench.instance.store.engine.clone();
+    let wal = engine.wal();
+    let mut gate_of = |setting: &str| {
+        wal.flush(wal.position());
+        let before = wal.position();
+        bench.run(&format!("BEGIN; SET LOCAL synchronous_commit = {setting}"));
+        bench.run("INSERT INTO t VALUES (1)");
+        assert_eq!(bench.run("COMMIT"), "COMMIT\n");
+        bench.session.must_be_durable() > before
+    };
+    assert!(gate_of("on"));
+    assert!(!gate_of("off"));
+    assert!(gate_of("on"));
+}

@@ -215,6 +215,8 @@ impl Session {
 
     fn commit_storage(&mut self) -> Result<()> {
         self.keep_held_cursors()?;
+        // As it is set now: a transaction may have chosen for itself (SET LOCAL).
+        self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
         if let Err(error) = self.backend.txn.commit() {
             self.rollback_storage();
             return Err(error.into());

@@ -4,6 +4,7 @@
 //! 0                     nothing: not handed out, or so old that only the xact log knows
 //! 1                     rolled back
 //! 8 ..= 2^62-1          committed; the number is the CSN
+//! 10… in the top bits   committed with `synchronous_commit = off`; the other 62 bits are the CSN
 //! 01… in the top bits   running; the low 32 bits name the session
 //! 11… in the top bits   subtransaction; the other 62 bits are its top-level transaction
 //! ```
@@ -15,6 +16,7 @@ use base::{Csn, Xid};
 
 const TOP_BITS: u64 = 0b11 << 62;
 const RUNNING: u64 = 0b01 << 62;
+const RELAXED: u64 = 0b10 << 62;
 const SUB: u64 = 0b11 << 62;
 const PAYLOAD: u64 = !TOP_BITS;
 
@@ -59,12 +61,23 @@ impl Entry {
         Entry(csn.0)
     }
 
+    /// A commit that its client was told of before it was durable.
+    pub fn committed_relaxed(csn: Csn) -> Entry {
+        Entry(Self::committed(csn).0 | RELAXED)
+    }
+
+    /// Whether it is a commit that nobody was promised to be durable.
+    pub fn is_relaxed(self) -> bool {
+        self.0 & TOP_BITS == RELAXED
+    }
+
     /// What it says.
     #[inline]
     pub fn fate(self) -> Fate {
         match self.0 & TOP_BITS {
             0 if self.0 >= Csn::FIRST_REAL.0 => Fate::Committed(Csn(self.0)),
             0 if self == Entry::ABORTED => Fate::Aborted,
+            RELAXED => Fate::Committed(Csn(self.0 & PAYLOAD)),
             RUNNING => Fate::Running((self.0 & PAYLOAD) as u32),
             SUB => Fate::SubOf(Xid(self.0 & PAYLOAD)),
             _ => Fate::Unknown,
@@ -91,5 +104,9 @@ mod tests {
         assert_eq!(Entry::committed(Csn(8)).fate(), Fate::Committed(Csn(8)));
         let last = Csn(PAYLOAD);
         assert_eq!(Entry::committed(last).fate(), Fate::Committed(last));
+        let relaxed = Entry::committed_relaxed(last);
+        assert_eq!(relaxed.fate(), Fate::Committed(last));
+        assert!(relaxed.is_relaxed() && relaxed.is_final());
+        assert!(!Entry::committed(last).is_relaxed() && !Entry::sub_of(Xid(8)).is_relaxed());
     }
 }

@@ -209,6 +209,16 @@ impl TxLog {
         })
     }
 
+    /// Whether `xid` is known to have committed with `synchronous_commit = off`. Spilled pages still know,
+    /// what the window has forgotten is durable.
+    pub fn is_relaxed(&self, xid: Xid) -> Result<bool> {
+        let entry = self.window.get(xid)?;
+        Ok(match entry.fate() {
+            Fate::SubOf(top) => self.window.get(top)?.is_relaxed(),
+            _ => entry.is_relaxed(),
+        })
+    }
+
     /// The session in which `xid` runs, if it does.
     pub fn runner(&self, xid: Xid) -> Result<Option<u32>> {
         let fate = match self.window.get(xid)?.fate() {

@@ -75,9 +75,16 @@ impl Txn {
         let hold = held.then(|| wal.hold_redo());
         self.log_remaining(top, &subs[told..])?;
         let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
+        let synchronous = self.synchronous.get();
         let entries = Entries::of(self, top, subs);
         let record = Record::new(Kind::COMMIT, top).data(bytes);
-        let at = wal.insert_commit(&mut claim, &record, |csn| entries.store(csn));
+        let at = wal.insert_commit(&mut claim, &record, |csn| {
+            entries.store(if synchronous {
+                Entry::committed(csn)
+            } else {
+                Entry::committed_relaxed(csn)
+            })
+        });
         drop(claim);
         // Release: pairs with the acquire in the horizon scan; published before.
         self.slot().txn.xid.store(NONE, Ordering::Release);
@@ -85,7 +92,7 @@ impl Txn {
             // The commit stands, with or without its time.
             let _ = times.set([top].into_iter().chain(subs.iter().copied()), time, at.end);
         }
-        if self.synchronous.get() {
+        if synchronous {
             self.observe(at.end);
         } else {
             wal.request_flush_soon();
@@ -184,8 +191,7 @@ impl<'t> Entries<'t> {
     }
 
     /// Invariant T1: subtransactions first, so that no page of theirs is given away half stored.
-    fn store(&self, csn: Csn) {
-        let entry = Entry::committed(csn);
+    fn store(&self, entry: Entry) {
         self.subs.iter().flatten().for_each(|sub| sub.store(entry));
         self.top.store(entry);
     }

@@ -149,7 +149,8 @@ impl Txn {
         self.isolation.set(isolation);
     }
 
-    /// `synchronous_commit`: whether this session's commits must be durable before they are told.
+    /// `synchronous_commit`: whether this session's commits, and what it sees of other sessions' that go
+    /// without, must be durable before they are told.
     pub fn set_synchronous(&self, on: bool) {
         self.synchronous.set(on);
     }
@@ -250,14 +251,23 @@ impl Txn {
         }
     }
 
-    /// A commit was relied on. Tells whether it is durable.
+    /// The commit of `xid` was relied on. Tells whether it is durable.
     #[inline]
-    pub fn observe_commit(&self, csn: Csn) -> bool {
+    pub fn observe_commit(&self, xid: Xid, csn: Csn) -> Result<bool> {
         let durable = self.is_durable(csn);
         if !durable {
+            self.observe_undurable(xid, csn)?;
+        }
+        Ok(durable)
+    }
+
+    /// With `synchronous_commit = off` the client is told what others committed that way before it is
+    /// durable, as it is told of its own; what somebody was promised is still held back.
+    fn observe_undurable(&self, xid: Xid, csn: Csn) -> Result<()> {
+        if self.synchronous.get() || !self.shared.txlog().is_relaxed(xid)? {
             self.observe(durable_at(csn));
         }
-        durable
+        Ok(())
     }
 
     /// The log position that must be durable before the session's next reply.
@@ -272,7 +282,7 @@ impl Txn {
         self.shared.locks().wait_for_xid(self.session, xid, &limits)?;
         let outcome = self.outcome(xid)?;
         if let Outcome::Committed(csn) = outcome {
-            self.observe_commit(csn);
+            self.observe_commit(xid, csn)?;
         }
         Ok(outcome)
     }

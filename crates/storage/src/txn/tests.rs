@@ -196,6 +196,42 @@ fn what_is_relied_on_must_be_durable_before_it_is_told() {
     world.close();
 }
 
+/// What a session must wait for that has seen another's commit, before the log is durable so far; zero:
+/// nothing.
+fn waits_for(writer_synchronous: bool, reader_synchronous: bool, under_savepoint: bool) -> Lsn {
+    // The log may become durable at any time: then look again.
+    for _ in 0..100 {
+        let world = World::new();
+        let (a, b) = (begin(&world), begin(&world));
+        a.set_synchronous(writer_synchronous);
+        b.set_synchronous(reader_synchronous);
+        let level = under_savepoint.then(|| a.savepoint());
+        let made = row(&a);
+        level.into_iter().for_each(|level| a.release(level));
+        let csn = a.commit().unwrap().committed.unwrap().1;
+        assert!(sees(&b, &made));
+        let waits = b.must_be_durable();
+        let durable = world.wal.durable();
+        drop((a, b));
+        world.close();
+        if durable.0 <= csn.0 {
+            assert!(waits == Lsn::ZERO || waits.0 > csn.0);
+            return waits;
+        }
+    }
+    panic!("the log is always durable at once");
+}
+
+#[test]
+fn what_nobody_was_promised_is_told_to_sessions_that_ask_for_no_more() {
+    for under_savepoint in [false, true] {
+        assert_eq!(waits_for(false, false, under_savepoint), Lsn::ZERO);
+        assert_ne!(waits_for(false, true, under_savepoint), Lsn::ZERO);
+        assert_ne!(waits_for(true, false, under_savepoint), Lsn::ZERO);
+        assert_ne!(waits_for(true, true, under_savepoint), Lsn::ZERO);
+    }
+}
+
 #[test]
 fn the_horizon_is_held_back_by_the_oldest_snapshot() {
     let world = World::new();

@@ -139,7 +139,7 @@ fn check_slow(txn: &Txn, snapshot: &Snapshot, t: &TupleHeader) -> Result<Visibil
                 if csn >= snapshot.csn {
                     return Ok(Visibility::of(UNSEEN, hints));
                 }
-                txn.observe_commit(csn);
+                txn.observe_commit(t.xmin, csn)?;
             }
         }
     }
@@ -182,7 +182,7 @@ fn sees_past_end(
             if csn >= snapshot.csn {
                 return Ok(Visibility::of(SEEN, hints));
             }
-            txn.observe_commit(csn);
+            txn.observe_commit(t.xmax, csn)?;
             Ok(Visibility::of(UNSEEN, hints))
         }
     }
@@ -210,7 +210,7 @@ pub fn standing(txn: &Txn, cid: u32, t: &TupleHeader) -> Result<(Standing, Flags
             Outcome::Running => return Ok((Standing::Invisible, hints)),
             Outcome::Aborted => return Ok((Standing::Invisible, Flags::XMIN_ABORTED)),
             Outcome::Committed(csn) => {
-                if txn.observe_commit(csn) {
+                if txn.observe_commit(t.xmin, csn)? {
                     hints = Flags::XMIN_COMMITTED;
                 }
             }
@@ -236,7 +236,7 @@ pub fn standing(txn: &Txn, cid: u32, t: &TupleHeader) -> Result<(Standing, Flags
         Outcome::Running => Ok((Standing::Ending(holder(t)), hints)),
         Outcome::Aborted => Ok((Standing::Free, hints.with(Flags::XMAX_INVALID))),
         Outcome::Committed(csn) => {
-            if txn.observe_commit(csn) {
+            if txn.observe_commit(t.xmax, csn)? {
                 hints = hints.with(Flags::XMAX_COMMITTED);
             }
             Ok((Standing::Ended, hints))
