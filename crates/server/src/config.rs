@@ -124,6 +124,7 @@ impl Config {
                 chosen => chosen as usize,
             },
             max_connections: number("max_connections") as usize,
+            reserved_connections: number("superuser_reserved_connections") as usize,
             authentication: match self.value("authentication").as_text() {
                 "trust" => Authentication::Trust,
                 _ => Authentication::Peer,

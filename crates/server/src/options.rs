@@ -30,6 +30,8 @@ pub struct Options {
     pub workers: usize,
     /// Sessions at a time.
     pub max_connections: usize,
+    /// How many of them only superusers get.
+    pub reserved_connections: usize,
     /// How clients show who they are.
     pub authentication: Authentication,
     /// How long a client may take to say who it is.

@@ -1,6 +1,5 @@
 //! Errors, from the engine's form to the protocol's.
 
-use base::interrupt::Interrupt;
 use sql::error::{ErrorFields, Severity, SqlError, SqlState};
 use sql::session::Notice;
 use wire::backend::{self, Replies, Report};
@@ -61,29 +60,4 @@ pub(crate) fn broken(fault: &wire::Error) -> SqlError {
 /// `08P01`, and the session goes on.
 pub(crate) fn violation(message: impl Into<String>) -> SqlError {
     SqlError::new(SqlState::PROTOCOL_VIOLATION, message)
-}
-
-/// `57P01`, to everybody when the server ends.
-pub(crate) fn shutting_down() -> SqlError {
-    SqlError::new(SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
-        .with_severity(Severity::Fatal)
-}
-
-/// What an interrupt says to the client whose wait or statement it ended.
-pub(crate) fn interrupted(why: Interrupt) -> SqlError {
-    let canceled = |message| SqlError::new(SqlState::QUERY_CANCELED, message);
-    match why {
-        Interrupt::Terminate => shutting_down(),
-        Interrupt::Disconnect => {
-            SqlError::new(SqlState::CONNECTION_FAILURE, "connection to client lost")
-                .with_severity(Severity::Fatal)
-        }
-        Interrupt::Cancel => canceled("canceling statement due to user request"),
-        Interrupt::StatementTimeout => canceled("canceling statement due to statement timeout"),
-        Interrupt::IdleInTransactionTimeout => SqlError::new(
-            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-            "terminating connection due to idle-in-transaction timeout",
-        )
-        .with_severity(Severity::Fatal),
-    }
 }

@@ -54,6 +54,12 @@ impl Shared {
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
+    /// Whether so few places are left that only superusers may stay on the ones they took.
+    pub(crate) fn only_for_superusers(&self) -> bool {
+        let Options { max_connections, reserved_connections, .. } = self.options;
+        self.taken.load(Ordering::Relaxed) + reserved_connections > max_connections
+    }
+
     /// Gives a place back.
     pub(crate) fn leave_place(&self) {
         self.taken.fetch_sub(1, Ordering::Relaxed);

@@ -136,7 +136,6 @@ impl Error {
             Error::Interrupted(Interrupt::Terminate) | Error::ShuttingDown => "57P01",
             Error::Interrupted(Interrupt::Disconnect) => "08006",
             Error::Interrupted(Interrupt::Cancel | Interrupt::StatementTimeout) => "57014",
-            Error::Interrupted(Interrupt::IdleInTransactionTimeout) => "25P03",
             Error::Deadlock { .. } => "40P01",
             Error::LockTimeout | Error::LockNotAvailable => "55P03",
             Error::Serialization(_) => "40001",
@@ -207,9 +206,6 @@ fn interrupt_message(why: Interrupt) -> &'static str {
         Interrupt::Disconnect => "connection to client lost",
         Interrupt::Cancel => "canceling statement due to user request",
         Interrupt::StatementTimeout => "canceling statement due to statement timeout",
-        Interrupt::IdleInTransactionTimeout => {
-            "terminating connection due to idle-in-transaction timeout"
-        }
     }
 }
 

@@ -49,8 +49,14 @@ impl Home {
 #[derive(Clone, Copy)]
 pub(crate) struct Running {
     pub(crate) yielder: *const Yielder<Option<Job>, Suspend>,
+    /// When the time slice is over; 0 before the first look at the clock.
     pub(crate) slice_end: u64,
+    /// When the clock was last looked at.
+    pub(crate) looked_at: u64,
+    /// Checkpoints until the next look at the clock.
     pub(crate) countdown: u32,
+    /// How many there are between two looks, as the last stretch suggests.
+    pub(crate) stride: u32,
     pub(crate) on_thread_stack: bool,
 }
 
@@ -58,7 +64,9 @@ impl Running {
     pub(crate) const NONE: Running = Running {
         yielder: std::ptr::null(),
         slice_end: 0,
-        countdown: CHECK_EVERY,
+        looked_at: 0,
+        countdown: STRIDE_FIRST,
+        stride: STRIDE_FIRST,
         on_thread_stack: false,
     };
 }
@@ -67,11 +75,19 @@ thread_local! {
     pub(crate) static RUNNING: Cell<Running> = const { Cell::new(Running::NONE) };
 }
 
-/// How many checkpoints pass between two looks at the clock.
-const CHECK_EVERY: u32 = 128;
+/// A job's first look at the clock comes after so many checkpoints: most jobs are done by then.
+const STRIDE_FIRST: u32 = 16;
+
+/// Most checkpoints between two looks at the clock.
+const STRIDE_MAX: u32 = 128;
 
 /// A fiber that never waits gives way to others after this long.
 pub const TIME_SLICE_NS: u64 = 1_000_000;
+
+/// The clock is looked at about this often: loops differ by orders of magnitude in what they do between two
+/// checkpoints, and a slow one must not overrun its slice a hundredfold.
+const LOOK_NS: u64 = TIME_SLICE_NS / 8;
+const HALF_LOOK_NS: u64 = LOOK_NS / 2;
 
 fn suspend(why: Suspend) {
     let running = RUNNING.get();
@@ -104,16 +120,23 @@ pub(crate) fn checkpoint() {
 
 #[cold]
 fn slice_check(mut running: Running) {
-    running.countdown = CHECK_EVERY;
-    RUNNING.set(running);
     let now = crate::clock::now().0;
-    if running.on_thread_stack {
-        return;
-    }
+    let since = now - running.looked_at;
+    running.stride = match since {
+        // The first look since it was resumed.
+        _ if running.looked_at == 0 => running.stride,
+        0..HALF_LOOK_NS => (running.stride * 2).min(STRIDE_MAX),
+        _ => (u64::from(running.stride) * LOOK_NS / since).clamp(1, STRIDE_MAX.into()) as u32,
+    };
+    running.countdown = running.stride;
+    running.looked_at = now;
+    let over = running.slice_end != 0 && now >= running.slice_end;
     if running.slice_end == 0 {
         running.slice_end = now + TIME_SLICE_NS;
-        RUNNING.set(running);
-    } else if now >= running.slice_end {
+    }
+    RUNNING.set(running);
+    park::pass_deadline(Instant(now));
+    if over && !running.on_thread_stack {
         suspend_yielding();
     }
 }

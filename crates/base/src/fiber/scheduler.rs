@@ -1,13 +1,12 @@
 //! A worker's fibers: ready queue, timers, stack pool.
 
-use super::{Home, Job, RUNNING, Running, STACK_BYTES, Suspend};
+use super::{Home, Job, RUNNING, Running, STACK_BYTES, STRIDE_FIRST, Suspend};
 use crate::clock::{self, Instant};
 use crate::park::{self, Context, Inner, NOTIFIED, PARKED, Wake};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -62,15 +61,10 @@ struct Slot {
     job: Option<Job>,
     /// Its means to suspend, while it is not running.
     running: Running,
-    /// Counts parks, so that a timer of an earlier park is recognised as stale.
-    parks: u64,
-}
-
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Timer {
-    at: Instant,
-    index: u32,
-    park: u64,
+    /// Until when its last park was to last.
+    deadline: Option<Instant>,
+    /// Its entry in the scheduler's timers.
+    timer: Option<Instant>,
 }
 
 /// Runs fibers on the thread that owns it. Not `Sync`; contexts may be unparked from anywhere.
@@ -79,7 +73,9 @@ pub struct Scheduler {
     ready: RefCell<VecDeque<u32>>,
     slots: RefCell<Vec<Slot>>,
     idle: RefCell<Vec<u32>>,
-    timers: RefCell<BinaryHeap<Reverse<Timer>>>,
+    /// At most one for each fiber, never later than its park's deadline. Often earlier: an entry stays when the
+    /// park it was made for ends, and is put right when its time has come.
+    timers: RefCell<BTreeSet<(Instant, u32)>>,
     order: RefCell<Order>,
     busy: Cell<usize>,
 }
@@ -148,7 +144,8 @@ impl Scheduler {
             fiber: Some(fiber),
             job: None,
             running: Running::NONE,
-            parks: 0,
+            deadline: None,
+            timer: None,
         });
         Ok(index)
     }
@@ -163,9 +160,15 @@ impl Scheduler {
         !self.ready.borrow().is_empty()
     }
 
+    /// Timers that are set.
+    #[cfg(test)]
+    pub(crate) fn timers(&self) -> usize {
+        self.timers.borrow().len()
+    }
+
     /// When the earliest timer is due, if any fiber waits for time.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.timers.borrow().peek().map(|t| t.0.at)
+        self.timers.borrow().first().map(|(at, _)| *at)
     }
 
     /// Runs ready fibers, at most `limit` turns. Tells whether more are ready.
@@ -200,20 +203,28 @@ impl Scheduler {
             return;
         }
         let now = clock::now();
-        while let Some(Reverse(timer)) = timers.peek()
-            && timer.at <= now
+        let mut slots = self.slots.borrow_mut();
+        while let Some((at, index)) = timers.first().copied()
+            && at <= now
         {
-            let Reverse(timer) = timers.pop().expect("just peeked");
-            let slots = self.slots.borrow();
-            let slot = &slots[timer.index as usize];
+            timers.pop_first();
+            let slot = &mut slots[index as usize];
+            slot.timer = None;
             let state = &slot.context.0.state;
-            // Only the park that set the timer is ended by it; leaving PARKED makes us the waker.
-            if slot.parks == timer.park
-                && state
-                    .compare_exchange(PARKED, park::RUNNING, Ordering::AcqRel, Ordering::Relaxed)
-                    .is_ok()
+            // Acquire is not needed: who sees PARKED here sees this thread's own store.
+            let Some(deadline) = slot.deadline.filter(|_| state.load(Ordering::Relaxed) == PARKED)
+            else {
+                continue;
+            };
+            if deadline > now {
+                timers.insert((deadline, index));
+                slot.timer = Some(deadline);
+            } else if state
+                .compare_exchange(PARKED, park::RUNNING, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
             {
-                self.ready.borrow_mut().push_back(timer.index);
+                // Leaving PARKED made us the waker.
+                self.ready.borrow_mut().push_back(index);
             }
         }
     }
@@ -237,8 +248,9 @@ impl Scheduler {
             let fiber = slot.fiber.take().expect("a ready fiber is not running");
             (fiber, slot.job.take(), Arc::as_ptr(&slot.context.0), slot.running)
         };
-        let yielder = running.yielder;
-        let outer_running = RUNNING.replace(Running { yielder, ..Running::NONE });
+        let Running { yielder, stride, .. } = running;
+        let now = Running { yielder, stride, countdown: stride, ..Running::NONE };
+        let outer_running = RUNNING.replace(now);
         let outer = park::set_current_fiber(inner);
         let result = fiber.resume(job);
         park::set_current_fiber(outer);
@@ -254,17 +266,24 @@ impl Scheduler {
         let slot = &mut slots[index as usize];
         slot.fiber = Some(fiber);
         slot.running = running;
-        slot.parks += 1;
         match why {
             Suspend::Yielded => self.ready.borrow_mut().push_back(index),
-            Suspend::Parked(None) => {}
-            Suspend::Parked(Some(at)) => {
-                let timer = Timer { at, index, park: slot.parks };
-                self.timers.borrow_mut().push(Reverse(timer));
+            Suspend::Parked(deadline) => {
+                slot.deadline = deadline;
+                if let Some(at) = deadline
+                    && slot.timer.is_none_or(|timer| timer > at)
+                {
+                    let mut timers = self.timers.borrow_mut();
+                    if let Some(later) = slot.timer.replace(at) {
+                        timers.remove(&(later, index));
+                    }
+                    timers.insert((at, index));
+                }
             }
             Suspend::Idle => {
                 // A late unpark of the finished job must not make an idle fiber ready.
                 slot.context.0.state.store(NOTIFIED, Ordering::Relaxed);
+                slot.running.stride = STRIDE_FIRST;
                 self.busy.set(self.busy.get() - 1);
                 self.idle.borrow_mut().push(index);
             }

@@ -153,3 +153,74 @@ fn a_started_fiber_runs_before_those_that_are_ready() {
     drive(&scheduler);
     assert_eq!(*trace.borrow(), ["started", "ready", "again"]);
 }
+
+#[test]
+fn a_deadline_passes_in_a_park_in_a_loop_and_not_behind_its_statement() {
+    use crate::interrupt::{self, Interrupt};
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let soon = || Some(clock::now().after(Duration::from_millis(2)));
+    scheduler
+        .spawn(move || {
+            interrupt::set_deadline(soon());
+            while interrupt::check().is_ok() {
+                park();
+            }
+            assert_eq!(interrupt::check(), Err(Interrupt::StatementTimeout));
+            interrupt::clear_statement();
+            interrupt::set_deadline(soon());
+            while interrupt::check().is_ok() {
+                crate::park::checkpoint();
+            }
+            assert_eq!(interrupt::check(), Err(Interrupt::StatementTimeout));
+            // Once told, it ends no other wait early: those that can't be given up would spin.
+            assert!(!interrupt::has_deadline());
+            interrupt::clear_statement();
+            interrupt::set_deadline(soon());
+            interrupt::clear_statement();
+            crate::park::sleep(Duration::from_millis(5));
+            assert_eq!(interrupt::check(), Ok(()));
+        })
+        .unwrap();
+    drive(&scheduler);
+}
+
+#[test]
+fn parks_with_far_deadlines_leave_one_timer() {
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let far = clock::now().after(Duration::from_secs(3600));
+    let fiber = scheduler
+        .spawn(move || {
+            for nearer in 0..1000 {
+                park_until(Some(crate::clock::Instant(far.0 - nearer)));
+            }
+        })
+        .unwrap();
+    while scheduler.busy() > 0 {
+        scheduler.run(1);
+        fiber.unpark();
+    }
+    assert_eq!(scheduler.timers(), 1);
+}
+
+#[test]
+fn a_slow_loop_keeps_to_its_time_slice() {
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    let turns = Rc::new(RefCell::new(0));
+    let seen = Rc::clone(&turns);
+    const STEPS: u32 = 200;
+    scheduler
+        .spawn(move || {
+            for _ in 0..STEPS {
+                let start = clock::now();
+                while clock::now().since(start) < Duration::from_micros(600) {}
+                crate::park::checkpoint();
+            }
+        })
+        .unwrap();
+    while scheduler.busy() > 0 {
+        scheduler.run(1);
+        *seen.borrow_mut() += 1;
+    }
+    // Every few steps at most, however slow the machine makes them; by count alone it would be two.
+    assert!(*turns.borrow() > STEPS / 8, "{} turns", turns.borrow());
+}

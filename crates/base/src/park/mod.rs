@@ -9,7 +9,7 @@
 
 use crate::clock::{self, Instant};
 use crate::fiber;
-use crate::interrupt::{Interrupt, Pending};
+use crate::interrupt::{self, Interrupt, Pending};
 use crate::rank::Held;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -130,6 +130,8 @@ pub fn park() {
 pub fn park_until(deadline: Option<Instant>) -> bool {
     let is_fiber = on_fiber();
     with_current(|me| {
+        let own = me.interrupts.deadline();
+        let deadline = own.into_iter().chain(deadline).min();
         let moved = me.state.compare_exchange(RUNNING, PARKED, Ordering::AcqRel, Ordering::Acquire);
         if moved.is_ok() {
             if is_fiber {
@@ -137,6 +139,9 @@ pub fn park_until(deadline: Option<Instant>) -> bool {
             } else {
                 park_thread(me, deadline);
             }
+        }
+        if own.is_some() {
+            me.interrupts.pass_deadline(clock::now());
         }
         // Acquire: pairs with the release in `unpark`.
         me.state.swap(RUNNING, Ordering::AcqRel) == NOTIFIED
@@ -177,12 +182,20 @@ pub fn yield_now() {
     }
 }
 
-/// To be called in long loops: yields when the fiber's time slice is used up. A few instructions otherwise.
+/// To be called in long loops: yields when the fiber's time slice is used up, and raises the context's timeout
+/// when it is due. A few instructions otherwise.
 #[inline]
 pub fn checkpoint() {
     if on_fiber() {
         fiber::checkpoint();
+    } else if interrupt::has_deadline() {
+        pass_deadline(clock::now());
     }
+}
+
+/// Raises the current context's timeout if it is due.
+pub(crate) fn pass_deadline(now: Instant) {
+    with_current(|me| me.interrupts.pass_deadline(now));
 }
 
 /// Runs `f` on the thread's own, large stack: for recursive C code. `f` must not park.

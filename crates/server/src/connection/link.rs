@@ -147,9 +147,14 @@ impl Link {
             // Not within the turn of the task that started it: what follows may take long.
             self.wake_task();
         }
-        if self.outbox.borrow().len() < OUTBOX_HIGH {
-            return Ok(());
-        }
+        if self.outbox.borrow().len() < OUTBOX_HIGH { Ok(()) } else { self.wait_for_room() }
+    }
+
+    /// Fiber: parks until the client has taken most of what it is sent.
+    ///
+    /// # Errors
+    /// The interrupt that ended the wait.
+    pub(crate) fn wait_for_room(&self) -> Result<(), Interrupt> {
         while !self.has_room() {
             self.wait_for(Wants::Room)?;
         }

@@ -16,7 +16,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use base::interrupt::Interrupt;
-use tokio::time::Sleep;
+use sql::error::{SqlError, interrupted};
+use tokio::time::{Instant, Sleep, sleep_until};
 use wire::startup::{self, Request};
 use wire::{backend::Replies, frame};
 
@@ -41,6 +42,10 @@ pub(crate) struct Connection {
     phase: Phase,
     /// Ends the connection if its client has not said who it is by then.
     patience: Option<Pin<Box<Sleep>>>,
+    /// When the session has idled for too long, once it has begun to.
+    idle_until: Option<Instant>,
+    /// Wakes the task then, or earlier: it is set anew only when it has rung, or would ring too late.
+    idle_timer: Option<Pin<Box<Sleep>>>,
 }
 
 /// How far a connection has come.
@@ -75,6 +80,8 @@ impl Connection {
             input: Vec::new(),
             phase: Phase::Startup,
             patience: Some(Box::pin(patience)),
+            idle_until: None,
+            idle_timer: None,
         })
     }
 
@@ -107,12 +114,18 @@ impl Connection {
                 Phase::Opening => self.end(),
                 Phase::Startup | Phase::Open if self.seat().closing => self.end(),
                 _ if self.link.hung_up.get() || self.out_of_patience(context) => self.end(),
-                _ if self.link.terminated.get() => self.say_goodbye(),
+                _ if self.link.terminated.get() => {
+                    self.say_goodbye(interrupted(Interrupt::Terminate))
+                }
                 Phase::Startup if self.meet() => {}
                 Phase::Open if self.has_message() => self.start(Turn::Messages),
-                _ => match ready!(self.read(context)) {
-                    Ok(count) if count > 0 => {}
-                    _ => self.hang_up(),
+                _ => match self.read(context) {
+                    Poll::Ready(Ok(count)) if count > 0 => {}
+                    Poll::Ready(_) => self.hang_up(),
+                    Poll::Pending => {
+                        let why = ready!(self.idle_too_long(context));
+                        self.say_goodbye(why);
+                    }
                 },
             }
         }
@@ -180,6 +193,7 @@ impl Connection {
         let Some(mut seat) = self.link.take_ended() else { return false };
         self.input = std::mem::take(&mut seat.input);
         self.seat = Some(seat);
+        self.idle_until = None;
         true
     }
 
@@ -283,9 +297,36 @@ impl Connection {
         }
     }
 
-    /// Ends an idle session because the server ends.
-    fn say_goodbye(&mut self) {
-        self.push_now(|replies| report::fatal(replies, report::shutting_down()));
+    /// Pending while the session may go on idling.
+    fn idle_too_long(&mut self, context: &mut Context<'_>) -> Poll<SqlError> {
+        let seat = self.seat.as_mut().expect("no fiber runs");
+        let Some(session) = seat.session.as_ref().filter(|_| seat.is_ready) else {
+            return Poll::Pending;
+        };
+        let Some(limit) = session.idle_limit() else { return Poll::Pending };
+        let mut until = *self.idle_until.get_or_insert_with(|| Instant::now() + limit);
+        loop {
+            let timer = self.idle_timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
+            if timer.deadline() > until {
+                timer.as_mut().reset(until);
+            }
+            ready!(timer.as_mut().poll(context));
+            let now = Instant::now();
+            if now >= until {
+                // It is not the client's fault when its last reply must wait.
+                if self.link.outbox.borrow().is_empty() {
+                    return Poll::Ready(session.idle_too_long());
+                }
+                until = now + limit;
+                self.idle_until = Some(until);
+            }
+            timer.as_mut().reset(until);
+        }
+    }
+
+    /// Ends an idle session and says why.
+    fn say_goodbye(&mut self, why: SqlError) {
+        self.push_now(|replies| report::fatal(replies, why));
         self.end();
     }
 

@@ -2,7 +2,7 @@
 //! COPY's data come out of messages.
 
 use base::Lsn;
-use sql::error::{Result, Severity};
+use sql::error::{Result, Severity, interrupted};
 use sql::session::{CopyInput, Field, Format, Formats, Notice, Session};
 use wire::backend::{OpenRow, Replies, Tag};
 use wire::frame::{self, Split};
@@ -41,7 +41,7 @@ impl<'a, 'b> Client<'a, 'b> {
     fn hand_over(&mut self, lsn: Lsn) -> Result<()> {
         debug_assert!(self.row.is_none(), "replies are handed over between rows");
         let sent = self.link.send(self.replies.buffer(), lsn, self.wal.durable());
-        sent.map_err(report::interrupted)
+        sent.map_err(interrupted)
     }
 
     /// The first whole message behind the one being served, waited for if need be.
@@ -64,7 +64,7 @@ impl<'a, 'b> Client<'a, 'b> {
     /// Waits until the client has sent more.
     fn receive(&mut self) -> Result<()> {
         let more = self.rest.make_room();
-        self.link.receive(more).map_err(report::interrupted)
+        self.link.receive(more).map_err(interrupted)
     }
 }
 

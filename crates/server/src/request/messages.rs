@@ -32,6 +32,7 @@ pub(super) fn run(seat: &mut Seat) {
             }
         };
         at += frame.size();
+        seat.is_ready = false;
         if seat.skipping && !matches!(frame.tag, b'S' | b'X') {
             continue;
         }
@@ -238,6 +239,7 @@ fn execute(seat: &mut Seat, message: Execute<'_>, rest: &mut Rest<'_>) -> Result
 fn ready(seat: &mut Seat) {
     let status = seat.status();
     seat.replies.ready_for_query(status);
+    seat.is_ready = true;
 }
 
 /// Runs `work`, and if it fails, and `fails` says so, fails the session's transaction. If it panics, the client gets `XX000`

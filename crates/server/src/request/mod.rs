@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use base::Lsn;
+use base::interrupt::{self, Interrupt};
 use wire::backend::{Replies, Status};
 
 use crate::connection::{Link, Peer};
@@ -37,6 +38,8 @@ pub(crate) struct Seat {
     told: Lsn,
     /// After an error in the extended protocol: everything up to Sync is ignored.
     skipping: bool,
+    /// The client was told that its next command may come, and nothing has come since.
+    pub(crate) is_ready: bool,
     /// The session is over, once what it was told has been sent.
     pub(crate) closing: bool,
 }
@@ -86,6 +89,7 @@ impl Seat {
             replies: Replies::new(),
             told: Lsn::ZERO,
             skipping: false,
+            is_ready: false,
             closing: false,
         }
     }
@@ -123,9 +127,13 @@ impl Seat {
     fn hand_over(&mut self) {
         let lsn = std::mem::take(&mut self.told);
         let durable = self.worker.shared.wal().durable();
-        if self.link.send(self.replies.buffer(), lsn, durable).is_err() {
-            self.closing = true;
+        let mut sent = self.link.send(self.replies.buffer(), lsn, durable);
+        // What a request to cancel was meant for is done; the client is still to get its reply.
+        while let Err(Interrupt::Cancel | Interrupt::StatementTimeout) = sent {
+            interrupt::clear_statement();
+            sent = self.link.wait_for_room();
         }
+        self.closing |= sent.is_err();
     }
 
     /// Tells the client of an error; a fatal one ends the session.

@@ -20,6 +20,7 @@ pub(super) fn run(seat: &mut Seat) {
         Ok(startup::Split::Packet(Request::Session(wanted), size)) => match open(seat, &wanted) {
             Ok(()) => {
                 seat.replies.ready_for_query(wire::backend::Status::Idle);
+                seat.is_ready = true;
                 seat.input = input[size..].to_vec();
             }
             Err(error) => seat.complain(&error),
@@ -48,7 +49,15 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
             SqlError::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
         return Err(error.with_severity(Severity::Fatal));
     }
-    let session = open_session(seat, wanted, database, user);
+    let session = open_session(seat, wanted, database, user).and_then(|session| {
+        if seat.worker.shared.only_for_superusers() && !session.is_superuser() {
+            let message = "remaining connection slots are reserved for non-replication superuser \
+                           connections";
+            let error = SqlError::new(SqlState::TOO_MANY_CONNECTIONS, message);
+            return Err(error.with_severity(Severity::Fatal));
+        }
+        Ok(session)
+    });
     let session = session.inspect_err(|_| seat.worker.shared.leave_place())?;
     seat.replies.authentication_ok();
     for (name, value) in session.reported() {

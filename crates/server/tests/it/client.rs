@@ -24,7 +24,7 @@ pub struct Client {
 }
 
 /// Longer than anything that a test waits for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Client {
     pub fn unix(path: &Path) -> Client {

@@ -7,6 +7,7 @@ mod directory;
 mod faults;
 mod protocol;
 mod sessions;
+mod timers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +38,7 @@ fn options() -> Options {
         data: dir.join("data"),
         workers: 2,
         max_connections: 3000,
+        reserved_connections: 0,
         authentication: Authentication::Trust,
         authentication_timeout: Duration::from_secs(60),
         session_settings: Vec::new(),

@@ -93,6 +93,10 @@ fn what_is_no_session_is_refused() {
         "FATAL 28000 role \"nosuch\" does not exist"
     );
     assert_eq!(
+        refused(&[("user", "pg_database_owner"), ("database", "postgres")]),
+        "FATAL 28000 role \"pg_database_owner\" is not permitted to log in"
+    );
+    assert_eq!(
         refused(&[("user", "me"), ("database", "postgres"), ("nosuch", "1")]),
         "FATAL 42704 unrecognized configuration parameter \"nosuch\""
     );

@@ -72,10 +72,5 @@ pub fn interrupted(why: Interrupt) -> SqlError {
         Interrupt::StatementTimeout => {
             SqlError::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
         }
-        Interrupt::IdleInTransactionTimeout => SqlError::new(
-            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
-            "terminating connection due to idle-in-transaction timeout",
-        )
-        .with_severity(Severity::Fatal),
     }
 }

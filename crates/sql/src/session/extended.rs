@@ -61,6 +61,7 @@ impl Session {
         result_formats: Formats,
     ) -> Result<()> {
         self.backend.statement_start = super::stamp();
+        self.go_on();
         if !portal.is_empty() && self.portals.contains_key(portal) {
             bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
         }
@@ -169,6 +170,7 @@ impl Session {
             self.portals.insert(name.into(), portal);
             return Ok(());
         }
+        self.go_on();
         base::interrupt::check().map_err(crate::error::interrupted)?;
         self.refuse_portal_if_failed(&portal.statement)?;
         self.backend.query_text = portal.text.clone();
@@ -180,6 +182,7 @@ impl Session {
         } else if let Some(run) = &mut portal.run {
             run.finish(&mut self.backend);
         }
+        self.end_statement();
         self.flush_notices(client);
         let text = self.backend.query_text.clone();
         result.map_err(|error| super::placed(error, &text))

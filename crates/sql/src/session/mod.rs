@@ -30,14 +30,15 @@ pub use transaction::Status;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
 
 use base::ids::Lsn;
 use storage::txn::Txn;
 
 use crate::cache::PlanCache;
 use crate::catalog::store::{Instance, SessionCatalog};
-use crate::error::{Result, SqlError, bail};
-use crate::types::TimestampTz;
+use crate::error::{Result, Severity, SqlError, SqlState, bail};
+use crate::types::{Oid, TimestampTz};
 
 use backend::Backend;
 use portal::Portal;
@@ -62,6 +63,9 @@ pub struct Session {
     /// See [`Session::must_be_durable`].
     gate: Lsn,
     cancel_key: i32,
+    is_superuser: bool,
+    /// The statement at hand has a deadline.
+    timed: bool,
 }
 
 const _: fn() = || {
@@ -80,13 +84,14 @@ impl Session {
     pub fn open(instance: &Arc<Instance>, database: &str, user: &str) -> Result<Session> {
         // Relaxed: only uniqueness matters.
         let pid = NEXT_PID.fetch_add(1, Ordering::Relaxed);
-        let (oid, user_oid) = {
+        let identity = {
             let txn = Txn::attach(instance.store.engine.txns(), pid, 0)?;
             txn.begin(storage::txn::Isolation::ReadCommitted);
             let found = identify(instance, &txn, database, user);
             txn.abort();
             found?
         };
+        let Identity { database: oid, role: user_oid, is_superuser } = identity;
         let txn = Txn::attach(instance.store.engine.txns(), pid, oid.0)?;
         let catalog = Arc::new(SessionCatalog::new(instance.clone(), oid));
         let values = Values::new(Values::table_defaults(), user);
@@ -114,6 +119,8 @@ impl Session {
             point_buffers: point::PointBuffers::default(),
             gate: Lsn::ZERO,
             cancel_key: key as i32,
+            is_superuser,
+            timed: false,
         })
     }
 
@@ -137,6 +144,11 @@ impl Session {
         self.cancel_key
     }
 
+    /// Whether the session's role may do everything.
+    pub fn is_superuser(&self) -> bool {
+        self.is_superuser
+    }
+
     /// The value of a setting as SHOW tells it.
     pub fn show(&self, name: &str) -> Option<String> {
         self.backend.values.show(name)
@@ -144,6 +156,7 @@ impl Session {
 
     /// After an error in the extended protocol: the statement's effects are undone.
     pub fn fail(&mut self, _error: &SqlError) {
+        self.end_statement();
         self.abort_statement();
     }
 
@@ -160,6 +173,60 @@ impl Session {
         self.backend.statement_start = stamp();
         self.gate = Lsn::ZERO;
         base::interrupt::clear_statement();
+        self.timed = false;
+        self.limit_statement();
+    }
+
+    /// Limits how long the statement at hand may take, and wait, from now on.
+    #[inline]
+    fn limit_statement(&mut self) {
+        let hot = &self.backend.values.hot;
+        self.backend.txn.locks().set_limits(hot.lock_waits);
+        if let Some(limit) = hot.statement_timeout {
+            base::interrupt::set_deadline(Some(base::clock::now().after(limit)));
+            self.timed = true;
+        }
+    }
+
+    /// Goes on with a statement that may have begun with another message.
+    #[inline]
+    fn go_on(&mut self) {
+        if !self.timed || !base::interrupt::has_deadline() {
+            self.limit_statement();
+        }
+    }
+
+    /// The statement is over: its time limit, and a request to cancel it, are too.
+    #[inline]
+    fn end_statement(&mut self) {
+        if self.timed {
+            self.timed = false;
+            base::interrupt::clear_statement();
+        }
+    }
+
+    /// How long the client may let the session idle, as it stands now; `None` is for ever.
+    pub fn idle_limit(&self) -> Option<Duration> {
+        let hot = &self.backend.values.hot;
+        match self.status() {
+            Status::Idle => hot.idle_session,
+            Status::InTransaction | Status::Failed => hot.idle_in_transaction,
+        }
+    }
+
+    /// What a client is told that has let the session idle for longer.
+    pub fn idle_too_long(&self) -> SqlError {
+        let error = match self.status() {
+            Status::Idle => SqlError::new(
+                SqlState::IDLE_SESSION_TIMEOUT,
+                "terminating connection due to idle-session timeout",
+            ),
+            Status::InTransaction | Status::Failed => SqlError::new(
+                SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+                "terminating connection due to idle-in-transaction timeout",
+            ),
+        };
+        error.with_severity(Severity::Fatal)
     }
 }
 
@@ -171,20 +238,29 @@ impl Drop for Session {
     }
 }
 
-fn identify(
-    instance: &Arc<Instance>,
-    txn: &Txn,
-    database: &str,
-    user: &str,
-) -> Result<(crate::types::Oid, crate::types::Oid)> {
+/// Whose session it is, and on what.
+struct Identity {
+    database: Oid,
+    role: Oid,
+    is_superuser: bool,
+}
+
+fn identify(instance: &Arc<Instance>, txn: &Txn, database: &str, user: &str) -> Result<Identity> {
     let store = &instance.store;
-    let Some(role) = names::role_oid(store, txn, user)? else {
+    let Some(role) = names::role(store, txn, user)? else {
         bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" does not exist");
     };
+    if !role.row.bool("rolcanlogin") {
+        bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" is not permitted to log in");
+    }
     let Some(database_oid) = names::database_oid(store, txn, database)? else {
         bail!(INVALID_CATALOG_NAME, "database \"{database}\" does not exist");
     };
-    Ok((database_oid, role))
+    Ok(Identity {
+        database: database_oid,
+        role: role.row.oid("oid"),
+        is_superuser: role.row.bool("rolsuper"),
+    })
 }
 
 /// Turns an error's place from bytes, counted from 0, into the protocol's characters, counted from 1.

@@ -5,7 +5,7 @@ use syntax::ast::{self, SelectBody, Statement};
 use syntax::deparse::quote_ident;
 
 use crate::catalog::TableDef;
-use crate::catalog::store::Store;
+use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func;
 use crate::types::{Datum, Oid, TypeId, TypeMod, format_type, type_by_name, type_info};
@@ -28,7 +28,8 @@ pub fn by_name(backend: &Backend, alias: TypeId, text: &str) -> Result<Oid> {
         }
         TypeId::REGROLE => {
             let name = single(text)?;
-            let found = role_oid(&backend.instance.store, &backend.txn, &name)?;
+            let found = role(&backend.instance.store, &backend.txn, &name)?
+                .map(|found| found.row.oid("oid"));
             found.ok_or_else(|| sql_error!(UNDEFINED_OBJECT, "role \"{name}\" does not exist"))
         }
         TypeId::REGPROC => {
@@ -156,11 +157,9 @@ pub fn table_by_oid(backend: &Backend, oid: Oid) -> Result<Option<Arc<TableDef>>
     backend.catalog.table(&backend.txn, oid)
 }
 
-/// A role's OID.
-pub fn role_oid(store: &Store, txn: &Txn, name: &str) -> Result<Option<Oid>> {
-    let key = [Datum::text(name)];
-    let row = store.find_one(txn, "pg_authid", "pg_authid_rolname_index", &key)?;
-    Ok(row.map(|found| found.row.oid("oid")))
+/// A role's row of `pg_authid`.
+pub fn role(store: &Store, txn: &Txn, name: &str) -> Result<Option<Found>> {
+    store.find_one(txn, "pg_authid", "pg_authid_rolname_index", &[Datum::text(name)])
 }
 
 /// A database's OID.

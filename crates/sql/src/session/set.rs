@@ -1,7 +1,9 @@
 //! The session's settings: values, SET and RESET with their undoing, SHOW.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use storage::lock::WaitLimits;
 use syntax::ast::{SetValue, TypeName};
 
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
@@ -56,6 +58,14 @@ pub struct Hot {
     pub repeatable_read: bool,
     pub read_only: bool,
     pub work_mem_bytes: usize,
+    /// `statement_timeout`; `None` is for ever.
+    pub statement_timeout: Option<Duration>,
+    /// `idle_in_transaction_session_timeout`.
+    pub idle_in_transaction: Option<Duration>,
+    /// `idle_session_timeout`.
+    pub idle_session: Option<Duration>,
+    /// `lock_timeout` and `deadlock_timeout`.
+    pub lock_waits: WaitLimits,
 }
 
 struct Undo {
@@ -86,6 +96,10 @@ impl Values {
                 repeatable_read: false,
                 read_only: false,
                 work_mem_bytes: 4 << 20,
+                statement_timeout: None,
+                idle_in_transaction: None,
+                idle_session: None,
+                lock_waits: WaitLimits::default(),
             },
         };
         for i in 0..TABLE.len() {
@@ -225,6 +239,14 @@ impl Values {
                     matches!(value.as_text(), "repeatable read" | "serializable");
             }
             "default_transaction_read_only" => self.hot.read_only = value.as_bool(),
+            "statement_timeout" => self.hot.statement_timeout = limit(value),
+            "idle_in_transaction_session_timeout" => self.hot.idle_in_transaction = limit(value),
+            "idle_session_timeout" => self.hot.idle_session = limit(value),
+            "lock_timeout" => self.hot.lock_waits.lock_timeout = limit(value),
+            "deadlock_timeout" => {
+                self.hot.lock_waits.deadlock_timeout =
+                    limit(value).expect("the table's least value is 1");
+            }
             "work_mem" => self.hot.work_mem_bytes = value.as_integer() as usize * 1024,
             _ => {}
         }
@@ -280,6 +302,12 @@ impl Values {
         let names = std::mem::take(&mut self.untold);
         names.into_iter().filter_map(|name| Some((name, self.show(name)?))).collect()
     }
+}
+
+/// What a setting in milliseconds allows; 0 is everything.
+fn limit(value: &Value) -> Option<Duration> {
+    let ms = value.as_integer();
+    (ms > 0).then(|| Duration::from_millis(ms.unsigned_abs()))
 }
 
 fn position(name: &str) -> Option<usize> {

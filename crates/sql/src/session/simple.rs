@@ -20,6 +20,7 @@ impl Session {
     pub fn simple_query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
         self.start_message();
         let result = self.run_text(sql, client);
+        self.end_statement();
         let result = match result {
             Ok(()) => self.commit_implicit(),
             Err(error) => Err(super::placed(error, sql)),
@@ -43,8 +44,11 @@ impl Session {
         }
         self.statements_in_message = parsed.len();
         let whole: Arc<str> = Arc::from(sql);
-        for one in &parsed {
+        for (i, one) in parsed.iter().enumerate() {
             self.backend.query_text = whole.clone();
+            if i > 0 {
+                self.limit_statement();
+            }
             base::interrupt::check().map_err(crate::error::interrupted)?;
             self.run_statement(&one.statement, client)?;
             self.flush_notices(client);

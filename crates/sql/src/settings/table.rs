@@ -1,7 +1,7 @@
 //! The table of settings, by name.
 
 use super::{Context, Kind, Setting, Unit};
-use Context::{Internal, Start, User};
+use Context::{Internal, Start, Superuser, User};
 
 /// Largest value of settings that PostgreSQL keeps in a signed 32-bit number.
 const INT_MAX: i64 = i32::MAX as i64;
@@ -108,6 +108,14 @@ pub const TABLE: &[Setting] = &[
         User,
         "How dates are written, and in which order an ambiguous one is read.",
     ),
+    number(
+        "deadlock_timeout",
+        1000,
+        (1, INT_MAX),
+        Unit::Milliseconds,
+        Superuser,
+        "How long a statement waits for a lock before it looks whether the wait can ever end.",
+    ),
     choice(
         "default_transaction_isolation",
         "read committed",
@@ -140,6 +148,14 @@ pub const TABLE: &[Setting] = &[
         Unit::Milliseconds,
         User,
         "How long a session may idle inside a transaction before it is ended; 0 for ever.",
+    ),
+    number(
+        "idle_session_timeout",
+        0,
+        (0, INT_MAX),
+        Unit::Milliseconds,
+        User,
+        "How long a session may idle outside a transaction before it is ended; 0 for ever.",
     ),
     flag("in_hot_standby", false, Internal, "Whether the server follows another."),
     flag("integer_datetimes", true, Internal, "Whether times are stored as integers."),
@@ -275,6 +291,14 @@ pub const TABLE: &[Setting] = &[
         Unit::Pages,
         Start,
         "Memory for pages of the subtransaction log; 0 takes a 512th of shared_buffers.",
+    ),
+    number(
+        "superuser_reserved_connections",
+        3,
+        (0, 262_143),
+        Unit::Plain,
+        Start,
+        "How many of max_connections only superusers get.",
     ),
     choice(
         "synchronous_commit",
