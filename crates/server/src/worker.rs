@@ -99,8 +99,10 @@ impl Worker {
         door: Arc<Door>,
     ) -> io::Result<std::thread::JoinHandle<()>> {
         let (tell, told) = mpsc::channel();
-        let thread =
-            std::thread::Builder::new().name(format!("worker {number}")).spawn(move || {
+        let thread = std::thread::Builder::new()
+            .name(format!("worker {number}"))
+            .stack_size(sql::session::THREAD_STACK_BYTES)
+            .spawn(move || {
                 let runtime = Builder::new_current_thread()
                     .enable_io()
                     .enable_time()

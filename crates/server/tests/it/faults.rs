@@ -109,6 +109,34 @@ fn mutated_conversations_disturb_nobody() {
 }
 
 #[test]
+fn an_expression_a_hundred_thousand_deep_is_refused() {
+    let house = House::new();
+    let mut me = house.client();
+    let sum = format!("select 1{}", "+1".repeat(100_000));
+    assert_eq!(me.query(&sum), "ERROR 54001 stack depth limit exceeded\nZ I");
+    me.request(|r| {
+        extended(r, &sum, &[], 0);
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "ERROR 54001 stack depth limit exceeded\nZ I");
+    assert_eq!(me.query("select 1"), ONE);
+}
+
+#[test]
+fn a_client_that_vanishes_while_it_waits_for_a_lock_leaves_the_queue() {
+    let house = House::new();
+    let mut holder = house.client();
+    holder.query("insert into t values (1)");
+    assert!(holder.query("begin; update t set a = 2").ends_with("Z T"));
+    let mut me = house.client();
+    me.request(|r| r.query("begin; update t set a = 3"));
+    crate::timers::until("a session waits", || house.waiting() == 1);
+    drop(me);
+    assert_eq!(holder.query("commit"), "C COMMIT\nZ I");
+    assert_eq!(house.client().query("update t set a = a"), "C UPDATE 1\nZ I");
+}
+
+#[test]
 fn garbage_instead_of_a_first_packet_disturbs_nobody() {
     let house = House::new();
     for seed in 1..=100 {

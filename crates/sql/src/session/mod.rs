@@ -73,6 +73,10 @@ const _: fn() = || {
     is_send::<Session>();
 };
 
+/// Stack of a thread that runs sessions on fibers: the parser recurses on the thread's own stack, on top of what
+/// the thread itself is about.
+pub const THREAD_STACK_BYTES: usize = syntax::PARSE_STACK_BYTES + (1 << 20);
+
 /// Numbers that clients know sessions by.
 static NEXT_PID: AtomicI32 = AtomicI32::new(1000);
 
