@@ -116,6 +116,8 @@ impl Exact {
 impl Accumulator for Exact {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
         let value = match &args[0] {
+            // Their transition functions are not strict: nulls come, and do not count.
+            Datum::Null => return Ok(()),
             Datum::Int2(v) => Some(Var::from_i128(i128::from(*v))),
             Datum::Int4(v) => Some(Var::from_i128(i128::from(*v))),
             Datum::Int8(v) => Some(Var::from_i128(i128::from(*v))),

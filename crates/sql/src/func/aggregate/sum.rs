@@ -48,6 +48,8 @@ impl Integers {
 impl Accumulator for Integers {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
         let value = match &args[0] {
+            // As for numerics: most of these are not strict.
+            Datum::Null => return Ok(()),
             Datum::Int2(v) => i128::from(*v),
             Datum::Int4(v) => i128::from(*v),
             other => i128::from(other.as_int8()),
