@@ -208,26 +208,37 @@ fn redo_extends_and_initialises() {
 
 #[test]
 fn a_ring_leaves_the_working_set_alone() {
-    let world = World::new(64);
+    // Room for the working set beside the ring and what the cleaner keeps free, at most an eighth.
+    let world = World::new(128);
     let (hot, big) = (world.relation(5), world.relation(6));
     for n in 0..40 {
         add(&hot, Fork::Main, n + 1);
     }
-    for n in 0..500 {
+    for n in 0..600 {
         add(&big, Fork::Main, n + 1);
     }
     world.pool.clean_all().unwrap();
-    for n in 0..40 {
-        get(&hot, BlockNo(n));
-    }
-    let loads = world.pool.stats().loads;
+    // A page read once is on probation; a working set is what is read again and found there.
+    let mut rounds = 0;
+    let loads = loop {
+        let before = world.pool.stats().loads;
+        for n in 0..40 {
+            get(&hot, BlockNo(n));
+        }
+        let loads = world.pool.stats().loads;
+        rounds += 1;
+        if rounds > 1 && loads == before {
+            break loads;
+        }
+        assert!(rounds < 100, "40 pages that are always read do not stay in 128 frames");
+    };
     let mut ring = Ring::new(8);
-    for n in 0..500 {
+    for n in 0..600 {
         let page = big.read_in(&mut ring, Fork::Main, BlockNo(n)).unwrap();
         assert_eq!(stamped(page.view(), page.page_id()), Some(u64::from(n) + 1));
     }
     let scanned = world.pool.stats().loads - loads;
-    assert!(scanned >= 430, "{scanned} loads");
+    assert!(scanned >= 470, "{scanned} loads");
     for n in 0..40 {
         get(&hot, BlockNo(n));
     }
