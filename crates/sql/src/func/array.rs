@@ -128,6 +128,7 @@ fn concatenate(args: &[Datum]) -> Result<Datum> {
     let same_lens = |a: &[Dimension], b: &[Dimension]| {
         a.iter().zip(b).all(|(a, b)| a.len == b.len && a.lower == b.lower)
     };
+    let shape = "Arrays with differing dimensions are not compatible for concatenation.";
     let dims = if nx == ny {
         if !same_lens(&x.dims[1..], &y.dims[1..]) {
             return Err(incompatible(mismatch));
@@ -137,14 +138,14 @@ fn concatenate(args: &[Datum]) -> Result<Datum> {
         dims
     } else if nx + 1 == ny {
         if !same_lens(&x.dims, &y.dims[1..]) {
-            return Err(incompatible(mismatch));
+            return Err(incompatible(shape));
         }
         let mut dims = y.dims.clone();
         dims[0].len += 1;
         dims
     } else if nx == ny + 1 {
         if !same_lens(&x.dims[1..], &y.dims) {
-            return Err(incompatible(mismatch));
+            return Err(incompatible(shape));
         }
         let mut dims = x.dims.clone();
         dims[0].len += 1;

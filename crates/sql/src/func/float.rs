@@ -206,6 +206,44 @@ const MATHEMATICS: Bodies = scalars! {
     };
 };
 
+/// Below this the inverse hyperbolic functions need their full form.
+const LARGE: f64 = 268_435_456.0;
+
+fn asinh(x: f64) -> f64 {
+    let size = x.abs();
+    let value = if size > LARGE {
+        size.ln() + std::f64::consts::LN_2
+    } else if size > 2.0 {
+        (2.0 * size + 1.0 / ((x * x + 1.0).sqrt() + size)).ln()
+    } else {
+        let square = x * x;
+        (size + square / (1.0 + (1.0 + square).sqrt())).ln_1p()
+    };
+    if x.is_nan() { x } else { value.copysign(x) }
+}
+
+fn acosh(x: f64) -> f64 {
+    if x > LARGE {
+        x.ln() + std::f64::consts::LN_2
+    } else if x > 2.0 {
+        (2.0 * x - 1.0 / (x + (x * x - 1.0).sqrt())).ln()
+    } else {
+        let above = x - 1.0;
+        (above + (2.0 * above + above * above).sqrt()).ln_1p()
+    }
+}
+
+fn atanh(x: f64) -> f64 {
+    let size = x.abs();
+    let value = if size < 0.5 {
+        let double = size + size;
+        0.5 * (double + double * size / (1.0 - size)).ln_1p()
+    } else {
+        0.5 * ((size + size) / (1.0 - size)).ln_1p()
+    };
+    if x.is_nan() { x } else { value.copysign(x) }
+}
+
 fn logarithm(x: f64) -> Result<f64> {
     if x == 0.0 {
         bail!(INVALID_ARGUMENT_FOR_LOG, "cannot take logarithm of zero");
@@ -309,9 +347,9 @@ const TRIGONOMETRY: Bodies = scalars! {
     "dsinh" => simple!(f64::sinh);
     "dcosh" => simple!(f64::cosh);
     "dtanh" => simple!(f64::tanh);
-    "dasinh" => simple!(f64::asinh);
-    "dacosh" => checked!(|x| within(x, 1.0, f64::INFINITY, f64::acosh));
-    "datanh" => checked!(|x| within(x, -1.0, 1.0, f64::atanh));
+    "dasinh" => simple!(asinh);
+    "dacosh" => checked!(|x| within(x, 1.0, f64::INFINITY, acosh));
+    "datanh" => checked!(|x| within(x, -1.0, 1.0, atanh));
 };
 
 const RADIANS_PER_DEGREE: f64 = std::f64::consts::PI / 180.0;

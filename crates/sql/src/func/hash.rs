@@ -119,5 +119,9 @@ const HASHES: Bodies = scalars! {
         Datum::Timestamp(v) => v.0,
         other => other.as_timestamptz().0,
     }));
+    "timetz_hash" => |_, a| {
+        let value = a[0].as_timetz();
+        result(hash_i64(value.time.0) ^ hash_u32(value.zone_west_s as u32))
+    };
     "interval_hash" => |_, a| result(hash_i64(a[0].as_interval().span() as i64));
 };

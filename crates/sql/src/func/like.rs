@@ -22,7 +22,7 @@ fn matches(text: &[u8], pattern: &[u8]) -> Result<bool> {
     // Where the last % stood, and where its match ends so far.
     let mut retry: Option<(usize, usize)> = None;
     let mut steps = 0u32;
-    loop {
+    while t < text.len() {
         steps = steps.wrapping_add(1);
         if steps.is_multiple_of(4096) {
             super::checkpoint()?;
@@ -31,44 +31,44 @@ fn matches(text: &[u8], pattern: &[u8]) -> Result<bool> {
             Some(b'%') => {
                 p += 1;
                 retry = Some((p, t));
+                let wildcards =
+                    pattern[p..].iter().take_while(|b| matches!(b, b'%' | b'_')).count();
+                if pattern[p + wildcards..] == *b"\\" {
+                    return Err(dangling_escape());
+                }
                 continue;
             }
-            Some(b'_') if t < text.len() => {
+            Some(b'_') => {
                 t = next_char(text, t);
                 p += 1;
                 true
             }
             Some(b'\\') => {
                 let Some(escaped) = pattern.get(p + 1) else { return Err(dangling_escape()) };
-                let matched = text.get(t) == Some(escaped);
+                let matched = text[t] == *escaped;
                 if matched {
                     t += 1;
                     p += 2;
                 }
                 matched
             }
-            Some(byte) if *byte != b'_' && text.get(t) == Some(byte) => {
+            Some(byte) if text[t] == *byte => {
                 t += 1;
                 p += 1;
                 true
             }
-            None if t == text.len() => return Ok(true),
             _ => false,
         };
         if matched {
             continue;
         }
-        match retry {
-            Some((after, from)) if from < text.len() => {
-                let from = next_char(text, from);
-                retry = Some((after, from));
-                (p, t) = (after, from);
-            }
-            // Even where it cannot matter any more, a pattern that ends in an escape is an error.
-            _ if ends_in_escape(pattern) && retry.is_some() => return Err(dangling_escape()),
-            _ => return Ok(false),
-        }
+        let Some((after, from)) = retry else { return Ok(false) };
+        let from = next_char(text, from);
+        retry = Some((after, from));
+        (p, t) = (after, from);
     }
+    // Where the text has ended, no later start of a % can match either.
+    Ok(pattern[p..].iter().all(|&b| b == b'%'))
 }
 
 fn next_char(text: &[u8], at: usize) -> usize {
@@ -77,11 +77,6 @@ fn next_char(text: &[u8], at: usize) -> usize {
         next += 1;
     }
     next
-}
-
-/// Whether an odd number of backslashes ends the pattern.
-fn ends_in_escape(pattern: &[u8]) -> bool {
-    pattern.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1
 }
 
 fn like(text: &Datum, pattern: &Datum) -> Result<bool> {

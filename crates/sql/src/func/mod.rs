@@ -19,6 +19,7 @@ mod hash;
 mod int;
 mod like;
 mod numeric;
+mod pattern;
 mod plain;
 mod quote;
 mod regex;

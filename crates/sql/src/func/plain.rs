@@ -22,6 +22,7 @@ pub(super) const ROOMS: &[Bodies] = &[
 ];
 
 const BOOL: Bodies = scalars! {
+    "booltext" => |_, a| Ok(Datum::text(if a[0].as_bool() { "true" } else { "false" }));
     "booland_statefunc" => |_, a| Ok(Datum::Bool(a[0].as_bool() && a[1].as_bool()));
     "boolor_statefunc" => |_, a| Ok(Datum::Bool(a[0].as_bool() || a[1].as_bool()));
 };
@@ -85,9 +86,22 @@ const LSN: Bodies = scalars! {
         let (x, y) = (a[0].as_int8() as u64, a[1].as_int8() as u64);
         Numeric::from(x).sub(&Numeric::from(y)).map(Datum::Numeric)
     };
+    "numeric_pg_lsn" => |_, a| to_lsn(a[0].as_numeric());
+    "sql:5023" => |_, a| move_lsn(a[1].as_int8() as u64, a[0].as_numeric());
     "pg_lsn_pli" => |_, a| move_lsn(a[0].as_int8() as u64, a[1].as_numeric());
     "pg_lsn_mii" => |_, a| move_lsn(a[0].as_int8() as u64, &a[1].as_numeric().neg());
 };
+
+/// The byte position that a number names.
+fn to_lsn(value: &Numeric) -> Result<Datum> {
+    if value.is_nan() {
+        bail!(FEATURE_NOT_SUPPORTED, "cannot convert NaN to pg_lsn");
+    }
+    let position: Option<u64> = value.round(0)?.to_string().parse().ok();
+    position
+        .map(|v| Datum::Int8(v as i64))
+        .ok_or_else(|| sql_error!(NUMERIC_VALUE_OUT_OF_RANGE, "pg_lsn out of range"))
+}
 
 fn move_lsn(lsn: u64, by: &Numeric) -> Result<Datum> {
     if by.is_nan() {

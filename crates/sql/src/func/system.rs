@@ -18,12 +18,69 @@ const TYPES: Bodies = scalars! {
     "pg_column_size" => |_, a| column_size(&a[0]);
     "pg_num_nulls" => |cx, a| nulls(cx, a, true);
     "pg_num_nonnulls" => |cx, a| nulls(cx, a, false);
+    "pg_size_bytes" => |_, a| parse_size(a[0].as_text());
+    "oidvectortypes" => |_, a| Ok(vector_types(&a[0]));
+    "pg_encoding_max_length_sql" => |_, a| Ok(match a[0].as_int4() {
+        0 | 8 => Datum::Int4(1),
+        6 => Datum::Int4(4),
+        _ => Datum::Null,
+    });
     "pg_size_pretty" => |_, a| Ok(pretty_size(a[0].as_int8()).into());
     "pg_size_pretty_numeric" => |_, a| {
         let rounded = a[0].as_numeric().round(0)?;
         Ok(pretty_size(rounded.to_int("bigint", i64::MIN, i64::MAX)?).into())
     };
 };
+
+/// `8 kB` to bytes.
+fn parse_size(text: &str) -> Result<Datum> {
+    let trimmed = crate::types::scalar::trim_spaces(text);
+    let invalid = || sql_error!(INVALID_PARAMETER_VALUE, "invalid size: \"{text}\"");
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.');
+    let mut end = trimmed.find(|c| !is_number(c)).unwrap_or(trimmed.len());
+    // An exponent belongs to the number only with digits behind it.
+    if let Some(exponent) = trimmed[end..].strip_prefix(['e', 'E']) {
+        let sign = usize::from(exponent.starts_with(['+', '-']));
+        let digits = exponent[sign..].bytes().take_while(u8::is_ascii_digit).count();
+        if digits > 0 {
+            end += 1 + sign + digits;
+        }
+    }
+    let (number, unit) = trimmed.split_at(end);
+    if !number.bytes().any(|b| b.is_ascii_digit()) {
+        return Err(invalid());
+    }
+    let number = crate::types::Numeric::parse(number).map_err(|_| invalid())?;
+    let unit = crate::types::scalar::trim_spaces(unit);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" | "bytes" | "b" => 0,
+        "kb" => 10,
+        "mb" => 20,
+        "gb" => 30,
+        "tb" => 40,
+        "pb" => 50,
+        _ => {
+            return Err(invalid()
+                .with_detail(format!("Invalid size unit: \"{unit}\"."))
+                .with_hint(
+                    "Valid units are \"bytes\", \"B\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".",
+                ));
+        }
+    };
+    let bytes = number.mul(&crate::types::Numeric::from(1i64 << shift))?;
+    bytes.to_int("bigint", i64::MIN, i64::MAX).map(Datum::Int8)
+}
+
+/// The types of a vector, as `\df` lists arguments.
+fn vector_types(value: &Datum) -> Datum {
+    let names: Vec<String> = value
+        .as_array()
+        .elements
+        .iter()
+        .map(|oid| crate::types::format_type(oid.as_oid().into(), TypeMod::NONE))
+        .collect();
+    names.join(", ").into()
+}
 
 /// Bytes that a value takes in a row.
 fn column_size(value: &Datum) -> Result<Datum> {

@@ -19,6 +19,7 @@ const ROOMS: &[&[Bodies]] = &[
     super::int::ROOMS,
     super::like::ROOMS,
     super::numeric::ROOMS,
+    super::pattern::ROOMS,
     super::plain::ROOMS,
     super::quote::ROOMS,
     super::regex::ROOMS,
@@ -290,7 +291,7 @@ fn read_cast(mut row: Row, functions: &HashMap<Oid, &'static Function>) -> Cast 
     Cast { oid, source, target, allowed, method }
 }
 
-/// `oid name key args result strict`.
+/// `oid name key args result`.
 fn read_aggregate(mut row: Row, starts: &HashMap<&'static str, Start>) -> Aggregate {
     let (oid, name, key) = (row.oid(), row.text(), row.text());
     Aggregate {
@@ -299,7 +300,8 @@ fn read_aggregate(mut row: Row, starts: &HashMap<&'static str, Start>) -> Aggreg
         args: row.types(),
         result: row.type_id(),
         variadic: false,
-        strict: row.flag(),
+        // These see nulls and decide themselves; PostgreSQL's others skip them one way or another.
+        strict: !matches!(name, "array_agg" | "string_agg"),
         facts: Facts {
             kind: b'a',
             leakproof: false,

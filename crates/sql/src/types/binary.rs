@@ -356,7 +356,9 @@ fn send_numeric(value: &Numeric, out: &mut Vec<u8>) {
     out.extend_from_slice(&(parts.digits.len() as u16).to_be_bytes());
     out.extend_from_slice(&(parts.weight as i16).to_be_bytes());
     out.extend_from_slice(&sign.to_be_bytes());
-    out.extend_from_slice(&(parts.dscale as u16).to_be_bytes());
+    // PostgreSQL's infinities have this in place of a scale.
+    let dscale = if value.is_finite() || value.is_nan() { parts.dscale as u16 } else { 0x20 };
+    out.extend_from_slice(&dscale.to_be_bytes());
     for digit in parts.digits {
         out.extend_from_slice(&digit.to_be_bytes());
     }

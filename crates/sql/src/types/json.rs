@@ -56,8 +56,7 @@ impl Expect {
 
     fn words(self) -> &'static str {
         match self {
-            Expect::Value => "JSON value",
-            Expect::ElementOrEnd => "array element or \"]\"",
+            Expect::Value | Expect::ElementOrEnd => "JSON value",
             Expect::KeyOrEnd => "string or \"}\"",
             Expect::Key => "string",
             Expect::Colon => "\":\"",
@@ -161,19 +160,25 @@ impl Lexer<'_> {
         Err(self.invalid(&detail, self.text.len()))
     }
 
-    /// A number or one of the three words.
+    /// A number or one of the three words; anything else is a token of letters and digits, or a
+    /// single character.
     fn word(&mut self, start: usize) -> Result<()> {
         let rest = &self.text[start..];
-        let len = rest
-            .char_indices()
-            .find(|&(_, c)| {
-                c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '+' | '.' | '_')
-            })
-            .map_or(rest.len(), |(i, _)| i);
-        let len = if len == 0 { rest.chars().next().map_or(0, char::len_utf8) } else { len };
+        let letters = |text: &str| {
+            text.find(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(text.len())
+        };
+        let (number, len) = match rest.as_bytes()[0] {
+            b'-' | b'0'..=b'9' => {
+                let (len, valid) = number_len(rest);
+                let garbage = letters(&rest[len..]);
+                (valid && garbage == 0, len + garbage)
+            }
+            _ => (false, letters(rest).max(rest.chars().next().map_or(1, char::len_utf8))),
+        };
         let word = &rest[..len];
         self.at = start + len;
-        if matches!(word, "true" | "false" | "null") || is_number(word) {
+        if number || matches!(word, "true" | "false" | "null") {
             return Ok(());
         }
         Err(self.invalid(&format!("Token \"{word}\" is invalid."), self.at))
@@ -223,29 +228,29 @@ impl Lexer<'_> {
     }
 }
 
-/// `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?`
-fn is_number(word: &str) -> bool {
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = word.strip_prefix('-').unwrap_or(word);
-    let whole = digits(rest);
-    if whole == 0 || (whole > 1 && rest.starts_with('0')) {
-        return false;
+/// Bytes of `-? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?` as far as they go, and whether
+/// they make a number.
+fn number_len(text: &str) -> (usize, bool) {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+    let mut at = usize::from(bytes[0] == b'-');
+    match bytes.get(at) {
+        Some(b'0') => at += 1,
+        Some(b'1'..=b'9') => at += digits(at),
+        _ => return (at, false),
     }
-    let mut rest = &rest[whole..];
-    if let Some(fraction) = rest.strip_prefix('.') {
-        let len = digits(fraction);
-        if len == 0 {
-            return false;
-        }
-        rest = &fraction[len..];
+    let mut valid = true;
+    if bytes.get(at) == Some(&b'.') {
+        let len = digits(at + 1);
+        valid &= len > 0;
+        at += 1 + len;
     }
-    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        let len = digits(exponent);
-        if len == 0 {
-            return false;
-        }
-        rest = &exponent[len..];
+    if matches!(bytes.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        at += usize::from(matches!(bytes.get(at), Some(b'+' | b'-')));
+        let len = digits(at);
+        valid &= len > 0;
+        at += len;
     }
-    rest.is_empty()
+    (at, valid)
 }

@@ -103,7 +103,8 @@ pub(crate) fn parse_wrapping_u64(text: &str) -> u64 {
 /// A `"char"`: the first byte, or the one that a backslash and three octal digits name.
 pub(crate) fn parse_char(text: &str) -> u8 {
     match *text.as_bytes() {
-        [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7'] => {
+        [b'\\', a @ b'0'..=b'7', b @ b'0'..=b'7', c @ b'0'..=b'7'] => {
+            // Beyond 377 the highest bit is lost.
             (a - b'0') << 6 | (b - b'0') << 3 | (c - b'0')
         }
         [first, ..] => first,

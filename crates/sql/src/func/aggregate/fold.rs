@@ -52,7 +52,7 @@ impl Accumulator for Count {
     }
 }
 
-/// The largest or smallest value; of equal ones the first.
+/// The largest or smallest value; of equal ones the last, but the first of `bpchar`.
 struct Extreme {
     type_id: TypeId,
     largest: bool,
@@ -70,7 +70,8 @@ impl Accumulator for Extreme {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
         let better = self.value.is_null() || {
             let order = compare(self.type_id, &args[0], &self.value);
-            if self.largest { order.is_gt() } else { order.is_lt() }
+            let better = if self.largest { order.is_gt() } else { order.is_lt() };
+            better || (order.is_eq() && self.type_id != TypeId::BPCHAR)
         };
         if better {
             self.value = args[0].clone();

@@ -43,12 +43,11 @@ SELECT oid, castsource, casttarget, castfunc, castcontext, castmethod FROM pg_ca
 WHERE castsource IN (SELECT oid FROM ours) AND casttarget IN (SELECT oid FROM ours)
   AND (castmethod <> 'f' OR castfunc IN (SELECT oid FROM ported)) ORDER BY oid;
 \\o $here/pg_aggregate.tsv
-SELECT p.oid, p.proname, key, p.proargtypes, p.prorettype, t.proisstrict
-FROM (SELECT p.oid, proname, proargtypes, prorettype, a.aggtransfn,
+SELECT p.oid, p.proname, key, p.proargtypes, p.prorettype
+FROM (SELECT p.oid, proname, proargtypes, prorettype,
         proname || '(' || coalesce((SELECT string_agg(typname, ',' ORDER BY n)
           FROM unnest(proargtypes) WITH ORDINALITY x(a, n) JOIN pg_type ON pg_type.oid = a), '')
         || ')' AS key
       FROM pg_proc p JOIN pg_aggregate a ON a.aggfnoid = p.oid WHERE aggkind = 'n') p
-  JOIN pg_proc t ON t.oid = aggtransfn
 WHERE key IN (SELECT name FROM implemented WHERE kind = 'aggregate') ORDER BY p.oid;
 SQL

@@ -18,6 +18,13 @@ pub(super) const ROOMS: &[Bodies] = &[EXTRACT, PART];
 enum Value {
     /// `value / 10^scale`.
     Scaled(i128, i32),
+    /// Microseconds within a minute, shown as seconds or milliseconds.
+    Seconds {
+        micros: i64,
+        millis: bool,
+    },
+    /// The seconds of an interval.
+    Span(Interval),
     /// A Julian date: day and microseconds of the day.
     Julian(i64, i64),
     Infinite {
@@ -49,6 +56,17 @@ impl Value {
     fn numeric(self) -> Result<Datum> {
         Ok(Datum::Numeric(match self {
             Value::Scaled(value, scale) => decimal(value, scale)?,
+            Value::Seconds { micros, millis } => {
+                decimal(micros.into(), if millis { 3 } else { 6 })?
+            }
+            Value::Span(span) => {
+                // A year counts 365.25 days: in quarters of a day everything is whole.
+                let quarter_days = 1461 * i128::from(span.months / 12)
+                    + 120 * i128::from(span.months % 12)
+                    + 4 * i128::from(span.days);
+                let quarter = i128::from(USECS_PER_DAY / 4);
+                decimal(quarter_days * quarter + i128::from(span.micros), 6)?
+            }
             Value::Julian(day, micros) => {
                 let day_part = Numeric::from(micros).div(&Numeric::from(USECS_PER_DAY))?;
                 Numeric::from(day).add(&day_part)?
@@ -62,6 +80,22 @@ impl Value {
     fn float(self) -> Datum {
         Datum::Float8(match self {
             Value::Scaled(value, scale) => value as f64 / 10f64.powi(scale),
+            // Whole seconds and the rest are divided apart, as doubles make it show.
+            Value::Seconds { micros, millis } => {
+                let (second, rest) = (micros / USECS_PER_SEC, micros % USECS_PER_SEC);
+                if millis {
+                    second as f64 * 1000.0 + rest as f64 / 1000.0
+                } else {
+                    second as f64 + rest as f64 / 1_000_000.0
+                }
+            }
+            Value::Span(span) => {
+                const DAY_S: f64 = 86_400.0;
+                let mut seconds = span.micros as f64 / 1_000_000.0;
+                seconds += 365.25 * DAY_S * f64::from(span.months / 12);
+                seconds += 30.0 * DAY_S * f64::from(span.months % 12);
+                seconds + DAY_S * f64::from(span.days)
+            }
             Value::Julian(day, micros) => day as f64 + micros as f64 / USECS_PER_DAY as f64,
             Value::Infinite { negative: false } => f64::INFINITY,
             Value::Infinite { negative: true } => f64::NEG_INFINITY,
@@ -89,7 +123,7 @@ pub(super) fn unit_not_recognized(unit: &str, type_id: TypeId) -> SqlError {
 }
 
 /// A unit by the name that a user wrote, and the name in lower case for messages.
-pub(super) fn parse_unit(name: &str, type_id: TypeId) -> Result<(Unit, String)> {
+fn parse_unit(name: &str, type_id: TypeId) -> Result<(Unit, String)> {
     let lower = name.to_ascii_lowercase();
     match unit_by_name(&lower) {
         Some(unit) => Ok((unit, lower)),
@@ -123,8 +157,8 @@ fn time_part(unit: Unit, civil: &Civil) -> Option<Value> {
     let micros = second_micros(civil);
     Some(match unit {
         Unit::Microsecond => micros.into(),
-        Unit::Millisecond => Value::Scaled(micros.into(), 3),
-        Unit::Second => Value::Scaled(micros.into(), 6),
+        Unit::Millisecond => Value::Seconds { micros, millis: true },
+        Unit::Second => Value::Seconds { micros, millis: false },
         Unit::Minute => civil.minute.into(),
         Unit::Hour => civil.hour.into(),
         _ => return None,
@@ -191,8 +225,6 @@ fn of_timestamp(name: &str, value: Timestamp) -> Result<Value> {
     let (unit, lower) = parse_unit(name, TypeId::TIMESTAMP)?;
     let found = if value.is_finite() {
         moment_part(unit, &value.civil(), value.0)
-    } else if matches!(unit, Unit::Zone | Unit::ZoneHour | Unit::ZoneMinute) {
-        None
     } else {
         infinite_part(unit, value == Timestamp::NEG_INFINITY)
     };
@@ -271,8 +303,8 @@ fn of_interval(name: &str, value: Interval) -> Result<Value> {
     let second_micros = value.micros % (60 * USECS_PER_SEC);
     Ok(match unit {
         Unit::Microsecond => second_micros.into(),
-        Unit::Millisecond => Value::Scaled(second_micros.into(), 3),
-        Unit::Second => Value::Scaled(second_micros.into(), 6),
+        Unit::Millisecond => Value::Seconds { micros: second_micros, millis: true },
+        Unit::Second => Value::Seconds { micros: second_micros, millis: false },
         Unit::Minute => (value.micros / (60 * USECS_PER_SEC) % 60).into(),
         Unit::Hour => (value.micros / (3600 * USECS_PER_SEC)).into(),
         Unit::Day => value.days.into(),
@@ -282,13 +314,7 @@ fn of_interval(name: &str, value: Interval) -> Result<Value> {
         Unit::Decade => (years / 10).into(),
         Unit::Century => (years / 100).into(),
         Unit::Millennium => (years / 1000).into(),
-        Unit::Epoch => {
-            // A year counts 365.25 days: in quarters of a day everything is whole.
-            let quarter_days =
-                1461 * i128::from(years) + 120 * i128::from(months) + 4 * i128::from(value.days);
-            let quarter = i128::from(USECS_PER_DAY / 4);
-            Value::Scaled(quarter_days * quarter + i128::from(value.micros), 6)
-        }
+        Unit::Epoch => Value::Span(value),
         _ => return Err(unit_not_supported(&lower, TypeId::INTERVAL)),
     })
 }

@@ -1,17 +1,26 @@
 //! `date_trunc`.
 
 use super::convert::NamedZone;
-use super::part::{parse_unit, unit_not_supported};
+use super::part::{unit_not_recognized, unit_not_supported};
 use crate::error::Result;
 use crate::func::Context;
 use crate::func::bodies::{Bodies, scalars};
 use crate::types::datetime::calendar::{civil_from_days, weekday};
 use crate::types::datetime::{
-    Civil, USECS_PER_HOUR, USECS_PER_MINUTE, USECS_PER_SEC, Unit, out_of_range,
+    Civil, USECS_PER_HOUR, USECS_PER_MINUTE, USECS_PER_SEC, Unit, out_of_range, span_unit_by_name,
 };
 use crate::types::{Datum, Interval, TimestampTz, TypeId};
 
 pub(super) const ROOMS: &[Bodies] = &[TRUNC];
+
+/// A unit by the name that a user wrote, and the name in lower case for messages.
+fn parse_unit(name: &str, type_id: TypeId) -> Result<(Unit, String)> {
+    let lower = name.to_ascii_lowercase();
+    match span_unit_by_name(&lower) {
+        Some(unit) => Ok((unit, lower)),
+        None => Err(unit_not_recognized(&lower, type_id)),
+    }
+}
 
 /// Sets everything below a unit to its first value; false for units that moments do not have.
 fn truncate(civil: &mut Civil, unit: Unit) -> bool {

@@ -379,9 +379,6 @@ impl<'a, 'c> Decoder<'a, 'c> {
     }
 
     fn finish_moment(mut self) -> Result<Decoded> {
-        if self.label.is_some() {
-            return Err(DateTimeError::BadFormat);
-        }
         if let Some(special) = self.special {
             return Ok(special);
         }

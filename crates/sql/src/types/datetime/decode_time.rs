@@ -126,9 +126,6 @@ impl Decoder<'_, '_> {
     }
 
     fn finish_time(mut self) -> Result<TimeTz> {
-        if self.label.is_some() {
-            return Err(DateTimeError::BadFormat);
-        }
         self.validate_date()?;
         self.apply_meridian()?;
         let civil = self.civil;

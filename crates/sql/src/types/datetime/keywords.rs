@@ -141,11 +141,19 @@ pub(super) fn interval_keyword(word: &str) -> Option<IntervalWord> {
     Some(IntervalWord::Unit(unit))
 }
 
-/// The unit that `date_trunc`, `date_part` and `EXTRACT` mean by a lower-case word.
+/// The unit that `date_trunc` means by a lower-case word: a word of intervals.
+pub fn span_unit_by_name(lower: &str) -> Option<Unit> {
+    match interval_keyword(lower)? {
+        IntervalWord::Unit(unit) => Some(unit),
+        _ => None,
+    }
+}
+
+/// The unit that `date_part` and `EXTRACT` mean by a lower-case word.
 pub fn unit_by_name(lower: &str) -> Option<Unit> {
-    match interval_keyword(lower) {
-        Some(IntervalWord::Unit(unit)) => Some(unit),
-        _ => match date_keyword(lower) {
+    match span_unit_by_name(lower) {
+        Some(unit) => Some(unit),
+        None => match date_keyword(lower) {
             Some(DateWord::Label(Unit::IsoTime)) | None => None,
             Some(DateWord::Label(unit)) => Some(unit),
             Some(DateWord::Epoch) => Some(Unit::Epoch),

@@ -23,7 +23,7 @@ pub use calendar::Civil;
 use calendar::is_valid_julian;
 use decode::{Decoded, decode_moment};
 pub use error::{DateTimeError, out_of_range, unknown_zone};
-pub use keywords::{Unit, unit_by_name};
+pub use keywords::{Unit, span_unit_by_name, unit_by_name};
 pub use zone::TimeZone;
 
 use super::context::IoContext;

@@ -1,5 +1,7 @@
 //! Rounding, scales, and conversions to and from the machine's numbers.
 
+use std::fmt::Write;
+
 use super::{DEC_DIGITS, NBASE, Numeric, Sign, Var};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::float::write_general;
@@ -150,10 +152,12 @@ impl Var {
 
     /// The nearest double; too large a value is infinite.
     pub fn to_f64(&self) -> f64 {
-        let value = self.digits.iter().take(6).enumerate().fold(0.0, |sum: f64, (i, &digit)| {
-            let power = (self.weight - i as i32) * DEC_DIGITS;
-            sum + f64::from(digit) * 10f64.powi(power)
-        });
-        if self.negative { -value } else { value }
+        let mut text = String::from(if self.negative { "-0" } else { "0" });
+        for digit in &self.digits {
+            write!(text, "{digit:04}").expect("a String takes all");
+        }
+        let last_power = (self.weight + 1 - self.digits.len() as i32) * DEC_DIGITS;
+        write!(text, "e{last_power}").expect("a String takes all");
+        text.parse().expect("digits and an exponent are a number")
     }
 }

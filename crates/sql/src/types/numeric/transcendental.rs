@@ -73,6 +73,10 @@ impl Numeric {
         if base.is_nan() || number.is_nan() {
             return Ok(Numeric::NAN);
         }
+        let infinite = !base.is_finite() || !number.is_finite();
+        if infinite && (*base < Numeric::ZERO || *number < Numeric::ZERO) {
+            return Err(logarithm_error("a negative number"));
+        }
         let (base, number) = match (base.log_operand()?, number.log_operand()?) {
             (Ok(base), Ok(number)) => (base, number),
             // Both infinite.
@@ -360,7 +364,7 @@ fn ln_weight(x: &Var) -> i32 {
 fn power(base: &Var, exp_: &Var) -> Result<Var> {
     let integral = exp_.digits.len() as i32 <= exp_.weight + 1;
     if integral && let Some(n) = exp_.to_i128().and_then(|n| i32::try_from(n).ok()) {
-        return power_int(base, n, exp_.dscale);
+        return power_int(base, n);
     }
     if base.is_zero() {
         return Ok(Var::zero(MIN_SIGNIFICANT_DIGITS));
@@ -373,7 +377,8 @@ fn power(base: &Var, exp_: &Var) -> Result<Var> {
 
     // A first look with eight digits decides the scale.
     let weight = ln_weight(&base);
-    let rough = ln(&base, (8 - weight).max(0)).mul(exp_).to_f64();
+    let rough_scale = (8 - weight).max(0);
+    let rough = ln(&base, rough_scale).mul_rounded(exp_, rough_scale).to_f64();
     if rough.abs() > MAX_RESULT_SCALE * 3.01 {
         if rough > 0.0 {
             return Err(overflow());
@@ -390,27 +395,10 @@ fn power(base: &Var, exp_: &Var) -> Result<Var> {
     Ok(result)
 }
 
-/// base^n by squaring, with enough digits for the scale of the result.
-fn power_int(base: &Var, n: i32, exponent_scale: i32) -> Result<Var> {
-    // The result's decimal weight, from the first sixteen digits.
-    let mut weight = 0.0;
-    if !base.digits.is_empty() {
-        let mut digits = f64::from(base.digits[0]);
-        let mut power = f64::from(base.weight * DEC_DIGITS);
-        for &digit in base.digits.iter().skip(1).take(3) {
-            digits = digits * f64::from(NBASE) + f64::from(digit);
-            power -= f64::from(DEC_DIGITS);
-        }
-        weight = (digits.log10() + power) * f64::from(n);
-    }
-    if weight > 32_768.0 * f64::from(DEC_DIGITS) {
-        return Err(overflow());
-    }
-    if weight + 1.0 < -f64::from(MAX_CHOSEN_SCALE) {
-        return Ok(Var::zero(MAX_CHOSEN_SCALE));
-    }
-    let scale =
-        chosen_scale(MIN_SIGNIFICANT_DIGITS - weight as i32, base.dscale.max(exponent_scale));
+/// base^n by squaring, with enough digits for the scale of the result: sixteen decimals, or as
+/// many as the base shows.
+fn power_int(base: &Var, n: i32) -> Result<Var> {
+    let scale = base.dscale.clamp(MIN_SIGNIFICANT_DIGITS, MAX_CHOSEN_SCALE);
     let rounded = |mut var: Var| {
         var.round(scale);
         var.strip();
@@ -425,6 +413,20 @@ fn power_int(base: &Var, n: i32, exponent_scale: i32) -> Result<Var> {
             return if n < 0 { Err(division_by_zero()) } else { Ok(Var::zero(scale)) };
         }
         _ => {}
+    }
+    // The result's decimal weight, from the first sixteen digits.
+    let mut digits = f64::from(base.digits[0]);
+    let mut power = f64::from(base.weight * DEC_DIGITS);
+    for &digit in base.digits.iter().skip(1).take(3) {
+        digits = digits * f64::from(NBASE) + f64::from(digit);
+        power -= f64::from(DEC_DIGITS);
+    }
+    let weight = (digits.log10() + power) * f64::from(n);
+    if weight > f64::from(3 * super::WEIGHT_MAX * DEC_DIGITS) {
+        return Err(overflow());
+    }
+    if weight + 1.0 < -f64::from(scale) || weight + 1.0 < -f64::from(MAX_CHOSEN_SCALE) {
+        return Ok(Var::zero(scale));
     }
     let significant = 1 + scale + weight as i32 + f64::from(n.unsigned_abs()).ln() as i32 + 8;
     let mut bits = n.unsigned_abs();
