@@ -17,7 +17,7 @@ mod texts;
 use std::collections::BTreeMap;
 
 use ours::Ours;
-use server::{Answer, Server};
+use server::{Answer, Server, Session};
 
 /// Differences that are known; a case's SQL begins with one of these.
 const KNOWN: &[&str] = &[
@@ -26,25 +26,44 @@ const KNOWN: &[&str] = &[
     "SELECT pg_catalog.\"cbrt\"",
 ];
 
+/// Our answer to what is still to be asked.
+struct Question {
+    group: &'static str,
+    sql: String,
+    ours: Answer,
+}
+
 /// Both sides, and what came of comparing them.
 pub struct Comparison {
-    server: Server,
+    server: Session,
     pub ours: Ours,
     random: u64,
+    pending: Vec<Question>,
     cases: BTreeMap<&'static str, usize>,
     differences: Vec<String>,
 }
 
 impl Comparison {
-    /// Notes one answer of each side to a question.
+    /// Notes our answer to a question, to be compared with theirs.
     fn compare(&mut self, group: &'static str, sql: &str, ours: Answer) {
-        let theirs = self.server.ask(sql);
         *self.cases.entry(group).or_default() += 1;
-        if theirs != ours && !KNOWN.iter().any(|known| sql.starts_with(known)) {
-            let set = self.settings();
-            self.differences.push(format!(
-                "[{group}]{set} {sql}\n  PostgreSQL: {theirs:?}\n  ours:       {ours:?}"
-            ));
+        self.pending.push(Question { group, sql: sql.to_owned(), ours });
+        if self.pending.len() == 200 {
+            self.ask_pending();
+        }
+    }
+
+    /// Has the questions so far answered, under the settings so far.
+    fn ask_pending(&mut self) {
+        let pending = std::mem::take(&mut self.pending);
+        let theirs = self.server.ask(pending.iter().map(|question| question.sql.as_str()));
+        for (Question { group, sql, ours }, theirs) in pending.into_iter().zip(theirs) {
+            if theirs != ours && !KNOWN.iter().any(|known| sql.starts_with(known)) {
+                self.differences.push(format!(
+                    "[{group}]{} {sql}\n  PostgreSQL: {theirs:?}\n  ours:       {ours:?}",
+                    self.settings()
+                ));
+            }
         }
     }
 
@@ -61,7 +80,8 @@ impl Comparison {
 
     /// Runs a command on the server alone.
     fn set(&mut self, sql: &str) {
-        self.server.client.batch_execute(sql).unwrap();
+        self.ask_pending();
+        self.server.set(sql);
     }
 
     fn next(&mut self) -> u64 {
@@ -87,34 +107,56 @@ pub fn literal(text: &str) -> String {
     }
 }
 
+/// A family of questions.
+type Family = fn(&mut Comparison);
+const FAMILIES: [Family; 6] = [calls::run_numerics, datetimes::run, calls::run, inputs::run, texts::run, patterns::run];
+
 #[test]
 fn answers_are_postgresqls() {
     let Some(server) = Server::start() else { return };
-    let seed = std::env::var("THALWEG_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
-    let mut comparison = Comparison {
-        server,
-        ours: Ours::new(),
-        random: seed,
-        cases: BTreeMap::new(),
-        differences: Vec::new(),
-    };
-    inputs::run(&mut comparison);
-    datetimes::run(&mut comparison);
-    calls::run(&mut comparison);
-    texts::run(&mut comparison);
-    patterns::run(&mut comparison);
-    let total: usize = comparison.cases.values().sum();
-    for (group, count) in &comparison.cases {
+    let seed: u64 = std::env::var("THALWEG_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    // Each family has a session of its own, so that one thinks while another waits.
+    let done: Vec<Comparison> = std::thread::scope(|scope| {
+        let threads: Vec<_> = FAMILIES
+            .iter()
+            .zip(0u64..)
+            .map(|(family, number)| {
+                let session = server.connect();
+                scope.spawn(move || {
+                    let mut comparison = Comparison {
+                        server: session,
+                        ours: Ours::new(),
+                        random: seed.wrapping_mul(0x1_0001).wrapping_add(number),
+                        pending: Vec::new(),
+                        cases: BTreeMap::new(),
+                        differences: Vec::new(),
+                    };
+                    family(&mut comparison);
+                    comparison.ask_pending();
+                    comparison
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let mut cases: BTreeMap<&str, usize> = BTreeMap::new();
+    for (group, count) in done.iter().flat_map(|c| &c.cases) {
+        *cases.entry(group).or_default() += count;
+    }
+    for (group, count) in &cases {
         println!("{count:>7}  {group}");
     }
-    println!("{total:>7}  cases, {} differ (seed {seed})", comparison.differences.len());
+    let total: usize = cases.values().sum();
+    let differences: Vec<&str> =
+        done.iter().flat_map(|c| &c.differences).map(String::as_str).collect();
+    println!("{total:>7}  cases, {} differ (seed {seed})", differences.len());
     if let Ok(path) = std::env::var("THALWEG_DIFFERENCES") {
-        std::fs::write(path, comparison.differences.join("\n")).unwrap();
+        std::fs::write(path, differences.join("\n")).unwrap();
     }
-    let shown = comparison.differences.iter().take(40).cloned().collect::<Vec<_>>().join("\n");
+    let shown = differences.iter().take(40).copied().collect::<Vec<_>>().join("\n");
     assert!(
-        comparison.differences.is_empty(),
+        differences.is_empty(),
         "{} of {total} cases differ (seed {seed}):\n{shown}",
-        comparison.differences.len()
+        differences.len()
     );
 }

@@ -10,7 +10,11 @@ const BIN: &str = "/usr/lib/postgresql/15/bin";
 
 pub struct Server {
     dir: PathBuf,
-    pub client: Client,
+}
+
+/// One session of it.
+pub struct Session {
+    client: Client,
 }
 
 /// A value's text, or null, or the error's fields.
@@ -49,9 +53,12 @@ impl Server {
             return None;
         }
         let dir = std::env::temp_dir().join(format!("thalweg-pg15-{}", std::process::id()));
+        // A run that was killed may have left one under the same number.
+        let _ = as_user("/bin/rm", &["-rf", dir.to_str().unwrap()]).status();
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o777))
             .unwrap();
+        let server = Server { dir: dir.clone() };
         let data = dir.join("data");
         let (dir_text, data_text) = (dir.to_str().unwrap(), data.to_str().unwrap());
         let initdb = format!("{BIN}/initdb");
@@ -79,6 +86,8 @@ impl Server {
                 "-D",
                 data_text,
                 "-w",
+                "-t",
+                "120",
                 "-l",
                 &format!("{dir_text}/log"),
                 "-o",
@@ -89,53 +98,89 @@ impl Server {
         .status()
         .unwrap();
         assert!(started.success(), "pg_ctl start failed");
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let options = format!("host={dir_text} user=tester dbname=postgres");
+        Some(server)
+    }
+
+    /// Opens a session.
+    pub fn connect(&self) -> Session {
+        let options = format!("host={} user=tester dbname=postgres", self.dir.display());
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             match Client::connect(&options, NoTls) {
-                Ok(client) => return Some(Server { dir, client }),
+                Ok(mut client) => {
+                    client.batch_execute(ANSWER).unwrap();
+                    return Session { client };
+                }
                 Err(error) => assert!(Instant::now() < deadline, "{error}"),
             }
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
 
-    /// The first column of the first row.
-    pub fn ask(&mut self, sql: &str) -> Answer {
-        match self.client.simple_query(sql) {
-            Ok(messages) => {
-                for message in &messages {
-                    if let SimpleQueryMessage::Row(row) = message {
-                        return row.get(0).map_or(Answer::Null, |text| Answer::Text(text.into()));
-                    }
-                }
-                Answer::Null
-            }
-            Err(error) => {
-                let error = error.as_db_error().unwrap_or_else(|| panic!("{error}: {sql}"));
-                Answer::Error {
-                    sqlstate: error.code().code().to_owned(),
-                    message: error.message().to_owned(),
-                    detail: error.detail().map(str::to_owned),
-                    hint: error.hint().map(str::to_owned),
-                }
-            }
-        }
+impl Session {
+    /// Runs a command that answers nothing.
+    pub fn set(&mut self, sql: &str) {
+        self.client.batch_execute(sql).unwrap();
     }
+
+    /// Each question's first column of its first row. One round trip for all: there are a hundred
+    /// thousand questions.
+    pub fn ask<'q>(&mut self, questions: impl Iterator<Item = &'q str>) -> Vec<Answer> {
+        let list: Vec<String> = questions.map(crate::literal).collect();
+        let sql = format!(
+            "SELECT (pg_temp.answer(q)).* FROM unnest(ARRAY[{}]::text[]) q",
+            list.join(", ")
+        );
+        let messages = self.client.simple_query(&sql).unwrap_or_else(|e| panic!("{e:?}"));
+        let answers: Vec<Answer> = messages.iter().filter_map(answer).collect();
+        assert_eq!(answers.len(), list.len());
+        answers
+    }
+}
+
+/// Answers one question within a statement that goes on after errors.
+const ANSWER: &str = "
+    CREATE TYPE pg_temp.answered AS (
+        value text, sqlstate text, message text, detail text, hint text);
+    CREATE FUNCTION pg_temp.answer(question text) RETURNS pg_temp.answered LANGUAGE plpgsql AS $$
+    DECLARE a pg_temp.answered;
+    BEGIN
+        -- format writes values with their types' output functions.
+        EXECUTE format(
+            'SELECT CASE num_nulls(v) WHEN 0 THEN format(''%%s'', v) END FROM (%s OFFSET 0) q(v)',
+            question) INTO a.value;
+        RETURN a;
+    EXCEPTION WHEN OTHERS OR ASSERT_FAILURE THEN
+        GET STACKED DIAGNOSTICS a.sqlstate = RETURNED_SQLSTATE, a.message = MESSAGE_TEXT,
+            a.detail = PG_EXCEPTION_DETAIL, a.hint = PG_EXCEPTION_HINT;
+        RETURN a;
+    END $$";
+
+fn answer(message: &SimpleQueryMessage) -> Option<Answer> {
+    let SimpleQueryMessage::Row(row) = message else { return None };
+    let field = |i: usize| row.get(i).map(str::to_owned);
+    let given = |i: usize| field(i).filter(|text| !text.is_empty());
+    Some(match (field(1), field(0)) {
+        (Some(sqlstate), _) => Answer::Error {
+            sqlstate,
+            message: field(2).unwrap_or_default(),
+            detail: given(3),
+            hint: given(4),
+        },
+        (None, Some(value)) => Answer::Text(value),
+        (None, None) => Answer::Null,
+    })
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         let data = self.dir.join("data");
-        let stop = as_user(
-            &format!("{BIN}/pg_ctl"),
-            &["-D", data.to_str().unwrap(), "-m", "immediate", "-w", "stop"],
-        )
-        .status();
-        if stop.is_ok() {
-            // The directory belongs to the server's user, who made it.
-            let _ = as_user("/bin/rm", &["-rf", data.to_str().unwrap()]).status();
-            let _ = std::fs::remove_dir_all(&self.dir);
-        }
+        let data = data.to_str().unwrap();
+        let stop = ["-D", data, "-m", "immediate", "-w", "-t", "60", "stop"];
+        let _ = as_user(&format!("{BIN}/pg_ctl"), &stop).status();
+        // The data belongs to the server's user, the directory around it to us.
+        let _ = as_user("/bin/rm", &["-rf", data]).status();
+        let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
