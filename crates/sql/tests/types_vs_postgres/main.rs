@@ -109,7 +109,8 @@ pub fn literal(text: &str) -> String {
 
 /// A family of questions.
 type Family = fn(&mut Comparison);
-const FAMILIES: [Family; 6] = [calls::run_numerics, datetimes::run, calls::run, inputs::run, texts::run, patterns::run];
+const FAMILIES: [Family; 6] =
+    [calls::run_numerics, datetimes::run, calls::run, inputs::run, texts::run, patterns::run];
 
 #[test]
 fn answers_are_postgresqls() {
