@@ -5,6 +5,7 @@
 //! writes and single 512-byte sectors are kept or lost at random; names not yet synced in their directory
 //! vanish from some point on. Faults (EIO, ENOSPC, …) come from a hook that sees every access.
 
+mod content;
 mod crash;
 
 pub use crash::{Crashes, SECTOR_BYTES};
@@ -12,6 +13,7 @@ pub use crash::{Crashes, SECTOR_BYTES};
 use super::{DirectoryLock, Disk, File, Open};
 use crate::park;
 use crate::sim;
+use content::{Content, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -44,7 +46,7 @@ enum Op {
     Create { path: String, id: u64 },
     Rename { from: String, to: String },
     Remove { path: String },
-    Write { id: u64, offset: u64, bytes: Arc<[u8]> },
+    Write { id: u64, offset: u64, bytes: Written },
     SetLen { id: u64, bytes: u64 },
     Sync { id: u64, began: usize },
     SyncDir { path: String },
@@ -53,7 +55,7 @@ enum Op {
 #[derive(Default)]
 struct Inner {
     names: BTreeMap<String, u64>,
-    contents: BTreeMap<u64, Vec<u8>>,
+    contents: BTreeMap<u64, Content>,
     dirs: BTreeSet<String>,
     locks: BTreeSet<String>,
     next_id: u64,
@@ -138,9 +140,11 @@ impl SimDisk {
     pub fn corrupt(&self, path: &str, offset: u64, change: impl FnOnce(&mut [u8])) {
         let mut inner = self.lock_inner();
         let id = inner.names[path];
-        change(
-            &mut inner.contents.get_mut(&id).expect("named files have content")[offset as usize..],
-        );
+        let content = inner.contents.get_mut(&id).expect("named files have content");
+        let mut bytes = vec![0; content.len() - offset as usize];
+        content.read(offset as usize, &mut bytes);
+        change(&mut bytes);
+        content.write(offset as usize, &bytes);
     }
 
     fn access(&self, kind: Access, path: &str, offset: u64) -> io::Result<MutexGuard<'_, Inner>> {
@@ -186,7 +190,7 @@ impl Disk for SimDisk {
                 inner.next_id += 1;
                 let id = inner.next_id;
                 inner.names.insert(path.to_owned(), id);
-                inner.contents.insert(id, Vec::new());
+                inner.contents.insert(id, Content::default());
                 inner.log(Op::Create { path: path.to_owned(), id });
                 id
             }
@@ -260,18 +264,8 @@ fn base_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// Applies a write to content, extending it with zeros as files do.
-fn apply_write(content: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
-    let start = offset as usize;
-    let end = start + bytes.len();
-    if content.len() < end {
-        content.resize(end, 0);
-    }
-    content[start..end].copy_from_slice(bytes);
-}
-
 impl SimFile {
-    fn content<'a>(&self, inner: &'a mut Inner) -> &'a mut Vec<u8> {
+    fn content<'a>(&self, inner: &'a mut Inner) -> &'a mut Content {
         inner.contents.get_mut(&self.id).expect("an open file has content, also when removed")
     }
 }
@@ -279,17 +273,14 @@ impl SimFile {
 impl File for SimFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut inner = self.disk.access(Access::Read, &self.path, offset)?;
-        let content = self.content(&mut inner);
-        let start = (offset as usize).min(content.len());
-        let n = buf.len().min(content.len() - start);
-        buf[..n].copy_from_slice(&content[start..start + n]);
-        Ok(n)
+        Ok(self.content(&mut inner).read(offset as usize, buf))
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         let mut inner = self.disk.access(Access::Write, &self.path, offset)?;
-        apply_write(self.content(&mut inner), offset, buf);
-        inner.log(Op::Write { id: self.id, offset, bytes: buf.into() });
+        let bytes = Written::new(buf);
+        bytes.apply(self.content(&mut inner), offset, 0, buf.len());
+        inner.log(Op::Write { id: self.id, offset, bytes });
         Ok(())
     }
 
@@ -302,7 +293,7 @@ impl File for SimFile {
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         let mut inner = self.disk.access(Access::SetLen, &self.path, bytes)?;
-        self.content(&mut inner).resize(bytes as usize, 0);
+        self.content(&mut inner).resize(bytes as usize);
         inner.log(Op::SetLen { id: self.id, bytes });
         Ok(())
     }

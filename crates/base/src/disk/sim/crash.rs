@@ -1,6 +1,7 @@
 //! What a power cut leaves: the journal replayed up to a point, with the unsynced rest torn at random.
 
-use super::{Inner, Op, SimDisk, apply_write, parent};
+use super::content::Content;
+use super::{Inner, Op, SimDisk, parent};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +12,7 @@ pub const SECTOR_BYTES: usize = 512;
 #[derive(Clone, Default)]
 pub(super) struct Image {
     pub(super) names: BTreeMap<String, u64>,
-    pub(super) contents: BTreeMap<u64, Vec<u8>>,
+    pub(super) contents: BTreeMap<u64, Content>,
 }
 
 /// How the unsynced writes of one crash fare.
@@ -75,7 +76,7 @@ impl Crashes {
         self.at += 1;
         match self.journal[at].clone() {
             Op::Create { id, .. } => {
-                self.durable.contents.insert(id, Vec::new());
+                self.durable.contents.insert(id, Content::default());
                 self.unsynced_names.push(at);
             }
             Op::Rename { .. } | Op::Remove { .. } => self.unsynced_names.push(at),
@@ -159,10 +160,11 @@ fn apply(image: &mut Image, op: &Op) {
             image.names.remove(path);
         }
         Op::Write { id, offset, bytes } => {
-            apply_write(image.contents.entry(*id).or_default(), *offset, bytes);
+            let content = image.contents.entry(*id).or_default();
+            bytes.apply(content, *offset, 0, bytes.len());
         }
         Op::SetLen { id, bytes } => {
-            image.contents.entry(*id).or_default().resize(*bytes as usize, 0);
+            image.contents.entry(*id).or_default().resize(*bytes as usize);
         }
         Op::Sync { .. } | Op::SyncDir { .. } => {}
     }
@@ -197,7 +199,7 @@ fn tear(image: &mut Image, op: &Op, fate: Fate, rng: &mut fastrand::Rng) {
         let position = *offset as usize + done;
         let n = (SECTOR_BYTES - position % SECTOR_BYTES).min(bytes.len() - done);
         if rng.bool() {
-            apply_write(content, position as u64, &bytes[done..done + n]);
+            bytes.apply(content, *offset, done, n);
         }
         done += n;
     }
