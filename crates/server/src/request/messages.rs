@@ -169,15 +169,40 @@ fn parse(seat: &mut Seat, message: &Parse<'_>) -> Result<(), SqlError> {
 }
 
 fn bind(seat: &mut Seat, message: &Bind<'_>) -> Result<(), SqlError> {
-    let values: Vec<Option<&[u8]>> = message.parameters.iter().collect();
+    let (mut few, mut many) = ([None; PARAMETERS_INLINE], Vec::new());
+    let values = inline_or(&mut few, &mut many, message.parameters.iter());
     let (given, wanted) = (formats(&message.parameter_formats), formats(&message.result_formats));
-    seat.session().bind(message.portal, message.statement, &values, &given, wanted)?;
+    seat.session().bind(message.portal, message.statement, values, &given, wanted)?;
     seat.replies.bind_complete();
     Ok(())
 }
 
 fn formats(sent: &wire::Formats<'_>) -> Formats {
-    Formats(sent.iter().map(format_of).collect())
+    sent.iter().map(format_of).collect()
+}
+
+/// So many parameters are listed without an allocation.
+const PARAMETERS_INLINE: usize = 16;
+
+/// The items in one piece: in `few` if they fit there, else in `many`.
+fn inline_or<'v, T: Copy>(
+    few: &'v mut [T],
+    many: &'v mut Vec<T>,
+    items: impl Iterator<Item = T>,
+) -> &'v [T] {
+    let mut count = 0;
+    for item in items {
+        if count < few.len() {
+            few[count] = item;
+        } else {
+            if count == few.len() {
+                many.extend_from_slice(few);
+            }
+            many.push(item);
+        }
+        count += 1;
+    }
+    if count <= few.len() { &few[..count] } else { many }
 }
 
 fn format_of(format: wire::Format) -> Format {

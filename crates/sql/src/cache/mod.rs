@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use base::hash::HashMap;
+use syntax::ast::Statement;
 use syntax::lift::Lifter;
 
 use crate::session::Planned;
@@ -14,28 +15,36 @@ use crate::session::Planned;
 /// Plans kept. An application has few texts; one that builds ever new ones must not fill memory.
 const PLANS_MAX: usize = 256;
 
+/// What is kept for a text.
+#[derive(Clone)]
+pub enum Known {
+    Plan(Arc<Planned>),
+    /// A command that begins or ends a transaction.
+    Command(Arc<Statement>),
+}
+
 /// See the module's description.
 #[derive(Default)]
 pub struct PlanCache {
     /// Buffers of the lexer, kept from text to text.
     pub lifter: Lifter,
-    plans: HashMap<Box<[u8]>, Arc<Planned>>,
+    plans: HashMap<Box<[u8]>, Known>,
 }
 
 impl PlanCache {
-    /// The plan for texts with this key.
+    /// What is kept for texts with this key.
     #[inline]
-    pub fn find(&self, key: &[u8]) -> Option<Arc<Planned>> {
+    pub fn find(&self, key: &[u8]) -> Option<Known> {
         self.plans.get(key).cloned()
     }
 
-    /// Keeps a plan, in the place of an older one for the same key.
-    pub fn keep(&mut self, key: &[u8], planned: Arc<Planned>) {
+    /// Keeps something, in the place of what was kept for the same key.
+    pub fn keep(&mut self, key: &[u8], known: Known) {
         if self.plans.len() >= PLANS_MAX && !self.plans.contains_key(key) {
             // Rare enough that starting over is cheaper than keeping an order of use.
             self.plans.clear();
         }
-        self.plans.insert(key.into(), planned);
+        self.plans.insert(key.into(), known);
     }
 
     /// DISCARD PLANS.

@@ -16,6 +16,7 @@ mod limit;
 mod load;
 mod lock_rows;
 mod modify;
+mod point;
 mod scan;
 mod set;
 mod sort;
@@ -28,7 +29,8 @@ pub use help::{
     next_value_of,
 };
 pub use load::Loader;
-pub use modify::Modify;
+pub use modify::{Modify, PointBuffers, PointModify};
+pub use point::{Lookup, PointKey};
 pub use state::{Cx, Host, IndexExprs, State};
 
 use crate::error::Result;

@@ -2,6 +2,9 @@
 
 mod conflict;
 pub(super) mod index;
+mod point;
+
+pub use point::{PointBuffers, PointModify};
 
 use std::sync::Arc;
 
@@ -98,7 +101,8 @@ impl Modify {
             match update_row(plan, tid, &mut self.work, turn.take(), cx)? {
                 Outcome::Done { .. } => return Ok(true),
                 Outcome::Updated { newest, turn: mine } => {
-                    if !self.follow(table, target, newest, "update", cx)? {
+                    let (stored, source) = (&mut self.work.stored, &mut self.source);
+                    if !follow(table, target, newest, stored, source, cx)? {
                         return Ok(false);
                     }
                     tid = newest;
@@ -123,7 +127,8 @@ impl Modify {
                     return Ok(true);
                 }
                 Outcome::Updated { newest, turn: mine } => {
-                    if !self.follow(table, target, newest, "update", cx)? {
+                    let (stored, source) = (&mut self.work.stored, &mut self.source);
+                    if !follow(table, target, newest, stored, source, cx)? {
                         return Ok(false);
                     }
                     tid = newest;
@@ -133,26 +138,26 @@ impl Modify {
             }
         }
     }
+}
 
-    /// READ COMMITTED: takes the newest version's columns into the input row and checks the condition on
-    /// it; false when the row is gone or no longer meets it.
-    fn follow(
-        &mut self,
-        table: &TableDef,
-        target: &TargetRow,
-        newest: Tid,
-        what: &str,
-        cx: &mut Cx<'_>,
-    ) -> Result<bool> {
-        if !cx.host.follows_updates() {
-            return Err(concurrent(what));
-        }
-        if !cx.host.heap(table)?.fetch_version(newest, &mut self.work.stored)? {
-            return Ok(false);
-        }
-        refresh(table, &target.refresh, &self.work.stored, &mut self.source);
-        passes(target.recheck.as_ref(), &self.source, cx)
+/// READ COMMITTED: takes the newest version's columns into the input row and checks the condition on it;
+/// false when the row is gone or no longer meets it.
+fn follow(
+    table: &TableDef,
+    target: &TargetRow,
+    newest: Tid,
+    stored: &mut RowBuf,
+    source: &mut [Datum],
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    if !cx.host.follows_updates() {
+        return Err(concurrent("update"));
     }
+    if !cx.host.heap(table)?.fetch_version(newest, stored)? {
+        return Ok(false);
+    }
+    refresh(table, &target.refresh, stored, source);
+    passes(target.recheck.as_ref(), source, cx)
 }
 
 /// A target that another transaction deleted, or that this statement has met already.

@@ -18,18 +18,38 @@ pub enum Format {
     Binary,
 }
 
-/// The format codes of Bind: none means text for all, one means the same for all.
+/// The formats of all columns or parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Formats(pub Vec<Format>);
+pub struct Formats {
+    /// Of those that `each` does not tell of.
+    rest: Format,
+    each: Vec<Format>,
+}
 
 impl Formats {
+    /// The same for all.
+    pub fn all(format: Format) -> Formats {
+        Formats { rest: format, each: Vec::new() }
+    }
+
     /// The format of column `index`, counted from 0.
     #[inline]
     pub fn of(&self, index: usize) -> Format {
-        match self.0.len() {
-            0 => Format::Text,
-            1 => self.0[0],
-            _ => self.0.get(index).copied().unwrap_or_default(),
+        self.each.get(index).copied().unwrap_or(self.rest)
+    }
+}
+
+/// From the format codes of Bind: none means text for all, one means the same for all.
+impl FromIterator<Format> for Formats {
+    fn from_iter<I: IntoIterator<Item = Format>>(codes: I) -> Formats {
+        let mut codes = codes.into_iter();
+        match (codes.next(), codes.next()) {
+            (None, _) => Formats::default(),
+            (Some(one), None) => Formats::all(one),
+            (Some(first), Some(second)) => {
+                let each = [first, second].into_iter().chain(codes).collect();
+                Formats { rest: Format::Text, each }
+            }
         }
     }
 }

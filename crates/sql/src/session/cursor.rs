@@ -47,7 +47,7 @@ impl Session {
                 "DECLARE CURSOR can only be used in transaction blocks"
             );
         }
-        if self.portals.contains_key(&declare.name) {
+        if self.portals.get(&declare.name).is_some() {
             bail!(DUPLICATE_CURSOR, "cursor \"{}\" already exists", declare.name);
         }
         if !matches!(&*declare.query, Statement::Select(_)) || !is_plannable(&declare.query) {
@@ -55,7 +55,7 @@ impl Session {
         }
         let text = self.backend.query_text.clone();
         let mut portal = self.portal_for(&declare.query, &text)?;
-        portal.formats = Formats(vec![if declare.binary { Format::Binary } else { Format::Text }]);
+        portal.formats = Formats::all(if declare.binary { Format::Binary } else { Format::Text });
         portal.cursor = Some(Cursor {
             hold: declare.hold,
             forward_only: declare.scroll == Some(false),
@@ -65,8 +65,8 @@ impl Session {
         // The cursor sees what its declaration saw.
         let mut run = Run::start(&mut self.backend, &planned, Vec::new());
         run.rest(&mut self.backend);
-        portal.run = Some(run);
-        self.portals.insert(declare.name.clone(), portal);
+        portal.run = Some(Box::new(run));
+        self.portals.insert(&declare.name, portal);
         Ok("DECLARE CURSOR".to_owned())
     }
 
@@ -80,7 +80,7 @@ impl Session {
             bail!(UNDEFINED_CURSOR, "cursor \"{}\" does not exist", fetch.cursor);
         };
         let result = self.fetch_from(&mut portal, fetch, client, described);
-        self.portals.insert(fetch.cursor.clone(), portal);
+        self.portals.insert(&fetch.cursor, portal);
         let count = result?;
         Ok(format!("{} {count}", if fetch.is_move { "MOVE" } else { "FETCH" }))
     }
@@ -205,7 +205,7 @@ impl Session {
             let params = std::mem::take(&mut portal.params);
             let mut run = Run::start(&mut self.backend, planned, params);
             run.rest(&mut self.backend);
-            portal.run = Some(run);
+            portal.run = Some(Box::new(run));
         }
         while !cursor.complete && until.is_none_or(|until| cursor.rows.len() < until) {
             let Some(run) = portal.run.as_mut() else {
@@ -229,17 +229,13 @@ impl Session {
 
     /// At commit: cursors WITH HOLD read what is left of their rows.
     pub(super) fn keep_held_cursors(&mut self) -> Result<()> {
-        let names: Vec<Box<str>> = self
-            .portals
-            .iter()
-            .filter(|(_, p)| p.cursor.as_ref().is_some_and(|c| c.hold && !c.kept))
-            .map(|(name, _)| name.clone())
-            .collect();
+        let held = |p: &Portal| p.cursor.as_ref().is_some_and(|c| c.hold && !c.kept);
+        let names = self.portals.names_where(held);
         for name in names {
             let mut portal = self.portals.remove(&name).expect("listed just now");
             self.read_to(&mut portal, None)?;
             portal.cursor.as_mut().expect("filtered for cursors").kept = true;
-            self.portals.insert(name, portal);
+            self.portals.insert(&name, portal);
         }
         Ok(())
     }
@@ -247,14 +243,14 @@ impl Session {
     pub(super) fn close_cursor(&mut self, name: Option<&str>) -> Result<String> {
         match name {
             Some(name) => {
-                if !self.portals.contains_key(name) {
+                if self.portals.get(name).is_none() {
                     bail!(UNDEFINED_CURSOR, "cursor \"{name}\" does not exist");
                 }
                 self.close_portal(name);
                 Ok("CLOSE CURSOR".to_owned())
             }
             None => {
-                let names: Vec<Box<str>> = self.portals.keys().cloned().collect();
+                let names = self.portals.names_where(|_| true);
                 names.iter().for_each(|name| self.close_portal(name));
                 Ok("CLOSE CURSOR ALL".to_owned())
             }

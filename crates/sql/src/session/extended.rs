@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use syntax::ast::Statement;
+
 use crate::bind::Params;
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
@@ -62,33 +64,32 @@ impl Session {
     ) -> Result<()> {
         self.backend.statement_start = super::stamp();
         self.go_on();
-        if !portal.is_empty() && self.portals.contains_key(portal) {
+        if !portal.is_empty() && self.portals.get(portal).is_some() {
             bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
         }
-        let Some(mut prepared) = self.statements.remove(statement) else {
-            return self.prepared(statement).map(|_| ());
-        };
-        let made = self.make_portal(&mut prepared, statement, params, formats, result_formats);
-        let text = prepared.text.clone();
-        self.statements.insert(statement.into(), prepared);
-        if let Some(made) = made.map_err(|error| super::placed(error, &text))? {
-            self.portals.insert(portal.into(), made);
-        } else {
-            self.portals.remove(portal);
+        self.prepared(statement)?;
+        match self.make_portal(statement, params, formats, result_formats) {
+            Ok(made) => {
+                self.portals.insert(portal, made);
+                Ok(())
+            }
+            Err(error) => {
+                let text = self.prepared(statement)?.text.clone();
+                Err(super::placed(error, &text))
+            }
         }
-        Ok(())
     }
 
     fn make_portal(
         &mut self,
-        prepared: &mut Prepared,
         name: &str,
         params: &[Option<&[u8]>],
         formats: &Formats,
         result_formats: Formats,
-    ) -> Result<Option<Portal>> {
+    ) -> Result<Portal> {
+        let prepared = &self.statements[name];
         let Some(statement) = prepared.statement.clone() else {
-            return Ok(Some(self.empty_portal()));
+            return Ok(self.empty_portal());
         };
         self.refuse_portal_if_failed(&statement)?;
         if params.len() != prepared.params.len() {
@@ -101,16 +102,16 @@ impl Session {
         }
         let planned = if is_plannable(&statement) {
             self.begin_if_idle();
-            self.current_plan(prepared)?
+            self.current_plan(name)?
         } else {
             None
         };
-        let types = prepared.params.clone();
-        let mut values = Vec::with_capacity(params.len());
-        for (i, (bytes, id)) in params.iter().zip(&types).enumerate() {
+        let mut values = std::mem::take(&mut self.spare_params);
+        let prepared = &self.statements[name];
+        for (i, (bytes, id)) in params.iter().zip(&prepared.params).enumerate() {
             values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
         }
-        Ok(Some(Portal {
+        Ok(Portal {
             statement,
             text: prepared.text.clone(),
             planned,
@@ -120,7 +121,7 @@ impl Session {
             run: None,
             done: false,
             cursor: None,
-        }))
+        })
     }
 
     fn empty_portal(&self) -> Portal {
@@ -167,7 +168,7 @@ impl Session {
         let Some(mut portal) = self.portals.remove(name) else { return Err(no_portal(name)) };
         if portal.text.is_empty() && portal.planned.is_none() {
             client.empty_query();
-            self.portals.insert(name.into(), portal);
+            self.portals.insert(name, portal);
             return Ok(());
         }
         self.go_on();
@@ -178,14 +179,13 @@ impl Session {
         // A transaction's end drops portals; this one may go with it.
         let survives = result.is_ok() && !super::utility::ends_transaction(&portal.statement);
         if survives {
-            self.portals.insert(name.into(), portal);
+            self.portals.insert(name, portal);
         } else if let Some(run) = &mut portal.run {
             run.finish(&mut self.backend);
         }
         self.end_statement();
         self.flush_notices(client);
-        let text = self.backend.query_text.clone();
-        result.map_err(|error| super::placed(error, &text))
+        result.map_err(|error| super::placed(error, &self.backend.query_text))
     }
 
     fn execute_portal(
@@ -195,18 +195,15 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<()> {
         if portal.done {
-            let tag = portal.planned.as_ref().map_or_else(String::new, |planned| planned.tag(0));
-            client.command_complete(&tag);
+            self.tag.clear();
+            if let Some(planned) = &portal.planned {
+                planned.write_tag(0, &mut self.tag);
+            }
+            client.command_complete(&self.tag);
             return Ok(());
         }
         let Some(planned) = portal.planned.clone() else {
-            let statement = portal.statement.clone();
-            self.begin_for(&statement)?;
-            let tag = self.utility(&statement, client, true, &portal.params)?;
-            portal.done = true;
-            self.flush_notices(client);
-            client.command_complete(&tag);
-            return Ok(());
+            return self.execute_unplanned(portal, client);
         };
         self.begin_if_idle();
         self.had_query = true;
@@ -215,8 +212,11 @@ impl Session {
             && portal.run.is_none()
             && max_rows == 0
         {
-            let rows = self.run_point(point, &planned, &portal.params, &portal.formats, client)?;
+            let (params, formats) = (&mut portal.params, &portal.formats);
+            let rows = self.run_point(point, &planned, params, formats, client)?;
             portal.done = true;
+            portal.params.clear();
+            self.spare_params = std::mem::take(&mut portal.params);
             self.complete(&planned, rows, client);
             return Ok(());
         }
@@ -226,6 +226,23 @@ impl Session {
         } else {
             client.portal_suspended();
         }
+        Ok(())
+    }
+
+    fn execute_unplanned(&mut self, portal: &mut Portal, client: &mut dyn Client) -> Result<()> {
+        if let Statement::Transaction(command) = &*portal.statement {
+            let tag = self.transaction(command)?;
+            portal.done = true;
+            self.flush_notices(client);
+            client.command_complete(tag);
+            return Ok(());
+        }
+        let statement = portal.statement.clone();
+        self.begin_for(&statement)?;
+        let tag = self.utility(&statement, client, true, &portal.params)?;
+        portal.done = true;
+        self.flush_notices(client);
+        client.command_complete(&tag);
         Ok(())
     }
 

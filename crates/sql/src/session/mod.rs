@@ -27,21 +27,22 @@ pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
 pub use prepare::Planned;
 pub use transaction::Status;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
+use base::hash::HashMap;
 use base::ids::Lsn;
 use storage::txn::Txn;
 
 use crate::cache::PlanCache;
 use crate::catalog::store::{Instance, SessionCatalog};
 use crate::error::{Result, Severity, SqlError, SqlState, bail};
-use crate::types::{Oid, TimestampTz};
+use crate::exec::PointBuffers;
+use crate::types::{Datum, Oid, TimestampTz};
 
 use backend::Backend;
-use portal::Portal;
+use portal::Portals;
 use prepare::Prepared;
 use set::Values;
 use transaction::{Block, Savepoint};
@@ -56,10 +57,17 @@ pub struct Session {
     had_query: bool,
     /// How many statements the message at hand has.
     statements_in_message: usize,
-    statements: BTreeMap<Box<str>, Prepared>,
-    portals: BTreeMap<Box<str>, Portal>,
+    statements: HashMap<Box<str>, Prepared>,
+    portals: Portals,
     plans: PlanCache,
-    point_buffers: point::PointBuffers,
+    point_buffers: PointBuffers,
+    /// Memory for the next statement's parameters.
+    spare_params: Vec<Datum>,
+    /// Memory for command tags.
+    tag: String,
+    /// Sends statements about one row the long way.
+    #[cfg(test)]
+    detours: bool,
     /// See [`Session::must_be_durable`].
     gate: Lsn,
     cancel_key: i32,
@@ -117,10 +125,14 @@ impl Session {
             read_only: false,
             had_query: false,
             statements_in_message: 0,
-            statements: BTreeMap::new(),
-            portals: BTreeMap::new(),
+            statements: HashMap::default(),
+            portals: Portals::default(),
             plans: PlanCache::default(),
-            point_buffers: point::PointBuffers::default(),
+            point_buffers: PointBuffers::default(),
+            spare_params: Vec::new(),
+            tag: String::new(),
+            #[cfg(test)]
+            detours: false,
             gate: Lsn::ZERO,
             cancel_key: key as i32,
             is_superuser,

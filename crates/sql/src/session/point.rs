@@ -1,51 +1,46 @@
-//! Point reads: one row by a unique key, straight from the page to the client.
+//! Statements about one row that are found by a unique key, or insert one: run without operators.
 //!
-//! No operators are made and no row of datums: the key is encoded from the parameters, the index
-//! searched, the row's bytes copied out, and its columns written into the output buffer.
-
-use std::sync::Arc;
-
-use base::Tid;
-use storage::heap::RowBuf;
+//! A read goes straight from the page to the client: no row of datums is made, the row's columns are
+//! written into the output buffer from its bytes. A change is [`PointModify`]'s.
 
 use crate::bind::tree::{Column, Expr};
-use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
-use crate::exec::Host;
+use crate::exec::{Cx, PointBuffers, PointKey, PointModify, State};
 use crate::plan::Plan;
-use crate::plan::node::{IndexScan, KeyValue, Node};
+use crate::plan::node::Node;
 use crate::types::row::RowView;
 use crate::types::{Datum, output, send};
 
 use super::Session;
 use super::client::{Client, Format, Formats};
+use super::portal::send_row;
 use super::prepare::Planned;
 
-/// What a plan for a point read comes down to.
-pub struct Point {
-    table: Arc<TableDef>,
-    index: Arc<IndexDef>,
-    keys: Vec<KeySource>,
+/// The short way that a plan can go.
+pub enum Point {
+    Read(PointRead),
+    Change(PointModify),
+}
+
+/// A read of one row.
+pub struct PointRead {
+    key: PointKey,
     /// For each output the table's column, from 0.
     columns: Vec<u16>,
 }
 
-enum KeySource {
-    Param(u16),
-    Const(Datum),
-}
-
-/// Buffers that go from read to read.
-#[derive(Default)]
-pub struct PointBuffers {
-    key: Vec<u8>,
-    tids: Vec<Tid>,
-    row: RowBuf,
-}
-
 impl Point {
-    /// The point read that a plan is, if it is one.
+    /// What a plan comes down to, if it is about one row.
     pub fn of(plan: &Plan) -> Option<Point> {
+        match &plan.root {
+            Node::Modify(_) => PointModify::of(plan).map(Point::Change),
+            _ => PointRead::of(plan).map(Point::Read),
+        }
+    }
+}
+
+impl PointRead {
+    fn of(plan: &Plan) -> Option<PointRead> {
         let (scan, outputs) = match &plan.root {
             Node::IndexScan(scan) => (scan, None),
             Node::Project(project) => match &project.input {
@@ -54,7 +49,10 @@ impl Point {
             },
             _ => return None,
         };
-        let keys = unique_keys(scan)?;
+        if scan.filter.is_some() {
+            return None;
+        }
+        let key = PointKey::of(scan)?;
         let column_of = |slot: usize| match scan.outputs.get(slot)?.column {
             Column::User(column) => Some(column),
             _ => None,
@@ -69,97 +67,91 @@ impl Point {
                 })
                 .collect::<Option<Vec<u16>>>()?,
         };
-        Some(Point { table: scan.table.clone(), index: scan.index.clone(), keys, columns })
+        Some(PointRead { key, columns })
     }
-}
-
-/// The key values of a scan that finds at most one row, if it is one.
-fn unique_keys(scan: &IndexScan) -> Option<Vec<KeySource>> {
-    let [range] = &scan.ranges[..] else { return None };
-    let whole = scan.index.unique
-        && scan.filter.is_none()
-        && range.lower.is_none()
-        && range.upper.is_none()
-        && range.equal.len() == scan.index.keys.len();
-    if !whole {
-        return None;
-    }
-    range
-        .equal
-        .iter()
-        .map(|value| match value {
-            KeyValue::Is(Expr::Param(param)) => Some(KeySource::Param(param.index)),
-            KeyValue::Is(Expr::Const(c)) => Some(KeySource::Const(c.value.clone())),
-            _ => None,
-        })
-        .collect()
 }
 
 impl Session {
-    /// Runs a point read to its end. The number of rows.
+    /// Runs a statement about one row to its end. The number of rows. `params` are taken or left.
     pub(super) fn run_point(
         &mut self,
         point: &Point,
         planned: &Planned,
-        params: &[Datum],
+        params: &mut Vec<Datum>,
         formats: &Formats,
         client: &mut dyn Client,
     ) -> Result<u64> {
         let mut buffers = std::mem::take(&mut self.point_buffers);
-        let found = self.find_point(point, params, &mut buffers);
+        let result = match point {
+            Point::Read(read) => {
+                self.read_point(read, planned, params, formats, client, &mut buffers)
+            }
+            Point::Change(change) => {
+                self.change_point(change, planned, params, formats, client, &mut buffers)
+            }
+        };
+        self.point_buffers = buffers;
+        result
+    }
+
+    fn read_point(
+        &mut self,
+        read: &PointRead,
+        planned: &Planned,
+        params: &[Datum],
+        formats: &Formats,
+        client: &mut dyn Client,
+        buffers: &mut PointBuffers,
+    ) -> Result<u64> {
+        let backend = &self.backend;
+        let snapshot = backend.txn.statement_snapshot();
+        let found = read.key.find(backend, &snapshot, params, &mut buffers.lookup);
         let result = match found {
-            Ok(true) => self.send_point(point, planned, formats, &buffers.row, client).map(|()| 1),
+            Ok(true) => {
+                let row = buffers.lookup.row.bytes();
+                self.send_point(read, planned, formats, row, client).map(|()| 1)
+            }
             Ok(false) => Ok(0),
             Err(error) => Err(error),
         };
-        self.point_buffers = buffers;
         self.backend.txn.release_statement();
         result
     }
 
-    /// Finds the row that the statement's snapshot sees.
-    fn find_point(
+    fn change_point(
         &mut self,
-        point: &Point,
-        params: &[Datum],
+        change: &PointModify,
+        planned: &Planned,
+        params: &mut Vec<Datum>,
+        formats: &Formats,
+        client: &mut dyn Client,
         buffers: &mut PointBuffers,
-    ) -> Result<bool> {
-        let PointBuffers { key, tids, row } = buffers;
-        key.clear();
-        for (source, column) in point.keys.iter().zip(&point.index.keys) {
-            let value = match source {
-                KeySource::Param(index) => &params[usize::from(*index)],
-                KeySource::Const(value) => value,
-            };
-            if value.is_null() {
-                return Ok(false);
-            }
-            column.code().encode(value, key);
+    ) -> Result<u64> {
+        let backend = &mut self.backend;
+        backend.snapshot = backend.txn.statement_snapshot();
+        let mut state = State::new(&planned.plan, std::mem::take(params));
+        let changed = change.run(buffers, &mut Cx { state: &mut state, host: backend });
+        *params = state.params;
+        let changed = changed?;
+        if changed && let Some(fields) = &planned.fields {
+            send_row(&self.backend, client, fields, formats, &buffers.returned)?;
         }
-        let backend = &self.backend;
-        let snapshot = backend.txn.statement_snapshot();
-        let heap = backend.heap(&point.table)?;
-        backend.tree(&point.index)?.lookup(key, tids)?;
-        for tid in tids.iter() {
-            if heap.fetch(&backend.txn, &snapshot, *tid, row)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.finish_statement()?;
+        Ok(u64::from(changed))
     }
 
     fn send_point(
         &self,
-        point: &Point,
+        read: &PointRead,
         planned: &Planned,
         formats: &Formats,
-        row: &RowBuf,
+        row: &[u8],
         client: &mut dyn Client,
     ) -> Result<()> {
-        let view = RowView::new(&point.table.desc, row.bytes());
+        let view = RowView::new(&read.key.table.desc, row);
         let fields = planned.fields.as_deref().unwrap_or(&[]);
-        client.begin_row(point.columns.len());
-        for (i, (column, field)) in point.columns.iter().zip(fields).enumerate() {
+        client.begin_row(read.columns.len());
+        for (i, (column, field)) in read.columns.iter().zip(fields).enumerate() {
             let value = view.get(usize::from(*column));
             if value.is_null() {
                 client.null_value();

@@ -1,5 +1,6 @@
 //! Portals: a bound statement being run, all at once or piece by piece.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use storage::txn::{Hold, Snapshot};
@@ -24,11 +25,50 @@ pub struct Portal {
     pub fields: Option<Arc<[Field]>>,
     pub params: Vec<Datum>,
     pub formats: Formats,
-    pub run: Option<Run>,
+    pub run: Option<Box<Run>>,
     /// Everything has been delivered.
     pub done: bool,
     /// A cursor: more than the protocol's portals can do.
     pub cursor: Option<super::cursor::Cursor>,
+}
+
+/// A session's portals. The unnamed one, which nearly every statement goes through, has a place of its own.
+#[derive(Default)]
+pub struct Portals {
+    unnamed: Option<Portal>,
+    named: BTreeMap<Box<str>, Portal>,
+}
+
+impl Portals {
+    #[inline]
+    pub fn get(&self, name: &str) -> Option<&Portal> {
+        if name.is_empty() { self.unnamed.as_ref() } else { self.named.get(name) }
+    }
+
+    #[inline]
+    pub fn insert(&mut self, name: &str, portal: Portal) {
+        if name.is_empty() {
+            self.unnamed = Some(portal);
+        } else {
+            self.named.insert(name.into(), portal);
+        }
+    }
+
+    #[inline]
+    pub fn remove(&mut self, name: &str) -> Option<Portal> {
+        if name.is_empty() { self.unnamed.take() } else { self.named.remove(name) }
+    }
+
+    /// The names of those that `which` accepts.
+    pub fn names_where(&self, which: impl Fn(&Portal) -> bool) -> Vec<Box<str>> {
+        let unnamed = self.unnamed.iter().filter(|portal| which(portal)).map(|_| Box::default());
+        let named = self.named.iter().filter(|(_, portal)| which(portal));
+        unnamed.chain(named.map(|(name, _)| name.clone())).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.unnamed.is_none() && self.named.is_empty()
+    }
 }
 
 /// A plan between its first row and its last.
@@ -128,7 +168,7 @@ impl Session {
         let planned = portal.planned.clone().expect("the caller checks that it is planned");
         if portal.run.is_none() {
             let params = std::mem::take(&mut portal.params);
-            portal.run = Some(Run::start(&mut self.backend, &planned, params));
+            portal.run = Some(Box::new(Run::start(&mut self.backend, &planned, params)));
         }
         let run = portal.run.as_mut().expect("just started");
         let mut rows = 0;
@@ -185,7 +225,14 @@ impl Session {
     }
 
     /// Sends notices that statements left.
+    #[inline]
     pub(super) fn flush_notices(&mut self, client: &mut dyn Client) {
+        if !self.backend.notices.is_empty() || self.backend.values.has_untold() {
+            self.send_notices(client);
+        }
+    }
+
+    fn send_notices(&mut self, client: &mut dyn Client) {
         for notice in std::mem::take(&mut self.backend.notices) {
             client.notice(&notice);
         }
@@ -197,16 +244,13 @@ impl Session {
     /// Portals end with their transaction; those that a failed one leaves are gone at once. Cursors
     /// WITH HOLD that have kept their rows stay.
     pub(super) fn drop_portals(&mut self) {
-        let mut kept = Vec::new();
-        for (name, mut portal) in std::mem::take(&mut self.portals) {
-            let held = portal.cursor.as_ref().is_some_and(|cursor| cursor.is_kept());
-            if held {
-                kept.push((name, portal));
-            } else if let Some(run) = &mut portal.run {
-                run.finish(&mut self.backend);
-            }
+        if self.portals.is_empty() {
+            return;
         }
-        self.portals.extend(kept);
+        let goes = |p: &Portal| !p.cursor.as_ref().is_some_and(|cursor| cursor.is_kept());
+        for name in self.portals.names_where(goes) {
+            self.close_portal(&name);
+        }
     }
 
     /// Describes a prepared statement: parameter types and result columns.

@@ -40,7 +40,7 @@ pub struct Planned {
     local: bool,
     /// Changes rows, or locks them.
     pub writes: bool,
-    /// How it is read when it has only one row to find.
+    /// The short way, when it is about one row.
     pub point: Option<super::point::Point>,
 }
 
@@ -57,14 +57,16 @@ pub struct Prepared {
 }
 
 impl Planned {
-    /// The command tag for so many rows.
-    pub fn tag(&self, rows: u64) -> String {
-        match self.verb {
-            Verb::Select => format!("SELECT {rows}"),
-            Verb::Insert => format!("INSERT 0 {rows}"),
-            Verb::Update => format!("UPDATE {rows}"),
-            Verb::Delete => format!("DELETE {rows}"),
-        }
+    /// Writes the command tag for so many rows in the place of what `tag` holds.
+    pub fn write_tag(&self, rows: u64, tag: &mut String) {
+        tag.clear();
+        tag.push_str(match self.verb {
+            Verb::Select => "SELECT ",
+            Verb::Insert => "INSERT 0 ",
+            Verb::Update => "UPDATE ",
+            Verb::Delete => "DELETE ",
+        });
+        tag.push_str(itoa::Buffer::new().format(rows));
     }
 }
 
@@ -99,6 +101,8 @@ impl Session {
         let bound = bound?;
         let plan = plan::plan(&bound)?;
         let point = super::point::Point::of(&plan);
+        #[cfg(test)]
+        let point = point.filter(|_| !self.detours);
         Ok(Planned {
             plan: Arc::new(plan),
             verb: verb_of(&bound),
@@ -129,25 +133,27 @@ impl Session {
         Ok(backend.catalog.version() == planned.version)
     }
 
-    /// The plan of a prepared statement, made anew if it is out of date.
-    pub(super) fn current_plan(&mut self, prepared: &mut Prepared) -> Result<Option<Arc<Planned>>> {
-        let Some(statement) = &prepared.statement else { return Ok(None) };
-        if !is_plannable(statement) {
+    /// The plan of a prepared statement, made anew if it is out of date; `None` if it is not planned.
+    pub(super) fn current_plan(&mut self, name: &str) -> Result<Option<Arc<Planned>>> {
+        let prepared = self.prepared(name)?;
+        let before = prepared.planned.clone();
+        if let Some(planned) = &before
+            && self.revalidate(planned)?
+        {
+            return Ok(before);
+        }
+        let prepared = self.prepared(name)?;
+        let Some(statement) = prepared.statement.clone().filter(|s| is_plannable(s)) else {
             return Ok(None);
-        }
-        if let Some(planned) = &prepared.planned {
-            let planned = planned.clone();
-            if self.revalidate(&planned)? {
-                return Ok(Some(planned));
-            }
-        }
-        let statement = statement.clone();
-        let planned = Arc::new(self.plan(&statement, Params::open(prepared.params.clone()))?);
-        if let Some(before) = &prepared.planned
+        };
+        let params = Params::open(prepared.params.clone());
+        let planned = Arc::new(self.plan(&statement, params)?);
+        if let Some(before) = &before
             && !same_columns(&before.fields, &planned.fields)
         {
             bail!(FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
         }
+        let prepared = self.prepared(name)?;
         prepared.params = planned.params.clone();
         prepared.planned = Some(planned.clone());
         Ok(Some(planned))

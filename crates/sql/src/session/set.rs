@@ -297,6 +297,12 @@ impl Values {
         REPORTED.iter().filter_map(|name| Some((*name, self.show(name)?))).collect()
     }
 
+    /// Whether a reported setting has changed since [`Values::take_untold`].
+    #[inline]
+    pub fn has_untold(&self) -> bool {
+        !self.untold.is_empty()
+    }
+
     /// Reported settings that changed since the last call.
     pub fn take_untold(&mut self) -> Vec<(&'static str, String)> {
         let names = std::mem::take(&mut self.untold);

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use syntax::ast::Statement;
+use syntax::ast::{Statement, Transaction};
 use syntax::lift::{Lift, LiftedValue, Lifter};
 
 use crate::bind::Params;
 use crate::error::{Result, SqlError};
 use crate::types::{Datum, Numeric, TypeId, TypeMod, input};
+
+use crate::cache::Known;
 
 use super::Session;
 use super::client::{Client, Formats};
@@ -71,29 +73,42 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<bool> {
         let Some(lift) = lifter.lift(sql) else { return Ok(false) };
-        let known = self.plans.find(lift.key());
-        let planned = match known {
-            Some(planned) => {
+        let known = match self.plans.find(lift.key()) {
+            Some(Known::Plan(planned)) => {
                 self.begin_if_idle();
                 match self.revalidate(&planned)? {
-                    true => Some(planned),
+                    true => Some(Known::Plan(planned)),
                     false => self.plan_lifted(&lift, sql)?,
                 }
             }
+            Some(command) => Some(command),
             None => self.plan_lifted(&lift, sql)?,
         };
-        let Some(planned) = planned else { return Ok(false) };
-        let params = self.lifted_values(&lift, &planned)?;
-        self.backend.query_text = Arc::from(sql);
-        self.run_planned(&planned, params, client)?;
+        match known {
+            None => return Ok(false),
+            Some(Known::Plan(planned)) => {
+                let params = self.lifted_values(&lift, &planned)?;
+                self.backend.query_text = Arc::from(sql);
+                self.run_planned(&planned, params, client)?;
+            }
+            Some(Known::Command(statement)) => {
+                self.backend.query_text = Arc::from(sql);
+                self.run_statement(&statement, client)?;
+            }
+        }
         Ok(true)
     }
 
     /// Makes a plan for all texts with this key; `None` if this text is not fit for that.
-    fn plan_lifted(&mut self, lift: &Lift<'_>, sql: &str) -> Result<Option<Arc<Planned>>> {
+    fn plan_lifted(&mut self, lift: &Lift<'_>, sql: &str) -> Result<Option<Known>> {
         let Ok(mut parsed) = crate::catalog::parse(sql) else { return Ok(None) };
         let (Some(one), true) = (parsed.pop(), parsed.is_empty()) else { return Ok(None) };
         let mut statement = one.statement;
+        if lift.is_empty() && begins_or_ends(&statement) {
+            let command = Known::Command(Arc::new(statement));
+            self.plans.keep(lift.key(), command.clone());
+            return Ok(Some(command));
+        }
         if !is_plannable(&statement) || !lift.replace(&mut statement) {
             return Ok(None);
         }
@@ -103,7 +118,7 @@ impl Session {
         let params = Params { types: vec![TypeId::INVALID; lift.len()], open: false };
         match self.plan(&statement, params) {
             Ok(planned) => {
-                let planned = Arc::new(planned);
+                let planned = Known::Plan(Arc::new(planned));
                 self.plans.keep(lift.key(), planned.clone());
                 Ok(Some(planned))
             }
@@ -112,9 +127,9 @@ impl Session {
         }
     }
 
-    fn lifted_values(&self, lift: &Lift<'_>, planned: &Planned) -> Result<Vec<Datum>> {
+    fn lifted_values(&mut self, lift: &Lift<'_>, planned: &Planned) -> Result<Vec<Datum>> {
+        let mut values = std::mem::take(&mut self.spare_params);
         let io = self.backend.io();
-        let mut values = Vec::with_capacity(lift.len());
         for (slot, id) in planned.params.iter().enumerate() {
             values.push(match lift.value(slot) {
                 LiftedValue::Integer(n) if *id == TypeId::INT4 => Datum::Int4(n as i32),
@@ -137,6 +152,12 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<()> {
         self.refuse_portal_if_failed(statement)?;
+        if let Statement::Transaction(command) = statement {
+            let tag = self.transaction(command)?;
+            self.flush_notices(client);
+            client.command_complete(tag);
+            return Ok(());
+        }
         if !is_plannable(statement) {
             self.begin_for(statement)?;
             let tag = self.utility(statement, client, false, &[])?;
@@ -153,7 +174,7 @@ impl Session {
     pub(super) fn run_planned(
         &mut self,
         planned: &Arc<Planned>,
-        params: Vec<Datum>,
+        mut params: Vec<Datum>,
         client: &mut dyn Client,
     ) -> Result<()> {
         self.had_query = true;
@@ -163,7 +184,12 @@ impl Session {
             client.row_description(fields, &formats);
         }
         let rows = match &planned.point {
-            Some(point) => self.run_point(point, planned, &params, &formats, client)?,
+            Some(point) => {
+                let rows = self.run_point(point, planned, &mut params, &formats, client)?;
+                params.clear();
+                self.spare_params = params;
+                rows
+            }
             None => self.run_to_end(planned, params, &formats, client)?,
         };
         self.complete(planned, rows, client);
@@ -199,7 +225,8 @@ impl Session {
             self.tell_everything();
         }
         self.flush_notices(client);
-        client.command_complete(&planned.tag(rows));
+        planned.write_tag(rows, &mut self.tag);
+        client.command_complete(&self.tag);
     }
 
     /// A planned query's rows, for commands that use them themselves.
@@ -217,4 +244,12 @@ impl Session {
             cursor: None,
         })
     }
+}
+
+/// BEGIN, COMMIT, ROLLBACK: not planned, and sent so often that parsing them each time shows.
+fn begins_or_ends(statement: &Statement) -> bool {
+    matches!(statement, Statement::Transaction(t) if matches!(
+        **t,
+        Transaction::Begin { .. } | Transaction::Commit { .. } | Transaction::Rollback { .. }
+    ))
 }

@@ -12,6 +12,8 @@ use super::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
 use crate::catalog::store::Instance;
 use crate::error::{Result, SqlError};
 
+mod point;
+
 /// A client that writes down what it is told.
 #[derive(Default)]
 struct Recorder {

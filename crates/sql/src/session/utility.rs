@@ -62,7 +62,7 @@ impl Session {
         _params: &[Datum],
     ) -> Result<String> {
         match statement {
-            Statement::Transaction(command) => self.transaction(command),
+            Statement::Transaction(command) => Ok(self.transaction(command)?.to_owned()),
             Statement::Set(set) => self.set(set),
             Statement::Show(name) => self.show_setting(name, client, described),
             Statement::Discard(what) => self.discard(*what),
@@ -118,8 +118,9 @@ impl Session {
         }
     }
 
-    fn transaction(&mut self, command: &Transaction) -> Result<String> {
-        let tag = match command {
+    /// BEGIN, COMMIT and their kin; the command tag.
+    pub(super) fn transaction(&mut self, command: &Transaction) -> Result<&'static str> {
+        Ok(match command {
             Transaction::Begin { modes, start } => {
                 self.begin(modes)?;
                 if *start { "START TRANSACTION" } else { "BEGIN" }
@@ -150,8 +151,7 @@ impl Session {
                 )
                 .with_hint("Set max_prepared_transactions to a nonzero value."));
             }
-        };
-        Ok(tag.to_owned())
+        })
     }
 
     fn set(&mut self, set: &SetVariable) -> Result<String> {
@@ -387,7 +387,9 @@ impl Session {
             cursor: None,
         };
         let (rows, _) = self.deliver(&mut portal, 0, client)?;
-        Ok(planned.tag(rows))
+        let mut tag = String::new();
+        planned.write_tag(rows, &mut tag);
+        Ok(tag)
     }
 
     /// The plan and the parameter values of an EXECUTE.
@@ -395,13 +397,8 @@ impl Session {
         &mut self,
         execute: &ast::Execute,
     ) -> Result<(Arc<super::Planned>, Vec<Datum>)> {
-        let Some(mut prepared) = self.statements.remove(&execute.name) else {
-            return self.prepared(&execute.name).map(|_| unreachable!("it was not there"));
-        };
-        let types = prepared.params.clone();
-        let planned = self.current_plan(&mut prepared);
-        self.statements.insert(execute.name.clone(), prepared);
-        let Some(planned) = planned? else {
+        let types = self.prepared(&execute.name)?.params.clone();
+        let Some(planned) = self.current_plan(&execute.name)? else {
             return Err(SqlError::internal("a prepared statement without a plan"));
         };
         if execute.args.len() != types.len() {

@@ -49,11 +49,9 @@ pub(in crate::exec) fn insert_all(
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     for index in &table.indexes {
-        let Some(values) = key_datums(index, &work.new, cx)? else { continue };
-        work.key.clear();
-        encode(index, &values, &mut work.key);
+        let Some(alone) = row_key(index, &work.new, &mut work.key, cx)? else { continue };
         let txn = cx.host.txn();
-        if !must_be_alone(index, &values) {
+        if !alone {
             cx.host.tree(index)?.insert(&work.key, tid)?;
             continue;
         }
@@ -62,12 +60,36 @@ pub(in crate::exec) fn insert_all(
         match cx.host.tree(index)?.insert_unique(txn, &work.key, tid, &mut judge) {
             Ok(()) => {}
             Err(storage::Error::Duplicate { .. }) => {
+                let values = key_datums(index, &work.new, cx)?.unwrap_or_default();
                 return Err(duplicate(table, index, &values, cx));
             }
             Err(other) => return Err(other.into()),
         }
     }
     Ok(())
+}
+
+/// Encodes a row's key into `key`; whether it must be alone. `None` when a partial index leaves the row
+/// out.
+fn row_key(
+    index: &IndexDef,
+    row: &[Datum],
+    key: &mut Vec<u8>,
+    cx: &mut Cx<'_>,
+) -> Result<Option<bool>> {
+    key.clear();
+    if index.has_expressions() {
+        let Some(values) = key_datums(index, row, cx)? else { return Ok(None) };
+        encode(index, &values, key);
+        return Ok(Some(must_be_alone(index, &values)));
+    }
+    let mut has_null = false;
+    for (column, at) in index.keys.iter().zip(index.key_columns()) {
+        let value = &row[usize::from(at.expect("plain columns"))];
+        has_null |= value.is_null();
+        column.code().encode(value, key);
+    }
+    Ok(Some(index.unique && (index.nulls_not_distinct || !has_null)))
 }
 
 /// `23505` as PostgreSQL words it.

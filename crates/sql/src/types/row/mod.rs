@@ -14,6 +14,8 @@ mod tests;
 pub use value::ValueKind;
 pub use varlen::{Stored, read_varlen};
 
+use std::ops::Range;
+
 use super::datum::Datum;
 use crate::error::{Result, sql_error};
 
@@ -89,6 +91,20 @@ impl RowDesc {
         self.columns[column].kind
     }
 
+    /// Where a column lies in every row that is plain ([`RowView::is_plain`]), from the row's start; `None`
+    /// where that is not the same for all.
+    pub fn fixed_place(&self, column: usize) -> Option<Range<usize>> {
+        let Column { offset, width, .. } = &self.columns[column];
+        let start = HEADER + *offset as usize;
+        (column < self.fixed_prefix).then(|| start..start + *width as usize)
+    }
+
+    /// Appends one value of a column, not null, as rows hold it.
+    #[inline]
+    pub fn encode_value(&self, column: usize, value: &Datum, out: &mut Vec<u8>) {
+        self.columns[column].kind.encode(value, out);
+    }
+
     /// Appends the encoded row to `out`.
     ///
     /// `values` has one datum per column, each of the column's kind or null. `54000` when the row
@@ -153,6 +169,12 @@ impl<'a> RowView<'a> {
     #[allow(clippy::len_without_is_empty, reason = "a row is not a collection")]
     pub fn len(&self) -> usize {
         self.desc.len()
+    }
+
+    /// Whether it has all columns of its descriptor, and no null.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.nulls.is_empty() && self.count == self.desc.columns.len()
     }
 
     #[inline]

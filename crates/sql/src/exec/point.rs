@@ -1,0 +1,90 @@
+//! One row by a whole unique key: what point reads and point changes find their row with.
+//!
+//! No operator is made and no range: the key is encoded from parameters and constants, the tree is asked
+//! once, the row's bytes are copied out.
+
+use std::sync::Arc;
+
+use base::ids::Tid;
+use storage::heap::RowBuf;
+use storage::txn::Snapshot;
+
+use crate::bind::tree::Expr;
+use crate::catalog::{IndexDef, TableDef};
+use crate::error::Result;
+use crate::plan::node::{IndexScan, KeyValue};
+use crate::types::Datum;
+
+use super::Host;
+
+/// A key that at most one row has.
+pub struct PointKey {
+    pub table: Arc<TableDef>,
+    index: Arc<IndexDef>,
+    values: Vec<Source>,
+}
+
+enum Source {
+    Param(u16),
+    Const(Datum),
+}
+
+/// Buffers that go from look-up to look-up.
+#[derive(Default)]
+pub struct Lookup {
+    key: Vec<u8>,
+    tids: Vec<Tid>,
+    /// The row found.
+    pub row: RowBuf,
+}
+
+impl PointKey {
+    /// The key of a scan that finds at most one row, if it is one. A filter is the caller's business.
+    pub fn of(scan: &IndexScan) -> Option<PointKey> {
+        let [range] = &scan.ranges[..] else { return None };
+        let whole = scan.index.unique
+            && range.lower.is_none()
+            && range.upper.is_none()
+            && range.equal.len() == scan.index.keys.len();
+        if !whole {
+            return None;
+        }
+        let source = |value: &KeyValue| match value {
+            KeyValue::Is(Expr::Param(param)) => Some(Source::Param(param.index)),
+            KeyValue::Is(Expr::Const(c)) => Some(Source::Const(c.value.clone())),
+            _ => None,
+        };
+        let values = range.equal.iter().map(source).collect::<Option<Vec<_>>>()?;
+        Some(PointKey { table: scan.table.clone(), index: scan.index.clone(), values })
+    }
+
+    /// Finds the row that the snapshot sees; it is in `lookup` then.
+    pub fn find<H: Host + ?Sized>(
+        &self,
+        host: &H,
+        snapshot: &Snapshot,
+        params: &[Datum],
+        lookup: &mut Lookup,
+    ) -> Result<bool> {
+        let Lookup { key, tids, row } = lookup;
+        key.clear();
+        for (source, column) in self.values.iter().zip(&self.index.keys) {
+            let value = match source {
+                Source::Param(index) => &params[usize::from(*index)],
+                Source::Const(value) => value,
+            };
+            if value.is_null() {
+                return Ok(false);
+            }
+            column.code().encode(value, key);
+        }
+        let heap = host.heap(&self.table)?;
+        host.tree(&self.index)?.lookup(key, tids)?;
+        for tid in tids.iter() {
+            if heap.fetch(host.txn(), snapshot, *tid, row)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
