@@ -51,6 +51,34 @@ fn a_sound_directory_is_found_sound() {
 }
 
 #[test]
+fn an_index_built_over_versions_agrees_with_its_table() {
+    let scratch = Scratch::new("versions");
+    let data = scratch.0.join("data");
+    let database = thalweg::Database::open(&data, "me", &Config::new()).unwrap();
+    let mut old = database.connect("postgres", "me").unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    let rows =
+        "create table t (k int, v int); insert into t select g, g from generate_series(1, 500) g";
+    connection.query(rows).unwrap();
+    old.query("begin isolation level repeatable read; select count(*) from t").unwrap();
+    for statement in [
+        "update t set k = k + 1000 where k % 3 = 0",
+        "delete from t where k % 7 = 0",
+        "begin; update t set k = 0; rollback",
+        "create unique index on t (k)",
+        "update t set v = v + 1 where k < 300",
+        "create unique index on t (v, k)",
+        "update t set k = k + 5000 where k % 5 = 0",
+    ] {
+        connection.query(statement).unwrap();
+    }
+    drop((old, connection));
+    database.close().unwrap();
+    let (sound, told, complaints) = check(&data);
+    assert!(sound, "{told}{complaints}");
+}
+
+#[test]
 fn a_flipped_bit_is_found() {
     let scratch = Scratch::new("flipped");
     let data = scratch.database();

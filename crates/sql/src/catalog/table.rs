@@ -1,7 +1,7 @@
 //! Relations as the SQL layer works with them: one immutable [`TableDef`] per state of a relation's
 //! catalog rows, shared by every session and plan that uses it.
 
-use base::{Persistence, RelId};
+use base::{Persistence, RelId, Xid};
 
 use storage::btree::BTree;
 use storage::heap::HeapRel;
@@ -101,6 +101,9 @@ pub struct IndexDef {
     pub nulls_not_distinct: bool,
     /// Queries may use it, and it may be trusted for uniqueness.
     pub valid: bool,
+    /// Rows had versions when it was built that it does not know (`pg_index.indcheckxmin`): a snapshot may
+    /// use it only if it sees this transaction, which built it.
+    pub check_xmin: Option<Xid>,
     pub keys: Vec<IndexKey>,
     /// The constraint that it implements.
     pub constraint: Option<Oid>,

@@ -10,7 +10,7 @@ use crate::bind::walk;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError};
 use crate::func::{self, CastMethod};
-use crate::types::{Datum, TypeId, type_info};
+use crate::types::{Datum, Oid, TypeId, type_info};
 
 use super::Planner;
 use super::cte::PlannedCte;
@@ -35,6 +35,8 @@ pub(super) struct QueryCx<'q> {
     pub query: &'q Query,
     /// Per entry the columns that anything refers to.
     pub needed: Vec<Vec<(Column, Ty)>>,
+    /// Indexes that must not be used.
+    unusable: Arc<[Oid]>,
 }
 
 /// The order that a scan is asked for: columns of the entry with direction.
@@ -53,7 +55,7 @@ pub(super) struct Outer<'a> {
 }
 
 impl<'q> QueryCx<'q> {
-    pub fn new(query: &'q Query) -> QueryCx<'q> {
+    pub fn new(query: &'q Query, unusable: &Arc<[Oid]>) -> QueryCx<'q> {
         let mut needed: Vec<Vec<(Column, Ty)>> = vec![Vec::new(); query.rels.len()];
         let mut take = |var: &Var, depth: u16| {
             if var.level != depth {
@@ -75,7 +77,7 @@ impl<'q> QueryCx<'q> {
             }
         };
         walk::query_exprs(query, 0, &mut |expr, depth| walk::each_var(expr, depth, &mut take));
-        QueryCx { query, needed }
+        QueryCx { query, needed, unusable: unusable.clone() }
     }
 
     /// Also this column of this entry.
@@ -316,7 +318,7 @@ impl Planner {
                 }));
                 return Ok(Planned { node, layout, rows: 1.0, sorted: false });
             }
-            let choice = choose_index(table, rel, &conditions, outer.is_some(), order);
+            let choice = choose_index(cx, table, rel, &conditions, outer.is_some(), order);
             if let Some(choice) = choice {
                 return self.index_scan(table, choice, conditions, layout, outputs, outer, order);
             }
@@ -402,6 +404,7 @@ impl IndexChoice {
 /// The best index for these conditions, if any is better than reading the whole table. Key values
 /// must not use the entry itself; `outer` says whether they may use other entries.
 pub(super) fn choose_index(
+    cx: &QueryCx<'_>,
     table: &TableDef,
     rel: u16,
     conditions: &[Expr],
@@ -409,7 +412,9 @@ pub(super) fn choose_index(
     order: Option<&WantedOrder>,
 ) -> Option<IndexChoice> {
     let mut best: Option<IndexChoice> = None;
-    for index in table.indexes.iter().filter(|i| i.valid && !i.has_expressions()) {
+    let usable =
+        |i: &&Arc<IndexDef>| i.valid && !i.has_expressions() && !cx.unusable.contains(&i.oid);
+    for index in table.indexes.iter().filter(usable) {
         let Some(choice) = match_index(index, rel, conditions, outer, order) else { continue };
         if best.as_ref().is_none_or(|b| choice.score() > b.score()) {
             best = Some(choice);

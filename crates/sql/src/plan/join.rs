@@ -214,7 +214,7 @@ impl Planner {
             let mut all = conditions.clone();
             all.extend(on.iter().cloned());
             let used =
-                choose_index(table, rel, &all, true, None).map(|c| c.used).unwrap_or_default();
+                choose_index(cx, table, rel, &all, true, None).map(|c| c.used).unwrap_or_default();
             let own = conditions.len();
             for (i, condition) in on.into_iter().enumerate() {
                 if used.contains(&(own + i)) {
@@ -371,7 +371,7 @@ fn unit_rows(cx: &QueryCx<'_>, unit: &Unit<'_>) -> f64 {
 fn entry_rows(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr]) -> f64 {
     match &cx.query.rels[usize::from(rel)].kind {
         RelKind::Table(table) => {
-            if choose_index(table, rel, conditions, false, None).is_some_and(|c| c.unique) {
+            if choose_index(cx, table, rel, conditions, false, None).is_some_and(|c| c.unique) {
                 return 1.0;
             }
             super::estimate::filtered(table_rows(table), conditions)
@@ -403,7 +403,7 @@ fn addition_cost(
     {
         let mut all = unit.conditions.clone();
         all.extend(connecting.iter().cloned());
-        if choose_index(table, *rel, &all, true, None).is_some_and(|c| c.unique) {
+        if choose_index(cx, table, *rel, &all, true, None).is_some_and(|c| c.unique) {
             return rows.min(rows + own);
         }
     }
@@ -422,13 +422,13 @@ fn index_pays(
     outer_rows: f64,
 ) -> bool {
     let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else { return false };
-    let alone = choose_index(table, rel, conditions, false, None);
+    let alone = choose_index(cx, table, rel, conditions, false, None);
     if alone.is_some_and(|choice| choice.unique) {
         return false;
     }
     let mut all = conditions.to_vec();
     all.extend(on.iter().cloned());
-    let Some(choice) = choose_index(table, rel, &all, true, None) else { return false };
+    let Some(choice) = choose_index(cx, table, rel, &all, true, None) else { return false };
     let by_join = choice.used.iter().any(|i| *i >= conditions.len());
     if !by_join || choice.equal.is_empty() {
         return false;

@@ -25,6 +25,7 @@ use crate::bind::Statement;
 use crate::bind::tree::{Expr, Slot};
 use crate::catalog::TableDef;
 use crate::error::Result;
+use crate::types::Oid;
 
 pub use node::Plan;
 
@@ -32,9 +33,9 @@ use cte::PlannedCte;
 use level::Level;
 use node::Node;
 
-/// Plans one bound statement.
-pub fn plan(statement: &Statement) -> Result<Plan> {
-    let mut planner = Planner::default();
+/// Plans one bound statement. `unusable`: indexes that its snapshots must not use.
+pub fn plan(statement: &Statement, unusable: &[Oid]) -> Result<Plan> {
+    let mut planner = Planner { unusable: unusable.into(), ..Planner::default() };
     let root = match statement {
         Statement::Query(query) => planner.top_query(query)?,
         Statement::Modify(modify) => planner.modify(modify)?,
@@ -64,6 +65,8 @@ pub fn column_slot(table: &TableDef, column: u16) -> Expr {
 /// What is being counted while a statement is planned.
 #[derive(Default)]
 struct Planner {
+    /// Indexes that must not be used.
+    unusable: Arc<[Oid]>,
     exec_slots: u16,
     subplans: u16,
     work_tables: u16,

@@ -58,7 +58,7 @@ impl Planner {
             let node = self.limited(query, node)?;
             return Ok(cut(node, width, query));
         }
-        let mut cx = QueryCx::new(query);
+        let mut cx = QueryCx::new(query, &self.unusable);
         for lock in &query.locking {
             cx.need(lock.rel, Column::Ctid, Ty::of(TypeId::TID));
         }

@@ -55,6 +55,8 @@ pub struct Backend {
     pub notices: Vec<Notice>,
     /// Relations that the statement at hand was bound to, with the locks taken.
     pub used: Vec<(Oid, LockMode)>,
+    /// Their indexes that this transaction's snapshots must not use.
+    pub unusable: Vec<Oid>,
     /// The search path resolved, and the state of affairs it was resolved in.
     path: RefCell<Option<(PathKey, Arc<SearchPath>)>>,
     /// Definitions of the system views that were used.
@@ -105,12 +107,19 @@ impl Backend {
             temp_schema_new: Cell::new(false),
             notices: Vec::new(),
             used: Vec::new(),
+            unusable: Vec::new(),
             path: RefCell::new(None),
             views: BTreeMap::new(),
             random: RandomSequence::default(),
             index_exprs: BTreeMap::new(),
             query_text: Arc::from(""),
         }
+    }
+
+    /// A statement is about to be bound: nothing is used yet.
+    pub fn forget_used(&mut self) {
+        self.used.clear();
+        self.unusable.clear();
     }
 
     /// Runs `f` with the binder's view of the catalogs.
@@ -269,6 +278,13 @@ impl Lookup for Backend {
         }
         let found = self.catalog.open(&self.txn, &path, schema, name, mode)?;
         if let Some(table) = &found {
+            for index in &table.indexes {
+                if let Some(maker) = index.check_xmin
+                    && !self.txn.will_see(maker)?
+                {
+                    self.unusable.push(index.oid);
+                }
+            }
             match self.used.iter_mut().find(|(oid, _)| *oid == table.oid) {
                 Some((_, known)) => *known = (*known).max(mode),
                 None => self.used.push((table.oid, mode)),

@@ -91,11 +91,12 @@ impl DdlHost for Backend {
     }
 
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64> {
+        self.forget_used();
         let bound = self.with_catalog(|catalog| {
             let mut params = Params::none();
             Binder::new(catalog, &mut params).insert_all(table, query)
         })?;
-        let plan = plan::plan(&bound)?;
+        let plan = plan::plan(&bound, &self.unusable)?;
         let mut state = crate::exec::State::new(&plan, Vec::new());
         let plan::node::Node::Modify(modify) = &plan.root else {
             return Err(SqlError::internal("an INSERT is a change"));

@@ -36,7 +36,8 @@ pub struct Planned {
     /// The state of the catalogs that it was made in.
     version: u64,
     path_generation: u64,
-    /// Made in a transaction that had changed catalogs: not for another one.
+    /// Made in a transaction that had changed catalogs, or could not use an index yet: not for another
+    /// one.
     local: bool,
     /// Changes rows, or locks them.
     pub writes: bool,
@@ -89,7 +90,7 @@ impl Session {
     pub(super) fn plan(&mut self, statement: &Statement, params: Params) -> Result<Planned> {
         let version = self.backend.catalog.version();
         let path_generation = self.backend.values.path_generation;
-        self.backend.used.clear();
+        self.backend.forget_used();
         let mut params = params;
         let bound = self.backend.with_catalog(|catalog| {
             let mut binder = Binder::new(catalog, &mut params);
@@ -99,7 +100,7 @@ impl Session {
         });
         self.backend.txn.release_statement();
         let bound = bound?;
-        let plan = plan::plan(&bound)?;
+        let plan = plan::plan(&bound, &self.backend.unusable)?;
         let point = super::point::Point::of(&plan);
         #[cfg(test)]
         let point = point.filter(|_| !self.detours);
@@ -111,7 +112,7 @@ impl Session {
             tables: std::mem::take(&mut self.backend.used),
             version,
             path_generation,
-            local: self.backend.catalog.is_changed(),
+            local: self.backend.catalog.is_changed() || !self.backend.unusable.is_empty(),
             writes: is_write(&bound),
             point,
         })

@@ -1,5 +1,7 @@
 //! The session over a whole engine, on a disk in memory's stead: a directory of its own.
 
+mod index_builds;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -18,6 +18,15 @@ pub enum Line {
     None,
 }
 
+/// A version of a row, to a check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Version {
+    /// Where it is.
+    pub tid: Tid,
+    /// It was committed and not ended: there must be an index entry for it.
+    pub live: bool,
+}
+
 impl HeapRel {
     /// Verifies the heap, calling `report` with a sentence for everything that is wrong. Run it on a table
     /// that nobody writes meanwhile.
@@ -41,18 +50,18 @@ impl HeapRel {
         Ok(())
     }
 
-    /// Whether a version of the row at this root was committed and not ended: there must be an index entry.
-    pub fn lives(&self, root: Tid) -> Result<bool> {
+    /// The versions of the row at this root, oldest first.
+    pub fn versions(&self, root: Tid) -> Result<Vec<Version>> {
         let page = self.rel.read(Fork::Main, root.block)?;
         let mut chain = Chain::new(page.view(), root.offset);
-        while let Some((_, _, header)) = chain.next() {
+        let mut versions = Vec::new();
+        while let Some((offset, _, header)) = chain.next() {
             let txlog = self.txns.txlog();
             let (fate, _) = visibility::fate(txlog, Csn(0), self.wal.durable(), &header)?;
-            if fate == Fate::Live {
-                return Ok(true);
-            }
+            let tid = Tid { block: root.block, offset };
+            versions.push(Version { tid, live: fate == Fate::Live });
         }
-        Ok(false)
+        Ok(versions)
     }
 
     /// What every line pointer of a block is to an index; the first has number 1.

@@ -21,7 +21,7 @@ mod update;
 mod visible;
 pub mod vm;
 
-pub use check::Line;
+pub use check::{Line, Version};
 pub use clean::PageCleaning;
 pub use fetch::RowBuf;
 pub use multi_insert::Freeze;

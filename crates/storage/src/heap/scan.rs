@@ -1,12 +1,12 @@
 //! Reading all rows, a page at a time: one latch per page, visibility judged for the whole page, rows handed
 //! out from a private copy. Nothing is latched or pinned while the caller works.
 
-use super::fetch::hint;
+use super::fetch::{Chain, hint};
 use super::{HeapRel, page};
 use crate::buffer::{Optimistic, ReadGuard, Ring};
 use crate::error::Result;
-use crate::page::{LineFlags, PAGE_BYTES, PageBytes};
-use crate::txn::{Snapshot, TUPLE_HEADER_BYTES, TupleHeader, Txn, visibility};
+use crate::page::{LineFlags, PAGE_BYTES, PageBytes, PageView};
+use crate::txn::{Fate, Flags, Snapshot, TUPLE_HEADER_BYTES, TupleHeader, Txn, visibility};
 use base::{BlockNo, Fork, Tid, Xid};
 use std::ops::Range;
 
@@ -18,6 +18,9 @@ const RING_PAGES: usize = 32;
 pub struct Row<'s> {
     /// Where the version is.
     pub tid: Tid,
+    /// What an index entry for the row must name: the root of the version's chain. Only scans that were
+    /// made for it ([`HeapScan::for_index`]) find it out; to others it is the version.
+    pub root: Tid,
     /// The row's bytes.
     pub bytes: &'s [u8],
     head: &'s [u8; TUPLE_HEADER_BYTES],
@@ -46,6 +49,15 @@ pub struct HeapScan {
     page: Box<PageBytes>,
     found: Vec<Found>,
     next: usize,
+    build: Option<Box<Build>>,
+}
+
+/// What a scan finds out for the building of an index.
+struct Build {
+    /// Per line pointer, from 1, the root of the chain that its version belongs to; zero for none.
+    roots: [u16; page::MAX_LINES as usize + 1],
+    /// An older snapshot may see versions that this one does not.
+    has_older: bool,
 }
 
 impl HeapScan {
@@ -66,7 +78,24 @@ impl HeapScan {
             page: PageBytes::new(),
             found: Vec::new(),
             next: 0,
+            build: None,
         })
+    }
+
+    /// Over the whole heap, for an index to be built from it: rows come with their roots, and the scan
+    /// finds out whether older snapshots could want other versions ([`HeapScan::has_older`]). Nobody else
+    /// may write meanwhile.
+    pub fn for_index(heap: &HeapRel, snapshot: Snapshot) -> Result<HeapScan> {
+        let mut scan = HeapScan::new(heap, snapshot)?;
+        let roots = [0; page::MAX_LINES as usize + 1];
+        scan.build = Some(Box::new(Build { roots, has_older: false }));
+        Ok(scan)
+    }
+
+    /// Whether some snapshot in force may see versions that the pages read so far held and that this
+    /// scan's did not see.
+    pub fn has_older(&self) -> bool {
+        self.build.as_ref().is_some_and(|build| build.has_older)
     }
 
     /// The next visible row.
@@ -80,7 +109,12 @@ impl HeapScan {
         let (at, len) = (usize::from(at), usize::from(len));
         let version = &self.page.0[at..at + len];
         let (head, bytes) = version.split_first_chunk().expect("a version has a header");
-        Ok(Some(Row { tid: Tid { block: self.block, offset }, bytes, head }))
+        let tid = Tid { block: self.block, offset };
+        let root = match &self.build {
+            Some(build) => Tid { block: self.block, offset: build.root(offset) },
+            None => tid,
+        };
+        Ok(Some(Row { tid, root, bytes, head }))
     }
 
     /// Copies a page and finds what is visible on it.
@@ -101,8 +135,52 @@ impl HeapScan {
             return Ok(());
         }
         judge(&page, txn, &self.snapshot, &mut self.found)?;
+        if let Some(build) = &mut self.build {
+            build.look(heap, page.view(), &self.found)?;
+        }
         if !self.found.is_empty() {
             page.to_bytes(&mut self.page);
+        }
+        Ok(())
+    }
+}
+
+impl Build {
+    /// The root of a visible version's chain.
+    fn root(&self, offset: u16) -> u16 {
+        let root = self.roots[usize::from(offset)];
+        assert!(root != 0, "a version that somebody sees hangs on a root of its page (H2)");
+        root
+    }
+
+    /// Finds the roots of a page's chains, and versions besides those found that somebody may see.
+    fn look(&mut self, heap: &HeapRel, page: PageView<'_>, found: &[Found]) -> Result<()> {
+        self.roots.fill(0);
+        for root in 1..=page.line_count() {
+            let inner = page::version(page, root)
+                .is_some_and(|item| page::header(page, item).flags.has(Flags::HEAP_ONLY));
+            if inner {
+                continue;
+            }
+            let mut chain = Chain::new(page, root);
+            while let Some((offset, _, _)) = chain.next() {
+                self.roots[usize::from(offset)] = root;
+            }
+        }
+        if self.has_older || page::is_all_visible(page) {
+            return Ok(());
+        }
+        let horizon = heap.txns.visible_horizon();
+        let mut seen = found.iter().map(|found| found.offset).peekable();
+        for offset in 1..=page.line_count() {
+            if seen.next_if_eq(&offset).is_some() {
+                continue;
+            }
+            let Some(item) = page::version(page, offset) else { continue };
+            let header = page::header(page, item);
+            let (fate, _) =
+                visibility::fate(heap.txns.txlog(), horizon, heap.wal.durable(), &header)?;
+            self.has_older |= fate != Fate::Dead;
         }
         Ok(())
     }

@@ -225,6 +225,21 @@ impl Txn {
         self.subs.borrow().binary_search(&xid).is_ok()
     }
 
+    /// Whether every snapshot that this transaction takes from now on, or works with already, sees what `xid`
+    /// did.
+    pub fn will_see(&self, xid: Xid) -> Result<bool> {
+        let kept = self.kept_snapshot.get();
+        if self.is_mine(xid) {
+            return Ok(kept.is_none());
+        }
+        let seen_below = match kept {
+            Some(kept) if xid < kept.bound => return Ok(true),
+            Some(kept) => kept.csn,
+            None => self.shared.wal().published(),
+        };
+        Ok(matches!(self.outcome(xid)?, Outcome::Committed(csn) if csn < seen_below))
+    }
+
     /// What became of a transaction that is not this one.
     #[inline]
     pub(super) fn outcome(&self, xid: Xid) -> Result<Outcome> {

@@ -4,7 +4,7 @@ use base::ids::Tid;
 use storage::heap::{HeapScan, RowBuf};
 
 use crate::catalog::{IndexDef, TableDef};
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::exec::{self, Cx, State};
 use crate::types::row::RowView;
 use crate::types::{Datum, Oid};
@@ -22,7 +22,7 @@ pub(super) struct TableRows {
 impl TableRows {
     pub(super) fn start(host: &mut dyn DdlHost, table: &TableDef) -> Result<TableRows> {
         let snapshot = host.txn().fresh_snapshot();
-        let scan = HeapScan::new(host.heap(table)?, snapshot)?;
+        let scan = HeapScan::for_index(host.heap(table)?, snapshot)?;
         let values = vec![Datum::Null; table.columns.len()];
         Ok(TableRows { scan, root: Tid::INVALID, values, count: 0 })
     }
@@ -39,7 +39,7 @@ impl TableRows {
             base::interrupt::check().map_err(crate::error::interrupted)?;
         }
         let Some(row) = self.scan.next(host.heap(table)?, host.txn())? else { return Ok(None) };
-        self.root = row.tid;
+        self.root = row.root;
         RowView::new(&table.desc, row.bytes).decode_prefix(&mut self.values);
         Ok(Some(&self.values))
     }
@@ -48,11 +48,18 @@ impl TableRows {
     pub(super) fn root(&self) -> Tid {
         self.root
     }
+
+    /// Whether an older snapshot may see row versions that were not handed out.
+    pub(super) fn has_older(&self) -> bool {
+        self.scan.has_older()
+    }
 }
 
 impl Ddl<'_> {
     /// Fills an empty index from its table: entries sorted, pages written in order. Equal keys of a
-    /// unique index are `23505`.
+    /// unique index are `23505`. The index gets one entry for each row that there is, under the key of its
+    /// newest version; where older snapshots may see other versions, or rows deleted since, they must do
+    /// without the index (`pg_index.indcheckxmin`).
     pub(super) fn build_index(&mut self, table: Oid, index: Oid) -> Result<()> {
         let table = self.table(table)?;
         let index = table.index(index).expect("the index was just made").clone();
@@ -65,6 +72,7 @@ impl Ddl<'_> {
             let Some(values) = exec::index_values(&index, &row, &mut cx)? else { continue };
             entries.push((exec::index_key(&index, &values), rows.root()));
         }
+        let check_xmin = rows.has_older();
         entries.sort();
         if index.unique {
             self.check_unique(&table, &index, &entries, &mut state)?;
@@ -76,6 +84,22 @@ impl Ddl<'_> {
             base::park::checkpoint();
         }
         builder.finish()?;
+        self.set_check_xmin(&table, index.oid, check_xmin)
+    }
+
+    /// Notes in `pg_index` who may use the index just built.
+    fn set_check_xmin(&mut self, table: &TableDef, index: Oid, check: bool) -> Result<()> {
+        let (txn, store) = (self.host.txn(), self.store());
+        let key = [Datum::Oid(index)];
+        let row = store.find_one(txn, "pg_index", "pg_index_indexrelid_index", &key)?;
+        let row = row.ok_or_else(|| SqlError::internal("an index has a row in pg_index"))?;
+        // Written again when it has to be checked, so that its maker is who built the index.
+        if check || row.row.bool("indcheckxmin") {
+            txn.next_command()?;
+            let changes = [("indcheckxmin", Datum::Bool(check))];
+            store.update_columns(txn, "pg_index", &row, &changes)?;
+            self.changed(table.oid)?;
+        }
         Ok(())
     }
 

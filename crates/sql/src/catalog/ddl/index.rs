@@ -181,7 +181,8 @@ impl Ddl<'_> {
     pub(super) fn reindex(&mut self, reindex: &Reindex) -> Result<()> {
         match &reindex.target {
             ReindexTarget::Table(name) => {
-                let table = self.open(name, LockMode::Share)?;
+                // Readers lock the table, not its indexes, and must not lose the old one's storage.
+                let table = self.open(name, LockMode::AccessExclusive)?;
                 self.must_be_user_table(&table)?;
                 for index in &table.indexes {
                     self.rebuild(&table, index.oid)?;
@@ -198,7 +199,7 @@ impl Ddl<'_> {
                     ));
                 }
                 let table = self.table_of_index(index.oid)?;
-                self.catalog.lock(self.host.txn(), table, LockMode::Share)?;
+                self.catalog.lock(self.host.txn(), table, LockMode::AccessExclusive)?;
                 let table = self.table(table)?;
                 self.rebuild(&table, index.oid)
             }

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use base::ids::Tid;
+use base::ids::{Tid, Xid};
 use std::ops::Bound;
 use storage::btree::{Bounds, Direction, Liveness, Scan};
 
 use storage::heap::{Change, HeapScan, Outcome, RowBuf};
-use storage::txn::Txn;
+use storage::txn::{Flags, TupleHeader, Txn};
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, sql_error};
@@ -25,6 +25,8 @@ use super::schema::catalog_by_oid;
 /// A catalog row with its address.
 pub struct Found {
     pub tid: Tid,
+    /// The transaction that wrote it; `None` if every snapshot sees it.
+    pub made_by: Option<Xid>,
     pub row: CatalogRow,
 }
 
@@ -122,7 +124,7 @@ impl Store {
         let mut rows = Vec::new();
         while let Some(entry) = scan.next(tree)? {
             if heap.fetch(txn, &snapshot, entry.tid, &mut stored)? {
-                rows.push(found(&def, stored.tid(), stored.bytes()));
+                rows.push(found(&def, stored.tid(), stored.header(), stored.bytes()));
             }
         }
         Ok(rows)
@@ -152,7 +154,7 @@ impl Store {
         let mut scan = HeapScan::new(heap, snapshot)?;
         let mut rows = Vec::new();
         while let Some(row) = scan.next(heap, txn)? {
-            let row = found(&def, row.tid, row.bytes);
+            let row = found(&def, row.tid, &row.header(), row.bytes);
             if wanted(&row.row) {
                 rows.push(row);
             }
@@ -161,11 +163,12 @@ impl Store {
     }
 }
 
-fn found(def: &Arc<TableDef>, tid: Tid, bytes: &[u8]) -> Found {
+fn found(def: &Arc<TableDef>, tid: Tid, header: &TupleHeader, bytes: &[u8]) -> Found {
     let mut values = vec![Datum::Null; def.columns.len()];
     RowView::new(&def.desc, bytes).decode_prefix(&mut values);
     let schema = catalog_by_oid(def.oid).expect("system tables are in the list");
-    Found { tid, row: CatalogRow { schema, values } }
+    let made_by = (!header.flags.has(Flags::XMIN_FROZEN)).then_some(header.xmin);
+    Found { tid, made_by, row: CatalogRow { schema, values } }
 }
 
 /// The index key of a catalog row.

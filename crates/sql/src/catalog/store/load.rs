@@ -118,7 +118,7 @@ impl Store {
         let key = [Datum::Oid(oid)];
         let rows = self.find(txn, "pg_index", "pg_index_indrelid_index", &key)?;
         let mut indexes = Vec::new();
-        for Found { row, .. } in &rows {
+        for Found { row, made_by, .. } in &rows {
             let id = row.oid("indexrelid");
             let class = self.find_one(txn, "pg_class", "pg_class_oid_index", &[Datum::Oid(id)])?;
             let Some(class) = class else { continue };
@@ -131,6 +131,7 @@ impl Store {
                 primary: row.bool("indisprimary"),
                 nulls_not_distinct: row.bool("indnullsnotdistinct"),
                 valid: row.bool("indisvalid"),
+                check_xmin: made_by.filter(|_| row.bool("indcheckxmin")),
                 keys: self.index_keys(txn, id, row, columns)?,
                 constraint: self.index_constraint(txn, oid, id)?,
                 predicate: text_or_none(row, "indpred"),
@@ -269,6 +270,7 @@ pub fn system_definition(
             primary: index.primary,
             nulls_not_distinct: false,
             valid: true,
+            check_xmin: None,
             keys: index.columns.iter().map(key).collect(),
             constraint: None,
             predicate: None,

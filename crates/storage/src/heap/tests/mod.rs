@@ -1,3 +1,4 @@
+mod builds;
 mod contests;
 mod locks;
 mod rows;
