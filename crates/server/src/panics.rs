@@ -1,4 +1,4 @@
-//! What a panic costs: one session where that is safe, the process where it is not.
+//! What a panic costs: one statement where that is safe, the process where it is not.
 //!
 //! Unwinding runs destructors, and a destructor that releases a page latch in the middle of a change
 //! would show that change to everybody. So a stack unwinds only if the panic began in code that
@@ -7,7 +7,7 @@
 
 use std::panic::PanicHookInfo;
 
-/// Where a panic may cost only the session.
+/// Where a panic may cost only the statement.
 const HARMLESS: [&str; 3] = ["crates/sql/src/", "crates/syntax/src/", "crates/server/src/"];
 
 /// Installs the hook. To be called once, by the binary: tests want their panics as they are.

@@ -18,8 +18,12 @@ use scheduler::Shared;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Usable bytes of a fiber's stack; touched pages only are resident.
-pub const STACK_BYTES: usize = 256 << 10;
+/// Usable bytes of a fiber's stack; touched pages only are resident. Half of it is what nested statements
+/// may use (see [`park::stack_left`]). Less than a huge page, so that the system never makes it one.
+pub const STACK_BYTES: usize = 1 << 20;
+
+/// What an idle fiber keeps of its stack once a job has gone deeper.
+const KEPT_BYTES: usize = 128 << 10;
 
 pub(crate) type Job = Box<dyn FnOnce()>;
 
@@ -58,6 +62,10 @@ pub(crate) struct Running {
     /// How many there are between two looks, as the last stretch suggests.
     pub(crate) stride: u32,
     pub(crate) on_thread_stack: bool,
+    /// The lowest address of its stack.
+    pub(crate) floor: usize,
+    /// It was seen below the part that an idle fiber keeps.
+    pub(crate) deep: bool,
 }
 
 impl Running {
@@ -68,6 +76,8 @@ impl Running {
         countdown: STRIDE_FIRST,
         stride: STRIDE_FIRST,
         on_thread_stack: false,
+        floor: 0,
+        deep: false,
     };
 }
 
@@ -88,6 +98,30 @@ pub const TIME_SLICE_NS: u64 = 1_000_000;
 /// checkpoints, and a slow one must not overrun its slice a hundredfold.
 const LOOK_NS: u64 = TIME_SLICE_NS / 8;
 const HALF_LOOK_NS: u64 = LOOK_NS / 2;
+
+/// Bytes between here and the end of the running fiber's stack; `None` on the thread's own.
+#[inline]
+pub(crate) fn stack_left(here: usize) -> Option<usize> {
+    let mut running = RUNNING.get();
+    if running.on_thread_stack {
+        return None;
+    }
+    let left = here.saturating_sub(running.floor);
+    if left < STACK_BYTES - KEPT_BYTES && !running.deep {
+        running.deep = true;
+        RUNNING.set(running);
+    }
+    Some(left)
+}
+
+/// Gives the deep part of an idle fiber's stack back to the system.
+fn trim(floor: usize) {
+    let start = floor as *mut libc::c_void;
+    // SAFETY: the range is the lower part of a stack that this scheduler owns (private anonymous memory,
+    // both ends on pages), whose fiber waits above it, near its base: nothing there is alive. A failure
+    // leaves the pages as they are.
+    let _ = unsafe { libc::madvise(start, STACK_BYTES - KEPT_BYTES, libc::MADV_DONTNEED) };
+}
 
 fn suspend(why: Suspend) {
     let running = RUNNING.get();

@@ -3,7 +3,7 @@
 use super::{Home, Job, RUNNING, Running, STACK_BYTES, STRIDE_FIRST, Suspend};
 use crate::clock::{self, Instant};
 use crate::park::{self, Context, Inner, NOTIFIED, PARKED, Wake};
-use corosensei::stack::DefaultStack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
@@ -138,12 +138,14 @@ impl Scheduler {
         let index = u32::try_from(slots.len()).expect("fewer than 2^32 fibers");
         let home = Home { shared: Arc::clone(&self.shared), index };
         let context = Context(Arc::new(Inner::new(Wake::Fiber(home))));
-        let fiber = Coroutine::with_stack(DefaultStack::new(STACK_BYTES)?, fiber_body);
+        let stack = DefaultStack::new(STACK_BYTES)?;
+        let floor = stack.base().get() - STACK_BYTES;
+        let fiber = Coroutine::with_stack(stack, fiber_body);
         slots.push(Slot {
             context,
             fiber: Some(fiber),
             job: None,
-            running: Running::NONE,
+            running: Running { floor, ..Running::NONE },
             deadline: None,
             timer: None,
         });
@@ -248,8 +250,8 @@ impl Scheduler {
             let fiber = slot.fiber.take().expect("a ready fiber is not running");
             (fiber, slot.job.take(), Arc::as_ptr(&slot.context.0), slot.running)
         };
-        let Running { yielder, stride, .. } = running;
-        let now = Running { yielder, stride, countdown: stride, ..Running::NONE };
+        let Running { yielder, stride, floor, deep, .. } = running;
+        let now = Running { yielder, stride, countdown: stride, floor, deep, ..Running::NONE };
         let outer_running = RUNNING.replace(now);
         let outer = park::set_current_fiber(inner);
         let result = fiber.resume(job);
@@ -281,6 +283,9 @@ impl Scheduler {
                 }
             }
             Suspend::Idle => {
+                if std::mem::take(&mut slot.running.deep) {
+                    super::trim(slot.running.floor);
+                }
                 // A late unpark of the finished job must not make an idle fiber ready.
                 slot.context.0.state.store(NOTIFIED, Ordering::Relaxed);
                 slot.running.stride = STRIDE_FIRST;

@@ -1,3 +1,4 @@
+use super::STACK_BYTES;
 use super::*;
 use crate::clock;
 use crate::park::{current, park, park_until, yield_now};
@@ -116,6 +117,32 @@ fn recursion_fits_on_the_thread_stack() {
         .unwrap();
     drive(&scheduler);
     assert_eq!(*out.borrow(), 3000);
+}
+
+#[test]
+fn stack_left_counts_down_on_both_kinds_of_stack() {
+    fn deep(n: u32) -> usize {
+        let pad = std::hint::black_box([n; 256]);
+        let left = crate::park::stack_left();
+        if n == 0 { left } else { deep(n - 1).min(left + pad[0].min(0) as usize) }
+    }
+    let used = |bytes: usize| (300 << 10..STACK_BYTES).contains(&bytes);
+    let top = crate::park::stack_left();
+    assert!(used(top - deep(300)));
+    let scheduler = Scheduler::new(Order::Fifo, || {});
+    // The second time the fiber runs on a stack whose deep part was given back.
+    for _ in 0..2 {
+        scheduler
+            .spawn(move || {
+                let top = crate::park::stack_left();
+                assert!((STACK_BYTES - (16 << 10)..STACK_BYTES).contains(&top), "{top}");
+                assert!(used(top - deep(300)));
+                let outside = crate::park::on_thread_stack(crate::park::stack_left);
+                assert!(outside.abs_diff(top) > 4096, "another stack");
+            })
+            .unwrap();
+        drive(&scheduler);
+    }
 }
 
 #[test]

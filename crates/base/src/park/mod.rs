@@ -55,6 +55,7 @@ thread_local! {
     /// The fiber running on this thread, or null: then the thread itself is the context.
     static FIBER: Cell<*const Inner> = const { Cell::new(std::ptr::null()) };
     static THREAD: OnceCell<Context> = const { OnceCell::new() };
+    static THREAD_FLOOR: usize = thread_floor();
 }
 
 /// Makes `fiber` (null: the thread itself) the current context; returns the one before.
@@ -201,6 +202,36 @@ pub(crate) fn pass_deadline(now: Instant) {
 /// Runs `f` on the thread's own, large stack: for recursive C code. `f` must not park.
 pub fn on_thread_stack<R>(f: impl FnOnce() -> R + Send) -> R {
     if on_fiber() { fiber::on_thread_stack(f) } else { f() }
+}
+
+/// How much stack the current context has left, in bytes: for code that recurses as deep as its input
+/// nests, and must refuse to before the stack ends.
+#[inline]
+pub fn stack_left() -> usize {
+    let here = std::hint::black_box(0u8);
+    let here = (&raw const here).addr();
+    if on_fiber()
+        && let Some(left) = fiber::stack_left(here)
+    {
+        return left;
+    }
+    here.saturating_sub(THREAD_FLOOR.with(|floor| *floor))
+}
+
+/// The lowest address of the calling thread's stack; 0 where the system does not tell.
+fn thread_floor() -> usize {
+    let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let (mut floor, mut size) = (std::ptr::null_mut(), 0);
+    // SAFETY: the calls get a thread that runs, and places to write that live; the attributes are read and
+    // destroyed only after the first call has made them.
+    unsafe {
+        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
+            return 0;
+        }
+        libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut floor, &raw mut size);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+    }
+    floor.addr()
 }
 
 #[cfg(test)]

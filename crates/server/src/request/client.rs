@@ -22,6 +22,7 @@ const COPY_BYTES: usize = 64 << 10;
 
 pub(super) struct Client<'a, 'b> {
     replies: &'a mut Replies,
+    whole: &'a mut usize,
     row: Option<OpenRow>,
     link: &'a Link,
     wal: &'a Wal,
@@ -32,15 +33,16 @@ impl<'a, 'b> Client<'a, 'b> {
     /// The seat, divided into the session and what serves it.
     pub(super) fn of(seat: &'a mut Seat, rest: &'a mut Rest<'b>) -> (&'a mut Session, Self) {
         let session = seat.session.as_mut().expect("messages are served to a session");
-        let (replies, link) = (&mut seat.replies, &*seat.link);
+        let (replies, whole, link) = (&mut seat.replies, &mut seat.whole, &*seat.link);
         let wal = seat.worker.shared.wal();
-        (session, Client { replies, row: None, link, wal, rest })
+        (session, Client { replies, whole, row: None, link, wal, rest })
     }
 
     /// Hands all replies over, to leave once the log is durable up to `lsn`.
     fn hand_over(&mut self, lsn: Lsn) -> Result<()> {
         debug_assert!(self.row.is_none(), "replies are handed over between rows");
         let sent = self.link.send(self.replies.buffer(), lsn, self.wal.durable());
+        *self.whole = 0;
         sent.map_err(interrupted)
     }
 

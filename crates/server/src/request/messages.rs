@@ -267,8 +267,9 @@ fn ready(seat: &mut Seat) {
     seat.is_ready = true;
 }
 
-/// Runs `work`, and if it fails, and `fails` says so, fails the session's transaction. If it panics, the client gets `XX000`
-/// and its session ends, and nobody else notices.
+/// Runs `work`, and if it fails, and `fails` says so, fails the session's transaction. If it panics,
+/// that is an error of the statement like others, `XX000`, and nobody else notices; the session ends
+/// only if its transaction can't be failed either.
 ///
 /// Only code that owns nothing but its session may panic and come here. Everywhere else the panic
 /// hook ends the process before the stack unwinds ([`crate::panics`]).
@@ -277,7 +278,7 @@ fn guarded(
     fails: bool,
     work: impl FnOnce(&mut Seat) -> Result<(), SqlError>,
 ) -> Result<(), SqlError> {
-    let length = seat.replies.len();
+    seat.whole = seat.replies.len();
     let worked = catch_unwind(AssertUnwindSafe(|| {
         let result = work(seat);
         if fails && let Err(error) = &result {
@@ -287,13 +288,16 @@ fn guarded(
     }));
     worked.unwrap_or_else(|payload| {
         // Whatever the statement was writing may be half a message.
-        seat.replies.truncate(length);
-        seat.abandon();
+        seat.replies.truncate(seat.whole);
         let said = payload.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| payload.downcast_ref::<&str>().copied());
-        let message = "internal error: a broken assumption ended this session";
-        Err(SqlError::new(SqlState::INTERNAL_ERROR, message)
-            .with_detail(said.unwrap_or("The server's log says which.").to_owned())
-            .with_severity(Severity::Fatal))
+        let error = SqlError::new(SqlState::INTERNAL_ERROR, "internal error: a broken assumption")
+            .with_detail(said.unwrap_or("The server's log says which.").to_owned());
+        let failed = catch_unwind(AssertUnwindSafe(|| seat.session().recover(&error)));
+        if failed.is_ok() {
+            return Err(error);
+        }
+        seat.abandon();
+        Err(error.with_severity(Severity::Fatal))
     })
 }

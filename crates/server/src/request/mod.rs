@@ -34,6 +34,8 @@ pub(crate) struct Seat {
     pub(crate) input: Vec<u8>,
     /// Replies that are not with the link yet.
     replies: Replies,
+    /// How much of the replies was there before the message being served.
+    whole: usize,
     /// What must be durable before the replies in the seat may leave.
     told: Lsn,
     /// After an error in the extended protocol: everything up to Sync is ignored.
@@ -87,6 +89,7 @@ impl Seat {
             process: None,
             input: Vec::new(),
             replies: Replies::new(),
+            whole: 0,
             told: Lsn::ZERO,
             skipping: false,
             is_ready: false,

@@ -54,7 +54,7 @@ fn connect(dir: &Path) -> UnixStream {
 }
 
 #[test]
-fn a_panic_costs_one_session_and_its_transaction() {
+fn a_panic_costs_a_statement_and_its_transaction() {
     let dir = std::env::temp_dir().join(format!("thalweg-panic-{}", std::process::id()));
     std::fs::create_dir_all(&dir).unwrap();
     let mut config = Config::new();
@@ -73,7 +73,9 @@ fn a_panic_costs_one_session_and_its_transaction() {
     assert_eq!(ask(&mut other, "create table t (a int)"), ["CREATE TABLE"]);
     assert_eq!(ask(&mut me, "begin; insert into t values (1)"), ["BEGIN", "INSERT 0 1"]);
     assert_eq!(ask(&mut me, PANIC), ["XX000"]);
-    assert_eq!(me.read(&mut [0]).unwrap(), 0, "the session is over");
+    assert_eq!(ask(&mut me, "select 1"), ["25P02"], "its transaction has failed");
+    assert_eq!(ask(&mut me, "rollback"), ["ROLLBACK"]);
+    assert_eq!(ask(&mut me, "select count(*) from t"), ["SELECT 1"], "the session goes on");
     // Were its transaction still open, this would wait for its lock.
     assert_eq!(ask(&mut other, "truncate t"), ["TRUNCATE TABLE"]);
     assert_eq!(ask(&mut connect(&dir), "select * from t"), ["SELECT 0"]);

@@ -2,7 +2,7 @@
 
 use syntax::ast::{self, Indirection, LikeKind, Literal, Loc, Quantifier};
 
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::func::CastUse;
 use crate::types::{Datum, TypeId};
 
@@ -17,6 +17,7 @@ use super::{Binder, ExprKind, at, operator};
 impl Binder<'_, '_> {
     /// Binds an expression.
     pub fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        check_stack()?;
         match expr {
             ast::Expr::Column(reference) => self.column_expr(reference),
             ast::Expr::Const(c) => Ok(constant(&c.value, c.loc)),

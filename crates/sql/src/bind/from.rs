@@ -6,7 +6,7 @@ use syntax::ast::{
 };
 
 use crate::catalog::{TableDef, TableKind};
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::types::{Oid, TypeId};
 
 use super::query::{FunctionCall, Join, JoinTree, Rel, RelColumn, RelKind};
@@ -44,6 +44,7 @@ impl Binder<'_, '_> {
     }
 
     fn bind_item(&mut self, item: &FromItem) -> Result<(JoinTree, Vec<NsItem>)> {
+        check_stack()?;
         match item {
             FromItem::Table(table) => self.table_item(table),
             FromItem::Subquery(sub) => self.subquery_item(sub),

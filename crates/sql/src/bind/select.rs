@@ -4,7 +4,7 @@ use syntax::ast::{
     self, GroupItem, Literal, Loc, Select, SelectBody, SelectCore, SortBy, SortDirection, SortNulls,
 };
 
-use crate::error::{Result, bail, sql_error};
+use crate::error::{Result, bail, check_stack, sql_error};
 use crate::types::{Oid, TypeId};
 
 use super::query::{Distinct, Group, Query, RelKind, RowLock, SortKey, Target};
@@ -15,6 +15,7 @@ use super::{Binder, ExprKind, at, coerce, walk};
 impl Binder<'_, '_> {
     /// Binds a query in a scope of its own. `resolve` turns outputs of unknown type into text.
     pub(super) fn select(&mut self, select: &Select, resolve: bool) -> Result<Query> {
+        check_stack()?;
         self.scopes.push(Scope::default());
         let kind = std::mem::replace(&mut self.kind, ExprKind::None);
         let bound = self.select_in_scope(select, resolve);

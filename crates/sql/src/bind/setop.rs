@@ -2,7 +2,7 @@
 
 use syntax::ast::{Loc, Select, SelectBody, SetOperation, SetOperator};
 
-use crate::error::{Result, bail, sql_error};
+use crate::error::{Result, bail, check_stack, sql_error};
 use crate::types::TypeId;
 
 use super::query::{JoinTree, Query, Rel, RelColumn, RelKind, SetNode, SetTree, Target};
@@ -78,6 +78,7 @@ impl Binder<'_, '_> {
     }
 
     fn set_branch(&mut self, op: &SetOperation) -> Result<Branch> {
+        check_stack()?;
         let words = words(op.op);
         let left = self.set_side(&op.left)?;
         let right = self.set_side(&op.right)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
 use crate::bind::tree::Expr;
 use crate::bind::walk;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, check_stack};
 use crate::types::TypeId;
 
 use super::Planner;
@@ -77,6 +77,7 @@ impl Planner {
         right: Right<'_>,
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
+        check_stack()?;
         match right {
             Right::Entry { rel, conditions } => self.entry(cx, rel, conditions, None, order),
             Right::Join { join, conditions } => self.outer_join(cx, join, conditions),
@@ -124,6 +125,7 @@ impl Planner {
     }
 
     fn outer_join(&mut self, cx: &QueryCx<'_>, join: &Join, above: Vec<Expr>) -> Result<Planned> {
+        check_stack()?;
         let (outer, inner, kind) = match join.kind {
             JoinKind::Left => (&join.left, &join.right, JoinType::Left),
             JoinKind::Right => (&join.right, &join.left, JoinType::Left),

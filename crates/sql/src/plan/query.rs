@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bind::query::{Distinct, JoinTree, Query, RelKind, SortKey};
 use crate::bind::tree::{Column, Const, Expr, Slot, SortExpr, Ty};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Datum, TypeId};
 
 use super::Planner;
@@ -46,6 +46,7 @@ impl Planner {
 
     /// Plans a query in a level of its own, which is left on the stack for the caller to take.
     pub(super) fn query(&mut self, query: &Query) -> Result<Node> {
+        check_stack()?;
         self.enter(query)?;
         if let Some(tree) = &query.set_op {
             let node = self.set_operation(query, tree)?;

@@ -3,7 +3,7 @@
 
 use crate::bind::tree::{AggCall, ArgList, Column, Expr, Slot, Ty, Var};
 use crate::bind::walk;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, check_stack};
 use crate::types::TypeId;
 
 use super::Planner;
@@ -53,6 +53,7 @@ impl Planner {
     }
 
     fn rewrite_in_place(&mut self, expr: &mut Expr, below: &mut Below<'_>) -> Result<()> {
+        check_stack()?;
         if let Some((_, slot)) = below.computed.iter().find(|(known, _)| walk::same(known, expr)) {
             *expr = Expr::Slot(*slot);
             return Ok(());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Query, RelKind, SetOperator, SetTree};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, check_stack};
 
 use super::Planner;
 use super::node::{Node, SetOp};
@@ -11,6 +11,7 @@ use super::node::{Node, SetOp};
 impl Planner {
     /// The node of a tree of set operations; its rows have the result's columns.
     pub(super) fn set_operation(&mut self, query: &Query, tree: &SetTree) -> Result<Node> {
+        check_stack()?;
         match tree {
             SetTree::Leaf(rel) => {
                 let RelKind::Subquery(leaf) = &query.rels[usize::from(*rel)].kind else {
@@ -37,6 +38,7 @@ impl Planner {
     }
 
     fn union_all(&mut self, query: &Query, tree: &SetTree, out: &mut Vec<Node>) -> Result<()> {
+        check_stack()?;
         match tree {
             SetTree::Op(op) if op.op == SetOperator::Union && op.all => {
                 self.union_all(query, &op.left, out)?;

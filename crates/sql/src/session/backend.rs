@@ -122,6 +122,14 @@ impl Backend {
         self.unusable.clear();
     }
 
+    /// Forgets what a statement that ended in its midst may have left.
+    pub fn forget_statement(&mut self) {
+        self.notices.clear();
+        self.forget_used();
+        self.index_exprs.clear();
+        *self.path.borrow_mut() = None;
+    }
+
     /// Runs `f` with the binder's view of the catalogs.
     pub fn with_catalog<R>(&mut self, f: impl FnOnce(&mut Catalog<'_>) -> R) -> R {
         let database = self.database.clone();

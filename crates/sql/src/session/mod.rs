@@ -176,6 +176,15 @@ impl Session {
         self.abort_statement();
     }
 
+    /// After a panic in the midst of a statement: what it may have left half done goes, and its
+    /// transaction fails as at any error.
+    pub fn recover(&mut self, error: &SqlError) {
+        self.plans = PlanCache::default();
+        self.point_buffers = point::PointBuffers::default();
+        self.backend.forget_statement();
+        self.fail(error);
+    }
+
     /// Sync: ends what the session began by itself.
     ///
     /// # Errors
