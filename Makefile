@@ -5,6 +5,8 @@ CARGO ?= cargo
 DATA ?= ./data
 SEEDS ?= 50
 TORTURE_SEEDS ?= 1000
+WIRE_FUZZ_ROUNDS ?= 1000000
+SYNTAX_FUZZ_ROUNDS ?= 100000
 
 .PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture bench loom
 
@@ -14,7 +16,7 @@ serve: deps
 	./target/release/thalweg serve --data $(DATA)
 
 ## Everything CI runs.
-test: deps deps-test lint tidy unit sim-test kill-test
+test: deps deps-test lint tidy unit fuzz-test sim-test kill-test
 
 ## What building needs: a C compiler and libclang.
 deps:
@@ -33,6 +35,11 @@ tidy:
 
 unit:
 	THALWEG_REQUIRE_PG=1 $(CARGO) test --workspace --locked
+
+## Seeded mutation of messages and of statements, about a minute. A failing case is told by its number.
+fuzz-test:
+	WIRE_FUZZ_ROUNDS=$(WIRE_FUZZ_ROUNDS) $(CARGO) test --locked -p wire --lib mutated
+	SYNTAX_FUZZ_ROUNDS=$(SYNTAX_FUZZ_ROUNDS) $(CARGO) test --locked -p syntax --test it fuzz::mutated
 
 ## Simulation: every write and sync of each seed's run is a crash.
 sim-test:
