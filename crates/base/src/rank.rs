@@ -100,6 +100,14 @@ pub fn released(rank: Rank) {
     let _ = rank;
 }
 
+/// Whether the current context holds any latch; release builds do not know, and say no.
+pub fn any_held() -> bool {
+    #[cfg(debug_assertions)]
+    return crate::park::with_current(|c| c.held.any());
+    #[cfg(not(debug_assertions))]
+    return false;
+}
+
 /// Fails in debug builds when the current context holds any latch: for places that wait on clients or locks.
 #[inline]
 pub fn assert_none_held() {

@@ -240,13 +240,14 @@ pub(crate) fn fatal(why: &str) -> ! {
     std::process::abort();
 }
 
-/// Runs the body of a background context that others rely on: if it panics, the process ends.
-pub(crate) fn or_abort(name: &str, body: impl FnOnce()) {
+/// Runs what others rely on, or what can't be half done: if it panics, the process ends.
+#[inline]
+pub fn or_abort(name: &str, body: impl FnOnce()) {
     struct Alarm<'a>(&'a str);
     impl Drop for Alarm<'_> {
         fn drop(&mut self) {
             if std::thread::panicking() {
-                fatal(&format!("the {} ended by a panic", self.0));
+                fatal(&format!("the {} ended in a panic", self.0));
             }
         }
     }

@@ -19,8 +19,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// Usable bytes of a fiber's stack; touched pages only are resident. Half of it is what nested statements
-/// may use (see [`park::stack_left`]). Less than a huge page, so that the system never makes it one.
-pub const STACK_BYTES: usize = 1 << 20;
+/// may use (see [`park::stack_left`]). Less than a huge page, so that the system never makes it one; frames
+/// of a build without optimisation are several times as large.
+pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 2 << 20 } else { 1 << 20 };
 
 /// What an idle fiber keeps of its stack once a job has gone deeper.
 const KEPT_BYTES: usize = 128 << 10;

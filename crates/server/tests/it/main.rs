@@ -5,6 +5,7 @@ mod client;
 mod copy;
 mod directory;
 mod faults;
+mod nesting;
 mod protocol;
 mod sessions;
 mod timers;

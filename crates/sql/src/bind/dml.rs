@@ -550,6 +550,7 @@ impl Binder<'_, '_> {
                     origin: None,
                 });
                 let link = Expr::SubLink(Box::new(super::tree::SubLink {
+                    id: self.next_sublink(),
                     kind: super::tree::SubLinkKind::Scalar,
                     query: Box::new(query),
                     ty: record,

@@ -122,11 +122,19 @@ pub struct Binder<'a, 'c> {
     scopes: Vec<Scope>,
     /// What the expression at hand is for.
     kind: ExprKind,
+    /// How many sub-selects there are in expressions.
+    sublinks: u32,
 }
 
 impl<'a, 'c> Binder<'a, 'c> {
     pub fn new(catalog: &'a mut Catalog<'c>, params: &'a mut Params) -> Binder<'a, 'c> {
-        Binder { catalog, params, scopes: Vec::new(), kind: ExprKind::None }
+        Binder { catalog, params, scopes: Vec::new(), kind: ExprKind::None, sublinks: 0 }
+    }
+
+    /// A number that no other sub-select of the statement has.
+    fn next_sublink(&mut self) -> u32 {
+        self.sublinks += 1;
+        self.sublinks
     }
 
     /// Binds a statement that can be planned.

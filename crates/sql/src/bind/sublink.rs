@@ -68,7 +68,8 @@ impl Binder<'_, '_> {
                 (self.quantified_link(left, op, &columns, true, link)?, Ty::BOOL)
             }
         };
-        Ok(Expr::SubLink(Box::new(SubLink { kind, query: Box::new(query), ty, loc: link.loc })))
+        let (id, query, loc) = (self.next_sublink(), Box::new(query), link.loc);
+        Ok(Expr::SubLink(Box::new(SubLink { id, kind, query, ty, loc })))
     }
 
     fn quantified_link(

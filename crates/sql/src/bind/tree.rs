@@ -374,6 +374,8 @@ pub enum SubLinkKind {
 
 #[derive(Clone, Debug)]
 pub struct SubLink {
+    /// One of its statement's; a copy has its original's.
+    pub id: u32,
     pub kind: SubLinkKind,
     pub query: Box<Query>,
     pub ty: Ty,

@@ -5,9 +5,9 @@ use super::tree::{ArrayArg, Column, Expr, SubLinkKind, SubscriptStep, Var};
 
 /// The children of an expression, sub-selects excepted: by reference and by mutable reference.
 macro_rules! children {
-    ($name:ident, $expr:ty, $iter:ident $(, $mut:tt)?) => {
+    ($name:ident, $iter:ident $(, $mut:tt)?) => {
         /// Calls `f` for each direct child, not descending into sub-selects' queries.
-        pub fn $name(expr: $expr, f: &mut dyn FnMut($expr)) {
+        pub fn $name<'e>(expr: &'e $($mut)? Expr, f: &mut dyn FnMut(&'e $($mut)? Expr)) {
             match expr {
                 Expr::Const(_) | Expr::Param(_) | Expr::Exec(_) | Expr::Var(_) | Expr::Slot(_)
                 | Expr::Element(_) | Expr::SqlValue(_) | Expr::NextValue(_)
@@ -98,8 +98,8 @@ macro_rules! children {
     };
 }
 
-children!(each_child, &Expr, iter);
-children!(each_child_mut, &mut Expr, iter_mut, mut);
+children!(each_child, iter);
+children!(each_child_mut, iter_mut, mut);
 
 /// Does `test` hold for the expression or anything below it, sub-selects' queries excepted?
 pub fn any(expr: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
@@ -228,7 +228,9 @@ pub fn same(a: &Expr, b: &Expr) -> bool {
         (Expr::Const(x), Expr::Const(y)) => {
             x.ty == y.ty && format!("{:?}", x.value) == format!("{:?}", y.value)
         }
-        (Expr::SubLink(_), _) | (Expr::SubPlan(_), _) => false,
+        // Two that read alike are not looked into.
+        (Expr::SubLink(x), Expr::SubLink(y)) => x.id == y.id,
+        (Expr::SubPlan(_), _) => false,
         _ => same_node(a, b) && same_children(a, b),
     }
 }
@@ -236,9 +238,9 @@ pub fn same(a: &Expr, b: &Expr) -> bool {
 fn same_children(a: &Expr, b: &Expr) -> bool {
     let mut left = Vec::new();
     let mut right = Vec::new();
-    each_child(a, &mut |child| left.push(child.clone()));
-    each_child(b, &mut |child| right.push(child.clone()));
-    left.len() == right.len() && left.iter().zip(&right).all(|(x, y)| same(x, y))
+    each_child(a, &mut |child| left.push(child));
+    each_child(b, &mut |child| right.push(child));
+    left.len() == right.len() && left.into_iter().zip(right).all(|(x, y)| same(x, y))
 }
 
 /// Do the two nodes agree, their children aside?

@@ -1,5 +1,7 @@
 //! WITH: common table expressions, plain and recursive.
 
+use std::collections::BTreeSet;
+
 use syntax::ast::{self, Loc, SelectBody, SetOperator, Statement, With};
 
 use crate::error::{Result, SqlError, bail, sql_error};
@@ -13,8 +15,9 @@ use super::{Binder, at};
 impl Binder<'_, '_> {
     /// Binds the CTEs of a WITH clause into the scope at hand.
     pub(super) fn with_clause(&mut self, with: &With) -> Result<()> {
-        for (i, cte) in with.ctes.iter().enumerate() {
-            if with.ctes[..i].iter().any(|c| c.name == cte.name) {
+        let mut names = BTreeSet::new();
+        for cte in &with.ctes {
+            if !names.insert(&cte.name) {
                 return Err(at(
                     sql_error!(
                         DUPLICATE_ALIAS,
@@ -25,8 +28,9 @@ impl Binder<'_, '_> {
                 ));
             }
         }
-        for (i, cte) in with.ctes.iter().enumerate() {
-            self.scope().future_ctes = with.ctes[i..].iter().map(|c| c.name.clone()).collect();
+        // The next is the last: it leaves the list when it is bound.
+        self.scope().future_ctes = with.ctes.iter().rev().map(|c| c.name.clone()).collect();
+        for cte in &with.ctes {
             if cte.search.is_some() || cte.cycle.is_some() {
                 return Err(SqlError::unsupported(
                     "SEARCH and CYCLE clauses are not supported yet",
@@ -50,8 +54,8 @@ impl Binder<'_, '_> {
                 other => self.modifying_cte(cte, other)?,
             };
             self.scope().ctes.push(bound);
+            self.scope().future_ctes.pop();
         }
-        self.scope().future_ctes.clear();
         Ok(())
     }
 

@@ -289,7 +289,13 @@ impl Operator for HashJoin {
     }
 
     fn row(&self) -> &[Datum] {
-        &self.row
+        // What only asks whether there is an inner row gives the outer one.
+        match self.plan.kind {
+            JoinType::Semi | JoinType::Anti | JoinType::NullAwareAnti => {
+                &self.row[..usize::from(self.plan.outer_width)]
+            }
+            _ => &self.row,
+        }
     }
 
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {

@@ -221,9 +221,12 @@ impl Session {
             self.rollback_storage();
             return Err(error.into());
         }
-        self.tell_everything();
-        self.backend.values.commit();
-        self.end_of_transaction();
+        // Committed is committed: no panic may tell the client otherwise.
+        storage::error::or_abort("commit", || {
+            self.tell_everything();
+            self.backend.values.commit();
+            self.end_of_transaction();
+        });
         Ok(())
     }
 

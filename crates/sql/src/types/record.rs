@@ -1,13 +1,18 @@
 //! Text of composite values: `(a,"b c",)`.
 
 use super::context::IoContext;
-use super::datum::Record;
+use super::datum::{Datum, Record};
 use super::io;
 use super::scalar::is_space;
-use crate::error::Result;
+use crate::error::{Result, sql_error};
+
+/// The longest text of a value, as everywhere.
+const TEXT_BYTES_MAX: usize = 0x3fff_ffff;
 
 /// Appends a record's text; nulls are empty, quotes and backslashes double inside quotes.
 pub(crate) fn write_record(record: &Record, cx: &IoContext<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let (len, _) = measure(record);
+    room(out.len(), len)?;
     out.push(b'(');
     for (i, (type_id, value)) in record.fields.iter().enumerate() {
         if i > 0 {
@@ -23,6 +28,8 @@ pub(crate) fn write_record(record: &Record, cx: &IoContext<'_>, out: &mut Vec<u8
             || text.iter().any(|&b| matches!(b, b'"' | b'\\' | b'(' | b')' | b',') || is_space(b));
         if quote {
             let text = out.split_off(start);
+            let escapes = text.iter().filter(|b| matches!(b, b'"' | b'\\')).count();
+            room(out.len(), text.len() + escapes + 2)?;
             out.push(b'"');
             for byte in text {
                 if matches!(byte, b'"' | b'\\') {
@@ -35,4 +42,28 @@ pub(crate) fn write_record(record: &Record, cx: &IoContext<'_>, out: &mut Vec<u8
     }
     out.push(b')');
     Ok(())
+}
+
+/// Fails where a text of `len` bytes would grow too long by `more`.
+fn room(len: usize, more: usize) -> Result<()> {
+    if len.saturating_add(more) <= TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    let detail =
+        format!("Cannot enlarge string buffer containing {len} bytes by {more} more bytes.");
+    Err(sql_error!(PROGRAM_LIMIT_EXCEEDED, "out of memory").with_detail(detail))
+}
+
+/// The least that a record's text has in bytes, and quotes among them: each level of nesting doubles
+/// the quotes of those inside it, so the text of a few dozen levels has no end.
+fn measure(record: &Record) -> (usize, usize) {
+    let (mut len, mut quotes) = (2, 0_usize);
+    for (_, value) in &record.fields {
+        if let Datum::Record(inner) = value {
+            let (own, escaped) = measure(inner);
+            len = own.saturating_add(escaped).saturating_add(len).saturating_add(2);
+            quotes = escaped.saturating_mul(2).saturating_add(quotes).saturating_add(2);
+        }
+    }
+    (len, quotes)
 }

@@ -2,7 +2,7 @@
 
 use super::record::{DROPPED_MAX, INVALIDATION_BYTES_MAX};
 use super::session::Txn;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, or_abort};
 use base::RelId;
 
 /// When a registered action runs.
@@ -51,11 +51,13 @@ pub(super) struct Undone {
 impl Undone {
     /// Runs the abort actions, latest first.
     pub(super) fn run(&mut self) {
-        while let Some(action) = self.actions.pop() {
-            if action.when == When::Abort {
-                (action.run)();
+        or_abort("rollback", || {
+            while let Some(action) = self.actions.pop() {
+                if action.when == When::Abort {
+                    (action.run)();
+                }
             }
-        }
+        });
     }
 }
 

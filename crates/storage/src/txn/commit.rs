@@ -10,7 +10,7 @@
 
 use super::record::{put_commit, put_subxids};
 use super::session::{Txn, TxnState};
-use crate::error::Result;
+use crate::error::{Result, or_abort};
 use crate::lock::NONE;
 use crate::txlog::{Entry, EntryRef};
 use crate::wal::{Kind, Record, record_bound};
@@ -118,7 +118,7 @@ impl Txn {
     fn finish_commit(&self) {
         self.drop_snapshots();
         let actions = self.actions.borrow_mut().take_commit();
-        actions.into_iter().for_each(|run| run());
+        or_abort("commit", || actions.into_iter().for_each(|run| run()));
         self.finish();
     }
 
