@@ -86,8 +86,7 @@ impl Binder<'_, '_> {
                         collate.loc,
                     ));
                 }
-                let arg = self.expr(&collate.arg)?;
-                super::coerce::resolve_unknown(self, arg)
+                self.expr(&collate.arg).and_then(|arg| super::coerce::resolve_unknown(self, arg))
             }
             ast::Expr::Array(list) => self.array(list, None),
             ast::Expr::Row(row) => {

@@ -180,7 +180,7 @@ impl Session {
     /// transaction fails as at any error.
     pub fn recover(&mut self, error: &SqlError) {
         self.plans = PlanCache::default();
-        self.point_buffers = point::PointBuffers::default();
+        self.point_buffers = PointBuffers::default();
         self.backend.forget_statement();
         self.fail(error);
     }
