@@ -144,7 +144,7 @@ impl Session<'_> {
                 return Ok(());
             }
             if table.heap.is_gone(*tid)? {
-                table.index.mark_dead(&key(number), *tid)?;
+                table.index.mark_dead(&key(number), &mut |found| Ok(found == *tid))?;
             }
         }
         panic!("row {number} is there");

@@ -46,7 +46,10 @@ impl Database {
         let engine = Engine::open(&sizes, &env).map_err(|e| failed(&e))?;
         let made = if is_new { Instance::create(&engine, superuser) } else { Ok(()) };
         match made.and_then(|()| Instance::open(&engine)) {
-            Ok(instance) => Ok(Database { engine, instance }),
+            Ok(instance) => {
+                instance.start_vacuum(|complaint| crate::log!("{complaint}"));
+                Ok(Database { engine, instance })
+            }
             Err(fault) => {
                 if let Err(second) = engine.shutdown() {
                     crate::log!("the storage engine did not close in order: {second}");

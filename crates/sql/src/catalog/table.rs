@@ -55,7 +55,7 @@ pub struct TableDef {
     pub stored_rows: f32,
     pub stored_blocks: u32,
     /// Its rows.
-    pub heap: Handle<HeapRel>,
+    pub heap: Handle<Arc<HeapRel>>,
 }
 
 #[derive(Clone, Debug)]

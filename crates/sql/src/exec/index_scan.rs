@@ -78,9 +78,16 @@ impl Operator for IndexScan {
             }
             let plan = &*self.plan;
             let (txn, snapshot) = (cx.host.txn(), cx.host.snapshot());
-            if !cx.host.heap(&plan.table)?.fetch(txn, snapshot, tid, &mut self.stored)? {
+            let heap = cx.host.heap(&plan.table)?;
+            let scan = self.scan.as_mut().expect("an entry came from it");
+            if !heap.fetch(txn, snapshot, tid, &mut self.stored)? {
+                if heap.is_gone(tid)? {
+                    scan.found_dead();
+                }
                 continue;
             }
+            // Nobody may ask for another row.
+            scan.settle(cx.host.tree(&plan.index)?);
             decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
             if passes(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);

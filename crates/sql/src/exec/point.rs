@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use base::ids::Tid;
-use storage::heap::RowBuf;
+use storage::btree::BTree;
+use storage::heap::{HeapRel, RowBuf};
 use storage::txn::Snapshot;
 
 use crate::bind::tree::Expr;
@@ -79,12 +80,25 @@ impl PointKey {
             column.code().encode(value, key);
         }
         let heap = host.heap(&self.table)?;
-        host.tree(&self.index)?.lookup(key, tids)?;
-        for tid in tids.iter() {
+        let tree = host.tree(&self.index)?;
+        tree.lookup(key, tids)?;
+        for (misses, tid) in tids.iter().enumerate() {
             if heap.fetch(host.txn(), snapshot, *tid, row)? {
+                if misses > 0 {
+                    mark_dead(heap, tree, key)?;
+                }
                 return Ok(true);
             }
         }
+        if !tids.is_empty() {
+            mark_dead(heap, tree, key)?;
+        }
         Ok(false)
     }
+}
+
+/// Lets later look-ups skip entries whose rows nobody can see any more.
+#[cold]
+fn mark_dead(heap: &HeapRel, tree: &BTree, key: &[u8]) -> Result<()> {
+    Ok(tree.mark_dead(key, &mut |tid| heap.is_gone(tid))?)
 }

@@ -92,6 +92,7 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_cursor" "pg_stat_get_activity" "pg_timezone_names" "pg_timezone_abbrevs"
     "pg_stat_get_numscans" "pg_stat_get_live_tuples" "pg_stat_get_dead_tuples"
     "pg_stat_get_tuples_inserted" "pg_stat_get_tuples_updated" "pg_stat_get_tuples_deleted"
+    "pg_stat_get_tuples_hot_updated" "pg_stat_get_ins_since_vacuum" "pg_stat_get_autovacuum_count"
 );
 
 const WINDOW: Bodies = declared!(Body::Window,

@@ -8,7 +8,7 @@ use syntax::ast::Vacuum;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, sql_error};
 use crate::exec::Host;
-use crate::types::Datum;
+use crate::types::{Datum, Oid};
 
 use super::Session;
 
@@ -30,25 +30,39 @@ impl Session {
                     one.relation.loc,
                 ));
             };
-            tables.push(table);
+            tables.push(table.oid);
         }
-        for table in &tables {
+        if vacuum.relations.is_empty() {
+            tables = self.every_table()?;
+        }
+        for oid in tables {
             // Keeps indexes from being added or dropped meanwhile, and other vacuums away.
             let backend = &self.backend;
-            backend.catalog.lock(&backend.txn, table.oid, LockMode::ShareUpdateExclusive)?;
+            backend.catalog.lock(&backend.txn, oid, LockMode::ShareUpdateExclusive)?;
+            // As it is under the lock; it may have been dropped before.
+            let Some(table) = backend.catalog.table(&backend.txn, oid)? else { continue };
             if vacuum.vacuum {
-                self.clean_table(table)?;
+                self.clean_table(&table)?;
             }
-            self.count_table(table)?;
+            self.count_table(&table)?;
         }
         Ok(if vacuum.vacuum { "VACUUM" } else { "ANALYZE" }.to_owned())
     }
 }
 
 impl Session {
+    /// All tables, system tables among them, but for temporary ones.
+    fn every_table(&self) -> Result<Vec<Oid>> {
+        let backend = &self.backend;
+        let classes = backend.instance.store.scan(&backend.txn, "pg_class", |row| {
+            row.letter("relkind") == b'r' && row.letter("relpersistence") != b't'
+        })?;
+        Ok(classes.iter().map(|found| found.row.oid("oid")).collect())
+    }
+
     /// Removes a table's dead rows and their index entries.
     fn clean_table(&mut self, table: &TableDef) -> Result<()> {
-        if table.kind != TableKind::Table || table.is_catalog() {
+        if table.kind != TableKind::Table {
             return Ok(());
         }
         let backend = &self.backend;

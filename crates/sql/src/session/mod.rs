@@ -16,6 +16,7 @@ mod prepare;
 mod sequence;
 mod set;
 mod simple;
+mod statistics;
 mod transaction;
 mod utility;
 mod words;

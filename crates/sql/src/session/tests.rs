@@ -83,6 +83,8 @@ impl Client for Recorder {
     }
 }
 
+mod vacuum;
+
 /// A fresh data directory with one session on it.
 struct Bench {
     instance: Arc<Instance>,

@@ -31,15 +31,19 @@ struct Surroundings {
 
 impl BTree {
     /// Removes the entries whose TID `is_dead` names and takes emptied leaves out of the tree. One at a
-    /// time per index; foreground work goes on. `is_dead` is called under a latch and must not wait.
-    pub fn vacuum(&self, is_dead: &mut dyn FnMut(Tid) -> bool) -> Result<IndexCleaning> {
+    /// time per index; foreground work goes on. `is_dead` is called under a latch and must not wait; `rest`
+    /// is called between pages, with nothing held, and may end it with an error.
+    pub fn vacuum(
+        &self,
+        is_dead: &mut dyn FnMut(Tid) -> bool,
+        rest: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<IndexCleaning> {
         let mut done = IndexCleaning::default();
         let first = self.descend(Place::before(&[]), 0, |_, block, _| block)?;
         let mut next = first;
         while let Some(block) = next {
-            base::interrupt::check()?;
+            rest()?;
             next = self.vacuum_page(block, is_dead, &mut done)?;
-            base::park::checkpoint();
         }
         Ok(done)
     }

@@ -140,21 +140,22 @@ struct Batch {
 }
 
 impl BTree {
-    /// Marks the entry (`key`, `tid`): no transaction can see its row any more, durably. Later look-ups and scans
-    /// skip it, and the space goes to whoever needs some on the page. A hint: it may not be set.
-    pub fn mark_dead(&self, key: &[u8], tid: Tid) -> Result<()> {
-        let place = Place::of(key, tid);
-        let Some(block) = self.descend(place, 0, |_, block, _| block)? else { return Ok(()) };
-        let page = self.rel.read(Fork::Main, block)?;
-        let node = Node(page.view());
-        let at = node.lower_bound(place);
-        let found = node.is_live()
-            && node.is_leaf()
-            && at < node.count()
-            && node.key_is(at, key)
-            && node.slot(at).tid() == tid;
-        if found {
-            mark(&page, at);
+    /// Marks the entries of `key` whose rows `is_gone` says that no transaction can see any more, durably.
+    /// Later look-ups and scans skip them, and the space goes to whoever needs some on the page. Hints: they
+    /// may not be set.
+    pub fn mark_dead(
+        &self,
+        key: &[u8],
+        is_gone: &mut dyn FnMut(Tid) -> Result<bool>,
+    ) -> Result<()> {
+        // Not by key and TID at once: since the caller looked, both may have come to belong to another row.
+        // A leaf that does not change between copy and mark has had the entry all the time.
+        let mut scan = Scan::new(Bounds::exactly(key), Direction::Forward, false);
+        while let Some(entry) = scan.next(self)? {
+            let tid = entry.tid;
+            if is_gone(tid)? {
+                scan.found_dead();
+            }
         }
         Ok(())
     }
@@ -233,7 +234,7 @@ impl Scan {
     /// The next entry in the scan's direction.
     pub fn next(&mut self, tree: &BTree) -> Result<Option<Entry<'_>>> {
         while self.next == self.batch.entries.len() {
-            self.mark_dead(tree);
+            self.settle(tree);
             if !self.fill(tree)? {
                 return Ok(None);
             }
@@ -260,11 +261,17 @@ impl Scan {
         }
     }
 
-    /// Sets the marks collected for the current leaf, if it has not changed since.
-    fn mark_dead(&mut self, tree: &BTree) {
-        if self.dead.is_empty() {
-            return;
+    /// Sets the marks collected for the current leaf, if it has not changed since. Done at the end of each
+    /// leaf; for those who may leave a scan before.
+    #[inline]
+    pub fn settle(&mut self, tree: &BTree) {
+        if !self.dead.is_empty() {
+            self.mark_found(tree);
         }
+    }
+
+    #[cold]
+    fn mark_found(&mut self, tree: &BTree) {
         let dead = std::mem::take(&mut self.dead);
         let Ok(page) = tree.rel.read(Fork::Main, self.batch.block) else { return };
         let node = Node(page.view());

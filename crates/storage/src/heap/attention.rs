@@ -1,9 +1,10 @@
 //! Noticing that a heap has changed enough to be cleaned.
 
 use super::HeapRel;
-use base::{Fork, RelId};
+use super::room::Activity;
+use base::{Csn, Fork, RelId};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 /// Whom to tell.
 type Tell = Box<dyn Fn(RelId) + Send + Sync>;
@@ -15,7 +16,27 @@ pub(super) struct Attention {
     ended: AtomicU64,
     /// Versions that were there; 0: unknown.
     live: AtomicU64,
+    /// Versions that had ended and could not be removed yet.
+    left: AtomicU64,
+    /// The horizon of the last cleaning that left enough to come back for; 0: there was none.
+    held_at: AtomicU64,
+    cleanings: AtomicU64,
     tell: OnceLock<Tell>,
+    /// Who is to know has been told, and no cleaning has begun since.
+    told: AtomicBool,
+}
+
+/// How much there is to clean, roughly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Dirt {
+    /// Rows, as of the last cleaning and what was done since.
+    pub live: u64,
+    /// Versions that have ended.
+    pub dead: u64,
+    /// Rows inserted since the last cleaning.
+    pub inserted: u64,
+    /// Cleanings since the handle was opened.
+    pub cleanings: u64,
 }
 
 /// Changes of one stripe between two looks at the sums.
@@ -27,10 +48,19 @@ const ENDED_MIN: u64 = 50;
 const INSERTED_MIN: u64 = 1000;
 /// Rows on a page, where nothing better is known.
 const ROWS_PER_PAGE: u64 = 60;
+/// Versions ended without a trace in indexes count this much less: pruning takes most of them.
+const HOT_DISCOUNT: u64 = 4;
+
+impl Activity {
+    /// Ended versions that vacuum is wanted for.
+    fn ended(&self) -> u64 {
+        self.deleted + self.updated + self.hot_updated / HOT_DISCOUNT
+    }
+}
 
 impl HeapRel {
     /// Lets `tell` be called, by whoever changes rows and without any latch held, when the table has
-    /// changed enough. Once per handle.
+    /// changed enough; then again only after a cleaning has begun. Once per handle.
     pub fn tell_when_due(&self, tell: impl Fn(RelId) + Send + Sync + 'static) {
         assert!(self.attention.tell.set(Box::new(tell)).is_ok(), "one is told");
     }
@@ -38,29 +68,81 @@ impl HeapRel {
     /// Looks whether cleaning is due. Called every [`LOOK_EVERY`] changes of a stripe.
     #[cold]
     pub(super) fn look_for_dirt(&self) {
-        let Some(tell) = self.attention.tell.get() else { return };
-        let (inserted, ended) = self.activity();
         let last = &self.attention;
-        let live = match last.live.load(Relaxed) {
-            0 => u64::from(self.rel.blocks(Fork::Main).unwrap_or(0)) * ROWS_PER_PAGE,
-            live => live,
-        };
-        let ended = ended.saturating_sub(last.ended.load(Relaxed));
-        let inserted = inserted.saturating_sub(last.inserted.load(Relaxed));
-        if ended > ENDED_MIN + live / 10 || inserted > INSERTED_MIN + live / 5 {
+        let Some(tell) = last.tell.get() else { return };
+        if last.told.load(Relaxed) {
+            return;
+        }
+        let now = self.activity();
+        let live = self.live_at_last(&now);
+        let ended = now.ended().saturating_sub(last.ended.load(Relaxed));
+        let inserted = now.inserted.saturating_sub(last.inserted.load(Relaxed));
+        let due = is_worth_cleaning(ended, live) || inserted > INSERTED_MIN + live / 5;
+        if due && !last.told.swap(true, Relaxed) {
             tell(self.rel.id());
         }
     }
 
-    /// A cleaning that began at `activity` has ended, having met `live` versions on `scanned` pages.
-    pub(crate) fn note_vacuumed(&self, activity: (u64, u64), live: u64, scanned: u32) {
-        let last = &self.attention;
-        last.inserted.store(activity.0, Relaxed);
-        last.ended.store(activity.1, Relaxed);
-        // Pages that were skipped hold about as many rows as those that were not.
-        let pages = u64::from(self.rel.blocks(Fork::Main).unwrap_or(0));
-        if let Some(per_page) = live.checked_div(u64::from(scanned)) {
-            last.live.store((per_page * pages).max(1), Relaxed);
+    fn live_at_last(&self, now: &Activity) -> u64 {
+        match self.attention.live.load(Relaxed) {
+            0 => {
+                let pages = u64::from(self.rel.blocks(Fork::Main).unwrap_or(0));
+                (pages * ROWS_PER_PAGE).saturating_sub(now.inserted)
+            }
+            live => live,
         }
     }
+
+    /// How much there is to clean, for people.
+    pub fn dirt(&self) -> Dirt {
+        let (now, last) = (self.activity(), &self.attention);
+        let inserted = now.inserted.saturating_sub(last.inserted.load(Relaxed));
+        let ended = now.ended().saturating_sub(last.ended.load(Relaxed));
+        let live = self.live_at_last(&now);
+        Dirt {
+            live: (live + inserted).saturating_sub(now.deleted.min(ended)),
+            dead: last.left.load(Relaxed) + ended,
+            inserted,
+            cleanings: last.cleanings.load(Relaxed),
+        }
+    }
+
+    /// Whether a cleaning now would find what the last one found: that left much which open snapshots may
+    /// see, and they are still open.
+    pub(crate) fn is_held_back(&self) -> bool {
+        let held_at = self.attention.held_at.load(Relaxed);
+        if held_at == 0 {
+            return false;
+        }
+        self.txns.refresh();
+        self.txns.horizon() <= Csn(held_at)
+    }
+
+    /// A cleaning begins: what changes from now on counts for the next one.
+    pub(crate) fn note_cleaning(&self) {
+        let (now, last) = (self.activity(), &self.attention);
+        last.inserted.store(now.inserted, Relaxed);
+        last.ended.store(now.ended(), Relaxed);
+        last.told.store(false, Relaxed);
+    }
+
+    /// A cleaning that began when the horizon was `horizon` has ended, having met `live` versions on
+    /// `scanned` pages and left `left` that had ended. Tells whether those are worth another one.
+    pub(crate) fn note_cleaned(&self, horizon: Csn, live: u64, left: u64, scanned: u32) -> bool {
+        let last = &self.attention;
+        // Pages that were skipped hold about as many rows as those that were not.
+        let pages = u64::from(self.rel.blocks(Fork::Main).unwrap_or(0));
+        if let Some(live) = (live * pages).checked_div(u64::from(scanned)) {
+            last.live.store(live.max(1), Relaxed);
+        }
+        last.left.store(left, Relaxed);
+        last.cleanings.fetch_add(1, Relaxed);
+        let again = is_worth_cleaning(left, last.live.load(Relaxed));
+        last.held_at.store(if again { horizon.0 } else { 0 }, Relaxed);
+        again
+    }
+}
+
+fn is_worth_cleaning(ended: u64, live: u64) -> bool {
+    ended > ENDED_MIN + live / 10
 }

@@ -2,6 +2,7 @@
 
 use super::contest::{Contest, Verdict};
 use super::insert::CLEAR_BYTES;
+use super::room::Did;
 use super::update::{end_version, ended_by, logged, pack, redo_end};
 use super::{HeapRel, Outcome, page};
 use crate::error::Result;
@@ -53,7 +54,7 @@ impl HeapRel {
             }
             drop(page);
             contest.won(xid, None);
-            self.count(txn, 0, 1);
+            self.count(txn, Did::Delete);
             return Ok(Outcome::Done { tid, heap_only: false });
         }
     }

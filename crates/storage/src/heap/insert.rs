@@ -1,6 +1,7 @@
 //! Inserting one row, and taking it back.
 
 use super::page;
+use super::room::Did;
 use super::{HeapRel, check_row};
 use crate::buffer::WriteGuard;
 use crate::error::Result;
@@ -41,7 +42,7 @@ impl HeapRel {
             page.set_lsn(at.end);
         }
         drop(page);
-        self.count(txn, 1, 0);
+        self.count(txn, Did::Insert(1));
         Ok(tid)
     }
 
@@ -65,7 +66,7 @@ impl HeapRel {
             page.set_lsn(at.end);
         }
         drop(page);
-        self.count(txn, 0, 1);
+        self.count(txn, Did::Delete);
         Ok(())
     }
 }

@@ -21,11 +21,13 @@ mod update;
 mod visible;
 pub mod vm;
 
+pub use attention::Dirt;
 pub use check::{Line, Version};
 pub use clean::PageCleaning;
 pub use fetch::RowBuf;
 pub use multi_insert::Freeze;
 pub use page::{MAX_LINES, MAX_ROW_BYTES};
+pub use room::Activity;
 pub use scan::{HeapScan, Row};
 pub use update::Change;
 

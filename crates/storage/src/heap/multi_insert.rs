@@ -1,6 +1,7 @@
 //! Inserting many rows: as many as fit on a page with one latch and one log record.
 
 use super::insert::{CLEAR_BYTES, prepare};
+use super::room::Did;
 use super::{HeapRel, check_row, page, vm};
 use crate::buffer::WriteGuard;
 use crate::error::Result;
@@ -74,7 +75,7 @@ impl HeapRel {
                 self.promise_visible(&mut page, &mut journal)?;
             }
             drop(page);
-            self.count(txn, done as u64, 0);
+            self.count(txn, Did::Insert(done as u64));
             rest = &rest[done..];
         }
         Ok(())

@@ -30,10 +30,34 @@ pub(super) struct Stripe(Padded<Counters>);
 struct Counters {
     /// Target block, plus one; zero: none.
     target: AtomicU32,
-    /// Versions inserted since the start.
+    /// Rows inserted since the start.
     inserted: AtomicU64,
-    /// Versions ended since the start, by updates, deletes and rollbacks of inserts that pruning met.
-    ended: AtomicU64,
+    /// Rows deleted, and inserts taken back.
+    deleted: AtomicU64,
+    /// Updates whose new version has index entries of its own.
+    updated: AtomicU64,
+    /// Updates whose new version needs none.
+    hot_updated: AtomicU64,
+}
+
+/// What a session did to a heap.
+pub(super) enum Did {
+    Insert(u64),
+    Delete,
+    Update { hot: bool },
+}
+
+/// What has been done to a heap since its handle was opened, by all sessions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Activity {
+    /// Rows inserted.
+    pub inserted: u64,
+    /// Rows deleted, and inserts taken back.
+    pub deleted: u64,
+    /// Updates that needed index entries.
+    pub updated: u64,
+    /// Updates that needed none.
+    pub hot_updated: u64,
 }
 
 impl HeapRel {
@@ -41,30 +65,33 @@ impl HeapRel {
         &self.stripes[stripe_of(txn) % STRIPES].0
     }
 
-    /// Counts versions inserted and ended by this session; hints for vacuum.
-    pub(super) fn count(&self, txn: &Txn, inserted: u64, ended: u64) {
+    /// Counts what this session did, in its own stripe; hints for vacuum.
+    pub(super) fn count(&self, txn: &Txn, did: Did) {
         let stripe = self.stripe(txn);
+        let (counter, by) = match did {
+            Did::Insert(rows) => (&stripe.inserted, rows),
+            Did::Delete => (&stripe.deleted, 1),
+            Did::Update { hot: false } => (&stripe.updated, 1),
+            Did::Update { hot: true } => (&stripe.hot_updated, 1),
+        };
         // Relaxed: figures.
-        let before = match inserted {
-            0 => stripe.inserted.load(Relaxed),
-            _ => stripe.inserted.fetch_add(inserted, Relaxed),
-        };
-        let ended_before = match ended {
-            0 => stripe.ended.load(Relaxed),
-            _ => stripe.ended.fetch_add(ended, Relaxed),
-        };
-        let changes = before + ended_before;
-        if changes / LOOK_EVERY != (changes + inserted + ended) / LOOK_EVERY {
+        let before = counter.fetch_add(by, Relaxed);
+        if before / LOOK_EVERY != (before + by) / LOOK_EVERY {
             self.look_for_dirt();
         }
     }
 
-    /// Versions inserted and ended through this handle.
-    pub fn activity(&self) -> (u64, u64) {
+    /// What was done through this handle.
+    pub fn activity(&self) -> Activity {
         let sum = |f: fn(&Counters) -> &AtomicU64| {
             self.stripes.iter().map(|s| f(&s.0).load(Relaxed)).sum()
         };
-        (sum(|c| &c.inserted), sum(|c| &c.ended))
+        Activity {
+            inserted: sum(|c| &c.inserted),
+            deleted: sum(|c| &c.deleted),
+            updated: sum(|c| &c.updated),
+            hot_updated: sum(|c| &c.hot_updated),
+        }
     }
 
     /// A latched page with room for a new row of `len` bytes. It may be all zero: then the caller

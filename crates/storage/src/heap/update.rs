@@ -3,6 +3,7 @@
 use super::contest::{Contest, Verdict};
 use super::insert::{CLEAR_BYTES, prepare};
 use super::prune::PLAN_BYTES_MAX;
+use super::room::Did;
 use super::share::LockWord;
 use super::{HeapRel, Outcome, check_row, page, room};
 use crate::buffer::WriteGuard;
@@ -99,7 +100,7 @@ impl HeapRel {
                 self.clear_visible(&mut page, &mut journal)?;
                 self.replace_here(page, &mut journal, item, &versions, row);
                 contest.won(author.xid, Some(to));
-                self.count(txn, 1, 1);
+                self.count(txn, Did::Update { hot: change.hot });
                 return Ok(Outcome::Done { tid: to, heap_only: change.hot });
             }
             if let Some(to_page) = &mut other
@@ -114,7 +115,7 @@ impl HeapRel {
                 self.replace_elsewhere(page, to_page, &mut journal, item, &versions, row);
                 drop(other);
                 contest.won(author.xid, Some(to));
-                self.count(txn, 1, 1);
+                self.count(txn, Did::Update { hot: false });
                 return Ok(Outcome::Done { tid: to, heap_only: false });
             }
             drop((page, other, journal));

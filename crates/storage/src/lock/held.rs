@@ -206,7 +206,7 @@ impl LockManager {
                     Fast::Unavailable => {}
                 }
             }
-            LockTag::Relation { db, rel } if !mode.is_weak() => {
+            LockTag::Relation { db, rel } if mode.is_strong() => {
                 self.strong.raise(db, rel);
                 self.move_notes(db, rel);
                 let result = self.acquire_shared(me, tag, mode, policy, limits);
@@ -290,7 +290,7 @@ impl LockManager {
             if noted && self.sessions.slot(me).fast.remove(rel, mode) {
                 return;
             }
-            if !mode.is_weak() {
+            if mode.is_strong() {
                 self.strong.lower(db, rel);
             }
         }

@@ -148,6 +148,12 @@ impl LockMode {
         (self as u8) < ShareUpdateExclusive as u8
     }
 
+    /// Whether it conflicts with a weak mode: then notes of weak locks have to be looked at. VACUUM's mode is
+    /// neither weak nor strong, so statements keep their short way beside it.
+    pub const fn is_strong(self) -> bool {
+        self as u8 > ShareUpdateExclusive as u8
+    }
+
     /// PostgreSQL's name, as in `pg_locks.mode` and in messages.
     pub const fn name(self) -> &'static str {
         match self {
@@ -204,6 +210,9 @@ mod tests {
         for a in ALL_MODES.into_iter().filter(|m| m.is_weak()) {
             for b in ALL_MODES.into_iter().filter(|m| m.is_weak()) {
                 assert!(!a.conflicts_with(b));
+            }
+            for b in ALL_MODES {
+                assert!(b.is_strong() || !a.conflicts_with(b));
             }
         }
     }

@@ -28,6 +28,11 @@ pub struct LockView {
 }
 
 impl LockManager {
+    /// Whether a session waits for a lock on `tag` that another holds.
+    pub fn is_waited_for(&self, tag: &LockTag) -> bool {
+        self.table.shard(tag).get(tag).is_some_and(|entry| !entry.queue.is_empty())
+    }
+
     /// Every lock there is.
     pub fn view(&self) -> Vec<LockView> {
         let mut all = Vec::new();

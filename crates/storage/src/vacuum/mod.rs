@@ -1,18 +1,19 @@
 //! Background cleaning: dead rows go, index entries first. See the README beside this file.
 
+mod pace;
 mod queue;
 mod worker;
 
 pub use queue::Queue;
-pub use worker::{Open, Worker};
+pub use worker::{Clean, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::{BTree, IndexCleaning};
 use crate::buffer::Ring;
 use crate::error::Result;
 use crate::heap::{HeapRel, vm};
 use base::{BlockNo, Fork, Tid};
+use pace::Pace;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Pages that a vacuum goes round in.
 const RING_PAGES: usize = 32;
@@ -20,16 +21,14 @@ const RING_PAGES: usize = 32;
 /// Dead rows remembered at a time; with more, the indexes are cleaned more than once. 8 bytes each.
 const DEAD_MAX: usize = 4 << 20;
 
-/// Heap pages between two pauses of a background vacuum.
-const PAUSE_EVERY: u32 = 64;
-
 /// How a vacuum goes about it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+#[derive(Clone, Copy, Default)]
+pub struct Options<'o> {
     /// Looks at pages that the visibility map calls all visible, too.
     pub every_page: bool,
-    /// Rests this long every few pages: for background work.
-    pub pause: Option<Duration>,
+    /// Background work: rests half the time, and ends early once this says that somebody waits for the
+    /// table.
+    pub background: Option<&'o dyn Fn() -> bool>,
 }
 
 /// What a vacuum did.
@@ -53,11 +52,15 @@ pub struct Report {
     pub index_passes: u32,
     /// What was done in each index.
     pub indexes: Vec<IndexCleaning>,
+    /// It ended early, because somebody waits for the table; what was not cleaned is left to another one.
+    pub gave_way: bool,
+    /// Enough was left for snapshots that are still open to come back for.
+    pub come_back: bool,
 }
 
 /// Cleans a table with all of its indexes; foreground work goes on. The caller keeps indexes from being added
 /// meanwhile; a second vacuum of the table waits.
-pub fn vacuum(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options) -> Result<Report> {
+pub fn vacuum(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options<'_>) -> Result<Report> {
     let _alone = heap.vacuum_latch().lock();
     run(heap, indexes, options)
 }
@@ -66,7 +69,7 @@ pub fn vacuum(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options) -> Resu
 pub fn try_vacuum(
     heap: &HeapRel,
     indexes: &[Arc<BTree>],
-    options: &Options,
+    options: &Options<'_>,
 ) -> Result<Option<Report>> {
     match heap.vacuum_latch().try_lock() {
         Some(_alone) => run(heap, indexes, options).map(Some),
@@ -74,13 +77,15 @@ pub fn try_vacuum(
     }
 }
 
-fn run(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options) -> Result<Report> {
-    let activity = heap.activity();
+fn run(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options<'_>) -> Result<Report> {
     heap.txns().refresh();
+    let horizon = heap.txns().horizon();
+    heap.note_cleaning();
     let mut pass = Pass {
         heap,
         indexes,
-        options,
+        every_page: options.every_page,
+        pace: Pace::new(options.background),
         ring: Ring::new(RING_PAGES),
         dead: Vec::new(),
         report: Report {
@@ -89,23 +94,23 @@ fn run(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options) -> Result<Repo
             ..Report::default()
         },
     };
-    for block in (0..pass.report.pages).map(BlockNo) {
-        pass.page(block)?;
-        if pass.dead.len() >= DEAD_MAX {
-            pass.clean_indexes()?;
-        }
+    let done = pass.run();
+    let Pass { pace, mut report, .. } = pass;
+    if done.is_err() && pace.gave_way {
+        report.gave_way = true;
+        return Ok(report);
     }
-    if !pass.dead.is_empty() {
-        pass.clean_indexes()?;
-    }
-    heap.note_vacuumed(activity, pass.report.live, pass.report.pages_scanned);
-    Ok(pass.report)
+    done?;
+    let left = report.recently_dead;
+    report.come_back = heap.note_cleaned(horizon, report.live, left, report.pages_scanned);
+    Ok(report)
 }
 
 struct Pass<'v> {
     heap: &'v HeapRel,
     indexes: &'v [Arc<BTree>],
-    options: &'v Options,
+    every_page: bool,
+    pace: Pace<'v>,
     ring: Ring,
     /// Dead line pointers met since the indexes were last cleaned; ascending.
     dead: Vec<Tid>,
@@ -113,14 +118,25 @@ struct Pass<'v> {
 }
 
 impl Pass<'_> {
+    fn run(&mut self) -> Result<()> {
+        for block in (0..self.report.pages).map(BlockNo) {
+            self.page(block)?;
+            if self.dead.len() >= DEAD_MAX {
+                self.clean_indexes()?;
+            }
+        }
+        if self.dead.is_empty() { Ok(()) } else { self.clean_indexes() }
+    }
+
     fn page(&mut self, block: BlockNo) -> Result<()> {
-        base::interrupt::check()?;
-        base::park::checkpoint();
         let bits = vm::get(self.heap.relation(), block)?;
-        if !self.options.every_page && bits & vm::ALL_VISIBLE != 0 {
+        if !self.every_page && bits & vm::ALL_VISIBLE != 0 {
+            base::interrupt::check()?;
+            base::park::checkpoint();
             self.report.pages_all_visible += 1;
             return Ok(());
         }
+        self.pace.rest()?;
         let done = self.heap.clean_page(
             &mut self.ring,
             block,
@@ -133,11 +149,6 @@ impl Pass<'_> {
         report.removed += u64::from(done.removed);
         report.recently_dead += u64::from(done.recently_dead);
         report.live += u64::from(done.live);
-        if report.pages_scanned.is_multiple_of(PAUSE_EVERY)
-            && let Some(pause) = self.options.pause
-        {
-            base::park::sleep(pause);
-        }
         Ok(())
     }
 
@@ -146,16 +157,17 @@ impl Pass<'_> {
         debug_assert!(self.dead.is_sorted(), "pages are visited in order");
         let dead = std::mem::take(&mut self.dead);
         self.report.index_passes += 1;
+        let pace = &mut self.pace;
         for (index, sum) in self.indexes.iter().zip(&mut self.report.indexes) {
-            let done = index.vacuum(&mut |tid| dead.binary_search(&tid).is_ok())?;
+            let mut is_dead = |tid| dead.binary_search(&tid).is_ok();
+            let done = index.vacuum(&mut is_dead, &mut || pace.rest())?;
             sum.entries = done.entries;
             sum.pages = done.pages;
             sum.removed += done.removed;
             sum.pages_deleted += done.pages_deleted;
         }
         for page in dead.chunk_by(|a, b| a.block == b.block) {
-            base::interrupt::check()?;
-            base::park::checkpoint();
+            self.pace.rest()?;
             let offsets: Vec<u16> = page.iter().map(|tid| tid.offset).collect();
             let visible = self.heap.reclaim_lines(&mut self.ring, page[0].block, &offsets)?;
             self.report.lines_freed += offsets.len() as u64;

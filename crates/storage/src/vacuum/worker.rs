@@ -10,12 +10,26 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Rest after every few pages.
-const PAUSE: Duration = Duration::from_millis(1);
+/// A table that can't be cleaned now is looked at again after so long.
+const AGAIN: Duration = Duration::from_secs(1);
 
-/// Calls its second argument with the heap of a table and *all* of its indexes, while none can be added or
-/// dropped; does not call it if the table is gone or somebody keeps it locked. Does not wait for locks.
-pub type Open = dyn Fn(RelId, &mut dyn FnMut(&HeapRel, &[Arc<BTree>])) + Send + Sync;
+/// Cleans a heap with *all* of its indexes; the last argument tells whether somebody waits for the table.
+pub type Clean<'c> = dyn FnMut(&HeapRel, &[Arc<BTree>], &dyn Fn() -> bool) + 'c;
+
+/// Calls its second argument with the heap and the indexes of a table, while none can be added or dropped.
+/// Does not wait for locks.
+pub type Open = dyn Fn(RelId, &mut Clean<'_>) -> Opened + Send + Sync;
+
+/// What came of opening a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Opened {
+    /// The table was handed over.
+    Yes,
+    /// There is no such table any more, or it is not for the worker to clean.
+    No,
+    /// Somebody keeps it locked; later.
+    Busy,
+}
 
 /// The worker of one engine.
 pub struct Worker {
@@ -55,10 +69,15 @@ impl Worker {
         let background = env.spawn("vacuum", move || {
             while let Some(rel) = its_queue.pop() {
                 match clean(&open, rel) {
-                    Ok(None) => {}
-                    Ok(Some(report)) => {
+                    Ok(Round::NotNow) => its_queue.push_after(rel, AGAIN),
+                    Ok(Round::Gone) => {}
+                    Ok(Round::Cleaned(report)) => {
                         its_counters.runs.fetch_add(1, Relaxed);
                         its_counters.removed.fetch_add(report.removed, Relaxed);
+                        its_queue.rests(rel);
+                        if report.come_back || report.gave_way {
+                            its_queue.push_after(rel, AGAIN);
+                        }
                     }
                     Err(_) if its_queue.is_stopped() => return,
                     Err(error) => {
@@ -92,11 +111,24 @@ impl Worker {
     }
 }
 
-fn clean(open: &Open, rel: RelId) -> Result<Option<Report>> {
+/// What one attempt at a table came to.
+enum Round {
+    Cleaned(Report),
+    NotNow,
+    Gone,
+}
+
+fn clean(open: &Open, rel: RelId) -> Result<Round> {
     let mut result = Ok(None);
-    open(rel, &mut |heap, indexes| {
-        let options = Options { every_page: false, pause: Some(PAUSE) };
-        result = try_vacuum(heap, indexes, &options);
+    let opened = open(rel, &mut |heap, indexes, waited_for| {
+        if !heap.is_held_back() {
+            let options = Options { every_page: false, background: Some(waited_for) };
+            result = try_vacuum(heap, indexes, &options);
+        }
     });
-    result
+    Ok(match (opened, result?) {
+        (Opened::No, _) => Round::Gone,
+        (_, Some(report)) => Round::Cleaned(report),
+        (_, None) => Round::NotNow,
+    })
 }

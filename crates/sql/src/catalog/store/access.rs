@@ -123,8 +123,11 @@ impl Store {
         let mut stored = RowBuf::default();
         let mut rows = Vec::new();
         while let Some(entry) = scan.next(tree)? {
-            if heap.fetch(txn, &snapshot, entry.tid, &mut stored)? {
+            let tid = entry.tid;
+            if heap.fetch(txn, &snapshot, tid, &mut stored)? {
                 rows.push(found(&def, stored.tid(), stored.header(), stored.bytes()));
+            } else if heap.is_gone(tid)? {
+                scan.found_dead();
             }
         }
         Ok(rows)

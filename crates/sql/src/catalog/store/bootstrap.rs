@@ -17,6 +17,7 @@ use crate::error::{Result, sql_error};
 use crate::types::Oid;
 
 use super::load::system_definition;
+use super::opened::Opened;
 use super::schema::catalogs;
 use super::{Instance, Store, builtin};
 
@@ -42,7 +43,7 @@ impl Store {
             .iter()
             .map(|schema| (schema.name, Arc::new(system_definition(schema, &|oid| storage[&oid]))))
             .collect();
-        Store { engine, system }
+        Store { engine, system, opened: Opened::default() }
     }
 }
 

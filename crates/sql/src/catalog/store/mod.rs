@@ -3,9 +3,11 @@
 pub mod access;
 mod bootstrap;
 pub mod builtin;
+mod cleaning;
 mod instance;
 pub mod load;
 pub mod lookup;
+mod opened;
 pub mod row;
 pub mod schema;
 
@@ -23,9 +25,6 @@ use storage::txn::Txn;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
 
-/// How full inserts make pages, in percent; PostgreSQL's default.
-const FILLFACTOR: u8 = 100;
-
 pub use access::Found;
 pub use instance::Instance;
 pub use load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
@@ -36,6 +35,7 @@ pub struct Store {
     pub engine: Arc<Engine>,
     /// System tables by name; their shapes come from the list, not from their own rows.
     system: HashMap<&'static str, Arc<TableDef>>,
+    opened: opened::Opened,
 }
 
 impl Store {
@@ -46,22 +46,12 @@ impl Store {
 
     /// The rows of a table.
     pub fn heap<'t>(&self, table: &'t TableDef) -> Result<&'t HeapRel> {
-        table.heap.get_or_open(|| Ok(self.open_heap(table.storage)))
+        Ok(table.heap.get_or_open(|| Ok(self.opened.heap(&self.engine, table)))?)
     }
 
     /// The entries of an index.
     pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Arc<BTree>> {
-        index.tree.get_or_open(|| Ok(Arc::new(self.open_tree(index.storage))))
-    }
-
-    fn open_heap(&self, storage: RelId) -> HeapRel {
-        let relation = self.engine.pool().relation(storage, Rank::HeapPage);
-        HeapRel::new(relation, self.engine.txns(), FILLFACTOR)
-    }
-
-    fn open_tree(&self, storage: RelId) -> BTree {
-        let relation = self.engine.pool().relation(storage, Rank::IndexPage);
-        BTree::new(relation, self.engine.txns())
+        index.tree.get_or_open(|| Ok(self.opened.tree(&self.engine, index.storage)))
     }
 
     /// A sequence's state.

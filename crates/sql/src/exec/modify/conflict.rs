@@ -85,9 +85,10 @@ fn find_conflict(
         let txn = cx.host.txn();
         'look: loop {
             let mut tids = Vec::new();
-            cx.host.tree(arbiter)?.lookup(&work.key, &mut tids)?;
-            for tid in tids {
-                match cx.host.heap(table)?.liveness(txn, tid)? {
+            let (heap, tree) = (cx.host.heap(table)?, cx.host.tree(arbiter)?);
+            tree.lookup(&work.key, &mut tids)?;
+            for tid in &tids {
+                match heap.liveness(txn, *tid)? {
                     Liveness::Dead => {}
                     Liveness::Live { tid, .. } => return Ok(Some(tid)),
                     Liveness::InProgress { xid } => {
@@ -95,6 +96,9 @@ fn find_conflict(
                         continue 'look;
                     }
                 }
+            }
+            if !tids.is_empty() {
+                tree.mark_dead(&work.key, &mut |tid| heap.is_gone(tid))?;
             }
             break;
         }

@@ -92,7 +92,7 @@ fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (BTree, Model) {
         compare(&tree, &model, &mut dice, style);
         let keep = dice.below(4);
         let spared = |tid: Tid| tid.block.0 as u64 % 4 < keep;
-        let cleaning = tree.vacuum(&mut |tid| !spared(tid)).unwrap();
+        let cleaning = tree.vacuum(&mut |tid| !spared(tid), &mut || Ok(())).unwrap();
         let before = model.len();
         model.retain(|(_, tid)| spared(*tid));
         assert_eq!(cleaning.removed as usize, before - model.len());
@@ -145,7 +145,7 @@ fn a_tree_is_sound_after_every_record_of_its_log() {
             number += 1;
         }
         let spared = dice.below(4);
-        tree.vacuum(&mut |tid| u64::from(tid.offset) % 4 != spared).unwrap();
+        tree.vacuum(&mut |tid| u64::from(tid.offset) % 4 != spared, &mut || Ok(())).unwrap();
     }
     let rel = tree.relation().id();
     let fresh = rig.empty(&[rel]);
@@ -229,7 +229,7 @@ fn marked_entries_make_room_before_a_split() {
             match u64::from_be_bytes(key) % 3 {
                 0 => spared += 1,
                 1 => scan.found_dead(),
-                _ => tree.mark_dead(&key, tid).unwrap(),
+                _ => tree.mark_dead(&key, &mut |found| Ok(found == tid)).unwrap(),
             }
         }
         let left = scanned(&tree, Bounds::ALL, Direction::Backward);
@@ -296,7 +296,7 @@ fn threads_share_a_tree_in_sixteen_frames() {
         let tree = &tree;
         scope.spawn(move || {
             for _ in 0..10 {
-                tree.vacuum(&mut |tid| tid.offset % 2 == 0).unwrap();
+                tree.vacuum(&mut |tid| tid.offset % 2 == 0, &mut || Ok(())).unwrap();
             }
         });
     });

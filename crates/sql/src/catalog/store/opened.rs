@@ -1,0 +1,109 @@
+//! Open heaps and trees by their storage: one handle for all definitions of a relation that come and go, so
+//! that what a handle remembers (where rows go next, how much has changed since the last vacuum) lasts.
+
+use std::sync::{Arc, Weak};
+
+use base::hash::HashMap;
+use base::ids::{Persistence, RelId};
+use base::latch::Latch;
+use base::rank::Rank;
+use storage::Engine;
+use storage::btree::BTree;
+use storage::heap::HeapRel;
+
+use crate::catalog::TableDef;
+use crate::types::Oid;
+
+/// How full inserts make pages, in percent; PostgreSQL's default.
+const FILLFACTOR: u8 = 100;
+
+/// Handles that somebody has.
+pub(super) struct Opened {
+    heaps: Latch<Handles<HeapRel>>,
+    trees: Latch<Handles<BTree>>,
+    /// Whose storage it is that waits for vacuum.
+    owners: Arc<Latch<HashMap<RelId, Oid>>>,
+}
+
+impl Default for Opened {
+    fn default() -> Opened {
+        Opened {
+            heaps: Latch::new(Rank::Leaf, Handles::default()),
+            trees: Latch::new(Rank::Leaf, Handles::default()),
+            owners: Arc::new(Latch::new(Rank::Leaf, HashMap::default())),
+        }
+    }
+}
+
+struct Handles<T> {
+    by_storage: HashMap<RelId, Weak<T>>,
+    /// When to look for handles that nobody has any more.
+    sweep_at: usize,
+}
+
+impl<T> Default for Handles<T> {
+    fn default() -> Handles<T> {
+        Handles { by_storage: HashMap::default(), sweep_at: 64 }
+    }
+}
+
+impl<T> Handles<T> {
+    /// The handle that is there, or else `made`; and whether it is that.
+    fn keep(&mut self, storage: RelId, made: &Arc<T>) -> (Arc<T>, bool) {
+        if let Some(known) = self.by_storage.get(&storage).and_then(Weak::upgrade) {
+            return (known, false);
+        }
+        if self.by_storage.len() >= self.sweep_at {
+            self.by_storage.retain(|_, handle| handle.strong_count() > 0);
+            self.sweep_at = (2 * self.by_storage.len()).max(64);
+        }
+        self.by_storage.insert(storage, Arc::downgrade(made));
+        (made.clone(), true)
+    }
+
+    fn get(&self, storage: RelId) -> Option<Arc<T>> {
+        self.by_storage.get(&storage).and_then(Weak::upgrade)
+    }
+}
+
+impl Opened {
+    /// A table's rows. The heap tells the engine's vacuum when it is due.
+    pub fn heap(&self, engine: &Engine, table: &TableDef) -> Arc<HeapRel> {
+        if let Some(known) = self.heaps.lock().get(table.storage) {
+            return known;
+        }
+        let relation = engine.pool().relation(table.storage, Rank::HeapPage);
+        let made = Arc::new(HeapRel::new(relation, engine.txns(), FILLFACTOR));
+        let (heap, is_new) = self.heaps.lock().keep(table.storage, &made);
+        // A temporary table goes with its session, and is locked by nobody else.
+        if is_new && table.persistence != Persistence::Temporary {
+            let (owners, oid) = (Arc::clone(&self.owners), table.oid);
+            let queue = Arc::clone(engine.vacuum_queue());
+            heap.tell_when_due(move |storage| {
+                owners.lock().insert(storage, oid);
+                queue.push(storage);
+            });
+        }
+        heap
+    }
+
+    /// An index's entries.
+    pub fn tree(&self, engine: &Engine, storage: RelId) -> Arc<BTree> {
+        if let Some(known) = self.trees.lock().get(storage) {
+            return known;
+        }
+        let relation = engine.pool().relation(storage, Rank::IndexPage);
+        let made = Arc::new(BTree::new(relation, engine.txns()));
+        self.trees.lock().keep(storage, &made).0
+    }
+
+    /// The table that said that this storage is due.
+    pub fn owner(&self, storage: RelId) -> Option<Oid> {
+        self.owners.lock().get(&storage).copied()
+    }
+
+    /// It has no table any more.
+    pub fn forget_owner(&self, storage: RelId) {
+        self.owners.lock().remove(&storage);
+    }
+}
