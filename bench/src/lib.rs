@@ -1,1 +1,3 @@
 //! Micro-benchmarks, the canned-reply ceiling and in-process drivers.
+
+pub mod record;

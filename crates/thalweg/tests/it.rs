@@ -141,3 +141,149 @@ fn an_embedded_database_keeps_what_it_was_told() {
     drop(connection);
     database.close().unwrap();
 }
+
+/// Starts a server that can't start; its one sentence. It must not have listened.
+fn refusal(mut serve: Command) -> String {
+    let output = serve.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(output.stdout, b"", "nothing was promised");
+    let text = String::from_utf8(output.stderr).unwrap();
+    let sentence = text.strip_prefix("thalweg: ").and_then(|text| text.strip_suffix('\n'));
+    let sentence = sentence.unwrap_or_else(|| panic!("{text}"));
+    assert!(!sentence.contains('\n'), "one sentence: {text}");
+    sentence.to_owned()
+}
+
+/// `thalweg serve` with its socket in `home`, and without TCP.
+fn serve(home: &Path, data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+    command.args(["serve", "--superuser", "me", "--set", "listen_addresses=", "--socket-dir"]);
+    command.arg(home).arg("--data").arg(data);
+    command
+}
+
+/// A server that runs until this is dropped.
+struct Running(std::process::Child);
+
+impl Running {
+    fn start(mut serve: Command) -> Running {
+        let mut child = serve.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        // It listens once it tells how to connect.
+        let mut line = String::new();
+        let mut told = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut told, &mut line).unwrap();
+        assert!(line.starts_with("Thalweg "), "{line}");
+        Running(child)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_second_server_is_refused() {
+    let scratch = Scratch::new("second");
+    let data = scratch.database();
+    let first = Running::start(serve(&scratch.0, &data));
+    let sentence = refusal(serve(&scratch.0.join("elsewhere"), &data));
+    assert_eq!(
+        sentence,
+        format!(
+            "cannot open the data directory {}: another server is using the data directory",
+            data.display()
+        )
+    );
+    // Its own directory, but the other's socket: the port in the socket's name is taken.
+    let sentence = refusal(serve(&scratch.0, &scratch.0.join("other")));
+    let socket = scratch.0.join(".s.PGSQL.5432");
+    assert_eq!(
+        sentence,
+        format!(
+            "another server (process {}) listens on the socket {}",
+            first.0.id(),
+            socket.display()
+        )
+    );
+    drop(first);
+    // What a killed server has left is no obstacle.
+    drop(Running::start(serve(&scratch.0, &data)));
+}
+
+#[test]
+fn a_port_in_use_is_refused() {
+    let scratch = Scratch::new("port");
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let mut command = serve(&scratch.0, &scratch.database());
+    command.args(["--listen", &address]);
+    assert_eq!(
+        refusal(command),
+        format!(
+            "cannot listen on {address}: another program, perhaps another server, uses that port"
+        )
+    );
+}
+
+#[test]
+fn a_directory_of_another_version_is_refused() {
+    let scratch = Scratch::new("version");
+    let data = scratch.database();
+    let control = data.join("control");
+    let before = std::fs::read(&control).unwrap();
+    let mut bytes = before.clone();
+    let copies: Vec<usize> =
+        (0..bytes.len() - 8).filter(|at| bytes[*at..].starts_with(b"THALWEG\0")).collect();
+    assert_eq!(copies.len(), 2, "the file is there twice");
+    for at in copies {
+        bytes[at + 8] = 99;
+    }
+    std::fs::write(&control, &bytes).unwrap();
+    let sentence = refusal(serve(&scratch.0, &data));
+    assert!(sentence.contains(&*data.to_string_lossy()), "{sentence}");
+    assert!(sentence.contains("format version 99, this program reads version 1"), "{sentence}");
+    assert_eq!(std::fs::read(&control).unwrap(), bytes, "it was not touched");
+    std::fs::write(&control, before).unwrap();
+    drop(Running::start(serve(&scratch.0, &data)));
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_refused() {
+    let scratch = Scratch::new("config");
+    let data = scratch.database();
+    let file = data.join("thalweg.conf");
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).unwrap();
+        let sentence = refusal(serve(&scratch.0, &data));
+        sentence.replace(&*file.to_string_lossy(), "FILE")
+    };
+    assert_eq!(
+        refused(b"port = 1\nwork_mem = plenty\n"),
+        "FILE, line 2: invalid value for parameter \"work_mem\": \"plenty\""
+    );
+    assert_eq!(
+        refused(b"shared_bufers = 1GB\n"),
+        "FILE, line 1: unrecognized configuration parameter \"shared_bufers\""
+    );
+    assert_eq!(refused(b"log = '\xff'\n"), "cannot read FILE: stream did not contain valid UTF-8");
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let sentence = refusal(serve(&scratch.0, &data));
+    assert!(sentence.starts_with(&format!("cannot read {}: ", file.display())), "{sentence}");
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_refused() {
+    let scratch = Scratch::new("unwritable");
+    // Below a file there can be no directory, whoever asks.
+    std::fs::write(scratch.0.join("file"), "").unwrap();
+    let below = scratch.0.join("file/data");
+    let sentence = refusal(serve(&scratch.0, &below));
+    assert!(sentence.contains(&*below.to_string_lossy()), "{sentence}");
+    let no_sockets = scratch.0.join("nosuch");
+    let sentence = refusal(serve(&no_sockets, &scratch.database()));
+    assert!(sentence.contains(&*no_sockets.to_string_lossy()), "{sentence}");
+}

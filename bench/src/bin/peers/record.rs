@@ -2,10 +2,9 @@
 
 use crate::Options;
 use crate::load::{Load, Run};
-use crate::peer::{Peer, output};
+use crate::peer::Peer;
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 /// Median of one measure over the repetitions.
 fn median(runs: &[Run], load: &str, peer: &str, clients: u32, of: fn(&Run) -> f64) -> Option<f64> {
@@ -50,10 +49,6 @@ fn row(load: &str, clients: u32, peers: &[&str], runs: &[Run]) -> String {
     line
 }
 
-fn shell(command: &str) -> String {
-    output(Command::new("sh").args(["-c", command])).unwrap_or_default().trim().to_owned()
-}
-
 /// Prints the whole table and, unless told not to, writes it to `bench/record/`.
 pub fn print_and_save(
     root: &Path,
@@ -62,21 +57,12 @@ pub fn print_and_save(
     runs: &[Run],
 ) -> Result<(), String> {
     let peers: Vec<&str> = options.peers.iter().map(String::as_str).collect();
-    let mut text = String::from("# Beside PostgreSQL\n\n");
-    let date = shell("date -u +%Y-%m-%dT%H:%MZ");
-    let machine = shell("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2");
+    let mut text = bench::record::heading("Beside PostgreSQL");
     let facts = format!(
-        "{date}, {}, {} cores, {}, Linux {}, commit {}.\nscale {}, {} s a run, median of {}, \
-         interleaved, unix socket. Cells: transactions/s / average latency / server CPU per transaction \
-         (user and kernel) / context switches of the machine per transaction.\n\n",
-        machine.trim(),
-        shell("nproc"),
-        shell("grep MemTotal /proc/meminfo | tr -s ' '"),
-        shell("uname -r"),
-        shell("git rev-parse --short HEAD"),
-        options.scale,
-        options.seconds,
-        options.repeats,
+        "scale {}, {} s a run, median of {}, interleaved, unix socket. Cells: transactions/s / average \
+         latency / server CPU per transaction (user and kernel) / context switches of the machine per \
+         transaction.\n\n",
+        options.scale, options.seconds, options.repeats,
     );
     text.push_str(&facts);
     let heads = peers.join(" | ");
@@ -91,10 +77,7 @@ pub fn print_and_save(
     }
     println!("\n{text}");
     if options.record {
-        let folder = root.join("bench/record");
-        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-        let file = folder.join(format!("{}.md", date.replace(':', "")));
-        std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+        let file = bench::record::save(root, "peers", &text)?;
         println!("recorded in {}", file.display());
     }
     Ok(())

@@ -16,7 +16,7 @@ pub(super) struct Attention {
     ended: AtomicU64,
     /// Versions that were there; 0: unknown.
     live: AtomicU64,
-    /// Versions that had ended and could not be removed yet.
+    /// Versions that had ended and were not removed, as far as is known.
     left: AtomicU64,
     /// The horizon of the last cleaning that left enough to come back for; 0: there was none.
     held_at: AtomicU64,
@@ -122,7 +122,10 @@ impl HeapRel {
     pub(crate) fn note_cleaning(&self) {
         let (now, last) = (self.activity(), &self.attention);
         last.inserted.store(now.inserted, Relaxed);
-        last.ended.store(now.ended(), Relaxed);
+        // They stay counted until it has ended: it may end early.
+        let ended = now.ended();
+        last.left.fetch_add(ended.saturating_sub(last.ended.load(Relaxed)), Relaxed);
+        last.ended.store(ended, Relaxed);
         last.told.store(false, Relaxed);
     }
 

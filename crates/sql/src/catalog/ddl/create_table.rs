@@ -162,6 +162,8 @@ impl Ddl<'_> {
                 crate::types::row::MAX_COLUMNS
             ));
         }
+        // As PostgreSQL does: who comes by the OID before this is certain waits, or leaves it alone.
+        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let row_type = TypeId(self.new_oid()?.0);
         let owner = self.host.user();
         let txn = self.host.txn();

@@ -28,7 +28,7 @@ impl Instance {
         let open = move |storage: RelId, clean: &mut Clean<'_>| {
             open(&instance, storage, clean).unwrap_or_else(|error| {
                 failed(&format!("background vacuum could not open a table: {}", error.message()));
-                Opened::No
+                Opened::Busy
             })
         };
         let told = move |storage, error: &storage::Error| {
@@ -45,9 +45,6 @@ fn open(instance: &Weak<Instance>, storage: RelId, clean: &mut Clean<'_>) -> Res
     txn.begin(Isolation::ReadCommitted);
     let opened = hand_over(&instance, &txn, oid, storage, clean);
     txn.abort();
-    if matches!(opened, Ok(Opened::No)) {
-        instance.store.opened.forget_owner(storage);
-    }
     opened
 }
 
@@ -59,7 +56,8 @@ fn hand_over(
     clean: &mut Clean<'_>,
 ) -> Result<Opened> {
     let tag = LockTag::Relation { db: builtin::POSTGRES.0, rel: oid.0 };
-    // System tables are never dropped, and get no indexes; nobody locks them.
+    // System tables are never dropped, and get no indexes; nobody locks them. Any other is locked by whoever
+    // makes, drops or truncates it until that is certain: who gets the lock sees what there is to see.
     if catalog_by_oid(oid).is_none() {
         let mode = LockMode::ShareUpdateExclusive;
         match txn.locks().lock(tag, mode, LockScope::Transaction, WaitPolicy::Never) {

@@ -51,7 +51,7 @@ impl Store {
 
     /// The entries of an index.
     pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Arc<BTree>> {
-        index.tree.get_or_open(|| Ok(self.opened.tree(&self.engine, index.storage)))
+        index.tree.get_or_open(|| Ok(self.opened.tree(&self.engine, index)))
     }
 
     /// A sequence's state.

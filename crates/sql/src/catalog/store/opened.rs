@@ -11,7 +11,7 @@ use storage::Engine;
 use storage::btree::BTree;
 use storage::heap::HeapRel;
 
-use crate::catalog::TableDef;
+use crate::catalog::{IndexDef, TableDef};
 use crate::types::Oid;
 
 /// How full inserts make pages, in percent; PostgreSQL's default.
@@ -21,8 +21,6 @@ const FILLFACTOR: u8 = 100;
 pub(super) struct Opened {
     heaps: Latch<Handles<HeapRel>>,
     trees: Latch<Handles<BTree>>,
-    /// Whose storage it is that waits for vacuum.
-    owners: Arc<Latch<HashMap<RelId, Oid>>>,
 }
 
 impl Default for Opened {
@@ -30,13 +28,13 @@ impl Default for Opened {
         Opened {
             heaps: Latch::new(Rank::Leaf, Handles::default()),
             trees: Latch::new(Rank::Leaf, Handles::default()),
-            owners: Arc::new(Latch::new(Rank::Leaf, HashMap::default())),
         }
     }
 }
 
 struct Handles<T> {
-    by_storage: HashMap<RelId, Weak<T>>,
+    /// With the relation whose storage it is.
+    by_storage: HashMap<RelId, (Weak<T>, Oid)>,
     /// When to look for handles that nobody has any more.
     sweep_at: usize,
 }
@@ -49,20 +47,20 @@ impl<T> Default for Handles<T> {
 
 impl<T> Handles<T> {
     /// The handle that is there, or else `made`; and whether it is that.
-    fn keep(&mut self, storage: RelId, made: &Arc<T>) -> (Arc<T>, bool) {
-        if let Some(known) = self.by_storage.get(&storage).and_then(Weak::upgrade) {
+    fn keep(&mut self, storage: RelId, oid: Oid, made: &Arc<T>) -> (Arc<T>, bool) {
+        if let Some(known) = self.get(storage) {
             return (known, false);
         }
         if self.by_storage.len() >= self.sweep_at {
-            self.by_storage.retain(|_, handle| handle.strong_count() > 0);
+            self.by_storage.retain(|_, (handle, _)| handle.strong_count() > 0);
             self.sweep_at = (2 * self.by_storage.len()).max(64);
         }
-        self.by_storage.insert(storage, Arc::downgrade(made));
+        self.by_storage.insert(storage, (Arc::downgrade(made), oid));
         (made.clone(), true)
     }
 
     fn get(&self, storage: RelId) -> Option<Arc<T>> {
-        self.by_storage.get(&storage).and_then(Weak::upgrade)
+        self.by_storage.get(&storage).and_then(|(handle, _)| handle.upgrade())
     }
 }
 
@@ -74,36 +72,28 @@ impl Opened {
         }
         let relation = engine.pool().relation(table.storage, Rank::HeapPage);
         let made = Arc::new(HeapRel::new(relation, engine.txns(), FILLFACTOR));
-        let (heap, is_new) = self.heaps.lock().keep(table.storage, &made);
+        let (heap, is_new) = self.heaps.lock().keep(table.storage, table.oid, &made);
         // A temporary table goes with its session, and is locked by nobody else.
         if is_new && table.persistence != Persistence::Temporary {
-            let (owners, oid) = (Arc::clone(&self.owners), table.oid);
             let queue = Arc::clone(engine.vacuum_queue());
-            heap.tell_when_due(move |storage| {
-                owners.lock().insert(storage, oid);
-                queue.push(storage);
-            });
+            heap.tell_when_due(move |storage| queue.push(storage));
         }
         heap
     }
 
     /// An index's entries.
-    pub fn tree(&self, engine: &Engine, storage: RelId) -> Arc<BTree> {
-        if let Some(known) = self.trees.lock().get(storage) {
+    pub fn tree(&self, engine: &Engine, index: &IndexDef) -> Arc<BTree> {
+        if let Some(known) = self.trees.lock().get(index.storage) {
             return known;
         }
-        let relation = engine.pool().relation(storage, Rank::IndexPage);
+        let relation = engine.pool().relation(index.storage, Rank::IndexPage);
         let made = Arc::new(BTree::new(relation, engine.txns()));
-        self.trees.lock().keep(storage, &made).0
+        self.trees.lock().keep(index.storage, index.oid, &made).0
     }
 
-    /// The table that said that this storage is due.
+    /// The table whose rows are in this storage, if its heap was opened; `None` also if nobody has had the
+    /// handle for a while: then what it counted is forgotten, too.
     pub fn owner(&self, storage: RelId) -> Option<Oid> {
-        self.owners.lock().get(&storage).copied()
-    }
-
-    /// It has no table any more.
-    pub fn forget_owner(&self, storage: RelId) {
-        self.owners.lock().remove(&storage);
+        self.heaps.lock().by_storage.get(&storage).map(|(_, oid)| *oid)
     }
 }

@@ -117,6 +117,27 @@ fn tables_come_and_go_while_the_worker_is_at_them() {
 }
 
 #[test]
+fn a_table_filled_by_its_maker_is_cleaned_once_that_is_certain() {
+    let mut bench = Bench::new();
+    let complaints = start(&bench);
+    let s = &mut bench.session;
+    run(s, "BEGIN");
+    run(s, "CREATE TABLE t (a int PRIMARY KEY)");
+    run(s, "INSERT INTO t SELECT generate_series(1, 2000)");
+    run(s, "DELETE FROM t WHERE a > 1000");
+    // The worker has come by meanwhile.
+    let started = Instant::now();
+    while bench.instance.store.engine.vacuum_queue().is_empty() {
+        assert!(started.elapsed() < GIVE_UP, "the worker never found it locked");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    run(s, "COMMIT");
+    wait_until(s, &is_clean("t"));
+    assert_eq!(number(s, "SELECT count(*) FROM t"), 1000);
+    assert!(complaints.lock().unwrap().is_empty(), "{complaints:?}");
+}
+
+#[test]
 fn vacuum_without_a_name_cleans_every_table() {
     let mut bench = Bench::new();
     let s = &mut bench.session;
