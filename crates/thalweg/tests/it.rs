@@ -262,7 +262,7 @@ fn a_configuration_that_cannot_be_read_is_refused() {
     };
     assert_eq!(
         refused(b"port = 1\nwork_mem = plenty\n"),
-        "FILE, line 2: invalid value for parameter \"work_mem\": \"plenty\""
+        "FILE, line 2: invalid value for parameter \"work_mem\": \"plenty\" (Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".)"
     );
     assert_eq!(
         refused(b"shared_bufers = 1GB\n"),
