@@ -8,7 +8,8 @@ TORTURE_SEEDS ?= 1000
 WIRE_FUZZ_ROUNDS ?= 1000000
 SYNTAX_FUZZ_ROUNDS ?= 100000
 
-.PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture bench loom
+.PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture bench \
+	bench-connections drivers loom
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -60,6 +61,16 @@ torture:
 bench: deps deps-test
 	$(CARGO) build --release --locked -p thalweg -p bench
 	./target/release/peers $(BENCH)
+
+## Ten thousand connections beside 64 at work, long queries beside short ones; recorded under bench/record/.
+bench-connections: deps
+	$(CARGO) build --release --locked -p thalweg -p bench
+	./target/release/connections $(BENCH)
+
+## Small suites of widely used drivers (Python, Node, Go, Java); DRIVERS chooses, SERVER=postgres compares.
+drivers: deps
+	$(CARGO) build --release --locked -p thalweg
+	./tests/drivers/run.sh $(DRIVERS)
 
 ## Model checks of the lock-free kernels.
 loom:
