@@ -9,7 +9,7 @@ WIRE_FUZZ_ROUNDS ?= 1000000
 SYNTAX_FUZZ_ROUNDS ?= 100000
 
 .PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture bench \
-	bench-connections drivers loom
+	bench-connections bench-operations drivers loom
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -61,6 +61,11 @@ torture:
 bench: deps deps-test
 	$(CARGO) build --release --locked -p thalweg -p bench
 	./target/release/peers $(BENCH)
+
+## Loading, data larger than the cache, recovery, restart, memory, beside PostgreSQL 15; recorded.
+bench-operations: deps deps-test
+	$(CARGO) build --release --locked -p thalweg -p bench
+	./target/release/operations $(BENCH)
 
 ## Ten thousand connections beside 64 at work, long queries beside short ones; recorded under bench/record/.
 bench-connections: deps

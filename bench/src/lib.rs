@@ -1,3 +1,4 @@
 //! Micro-benchmarks, the canned-reply ceiling and in-process drivers.
 
 pub mod record;
+pub mod servers;

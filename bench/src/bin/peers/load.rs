@@ -1,7 +1,6 @@
 //! The loads: pgbench's built-in scripts in each query mode.
 
-use crate::cpu;
-use crate::peer::{Peer, output};
+use bench::servers::{Peer, cpu, output};
 
 /// One line of the table.
 #[derive(Clone)]
@@ -94,10 +93,10 @@ impl Load {
         pgbench.args(["-n", "-c", &clients.to_string(), "-j", &threads]);
         pgbench.args(["-T", &seconds.to_string(), "-s", &scale.to_string()]);
         pgbench.args(&self.args).env("PGOPTIONS", self.settings);
-        let before = cpu::usage(peer.child.id());
+        let before = cpu::usage(peer.pid());
         let text =
             output(&mut pgbench).map_err(|e| format!("{} on {}: {e}", self.name, peer.name))?;
-        let after = cpu::usage(peer.child.id());
+        let after = cpu::usage(peer.pid());
         let failed = number_after(&text, "number of failed transactions: ").unwrap_or(0.0);
         if failed > 0.0 {
             return Err(format!("{} on {}: {failed} failed transactions", self.name, peer.name));

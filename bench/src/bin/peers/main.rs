@@ -1,15 +1,11 @@
 //! The benchmark table: Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling under the same pgbench
 //! loads, interleaved in one run, repeated, as medians and ratios; recorded with machine and date.
 
-mod cpu;
 mod load;
-mod peer;
-mod postgres;
 mod record;
-mod thalweg;
 
+use bench::servers::{self, Peer, ROOMY};
 use load::{Load, Run};
-use peer::Peer;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -94,7 +90,7 @@ fn run(options: &Options) -> Result<(), String> {
             record::print_row(load, clients, &peers, &runs);
         }
     }
-    for peer in peers {
+    for mut peer in peers {
         peer.stop();
     }
     let _ = std::fs::remove_dir_all(&work);
@@ -109,13 +105,7 @@ fn start_peers(
     let mut peers = Vec::new();
     for (i, name) in options.peers.iter().enumerate() {
         let port = 54_320 + i as u16;
-        peers.push(match name.as_str() {
-            "thalweg" => thalweg::start(root, work, port)?,
-            "pg15" => postgres::start_15(work, port)?,
-            "pg18" => postgres::start_18(root, work, port)?,
-            "canned" => thalweg::start_canned(root, work, port)?,
-            other => return Err(format!("no peer is called '{other}'\n{USAGE}")),
-        });
+        peers.push(servers::start(name, root, work, port, ROOMY)?);
     }
     Ok(peers)
 }

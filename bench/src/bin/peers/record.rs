@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::load::{Load, Run};
-use crate::peer::Peer;
+use bench::servers::Peer;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! A server under test: its process, its socket, its processor time.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A started server.
@@ -9,7 +9,9 @@ pub struct Peer {
     /// Name in the table.
     pub name: String,
     /// First process of the server.
-    pub child: Child,
+    child: Child,
+    /// What started it, and can start it again.
+    command: Command,
     /// Directory of the unix socket.
     pub socket_dir: PathBuf,
     /// Port in the socket's name.
@@ -24,6 +26,24 @@ pub struct Peer {
 pub const PG15_BIN: &str = "/usr/lib/postgresql/15/bin";
 
 impl Peer {
+    /// Starts a server; `home` is the directory of its socket.
+    pub(super) fn start(
+        name: &str,
+        mut command: Command,
+        home: &Path,
+        port: u16,
+        canned: bool,
+    ) -> Result<Peer, String> {
+        let child = command.spawn().map_err(|e| format!("{command:?}: {e}; is it built?"))?;
+        let (socket_dir, user) = (home.to_owned(), "postgres".to_owned());
+        Ok(Peer { name: name.to_owned(), child, command, socket_dir, port, user, canned })
+    }
+
+    /// Process number of the server's first process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// A client program of PostgreSQL 15, told how to reach this server.
     pub fn client(&self, program: &str) -> Command {
         let mut command = Command::new(Path::new(PG15_BIN).join(program));
@@ -58,8 +78,31 @@ impl Peer {
         output(self.client("psql").args(["-qXAt", "-c", statement])).map(drop)
     }
 
-    fn wait_until_answering(&mut self) -> Result<(), String> {
-        let give_up = Instant::now() + Duration::from_secs(60);
+    /// The answer of a query that has one column and one row.
+    pub fn value(&self, query: &str) -> Result<String, String> {
+        Ok(output(self.client("psql").args(["-qXAt", "-c", query]))?.trim().to_owned())
+    }
+
+    /// Ends the server as a power failure would end it, but for what the system has in memory.
+    pub fn kill(&mut self) -> Result<ExitStatus, String> {
+        self.child
+            .kill()
+            .and_then(|()| self.child.wait())
+            .map_err(|e| format!("{}: {e}", self.name))
+    }
+
+    /// Starts an ended server again; how long it took to answer a query.
+    pub fn restart(&mut self) -> Result<Duration, String> {
+        let begun = Instant::now();
+        let spawned = self.command.spawn();
+        self.child = spawned.map_err(|e| format!("{:?}: {e}", self.command))?;
+        self.wait_until_answering()?;
+        Ok(begun.elapsed())
+    }
+
+    /// Waits until it answers queries.
+    pub fn wait_until_answering(&mut self) -> Result<(), String> {
+        let give_up = Instant::now() + Duration::from_secs(600);
         let socket = self.socket_dir.join(format!(".s.PGSQL.{}", self.port));
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
@@ -73,14 +116,14 @@ impl Peer {
             if Instant::now() > give_up {
                 return Err(format!("{} does not answer on {}", self.name, socket.display()));
             }
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 
     /// Ends the server the polite way, and waits.
-    pub fn stop(mut self) {
+    pub fn stop(&mut self) {
         let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        let give_up = Instant::now() + Duration::from_secs(20);
+        let give_up = Instant::now() + Duration::from_secs(120);
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() > give_up {
                 let _ = self.child.kill();

@@ -1,11 +1,11 @@
 //! Thalweg's release build, and the canned-reply ceiling.
 
-use crate::peer::Peer;
+use super::peer::Peer;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Starts `target/release/thalweg` on a fresh directory.
-pub fn start(root: &Path, work: &Path, port: u16) -> Result<Peer, String> {
+pub fn start(root: &Path, work: &Path, port: u16, settings: &[&str]) -> Result<Peer, String> {
     let home = work.join("thalweg");
     std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
     let log = std::fs::File::create(work.join("thalweg.log")).map_err(|e| e.to_string())?;
@@ -13,12 +13,7 @@ pub fn start(root: &Path, work: &Path, port: u16) -> Result<Peer, String> {
     server.arg("serve").arg("--data").arg(home.join("data"));
     server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
     server.args(["--superuser", "postgres", "--auth", "trust"]);
-    for setting in [
-        "max_connections=400",
-        "shared_buffers=512MB",
-        "max_wal_size=4GB",
-        "checkpoint_timeout=15min",
-    ] {
+    for setting in settings {
         server.args(["--set", setting]);
     }
     spawn(server, log, "thalweg", &home, port, false)
@@ -43,13 +38,5 @@ fn spawn(
     canned: bool,
 ) -> Result<Peer, String> {
     server.stdout(Stdio::null()).stderr(log);
-    let child = server.spawn().map_err(|e| format!("{server:?}: {e}; build with --release"))?;
-    Ok(Peer {
-        name: name.to_owned(),
-        child,
-        socket_dir: home.to_owned(),
-        port,
-        user: "postgres".to_owned(),
-        canned,
-    })
+    Peer::start(name, server, home, port, canned)
 }

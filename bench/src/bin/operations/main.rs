@@ -1,0 +1,174 @@
+//! What operators wait for: loading, data larger than the cache, recovery after a crash, a clean restart, and
+//! whether memory grows; Thalweg beside PostgreSQL, one after the other in one run, repeated.
+
+mod parts;
+
+use bench::servers::{self, Peer};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What the command line chose.
+pub struct Options {
+    parts: Vec<String>,
+    servers: Vec<String>,
+    repeats: usize,
+    /// pgbench's scale of the part `load` and the part `cache`.
+    scale: u32,
+    /// Transactions between the checkpoint and the crash.
+    transactions: u32,
+    /// Length of a run of the part `cache`.
+    seconds: u32,
+    /// Length of the part `memory`.
+    minutes: u32,
+    record: bool,
+}
+
+const USAGE: &str = "\
+usage: operations [--parts load,cache,recovery,memory] [--servers thalweg,pg15] [--repeats 3] [--scale 100]
+                  [--transactions 1000000] [--seconds 20] [--minutes 10] [--no-record]";
+
+/// One measured figure.
+pub struct Figure {
+    what: String,
+    server: String,
+    value: f64,
+    unit: &'static str,
+}
+
+fn options() -> Result<Options, String> {
+    let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let mut options = Options {
+        parts: list("load,cache,recovery,memory"),
+        servers: list("thalweg,pg15"),
+        repeats: 3,
+        scale: 100,
+        transactions: 1_000_000,
+        seconds: 20,
+        minutes: 10,
+        record: true,
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
+        let number =
+            |text: String| text.parse::<u32>().map_err(|_| format!("'{text}' is no number"));
+        match word.as_str() {
+            "--parts" => options.parts = list(&value()?),
+            "--servers" => options.servers = list(&value()?),
+            "--repeats" => options.repeats = number(value()?)? as usize,
+            "--scale" => options.scale = number(value()?)?,
+            "--transactions" => options.transactions = number(value()?)?,
+            "--seconds" => options.seconds = number(value()?)?,
+            "--minutes" => options.minutes = number(value()?)?,
+            "--no-record" => options.record = false,
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    Ok(options)
+}
+
+fn main() -> ExitCode {
+    match options().and_then(|o| run(&o)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("operations: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let mut figures = Vec::new();
+    for part in &options.parts {
+        let (measure, repeats): (parts::Part, usize) = match part.as_str() {
+            "load" => (parts::load, options.repeats),
+            "cache" => (parts::cache, options.repeats),
+            "recovery" => (parts::recovery, options.repeats),
+            "memory" => (parts::memory, 1),
+            other => return Err(format!("no part is called '{other}'\n{USAGE}")),
+        };
+        for _ in 0..repeats {
+            for server in &options.servers {
+                let before = figures.len();
+                measure(options, server, &mut figures)?;
+                for figure in &figures[before..] {
+                    eprintln!(
+                        "{}: {}: {} {}",
+                        figure.server, figure.what, figure.value, figure.unit
+                    );
+                }
+            }
+        }
+    }
+    let text = table(options, &figures);
+    println!("\n{text}");
+    if options.record {
+        let file = bench::record::save(&root(), "operations", &text)?;
+        println!("recorded in {}", file.display());
+    }
+    Ok(())
+}
+
+/// The checkout.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A server on a fresh directory, and the directory, which is removed with the guard.
+struct Bench {
+    peer: Peer,
+    _work: Work,
+}
+
+struct Work(PathBuf);
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Bench {
+    fn new(server: &str, settings: &[&str]) -> Result<Bench, String> {
+        let work = std::env::temp_dir().join(format!("thalweg-operations-{}", std::process::id()));
+        std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
+        let work = Work(work);
+        let mut peer = servers::start(server, &root(), &work.0, 54_340, settings)?;
+        peer.wait_until_answering()?;
+        Ok(Bench { peer, _work: work })
+    }
+}
+
+/// The medians: one line for each figure, one column for each server.
+fn table(options: &Options, figures: &[Figure]) -> String {
+    let mut text = bench::record::heading("Operations");
+    writeln!(
+        text,
+        "Median of {} (memory: one run); scale {} for load and cache, {} transactions before the crash.\n",
+        options.repeats, options.scale, options.transactions
+    )
+    .expect("strings take writes");
+    writeln!(text, "| | {} |", options.servers.join(" | ")).expect("strings take writes");
+    writeln!(text, "|{}", "---|".repeat(options.servers.len() + 1)).expect("strings take writes");
+    let mut done: Vec<&str> = Vec::new();
+    for figure in figures {
+        if done.contains(&figure.what.as_str()) {
+            continue;
+        }
+        done.push(&figure.what);
+        write!(text, "| {}, {} |", figure.what, figure.unit).expect("strings take writes");
+        for server in &options.servers {
+            let mut values: Vec<f64> = figures
+                .iter()
+                .filter(|f| f.what == figure.what && f.server == *server)
+                .map(|f| f.value)
+                .collect();
+            values.sort_by(f64::total_cmp);
+            let median = values.get(values.len() / 2).copied().unwrap_or(f64::NAN);
+            write!(text, " {median:.2} |").expect("strings take writes");
+        }
+        text.push('\n');
+    }
+    text
+}

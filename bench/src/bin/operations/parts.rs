@@ -1,0 +1,167 @@
+//! The parts: each measures one server, on a fresh directory, once.
+
+use crate::{Bench, Figure, Options};
+use bench::servers::{Peer, output};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Measures a server and adds figures.
+pub type Part = fn(&Options, &str, &mut Vec<Figure>) -> Result<(), String>;
+
+/// No checkpoint comes by itself.
+const NO_CHECKPOINT: &[&str] =
+    &["shared_buffers=512MB", "max_wal_size=64GB", "checkpoint_timeout=1d", "max_connections=100"];
+/// A cache that holds a small part of the data.
+const SMALL_CACHE: &[&str] = &["shared_buffers=64MB", "max_wal_size=4GB", "max_connections=100"];
+const CLIENTS: u32 = 32;
+/// pgbench's scale where it doesn't matter.
+const SCALE: u32 = 10;
+/// How often memory is looked at.
+const LOOK: Duration = Duration::from_secs(5);
+
+fn figure(what: &str, server: &str, value: f64, unit: &'static str) -> Figure {
+    Figure { what: what.to_owned(), server: server.to_owned(), value, unit }
+}
+
+/// `pgbench -i`, all steps.
+pub fn load(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
+    let mut bench = Bench::new(server, bench::servers::ROOMY)?;
+    let begun = Instant::now();
+    initialise(&bench.peer, options.scale)?;
+    let what = format!("pgbench -i -s {}", options.scale);
+    figures.push(figure(&what, server, begun.elapsed().as_secs_f64(), "s"));
+    bench.peer.stop();
+    Ok(())
+}
+
+/// TPC-B on data that the cache has no room for.
+pub fn cache(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
+    let mut bench = Bench::new(server, SMALL_CACHE)?;
+    initialise(&bench.peer, options.scale)?;
+    bench.peer.sql("checkpoint")?;
+    for (load, script) in [("reads", "-S"), ("TPC-B", "-btpcb-like")] {
+        let seconds = options.seconds.to_string();
+        let text = pgbench(&bench.peer, "on", &[script, "-T", &seconds])?;
+        let what = format!("64 MB cache, scale {}, {load}, {CLIENTS} clients", options.scale);
+        figures.push(figure(&what, server, after(&text, "tps = ")?, "transactions/s"));
+    }
+    sums_agree(&bench.peer)?;
+    bench.peer.stop();
+    Ok(())
+}
+
+/// A crash long after the last checkpoint, and a clean restart after that.
+pub fn recovery(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
+    let mut bench = Bench::new(server, NO_CHECKPOINT)?;
+    let peer = &mut bench.peer;
+    initialise(peer, SCALE)?;
+    peer.sql("checkpoint")?;
+    let each = options.transactions.div_ceil(CLIENTS).to_string();
+    pgbench(peer, "off", &["-btpcb-like", "-t", &each])?;
+    // What was acknowledged without a promise becomes one.
+    peer.sql("set synchronous_commit = on; create table marker (i int)")?;
+    let rows = peer.value("select count(*) from pgbench_history")?;
+    peer.kill()?;
+    let took = peer.restart()?.as_secs_f64();
+    let what = format!("recovery after {} transactions", options.transactions);
+    figures.push(figure(&what, server, took, "s"));
+    if peer.value("select count(*) from pgbench_history")? != rows {
+        return Err(format!("{server} lost rows in the crash"));
+    }
+    sums_agree(peer)?;
+    let begun = Instant::now();
+    peer.stop();
+    figures.push(figure(
+        "clean shutdown after recovery",
+        server,
+        begun.elapsed().as_secs_f64(),
+        "s",
+    ));
+    let took = peer.restart()?.as_secs_f64();
+    figures.push(figure("clean restart", server, took, "s"));
+    peer.stop();
+    Ok(())
+}
+
+/// TPC-B for minutes: resident memory after the first of them, and at the end.
+pub fn memory(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
+    let mut bench = Bench::new(server, &["shared_buffers=128MB", "max_wal_size=1GB"])?;
+    let peer = &bench.peer;
+    initialise(peer, SCALE)?;
+    let seconds = (options.minutes * 60).to_string();
+    let (first, last) = std::thread::scope(|scope| -> Result<_, String> {
+        let run = scope.spawn(|| pgbench(peer, "on", &["-btpcb-like", "-T", &seconds]));
+        let begun = Instant::now();
+        let (mut first, mut last) = (None, 0.0);
+        while !run.is_finished() {
+            std::thread::sleep(LOOK);
+            last = resident_mib(peer.pid())?;
+            if begun.elapsed() >= Duration::from_secs(60) {
+                first.get_or_insert(last);
+            }
+        }
+        run.join().map_err(|_| "the run ended in a panic")??;
+        Ok((first.unwrap_or(last), last))
+    })?;
+    figures.push(figure("resident after 1 minute of TPC-B", server, first, "MiB"));
+    let what = format!("resident after {} minutes", options.minutes);
+    figures.push(figure(&what, server, last, "MiB"));
+    bench.peer.stop();
+    Ok(())
+}
+
+fn initialise(peer: &Peer, scale: u32) -> Result<(), String> {
+    output(peer.client("pgbench").args(["-i", "-q", "-s", &scale.to_string()])).map(drop)
+}
+
+/// A run of pgbench; what it printed. A failed transaction is an error.
+fn pgbench(peer: &Peer, synchronous_commit: &str, args: &[&str]) -> Result<String, String> {
+    let mut command = peer.client("pgbench");
+    command.args(["-n", "-M", "prepared", "-c", &CLIENTS.to_string(), "-j", "2"]).args(args);
+    command.env("PGOPTIONS", format!("-c synchronous_commit={synchronous_commit}"));
+    let text = output(&mut command)?;
+    if after(&text, "number of failed transactions: ")? > 0.0 {
+        return Err(format!("{}: failed transactions: {text}", peer.name));
+    }
+    Ok(text)
+}
+
+fn after(text: &str, label: &str) -> Result<f64, String> {
+    let rest = text.find(label).map(|at| &text[at + label.len()..]);
+    let number = rest.and_then(|rest| rest.split([' ', '\n']).next()?.parse().ok());
+    number.ok_or_else(|| format!("no '{label}' in: {text}"))
+}
+
+/// The four sums of TPC-B.
+fn sums_agree(peer: &Peer) -> Result<(), String> {
+    let sums = peer.value(
+        "select (select sum(abalance) from pgbench_accounts), (select sum(tbalance) from pgbench_tellers), \
+         (select sum(bbalance) from pgbench_branches), \
+         (select coalesce(sum(delta), 0) from pgbench_history)",
+    )?;
+    let mut parts = sums.split('|');
+    let first = parts.next();
+    match parts.all(|part| Some(part) == first) {
+        true => Ok(()),
+        false => Err(format!("{}: the sums differ: {sums}", peer.name)),
+    }
+}
+
+/// Resident memory of a process and its children, shared memory once.
+fn resident_mib(pid: u32) -> Result<f64, String> {
+    let field = |pid: u32, name: &str| -> Option<f64> {
+        let text =
+            fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status")).ok()?;
+        let line = text.lines().find_map(|l| l.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    let mut kib = field(pid, "VmRSS:").ok_or_else(|| format!("process {pid} is gone"))?;
+    let mut shared = field(pid, "RssShmem:").unwrap_or(0.0);
+    kib -= shared;
+    for child in bench::servers::cpu::children(pid) {
+        kib += field(child, "RssAnon:").unwrap_or(0.0);
+        shared = shared.max(field(child, "RssShmem:").unwrap_or(0.0));
+    }
+    Ok((kib + shared) / 1024.0)
+}
