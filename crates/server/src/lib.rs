@@ -94,6 +94,11 @@ impl Server {
         let doors: Vec<_> =
             (0..options.workers.max(1)).map(|_| Arc::new(Door::default())).collect();
         let shared = Arc::new(Shared::new(database, options, doors));
+        // Weak: what is shared keeps the database.
+        let sessions = Arc::downgrade(&shared);
+        shared.database.instance().set_signal(move |process, how| {
+            sessions.upgrade().and_then(|shared| shared.signal(process, how))
+        });
         let no_thread = |fault| StartError::new(format!("cannot start a worker: {fault}"));
         let workers = (shared.doors().iter().enumerate())
             .map(|(number, door)| Worker::start(number, Arc::clone(&shared), Arc::clone(door)))

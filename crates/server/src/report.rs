@@ -46,6 +46,7 @@ fn put(replies: &mut Replies, severity: backend::Severity, fields: &ErrorFields)
         column: fields.column.as_deref(),
         data_type: fields.data_type.as_deref(),
         constraint: fields.constraint.as_deref(),
+        routine: fields.routine,
         ..Report::new(severity, sqlstate.as_str(), &fields.message)
     });
 }

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::options::Options;
+use base::interrupt::Interrupt;
+use sql::types::Oid;
 use storage::wal::Wal;
+
+use crate::options::Options;
 
 use crate::database::Database;
 use crate::worker::{Door, Order};
@@ -19,10 +22,19 @@ pub(crate) struct Shared {
     /// What new sessions begin with; changes when the configuration is read again.
     session_settings: Mutex<SessionSettings>,
     doors: Vec<Arc<Door>>,
-    /// By process number: the secret that a cancel request must name, and the session's worker.
-    sessions: Mutex<BTreeMap<i32, (u32, usize)>>,
+    /// By process number.
+    sessions: Mutex<BTreeMap<i32, Known>>,
     /// Sessions and clients that are about to get one.
     taken: AtomicUsize,
+}
+
+/// What all workers know of a session.
+#[derive(Clone, Copy)]
+struct Known {
+    /// The secret that a cancel request must name.
+    key: u32,
+    role: Oid,
+    worker: usize,
 }
 
 impl Shared {
@@ -66,9 +78,26 @@ impl Shared {
     }
 
     /// Makes a session known to cancel requests.
-    pub(crate) fn enter(&self, process: i32, key: u32, worker: usize) {
+    pub(crate) fn enter(&self, process: i32, key: u32, role: Oid, worker: usize) {
         let mut sessions = self.sessions.lock().expect("no code panics under it");
-        sessions.insert(process, (key, worker));
+        sessions.insert(process, Known { key, role, worker });
+    }
+
+    fn known(&self, process: i32) -> Option<Known> {
+        self.sessions.lock().expect("no code panics under it").get(&process).copied()
+    }
+
+    /// The role of a session, which is interrupted if so asked.
+    pub(crate) fn signal(&self, process: i32, how: Option<Interrupt>) -> Option<Oid> {
+        let known = self.known(process)?;
+        match how {
+            None => {}
+            Some(Interrupt::Terminate) => {
+                self.doors[known.worker].order(Order::Terminate(process));
+            }
+            Some(_) => self.doors[known.worker].order(Order::Cancel(process)),
+        }
+        Some(known.role)
     }
 
     pub(crate) fn leave(&self, process: i32) {
@@ -78,10 +107,9 @@ impl Shared {
     /// Has the session's worker cancel what the session runs, if the key is right. Nobody is told
     /// whether it was.
     pub(crate) fn cancel(&self, process: i32, key: u32) {
-        let known = self.sessions.lock().expect("no code panics under it").get(&process).copied();
-        match known {
-            Some((secret, worker)) if secret == key => {
-                self.doors[worker].order(Order::Cancel(process));
+        match self.known(process) {
+            Some(known) if known.key == key => {
+                self.doors[known.worker].order(Order::Cancel(process));
             }
             Some(_) => crate::log!("wrong key in cancel request for process {process}"),
             None => crate::log!("process {process} in cancel request did not match any session"),

@@ -41,6 +41,8 @@ pub(crate) enum Order {
     Serve(Accepted),
     /// Cancel what this session runs.
     Cancel(i32),
+    /// End this session.
+    Terminate(i32),
     /// End all sessions, and then the worker.
     Shutdown,
 }
@@ -189,6 +191,11 @@ impl Worker {
                         link.interrupt(Interrupt::Cancel);
                     }
                 }
+                Order::Terminate(process) => {
+                    if let Some(link) = self.sessions.borrow().get(&process) {
+                        terminate(link);
+                    }
+                }
                 Order::Shutdown => self.terminate_all(),
             }
         }
@@ -221,9 +228,7 @@ impl Worker {
         self.ending.set(true);
         let sessions = self.sessions.borrow();
         for link in sessions.values().chain(self.strangers.borrow().iter()) {
-            link.terminated.set(true);
-            link.interrupt(Interrupt::Terminate);
-            link.wake_task();
+            terminate(link);
         }
     }
 
@@ -288,4 +293,11 @@ impl Worker {
             pool.push(buffer);
         }
     }
+}
+
+/// Ends a session: at once if it is idle, else as soon as what it runs has noticed.
+fn terminate(link: &Link) {
+    link.terminated.set(true);
+    link.interrupt(Interrupt::Terminate);
+    link.wake_task();
 }

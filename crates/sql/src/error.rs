@@ -41,6 +41,8 @@ pub struct ErrorFields {
     pub column: Option<String>,
     pub data_type: Option<String>,
     pub constraint: Option<String>,
+    /// PostgreSQL's name of the routine that reports it, where clients go by that.
+    pub routine: Option<&'static str>,
 }
 
 /// How much an error ends.
@@ -83,6 +85,7 @@ impl SqlError {
             column: None,
             data_type: None,
             constraint: None,
+            routine: None,
         }))
     }
 
@@ -171,6 +174,12 @@ impl SqlError {
     #[must_use]
     pub fn with_constraint(mut self, constraint: &str) -> SqlError {
         self.0.constraint = Some(constraint.to_owned());
+        self
+    }
+
+    #[must_use]
+    pub fn with_routine(mut self, routine: &'static str) -> SqlError {
+        self.0.routine = Some(routine);
         self
     }
 }

@@ -65,7 +65,7 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
     }
     let (process, key) = (session.pid(), session.cancel_key().cast_unsigned());
     seat.replies.backend_key_data(process, key);
-    seat.worker.shared.enter(process, key, seat.worker.number);
+    seat.worker.shared.enter(process, key, session.role(), seat.worker.number);
     seat.worker.add_session(process, &seat.link);
     (seat.session, seat.process) = (Some(session), Some(process));
     Ok(())

@@ -157,7 +157,8 @@ fn show(message: &Message<'_>) -> String {
         }
         Message::EmptyQueryResponse => "I".into(),
         Message::ErrorResponse(f) | Message::NoticeResponse(f) => {
-            format!("{} {} {}", f.get(b'S').unwrap(), f.sqlstate(), f.message())
+            let routine = f.get(b'R').map(|routine| format!(" [{routine}]")).unwrap_or_default();
+            format!("{} {} {}{routine}", f.get(b'S').unwrap(), f.sqlstate(), f.message())
         }
         Message::NegotiateProtocolVersion { version, options } => {
             format!("v {version:x} {:?}", options.iter().collect::<Vec<_>>())

@@ -4,6 +4,7 @@
 mod client;
 mod copy;
 mod directory;
+mod drivers;
 mod faults;
 mod nesting;
 mod protocol;

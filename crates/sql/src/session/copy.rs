@@ -14,10 +14,11 @@ use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::copy::{Columns, CopyFormat, CopyReader, Header, Kind, Record, write_record};
 use crate::exec::{Cx, Loader, State, eval, eval_bool};
 use crate::plan;
-use crate::types::{Datum, TypeMod, input, output};
+use crate::types::{Datum, TypeId, TypeMod, input, output, receive};
 
 use super::Session;
 use super::client::{Client, CopyInput, Format};
+use super::copy_binary::{self, BinaryReader, Next};
 use super::portal::Run;
 
 /// Output gathered before it goes to the client.
@@ -39,9 +40,6 @@ impl Session {
             }
         }
         let format = CopyFormat::from_options(&copy.options, copy.direction)?;
-        if format.kind == Kind::Binary {
-            return Err(SqlError::unsupported("COPY in binary format is not supported yet"));
-        }
         self.had_query = true;
         let rows = match copy.direction {
             CopyDirection::To => self.copy_to(copy, format, client)?,
@@ -66,8 +64,13 @@ impl Session {
         };
         let force: Vec<bool> =
             fields.iter().map(|f| format.force_quote.contains(&f.name)).collect();
-        client.copy_out(fields.len(), Format::Text);
+        let binary = format.kind == Kind::Binary;
+        client.copy_out(fields.len(), if binary { Format::Binary } else { Format::Text });
         let mut out = Vec::new();
+        let types: Vec<TypeId> = fields.iter().map(|field| field.type_id).collect();
+        if binary {
+            copy_binary::write_header(&mut out);
+        }
         if format.header != Header::No {
             let names = fields.iter().map(|f| Some(f.name.as_bytes()));
             write_record(&format, names, &|_| false, &mut out);
@@ -79,30 +82,25 @@ impl Session {
         let mut texts: Vec<u8> = Vec::new();
         let mut ends: Vec<Option<usize>> = Vec::new();
         loop {
-            texts.clear();
-            ends.clear();
             // The row belongs to the running plan: its values are written out before it is run on.
             let row: Vec<Datum> = match run.next(&mut self.backend)? {
                 Some(row) => row.to_vec(),
                 None => break,
             };
-            for (field, value) in fields.iter().zip(&row) {
-                if value.is_null() {
-                    ends.push(None);
-                    continue;
-                }
-                output(field.type_id, value, &self.backend.io(), &mut texts)?;
-                ends.push(Some(texts.len()));
+            if binary {
+                copy_binary::write_row(&types, &row, &mut out)?;
+            } else {
+                self.write_texts(&types, &row, &mut texts, &mut ends)?;
+                let mut start = 0;
+                let values = ends.iter().map(|end| {
+                    end.map(|end| {
+                        let value = &texts[start..end];
+                        start = end;
+                        value
+                    })
+                });
+                write_record(&format, values, &|i| force[i], &mut out);
             }
-            let mut start = 0;
-            let values = ends.iter().map(|end| {
-                end.map(|end| {
-                    let value = &texts[start..end];
-                    start = end;
-                    value
-                })
-            });
-            write_record(&format, values, &|i| force[i], &mut out);
             client.copy_data(&out);
             out.clear();
             rows += 1;
@@ -111,9 +109,34 @@ impl Session {
             }
         }
         run.finish(&mut self.backend);
+        if binary {
+            copy_binary::write_end(&mut out);
+            client.copy_data(&out);
+        }
         client.copy_out_done();
         self.tell_everything();
         Ok(rows)
+    }
+
+    /// Values as text, one behind the other, and where each ends.
+    fn write_texts(
+        &self,
+        types: &[TypeId],
+        row: &[Datum],
+        texts: &mut Vec<u8>,
+        ends: &mut Vec<Option<usize>>,
+    ) -> Result<()> {
+        texts.clear();
+        ends.clear();
+        for (type_id, value) in types.iter().zip(row) {
+            if value.is_null() {
+                ends.push(None);
+                continue;
+            }
+            output(*type_id, value, &self.backend.io(), texts)?;
+            ends.push(Some(texts.len()));
+        }
+        Ok(())
     }
 
     /// `SELECT columns FROM ONLY table`.
@@ -208,7 +231,8 @@ impl Session {
         }
         let table = self.copied_table(relation, true)?;
         let mut load = self.prepare_load(&table, columns, &format, copy.filter.as_ref())?;
-        client.copy_in(load.columns.len(), Format::Text)?;
+        let binary = format.kind == Kind::Binary;
+        client.copy_in(load.columns.len(), if binary { Format::Binary } else { Format::Text })?;
         self.backend.snapshot = self.backend.txn.statement_snapshot();
         let result = self.read_rows(&mut load, format, client);
         let rows = result.map_err(|error| with_line(error, &table, load.line))?;
@@ -287,37 +311,11 @@ impl Session {
         format: CopyFormat,
         client: &mut dyn Client,
     ) -> Result<u64> {
-        let header = format.header;
-        let mut reader = CopyReader::new(format);
-        let mut record = Record::default();
+        let mut source = Source::new(format);
         let mut state = State::default();
         let mut row = vec![Datum::Null; load.table.columns.len()];
-        let mut at_end = false;
         let mut rows = 0;
-        let mut first = true;
-        loop {
-            let (not_null, null) = (&load.not_null, &load.null);
-            let forced = |i: usize| {
-                (not_null.get(i).copied().unwrap_or(false), null.get(i).copied().unwrap_or(false))
-            };
-            if !reader.next(at_end, &mut record, &forced)? {
-                if at_end || reader.ended() {
-                    if !at_end {
-                        drain(client)?;
-                    }
-                    break;
-                }
-                at_end = more(client, reader.input())?;
-                continue;
-            }
-            load.line = record.line;
-            if std::mem::take(&mut first) && header != Header::No {
-                if header == Header::Match {
-                    check_header(load, &record)?;
-                }
-                continue;
-            }
-            self.convert(load, &record, &mut row)?;
+        while self.read_row(load, &mut source, client, &mut row)? {
             let mut cx = Cx { state: &mut state, host: &mut self.backend };
             for (i, default) in &load.defaults {
                 row[*i] = eval(default, &[], &mut cx)?;
@@ -337,6 +335,62 @@ impl Session {
         let mut cx = Cx { state: &mut state, host: &mut self.backend };
         load.loader.flush(&mut cx)?;
         Ok(rows)
+    }
+
+    /// Reads the next row; false at the end.
+    fn read_row(
+        &self,
+        load: &mut Load,
+        source: &mut Source,
+        client: &mut dyn Client,
+        row: &mut [Datum],
+    ) -> Result<bool> {
+        match source {
+            Source::Text(text) => {
+                if text.header != Header::No {
+                    let header = std::mem::replace(&mut text.header, Header::No);
+                    if !text.next(load, client)? {
+                        return Ok(false);
+                    }
+                    if header == Header::Match {
+                        check_header(load, &text.record)?;
+                    }
+                }
+                if !text.next(load, client)? {
+                    return Ok(false);
+                }
+                self.convert(load, &text.record, row)?;
+            }
+            Source::Binary { reader, at_end } => {
+                load.line += 1;
+                loop {
+                    match reader.next(*at_end, load.columns.len())? {
+                        Next::Row => break,
+                        Next::End => return Ok(false),
+                        Next::More => *at_end = more(client, reader.input())?,
+                    }
+                }
+                self.receive(load, reader, row)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn receive(&self, load: &Load, reader: &BinaryReader, row: &mut [Datum]) -> Result<()> {
+        let io = self.backend.io();
+        for (n, i) in load.columns.iter().enumerate() {
+            let column = &load.table.columns[*i];
+            row[*i] = match reader.field(n) {
+                None => Datum::Null,
+                Some(bytes) => receive(column.ty.id, TypeMod(column.ty.modifier), bytes, &io)
+                    .map_err(|error| {
+                        let (table, line) = (&load.table.name, load.line);
+                        let context = format!("COPY {table}, line {line}, column {}", column.name);
+                        error.with_context(context)
+                    })?,
+            };
+        }
+        Ok(())
     }
 
     fn convert(&self, load: &Load, record: &Record, row: &mut [Datum]) -> Result<()> {
@@ -372,6 +426,52 @@ impl Session {
             };
         }
         Ok(())
+    }
+}
+
+/// Where the rows of a COPY FROM come from.
+enum Source {
+    Text(Box<TextSource>),
+    Binary { reader: BinaryReader, at_end: bool },
+}
+
+struct TextSource {
+    reader: CopyReader,
+    record: Record,
+    /// What the first line is, until it was read.
+    header: Header,
+    at_end: bool,
+}
+
+impl Source {
+    fn new(format: CopyFormat) -> Source {
+        if format.kind == Kind::Binary {
+            return Source::Binary { reader: BinaryReader::default(), at_end: false };
+        }
+        let header = format.header;
+        let (reader, record) = (CopyReader::new(format), Record::default());
+        Source::Text(Box::new(TextSource { reader, record, header, at_end: false }))
+    }
+}
+
+impl TextSource {
+    /// Reads the next record; false at the end.
+    fn next(&mut self, load: &mut Load, client: &mut dyn Client) -> Result<bool> {
+        let (not_null, null) = (&load.not_null, &load.null);
+        let forced = |i: usize| {
+            (not_null.get(i).copied().unwrap_or(false), null.get(i).copied().unwrap_or(false))
+        };
+        while !self.reader.next(self.at_end, &mut self.record, &forced)? {
+            if self.at_end || self.reader.ended() {
+                if !self.at_end {
+                    drain(client)?;
+                }
+                return Ok(false);
+            }
+            self.at_end = more(client, self.reader.input())?;
+        }
+        load.line = self.record.line;
+        Ok(true)
     }
 }
 

@@ -98,15 +98,20 @@ impl Session {
         };
         let fields = fields.unwrap_or_else(|| Arc::from(Vec::new()));
         portal.cursor.get_or_insert_with(Cursor::default);
+        // A cursor that was not declared BINARY gives what this FETCH is asked for.
+        let formats = match portal.formats == Formats::all(Format::Binary) {
+            true => portal.formats.clone(),
+            false => self.wanted_formats.clone(),
+        };
         if !fetch.is_move && !described {
-            client.row_description(&fields, &portal.formats);
+            client.row_description(&fields, &formats);
         }
         let wanted = self.wanted_rows(portal, fetch.direction)?;
         let count = wanted.len() as u64;
         if !fetch.is_move {
             for number in wanted {
                 let row = portal.cursor.as_ref().expect("made above").rows[number - 1].clone();
-                send_row(&self.backend, client, &fields, &portal.formats, &row)?;
+                send_row(&self.backend, client, &fields, &formats, &row)?;
             }
         }
         self.tell_everything();

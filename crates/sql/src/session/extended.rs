@@ -239,7 +239,10 @@ impl Session {
         }
         let statement = portal.statement.clone();
         self.begin_for(&statement)?;
-        let tag = self.utility(&statement, client, true, &portal.params)?;
+        self.wanted_formats = portal.formats.clone();
+        let tag = self.utility(&statement, client, true, &portal.params);
+        self.wanted_formats = Formats::default();
+        let tag = tag?;
         portal.done = true;
         self.flush_notices(client);
         client.command_complete(&tag);

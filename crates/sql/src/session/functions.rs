@@ -16,7 +16,7 @@ use super::{names, sequence};
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
     let name = func.name;
-    for room in [of_sequences, of_session, of_catalogs, of_locks, super::statistics::call] {
+    for room in [of_sequences, of_session, of_catalogs, of_locks, super::statistics::call, super::signal::call] {
         if let Some(value) = room(b, name, args)? {
             return Ok(value);
         }
@@ -307,9 +307,7 @@ fn schemas(b: &Backend, implicit: bool) -> Result<Datum> {
 }
 
 fn role_name(b: &Backend, oid: Oid) -> Result<Datum> {
-    let key = [Datum::Oid(oid)];
-    let row = b.instance.store.find_one(&b.txn, "pg_authid", "pg_authid_oid_index", &key)?;
-    Ok(match row {
+    Ok(match names::role_by_oid(&b.instance.store, &b.txn, oid)? {
         Some(found) => Datum::text(found.row.text("rolname")),
         None => Datum::text(format!("unknown (OID={oid})")),
     })

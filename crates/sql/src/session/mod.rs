@@ -3,6 +3,7 @@
 mod backend;
 mod client;
 mod copy;
+mod copy_binary;
 mod cursor;
 mod ddl_host;
 mod explain;
@@ -15,6 +16,7 @@ mod portal;
 mod prepare;
 mod sequence;
 mod set;
+mod signal;
 mod simple;
 mod statistics;
 mod transaction;
@@ -64,6 +66,9 @@ pub struct Session {
     point_buffers: PointBuffers,
     /// Memory for the next statement's parameters.
     spare_params: Vec<Datum>,
+    /// How the client wants the rows of the portal that is being executed, for statements that are not
+    /// planned: FETCH, EXECUTE, SHOW and the like.
+    wanted_formats: Formats,
     /// Memory for command tags.
     tag: String,
     /// Sends statements about one row the long way.
@@ -131,6 +136,7 @@ impl Session {
             plans: PlanCache::default(),
             point_buffers: PointBuffers::default(),
             spare_params: Vec::new(),
+            wanted_formats: Formats::default(),
             tag: String::new(),
             #[cfg(test)]
             detours: false,
@@ -164,6 +170,11 @@ impl Session {
     /// Whether the session's role may do everything.
     pub fn is_superuser(&self) -> bool {
         self.is_superuser
+    }
+
+    /// The role that the session was opened for.
+    pub fn role(&self) -> Oid {
+        self.backend.user_oid
     }
 
     /// The value of a setting as SHOW tells it.

@@ -162,6 +162,11 @@ pub fn role(store: &Store, txn: &Txn, name: &str) -> Result<Option<Found>> {
     store.find_one(txn, "pg_authid", "pg_authid_rolname_index", &[Datum::text(name)])
 }
 
+/// A role, by its OID.
+pub fn role_by_oid(store: &Store, txn: &Txn, oid: Oid) -> Result<Option<Found>> {
+    store.find_one(txn, "pg_authid", "pg_authid_oid_index", &[Datum::Oid(oid)])
+}
+
 /// A database's OID.
 pub fn database_oid(store: &Store, txn: &Txn, name: &str) -> Result<Option<Oid>> {
     let key = [Datum::text(name)];

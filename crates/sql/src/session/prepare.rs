@@ -7,7 +7,7 @@ use syntax::ast::{self, Statement};
 
 use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
 use crate::bind::{Binder, Params};
-use crate::error::{Result, bail};
+use crate::error::{Result, bail, sql_error};
 use crate::plan::{self, Plan};
 use crate::types::{Oid, TypeId, type_info};
 
@@ -152,7 +152,10 @@ impl Session {
         if let Some(before) = &before
             && !same_columns(&before.fields, &planned.fields)
         {
-            bail!(FEATURE_NOT_SUPPORTED, "cached plan must not change result type");
+            // Drivers know by the routine that preparing anew helps.
+            let message = "cached plan must not change result type";
+            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "{message}")
+                .with_routine("RevalidateCachedQuery"));
         }
         let prepared = self.prepared(name)?;
         prepared.params = planned.params.clone();

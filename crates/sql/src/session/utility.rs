@@ -295,7 +295,7 @@ impl Session {
         client: &mut dyn Client,
         described: bool,
     ) -> Result<()> {
-        let formats = Formats::default();
+        let formats = self.wanted_formats.clone();
         if !described {
             client.row_description(fields, &formats);
         }
@@ -373,7 +373,7 @@ impl Session {
         if let Some(fields) = &planned.fields
             && !described
         {
-            client.row_description(fields, &Formats::default());
+            client.row_description(fields, &self.wanted_formats);
         }
         let mut portal = Portal {
             statement: Arc::new(Statement::Execute(Box::new(execute.clone()))),
@@ -381,7 +381,7 @@ impl Session {
             planned: Some(planned.clone()),
             fields: None,
             params,
-            formats: Formats::default(),
+            formats: self.wanted_formats.clone(),
             run: None,
             done: false,
             cursor: None,

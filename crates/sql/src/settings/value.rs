@@ -141,7 +141,10 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
         }
         Kind::Text { .. } => Ok(Value::Text(text.into())),
         Kind::Choice { of, .. } => {
-            let found = of.iter().find(|word| word.eq_ignore_ascii_case(text));
+            let found = match setting.name {
+                "client_encoding" => of.iter().find(|name| is_encoding(text, name)),
+                _ => of.iter().find(|word| word.eq_ignore_ascii_case(text)),
+            };
             // Choices that are mostly truth values may be written as any of those.
             let found = found.or_else(|| {
                 let word = if parse_bool(text)? { "on" } else { "off" };
@@ -152,6 +155,13 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
             })
         }
     }
+}
+
+/// Whether a text names an encoding: letters and digits count, in whichever case, nothing else.
+fn is_encoding(text: &str, name: &str) -> bool {
+    let kept = text.chars().filter(char::is_ascii_alphanumeric);
+    let text: String = kept.map(|c| c.to_ascii_uppercase()).collect();
+    text == name || (name == "UTF8" && text == "UNICODE")
 }
 
 fn invalid(setting: &Setting, text: &str, hint: Option<String>) -> SqlError {

@@ -86,9 +86,7 @@ impl Ddl<'_> {
             );
         }
         let Some(relation) = self.find(&reference, LockMode::AccessExclusive)? else {
-            let shown = name.parts.join(".");
-            let shown = if name.parts.len() > 1 { shown } else { name.last().to_owned() };
-            let text = format!("{word} \"{shown}\" does not exist");
+            let text = format!("{word} \"{}\" does not exist", name.last());
             let state =
                 if drop.kind == ObjectKind::Index { UNDEFINED_OBJECT } else { UNDEFINED_TABLE };
             return self.missing(drop, state, text);

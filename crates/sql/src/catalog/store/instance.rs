@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::hash::HashMap;
+use base::interrupt::Interrupt;
 use base::latch::Latch;
 use base::rank::Rank;
 
@@ -26,7 +27,12 @@ pub struct Instance {
     /// Counts committed catalog changes; plans remember it.
     version: AtomicU64,
     cache: Latch<Cache>,
+    /// The server's sessions, to functions that interrupt them.
+    signal: Latch<Option<Arc<Signal>>>,
 }
+
+/// The role of the session with a process number, if there is one; it is interrupted if so asked.
+type Signal = dyn Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync;
 
 #[derive(Default)]
 struct Cache {
@@ -42,7 +48,28 @@ impl Instance {
             superuser,
             version: AtomicU64::new(1),
             cache: Latch::new(Rank::Outer, Cache::default()),
+            signal: Latch::new(Rank::Leaf, None),
         }
+    }
+
+    /// Says how sessions are found and interrupted by process number. Without, there are no others.
+    pub fn set_signal(
+        &self,
+        signal: impl Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync + 'static,
+    ) {
+        *self.signal.lock() = Some(Arc::new(signal));
+    }
+
+    /// The role of the session with this process number.
+    pub fn session_role(&self, pid: i32) -> Option<Oid> {
+        let signal = self.signal.lock().clone()?;
+        signal(pid, None)
+    }
+
+    /// Interrupts what a session runs, or ends it; false where there is none.
+    pub fn interrupt_session(&self, pid: i32, how: Interrupt) -> bool {
+        let signal = self.signal.lock().clone();
+        signal.is_some_and(|signal| signal(pid, Some(how)).is_some())
     }
 
     /// The number of the catalogs' current state. A plan made under another number may be out of date.

@@ -1,0 +1,69 @@
+//! Cancelling and ending other sessions.
+
+use base::clock;
+use base::interrupt::Interrupt;
+use std::time::Duration;
+
+use crate::error::{Result, SqlError, bail, interrupted, sql_error};
+use crate::types::Datum;
+
+use super::backend::Backend;
+use super::names;
+
+/// Between two looks whether a session has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// `pg_cancel_backend(pid)` and `pg_terminate_backend(pid, timeout)`.
+pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    let (how, query, verb) = match name {
+        "pg_cancel_backend" => (Interrupt::Cancel, "query", "cancel"),
+        "pg_terminate_backend" => (Interrupt::Terminate, "process", "terminate"),
+        _ => return Ok(None),
+    };
+    let pid = args[0].as_int4();
+    let timeout_ms = args.get(1).map_or(0, Datum::as_int8);
+    if timeout_ms < 0 {
+        bail!(NUMERIC_VALUE_OUT_OF_RANGE, "\"timeout\" must not be negative");
+    }
+    let instance = b.instance.clone();
+    let Some(role) = instance.session_role(pid) else {
+        warn(b, format!("PID {pid} is not a PostgreSQL server process"));
+        return Ok(Some(false.into()));
+    };
+    let is_superuser = |oid| {
+        let role = names::role_by_oid(&instance.store, &b.txn, oid)?;
+        Ok::<_, SqlError>(role.is_some_and(|role| role.row.bool("rolsuper")))
+    };
+    if role != b.user_oid && !is_superuser(b.user_oid)? {
+        if is_superuser(role)? {
+            bail!(
+                INSUFFICIENT_PRIVILEGE,
+                "must be a superuser to {verb} superuser {query}"
+            );
+        }
+        let doing = if how == Interrupt::Cancel { "canceled" } else { "terminated" };
+        bail!(
+            INSUFFICIENT_PRIVILEGE,
+            "must be a member of the role whose {query} is being {doing} or member of \
+             pg_signal_backend"
+        );
+    }
+    let mut sent = instance.interrupt_session(pid, how);
+    if sent && timeout_ms > 0 {
+        let give_up = clock::now().after(Duration::from_millis(timeout_ms as u64));
+        while sent && instance.session_role(pid).is_some() {
+            if clock::now() >= give_up {
+                let text = format!("backend with PID {pid} did not terminate within {timeout_ms}");
+                warn(b, format!("{text} milliseconds"));
+                sent = false;
+            }
+            base::park::sleep(LOOK_EVERY);
+            base::interrupt::check().map_err(interrupted)?;
+        }
+    }
+    Ok(Some(sent.into()))
+}
+
+fn warn(b: &mut Backend, text: String) {
+    b.notice("WARNING", sql_error!(WARNING, "{text}"));
+}
