@@ -60,11 +60,7 @@ fn a_plan_whose_result_has_changed_names_the_routine() {
         r.sync();
     });
     let told = me.until_ready();
-    assert_eq!(
-        told.lines().last().unwrap(),
-        "Z I",
-        "the session goes on after {told}"
-    );
+    assert_eq!(told.lines().last().unwrap(), "Z I", "the session goes on after {told}");
     let expected = "ERROR 0A000 cached plan must not change result type [RevalidateCachedQuery]";
     assert!(told.contains(expected), "{told}");
 }
@@ -88,7 +84,8 @@ fn rows_are_copied_in_binary_both_ways() {
     let told = me.query("copy (select a from t order by a) to stdout (format binary)");
     let shown = |bytes: &[u8]| format!("d {}", String::from_utf8_lossy(bytes).trim_end());
     let first = shown(&[&header[..], &rows[..10]].concat());
-    let expected = ["H 1", &first, &shown(&rows[10..]), &shown(b"\xff\xff"), "c", "C COPY 2", "Z I"];
+    let expected =
+        ["H 1", &first, &shown(&rows[10..]), &shown(b"\xff\xff"), "c", "C COPY 2", "Z I"];
     assert_eq!(told, expected.join("\n"));
     me.request(|r| {
         r.query("copy t from stdin binary");

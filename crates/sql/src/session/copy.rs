@@ -81,12 +81,8 @@ impl Session {
         let mut rows = 0;
         let mut texts: Vec<u8> = Vec::new();
         let mut ends: Vec<Option<usize>> = Vec::new();
-        loop {
-            // The row belongs to the running plan: its values are written out before it is run on.
-            let row: Vec<Datum> = match run.next(&mut self.backend)? {
-                Some(row) => row.to_vec(),
-                None => break,
-            };
+        // The row belongs to the running plan: its values are written out before it is run on.
+        while let Some(row) = run.next(&mut self.backend)?.map(<[Datum]>::to_vec) {
             if binary {
                 copy_binary::write_row(&types, &row, &mut out)?;
             } else {

@@ -192,7 +192,9 @@ mod tests {
         let mut at_end = false;
         loop {
             match reader.next(at_end, 2)? {
-                Next::Row => rows.push((0..2).map(|n| reader.field(n).map(<[u8]>::to_vec)).collect()),
+                Next::Row => {
+                    rows.push((0..2).map(|n| reader.field(n).map(<[u8]>::to_vec)).collect())
+                }
                 Next::End => return Ok(rows),
                 Next::More => match pieces.next() {
                     Some(piece) => reader.input().extend_from_slice(piece),

@@ -16,7 +16,14 @@ use super::{names, sequence};
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
     let name = func.name;
-    for room in [of_sequences, of_session, of_catalogs, of_locks, super::statistics::call, super::signal::call] {
+    for room in [
+        of_sequences,
+        of_session,
+        of_catalogs,
+        of_locks,
+        super::statistics::call,
+        super::signal::call,
+    ] {
         if let Some(value) = room(b, name, args)? {
             return Ok(value);
         }

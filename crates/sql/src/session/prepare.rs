@@ -7,7 +7,7 @@ use syntax::ast::{self, Statement};
 
 use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
 use crate::bind::{Binder, Params};
-use crate::error::{Result, bail, sql_error};
+use crate::error::{Result, sql_error};
 use crate::plan::{self, Plan};
 use crate::types::{Oid, TypeId, type_info};
 

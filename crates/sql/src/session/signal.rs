@@ -36,10 +36,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
     };
     if role != b.user_oid && !is_superuser(b.user_oid)? {
         if is_superuser(role)? {
-            bail!(
-                INSUFFICIENT_PRIVILEGE,
-                "must be a superuser to {verb} superuser {query}"
-            );
+            bail!(INSUFFICIENT_PRIVILEGE, "must be a superuser to {verb} superuser {query}");
         }
         let doing = if how == Interrupt::Cancel { "canceled" } else { "terminated" };
         bail!(

@@ -13,7 +13,7 @@ use crate::settings;
 use crate::types::{Datum, TypeId};
 
 use super::Session;
-use super::client::{Client, Field, Formats};
+use super::client::{Client, Field};
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, is_plannable, is_select_into, plain_field};
 use super::transaction::Block;
