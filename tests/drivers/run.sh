@@ -55,13 +55,23 @@ suite() { # suite NAME COMMAND…
     timeout 300 "$@" >"$out" 2>&1
     status=$?
     grep -v '^ok ' "$out"
-    local good bad
+    local good bad gap=0 check
     good=$(grep -c '^ok ' "$out") bad=$(grep -c '^FAIL ' "$out")
-    if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
+    # What is known to be missing is said, and does not count. What is no longer missing does.
+    if [ "${SERVER:-thalweg}" = thalweg ]; then
+        while read -r check; do
+            if grep -q "^FAIL $check " "$out"; then
+                echo "known gap: $check" && gap=$((gap + 1)) bad=$((bad - 1))
+            else
+                echo "FAIL $check is listed in known-gaps.txt, but did not fail" && bad=$((bad + 1))
+            fi
+        done < <(sed -n "s/^$name \([a-z_]*\):.*/\1/p" "$here/known-gaps.txt")
+    fi
+    if [ "$status" -ne 0 ] && [ "$bad" -eq 0 ] && [ "$gap" -eq 0 ]; then
         echo "FAIL $name ended with status $status"
         bad=1
     fi
-    echo "$name: $good ok, $bad failed"
+    echo "$name: $good ok, $gap known gaps, $bad failed"
     passed=$((passed + good)) failed=$((failed + bad))
 }
 

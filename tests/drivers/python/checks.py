@@ -26,6 +26,18 @@ def outcome(function, run):
         print(f"FAIL {function.__name__} line {line}: {type(error).__name__}: {error}".replace("\n", " | "))
 
 
+# Types that a server may lack; what it lacks is said once.
+OPTIONAL = {"json", "jsonb", "inet", "time"}
+
+
+def lacks(server_has, sql):
+    """Whether the server has no such type, and need not."""
+    if sql not in OPTIONAL or server_has(sql):
+        return False
+    print("note: no type", sql)
+    return True
+
+
 UTC = dt.timezone.utc
 # SQL type, and values as Python has them.
 VALUES = [

@@ -7,12 +7,13 @@ import json
 
 import asyncpg
 
-from checks import CHECKS, VALUES, check, outcome
+from checks import CHECKS, VALUES, check, lacks, outcome
 
 
 async def connect(**options):
     c = await asyncpg.connect(**options)
-    for name in ("json", "jsonb"):
+    there = {row[0] for row in await c.fetch("select typname::text from pg_type")}
+    for name in {"json", "jsonb"} & there:
         await c.set_type_codec(name, encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
     return c
 
@@ -26,7 +27,10 @@ async def connects_and_tells_its_version(c):
 @check
 async def values_of_each_type(c):
     wrong = []
+    there = {row[0] for row in await c.fetch("select typname::text from pg_type")}
     for sql, values in VALUES:
+        if lacks(lambda t: t in there, sql):
+            continue
         for value in values:
             try:
                 got = await c.fetchval(f"select $1::{sql}", value)

@@ -7,7 +7,7 @@ import psycopg
 from psycopg import errors
 from psycopg.types.json import Json, Jsonb
 
-from checks import CHECKS, VALUES, check, outcome
+from checks import CHECKS, VALUES, check, lacks, outcome
 
 
 def connect(**options):
@@ -32,6 +32,8 @@ def values_of_each_type_both_ways():
     wrong = []
     with connect(autocommit=True) as c:
         for sql, values in VALUES:
+            if lacks(lambda t: c.execute("select 1 from pg_type where typname = %s", (t,)).fetchone(), sql):
+                continue
             for value in values:
                 for way in ("%t", "%b"):
                     for binary in (False, True):

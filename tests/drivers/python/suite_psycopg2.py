@@ -8,7 +8,7 @@ import psycopg2.extras
 from psycopg2 import errors
 from psycopg2.extras import Json
 
-from checks import CHECKS, VALUES, check, outcome
+from checks import CHECKS, VALUES, check, lacks, outcome
 
 psycopg2.extras.register_uuid()
 
@@ -17,12 +17,17 @@ def connect():
     return psycopg2.connect("")
 
 
+def has_type(cursor, name):
+    cursor.execute("select 1 from pg_type where typname = %s", (name,))
+    return cursor.fetchone()
+
+
 @check
 def values_of_each_type():
     wrong = []
     with connect() as c, c.cursor() as cursor:
         for sql, values in VALUES:
-            if sql == "inet":  # the driver has no values of it
+            if sql == "inet" or lacks(lambda t: has_type(cursor, t), sql):  # the driver has no inet
                 continue
             for value in values:
                 cursor.execute(f"select cast(%s as {sql})", (Json(value) if "json" in sql else value,))
@@ -90,8 +95,9 @@ def transactions_and_errors():
         cursor.execute("select count(*) from transacted2")
         assert cursor.fetchone() == (0,)
         c.rollback()
-        c.set_session(isolation_level="SERIALIZABLE", readonly=False)
+        c.set_session(isolation_level="REPEATABLE READ", readonly=False)
         cursor.execute("show transaction_isolation")
+        assert cursor.fetchone() == ("repeatable read",)
         c.rollback()
     c.close()
 
