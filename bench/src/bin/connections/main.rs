@@ -28,7 +28,8 @@ const HEAVY: &[(&str, &str)] = &[
     ("group", "SELECT v % 5000, count(*), sum(id) FROM points GROUP BY 1 ORDER BY 2 LIMIT 1"),
     ("numeric", "SELECT sum(sqrt(i::numeric) * exp(1.5)) FROM generate_series(1, 20000) i"),
     ("text", "SELECT count(*) FROM points WHERE repeat(v::text, 20) ~ '(1|2|3)+9*4(5|6)7$'"),
-    ("update", "UPDATE scratch SET v = v + 1"),
+    // Each session its own table: one would wait for the other otherwise.
+    ("update", "UPDATE scratch# SET v = v + 1"),
 ];
 
 struct Options {
@@ -99,14 +100,16 @@ fn prepare(server: &Server) -> Result<(), String> {
     for sql in [
         "CREATE TABLE points (id int PRIMARY KEY, v int)".to_owned(),
         format!("INSERT INTO points SELECT i, i / 2 FROM generate_series(1, {ROWS}) i"),
-        "CREATE TABLE scratch (id int PRIMARY KEY, v int)".to_owned(),
-        "INSERT INTO scratch SELECT i, i FROM generate_series(1, 20000) i".to_owned(),
         "VACUUM points".to_owned(),
-        "CHECKPOINT".to_owned(),
     ] {
         client.query(&sql)?;
     }
-    Ok(())
+    for number in 0..workers() {
+        client.query(&format!("CREATE TABLE scratch{number} (id int PRIMARY KEY, v int)"))?;
+        let rows = "SELECT i, i FROM generate_series(1, 20000) i";
+        client.query(&format!("INSERT INTO scratch{number} {rows}"))?;
+    }
+    Ok(client.query("CHECKPOINT")?)
 }
 
 /// The active ones alone and among the idle, in turns.
@@ -171,7 +174,7 @@ fn refused(server: &Server) -> usize {
 /// Short reads beside long queries, one on each worker.
 fn long(options: &Options, server: &Server, text: &mut String) -> Result<(), String> {
     let mut readers = crowd::open(&server.socket, options.readers)?;
-    let workers = std::thread::available_parallelism().map_or(2, usize::from);
+    let workers = workers();
     writeln!(
         text,
         "{} point readers beside {workers} sessions that run a long query again and again.\n\n\
@@ -208,11 +211,12 @@ fn beside(
     std::thread::scope(|scope| {
         let threads: Vec<_> = sessions
             .iter_mut()
-            .map(|session| {
-                let stop = &stop;
+            .enumerate()
+            .map(|(number, session)| {
+                let (stop, sql) = (&stop, sql.replace('#', &number.to_string()));
                 scope.spawn(move || {
                     while !stop.load(Relaxed) {
-                        session.query(sql).map_err(String::from)?;
+                        session.query(&sql).map_err(String::from)?;
                     }
                     Ok::<(), String>(())
                 })
@@ -225,6 +229,11 @@ fn beside(
         }
         done
     })
+}
+
+/// How many workers a server has by default.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

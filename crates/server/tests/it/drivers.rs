@@ -122,8 +122,8 @@ fn sessions_are_cancelled_and_ended_by_sql() {
     assert_eq!(
         me.query(&signal("pg_terminate_backend")),
         format!(
-            "T pg_terminate_backend\nWARNING 01000 PID {process} is not a PostgreSQL server process\n\
-             D f\nC SELECT 1\nZ I"
+            "T pg_terminate_backend\nD f\n\
+             WARNING 01000 PID {process} is not a PostgreSQL server process\nC SELECT 1\nZ I"
         )
     );
 }

@@ -133,7 +133,8 @@ impl Ddl<'_> {
         if !drop.if_exists {
             return Err(SqlError::new(state, text));
         }
-        self.host.notice("NOTICE", SqlError::new(state, format!("{text}, skipping")));
+        let told = SqlError::new(SqlState::SUCCESSFUL_COMPLETION, format!("{text}, skipping"));
+        self.host.notice("NOTICE", told);
         Ok(None)
     }
 
