@@ -262,27 +262,25 @@ fn what_a_killed_server_left_behind_is_no_obstacle() {
     assert!(!house.socket().exists());
 }
 
+/// How quickly is for `make bench-connections` to say; here, on machines that do other things besides, they must
+/// not wait for its end, which is an hour away.
 #[test]
-fn point_queries_are_quick_beside_a_long_one() {
+fn point_queries_do_not_wait_for_a_long_one() {
     let house = House::with(server::Options { workers: 1, ..options() });
     let mut long = house.client();
     long.request(|r| {
-        r.query("select count(*) from generate_series(1, 700) a, generate_series(1, 700) b")
+        r.query("select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b")
     });
     let mut clients: Vec<_> = (0..8).map(|_| house.client()).collect();
-    let mut times = Vec::new();
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(1000) {
+    for _ in 0..25 {
         for client in &mut clients {
-            let sent = Instant::now();
-            client.query("select 1");
-            times.push(sent.elapsed());
+            assert!(client.query("select 1").ends_with("Z I"));
         }
     }
-    times.sort();
-    let p95 = times[times.len() * 95 / 100];
-    assert!(p95 < Duration::from_millis(50), "{} queries, 95 % within {p95:?}", times.len());
-    assert!(long.until_ready().ends_with("Z I"));
+    let process = long.process;
+    clients[0].query(&format!("select pg_cancel_backend({process})"));
+    let told = long.until_ready();
+    assert!(told.ends_with("ERROR 57014 canceling statement due to user request\nZ I"), "{told}");
 }
 
 /// Resident memory of this process, client side included.
