@@ -1,5 +1,6 @@
 //! `thalweg serve`.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -36,7 +37,8 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
             return Err(fault.to_string());
         }
     };
-    greet(&server, &options, &superuser);
+    // Nobody need listen: whoever has closed the other end knows what it wants to.
+    let _ = greet(&mut io::stdout().lock(), &server, &options, &superuser);
     while signals.wait() == Signal::Reload {
         reload(&server, &mut config, &data);
     }
@@ -48,23 +50,32 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
 }
 
 /// Tells how to connect, in three lines.
-fn greet(server: &Server, options: &Options, superuser: &str) {
+fn greet(
+    out: &mut impl Write,
+    server: &Server,
+    options: &Options,
+    superuser: &str,
+) -> io::Result<()> {
     let version = env!("CARGO_PKG_VERSION");
-    println!("Thalweg {version} serves {} ({} workers)", options.data.display(), options.workers);
+    let (data, workers) = (options.data.display(), options.workers);
+    writeln!(out, "Thalweg {version} serves {data} ({workers} workers)")?;
     let port = options.port;
     match server.socket_path().and_then(Path::parent) {
-        Some(dir) => println!("  psql -h {} -p {port} -U {superuser} postgres", dir.display()),
-        None => println!("  no unix socket: unix_socket_directories is empty"),
+        Some(dir) => {
+            writeln!(out, "  psql -h {} -p {port} -U {superuser} postgres", dir.display())?
+        }
+        None => writeln!(out, "  no unix socket: unix_socket_directories is empty")?,
     }
     match (server.addresses().first(), options.authentication) {
-        (None, _) => println!("  no TCP: listen_addresses is empty"),
-        (Some(address), Authentication::Trust) => println!(
+        (None, _) => writeln!(out, "  no TCP: listen_addresses is empty"),
+        (Some(address), Authentication::Trust) => writeln!(
+            out,
             "  psql -h {} -p {port} -U {superuser} postgres    WARNING: --auth trust believes \
              everybody who can reach {address}",
             address.ip()
         ),
         (Some(address), Authentication::Peer) => {
-            println!("  TCP on {address} is refused until --auth says how clients are known");
+            writeln!(out, "  TCP on {address} is refused until --auth says how clients are known")
         }
     }
 }

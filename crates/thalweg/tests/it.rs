@@ -144,7 +144,17 @@ fn an_embedded_database_keeps_what_it_was_told() {
 
 /// Starts a server that can't start; its one sentence. It must not have listened.
 fn refusal(mut serve: Command) -> String {
-    let output = serve.output().unwrap();
+    use std::process::Stdio;
+    let piped = serve.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut server = piped.spawn().unwrap();
+    let give_up = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while server.try_wait().unwrap().is_none() {
+        if std::time::Instant::now() > give_up {
+            server.kill().unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let output = server.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert_eq!(output.stdout, b"", "nothing was promised");
     let text = String::from_utf8(output.stderr).unwrap();
@@ -163,7 +173,11 @@ fn serve(home: &Path, data: &Path) -> Command {
 }
 
 /// A server that runs until this is dropped.
-struct Running(std::process::Child);
+struct Running {
+    server: std::process::Child,
+    /// Where it tells how to connect; open as long as it runs.
+    _told: std::io::BufReader<std::process::ChildStdout>,
+}
 
 impl Running {
     fn start(mut serve: Command) -> Running {
@@ -173,14 +187,14 @@ impl Running {
         let mut told = std::io::BufReader::new(child.stdout.take().unwrap());
         std::io::BufRead::read_line(&mut told, &mut line).unwrap();
         assert!(line.starts_with("Thalweg "), "{line}");
-        Running(child)
+        Running { server: child, _told: told }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
     }
 }
 
@@ -204,13 +218,31 @@ fn a_second_server_is_refused() {
         sentence,
         format!(
             "another server (process {}) listens on the socket {}",
-            first.0.id(),
+            first.server.id(),
             socket.display()
         )
     );
     drop(first);
     // What a killed server has left is no obstacle.
     drop(Running::start(serve(&scratch.0, &data)));
+}
+
+#[test]
+fn a_server_serves_though_nobody_listens_to_its_greeting() {
+    let scratch = Scratch::new("deaf");
+    let mut command = serve(&scratch.0, &scratch.database());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut server = command.stdout(writer).spawn().unwrap();
+    let socket = scratch.0.join(".s.PGSQL.5432");
+    let give_up = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+        assert!(std::time::Instant::now() < give_up, "it does not serve");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // The greeting comes right behind; a server that it had ended would not wait for a signal.
+    let asked = Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
+    assert!(asked.success() && server.wait().unwrap().success());
 }
 
 #[test]
