@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use syntax::ast::{self, ConflictAction, ConflictTarget, IndexKey};
 
-use crate::catalog::TableDef;
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::catalog::{IndexDef, KeySource, TableDef};
+use crate::error::{Result, bail, sql_error};
 use crate::types::Oid;
 
 use super::dml::live_columns;
 use super::query::{ConflictUpdate, OnConflict, RelKind, Target};
-use super::{Binder, ExprKind, at};
+use super::tree::Expr;
+use super::{Binder, ExprKind, at, walk};
 
 impl Binder<'_, '_> {
     #[allow(clippy::type_complexity, reason = "the two optional clauses after the source")]
@@ -41,7 +42,9 @@ impl Binder<'_, '_> {
                     }
                 }
             }
-            Some(ConflictTarget::Infer { elements, .. }) => infer(table, elements)?,
+            Some(ConflictTarget::Infer { elements, filter, .. }) => {
+                self.infer(table, elements, filter.as_ref())?
+            }
         };
         let update = match &clause.action {
             ConflictAction::Nothing => None,
@@ -71,50 +74,87 @@ impl Binder<'_, '_> {
         };
         Ok((Some(OnConflict { arbiters, update }), returning))
     }
-}
 
-/// The unique indexes whose keys are exactly the columns of an ON CONFLICT target.
-fn infer(table: &TableDef, elements: &[ast::IndexElement]) -> Result<Vec<Oid>> {
-    let mut wanted = Vec::with_capacity(elements.len());
-    for element in elements {
-        match &element.key {
-            IndexKey::Column(name) => match live_columns(table).find(|(_, c)| c.name == *name) {
-                Some((i, _)) => wanted.push(i),
-                None => bail!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"),
-            },
-            IndexKey::Expr(_) => {
-                return Err(SqlError::unsupported(
-                    "ON CONFLICT on an expression is not supported yet",
-                ));
-            }
-        }
-    }
-    wanted.sort_unstable();
-    wanted.dedup();
-    let found: Vec<Oid> = table
-        .indexes
-        .iter()
-        .filter(|index| {
-            if !index.unique || index.predicate.is_some() {
-                return false;
-            }
-            let mut keys: Vec<u16> = Vec::new();
-            for key in index.key_columns() {
-                match key {
-                    Some(column) => keys.push(column),
-                    None => return false,
+    /// The unique indexes whose keys are exactly those of an ON CONFLICT target, and whose condition, if
+    /// they have one, follows from the target's.
+    fn infer(
+        &mut self,
+        table: &Arc<TableDef>,
+        elements: &[ast::IndexElement],
+        filter: Option<&ast::Expr>,
+    ) -> Result<Vec<Oid>> {
+        let mut columns: Vec<u16> = Vec::new();
+        let mut exprs: Vec<Expr> = Vec::new();
+        for element in elements {
+            match &element.key {
+                IndexKey::Column(name) => {
+                    match live_columns(table).find(|(_, c)| c.name == *name) {
+                        Some((i, _)) => columns.push(i),
+                        None => bail!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"),
+                    }
+                }
+                IndexKey::Expr(expr) => {
+                    exprs.push(self.with_kind(ExprKind::IndexExpr, |b| b.expr(expr))?);
                 }
             }
-            keys.sort_unstable();
-            keys == wanted
-        })
-        .map(|index| index.oid)
-        .collect();
-    if found.is_empty() {
-        bail!(
-            INVALID_COLUMN_REFERENCE,
-            "there is no unique or exclusion constraint matching the ON CONFLICT specification"
-        );
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        let given = match filter {
+            Some(f) => self
+                .with_kind(ExprKind::IndexPredicate, |b| b.condition(f, "WHERE"))?
+                .into_conjuncts(),
+            None => Vec::new(),
+        };
+        let mut found = Vec::new();
+        for index in table.indexes.iter().filter(|index| index.unique && index.valid) {
+            if self.has_keys(table, index, &columns, &exprs)?
+                && self.predicate_holds(table, index, &given)?
+            {
+                found.push(index.oid);
+            }
+        }
+        if found.is_empty() {
+            bail!(
+                INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification"
+            );
+        }
+        Ok(found)
     }
-    Ok(found)
+
+    fn has_keys(
+        &mut self,
+        table: &Arc<TableDef>,
+        index: &IndexDef,
+        columns: &[u16],
+        exprs: &[Expr],
+    ) -> Result<bool> {
+        let mut own: Vec<u16> = index.key_columns().flatten().collect();
+        own.sort_unstable();
+        own.dedup();
+        if own != columns {
+            return Ok(false);
+        }
+        let mut keys = Vec::new();
+        for key in &index.keys {
+            if let KeySource::Expr(text) = &key.source {
+                keys.push(self.table_expr(table, text, ExprKind::IndexExpr)?);
+            }
+        }
+        Ok(keys.iter().all(|key| exprs.iter().any(|expr| walk::same(key, expr)))
+            && exprs.iter().all(|expr| keys.iter().any(|key| walk::same(key, expr))))
+    }
+
+    fn predicate_holds(
+        &mut self,
+        table: &Arc<TableDef>,
+        index: &IndexDef,
+        given: &[Expr],
+    ) -> Result<bool> {
+        let Some(text) = &index.predicate else { return Ok(true) };
+        let predicate = self.table_expr(table, text, ExprKind::IndexPredicate)?;
+        let predicate = self.condition_of(predicate, ExprKind::IndexPredicate)?;
+        Ok(predicate.into_conjuncts().iter().all(|part| super::implied::follows(part, given)))
+    }
 }

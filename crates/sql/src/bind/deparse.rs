@@ -108,7 +108,7 @@ impl Deparser<'_> {
             }
             Expr::NextValue(n) => out.push_str(&format!("nextval('{}'::regclass)", n.sequence)),
             Expr::SetToDefault(_) => out.push_str("DEFAULT"),
-            Expr::CurrentOf(cursor) => out.push_str(&format!("CURRENT OF {}", quote_ident(cursor))),
+            Expr::CurrentOf(c) => out.push_str(&format!("CURRENT OF {}", quote_ident(&c.cursor))),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::types::TypeId;
 
 use super::query::{JoinTree, Modify, ModifyAction, Query, Rel, RelColumn, RelKind, Target};
 use super::scope::{Scope, var};
-use super::tree::{Expr, FieldSelect, NextValue, Ty};
+use super::tree::{Column, CurrentOf, Expr, FieldSelect, NextValue, Ty};
 use super::{Binder, ExprKind, at};
 
 impl Binder<'_, '_> {
@@ -54,6 +54,7 @@ impl Binder<'_, '_> {
         self.scopes.pop();
         let (on_conflict, returning) = tail?;
         let checks = self.checks(&table)?;
+        let generated = self.generated(&table)?;
         Ok(Modify {
             rel: 0,
             query,
@@ -63,6 +64,7 @@ impl Binder<'_, '_> {
             },
             returning,
             checks,
+            generated,
             ctes: Vec::new(),
             table,
         })
@@ -95,8 +97,7 @@ impl Binder<'_, '_> {
             }
             TableKind::Index => {
                 return Err(at(
-                    sql_error!(WRONG_OBJECT_TYPE, "cannot open relation \"{}\"", def.name)
-                        .with_detail("This operation is not supported for indexes."),
+                    sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is an index", def.name),
                     target.loc,
                 ));
             }
@@ -168,7 +169,9 @@ impl Binder<'_, '_> {
                 None => self.insert_select(select, table, columns, named, &mut query)?,
             },
         };
-        for (column, _) in columns.iter().zip(&values) {
+        // Of several rows of values each was looked at by itself.
+        let rows = matches!(&query.rels[..], [Rel { kind: RelKind::Values(_), .. }]);
+        for (column, _) in columns.iter().zip(&values).filter(|_| !rows) {
             let written = !matches!(values[position(columns, *column)], Expr::SetToDefault(_));
             check_identity(&table.columns[usize::from(*column)], written, overriding)?;
         }
@@ -332,7 +335,8 @@ impl Binder<'_, '_> {
     /// What a column gets when no value is given.
     pub fn default_value(&mut self, table: &TableDef, column: usize) -> Result<Expr> {
         let def = &table.columns[column];
-        if def.dropped {
+        // A generated column is computed once the others are known.
+        if def.dropped || def.generated {
             return Ok(Expr::null(def.ty));
         }
         if let Some(identity) = &def.identity {
@@ -412,6 +416,20 @@ impl Binder<'_, '_> {
         index
     }
 
+    /// The row of the table that is changed has the address of the row that the cursor is on.
+    pub(super) fn current_of(&mut self, cursor: &ast::CursorRef) -> Result<Expr> {
+        let Some(RelKind::Table(table)) = self.scope().rels.first().map(|rel| &rel.kind) else {
+            return Err(SqlError::internal("WHERE CURRENT OF without a table"));
+        };
+        let current = CurrentOf {
+            cursor: cursor.name.clone(),
+            table: table.oid,
+            table_name: table.name.clone(),
+        };
+        let address = super::scope::var_of(0, Column::Ctid, Ty::of(TypeId::TID));
+        self.operator("=", address, Expr::CurrentOf(Box::new(current)), Loc::NONE)
+    }
+
     pub(super) fn returning(&mut self, targets: &[ast::Target]) -> Result<Vec<Target>> {
         if targets.is_empty() {
             return Ok(Vec::new());
@@ -443,12 +461,14 @@ impl Binder<'_, '_> {
         let returning = self.returning(&update.returning)?;
         self.finish(&mut query)?;
         let checks = self.checks(&table)?;
+        let generated = self.generated(&table)?;
         Ok(Modify {
             rel: 0,
             query,
             action: ModifyAction::Update { sets },
             returning,
             checks,
+            generated,
             ctes: Vec::new(),
             table,
         })
@@ -486,16 +506,18 @@ impl Binder<'_, '_> {
         if let ast::Expr::Default(_) = value {
             return self.default_value(table, usize::from(column));
         }
-        if let Some(Identity { always: true, .. }) = &def.identity {
+        let why = match &def.identity {
+            Some(Identity { always: true, .. }) => "an identity column defined as GENERATED ALWAYS",
+            _ if def.generated => "a generated column",
+            _ => "",
+        };
+        if !why.is_empty() {
             return Err(sql_error!(
                 GENERATED_ALWAYS,
                 "column \"{}\" can only be updated to DEFAULT",
                 def.name
             )
-            .with_detail(format!(
-                "Column \"{}\" is an identity column defined as GENERATED ALWAYS.",
-                def.name
-            )));
+            .with_detail(format!("Column \"{}\" is {why}.", def.name)));
         }
         let bound = self.with_kind(ExprKind::UpdateSource, |b| b.expr(value))?;
         self.coerce_to_column(bound, def.ty, &def.name, loc)
@@ -602,6 +624,7 @@ impl Binder<'_, '_> {
             action: ModifyAction::Delete,
             returning,
             checks: Vec::new(),
+            generated: Vec::new(),
             ctes: Vec::new(),
             table,
         })
@@ -686,6 +709,14 @@ fn check_width(given: usize, wanted: usize, named: bool, loc: impl FnOnce() -> L
 }
 
 fn check_identity(column: &ColumnDef, written: bool, overriding: Option<Overriding>) -> Result<()> {
+    if written && column.generated {
+        return Err(sql_error!(
+            GENERATED_ALWAYS,
+            "cannot insert a non-DEFAULT value into column \"{}\"",
+            column.name
+        )
+        .with_detail(format!("Column \"{}\" is a generated column.", column.name)));
+    }
     if written
         && overriding.is_none()
         && let Some(Identity { always: true, .. }) = &column.identity

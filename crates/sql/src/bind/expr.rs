@@ -113,7 +113,7 @@ impl Binder<'_, '_> {
             ast::Expr::Default(loc) => {
                 Err(at(sql_error!(SYNTAX_ERROR, "DEFAULT is not allowed in this context"), *loc))
             }
-            ast::Expr::CurrentOf(cursor) => Ok(Expr::CurrentOf(cursor.name.clone())),
+            ast::Expr::CurrentOf(cursor) => self.current_of(cursor),
         }
     }
 

@@ -103,11 +103,7 @@ impl Binder<'_, '_> {
     pub(super) fn table_rel(&mut self, def: &Arc<TableDef>, loc: Loc) -> Result<Rel> {
         match def.kind {
             TableKind::Index => {
-                return Err(at(
-                    sql_error!(WRONG_OBJECT_TYPE, "cannot open relation \"{}\"", def.name)
-                        .with_detail("This operation is not supported for indexes."),
-                    loc,
-                ));
+                return Err(at(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is an index", def.name), loc));
             }
             TableKind::View => {
                 let text = def.view.as_deref().expect("a view has a query");

@@ -17,6 +17,7 @@ mod expr;
 mod from;
 mod func;
 mod grouping;
+mod implied;
 mod naming;
 mod operator;
 mod scope;

@@ -308,13 +308,28 @@ fn keep_best(left: &mut Vec<usize>, score: impl Fn(usize) -> usize) {
 /// Do the polymorphic positions agree on one element type?
 fn consistent(signature: &[TypeId], input: &[TypeId]) -> bool {
     let mut element: Option<TypeId> = None;
+    // Those of the ANYCOMPATIBLE family need only go into one of them.
+    let mut compatible = Vec::new();
     for (to, from) in signature.iter().zip(input) {
         if !is_polymorphic(*to) || *from == TypeId::UNKNOWN {
             continue;
         }
         let own = match *to {
             TypeId::ANYARRAY => element_of(*from),
+            TypeId::ANYNONARRAY if element_of(*from).is_some() => None,
             TypeId::ANYELEMENT | TypeId::ANYNONARRAY => Some(*from),
+            TypeId::ANYCOMPATIBLEARRAY => match element_of(*from) {
+                Some(own) => {
+                    compatible.push(own);
+                    continue;
+                }
+                None => None,
+            },
+            TypeId::ANYCOMPATIBLENONARRAY if element_of(*from).is_some() => None,
+            TypeId::ANYCOMPATIBLE | TypeId::ANYCOMPATIBLENONARRAY => {
+                compatible.push(*from);
+                continue;
+            }
             _ => continue,
         };
         match (element, own) {
@@ -324,5 +339,8 @@ fn consistent(signature: &[TypeId], input: &[TypeId]) -> bool {
             _ => {}
         }
     }
-    true
+    let all_fit = |to: &TypeId| {
+        compatible.iter().all(|from| from == to || can_coerce(*from, *to, CastUse::Implicit))
+    };
+    compatible.is_empty() || compatible.iter().any(all_fit)
 }

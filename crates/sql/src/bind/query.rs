@@ -223,6 +223,8 @@ pub struct Modify {
     pub returning: Vec<Target>,
     /// CHECK constraints of the table, over the target's columns as `Var`s of `rel`.
     pub checks: Vec<(Box<str>, Expr)>,
+    /// The generated columns and what they are, likewise.
+    pub generated: Vec<(u16, Expr)>,
     pub ctes: Vec<Cte>,
 }
 

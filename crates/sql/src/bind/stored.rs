@@ -53,6 +53,18 @@ impl Binder<'_, '_> {
         coerce::resolve_unknown(self, expr)
     }
 
+    /// The table's generated columns, over its columns as entry 0.
+    pub fn generated(&mut self, table: &Arc<TableDef>) -> Result<Vec<(u16, Expr)>> {
+        let mut generated = Vec::new();
+        for (i, column) in table.live().filter(|(_, column)| column.generated) {
+            let text = column.default.as_deref().unwrap_or_default();
+            let expr = self.table_expr(table, text, ExprKind::Generated)?;
+            let expr = self.coerce_to_column(expr, column.ty, &column.name, Loc::NONE)?;
+            generated.push((i as u16, expr));
+        }
+        Ok(generated)
+    }
+
     /// A DEFAULT, converted to its column's type.
     pub fn default_expr(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr> {
         let parsed = self.catalog.parse_stored_expr(text)?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use syntax::ast::Loc;
 
 use crate::func::{Aggregate, Function};
-use crate::types::{Datum, TypeId};
+use crate::types::{Datum, Oid, TypeId};
 
 use super::query::Query;
 
@@ -89,8 +89,16 @@ pub enum Expr {
     NextValue(NextValue),
     /// `DEFAULT` in a VALUES list, until INSERT replaces it by the column's default.
     SetToDefault(Ty),
-    /// `WHERE CURRENT OF`: true for the row that the cursor is on.
-    CurrentOf(Box<str>),
+    /// `WHERE CURRENT OF`: the address of the row that the cursor is on.
+    CurrentOf(Box<CurrentOf>),
+}
+
+#[derive(Clone, Debug)]
+pub struct CurrentOf {
+    pub cursor: Box<str>,
+    /// The table that is changed.
+    pub table: Oid,
+    pub table_name: Box<str>,
 }
 
 #[derive(Clone, Debug)]
@@ -448,8 +456,8 @@ impl Expr {
             | Expr::IsBool(_)
             | Expr::Distinct(_)
             | Expr::ArrayOp(_)
-            | Expr::RowCompare(_)
-            | Expr::CurrentOf(_) => Ty::BOOL,
+            | Expr::RowCompare(_) => Ty::BOOL,
+            Expr::CurrentOf(_) => Ty::of(TypeId::TID),
             Expr::Case(c) => c.ty,
             Expr::Coalesce(l) | Expr::Row(l) => l.ty,
             Expr::MinMax(m) => m.ty,

@@ -108,6 +108,13 @@ static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_prepared_statements",
+        12087,
+        "SELECT name, statement, prepare_time, parameter_types, from_sql, generic_plans, \
+         custom_plans FROM pg_catalog.pg_prepared_statement()",
+    ),
+    view(
+        "pg_catalog",
         "pg_settings",
         12104,
         "SELECT name, setting, unit, category, short_desc, extra_desc, context, vartype, source, \

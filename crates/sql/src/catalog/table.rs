@@ -64,8 +64,10 @@ pub struct ColumnDef {
     pub ty: Ty,
     pub not_null: bool,
     pub dropped: bool,
-    /// The DEFAULT expression as text.
+    /// The DEFAULT expression as text, or that of a generated column.
     pub default: Option<Box<str>>,
+    /// GENERATED ALWAYS AS (…) STORED: computed from the row's other columns.
+    pub generated: bool,
     pub identity: Option<Identity>,
     /// What rows written before the column was added hold in it.
     pub missing: Datum,
@@ -105,6 +107,8 @@ pub struct IndexDef {
     /// use it only if it sees this transaction, which built it.
     pub check_xmin: Option<Xid>,
     pub keys: Vec<IndexKey>,
+    /// INCLUDE: columns (from 0) that are part of its definition only, since entries carry keys alone.
+    pub included: Vec<u16>,
     /// The constraint that it implements.
     pub constraint: Option<Oid>,
     /// The condition of a partial index, as text.

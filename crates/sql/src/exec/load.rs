@@ -31,14 +31,20 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// `checks` are over the table's columns as slots from 0. `freeze` only for storage that this
-    /// transaction made.
-    pub fn new(table: Arc<TableDef>, checks: Vec<(Box<str>, Expr)>, freeze: Freeze) -> Loader {
+    /// `checks` and `generated` are over the table's columns as slots from 0. `freeze` only for storage that
+    /// this transaction made.
+    pub fn new(
+        table: Arc<TableDef>,
+        checks: Vec<(Box<str>, Expr)>,
+        generated: Vec<(u16, Expr)>,
+        freeze: Freeze,
+    ) -> Loader {
         let plan = Arc::new(node::Modify {
             table,
             input: Node::OneRow(None),
             action: ModifyAction::Insert { on_conflict: None },
             checks,
+            generated,
             returning: None,
         });
         Loader {
@@ -52,9 +58,18 @@ impl Loader {
         }
     }
 
-    /// Takes one row, all columns in order.
+    /// Takes one row, all columns in order; generated ones may hold anything.
     pub fn push(&mut self, row: &[Datum], cx: &mut Cx<'_>) -> Result<()> {
-        modify::check_row(&self.plan, row, cx)?;
+        if self.plan.generated.is_empty() {
+            modify::check_row(&self.plan, row, cx)?;
+            return self.add(row, cx);
+        }
+        let mut completed = row.to_vec();
+        modify::complete_row(&self.plan, &mut completed, cx)?;
+        self.add(&completed, cx)
+    }
+
+    fn add(&mut self, row: &[Datum], cx: &mut Cx<'_>) -> Result<()> {
         self.plan.table.desc.encode(row, &mut self.bytes)?;
         self.ends.push(self.bytes.len());
         if !self.plan.table.indexes.is_empty() {

@@ -184,6 +184,14 @@ pub(super) fn decode_all(table: &TableDef, work: &mut Work) {
     RowView::new(&table.desc, work.stored.bytes()).decode_prefix(&mut work.old);
 }
 
+/// Computes the generated columns of `row` and checks it.
+pub(super) fn complete_row(plan: &node::Modify, row: &mut [Datum], cx: &mut Cx<'_>) -> Result<()> {
+    for (column, expr) in &plan.generated {
+        row[usize::from(*column)] = eval(expr, row, cx)?;
+    }
+    check_row(plan, row, cx)
+}
+
 /// NOT NULL and CHECK constraints on `row`, the table's columns in order.
 pub(super) fn check_row(plan: &node::Modify, row: &[Datum], cx: &mut Cx<'_>) -> Result<()> {
     let table = &plan.table;
@@ -239,7 +247,7 @@ pub(super) fn display(value: &Datum, type_id: TypeId, cx: &Cx<'_>) -> String {
 
 /// Inserts `work.new` with its index entries.
 fn insert(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<Tid> {
-    check_row(plan, &work.new, cx)?;
+    complete_row(plan, &mut work.new, cx)?;
     let table = &plan.table;
     work.encoded.clear();
     table.desc.encode(&work.new, &mut work.encoded)?;
@@ -256,7 +264,7 @@ pub(super) fn update_row(
     turn: Option<RowTurn>,
     cx: &mut Cx<'_>,
 ) -> Result<Outcome> {
-    check_row(plan, &work.new, cx)?;
+    complete_row(plan, &mut work.new, cx)?;
     let table = &plan.table;
     work.encoded.clear();
     table.desc.encode(&work.new, &mut work.encoded)?;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::ids::{BlockNo, Tid};
-use storage::heap::{HeapScan, RowBuf};
-use storage::txn::TupleHeader;
+use storage::heap::{HeapRel, HeapScan, RowBuf};
+use storage::txn::{Snapshot, TupleHeader, Txn};
 
 use crate::bind::tree::{Column, Expr};
 use crate::catalog::TableDef;
@@ -205,7 +205,11 @@ impl Operator for TidScan {
             let heap = cx.host.heap(&plan.table)?;
             let (txn, snapshot) = (cx.host.txn(), cx.host.snapshot());
             let tid = stored_tid(tid);
-            if !heap.fetch(txn, snapshot, tid, &mut self.stored)? || self.stored.tid() != tid {
+            let found = match expr {
+                Expr::CurrentOf(_) => fetch_newest(heap, txn, snapshot, tid, &mut self.stored)?,
+                _ => heap.fetch(txn, snapshot, tid, &mut self.stored)? && self.stored.tid() == tid,
+            };
+            if !found {
                 continue;
             }
             decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
@@ -224,6 +228,24 @@ impl Operator for TidScan {
         self.at = 0;
         Ok(())
     }
+}
+
+/// The version at `tid`, or the one that followed it, that the snapshot sees: what a cursor stands on may
+/// have been changed through it.
+fn fetch_newest(
+    heap: &HeapRel,
+    txn: &Txn,
+    snapshot: &Snapshot,
+    mut tid: Tid,
+    stored: &mut RowBuf,
+) -> Result<bool> {
+    while !heap.fetch(txn, snapshot, tid, stored)? {
+        if !heap.fetch_version(tid, stored)? || stored.header().successor == tid {
+            return Ok(false);
+        }
+        tid = stored.header().successor;
+    }
+    Ok(true)
 }
 
 /// Rows that meet a condition.

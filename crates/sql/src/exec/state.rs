@@ -6,7 +6,7 @@ use storage::btree::BTree;
 use storage::heap::HeapRel;
 use storage::txn::{Snapshot, Txn};
 
-use crate::bind::tree::{Expr, SqlValue};
+use crate::bind::tree::{CurrentOf, Expr, SqlValue};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, sql_error};
 use crate::func::{Context, Function, Rows, SessionInfo};
@@ -47,6 +47,8 @@ pub trait Host: SessionInfo {
     fn call_set(&mut self, func: &'static Function, args: &[Datum]) -> Result<Rows>;
     fn sql_value(&mut self, value: &SqlValue) -> Result<Datum>;
     fn next_value(&mut self, sequence: Oid) -> Result<i64>;
+    /// The address of the row that a cursor is on.
+    fn current_of(&self, current: &CurrentOf) -> Result<Datum>;
     /// Bytes that one operator may hold before it must spill or refuse (`work_mem`).
     fn work_mem_bytes(&self) -> usize;
 }

@@ -66,6 +66,7 @@ impl Planner {
             input,
             action: node::ModifyAction::Insert { on_conflict },
             checks: self.checks(modify, &own)?,
+            generated: self.sets(&modify.generated, &own)?,
             returning,
         })))
     }
@@ -119,6 +120,7 @@ impl Planner {
             input: planned.node,
             action,
             checks: self.checks(modify, &table_layout(table, 0))?,
+            generated: self.sets(&modify.generated, &table_layout(table, 0))?,
             returning,
         })))
     }

@@ -284,6 +284,8 @@ pub struct Modify {
     pub action: ModifyAction,
     /// Over the new row (for DELETE the old one), all table columns in order, as slots from 0.
     pub checks: Vec<(Box<str>, Expr)>,
+    /// The generated columns and what they are, over the new row likewise.
+    pub generated: Vec<(u16, Expr)>,
     /// Over the table's columns as slots from 0, then (UPDATE and DELETE) the input row.
     pub returning: Option<Vec<Expr>>,
 }

@@ -10,7 +10,7 @@ use storage::heap::HeapRel;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, Txn};
 
-use crate::bind::tree::{SqlValue, SqlValueKind};
+use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
 use crate::catalog::store::lookup::lock_mode;
 use crate::catalog::store::{Instance, SearchPath, SessionCatalog};
@@ -27,8 +27,10 @@ use crate::types::{
 };
 
 use super::client::Notice;
+use super::prepare::Planned;
 use super::set::Values;
 use super::stamp;
+use super::standing::Standing;
 
 /// See the module's description.
 pub struct Backend {
@@ -66,6 +68,10 @@ pub struct Backend {
     index_exprs: BTreeMap<Oid, (u64, Arc<IndexExprs>)>,
     /// The text of the statement at hand.
     pub query_text: Arc<str>,
+    /// Cursors and prepared statements, to SQL.
+    pub standing: Standing,
+    /// The statement that CREATE TABLE AS EXECUTE runs.
+    pub executed: Option<(Arc<Planned>, Vec<Datum>)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,6 +119,8 @@ impl Backend {
             random: RandomSequence::default(),
             index_exprs: BTreeMap::new(),
             query_text: Arc::from(""),
+            standing: Standing::default(),
+            executed: None,
         }
     }
 
@@ -127,6 +135,7 @@ impl Backend {
         self.notices.clear();
         self.forget_used();
         self.index_exprs.clear();
+        self.executed = None;
         *self.path.borrow_mut() = None;
     }
 
@@ -203,6 +212,7 @@ impl Backend {
             let mut params = Params::none();
             let query = Binder::new(catalog, &mut params).query(select)?;
             let columns = query.visible().map(|target| ColumnDef {
+                generated: false,
                 name: target.name.clone(),
                 ty: target.expr.ty(),
                 not_null: false,
@@ -403,6 +413,10 @@ impl Host for Backend {
 
     fn call_set(&mut self, func: &'static Function, args: &[Datum]) -> Result<Rows> {
         super::functions::call_set(self, func, args)
+    }
+
+    fn current_of(&self, current: &CurrentOf) -> Result<Datum> {
+        self.standing.current_of(current)
     }
 
     fn sql_value(&mut self, value: &SqlValue) -> Result<Datum> {

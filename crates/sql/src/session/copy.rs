@@ -139,14 +139,13 @@ impl Session {
     fn table_query(&mut self, relation: &RelationRef, columns: &[ast::Name]) -> Result<Statement> {
         let table = self.copied_table(relation, false)?;
         let names: Vec<ast::Name> = if columns.is_empty() {
-            table.live().map(|(_, column)| column.name.clone()).collect()
+            table.live().filter(|(_, c)| !c.generated).map(|(_, c)| c.name.clone()).collect()
         } else {
             columns.to_vec()
         };
         for name in &names {
-            if table.column(name).is_none() {
-                return Err(no_column(&table, name));
-            }
+            let Some(column) = table.column(name) else { return Err(no_column(&table, name)) };
+            refuse_generated(&table, column)?;
         }
         let targets = names
             .into_iter()
@@ -244,16 +243,17 @@ impl Session {
     ) -> Result<Load> {
         let mut positions = Vec::new();
         if columns.is_empty() {
-            positions.extend(table.live().map(|(i, _)| i));
+            positions.extend(table.live().filter(|(_, c)| !c.generated).map(|(i, _)| i));
         }
         for name in columns {
             let Some(i) = table.column(name) else { return Err(no_column(table, name)) };
+            refuse_generated(table, i)?;
             if positions.contains(&i) {
                 bail!(DUPLICATE_COLUMN, "column \"{name}\" specified more than once");
             }
             positions.push(i);
         }
-        let (defaults, checks, filter) = self.backend.with_catalog(|catalog| {
+        let (defaults, checks, generated, filter) = self.backend.with_catalog(|catalog| {
             let mut params = Params::none();
             let mut binder = Binder::new(catalog, &mut params);
             let mut defaults = Vec::new();
@@ -265,6 +265,10 @@ impl Session {
             for (name, expr) in binder.checks(table)? {
                 checks.push((name, plan::over_row(table, &expr)?));
             }
+            let mut generated = Vec::new();
+            for (i, expr) in binder.generated(table)? {
+                generated.push((i, plan::over_row(table, &expr)?));
+            }
             let filter = match filter {
                 Some(filter) => {
                     let expr = binder.bind_over_table(table, filter, ExprKind::CopyWhere)?;
@@ -273,7 +277,7 @@ impl Session {
                 }
                 None => None,
             };
-            Ok::<_, SqlError>((defaults, checks, filter))
+            Ok::<_, SqlError>((defaults, checks, generated, filter))
         })?;
         let forced = |columns: &Columns| -> Vec<bool> {
             positions.iter().map(|i| columns.contains(&table.columns[*i].name)).collect()
@@ -295,7 +299,7 @@ impl Session {
             columns: positions,
             defaults,
             filter,
-            loader: Loader::new(table.clone(), checks, freeze),
+            loader: Loader::new(table.clone(), checks, generated, freeze),
             table: table.clone(),
             line: 0,
         })
@@ -526,6 +530,15 @@ fn drain(client: &mut dyn Client) -> Result<()> {
         rest.clear();
     }
     Ok(())
+}
+
+fn refuse_generated(table: &TableDef, column: usize) -> Result<()> {
+    let column = &table.columns[column];
+    if !column.generated {
+        return Ok(());
+    }
+    Err(sql_error!(INVALID_COLUMN_REFERENCE, "column \"{}\" is a generated column", column.name)
+        .with_detail("Generated columns cannot be used in COPY."))
 }
 
 fn no_column(table: &TableDef, name: &str) -> SqlError {

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{DeclareCursor, Fetch, FetchDirection, Statement};
+use syntax::ast::{DeclareCursor, Fetch, FetchDirection, LockStrength, Statement};
 
+use crate::bind::Params;
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::types::Datum;
 
@@ -14,6 +15,7 @@ use super::Session;
 use super::client::{Client, Format, Formats};
 use super::portal::{Portal, Run, send_row};
 use super::prepare::is_plannable;
+use super::standing::{StandingCursor, Targets, scans_backward, with_addresses};
 use super::transaction::Block;
 
 /// What a cursor adds to a portal.
@@ -28,8 +30,10 @@ pub struct Cursor {
     hold: bool,
     /// WITH HOLD, and its transaction has committed.
     kept: bool,
-    /// NO SCROLL was written.
+    /// It can't go back: NO SCROLL was written, or nothing, and its plan could not.
     forward_only: bool,
+    /// Reading it failed: nothing more can be read.
+    failed: bool,
 }
 
 impl Cursor {
@@ -41,6 +45,7 @@ impl Cursor {
 
 impl Session {
     pub(super) fn declare(&mut self, declare: &DeclareCursor) -> Result<String> {
+        refuse_locking(declare)?;
         if !declare.hold && self.block != Block::Explicit && self.statements_in_message < 2 {
             bail!(
                 NO_ACTIVE_SQL_TRANSACTION,
@@ -53,21 +58,47 @@ impl Session {
         if !matches!(&*declare.query, Statement::Select(_)) || !is_plannable(&declare.query) {
             bail!(INVALID_CURSOR_DEFINITION, "cursor must be declared on a query");
         }
-        let text = self.backend.query_text.clone();
-        let mut portal = self.portal_for(&declare.query, &text)?;
+        let mut portal = self.cursor_portal(&declare.query)?;
+        let root = &portal.planned.as_ref().expect("a query is planned").plan.root;
+        let scrolls = declare.scroll.unwrap_or_else(|| scans_backward(root));
+        let targets = Targets::of(root);
         portal.formats = Formats::all(if declare.binary { Format::Binary } else { Format::Text });
-        portal.cursor = Some(Cursor {
-            hold: declare.hold,
-            forward_only: declare.scroll == Some(false),
-            ..Cursor::default()
-        });
+        portal.cursor =
+            Some(Cursor { hold: declare.hold, forward_only: !scrolls, ..Cursor::default() });
         let planned = portal.planned.clone().expect("a query is planned");
+        let standing = StandingCursor {
+            statement: portal.text.clone(),
+            hold: declare.hold,
+            kept: false,
+            binary: declare.binary,
+            scrolls,
+            made: self.backend.statement_start,
+            targets,
+            own: planned.fields.as_ref().map_or(0, |fields| fields.len()),
+            row: None,
+        };
         // The cursor sees what its declaration saw.
         let mut run = Run::start(&mut self.backend, &planned, Vec::new());
         run.rest(&mut self.backend);
         portal.run = Some(Box::new(run));
         self.portals.insert(&declare.name, portal);
+        self.backend.standing.cursors.insert(declare.name.clone(), standing);
         Ok("DECLARE CURSOR".to_owned())
+    }
+
+    /// A portal for a cursor's query, which also reads where its tables' rows are if it can.
+    fn cursor_portal(&mut self, query: &Statement) -> Result<Portal> {
+        let text = self.backend.query_text.clone();
+        if let Some((addressed, added)) = with_addresses(query)
+            && let Ok(planned) = self.plan(&addressed, Params::none())
+            && let Some(fields) = planned.fields.clone()
+        {
+            let own = fields[..fields.len() - added].to_vec();
+            let mut planned = planned;
+            planned.fields = Some(Arc::from(own));
+            return Ok(self.portal_of(Arc::new(planned), query, &text));
+        }
+        self.portal_for(query, &text)
     }
 
     pub(super) fn fetch(
@@ -79,7 +110,21 @@ impl Session {
         let Some(mut portal) = self.portals.remove(&fetch.cursor) else {
             bail!(UNDEFINED_CURSOR, "cursor \"{}\" does not exist", fetch.cursor);
         };
-        let result = self.fetch_from(&mut portal, fetch, client, described);
+        let failed = portal.cursor.as_ref().is_some_and(|cursor| cursor.failed);
+        let result = match failed {
+            false => self.fetch_from(&mut portal, fetch, client, described),
+            true => Err(sql_error!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "portal \"{}\" cannot be run",
+                fetch.cursor
+            )),
+        };
+        if let Some(standing) = self.backend.standing.cursors.get_mut(&fetch.cursor)
+            && let Some(cursor) = &portal.cursor
+        {
+            let on = cursor.position.checked_sub(1).and_then(|at| cursor.rows.get(at));
+            standing.row = on.cloned();
+        }
         self.portals.insert(&fetch.cursor, portal);
         let count = result?;
         Ok(format!("{} {count}", if fetch.is_move { "MOVE" } else { "FETCH" }))
@@ -217,9 +262,13 @@ impl Session {
                 cursor.complete = true;
                 break;
             };
-            match run.next(&mut self.backend)? {
-                Some(row) => cursor.rows.push(Arc::from(row)),
-                None => {
+            match run.next(&mut self.backend) {
+                Err(error) => {
+                    cursor.failed = true;
+                    return Err(error);
+                }
+                Ok(Some(row)) => cursor.rows.push(Arc::from(row)),
+                Ok(None) => {
                     run.finish(&mut self.backend);
                     portal.run = None;
                     cursor.complete = true;
@@ -240,6 +289,10 @@ impl Session {
             let mut portal = self.portals.remove(&name).expect("listed just now");
             self.read_to(&mut portal, None)?;
             portal.cursor.as_mut().expect("filtered for cursors").kept = true;
+            portal.level = 0;
+            if let Some(standing) = self.backend.standing.cursors.get_mut(&name) {
+                standing.kept = true;
+            }
             self.portals.insert(&name, portal);
         }
         Ok(())
@@ -261,4 +314,28 @@ impl Session {
             }
         }
     }
+}
+
+/// A cursor that locks its rows moves forward, within its transaction.
+fn refuse_locking(declare: &DeclareCursor) -> Result<()> {
+    let Statement::Select(select) = &*declare.query else { return Ok(()) };
+    let Some(locking) = select.locking.first() else { return Ok(()) };
+    let words = match locking.strength {
+        LockStrength::Update => "FOR UPDATE",
+        LockStrength::NoKeyUpdate => "FOR NO KEY UPDATE",
+        LockStrength::Share => "FOR SHARE",
+        LockStrength::KeyShare => "FOR KEY SHARE",
+    };
+    let (state, what, which) = if declare.hold {
+        (SqlState::FEATURE_NOT_SUPPORTED, "DECLARE CURSOR WITH HOLD", "Holdable")
+    } else if declare.scroll == Some(true) {
+        (SqlState::FEATURE_NOT_SUPPORTED, "DECLARE SCROLL CURSOR", "Scrollable")
+    } else if declare.insensitive {
+        (SqlState::INVALID_CURSOR_DEFINITION, "DECLARE INSENSITIVE CURSOR", "Insensitive")
+    } else {
+        return Ok(());
+    };
+    let verdict = if state == SqlState::FEATURE_NOT_SUPPORTED { "supported" } else { "valid" };
+    Err(SqlError::new(state, format!("{what} ... {words} is not {verdict}"))
+        .with_detail(format!("{which} cursors must be READ ONLY.")))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{Statement, TypeName};
 
@@ -11,10 +12,39 @@ use crate::catalog::ddl::{DdlHost, temporary_schema_name};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
 use crate::error::{Result, SqlError};
+use crate::exec::{Cx, Loader, State};
 use crate::plan;
-use crate::types::Oid;
+use crate::types::{Datum, Oid};
 
 use super::backend::Backend;
+use super::client::Field;
+use super::portal::Run;
+use super::prepare::Planned;
+
+impl Backend {
+    /// CREATE TABLE AS EXECUTE: the rows of a prepared query.
+    fn fill_from_run(
+        &mut self,
+        table: &Arc<TableDef>,
+        planned: &Planned,
+        params: Vec<Datum>,
+    ) -> Result<u64> {
+        let mut loader = Loader::new(table.clone(), Vec::new(), Vec::new(), Freeze::No);
+        let mut run = Run::start(self, planned, params);
+        let mut state = State::default();
+        let mut count = 0;
+        while let Some(row) = run.next(self)? {
+            let mut cx = Cx { state: &mut state, host: self };
+            loader.push(row, &mut cx)?;
+            count += 1;
+        }
+        loader.flush(&mut Cx { state: &mut state, host: self })?;
+        if self.txn.state() == TxnState::Active {
+            self.txn.next_command()?;
+        }
+        Ok(count)
+    }
+}
 
 impl DdlHost for Backend {
     fn catalog(&self) -> Arc<SessionCatalog> {
@@ -91,6 +121,9 @@ impl DdlHost for Backend {
     }
 
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64> {
+        if let Some((planned, params)) = self.executed.take() {
+            return self.fill_from_run(table, &planned, params);
+        }
         self.forget_used();
         let bound = self.with_catalog(|catalog| {
             let mut params = Params::none();
@@ -113,6 +146,11 @@ impl DdlHost for Backend {
     }
 
     fn query_columns(&mut self, query: &Statement) -> Result<Vec<(Box<str>, Ty)>> {
+        if let Some((planned, _)) = &self.executed {
+            let fields = planned.fields.as_deref().unwrap_or_default();
+            let ty = |f: &Field| Ty { id: f.type_id, modifier: f.type_mod };
+            return Ok(fields.iter().map(|field| (field.name.clone(), ty(field))).collect());
+        }
         self.with_catalog(|catalog| {
             let mut params = Params::none();
             let mut binder = Binder::new(catalog, &mut params);

@@ -5,10 +5,11 @@ use syntax::ast::{self, OptionValue, Statement};
 use crate::bind::Params;
 use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, SortExpr};
+use crate::bind::walk;
 use crate::error::{Result, SqlError, bail};
 use crate::plan::node::{
-    Aggregate, HashJoin, IndexScan, JoinType, KeyValue, ModifyAction, NestLoop, Node, ScanColumn,
-    WindowAgg,
+    Aggregate, ConflictPlan, HashJoin, IndexScan, JoinType, KeyValue, ModifyAction, NestLoop, Node,
+    ScanColumn, WindowAgg,
 };
 use crate::types::{Datum, TypeId};
 use syntax::deparse::quote_ident;
@@ -52,6 +53,13 @@ impl Session {
             statement if is_plannable(statement) => {
                 (std::sync::Arc::new(self.plan(statement, Params::none())?), Vec::new())
             }
+            // What they run; nothing is made.
+            Statement::DeclareCursor(declare) if !analyze => {
+                (std::sync::Arc::new(self.plan(&declare.query, Params::none())?), Vec::new())
+            }
+            Statement::CreateTableAs(create) if !analyze && is_plannable(&create.query) => {
+                (std::sync::Arc::new(self.plan(&create.query, Params::none())?), Vec::new())
+            }
             _ => {
                 return Err(SqlError::unsupported(
                     "EXPLAIN of this statement is not supported yet",
@@ -59,7 +67,8 @@ impl Session {
             }
         };
         let mut lines = Vec::new();
-        Printer { backend: &self.backend, lines: &mut lines }.node(&planned.plan.root, 0);
+        let mut printer = Printer { backend: &self.backend, lines: &mut lines, params: &params };
+        printer.node(&planned.plan.root, 0);
         if analyze {
             let begun = base::clock::now();
             let mut run = Run::start(&mut self.backend, &planned, params);
@@ -82,6 +91,8 @@ impl Session {
 struct Printer<'a> {
     backend: &'a Backend,
     lines: &'a mut Vec<String>,
+    /// Shown in the parameters' places, as PostgreSQL plans with them.
+    params: &'a [Datum],
 }
 
 /// What the slots of a node's row are called.
@@ -107,7 +118,13 @@ impl Printer<'_> {
             Expr::Exec(slot) => format!("${}", slot.slot),
             _ => "?".to_owned(),
         };
-        Deparser { io: &io, name: &name, one_line: true }.expr(expr)
+        let deparser = Deparser { io: &io, name: &name, one_line: true };
+        if self.params.is_empty() {
+            return deparser.expr(expr);
+        }
+        let mut expr = expr.clone();
+        put_values(&mut expr, self.params);
+        deparser.expr(&expr)
     }
 
     fn filter(&mut self, depth: usize, label: &str, expr: Option<&Expr>, names: &Names) {
@@ -197,6 +214,9 @@ impl Printer<'_> {
                     ModifyAction::Delete { .. } => "Delete",
                 };
                 self.head(depth, format!("{verb} on {}", quote_ident(&modify.table.name)));
+                if let ModifyAction::Insert { on_conflict: Some(conflict) } = &modify.action {
+                    self.conflict(depth, conflict);
+                }
                 self.node(&modify.input, depth + 1);
                 Vec::new()
             }
@@ -229,6 +249,13 @@ impl Printer<'_> {
             Node::TidScan(scan) => {
                 self.head(depth, format!("Tid Scan on {}", quote_ident(&scan.table.name)));
                 let names = scan_names(&scan.table, &scan.outputs);
+                for tid in &scan.tids {
+                    let text = self.text(tid, &names);
+                    match tid {
+                        Expr::CurrentOf(_) => self.detail(depth, "TID Cond", &text),
+                        _ => self.detail(depth, "TID Cond", &format!("(ctid = {text})")),
+                    }
+                }
                 self.filter(depth, "Filter", scan.filter.as_ref(), &names);
                 names
             }
@@ -251,6 +278,15 @@ impl Printer<'_> {
                 Vec::new()
             }
             _ => Vec::new(),
+        }
+    }
+
+    fn conflict(&mut self, depth: usize, conflict: &ConflictPlan) {
+        let action = if conflict.update.is_some() { "UPDATE" } else { "NOTHING" };
+        self.detail(depth, "Conflict Resolution", action);
+        let names: Vec<_> = conflict.arbiters.iter().map(|i| quote_ident(&i.name)).collect();
+        if !names.is_empty() {
+            self.detail(depth, "Conflict Arbiter Indexes", &names.join(", "));
         }
     }
 
@@ -388,6 +424,17 @@ impl Printer<'_> {
     fn operand(&self, expr: &Expr, names: &Names) -> String {
         self.text(expr, names)
     }
+}
+
+/// Values in the places of parameters.
+fn put_values(expr: &mut Expr, params: &[Datum]) {
+    if let Expr::Param(param) = expr
+        && let Some(value) = params.get(usize::from(param.index))
+    {
+        *expr = Expr::constant(value.clone(), param.ty);
+        return;
+    }
+    walk::each_child_mut(expr, &mut |child| put_values(child, params));
 }
 
 fn scan_names(table: &crate::catalog::TableDef, outputs: &[ScanColumn]) -> Names {

@@ -49,6 +49,9 @@ impl Session {
                 prepared.fields = self.utility_fields(&statement)?;
             }
         }
+        if !name.is_empty() {
+            self.stand(name, &prepared, false);
+        }
         self.statements.insert(name.into(), prepared);
         Ok(())
     }
@@ -121,6 +124,7 @@ impl Session {
             run: None,
             done: false,
             cursor: None,
+            level: self.savepoints.len(),
         })
     }
 
@@ -135,6 +139,7 @@ impl Session {
             run: None,
             done: false,
             cursor: None,
+            level: self.savepoints.len(),
         }
     }
 
@@ -252,10 +257,14 @@ impl Session {
     /// Close of a statement.
     pub fn close_statement(&mut self, name: &str) {
         self.statements.remove(name);
+        if !name.is_empty() {
+            self.backend.standing.statements.remove(name);
+        }
     }
 
     /// Close of a portal.
     pub fn close_portal(&mut self, name: &str) {
+        self.backend.standing.cursors.remove(name);
         if let Some(mut portal) = self.portals.remove(name)
             && let Some(run) = &mut portal.run
         {

@@ -132,6 +132,7 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
             None => Datum::Null,
         },
         "pg_relation_is_publishable" => true.into(),
+        "pg_get_expr" if args.get(2).is_some_and(Datum::as_bool) => pretty_expr(b, &args[0]),
         "pg_get_expr" => args[0].clone(),
         "pg_get_indexdef" => index_definition(b, args)?,
         "pg_get_constraintdef" => constraint_definition(b, oid(0))?,
@@ -222,8 +223,8 @@ fn format_type(b: &Backend, args: &[Datum]) -> Result<Datum> {
 pub fn call_set(b: &mut Backend, func: &'static Function, _args: &[Datum]) -> Result<Rows> {
     let rows = match func.name {
         "pg_show_all_settings" => all_settings(b),
-        // What other sessions hold, and this one's cursors: nothing is shown of them yet.
-        "pg_cursor" => Vec::new(),
+        "pg_cursor" => b.standing.all_cursors(),
+        "pg_prepared_statement" => b.standing.all_statements(),
         name => {
             return Err(SqlError::unsupported(format!("function {name} is not supported yet")));
         }
@@ -358,8 +359,16 @@ fn find_index(
     Ok(index.map(|index| (table, index)))
 }
 
+/// A stored expression without the parentheses that it does not need.
+fn pretty_expr(b: &mut Backend, stored: &Datum) -> Datum {
+    let parsed = b.with_catalog(|catalog| catalog.parse_stored_expr(stored.as_text()));
+    let pretty =
+        parsed.ok().and_then(|e| syntax::deparse::expr(&e, syntax::deparse::Style::Pretty));
+    pretty.map_or_else(|| stored.clone(), Datum::text)
+}
+
 /// `pg_get_indexdef(index [, column, pretty])`.
-fn index_definition(b: &Backend, args: &[Datum]) -> Result<Datum> {
+fn index_definition(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
     let Some((table, index)) = find_index(b, args[0].as_oid())? else { return Ok(Datum::Null) };
     let column = args.get(1).map_or(0, Datum::as_int4);
     let key_text = |source: &KeySource| match source {
@@ -369,7 +378,11 @@ fn index_definition(b: &Backend, args: &[Datum]) -> Result<Datum> {
     if column > 0 {
         return Ok(match index.keys.get(column as usize - 1) {
             Some(key) => Datum::text(key_text(&key.source)),
-            None => Datum::text(""),
+            None => {
+                let included = index.included.get(column as usize - 1 - index.keys.len());
+                let name = included.map(|i| quote_ident(&table.columns[usize::from(*i)].name));
+                Datum::text(&*name.unwrap_or_default())
+            }
         });
     }
     let keys: Vec<String> = index
@@ -396,13 +409,28 @@ fn index_definition(b: &Backend, args: &[Datum]) -> Result<Datum> {
         quote_ident(&table.name),
         keys.join(", ")
     );
+    text.push_str(&include_clause(&table, &index));
     if index.unique && index.nulls_not_distinct {
         text.push_str(" NULLS NOT DISTINCT");
     }
     if let Some(predicate) = &index.predicate {
-        text.push_str(&format!(" WHERE {predicate}"));
+        let mut shown = Datum::text(&**predicate);
+        if args.get(2).is_some_and(Datum::as_bool) {
+            shown = pretty_expr(b, &shown);
+        }
+        text.push_str(&format!(" WHERE {}", shown.as_text()));
     }
     Ok(Datum::text(text))
+}
+
+/// ` INCLUDE (a, b)`, or nothing.
+fn include_clause(table: &TableDef, index: &IndexDef) -> String {
+    if index.included.is_empty() {
+        return String::new();
+    }
+    let name = |column: &u16| quote_ident(&table.columns[usize::from(*column)].name).into_owned();
+    let names: Vec<String> = index.included.iter().map(name).collect();
+    format!(" INCLUDE ({})", names.join(", "))
 }
 
 /// `pg_get_constraintdef`.
@@ -422,9 +450,13 @@ fn constraint_definition(b: &Backend, oid: Oid) -> Result<Datum> {
             .collect();
         names.join(", ")
     };
+    let included = || match table.index(row.oid("conindid")) {
+        Some(index) => include_clause(&table, index),
+        None => String::new(),
+    };
     Ok(match row.letter("contype") {
-        b'p' => Datum::text(format!("PRIMARY KEY ({})", columns())),
-        b'u' => Datum::text(format!("UNIQUE ({})", columns())),
+        b'p' => Datum::text(format!("PRIMARY KEY ({}){}", columns(), included())),
+        b'u' => Datum::text(format!("UNIQUE ({}){}", columns(), included())),
         b'c' => Datum::text(format!(
             "CHECK ({}){}",
             row.text("conbin"),

@@ -18,6 +18,7 @@ mod sequence;
 mod set;
 mod signal;
 mod simple;
+mod standing;
 mod statistics;
 mod transaction;
 mod utility;

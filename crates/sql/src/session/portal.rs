@@ -30,6 +30,8 @@ pub struct Portal {
     pub done: bool,
     /// A cursor: more than the protocol's portals can do.
     pub cursor: Option<super::cursor::Cursor>,
+    /// How many savepoints were open when it was made: it goes with those that it came after.
+    pub level: usize,
 }
 
 /// A session's portals. The unnamed one, which nearly every statement goes through, has a place of its own.
@@ -64,6 +66,13 @@ impl Portals {
         let unnamed = self.unnamed.iter().filter(|portal| which(portal)).map(|_| Box::default());
         let named = self.named.iter().filter(|(_, portal)| which(portal));
         unnamed.chain(named.map(|(name, _)| name.clone())).collect()
+    }
+
+    /// A savepoint was released: what was made under it belongs to the one around it.
+    pub fn release(&mut self, savepoint: usize) {
+        for portal in self.unnamed.iter_mut().chain(self.named.values_mut()) {
+            portal.level = portal.level.min(savepoint);
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -244,10 +253,20 @@ impl Session {
     /// Portals end with their transaction; those that a failed one leaves are gone at once. Cursors
     /// WITH HOLD that have kept their rows stay.
     pub(super) fn drop_portals(&mut self) {
+        self.drop_portals_if(|_| true);
+    }
+
+    /// Those that were made under the savepoint with this place in the list go with it.
+    pub(super) fn drop_portals_since(&mut self, savepoint: usize) {
+        self.drop_portals_if(|portal| portal.level > savepoint);
+    }
+
+    fn drop_portals_if(&mut self, which: impl Fn(&Portal) -> bool) {
         if self.portals.is_empty() {
             return;
         }
-        let goes = |p: &Portal| !p.cursor.as_ref().is_some_and(|cursor| cursor.is_kept());
+        let goes =
+            |p: &Portal| which(p) && !p.cursor.as_ref().is_some_and(|cursor| cursor.is_kept());
         for name in self.portals.names_where(goes) {
             self.close_portal(&name);
         }

@@ -232,7 +232,17 @@ impl Session {
     /// A planned query's rows, for commands that use them themselves.
     pub(super) fn portal_for(&mut self, statement: &Statement, text: &str) -> Result<Portal> {
         let planned = Arc::new(self.plan(statement, Params::none())?);
-        Ok(Portal {
+        Ok(self.portal_of(planned, statement, text))
+    }
+
+    /// A portal for what is planned.
+    pub(super) fn portal_of(
+        &self,
+        planned: Arc<Planned>,
+        statement: &Statement,
+        text: &str,
+    ) -> Portal {
+        Portal {
             statement: Arc::new(statement.clone()),
             text: Arc::from(text),
             planned: Some(planned),
@@ -242,7 +252,8 @@ impl Session {
             run: None,
             done: false,
             cursor: None,
-        })
+            level: self.savepoints.len(),
+        }
     }
 }
 

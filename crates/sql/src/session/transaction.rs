@@ -277,16 +277,17 @@ impl Session {
             Block::Idle => {}
             Block::Implicit => self.rollback_storage(),
             Block::Explicit | Block::Failed => {
-                self.drop_portals();
                 match self.savepoints.last() {
                     Some(savepoint) => {
                         let (level, settings) = (savepoint.level, savepoint.settings);
+                        self.drop_portals_since(self.savepoints.len() - 1);
                         if self.backend.txn.state() == TxnState::Active {
                             self.backend.txn.rollback_to(level);
                         }
                         self.backend.values.undo_to(settings);
                     }
                     None => {
+                        self.drop_portals();
                         if self.backend.txn.state() == TxnState::Active {
                             self.backend.txn.abort();
                         }
@@ -316,6 +317,7 @@ impl Session {
         let level = self.savepoints[position].level;
         self.backend.txn.release(level);
         self.savepoints.truncate(position);
+        self.portals.release(position);
         Ok(())
     }
 
@@ -323,7 +325,7 @@ impl Session {
     pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
         self.need_block("ROLLBACK TO SAVEPOINT")?;
         let position = self.find_savepoint(name)?;
-        self.drop_portals();
+        self.drop_portals_since(position);
         let (level, settings) = {
             let savepoint = &self.savepoints[position];
             (savepoint.level, savepoint.settings)

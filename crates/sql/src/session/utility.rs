@@ -16,6 +16,7 @@ use super::Session;
 use super::client::{Client, Field};
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, is_plannable, is_select_into, plain_field};
+use super::standing::StandingStatement;
 use super::transaction::Block;
 
 /// Does it end a transaction, or take part of one back?
@@ -80,6 +81,7 @@ impl Session {
                 self.backend.instance.store.engine.checkpoint()?;
                 Ok("CHECKPOINT".to_owned())
             }
+            Statement::CreateTableAs(create) => self.create_table_as(create, statement),
             Statement::SetConstraints(_) => Ok("SET CONSTRAINTS".to_owned()),
             Statement::Select(select) if is_select_into(select) => {
                 let create = select_into(select)?;
@@ -98,6 +100,24 @@ impl Session {
             }
             other => self.define(other),
         }
+    }
+
+    /// CREATE TABLE AS, whose query may be a prepared one.
+    fn create_table_as(
+        &mut self,
+        create: &ast::CreateTableAs,
+        statement: &Statement,
+    ) -> Result<String> {
+        if let Statement::Execute(execute) = &*create.query {
+            let call = self.prepared_call(execute)?;
+            if call.0.verb != super::prepare::Verb::Select {
+                bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
+            }
+            self.backend.executed = Some(call);
+        }
+        let defined = self.define(statement);
+        self.backend.executed = None;
+        defined
     }
 
     /// A statement that changes the catalogs.
@@ -313,6 +333,7 @@ impl Session {
                 self.close_cursor(None)?;
                 self.backend.values.reset_all();
                 self.statements.clear();
+                self.backend.standing.statements.clear();
                 self.plans.clear();
                 self.backend.txn.locks().unlock_all(|tag| matches!(tag, LockTag::Advisory { .. }));
                 self.backend.currvals.clear();
@@ -357,8 +378,21 @@ impl Session {
         let planned = self.plan(&statement, Params::open(types))?;
         prepared.params = planned.params.clone();
         prepared.planned = Some(Arc::new(planned));
+        self.stand(&prepare.name, &prepared, true);
         self.statements.insert(prepare.name.clone(), prepared);
         Ok("PREPARE".to_owned())
+    }
+
+    /// Shows a prepared statement to SQL.
+    pub(super) fn stand(&mut self, name: &str, prepared: &Prepared, from_sql: bool) {
+        let statement = StandingStatement {
+            text: prepared.text.clone(),
+            params: prepared.params.clone(),
+            made: self.backend.statement_start,
+            from_sql,
+            uses: 0,
+        };
+        self.backend.standing.statements.insert(name.into(), statement);
     }
 
     fn execute_prepared(
@@ -385,6 +419,7 @@ impl Session {
             run: None,
             done: false,
             cursor: None,
+            level: self.savepoints.len(),
         };
         let (rows, _) = self.deliver(&mut portal, 0, client)?;
         let mut tag = String::new();
@@ -398,6 +433,9 @@ impl Session {
         execute: &ast::Execute,
     ) -> Result<(Arc<super::Planned>, Vec<Datum>)> {
         let types = self.prepared(&execute.name)?.params.clone();
+        if let Some(standing) = self.backend.standing.statements.get_mut(&execute.name) {
+            standing.uses += 1;
+        }
         let Some(planned) = self.current_plan(&execute.name)? else {
             return Err(SqlError::internal("a prepared statement without a plan"));
         };
@@ -437,11 +475,12 @@ impl Session {
         match name {
             Some(name) => {
                 self.prepared(name)?;
-                self.statements.remove(name);
+                self.close_statement(name);
                 Ok("DEALLOCATE".to_owned())
             }
             None => {
                 self.statements.clear();
+                self.backend.standing.statements.clear();
                 Ok("DEALLOCATE ALL".to_owned())
             }
         }

@@ -49,8 +49,11 @@ impl Ddl<'_> {
             AlterTableStep::AddColumn { if_not_exists, column } => {
                 self.add_column(oid, column, *if_not_exists)
             }
-            AlterTableStep::DropColumn { name, if_exists, cascade: _ } => {
-                self.drop_column(oid, name, *if_exists)
+            AlterTableStep::DropColumn { name, if_exists, cascade } => {
+                self.drop_column(oid, name, *if_exists, *cascade)
+            }
+            AlterTableStep::DropExpression { column, if_exists } => {
+                self.drop_expression(oid, column, *if_exists)
             }
             AlterTableStep::SetDefault { column, default } => {
                 let (table, number) = self.column(oid, column)?;
@@ -98,7 +101,7 @@ impl Ddl<'_> {
     }
 
     /// A column's number (from 1) by name.
-    fn column(&mut self, oid: Oid, name: &str) -> Result<(Arc<TableDef>, i16)> {
+    pub(super) fn column(&mut self, oid: Oid, name: &str) -> Result<(Arc<TableDef>, i16)> {
         let table = self.table(oid)?;
         match table.column(name) {
             Some(at) => Ok((table, at as i16 + 1)),
@@ -135,11 +138,21 @@ impl Ddl<'_> {
         self.store().insert(self.txn(), "pg_attribute", &row.build())?;
         self.update_class(oid, &[("relnatts", Datum::Int2(number))])?;
         let fill = match &column.default {
+            _ if column.generated => None,
             Some(text) => Some(self.host.bind_default(text, &column.name, column.ty)?),
             None => None,
         };
         self.finish_column(oid, number, &column)?;
         self.changed(oid)?;
+        if column.generated {
+            self.set_generated(oid, number, &column)?;
+            let (table, at) = (self.table(oid)?, number as usize - 1);
+            let expr = self.generation(&table, at)?;
+            self.rewrite(&table, &mut |row, cx| {
+                row[at] = exec::eval(&expr, row, cx)?;
+                Ok(())
+            })?;
+        }
         self.fill_column(oid, number, &column, fill.as_ref())?;
         for constraint in &constraints {
             self.add_constraint(oid, constraint)?;
@@ -193,7 +206,13 @@ impl Ddl<'_> {
         self.update_attribute(oid, number, &changes)
     }
 
-    fn drop_column(&mut self, oid: Oid, name: &str, if_exists: bool) -> Result<()> {
+    pub(super) fn drop_column(
+        &mut self,
+        oid: Oid,
+        name: &str,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
         let table = self.table(oid)?;
         let Some(at) = table.column(name) else {
             let text = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
@@ -204,6 +223,7 @@ impl Ddl<'_> {
             return Ok(());
         };
         let number = at as i16 + 1;
+        self.drop_generated_from(oid, at, cascade)?;
         // Constraints on the column go with it, and with them their indexes.
         for found in self.store().constraints(self.txn(), oid)? {
             if found.row.int2s("conkey").contains(&number) {
@@ -215,7 +235,7 @@ impl Ddl<'_> {
                 .keys
                 .iter()
                 .any(|k| matches!(k.source, KeySource::Column(c) if usize::from(c) == at));
-            if uses {
+            if uses || index.included.contains(&(at as u16)) {
                 self.drop_index(index.oid, oid)?;
             }
         }
@@ -229,6 +249,7 @@ impl Ddl<'_> {
             ("attname", Datum::text(dropped.as_str())),
             ("attnotnull", Datum::Bool(false)),
             ("attidentity", Datum::Char(0)),
+            ("attgenerated", Datum::Char(0)),
         ];
         self.update_attribute(oid, number, &changes)
     }
@@ -252,6 +273,16 @@ impl Ddl<'_> {
     fn alter_type(&mut self, oid: Oid, change: &ast::AlterColumnType) -> Result<()> {
         let (table, number) = self.column(oid, &change.column)?;
         let at = number as usize - 1;
+        if let Some(user) = self.generated_from(&table, at)?.first() {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot alter type of a column used by a generated column"
+            )
+            .with_detail(format!(
+                "Column \"{}\" is used by generated column \"{}\".",
+                change.column, table.columns[*user].name
+            )));
+        }
         let ty = self.host.type_of(&change.type_name)?;
         let text = match &change.using {
             Some(using) => super::text_of(using)?,

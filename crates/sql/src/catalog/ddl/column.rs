@@ -18,6 +18,8 @@ pub(super) struct NewColumn {
     pub not_null: bool,
     /// As text.
     pub default: Option<Box<str>>,
+    /// The default is what a generated column is computed by.
+    pub generated: bool,
     /// `a`lways or by `d`efault.
     pub identity: Option<u8>,
     /// The sequence made for serial or identity.
@@ -27,7 +29,15 @@ pub(super) struct NewColumn {
 impl NewColumn {
     /// A column of this type and nothing else.
     pub(super) fn plain(name: Box<str>, ty: Ty) -> NewColumn {
-        NewColumn { name, ty, not_null: false, default: None, identity: None, owned_sequence: None }
+        NewColumn {
+            name,
+            ty,
+            not_null: false,
+            default: None,
+            generated: false,
+            identity: None,
+            owned_sequence: None,
+        }
     }
 }
 
@@ -93,11 +103,23 @@ impl Ddl<'_> {
                     )?;
                     column.owned_sequence = Some(sequence.0);
                 }
-                ConstraintKind::Generated { .. } => {
-                    return Err(sql_error!(
-                        FEATURE_NOT_SUPPORTED,
-                        "generated columns are not supported"
-                    ));
+                ConstraintKind::Generated { expr, .. } => {
+                    if column.default.is_some() {
+                        let error = sql_error!(
+                            SYNTAX_ERROR,
+                            "both default and generation expression specified for column \"{}\" of table \"{table}\"",
+                            def.name
+                        );
+                        return Err(crate::bind::at(error, constraint.loc));
+                    }
+                    let Ok(text) = super::text_of(expr) else {
+                        return Err(sql_error!(
+                            FEATURE_NOT_SUPPORTED,
+                            "cannot use subquery in column generation expression"
+                        ));
+                    };
+                    column.default = Some(text.into());
+                    column.generated = true;
                 }
                 _ => constraints.push(on_column(constraint, &def.name)),
             }
@@ -165,7 +187,7 @@ impl Ddl<'_> {
         number: i16,
         column: &NewColumn,
     ) -> Result<()> {
-        if let Some(default) = &column.default {
+        if let Some(default) = column.default.as_ref().filter(|_| !column.generated) {
             self.host.bind_default(default, &column.name, column.ty)?;
             self.set_default(table, number, Some(default))?;
         }

@@ -45,7 +45,7 @@ impl Ddl<'_> {
                 "deferrable constraints are not supported"
             ));
         }
-        if key.using_index.is_some() || !key.including.is_empty() || key.without_overlaps {
+        if key.using_index.is_some() || key.without_overlaps {
             return Err(sql_error!(
                 FEATURE_NOT_SUPPORTED,
                 "this form of key constraint is not supported"
@@ -64,10 +64,15 @@ impl Ddl<'_> {
         if primary {
             self.columns_not_null(&table, &keys)?;
         }
+        let mut included = Vec::with_capacity(key.including.len());
+        for name in &key.including {
+            included.push(super::index::included_column(&table, name)?);
+        }
         let index = self.new_index(
             &table,
             &NewIndex {
                 name: name.clone(),
+                included,
                 keys,
                 unique: true,
                 primary,
@@ -135,7 +140,8 @@ impl Ddl<'_> {
             self.name_is_taken(table.schema, name, false)?;
             return Ok(name.to_string());
         }
-        let columns = key.columns.join("_");
+        let columns = key.columns.iter().chain(&key.including);
+        let columns = columns.map(|name| &**name).collect::<Vec<_>>().join("_");
         let (column, label) = match primary {
             true => (None, "pkey"),
             false => (Some(columns.as_str()), "key"),

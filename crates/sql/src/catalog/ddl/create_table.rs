@@ -49,6 +49,9 @@ impl Ddl<'_> {
             self.finish_column(oid, i as i16 + 1, column)?;
         }
         self.changed(oid)?;
+        for (i, column) in columns.iter().enumerate() {
+            self.set_generated(oid, i as i16 + 1, column)?;
+        }
         for constraint in &constraints {
             self.add_constraint(oid, constraint)?;
         }
@@ -138,7 +141,11 @@ impl Ddl<'_> {
                 name: column.name.clone(),
                 ty: column.ty,
                 not_null: column.not_null,
-                default: column.default.clone().filter(|_| like.including.defaults),
+                default: column.default.clone().filter(|_| match column.generated {
+                    true => like.including.generated,
+                    false => like.including.defaults,
+                }),
+                generated: column.generated && like.including.generated,
                 identity: None,
                 owned_sequence: None,
             });

@@ -33,6 +33,8 @@ pub(super) struct NewIndex {
     pub primary: bool,
     pub nulls_not_distinct: bool,
     pub predicate: Option<Box<str>>,
+    /// INCLUDE columns, from 0.
+    pub included: Vec<u16>,
 }
 
 /// `42704` for a type that the access method can't order.
@@ -57,9 +59,6 @@ impl Ddl<'_> {
                 "CREATE INDEX CONCURRENTLY is not supported"
             ));
         }
-        if !create.including.is_empty() {
-            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "INCLUDE columns are not supported"));
-        }
         let table = self.open(&create.relation, LockMode::Share)?;
         self.must_be_user_table(&table)?;
         if table.kind != TableKind::Table {
@@ -77,8 +76,8 @@ impl Ddl<'_> {
                 name.to_string()
             }
             None => {
-                let parts: Vec<&str> =
-                    create.elements.iter().map(|e| element_name(&e.key)).collect();
+                let all = create.elements.iter().chain(&create.including);
+                let parts: Vec<&str> = all.map(|e| element_name(&e.key)).collect();
                 let (txn, columns) = (self.host.txn(), parts.join("_"));
                 let (schema, of) = (table.schema, &table.name);
                 names::free_relation_name(&self.catalog, txn, schema, of, Some(&columns), "idx")?
@@ -94,8 +93,19 @@ impl Ddl<'_> {
                 Some(text.into())
             }
         };
+        let mut included = Vec::with_capacity(create.including.len());
+        for element in &create.including {
+            let IndexKey::Column(name) = &element.key else {
+                return Err(sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "expressions are not supported in included columns"
+                ));
+            };
+            included.push(included_column(&table, name)?);
+        }
         let index = NewIndex {
             name,
+            included,
             keys,
             unique: create.unique,
             primary: false,
@@ -145,7 +155,8 @@ impl Ddl<'_> {
         let txn = self.host.txn();
         let store = self.store();
         let storage = store.create_storage(txn, table.persistence, Rank::IndexPage)?;
-        let class = class_row(oid, &new.name, table.schema, b'i', new.keys.len())
+        let width = new.keys.len() + new.included.len();
+        let class = class_row(oid, &new.name, table.schema, b'i', width)
             .oid("relam", BTREE_AM)
             .oid("relowner", owner)
             .oid("relfilenode", Oid(storage.0))
@@ -160,6 +171,12 @@ impl Ddl<'_> {
                 KeySource::Expr(_) => 0,
             };
             keys.push((number, key.ty.id));
+        }
+        for (i, column) in new.included.iter().enumerate() {
+            let column = &table.columns[usize::from(*column)];
+            let number = (new.keys.len() + i + 1) as i16;
+            let row = attribute_row(oid, number, &column.name, column.ty);
+            store.insert(txn, "pg_attribute", &row.build())?;
         }
         store.insert(txn, "pg_index", &pg_index_row(oid, table.oid, new, &keys))?;
         self.update_class(table.oid, &[("relhasindex", Datum::Bool(true))])?;
@@ -248,7 +265,8 @@ fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) ->
             KeySource::Column(_) => None,
         })
         .collect();
-    let mut row = index_row(oid, table, keys)
+    let included: Vec<i16> = new.included.iter().map(|column| *column as i16 + 1).collect();
+    let mut row = index_row(oid, table, keys, &included)
         .set("indisunique", new.unique)
         .set("indisprimary", new.primary)
         .set("indnullsnotdistinct", new.nulls_not_distinct)
@@ -260,6 +278,14 @@ fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) ->
         row = row.set("indpred", &**predicate);
     }
     row.build()
+}
+
+/// A column that INCLUDE names, from 0.
+pub(super) fn included_column(table: &TableDef, name: &str) -> Result<u16> {
+    let column = table.column(name);
+    column
+        .map(|column| column as u16)
+        .ok_or_else(|| sql_error!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"))
 }
 
 fn check_method(method: &str) -> Result<()> {

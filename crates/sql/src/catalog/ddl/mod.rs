@@ -11,6 +11,7 @@ mod constraint;
 mod create_table;
 mod depend;
 mod drop;
+mod generated;
 mod index;
 mod names;
 mod rename;

@@ -355,7 +355,7 @@ pub fn self_description(storage_of: &dyn Fn(Oid) -> Oid) -> Vec<BuiltinRow> {
                 rows.push(("pg_attribute", row.build()));
                 keys.push((*column as i16 + 1, of.type_id));
             }
-            let row = index_row(index.oid, schema.oid, &keys)
+            let row = index_row(index.oid, schema.oid, &keys, &[])
                 .set("indisunique", index.unique)
                 .set("indisprimary", index.primary);
             rows.push(("pg_index", row.build()));
@@ -411,8 +411,8 @@ pub fn attribute_row(relation: Oid, number: i16, name: &str, ty: Ty) -> RowBuild
         .oid("attcollation", info.map_or(Oid::INVALID, |i| i.collation))
 }
 
-/// A `pg_index` row; keys are column numbers (0: an expression) and types.
-pub fn index_row(index: Oid, table: Oid, keys: &[(i16, TypeId)]) -> RowBuilder {
+/// A `pg_index` row; keys are column numbers (0: an expression) and types, `included` further columns.
+pub fn index_row(index: Oid, table: Oid, keys: &[(i16, TypeId)], included: &[i16]) -> RowBuilder {
     let int2s =
         |values: Vec<i16>| vector(TypeId::INT2, values.into_iter().map(Datum::Int2).collect());
     let oids = |values: Vec<Oid>| vector(TypeId::OID, values.into_iter().map(Datum::Oid).collect());
@@ -420,13 +420,16 @@ pub fn index_row(index: Oid, table: Oid, keys: &[(i16, TypeId)]) -> RowBuilder {
     RowBuilder::of("pg_index")
         .oid("indexrelid", index)
         .oid("indrelid", table)
-        .set("indnatts", keys.len() as i16)
+        .set("indnatts", (keys.len() + included.len()) as i16)
         .set("indnkeyatts", keys.len() as i16)
         .set("indimmediate", true)
         .set("indisvalid", true)
         .set("indisready", true)
         .set("indislive", true)
-        .set("indkey", int2s(keys.iter().map(|(n, _)| *n).collect()))
+        .set(
+            "indkey",
+            int2s(keys.iter().map(|(n, _)| *n).chain(included.iter().copied()).collect()),
+        )
         .set("indcollation", oids(keys.iter().map(|(_, t)| collation(t)).collect()))
         .set("indclass", oids(keys.iter().map(|(_, t)| btree_class(*t)).collect()))
         .set("indoption", int2s(vec![0; keys.len()]))

@@ -90,6 +90,7 @@ impl Store {
                 not_null: row.bool("attnotnull"),
                 dropped: row.bool("attisdropped"),
                 default: default.map(|d| d.row.text("adbin").into()),
+                generated: row.letter("attgenerated") == b's',
                 identity,
                 missing,
             });
@@ -133,6 +134,7 @@ impl Store {
                 valid: row.bool("indisvalid"),
                 check_xmin: made_by.filter(|_| row.bool("indcheckxmin")),
                 keys: self.index_keys(txn, id, row, columns)?,
+                included: included(row),
                 constraint: self.index_constraint(txn, oid, id)?,
                 predicate: text_or_none(row, "indpred"),
                 tree: Handle::default(),
@@ -154,7 +156,8 @@ impl Store {
         let mut expressions = expressions.split(EXPRESSION_SEPARATOR);
         let own = self.load_columns(txn, index)?;
         let mut keys = Vec::new();
-        for (i, number) in row.int2s("indkey").into_iter().enumerate() {
+        let count = usize::try_from(row.int2("indnkeyatts")).unwrap_or(0);
+        for (i, number) in row.int2s("indkey").into_iter().take(count).enumerate() {
             let option = options.get(i).copied().unwrap_or(0);
             let (source, ty) = match usize::try_from(number - 1) {
                 Ok(column) => (KeySource::Column(column as u16), columns[column].ty),
@@ -217,6 +220,13 @@ impl Store {
     }
 }
 
+/// An index's INCLUDE columns, from 0.
+fn included(row: &CatalogRow) -> Vec<u16> {
+    let count = usize::try_from(row.int2("indnkeyatts")).unwrap_or(0);
+    let numbers = row.int2s("indkey").into_iter().skip(count);
+    numbers.filter_map(|number| u16::try_from(number - 1).ok()).collect()
+}
+
 /// Between the expressions of `pg_index.indexprs`, which no expression's text holds.
 pub const EXPRESSION_SEPARATOR: char = '\u{1f}';
 
@@ -250,6 +260,7 @@ pub fn system_definition(
             not_null: column.not_null,
             dropped: false,
             default: None,
+            generated: false,
             identity: None,
             missing: Datum::Null,
         })
@@ -272,6 +283,7 @@ pub fn system_definition(
             valid: true,
             check_xmin: None,
             keys: index.columns.iter().map(key).collect(),
+            included: Vec::new(),
             constraint: None,
             predicate: None,
             tree: Handle::default(),

@@ -39,6 +39,7 @@ pub fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
         Expr::SubPlan(subplan) => subplan::eval(subplan, row, cx),
         Expr::SqlValue(value) => cx.host.sql_value(value),
         Expr::NextValue(next) => next_value(next, cx),
+        Expr::CurrentOf(current) => cx.host.current_of(current),
         Expr::Var(_)
         | Expr::SubLink(_)
         | Expr::Aggregate(_)

@@ -29,11 +29,13 @@ pub(super) fn insert(
     work: &mut Work,
     cx: &mut Cx<'_>,
 ) -> Result<bool> {
+    let mut source = source.to_vec();
+    super::complete_row(plan, &mut source, cx)?;
+    let source = &source[..];
     loop {
         cx.breathe()?;
         work.new.clear();
         work.new.extend_from_slice(source);
-        super::check_row(plan, source, cx)?;
         let Some(existing) = find_conflict(plan, conflict, source, work, cx)? else {
             let level = cx.host.txn().savepoint();
             match super::insert(plan, work, cx) {

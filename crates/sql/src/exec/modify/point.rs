@@ -140,7 +140,7 @@ fn patches(plan: &node::Modify, sets: &[(u16, Expr)]) -> Option<Vec<Patch>> {
             .iter()
             .any(|i| i.has_expressions() || i.key_columns().any(|c| c == Some(column)))
     };
-    if !plan.checks.is_empty() || plan.returning.is_some() {
+    if !plan.checks.is_empty() || !plan.generated.is_empty() || plan.returning.is_some() {
         return None;
     }
     let patch = |(column, _): &(u16, Expr)| {

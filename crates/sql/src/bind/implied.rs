@@ -1,0 +1,63 @@
+//! Does a condition follow from others? Asked of partial indexes; a no may be wrong, a yes never is.
+
+use std::cmp::Ordering;
+
+use crate::types::{Datum, compare};
+
+use super::tree::{Call, Expr, Shape};
+use super::walk;
+
+/// Whether `wanted` is true wherever all of `given` are.
+pub(super) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
+    if given.iter().any(|one| walk::same(wanted, one)) {
+        return true;
+    }
+    match wanted {
+        Expr::Const(c) => matches!(c.value, Datum::Bool(true)),
+        Expr::And(parts) => parts.iter().all(|part| follows(part, given)),
+        Expr::Or(parts) => parts.iter().any(|part| follows(part, given)),
+        // What a strict comparison holds for is not null.
+        Expr::IsNull(test) if test.negated => given.iter().any(|one| {
+            comparison(one).is_some_and(|(call, ..)| {
+                call.func.strict && call.args.iter().any(|arg| walk::same(arg, &test.arg))
+            })
+        }),
+        wanted => comparison(wanted).is_some_and(|(call, op, bound)| {
+            given.iter().any(|one| {
+                comparison(one).is_some_and(|(other, known, value)| {
+                    walk::same(&call.args[0], &other.args[0])
+                        && call.args[1].ty() == other.args[1].ty()
+                        && narrower(known, compare(call.args[1].type_id(), value, bound), op)
+                })
+            })
+        }),
+    }
+}
+
+/// `x op constant`: the call, the operator and the constant.
+fn comparison(expr: &Expr) -> Option<(&Call, &str, &Datum)> {
+    let Expr::Call(call) = expr else { return None };
+    let Shape::Operator(symbol) = &call.shape else { return None };
+    match &call.args[..] {
+        [_, Expr::Const(c)] if !c.value.is_null() => Some((call, symbol, &c.value)),
+        _ => None,
+    }
+}
+
+/// Does `x known a` make `x wanted b` true, `a` being so ordered to `b`?
+fn narrower(known: &str, a_to_b: Ordering, wanted: &str) -> bool {
+    use Ordering::{Equal, Greater, Less};
+    match (known, wanted) {
+        ("=", "=") => a_to_b == Equal,
+        ("=", "<") | ("<=", "<") => a_to_b == Less,
+        ("=", "<=") | ("<", "<") | ("<", "<=") | ("<=", "<=") => a_to_b != Greater,
+        ("=", ">") | (">=", ">") => a_to_b == Greater,
+        ("=", ">=") | (">", ">") | (">", ">=") | (">=", ">=") => a_to_b != Less,
+        ("=", "<>") => a_to_b != Equal,
+        ("<", "<>") => a_to_b != Greater,
+        (">", "<>") => a_to_b != Less,
+        ("<=", "<>") => a_to_b == Less,
+        (">=", "<>") => a_to_b == Greater,
+        _ => false,
+    }
+}

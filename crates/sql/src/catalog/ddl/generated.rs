@@ -1,0 +1,151 @@
+//! Generated columns: what they are computed from, and what depends on that.
+
+use std::sync::Arc;
+
+use crate::bind::{Expr, ExprKind};
+use crate::catalog::TableDef;
+use crate::error::{Result, sql_error};
+use crate::exec;
+use crate::func::Volatility;
+use crate::types::{Datum, Oid};
+
+use super::Ddl;
+use super::column::NewColumn;
+
+impl Ddl<'_> {
+    /// Stores what a new column is computed by, if it is generated. The table has all its columns.
+    pub(super) fn set_generated(
+        &mut self,
+        oid: Oid,
+        number: i16,
+        column: &NewColumn,
+    ) -> Result<()> {
+        let Some(text) = column.default.as_deref().filter(|_| column.generated) else {
+            return Ok(());
+        };
+        self.update_attribute(oid, number, &[("attgenerated", Datum::Char(b's'))])?;
+        self.set_default(oid, number, Some(text))?;
+        self.changed(oid)?;
+        let table = self.table(oid)?;
+        let expr = self.generation(&table, number as usize - 1)?;
+        if !is_immutable(&expr) {
+            return Err(sql_error!(
+                INVALID_OBJECT_DEFINITION,
+                "generation expression is not immutable"
+            ));
+        }
+        let used = exec::columns_of(&expr).into_iter().find(|used| {
+            let other = &table.columns[usize::from(*used)];
+            other.generated || usize::from(*used) == number as usize - 1
+        });
+        match used {
+            None => Ok(()),
+            Some(used) => Err(sql_error!(
+                INVALID_OBJECT_DEFINITION,
+                "cannot use generated column \"{}\" in column generation expression",
+                table.columns[usize::from(used)].name
+            )
+            .with_detail("A generated column cannot reference another generated column.")),
+        }
+    }
+
+    /// The expression of a generated column (from 0), over the table's columns as slots.
+    pub(super) fn generation(&mut self, table: &Arc<TableDef>, at: usize) -> Result<Expr> {
+        let text = table.columns[at].default.clone().unwrap_or_default();
+        // Places in the stored text are none in the statement.
+        self.host.bind_table_expr(table, &text, ExprKind::Generated).map_err(|mut error| {
+            error.fields_mut().position = None;
+            error
+        })
+    }
+
+    /// The generated columns (from 0) that are computed from this one.
+    pub(super) fn generated_from(
+        &mut self,
+        table: &Arc<TableDef>,
+        at: usize,
+    ) -> Result<Vec<usize>> {
+        let mut found = Vec::new();
+        for i in 0..table.columns.len() {
+            let column = &table.columns[i];
+            if !column.generated || column.dropped || i == at {
+                continue;
+            }
+            let expr = self.generation(table, i)?;
+            if exec::columns_of(&expr).contains(&(at as u16)) {
+                found.push(i);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A column goes: with CASCADE those computed from it go, too; otherwise they hold it.
+    pub(super) fn drop_generated_from(&mut self, oid: Oid, at: usize, cascade: bool) -> Result<()> {
+        let table = self.table(oid)?;
+        let dependents = self.generated_from(&table, at)?;
+        if dependents.is_empty() {
+            return Ok(());
+        }
+        let (name, of) = (&table.columns[at].name, &table.name);
+        if !cascade {
+            let lines: Vec<String> = dependents
+                .iter()
+                .map(|i| {
+                    let own = &table.columns[*i].name;
+                    format!("column {own} of table {of} depends on column {name} of table {of}")
+                })
+                .collect();
+            return Err(sql_error!(
+                DEPENDENT_OBJECTS_STILL_EXIST,
+                "cannot drop column {name} of table {of} because other objects depend on it"
+            )
+            .with_detail(lines.join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let gone =
+            |i: &usize| format!("drop cascades to column {} of table {of}", table.columns[*i].name);
+        let lines: Vec<String> = dependents.iter().map(gone).collect();
+        let notice = match &lines[..] {
+            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
+            all => {
+                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
+                    .with_detail(all.join("\n"))
+            }
+        };
+        self.host.notice("NOTICE", notice);
+        for i in dependents {
+            self.drop_column(oid, &table.columns[i].name, false, true)?;
+        }
+        Ok(())
+    }
+
+    /// ALTER COLUMN … DROP EXPRESSION: the values stay, as those of a plain column.
+    pub(super) fn drop_expression(&mut self, oid: Oid, name: &str, if_exists: bool) -> Result<()> {
+        let (table, number) = self.column(oid, name)?;
+        if !table.columns[number as usize - 1].generated {
+            let text = format!(
+                "column \"{name}\" of relation \"{}\" is not a stored generated column",
+                table.name
+            );
+            if !if_exists {
+                return Err(sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "{text}"));
+            }
+            let note = sql_error!(SUCCESSFUL_COMPLETION, "{text}, skipping");
+            self.host.notice("NOTICE", note);
+            return Ok(());
+        }
+        self.update_attribute(oid, number, &[("attgenerated", Datum::Char(0))])?;
+        self.set_default(oid, number, None)
+    }
+}
+
+fn is_immutable(expr: &Expr) -> bool {
+    let own = match expr {
+        Expr::Call(call) => call.func.volatility == Volatility::Immutable,
+        Expr::NextValue(_) | Expr::SqlValue(_) => false,
+        _ => true,
+    };
+    let mut all = own;
+    crate::bind::walk::each_child(expr, &mut |child| all = all && is_immutable(child));
+    all
+}
