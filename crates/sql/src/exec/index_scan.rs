@@ -92,6 +92,7 @@ impl Operator for IndexScan {
             if passes(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
+            cx.state.removed += 1;
         }
         Ok(false)
     }

@@ -21,6 +21,7 @@ mod scan;
 mod set;
 mod sort;
 mod state;
+pub mod watch;
 mod window;
 
 pub use eval::{eval, eval_bool};
@@ -52,6 +53,10 @@ pub type Running = Box<dyn Operator>;
 
 /// Makes the operators of a plan tree. Nothing is read before the first `next`.
 pub fn run(node: &Node) -> Running {
+    watch::watched(node, operator(node))
+}
+
+fn operator(node: &Node) -> Running {
     match node {
         Node::OneRow(filter) => Box::new(scan::OneRow::new(filter.clone())),
         Node::Values(rows) => Box::new(scan::Values::new(rows.clone())),

@@ -167,6 +167,7 @@ impl Operator for SeqScan {
             if passes(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
+            cx.state.removed += 1;
         }
         Ok(false)
     }
@@ -216,6 +217,7 @@ impl Operator for TidScan {
             if passes(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
+            cx.state.removed += 1;
         }
         Ok(false)
     }
@@ -267,6 +269,7 @@ impl Operator for Filter {
             if passes(Some(&self.plan.condition), self.input.row(), cx)? {
                 return Ok(true);
             }
+            cx.state.removed += 1;
         }
         Ok(false)
     }

@@ -13,7 +13,8 @@ use crate::func::{Context, Function, Rows, SessionInfo};
 use crate::plan::node::{Node, Plan};
 use crate::types::{Datum, IoContext, Oid, TimestampTz, TypeId};
 
-use super::Running;
+use super::watch::{self, Profile};
+use super::{Running, run};
 
 /// What an index with expressions computes, over the table's columns as slots from 0.
 #[derive(Debug)]
@@ -64,6 +65,10 @@ pub struct State {
     pub(super) work_tables: Vec<Arc<Vec<Box<[Datum]>>>>,
     /// The subject of the innermost `CASE x WHEN` or array cast.
     pub(super) element: Datum,
+    /// EXPLAIN ANALYZE watches.
+    pub profile: Option<Arc<Profile>>,
+    /// How many rows conditions of scans have dropped.
+    pub(super) removed: u64,
     /// The next call was written with VARIADIC; taken by [`Cx::with_context`].
     pub(super) variadic: bool,
 }
@@ -86,6 +91,8 @@ impl State {
             work_tables: vec![Arc::default(); usize::from(plan.work_tables)],
             element: Datum::Null,
             variadic: false,
+            profile: None,
+            removed: 0,
         }
     }
 }
@@ -97,6 +104,11 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
+    /// Makes operators in the midst of an execution.
+    pub(super) fn run(&self, node: &Node) -> Running {
+        watch::with(self.state.profile.as_ref(), || run(node))
+    }
+
     /// Runs `f` with what function bodies are given.
     #[inline]
     pub(super) fn with_context<R>(
@@ -140,7 +152,7 @@ impl Cx<'_> {
         let at = usize::from(id);
         match std::mem::replace(&mut self.state.ctes[at], Cte::Running) {
             Cte::Pending(node) => {
-                let rows = Arc::new(self.collect(&mut super::run(&node))?);
+                let rows = Arc::new(self.collect(&mut self.run(&node))?);
                 self.state.ctes[at] = Cte::Done(rows.clone());
                 Ok(rows)
             }

@@ -8,7 +8,7 @@ use crate::catalog::TableDef;
 const UNKNOWN_ROWS: f64 = 1000.0;
 /// Share of rows that an equality keeps, a range, and any other condition.
 const EQUAL: f64 = 0.005;
-const RANGE: f64 = 0.33;
+const RANGE: f64 = 1.0 / 3.0;
 const OTHER: f64 = 0.5;
 
 /// Rows of the table as of its last count.
@@ -17,7 +17,7 @@ pub(super) fn table_rows(table: &TableDef) -> f64 {
 }
 
 /// Rows that are left of `rows` under these conditions.
-pub(super) fn filtered(rows: f64, conditions: &[Expr]) -> f64 {
+pub fn filtered(rows: f64, conditions: &[Expr]) -> f64 {
     let share: f64 = conditions.iter().map(selectivity).product();
     (rows * share).max(1.0)
 }

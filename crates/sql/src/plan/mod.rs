@@ -6,7 +6,7 @@ pub mod node;
 
 mod access;
 mod cte;
-mod estimate;
+pub mod estimate;
 mod group;
 mod join;
 mod level;

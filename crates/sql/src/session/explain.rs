@@ -1,5 +1,9 @@
 //! EXPLAIN: the plan as PostgreSQL would print it.
 
+mod cost;
+
+use std::sync::Arc;
+
 use syntax::ast::{self, OptionValue, Statement};
 
 use crate::bind::Params;
@@ -7,6 +11,7 @@ use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, SortExpr};
 use crate::bind::walk;
 use crate::error::{Result, SqlError, bail};
+use crate::exec::watch::{Profile, Watched};
 use crate::plan::node::{
     Aggregate, ConflictPlan, HashJoin, IndexScan, JoinType, KeyValue, ModifyAction, NestLoop, Node,
     ScanColumn, WindowAgg,
@@ -19,6 +24,7 @@ use super::backend::Backend;
 use super::client::Client;
 use super::portal::Run;
 use super::prepare::{is_plannable, plain_field};
+use cost::{Cost, Costs};
 
 impl Session {
     pub(super) fn explain(
@@ -27,7 +33,7 @@ impl Session {
         client: &mut dyn Client,
         described: bool,
     ) -> Result<String> {
-        let mut analyze = false;
+        let (mut analyze, mut costs, mut timing, mut summary) = (false, true, true, None);
         for option in &explain.options {
             let on = match &option.value {
                 None => true,
@@ -40,7 +46,10 @@ impl Session {
             };
             match &*option.name {
                 "analyze" => analyze = on,
-                "costs" | "verbose" | "buffers" | "timing" | "summary" | "settings" | "wal" => {}
+                "costs" => costs = on,
+                "timing" => timing = on,
+                "summary" => summary = Some(on),
+                "verbose" | "buffers" | "settings" | "wal" => {}
                 "format" => match &option.value {
                     Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("text") => {}
                     _ => return Err(SqlError::unsupported("EXPLAIN formats other than text")),
@@ -48,17 +57,18 @@ impl Session {
                 other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
             }
         }
+        let begun = base::clock::now();
         let (planned, params) = match &*explain.statement {
             Statement::Execute(execute) => self.prepared_call(execute)?,
             statement if is_plannable(statement) => {
-                (std::sync::Arc::new(self.plan(statement, Params::none())?), Vec::new())
+                (Arc::new(self.plan(statement, Params::none())?), Vec::new())
             }
             // What they run; nothing is made.
             Statement::DeclareCursor(declare) if !analyze => {
-                (std::sync::Arc::new(self.plan(&declare.query, Params::none())?), Vec::new())
+                (Arc::new(self.plan(&declare.query, Params::none())?), Vec::new())
             }
             Statement::CreateTableAs(create) if !analyze && is_plannable(&create.query) => {
-                (std::sync::Arc::new(self.plan(&create.query, Params::none())?), Vec::new())
+                (Arc::new(self.plan(&create.query, Params::none())?), Vec::new())
             }
             _ => {
                 return Err(SqlError::unsupported(
@@ -66,20 +76,34 @@ impl Session {
                 ));
             }
         };
-        let mut lines = Vec::new();
-        let mut printer = Printer { backend: &self.backend, lines: &mut lines, params: &params };
-        printer.node(&planned.plan.root, 0);
+        let planning = base::clock::now().since(begun);
+        let mut profile = None;
+        let begun = base::clock::now();
         if analyze {
-            let begun = base::clock::now();
-            let mut run = Run::start(&mut self.backend, &planned, params);
-            let mut rows = 0u64;
-            while run.next(&mut self.backend)?.is_some() {
-                rows += 1;
+            let watched = Arc::new(Profile::default());
+            profile = Some(watched.clone());
+            let values = params.clone();
+            let mut run = Run::watched(&mut self.backend, &planned, values, Some(watched));
+            while run.next(&mut self.backend)?.is_some() {}
+        }
+        let elapsed = base::clock::now().since(begun);
+        let mut lines = Vec::new();
+        let mut printer = Printer {
+            backend: &self.backend,
+            lines: &mut lines,
+            params: &params,
+            costs,
+            timing,
+            profile,
+            elapsed_ns: elapsed.as_nanos() as u64,
+            shown: None,
+        };
+        printer.node(&planned.plan.root, 0);
+        if summary.unwrap_or(analyze) {
+            lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1e3));
+            if analyze {
+                lines.push(format!("Execution Time: {:.3} ms", elapsed.as_secs_f64() * 1e3));
             }
-            let rows = run.changed().unwrap_or(rows);
-            let elapsed = base::clock::now().since(begun);
-            lines.push(format!("Rows: {rows}"));
-            lines.push(format!("Execution Time: {:.3} ms", elapsed.as_secs_f64() * 1e3));
         }
         let fields = [plain_field("QUERY PLAN", TypeId::TEXT)];
         let rows: Vec<Vec<Datum>> = lines.into_iter().map(|line| vec![Datum::text(line)]).collect();
@@ -93,16 +117,86 @@ struct Printer<'a> {
     lines: &'a mut Vec<String>,
     /// Shown in the parameters' places, as PostgreSQL plans with them.
     params: &'a [Datum],
+    costs: bool,
+    timing: bool,
+    /// What the nodes did, if they were run.
+    profile: Option<Arc<Profile>>,
+    elapsed_ns: u64,
+    /// The projection or filter that the next node is shown with: its rows are the ones that count.
+    shown: Option<&'a Node>,
 }
 
 /// What the slots of a node's row are called.
 type Names = Vec<String>;
 
-impl Printer<'_> {
-    fn head(&mut self, depth: usize, text: String) {
+impl<'a> Printer<'a> {
+    /// A node's first line.
+    fn head(&mut self, depth: usize, text: String, node: &'a Node) {
+        let shown = self.shown.take().unwrap_or(node);
+        let mut line = text;
+        if self.costs {
+            let cost = Costs { backend: self.backend }.of(shown);
+            line.push_str(&in_brackets(cost));
+        }
+        self.did(&mut line, shown);
+        self.line(depth, line);
+    }
+
+    fn line(&mut self, depth: usize, text: String) {
         let line =
             if depth == 0 { text } else { format!("{}->  {text}", " ".repeat(depth * 6 - 4)) };
         self.lines.push(line);
+    }
+
+    /// What a node did, when the plan was run.
+    fn did(&self, line: &mut String, node: &Node) {
+        let Some(profile) = &self.profile else { return };
+        let (loops, rows, first, total) = match (profile.of(node), node) {
+            (Some(watched), _) => {
+                let loops = Watched::get(&watched.loops);
+                let ns = |counter| Watched::get(counter) as f64 / loops.max(1) as f64;
+                let rows = Watched::get(&watched.rows) as f64 / loops.max(1) as f64;
+                (loops, rows, ns(&watched.first_ns), ns(&watched.total_ns))
+            }
+            // The root of a change is not watched.
+            (None, Node::Modify(_)) => (1, 0.0, self.elapsed_ns as f64, self.elapsed_ns as f64),
+            (None, _) => (0, 0.0, 0.0, 0.0),
+        };
+        if loops == 0 {
+            line.push_str(" (never executed)");
+            return;
+        }
+        let (first, total) = (first / 1e6, total / 1e6);
+        let time = match self.timing {
+            true => format!("time={first:.3}..{total:.3} "),
+            false => String::new(),
+        };
+        line.push_str(&format!(" (actual {time}rows={rows:.0} loops={loops})"));
+    }
+
+    /// How a sort went: in memory, of which PostgreSQL tells at least this much.
+    fn sorted(&mut self, depth: usize, node: &Node, limited: bool) {
+        let done = self.profile.as_ref().and_then(|profile| profile.of(node));
+        if done.is_some_and(|watched| Watched::get(&watched.loops) > 0) {
+            let method = if limited { "top-N heapsort" } else { "quicksort" };
+            self.detail(depth, "Sort Method", &format!("{method}  Memory: 25kB"));
+        }
+    }
+
+    /// How many rows a node's own condition dropped.
+    fn removed(&mut self, depth: usize, node: &Node, below: Option<&Node>) {
+        let Some(profile) = &self.profile else { return };
+        let of = |node: &Node| {
+            profile.of(node).map_or((0, 0), |watched| {
+                (Watched::get(&watched.removed), Watched::get(&watched.loops))
+            })
+        };
+        let (all, loops) = of(node);
+        let own = all.saturating_sub(below.map_or(0, |below| of(below).0));
+        if own > 0 {
+            let each = own as f64 / loops.max(1) as f64;
+            self.detail(depth, "Rows Removed by Filter", &format!("{each:.0}"));
+        }
     }
 
     fn detail(&mut self, depth: usize, label: &str, text: &str) {
@@ -138,49 +232,61 @@ impl Printer<'_> {
     }
 
     /// Prints a node and what is below it; the names of its row's slots.
-    fn node(&mut self, node: &Node, depth: usize) -> Names {
+    fn node(&mut self, node: &'a Node, depth: usize) -> Names {
         match node {
             // Conditions and projections belong to the node below, as PostgreSQL shows it.
             Node::Filter(filter) => {
+                self.shown.get_or_insert(node);
+                let mark = self.lines.len() + 1;
                 let names = self.node(&filter.input, depth);
-                self.filter(depth, "Filter", Some(&filter.condition), &names);
+                // Among the node's own lines, before its inputs.
+                let below = self.inputs_from(mark, depth);
+                self.between(below, |p| {
+                    p.filter(depth, "Filter", Some(&filter.condition), &names);
+                    p.removed(depth, node, Some(&filter.input));
+                });
                 names
             }
             Node::Project(project) => {
+                self.shown.get_or_insert(node);
                 let names = self.node(&project.input, depth);
                 project.exprs.iter().map(|expr| self.text(expr, &names)).collect()
             }
             Node::ProjectSet(project) => {
-                self.head(depth, "ProjectSet".to_owned());
+                self.head(depth, "ProjectSet".to_owned(), node);
                 let names = self.node(&project.input, depth + 1);
                 project.exprs.iter().map(|expr| self.text(expr, &names)).collect()
             }
-            Node::NestLoop(join) => self.nest_loop(join, depth),
-            Node::HashJoin(join) => self.hash_join(join, depth),
+            Node::NestLoop(join) => self.nest_loop(node, join, depth),
+            Node::HashJoin(join) => self.hash_join(node, join, depth),
             Node::Materialize(input) => {
-                self.head(depth, "Materialize".to_owned());
+                self.head(depth, "Materialize".to_owned(), node);
                 self.node(input, depth + 1)
             }
             Node::Sort(sort) => {
-                self.head(depth, "Sort".to_owned());
+                self.head(depth, "Sort".to_owned(), node);
                 let mark = self.lines.len();
                 let names = self.node(&sort.input, depth + 1);
                 let keys = self.sort_keys(&sort.keys, &names);
-                self.between(mark, |p| p.detail(depth, "Sort Key", &keys));
+                let limited = sort.top.is_some();
+                self.between(mark, |p| {
+                    p.detail(depth, "Sort Key", &keys);
+                    p.sorted(depth, node, limited);
+                });
                 names
             }
             Node::Limit(limit) => {
-                self.head(depth, "Limit".to_owned());
+                self.head(depth, "Limit".to_owned(), node);
                 self.node(&limit.input, depth + 1)
             }
             Node::Unique(unique) => {
-                self.head(depth, "Unique".to_owned());
+                self.head(depth, "Unique".to_owned(), node);
                 self.node(&unique.input, depth + 1)
             }
-            Node::Aggregate(agg) => self.aggregate(agg, depth),
-            Node::Window(window) => self.window(window, depth),
+            Node::Aggregate(agg) => self.aggregate(node, agg, depth),
+            Node::Window(window) => self.window(node, window, depth),
             Node::Append(inputs) => {
-                self.head(depth, "Append".to_owned());
+                self.head(depth, "Append".to_owned(), node);
                 let mut first = None;
                 for input in inputs.iter() {
                     let names = self.node(input, depth + 1);
@@ -189,22 +295,20 @@ impl Printer<'_> {
                 first.unwrap_or_default()
             }
             Node::SetOp(op) => {
-                self.head(
-                    depth,
-                    format!("HashSetOp {:?}{}", op.op, if op.all { " All" } else { "" }),
-                );
+                let words = format!("HashSetOp {:?}{}", op.op, if op.all { " All" } else { "" });
+                self.head(depth, words, node);
                 let names = self.node(&op.left, depth + 1);
                 self.node(&op.right, depth + 1);
                 names
             }
             Node::RecursiveUnion(union) => {
-                self.head(depth, "Recursive Union".to_owned());
+                self.head(depth, "Recursive Union".to_owned(), node);
                 let names = self.node(&union.first, depth + 1);
                 self.node(&union.again, depth + 1);
                 names
             }
             Node::LockRows(lock) => {
-                self.head(depth, "LockRows".to_owned());
+                self.head(depth, "LockRows".to_owned(), node);
                 self.node(&lock.input, depth + 1)
             }
             Node::Modify(modify) => {
@@ -213,7 +317,7 @@ impl Printer<'_> {
                     ModifyAction::Update { .. } => "Update",
                     ModifyAction::Delete { .. } => "Delete",
                 };
-                self.head(depth, format!("{verb} on {}", quote_ident(&modify.table.name)));
+                self.head(depth, format!("{verb} on {}", quote_ident(&modify.table.name)), node);
                 if let ModifyAction::Insert { on_conflict: Some(conflict) } = &modify.action {
                     self.conflict(depth, conflict);
                 }
@@ -225,29 +329,30 @@ impl Printer<'_> {
     }
 
     /// Nodes without inputs.
-    fn leaf(&mut self, node: &Node, depth: usize) -> Names {
+    fn leaf(&mut self, node: &'a Node, depth: usize) -> Names {
         match node {
             Node::OneRow(filter) => {
-                self.head(depth, "Result".to_owned());
+                self.head(depth, "Result".to_owned(), node);
                 self.filter(depth, "One-Time Filter", filter.as_deref(), &Vec::new());
                 Vec::new()
             }
             Node::Values(rows) => {
                 let single = rows.len() == 1;
                 let head = if single { "Result" } else { "Values Scan on \"*VALUES*\"" };
-                self.head(depth, head.to_owned());
+                self.head(depth, head.to_owned(), node);
                 let width = rows.first().map_or(0, Vec::len);
                 (1..=width).map(|i| format!("column{i}")).collect()
             }
             Node::SeqScan(scan) => {
-                self.head(depth, format!("Seq Scan on {}", quote_ident(&scan.table.name)));
+                self.head(depth, format!("Seq Scan on {}", quote_ident(&scan.table.name)), node);
                 let names = scan_names(&scan.table, &scan.outputs);
                 self.filter(depth, "Filter", scan.filter.as_ref(), &names);
+                self.removed(depth, node, None);
                 names
             }
-            Node::IndexScan(scan) => self.index_scan(scan, depth),
+            Node::IndexScan(scan) => self.index_scan(node, scan, depth),
             Node::TidScan(scan) => {
-                self.head(depth, format!("Tid Scan on {}", quote_ident(&scan.table.name)));
+                self.head(depth, format!("Tid Scan on {}", quote_ident(&scan.table.name)), node);
                 let names = scan_names(&scan.table, &scan.outputs);
                 for tid in &scan.tids {
                     let text = self.text(tid, &names);
@@ -264,17 +369,17 @@ impl Printer<'_> {
                     Some(Expr::Call(call)) => call.func.name,
                     _ => "function",
                 };
-                self.head(depth, format!("Function Scan on {}", quote_ident(name)));
+                self.head(depth, format!("Function Scan on {}", quote_ident(name)), node);
                 let width: u16 = scan.calls.iter().map(|call| call.width).sum();
                 let width = width + u16::from(scan.ordinality);
                 (0..width).map(|_| name.to_owned()).collect()
             }
             Node::CteScan(id) => {
-                self.head(depth, format!("CTE Scan on cte_{id}"));
+                self.head(depth, format!("CTE Scan on cte_{id}"), node);
                 Vec::new()
             }
             Node::WorkScan(id) => {
-                self.head(depth, format!("WorkTable Scan on work_{id}"));
+                self.head(depth, format!("WorkTable Scan on work_{id}"), node);
                 Vec::new()
             }
             _ => Vec::new(),
@@ -290,8 +395,8 @@ impl Printer<'_> {
         }
     }
 
-    fn nest_loop(&mut self, join: &NestLoop, depth: usize) -> Names {
-        self.head(depth, format!("Nested Loop{}", join_words(join.kind)));
+    fn nest_loop(&mut self, node: &'a Node, join: &'a NestLoop, depth: usize) -> Names {
+        self.head(depth, format!("Nested Loop{}", join_words(join.kind)), node);
         let mark = self.lines.len();
         let mut names = self.node(&join.outer, depth + 1);
         let inner = self.node(&join.inner, depth + 1);
@@ -301,11 +406,11 @@ impl Printer<'_> {
         if inner_hidden(join.kind) { names } else { both }
     }
 
-    fn hash_join(&mut self, join: &HashJoin, depth: usize) -> Names {
-        self.head(depth, format!("Hash{} Join", join_words(join.kind)));
+    fn hash_join(&mut self, node: &'a Node, join: &'a HashJoin, depth: usize) -> Names {
+        self.head(depth, format!("Hash{} Join", join_words(join.kind)), node);
         let mark = self.lines.len();
         let mut names = self.node(&join.outer, depth + 1);
-        self.head(depth + 1, "Hash".to_owned());
+        self.hash_table(depth + 1, join);
         let inner = self.node(&join.inner, depth + 2);
         names.resize(usize::from(join.outer_width), "?".to_owned());
         let both: Names = names.iter().chain(&inner).cloned().collect();
@@ -326,9 +431,9 @@ impl Printer<'_> {
         if inner_hidden(join.kind) { names } else { both }
     }
 
-    fn aggregate(&mut self, agg: &Aggregate, depth: usize) -> Names {
+    fn aggregate(&mut self, node: &'a Node, agg: &'a Aggregate, depth: usize) -> Names {
         let head = if agg.keys.is_empty() { "Aggregate" } else { "HashAggregate" };
-        self.head(depth, head.to_owned());
+        self.head(depth, head.to_owned(), node);
         let mark = self.lines.len();
         let names = self.node(&agg.input, depth + 1);
         let keys: Vec<String> = agg.keys.iter().map(|e| self.text(e, &names)).collect();
@@ -343,13 +448,20 @@ impl Printer<'_> {
         keys.iter().cloned().chain(calls.collect::<Vec<_>>()).collect()
     }
 
-    fn window(&mut self, window: &WindowAgg, depth: usize) -> Names {
-        self.head(depth, "WindowAgg".to_owned());
+    fn window(&mut self, node: &'a Node, window: &'a WindowAgg, depth: usize) -> Names {
+        self.head(depth, "WindowAgg".to_owned(), node);
         let mut names = self.node(&window.input, depth + 1);
         for call in &window.calls {
             names.push(self.text(&Expr::Window(Box::new(call.clone())), &names));
         }
         names
+    }
+
+    /// Where the lines of a node's inputs begin.
+    fn inputs_from(&self, mark: usize, depth: usize) -> usize {
+        let arrow = format!("{}->", " ".repeat(depth * 6 + 2));
+        let found = self.lines.iter().skip(mark).position(|line| line.starts_with(&arrow));
+        found.map_or(self.lines.len(), |at| mark + at)
     }
 
     /// Puts lines between a node's head and its inputs.
@@ -375,16 +487,10 @@ impl Printer<'_> {
         keys.collect::<Vec<_>>().join(", ")
     }
 
-    fn index_scan(&mut self, scan: &IndexScan, depth: usize) -> Names {
+    fn index_scan(&mut self, node: &'a Node, scan: &'a IndexScan, depth: usize) -> Names {
         let way = if scan.backward { " Backward" } else { "" };
-        self.head(
-            depth,
-            format!(
-                "Index Scan{way} using {} on {}",
-                quote_ident(&scan.index.name),
-                quote_ident(&scan.table.name)
-            ),
-        );
+        let (index, table) = (quote_ident(&scan.index.name), quote_ident(&scan.table.name));
+        self.head(depth, format!("Index Scan{way} using {index} on {table}"), node);
         let names = scan_names(&scan.table, &scan.outputs);
         let mut conditions = Vec::new();
         for range in &scan.ranges {
@@ -418,12 +524,28 @@ impl Printer<'_> {
             self.detail(depth, "Index Cond", &text);
         }
         self.filter(depth, "Filter", scan.filter.as_ref(), &names);
+        self.removed(depth, node, None);
         names
+    }
+
+    /// The inner side of a hash join, as it stands in memory.
+    fn hash_table(&mut self, depth: usize, join: &HashJoin) {
+        let mut line = "Hash".to_owned();
+        if self.costs {
+            line.push_str(&in_brackets(Costs { backend: self.backend }.hash(join)));
+        }
+        self.did(&mut line, &join.inner);
+        self.line(depth, line);
     }
 
     fn operand(&self, expr: &Expr, names: &Names) -> String {
         self.text(expr, names)
     }
+}
+
+fn in_brackets(cost: Cost) -> String {
+    let Cost { startup, total, rows, width } = cost;
+    format!("  (cost={startup:.2}..{total:.2} rows={rows:.0} width={width})")
 }
 
 /// Values in the places of parameters.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use storage::txn::{Hold, Snapshot};
 
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
 use crate::plan::node::Node;
 use crate::types::{Datum, TypeId, output, send};
@@ -97,11 +98,22 @@ enum Operators {
 impl Run {
     /// Starts a plan; nothing is read yet.
     pub fn start(backend: &mut Backend, planned: &Planned, params: Vec<Datum>) -> Run {
-        let state = State::new(&planned.plan, params);
-        let operators = match &planned.plan.root {
+        Run::watched(backend, planned, params, None)
+    }
+
+    /// Starts a plan whose nodes are watched.
+    pub fn watched(
+        backend: &mut Backend,
+        planned: &Planned,
+        params: Vec<Datum>,
+        profile: Option<Arc<Profile>>,
+    ) -> Run {
+        let mut state = State::new(&planned.plan, params);
+        let operators = exec::watch::with(profile.as_ref(), || match &planned.plan.root {
             Node::Modify(modify) => Operators::Modify(Box::new(Modify::new(modify.clone()))),
             root => Operators::Rows(exec::run(root)),
-        };
+        });
+        state.profile = profile;
         let snapshot = backend.txn.statement_snapshot();
         Run { operators, state, snapshot, hold: None }
     }

@@ -286,7 +286,7 @@ fn what_pgbench_sends() {
     assert_eq!(bench.run("vacuum pgbench_accounts"), "VACUUM\n");
     assert_eq!(bench.run("SELECT sum(abalance) FROM pgbench_accounts"), "[sum]\n-5\nSELECT 1\n");
     assert_eq!(
-        bench.run("EXPLAIN SELECT abalance FROM pgbench_accounts WHERE aid = 2"),
+        bench.run("EXPLAIN (COSTS OFF) SELECT abalance FROM pgbench_accounts WHERE aid = 2"),
         "[QUERY PLAN]\nIndex Scan using pgbench_accounts_pkey on pgbench_accounts\n\
          \x20 Index Cond: (aid = 2)\nEXPLAIN\n"
     );

@@ -103,6 +103,12 @@ impl Ddl<'_> {
                     )?;
                     column.owned_sequence = Some(sequence.0);
                 }
+                ConstraintKind::Generated { stored: false, .. } => {
+                    return Err(sql_error!(
+                        FEATURE_NOT_SUPPORTED,
+                        "virtual generated columns are not supported"
+                    ));
+                }
                 ConstraintKind::Generated { expr, .. } => {
                     if column.default.is_some() {
                         let error = sql_error!(

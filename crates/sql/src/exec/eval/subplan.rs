@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bind::tree::{Call, SubLinkKind, SubPlan};
 use crate::error::{Result, sql_error};
-use crate::exec::{Cx, Running, run};
+use crate::exec::{Cx, Running};
 use crate::types::{Array, Datum, TypeId};
 
 use super::{eval as value_of, invoke_pair};
@@ -22,7 +22,7 @@ pub(in crate::exec) struct SubplanState {
 pub(super) fn eval(subplan: &SubPlan, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
     let at = usize::from(subplan.id);
     let mut state = cx.state.subplans[at].take().unwrap_or_else(|| SubplanState {
-        operator: run(&subplan.plan.root),
+        operator: cx.run(&subplan.plan.root),
         started: false,
         value: None,
         rows: None,

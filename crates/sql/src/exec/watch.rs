@@ -1,0 +1,120 @@
+//! EXPLAIN ANALYZE: what each node of a plan did.
+//!
+//! While a [`Profile`] is in force ([`with`]), [`super::run`] puts a watch around each operator that it makes.
+//! Making operators never parks, so that the profile in force can be the thread's.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::Result;
+use crate::plan::node::Node;
+use crate::types::Datum;
+
+use super::{Cx, Operator, Running};
+
+thread_local! {
+    static IN_FORCE: RefCell<Option<Arc<Profile>>> = const { RefCell::new(None) };
+}
+
+/// What the nodes of one plan did, by the node's place in memory.
+#[derive(Debug, Default)]
+pub struct Profile(Mutex<BTreeMap<usize, Arc<Watched>>>);
+
+/// What one node did. Only the execution itself writes it, so every access is relaxed.
+#[derive(Debug, Default)]
+pub struct Watched {
+    /// How often it was started.
+    pub loops: AtomicU64,
+    pub rows: AtomicU64,
+    /// Nanoseconds to the first row of each start, and to the last.
+    pub first_ns: AtomicU64,
+    pub total_ns: AtomicU64,
+    /// Rows that conditions dropped, here and below.
+    pub removed: AtomicU64,
+}
+
+impl Watched {
+    pub fn get(counter: &AtomicU64) -> u64 {
+        counter.load(Ordering::Relaxed)
+    }
+
+    fn add(counter: &AtomicU64, more: u64) {
+        counter.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
+impl Profile {
+    /// What a node did; `None` for one that was never made.
+    pub fn of(&self, node: &Node) -> Option<Arc<Watched>> {
+        let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.get(&std::ptr::from_ref(node).addr()).cloned()
+    }
+
+    fn enter(&self, node: &Node) -> Arc<Watched> {
+        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.entry(std::ptr::from_ref(node).addr()).or_default().clone()
+    }
+}
+
+/// Makes operators by `make`, watched if there is a profile.
+pub fn with<R>(profile: Option<&Arc<Profile>>, make: impl FnOnce() -> R) -> R {
+    let before = IN_FORCE.replace(profile.cloned());
+    let made = make();
+    IN_FORCE.set(before);
+    made
+}
+
+/// The operator, watched if a profile is in force.
+pub(super) fn watched(node: &Node, operator: Running) -> Running {
+    let watched = IN_FORCE.with_borrow(|profile| Some(profile.as_ref()?.enter(node)));
+    match watched {
+        None => operator,
+        Some(watched) => {
+            Box::new(Watch { operator, watched, started: false, spent_ns: 0, met: false })
+        }
+    }
+}
+
+struct Watch {
+    operator: Running,
+    watched: Arc<Watched>,
+    started: bool,
+    /// Since it was started.
+    spent_ns: u64,
+    /// It has given a row since it was started.
+    met: bool,
+}
+
+impl Operator for Watch {
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if !self.started {
+            self.started = true;
+            Watched::add(&self.watched.loops, 1);
+        }
+        let removed = cx.state.removed;
+        let begun = base::clock::now();
+        let found = self.operator.next(cx);
+        let spent = base::clock::now().since(begun).as_nanos() as u64;
+        self.spent_ns += spent;
+        Watched::add(&self.watched.total_ns, spent);
+        Watched::add(&self.watched.removed, cx.state.removed - removed);
+        if matches!(found, Ok(true)) {
+            Watched::add(&self.watched.rows, 1);
+        }
+        if !std::mem::replace(&mut self.met, true) {
+            Watched::add(&self.watched.first_ns, self.spent_ns);
+        }
+        found
+    }
+
+    fn row(&self) -> &[Datum] {
+        self.operator.row()
+    }
+
+    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        (self.started, self.spent_ns, self.met) = (false, 0, false);
+        self.operator.rescan(cx)
+    }
+}

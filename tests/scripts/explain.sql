@@ -1,0 +1,18 @@
+create table t (a int primary key, b text, c varchar(20));
+insert into t select g, 'x' || g, 'y' from generate_series(1, 6) g;
+explain select * from t;
+explain select * from t where a = 3;
+explain select 1;
+explain values (1), (2);
+explain insert into t values (9, 'i');
+explain delete from t;
+explain (costs off) select * from (select a + 1 as q from t) s where q > 3;
+explain (analyze, costs off, timing off, summary off) select * from t where b = 'x3';
+explain (analyze, costs off, timing off, summary off) select * from t order by b;
+explain (analyze, costs off, timing off, summary off) select b, a from t where b > 'x2' order by b desc limit 2;
+explain (analyze, costs off, timing off, summary off) select * from t where a = 3;
+explain (analyze, costs off, timing off, summary off) select count(*) from t where b > 'x4';
+explain (analyze, costs off, timing off, summary off) insert into t values (10, 'i');
+explain (analyze, costs off, timing off, summary off) delete from t where a = 10;
+explain (analyze, costs off, timing off, summary off) delete from t where a = 10 returning a;
+select count(*) from t;
