@@ -1,3 +1,5 @@
+create schema test_cursors;
+set search_path to test_cursors;
 create table t (a int primary key, b text);
 insert into t select g, 'x' || g from generate_series(1, 6) g;
 begin;

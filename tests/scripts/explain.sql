@@ -1,3 +1,5 @@
+create schema test_explain;
+set search_path to test_explain;
 create table t (a int primary key, b text, c varchar(20));
 insert into t select g, 'x' || g, 'y' from generate_series(1, 6) g;
 explain select * from t;

@@ -1,3 +1,5 @@
+create schema test_generated;
+set search_path to test_generated;
 create table p (a int, b text, c int);
 create unique index p_part on p (a) where c > 0;
 create unique index p_expr on p (lower(b));

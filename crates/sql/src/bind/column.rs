@@ -2,6 +2,7 @@
 
 use syntax::ast::{ColumnRef, Loc, StarRef};
 
+use crate::catalog::Star;
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::TypeId;
 
@@ -60,6 +61,24 @@ impl Binder<'_, '_> {
 
     /// The columns that `*` or `t.*` stands for, with their names.
     pub(super) fn star(&mut self, star: &StarRef) -> Result<Vec<(Box<str>, Expr)>> {
+        let found = self.columns_of_star(star)?;
+        if self.catalog.recording().is_some() {
+            let rels = &self.scope().rels;
+            let named = |(name, expr): &(Box<str>, Expr)| match expr {
+                Expr::Var(var) if var.level == 0 => {
+                    Some((rels[usize::from(var.rel)].alias.clone(), name.clone()))
+                }
+                _ => None,
+            };
+            let columns = found.iter().map(named).collect();
+            if let Some(record) = self.catalog.recording() {
+                record.stars.push(Star { loc: star.loc, columns });
+            }
+        }
+        Ok(found)
+    }
+
+    fn columns_of_star(&mut self, star: &StarRef) -> Result<Vec<(Box<str>, Expr)>> {
         let loc = star.loc;
         let (schema, table) = match &star.path[..] {
             [] => return self.bare_star(loc),

@@ -144,7 +144,9 @@ impl Binder<'_, '_> {
         // A view sees nothing of the query that uses it.
         let scopes = std::mem::take(&mut self.scopes);
         let kind = std::mem::replace(&mut self.kind, ExprKind::None);
+        self.catalog.record.iter_mut().for_each(|record| record.nested += 1);
         let bound = self.query(select);
+        self.catalog.record.iter_mut().for_each(|record| record.nested -= 1);
         self.scopes = scopes;
         self.kind = kind;
         let query = bound?;

@@ -16,4 +16,4 @@ pub use table::{
     CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource, TableDef,
     TableKind,
 };
-pub use view::{Access, Catalog, Lookup, parse};
+pub use view::{Access, Catalog, Lookup, NamedRelation, Record, Star, parse};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use syntax::ast::{self, RelationRef, SelectBody};
 
 use crate::error::{Result, SqlError, SqlState, bail};
-use crate::types::{Datum, TypeId, type_by_name, type_info};
+use crate::types::{Datum, Oid, TypeId, type_by_name, type_info};
 
 use super::TableDef;
 
@@ -39,6 +39,30 @@ pub struct Catalog<'c> {
     pub database: &'c str,
     /// `allow_system_table_mods`.
     pub system_table_mods: bool,
+    /// While a view's query is bound: what its text says only here and now.
+    pub record: Option<Record>,
+}
+
+/// What must be written out in a view's text, so that it means the same anywhere and later.
+#[derive(Default)]
+pub struct Record {
+    /// Inside another view, whose text is as it should be.
+    pub nested: u32,
+    /// Relations that were named: where, and their schema unless it was written.
+    pub relations: Vec<NamedRelation>,
+    pub stars: Vec<Star>,
+}
+
+pub struct NamedRelation {
+    pub loc: ast::Loc,
+    pub schema: Option<Box<str>>,
+    pub oid: Oid,
+}
+
+/// A `*`: where, and the columns that it stands for with their tables' names; `None` if they have none.
+pub struct Star {
+    pub loc: ast::Loc,
+    pub columns: Option<Vec<(Box<str>, Box<str>)>>,
 }
 
 impl Catalog<'_> {
@@ -71,7 +95,17 @@ impl Catalog<'_> {
                 name.name
             );
         }
-        self.lookup.relation(name.schema.as_deref(), &name.name, access)
+        let found = self.lookup.relation(name.schema.as_deref(), &name.name, access)?;
+        if let (Some(record), Some(table)) = (self.recording(), &found) {
+            let schema = name.schema.is_none().then(|| table.schema_name.clone());
+            record.relations.push(NamedRelation { loc: name.loc, schema, oid: table.oid });
+        }
+        Ok(found)
+    }
+
+    /// The record, where the text at hand is the new view's own.
+    pub fn recording(&mut self) -> Option<&mut Record> {
+        self.record.as_mut().filter(|record| record.nested == 0)
     }
 
     /// A type by name.

@@ -143,7 +143,7 @@ impl Backend {
     pub fn with_catalog<R>(&mut self, f: impl FnOnce(&mut Catalog<'_>) -> R) -> R {
         let database = self.database.clone();
         let system_table_mods = false;
-        f(&mut Catalog { lookup: self, database: &database, system_table_mods })
+        f(&mut Catalog { lookup: self, database: &database, system_table_mods, record: None })
     }
 
     /// The schemas that names are looked up in, in order.

@@ -7,10 +7,10 @@ use storage::txn::TxnState;
 use syntax::ast::{Statement, TypeName};
 
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
-use crate::catalog::TableDef;
-use crate::catalog::ddl::{DdlHost, temporary_schema_name};
+use crate::catalog::ddl::{Columns, DdlHost, temporary_schema_name};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
+use crate::catalog::{Record, TableDef};
 use crate::error::{Result, SqlError};
 use crate::exec::{Cx, Loader, State};
 use crate::plan;
@@ -145,7 +145,24 @@ impl DdlHost for Backend {
         Ok(count)
     }
 
-    fn query_columns(&mut self, query: &Statement) -> Result<Vec<(Box<str>, Ty)>> {
+    fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)> {
+        self.with_catalog(|catalog| {
+            catalog.record = Some(Record::default());
+            let mut params = Params::none();
+            let bound = Binder::new(catalog, &mut params).statement(query)?;
+            let crate::bind::Statement::Query(query) = bound else {
+                return Err(SqlError::internal("a view is of a query"));
+            };
+            let columns = query.visible().map(|t| (t.name.clone(), t.expr.ty())).collect();
+            Ok((columns, catalog.record.take().unwrap_or_default()))
+        })
+    }
+
+    fn statement_text(&self) -> Arc<str> {
+        self.query_text.clone()
+    }
+
+    fn query_columns(&mut self, query: &Statement) -> Result<Columns> {
         if let Some((planned, _)) = &self.executed {
             let fields = planned.fields.as_deref().unwrap_or_default();
             let ty = |f: &Field| Ty { id: f.type_id, modifier: f.type_mod };

@@ -223,6 +223,7 @@ impl Ddl<'_> {
             return Ok(());
         };
         let number = at as i16 + 1;
+        self.refuse_if_viewed(&table, Some(name))?;
         self.drop_generated_from(oid, at, cascade)?;
         // Constraints on the column go with it, and with them their indexes.
         for found in self.store().constraints(self.txn(), oid)? {
@@ -283,6 +284,7 @@ impl Ddl<'_> {
                 change.column, table.columns[*user].name
             )));
         }
+        self.refuse_if_viewed(&table, Some(&change.column))?;
         let ty = self.host.type_of(&change.type_name)?;
         let text = match &change.using {
             Some(using) => super::text_of(using)?,

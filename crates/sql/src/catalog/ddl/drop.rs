@@ -49,7 +49,16 @@ impl Ddl<'_> {
                 relations.push(relation);
             }
         }
+        let going: Vec<Oid> = relations.iter().map(|relation| relation.oid).collect();
+        // Views first: they are made of the others.
+        relations.sort_by_key(|relation| match relation.kind {
+            TableKind::View => (0, std::cmp::Reverse(relation.oid)),
+            _ => (1, std::cmp::Reverse(Oid::INVALID)),
+        });
         for relation in relations {
+            if matches!(relation.kind, TableKind::Table | TableKind::View) {
+                self.drop_views_of(&relation, drop.cascade, &going)?;
+            }
             match relation.kind {
                 TableKind::Table => self.drop_table(&relation)?,
                 TableKind::Sequence => self.drop_sequence(&relation, drop.cascade)?,
@@ -59,7 +68,7 @@ impl Ddl<'_> {
                     self.must_not_back_a_constraint(&relation, table)?;
                     self.drop_index(relation.oid, table)?;
                 }
-                TableKind::View | TableKind::Virtual => self.drop_relation_rows(relation.oid)?,
+                TableKind::View | TableKind::Virtual => self.drop_view(&relation)?,
             }
         }
         Ok(tag.to_owned())

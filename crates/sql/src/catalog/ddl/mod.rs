@@ -18,6 +18,7 @@ mod rename;
 mod schema;
 pub mod sequence;
 mod truncate;
+mod view;
 
 use std::sync::Arc;
 
@@ -26,13 +27,16 @@ use storage::txn::Txn;
 use syntax::ast::{self, RelationRef, Statement, TypeName};
 
 use crate::bind::{Expr, ExprKind, Ty};
-use crate::catalog::TableDef;
 use crate::catalog::store::{SearchPath, SessionCatalog, Store};
+use crate::catalog::{Record, TableDef};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
 use crate::types::Oid;
 
 pub use schema::temporary_schema_name;
+
+/// Names and types.
+pub type Columns = Vec<(Box<str>, Ty)>;
 
 /// The session, to a statement that changes catalogs.
 pub trait DdlHost: Host {
@@ -57,7 +61,11 @@ pub trait DdlHost: Host {
     /// Runs a query's plan into a table: CREATE TABLE AS. The number of rows.
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64>;
     /// The columns that a query yields.
-    fn query_columns(&mut self, query: &Statement) -> Result<Vec<(Box<str>, Ty)>>;
+    fn query_columns(&mut self, query: &Statement) -> Result<Columns>;
+    /// Likewise, with what the query's text leaves open.
+    fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)>;
+    /// The text of the statement at hand, and maybe of others beside it.
+    fn statement_text(&self) -> Arc<str>;
 }
 
 /// What the parts of this module share while one statement runs.
@@ -79,6 +87,7 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::CreateSequence(s) => ddl.create_sequence(s).map(|()| tag("CREATE SEQUENCE")),
         Statement::AlterSequence(s) => ddl.alter_sequence(s).map(|()| tag("ALTER SEQUENCE")),
         Statement::CreateSchema(s) => ddl.create_schema(s).map(|()| tag("CREATE SCHEMA")),
+        Statement::CreateView(s) => ddl.create_view(s).map(|()| tag("CREATE VIEW")),
         Statement::Drop(s) => ddl.drop(s),
         Statement::Rename(s) => ddl.rename(s),
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),

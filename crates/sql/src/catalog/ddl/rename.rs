@@ -56,6 +56,7 @@ impl Ddl<'_> {
 
     fn rename_relation(&mut self, relation: &TableDef, new_name: &str) -> Result<()> {
         self.must_be_user_table(relation)?;
+        self.refuse_if_viewed(relation, None)?;
         self.name_is_taken(relation.schema, new_name, false)?;
         self.update_class(relation.oid, &[("relname", Datum::text(new_name))])?;
         if relation.row_type.is_valid() {
@@ -97,13 +98,17 @@ impl Ddl<'_> {
                 table.name
             ));
         }
-        if !table.checks.is_empty() || table.indexes.iter().any(|i| i.has_expressions()) {
+        let in_text = !table.checks.is_empty()
+            || table.indexes.iter().any(|i| i.has_expressions())
+            || table.live().any(|(_, column)| column.generated);
+        if in_text {
             return Err(sql_error!(
                 FEATURE_NOT_SUPPORTED,
-                "renaming a column of a table with check constraints or expression indexes is not \
-                 supported"
+                "renaming a column of a table with check constraints, generated columns or expression \
+                 indexes is not supported"
             ));
         }
+        self.refuse_if_viewed(&table, Some(name))?;
         self.update_attribute(table.oid, at as i16 + 1, &[("attname", Datum::text(new_name))])?;
         for index in &table.indexes {
             for (i, column) in index.key_columns().enumerate() {
@@ -149,6 +154,13 @@ impl Ddl<'_> {
             return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"));
         };
         super::schema::check_new_name(new_name)?;
+        let schema = found.row.oid("oid");
+        for relation in store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)? {
+            if let Some(relation) = self.catalog.table(self.host.txn(), relation.row.oid("oid"))? {
+                self.refuse_if_viewed(&relation, None)?;
+            }
+        }
+        let (txn, store) = (self.txn(), self.store());
         let changes = [("nspname", Datum::text(new_name))];
         store.update_columns(txn, "pg_namespace", &found, &changes)?;
         self.changed(found.row.oid("oid"))

@@ -133,12 +133,19 @@ impl Ddl<'_> {
             }
         };
         self.host.notice("NOTICE", notice);
+        let views =
+            |found: &&crate::catalog::store::access::Found| found.row.letter("relkind") == b'v';
+        let views: Vec<Oid> = rows.iter().filter(views).map(|f| f.row.oid("oid")).collect();
+        relations.sort_by_key(|oid| (!views.contains(oid), std::cmp::Reverse(*oid)));
+        let going = relations.clone();
         for oid in relations {
             let mode = storage::lock::LockMode::AccessExclusive;
             self.catalog.lock(self.host.txn(), oid, mode)?;
             let Some(relation) = self.catalog.table(self.host.txn(), oid)? else { continue };
+            self.drop_views_of(&relation, true, &going)?;
             match relation.kind {
                 TableKind::Table => self.drop_table(&relation)?,
+                TableKind::View => self.drop_view(&relation)?,
                 TableKind::Sequence => self.drop_owned_sequence(oid)?,
                 _ => self.drop_relation_rows(oid)?,
             }

@@ -1,0 +1,395 @@
+//! CREATE VIEW and DROP VIEW.
+//!
+//! A view is stored as the text of its query, made to mean the same anywhere and later: relations get their
+//! schemas, and each `*` the columns that it stands for when the view is made. What a view names depends on it
+//! (`pg_depend`): it can't be dropped without the view, nor renamed.
+
+use std::sync::Arc;
+
+use storage::lock::LockMode;
+use syntax::ast::{CreateView, Statement};
+use syntax::deparse::quote_ident;
+
+use crate::bind::Ty;
+use crate::catalog::store::builtin::{attribute_row, class_row, row_type_row};
+use crate::catalog::store::lookup::pg_class;
+use crate::catalog::store::row::RowBuilder;
+use crate::catalog::{FIRST_USER_OID, Record, TableDef, TableKind, parse};
+use crate::error::{Result, SqlError, sql_error};
+use crate::types::{Datum, Oid, TypeId};
+
+use super::create_table::{persistence, persistence_letter};
+use super::{Columns, Ddl};
+
+impl Ddl<'_> {
+    pub(super) fn create_view(&mut self, create: &CreateView) -> Result<()> {
+        if create.check_option.is_some() {
+            return Err(SqlError::unsupported("WITH CHECK OPTION is not supported"));
+        }
+        let name = &create.relation.name;
+        let schema = self.creation_schema(&create.relation, create.persistence)?;
+        let query = Statement::Select(Box::new(create.query.clone()));
+        let (mut columns, record) = self.host.bind_view(&query)?;
+        if create.columns.len() > columns.len() {
+            return Err(sql_error!(
+                SYNTAX_ERROR,
+                "CREATE VIEW specifies more column names than columns"
+            ));
+        }
+        for (column, name) in columns.iter_mut().zip(&create.columns) {
+            column.0 = name.clone();
+        }
+        for column in columns.iter_mut().filter(|column| column.1.id == TypeId::UNKNOWN) {
+            column.1 = Ty::TEXT;
+        }
+        if let Some(twice) = (1..columns.len())
+            .find(|i| columns[..*i].iter().any(|earlier| earlier.0 == columns[*i].0))
+        {
+            return Err(sql_error!(
+                DUPLICATE_COLUMN,
+                "column \"{}\" specified more than once",
+                columns[twice].0
+            ));
+        }
+        let text = self.view_text(create, &record)?;
+        self.must_mean_the_same(&text, &columns)?;
+        let used: Vec<Oid> = record.relations.iter().map(|relation| relation.oid).collect();
+        let known = self.catalog.relation_oid(self.host.txn(), schema, name)?;
+        match known {
+            Some(oid) if create.replace => self.replace_view(oid, &columns, &text, &used),
+            Some(_) => Err(sql_error!(DUPLICATE_TABLE, "relation \"{name}\" already exists")),
+            None => {
+                let letter = persistence_letter(persistence(create.persistence));
+                self.new_view(name, schema, letter, &columns, &text, &used)
+            }
+        }
+    }
+
+    fn new_view(
+        &mut self,
+        name: &str,
+        schema: Oid,
+        letter: u8,
+        columns: &Columns,
+        text: &str,
+        used: &[Oid],
+    ) -> Result<()> {
+        let oid = self.new_oid()?;
+        let row_type = TypeId(self.new_oid()?.0);
+        let owner = self.host.user();
+        let (txn, store) = (self.host.txn(), self.store());
+        let class = class_row(oid, name, schema, b'v', columns.len())
+            .oid("reltype", row_type.oid())
+            .oid("relowner", owner)
+            .letter("relpersistence", letter)
+            .set("relhasrules", true);
+        store.insert(txn, "pg_class", &class.build())?;
+        store.insert(txn, "pg_type", &row_type_row(row_type, name, schema, oid, owner))?;
+        self.add_view_columns(oid, columns, 0)?;
+        self.write_query(oid, text, used)?;
+        self.changed(oid)
+    }
+
+    fn add_view_columns(&mut self, oid: Oid, columns: &Columns, from: usize) -> Result<()> {
+        for (i, (name, ty)) in columns.iter().enumerate().skip(from) {
+            let row = attribute_row(oid, i as i16 + 1, name, *ty);
+            self.store().insert(self.txn(), "pg_attribute", &row.build())?;
+        }
+        Ok(())
+    }
+
+    /// Stores a view's query, and what it uses.
+    fn write_query(&mut self, view: Oid, text: &str, used: &[Oid]) -> Result<()> {
+        let rule = self.new_oid()?;
+        let row = RowBuilder::of("pg_rewrite")
+            .oid("oid", rule)
+            .set("rulename", "_RETURN")
+            .oid("ev_class", view)
+            .letter("ev_type", b'1')
+            .letter("ev_enabled", b'O')
+            .set("is_instead", true)
+            .set("ev_qual", "<>")
+            .set("ev_action", text);
+        self.store().insert(self.txn(), "pg_rewrite", &row.build())?;
+        let mut used: Vec<Oid> = used.iter().copied().filter(|o| *o >= FIRST_USER_OID).collect();
+        used.sort_unstable();
+        used.dedup();
+        for table in used {
+            let row = RowBuilder::of("pg_depend")
+                .oid("classid", pg_class())
+                .oid("objid", view)
+                .oid("refclassid", pg_class())
+                .oid("refobjid", table)
+                .letter("deptype", b'n');
+            self.store().insert(self.txn(), "pg_depend", &row.build())?;
+        }
+        Ok(())
+    }
+
+    /// CREATE OR REPLACE VIEW: columns may only be added.
+    fn replace_view(
+        &mut self,
+        oid: Oid,
+        columns: &Columns,
+        text: &str,
+        used: &[Oid],
+    ) -> Result<()> {
+        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
+        let old = self.table(oid)?;
+        if old.kind != TableKind::View {
+            return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a view", old.name));
+        }
+        if columns.len() < old.columns.len() {
+            return Err(sql_error!(INVALID_TABLE_DEFINITION, "cannot drop columns from view"));
+        }
+        for (was, (name, ty)) in old.columns.iter().zip(columns) {
+            if was.name != *name {
+                return Err(sql_error!(
+                    INVALID_TABLE_DEFINITION,
+                    "cannot change name of view column \"{}\" to \"{name}\"",
+                    was.name
+                )
+                .with_hint(
+                    "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.",
+                ));
+            }
+            if was.ty != *ty {
+                return Err(sql_error!(
+                    INVALID_TABLE_DEFINITION,
+                    "cannot change data type of view column \"{name}\" from {} to {}",
+                    crate::bind::display(was.ty),
+                    crate::bind::display(*ty)
+                ));
+            }
+        }
+        if used.contains(&oid) {
+            return Err(sql_error!(
+                INVALID_OBJECT_DEFINITION,
+                "infinite recursion detected in rules for relation \"{}\"",
+                old.name
+            ));
+        }
+        self.add_view_columns(oid, columns, old.columns.len())?;
+        self.update_class(oid, &[("relnatts", Datum::Int2(columns.len() as i16))])?;
+        self.delete_rows("pg_rewrite", "pg_rewrite_rel_rulename_index", &[Datum::Oid(oid)])?;
+        self.forget_owner(oid)?;
+        self.write_query(oid, text, used)?;
+        self.changed(oid)
+    }
+
+    /// The query's text with everything written out.
+    fn view_text(&self, create: &CreateView, record: &Record) -> Result<String> {
+        let whole = self.host.statement_text();
+        let parsed = parse(&whole)?;
+        let own = parsed.iter().find(|one| match &one.statement {
+            Statement::CreateView(other) => **other == *create,
+            _ => false,
+        });
+        let own = own.ok_or_else(|| SqlError::internal("a view's statement is in its text"))?;
+        let statement = &whole[own.span.start as usize..own.span.end as usize];
+        let start =
+            after_as(statement).ok_or_else(|| SqlError::internal("CREATE VIEW has an AS"))?;
+        let base = own.span.start as usize + start;
+        let mut text = statement[start..].to_owned();
+        let mut edits: Vec<(usize, usize, String)> = Vec::new();
+        for relation in &record.relations {
+            if let (Some(at), Some(schema)) = (relation.loc.offset(), &relation.schema) {
+                edits.push((at as usize - base, 0, format!("{}.", quote_ident(schema))));
+            }
+        }
+        for star in &record.stars {
+            let Some(at) = star.loc.offset().map(|at| at as usize - base) else { continue };
+            let Some(columns) = &star.columns else {
+                return Err(SqlError::unsupported(
+                    "a view of \"*\" over columns that JOIN USING merges is not supported",
+                )
+                .with_hint("Name the columns."));
+            };
+            let len = star_bytes(&text[at..]);
+            let names: Vec<String> = columns
+                .iter()
+                .map(|(table, column)| format!("{}.{}", quote_ident(table), quote_ident(column)))
+                .collect();
+            edits.push((at, len, names.join(", ")));
+        }
+        // From the end, each place once: what is bound twice was recorded twice.
+        edits.sort();
+        edits.dedup();
+        for (at, len, new) in edits.into_iter().rev() {
+            text.replace_range(at..at + len, &new);
+        }
+        Ok(text.trim().to_owned())
+    }
+
+    /// Fails where the text, as it is stored, is not the query that was given.
+    fn must_mean_the_same(&mut self, text: &str, columns: &Columns) -> Result<()> {
+        let mut parsed = parse(text)?;
+        let again = match parsed.pop() {
+            Some(only) if parsed.is_empty() => self.host.bind_view(&only.statement).ok(),
+            _ => None,
+        };
+        let known = |ty: Ty| if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { ty };
+        let same = again.is_some_and(|(again, _)| {
+            again.len() == columns.len()
+                && again.iter().zip(columns).all(|(a, b)| known(a.1) == b.1)
+        });
+        if same {
+            return Ok(());
+        }
+        Err(SqlError::unsupported("this form of query is not supported in a view")
+            .with_hint("Name the tables' columns and give joins no names."))
+    }
+
+    /// The views that name a relation.
+    pub(super) fn views_of(&self, relation: Oid) -> Result<Vec<Arc<TableDef>>> {
+        let key = [Datum::Oid(pg_class()), Datum::Oid(relation)];
+        let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_reference_index", &key)?;
+        let mut views = Vec::new();
+        for found in rows.iter().filter(|found| found.row.letter("deptype") == b'n') {
+            let oid = found.row.oid("objid");
+            if let Some(view) = self.catalog.table(self.host.txn(), oid)?
+                && view.kind == TableKind::View
+            {
+                views.push(view);
+            }
+        }
+        views.sort_by_key(|view| view.oid);
+        Ok(views)
+    }
+
+    /// A relation goes. The views over it, and those over them, go before it with CASCADE, and hold it
+    /// without. `going` goes anyway.
+    pub(super) fn drop_views_of(
+        &mut self,
+        relation: &TableDef,
+        cascade: bool,
+        going: &[Oid],
+    ) -> Result<()> {
+        let mut lines = Vec::new();
+        let mut views: Vec<Arc<TableDef>> = Vec::new();
+        let mut next = vec![(relation.oid, described(relation))];
+        while let Some((oid, below)) = next.pop() {
+            for view in self.views_of(oid)? {
+                if going.contains(&view.oid) || views.iter().any(|known| known.oid == view.oid) {
+                    continue;
+                }
+                lines.push(format!("{} depends on {below}", described(&view)));
+                next.push((view.oid, described(&view)));
+                views.push(view);
+            }
+        }
+        if views.is_empty() {
+            return Ok(());
+        }
+        if !cascade {
+            return Err(sql_error!(
+                DEPENDENT_OBJECTS_STILL_EXIST,
+                "cannot drop {} because other objects depend on it",
+                described(relation)
+            )
+            .with_detail(lines.join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let gone: Vec<String> =
+            views.iter().map(|view| format!("drop cascades to {}", described(view))).collect();
+        let notice = match &gone[..] {
+            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
+            all => {
+                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
+                    .with_detail(all.join("\n"))
+            }
+        };
+        self.host.notice("NOTICE", notice);
+        for view in views.iter().rev() {
+            self.catalog.lock(self.host.txn(), view.oid, LockMode::AccessExclusive)?;
+            self.drop_view(view)?;
+        }
+        Ok(())
+    }
+
+    /// Removes one view, over which there are no others.
+    pub(super) fn drop_view(&mut self, view: &TableDef) -> Result<()> {
+        let key = [Datum::Oid(view.oid)];
+        self.delete_rows("pg_rewrite", "pg_rewrite_rel_rulename_index", &key)?;
+        self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(view.row_type.oid())])?;
+        self.drop_relation_rows(view.oid)
+    }
+
+    /// Texts of views name what they use: it keeps its name.
+    pub(super) fn refuse_if_viewed(
+        &mut self,
+        relation: &TableDef,
+        column: Option<&str>,
+    ) -> Result<()> {
+        let views = self.views_of(relation.oid)?;
+        let user = views.iter().find(|view| {
+            column.is_none_or(|column| mentions(view.view.as_deref().unwrap_or_default(), column))
+        });
+        match user {
+            None => Ok(()),
+            Some(view) => {
+                Err(SqlError::unsupported("changing what a view is made of is not supported")
+                    .with_detail(format!("{} depends on {}", described(view), described(relation)))
+                    .with_hint("Drop the view, and make it again afterwards."))
+            }
+        }
+    }
+}
+
+fn described(relation: &TableDef) -> String {
+    let word = match relation.kind {
+        TableKind::View => "view",
+        TableKind::Sequence => "sequence",
+        _ => "table",
+    };
+    format!("{word} {}", quote_ident(&relation.name))
+}
+
+/// Is the word in the text? It may mean something else there.
+fn mentions(text: &str, word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    text.contains(&*quote_ident(word))
+        && (text.contains('"') || text.split(|c| !is_part(c)).any(|w| w.eq_ignore_ascii_case(word)))
+}
+
+/// Bytes of `*`, or of `a.b.*`, from its first name on.
+fn star_bytes(text: &str) -> usize {
+    let mut quoted = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'*' if !quoted => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Where the query of a CREATE VIEW begins: behind the first AS that is not in brackets.
+fn after_as(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (0, 0_i32);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at += 2 + bytes[at + 1..].iter().position(|b| *b == b'"')?,
+            b'\'' => at += 2 + bytes[at + 1..].iter().position(|b| *b == b'\'')?,
+            b'-' if bytes.get(at + 1) == Some(&b'-') => {
+                at += bytes[at..].iter().position(|b| *b == b'\n')?;
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => at += 4 + text[at + 2..].find("*/")?,
+            b'(' => (depth, at) = (depth + 1, at + 1),
+            b')' => (depth, at) = (depth - 1, at + 1),
+            b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => {
+                let is_part =
+                    |b: &u8| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..));
+                let len = bytes[at..].iter().position(is_part).unwrap_or(bytes.len() - at);
+                if depth == 0 && text[at..at + len].eq_ignore_ascii_case("as") {
+                    return Some(at + len);
+                }
+                at += len;
+            }
+            _ => at += 1,
+        }
+    }
+    None
+}
