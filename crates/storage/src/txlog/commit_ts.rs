@@ -1,6 +1,6 @@
 //! Commit timestamps: eight bytes a transaction, kept only while `track_commit_timestamp` is on.
 
-use super::slru::{PAGE_WORDS, Slru, SlruError};
+use super::slru::{PAGE_WORDS, SEGMENT_PAGES, Slru, SlruError};
 use crate::error::Result;
 use base::latch::Latch;
 use base::rank::Rank;
@@ -36,22 +36,26 @@ impl CommitTimes {
     /// begins. With tracking off everything that is there is removed.
     pub fn open(slru: Slru, tracking: bool, next: Xid) -> Result<CommitTimes> {
         let here = page_of(next);
-        let mut first = Xid(here * WORDS);
+        // Whole segments: whoever comes later takes what is there for complete from its segment's start on.
+        let start = here - here % SEGMENT_PAGES;
+        let mut first = start;
         if !tracking {
             slru.set_mark(false)?;
             slru.clear()?;
         } else if slru.is_marked()? {
             // What an earlier run left. Invariant C1: up to the page of `next` everything is whole.
             let oldest = slru.segments()?.into_iter().min();
-            first = oldest.map_or(first, |s| Xid(s * super::slru::SEGMENT_PAGES * WORDS));
+            first = oldest.map_or(start, |s| s * SEGMENT_PAGES);
         } else {
             // Switched on just now, or a crash came while that was done.
             slru.clear()?;
-            slru.begin(here, Lsn::ZERO, |_| ())?;
+            for page in start..=here {
+                slru.begin(page, Lsn::ZERO, |_| ())?;
+            }
             slru.flush()?;
             slru.set_mark(true)?;
         }
-        let state = State { next_page: here + 1, first, last: None };
+        let state = State { next_page: here + 1, first: Xid(first * WORDS), last: None };
         let tracking = AtomicBool::new(tracking);
         Ok(CommitTimes { slru, tracking, state: Latch::new(Rank::Table, state) })
     }
@@ -97,10 +101,15 @@ impl CommitTimes {
         Ok(())
     }
 
-    /// Keeps the time of a commit. `lsn` is the end of its record.
+    /// Keeps the time of a commit, unless it is of a transaction from before times were kept. `lsn` is the end of
+    /// its record.
     pub fn set(&self, xids: impl Iterator<Item = Xid>, micros: i64, lsn: Lsn) -> Result<()> {
         let mut state = self.state.lock();
         for xid in xids {
+            // Redo may come from before tracking was switched on.
+            if xid < state.first {
+                continue;
+            }
             self.reach(&mut state, xid)?;
             let word = micros as u64 & !THERE | THERE;
             let at = (xid.0 % WORDS) as usize;
@@ -177,5 +186,27 @@ mod tests {
         drop(times);
         let times = open(&disk, true, 80_000);
         assert_eq!(times.get(Xid(70_000)).unwrap(), None);
+    }
+
+    /// Redo begins before the switch: at transactions of earlier pages, and of earlier segments.
+    #[test]
+    fn redo_from_before_the_switch_is_no_damage() {
+        let segment = SEGMENT_PAGES * WORDS;
+        let disk = SimDisk::new();
+        let times = open(&disk, true, segment + 3000);
+        let xids = [500, segment + 500, segment + 2500];
+        for xid in xids {
+            times.set([Xid(xid)].into_iter(), 9, Lsn::ZERO).unwrap();
+        }
+        let kept = |times: &CommitTimes| {
+            let kept = |xid: &u64| times.get(Xid(*xid)).unwrap() == Some(9);
+            xids.into_iter().filter(kept).collect::<Vec<u64>>()
+        };
+        assert_eq!(kept(&times), xids[1..]);
+        times.checkpoint(Xid(segment + 3000)).unwrap();
+        drop(times);
+        let times = open(&disk, true, segment + 3000);
+        assert_eq!(kept(&times), xids[1..]);
+        assert_eq!(times.get(Xid(segment + 1500)).unwrap(), None);
     }
 }
