@@ -60,6 +60,7 @@ struct Inner {
     locks: BTreeSet<String>,
     next_id: u64,
     journal: Vec<Op>,
+    writes: usize,
     fault: Option<FaultHook>,
     /// What was there, durable, when the journal began.
     base: crash::Image,
@@ -90,6 +91,7 @@ impl Drop for SimLock {
 
 impl Inner {
     fn log(&mut self, op: Op) {
+        self.writes += usize::from(matches!(op, Op::Write { .. }));
         self.journal.push(op);
         sim::note_operations(self.journal.len());
     }
@@ -113,6 +115,11 @@ impl SimDisk {
     /// How many operations the journal holds; a point to crash at is any number up to it.
     pub fn operations(&self) -> usize {
         self.lock_inner().journal.len()
+    }
+
+    /// How many of them are writes to files.
+    pub fn writes(&self) -> usize {
+        self.lock_inner().writes
     }
 
     /// Replays the journal so far; see [`Crashes`].
@@ -151,6 +158,8 @@ impl SimDisk {
         if sim::active() && park::on_fiber() {
             let micros = match kind {
                 Access::Read => sim::draw(4),
+                // Now and then a sync takes as long as a hundred others.
+                Access::Sync if sim::draw(64) == 0 => sim::draw(20_000),
                 Access::Sync | Access::Directory => 10 + sim::draw(200),
                 _ => sim::draw(20),
             };

@@ -134,3 +134,36 @@ fn the_fault_hook_makes_accesses_fail() {
     file.write_at(b"x", 0).unwrap();
     assert_eq!(file.sync().unwrap_err().raw_os_error(), Some(libc::EIO));
 }
+
+/// What a killed process leaves is all there, and can still be lost until somebody syncs it.
+#[test]
+fn a_killed_process_leaves_its_unsynced_writes_to_the_next() {
+    let disk = SimDisk::new();
+    let file = disk.open("f", Open::CreateNew).unwrap();
+    disk.sync_dir("").unwrap();
+    file.write_at(&[1; 4096], 0).unwrap();
+    file.sync().unwrap();
+    file.write_at(&[2; 4096], 4096).unwrap();
+    let mut crashes = disk.crashes();
+    crashes.advance_to(crashes.len());
+    let survivors = |sync: bool| {
+        let left = crashes.killed();
+        let file = left.open("f", Open::Existing).unwrap();
+        assert_eq!(file.len().unwrap(), 8192, "the system has it");
+        if sync {
+            file.sync().unwrap();
+        }
+        let mut second = left.crashes();
+        second.advance_to(second.len());
+        let whole = |seed: u64| {
+            let after = second.image(&mut fastrand::Rng::with_seed(seed));
+            let mut buf = [0; 8192];
+            after.open("f", Open::Existing).unwrap().read_at(&mut buf, 0).unwrap();
+            assert_eq!(buf[..4096], [1; 4096], "synced before the kill");
+            buf[4096..] == [2; 4096]
+        };
+        (0..40).filter(|seed| whole(*seed)).count()
+    };
+    assert_eq!(survivors(true), 40);
+    assert!((1..40).contains(&survivors(false)));
+}

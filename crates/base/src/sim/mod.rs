@@ -6,9 +6,15 @@ use crate::fiber::{Order, Scheduler};
 use crate::park;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
 /// 2020-01-01 00:00:00 UTC in microseconds: where simulated wall-clock time starts.
 const WALL_START_MICROS: i64 = 1_577_836_800_000_000;
+
+/// Where the simulated clock starts.
+const START: Instant = Instant(1_000_000_000);
+/// A simulation in which so much time passes has got stuck where everybody looks again and again.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// A running simulation; see [`run`].
 pub struct Sim {
@@ -128,13 +134,14 @@ pub fn spawn_local(job: impl FnOnce() + 'static) {
 
 /// Runs `main` and everything it spawns to the end; answers what `main` answered.
 ///
-/// Panics when nothing can run and no timer is set (a lost wake-up or a deadlock), naming the seed.
+/// Panics, naming the seed, when nothing can run and no timer is set (a lost wake-up or a deadlock), and when a
+/// day has passed in it.
 pub fn run<R: 'static>(seed: u64, main: impl FnOnce() -> R + 'static) -> R {
     assert!(!active(), "simulations do not nest");
     let order = Order::Seeded(fastrand::Rng::with_seed(seed));
     let sim = Sim {
         scheduler: Scheduler::new(order, || {}),
-        now: Cell::new(Instant(1_000_000_000)),
+        now: Cell::new(START),
         steps: Cell::new(0),
         operations: Cell::new(0),
         windows: RefCell::default(),
@@ -153,6 +160,9 @@ pub fn run<R: 'static>(seed: u64, main: impl FnOnce() -> R + 'static) -> R {
         }
         let due = sim.scheduler.next_deadline();
         let due = due.unwrap_or_else(|| stuck(seed, sim.scheduler.busy()));
+        if due > START.after(LONGEST) {
+            endless(seed, sim.scheduler.busy());
+        }
         sim.now.set(due.max(sim.now.get()));
     }
     answer.take().expect("main has ended")
@@ -160,6 +170,10 @@ pub fn run<R: 'static>(seed: u64, main: impl FnOnce() -> R + 'static) -> R {
 
 fn stuck(seed: u64, busy: usize) -> ! {
     panic!("simulation with seed {seed}: {busy} contexts wait and nothing can wake them");
+}
+
+fn endless(seed: u64, busy: usize) -> ! {
+    panic!("simulation with seed {seed}: {busy} contexts wait again and again and nothing ends");
 }
 
 struct Entered;

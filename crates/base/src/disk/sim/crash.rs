@@ -76,7 +76,8 @@ impl Crashes {
         self.at += 1;
         match self.journal[at].clone() {
             Op::Create { id, .. } => {
-                self.durable.contents.insert(id, Content::default());
+                // There already where the disk is of a killed process: a file synced under a name that is not.
+                self.durable.contents.entry(id).or_default();
                 self.unsynced_names.push(at);
             }
             Op::Rename { .. } | Op::Remove { .. } => self.unsynced_names.push(at),
@@ -110,6 +111,26 @@ impl Crashes {
                 self.unsynced_names.push(i);
             }
         }
+    }
+
+    /// The disk after the process alone was killed here: everything written is there, and what was not synced is
+    /// still waiting for it. The waiting operations begin the new disk's journal, and none of them is a sync.
+    pub fn killed(&self) -> SimDisk {
+        let mut waiting: Vec<usize> = self.unsynced.values().flatten().copied().collect();
+        waiting.extend(&self.unsynced_names);
+        waiting.sort_unstable();
+        let mut all = self.durable.clone();
+        waiting.iter().for_each(|&i| apply(&mut all, &self.journal[i]));
+        let inner = Inner {
+            next_id: all.contents.keys().last().copied().unwrap_or(0),
+            names: all.names,
+            contents: all.contents,
+            dirs: self.dirs.clone(),
+            journal: waiting.iter().map(|&i| self.journal[i].clone()).collect(),
+            base: self.durable.clone(),
+            ..Inner::default()
+        };
+        SimDisk { inner: Arc::new(Mutex::new(inner)) }
     }
 
     /// The disk after a power cut here; `rng` decides what becomes of everything not synced.
