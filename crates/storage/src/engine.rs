@@ -6,6 +6,7 @@
 //! close:   vacuum, checkpointer, files, transactions → every page in place → last record → log → control file: clean
 //! ```
 
+mod inherited;
 pub(crate) mod oids;
 
 pub use oids::{FIRST_NORMAL_OID, Oids};
@@ -148,6 +149,7 @@ impl Engine {
         let relfiles = Arc::new(RelFiles::open(Arc::clone(&env.disk), config.open_files_max)?);
         let clean = before.state == State::Clean;
         if !clean {
+            inherited::sync(&*env.disk, &relfiles)?;
             doublewrite::recover(&*env.disk, &relfiles)?;
         }
         relfiles.reset(clean)?;

@@ -44,6 +44,8 @@ pub(super) struct Writer {
 /// One copy in the writer's room.
 struct Copy {
     page: PageId,
+    /// The double-write area must hold it: the log can't make the page anew if it gets torn.
+    guarded: bool,
     /// The frame it came from, pinned; a carried copy has none.
     frame: Option<u32>,
 }
@@ -60,8 +62,8 @@ pub struct CleanStep {
 impl Writer {
     pub fn open(env: &Env, config: &Config) -> Result<Writer> {
         let area = match config.torn_pages {
-            TornPages::DoubleWrite => Some(Area::open(&*env.disk)?),
-            TornPages::FullPageWrites | TornPages::Off => {
+            TornPages::DoubleWrite | TornPages::FullPageWrites => Some(Area::open(&*env.disk)?),
+            TornPages::Off => {
                 doublewrite::remove(&*env.disk)?;
                 None
             }
@@ -90,9 +92,12 @@ impl Writer {
         self.bytes(at..at + 1).try_into().expect("a page")
     }
 
-    /// How many copies, from the first, the double-write area must hold: all up to the last logged one.
+    /// How many copies, from the first, the double-write area must hold: all up to the last guarded one.
     fn protected(&self) -> usize {
-        self.copies.iter().rposition(|c| c.page.rel.is_logged()).map_or(0, |last| last + 1)
+        match self.area {
+            Some(_) => self.copies.iter().rposition(|c| c.guarded).map_or(0, |last| last + 1),
+            None => 0,
+        }
     }
 
     /// The copies from `start` on that are neighbours on disk.
@@ -148,7 +153,7 @@ impl Pool {
         (*lsn_max, *rec_min) = (Lsn::ZERO, Lsn::MAX);
         for ((page, bytes), to) in carried.iter().zip(room[PAGE_BYTES..].chunks_mut(PAGE_BYTES)) {
             to.copy_from_slice(bytes);
-            copies.push(Copy { page: *page, frame: None });
+            copies.push(Copy { page: *page, guarded: true, frame: None });
         }
         for index in frames {
             if writer.copies.len() == BATCH_MAX {
@@ -182,10 +187,15 @@ impl Pool {
         if page.rel.is_logged() {
             writer.lsn_max = writer.lsn_max.max(view.lsn());
         }
+        // Relaxed: set and cleared under the exclusive latch. Under `full_page_writes` the log has an image of
+        // the page since it became dirty, unless no record came: a row was only locked, or redo changed it.
+        let imaged = self.torn_pages() == TornPages::FullPageWrites
+            && !frame.owes_image.load(Ordering::Relaxed);
+        let guarded = page.rel.is_logged() && !imaged;
         writer.rec_min = writer.rec_min.min(frame.begin_flush());
         latch::unlock_shared(frame);
         page::seal(writer.copy_at(at), page);
-        writer.copies.push(Copy { page, frame: Some(frame.index) });
+        writer.copies.push(Copy { page, guarded, frame: Some(frame.index) });
     }
 
     /// Brings the copies to disk. On failure none counts as written.
@@ -193,11 +203,12 @@ impl Pool {
         // Log first: no change may reach the disk before its record.
         self.flush_log(writer.lsn_max);
         let protected = writer.protected();
-        let _window = (protected > 0).then(|| base::sim::window("double-write"));
-        if protected > 0 && writer.area.is_some() {
+        let window = if protected > 0 { "double-write" } else { "write-in-place" };
+        let _window = base::sim::window(window);
+        if protected > 0 {
             let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
             let Writer { area, room, .. } = writer;
-            let area = area.as_mut().expect("just seen");
+            let area = area.as_mut().expect("nothing is protected without one");
             self.places.wait_for_area(self, area.sequence() + 1);
             area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES])?;
         }

@@ -21,6 +21,12 @@ use table::{OpenFile, Table};
 /// Directory of the relation files.
 pub const BASE_DIR: &str = "base";
 
+/// Makes a file durable, whoever wrote it.
+pub(crate) fn sync_path(disk: &dyn Disk, path: &str) -> Result<()> {
+    let file = disk.open(path, Open::Existing).map_err(|e| Error::io("open", path, e))?;
+    file.sync().map_err(|e| Error::io("sync", path, e))
+}
+
 /// Path of a fork, relative to the data directory.
 pub fn path(rel: RelId, fork: Fork) -> String {
     let suffix = match fork {
@@ -183,6 +189,18 @@ impl RelFiles {
         let Some(file) = self.table.lock().take_unsynced(rel, fork) else { return Ok(()) };
         count(&self.counters.syncs, 1);
         file.file.sync().map_err(|e| Error::io("sync", path(rel, fork), e))
+    }
+
+    /// Makes durable what an earlier process wrote to logged relations and was killed before it synced; whether it
+    /// did is not known.
+    pub fn sync_inherited(&self) -> Result<()> {
+        let names = self.disk.list(BASE_DIR).map_err(|e| Error::io("list", BASE_DIR, e))?;
+        for name in &names {
+            if parse_name(name).is_some_and(|(rel, _)| rel.is_logged()) {
+                sync_path(&*self.disk, &format!("{BASE_DIR}/{name}"))?;
+            }
+        }
+        self.disk.sync_dir(BASE_DIR).map_err(|e| Error::io("sync", BASE_DIR, e))
     }
 
     /// Makes all writes to logged relations so far durable. A failure is final, as in [`Self::sync`].

@@ -20,7 +20,7 @@ pub use fate::{Entry, Fate};
 pub use multixact::{LogAhead, Member, MultiXactId, MultiXacts};
 pub use redo::XactRedo;
 pub use rowlock::RowLock;
-pub use slru::{LogBuffers, LogKind, SlruStats, WalBarrier};
+pub use slru::{ALL_LOGS, LogBuffers, LogKind, SlruStats, WalBarrier};
 pub use window::{EntryRef, WINDOW_PAGE, Window};
 pub use xact::{Status, XACT_PAGE, XactLog};
 
