@@ -1,76 +1,77 @@
 //! The bank: clients move money between accounts, open and close accounts, through a heap and a unique
-//! B-tree each for accounts and for history; some transactions roll back, some roll back to a savepoint.
+//! B-tree each for accounts and for history, beside vacuum, checkpoints, and indexes that come and go.
+//! Some transactions roll back, some roll back to a savepoint, some lock rows first, some commit without
+//! waiting, some only look.
 //!
 //! Every transaction that changes balances leaves a history row, so that what must be true after a crash
 //! follows from the rows alone: each account has its first balance plus what the history says, and an
 //! account exists if it was there at first or opened, and not closed.
 
 mod client;
+mod history;
+mod keeper;
 mod table;
 mod verify;
 
+pub use history::History;
+
 use crate::enumerate::Scenario;
-use base::Env;
 use base::disk::sim::SimDisk;
-use base::sim;
-use std::cell::RefCell;
+use base::{Env, Persistence, RelId};
+use base::{park, sim};
+use client::Client;
+use keeper::Keeper;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use storage::buffer::TornPages;
+use storage::lock::LockTag;
+use storage::txlog::TxLogConfig;
 use storage::txn::{Isolation, Txn};
 use storage::{Engine, EngineConfig};
-use table::Table;
+use table::{Index, Keyed, Table, open_tree};
 
 /// Accounts there at first, and what each has.
 pub const ACCOUNTS: u64 = 40;
 /// First balance of an account.
 pub const BALANCE: i64 = 1000;
+/// What is in all accounts together.
+pub const TOTAL: i64 = ACCOUNTS as i64 * BALANCE;
+/// Who writes accounts locks this for it, who makes an index keeps writers away.
+pub const ACCOUNTS_LOCK: LockTag = LockTag::Relation { db: 1, rel: 1 };
+
 /// Concurrent clients.
 const CLIENTS: u64 = 4;
-/// Transactions each client tries; four clients make more than 200 commits.
-const TRANSACTIONS: u64 = 100;
-
-/// What a client was told of its transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Told {
-    /// It is committed, with this history row.
-    Committed(u64),
-    /// It is rolled back; its history row must never show.
-    RolledBack(u64),
-}
-
-/// A reply with the number of disk operations done when it was given.
-#[derive(Clone, Copy, Debug)]
-pub struct Reply {
-    /// What was told.
-    pub told: Told,
-    /// When, in disk operations.
-    pub at: usize,
-}
-
-/// All replies of a run.
-#[derive(Default)]
-pub struct History {
-    /// When the tables and first accounts were durable.
-    pub ready_at: usize,
-    /// In the order in which they were given.
-    pub replies: Vec<Reply>,
-}
+/// A run goes on until it has so many commits and so many writes to the disk.
+const COMMITS_MIN: usize = 200;
+const WRITES_MIN: usize = 500;
+/// Commits of a life after a crash.
+const LATER_COMMITS: usize = 16;
 
 /// The scenario; see the module's description.
 pub struct Bank;
 
-/// A small engine: eviction, checkpoints and segment switches happen all the time.
-pub fn config() -> EngineConfig {
+/// A small engine: eviction, checkpoints and segment switches happen all the time. Seeds take turns in how
+/// torn pages are dealt with.
+fn config(seed: u64) -> EngineConfig {
     EngineConfig {
         shared_buffers: 32,
+        torn_pages: match seed % 2 {
+            0 => TornPages::DoubleWrite,
+            _ => TornPages::FullPageWrites,
+        },
         wal_buffers: 1 << 20,
         wal_insert_slots: 2,
-        wal_segment_bytes: 1 << 20,
-        max_wal_bytes: 2 << 20,
+        wal_segment_bytes: 1 << 18,
+        max_wal_bytes: 1 << 20,
         checkpoint_timeout: Duration::from_millis(20),
         open_files_max: 8,
-        ..EngineConfig::default()
+        txlog: TxLogConfig {
+            shared_buffers: 32,
+            track_commit_timestamp: seed.is_multiple_of(3),
+            ..TxLogConfig::default()
+        },
     }
 }
 
@@ -83,12 +84,143 @@ pub fn session(engine: &Engine) -> Txn {
     Txn::attach(engine.txns(), 1, 1).expect("sessions can be attached")
 }
 
-/// The four relations: accounts and history, rows and keys.
+/// The tables.
 pub struct Books {
     /// Balance by account number.
     pub accounts: Table,
     /// What happened.
     pub history: Table,
+    /// Unlogged.
+    pub notes: Table,
+    /// Orders that come and go in batches, so that index pages become empty.
+    pub queue: Table,
+    /// The accounts' indexes beside the first: relation number, kind.
+    pub catalog: Table,
+}
+
+/// Relation number, persistence and keys of each table, in the order of [`Books`].
+const LAYOUT: [(u32, Persistence, Keyed); 5] = [
+    (1, Persistence::Permanent, Keyed::Number),
+    (3, Persistence::Permanent, Keyed::Number),
+    (5, Persistence::Unlogged, Keyed::Number),
+    (7, Persistence::Permanent, Keyed::Ascending),
+    (9, Persistence::Permanent, Keyed::Ascending),
+];
+
+impl Books {
+    /// Makes them, and the first accounts.
+    fn set_up(engine: &Arc<Engine>) -> Books {
+        let txn = session(engine);
+        txn.begin(Isolation::ReadCommitted);
+        let books = Books::of(LAYOUT.map(|(_, persistence, keyed)| {
+            Table::create(engine, &txn, persistence, keyed).expect("relations can be made")
+        }));
+        for number in 0..ACCOUNTS {
+            books.accounts.insert(&txn, number, &BALANCE.to_le_bytes()).expect("accounts are new");
+        }
+        let done = txn.commit().expect("there is room");
+        engine.wal().flush(done.must_be_durable);
+        books
+    }
+
+    fn of([accounts, history, notes, queue, catalog]: [Table; 5]) -> Books {
+        Books { accounts, history, notes, queue, catalog }
+    }
+
+    /// Finds them again.
+    fn open(engine: &Arc<Engine>) -> storage::Result<Books> {
+        let books = Books::of(
+            LAYOUT
+                .map(|(first, persistence, keyed)| Table::open(engine, first, persistence, keyed)),
+        );
+        let txn = session(engine);
+        txn.begin(Isolation::ReadCommitted);
+        let snapshot = txn.statement_snapshot();
+        let indexes = books.catalog.all(&txn, snapshot);
+        txn.abort();
+        for (counter, code) in indexes? {
+            let rel = RelId::new(counter as u32, Persistence::Permanent);
+            let tree = Arc::new(open_tree(engine, rel));
+            books.accounts.add_index(Index { tree, keyed: Keyed::from_code(code[0]) });
+        }
+        Ok(books)
+    }
+
+    fn tables(&self) -> [(&'static str, &Table); 5] {
+        [
+            ("accounts", &self.accounts),
+            ("history", &self.history),
+            ("notes", &self.notes),
+            ("queue", &self.queue),
+            ("catalog", &self.catalog),
+        ]
+    }
+
+    /// All relations there should be.
+    fn relations(&self) -> impl Iterator<Item = RelId> {
+        self.tables().into_iter().flat_map(|(_, table)| {
+            let trees = table.trees().into_iter().map(|tree| tree.relation().id());
+            trees.chain([table.heap.relation().id()])
+        })
+    }
+}
+
+/// Lets clients work until `enough`, with a keeper beside them.
+fn work(
+    engine: &Arc<Engine>,
+    books: &Arc<Books>,
+    seed: u64,
+    history: History,
+    enough: impl Fn(&History) -> bool + 'static,
+) -> History {
+    let history = Rc::new(RefCell::new(history));
+    let enough = Rc::new(enough);
+    let left = Rc::new(Cell::new(CLIENTS));
+    for number in 0..CLIENTS {
+        let mut client = Client::new(engine, books, seed, number, &history);
+        let (history, enough) = (Rc::clone(&history), Rc::clone(&enough));
+        let left = Rc::clone(&left);
+        sim::spawn_local(move || {
+            while !enough(&history.borrow()) {
+                client.step();
+            }
+            left.set(left.get() - 1);
+        });
+    }
+    let mut keeper = Keeper::new(engine, books, seed);
+    let ended = Rc::new(Cell::new(false));
+    let (clients, keeper_ended) = (Rc::clone(&left), Rc::clone(&ended));
+    sim::spawn_local(move || {
+        while clients.get() > 0 {
+            keeper.step();
+        }
+        keeper_ended.set(true);
+    });
+    while !ended.get() {
+        park::sleep(Duration::from_millis(1));
+    }
+    history.take()
+}
+
+/// Looks at everything after a crash, and works on if there is `more` to do.
+fn live_on(
+    engine: &Arc<Engine>,
+    seed: u64,
+    history: &History,
+    at: usize,
+    more: bool,
+) -> Result<History, String> {
+    let books = Books::open(engine).map_err(|e| format!("its catalog can't be read: {e}"))?;
+    let books = Arc::new(books);
+    let found = verify::check(engine, &books, history, at)?;
+    let next = history.next_life(at, &found);
+    if !more {
+        return Ok(next);
+    }
+    let _window = sim::window("later-life");
+    Ok(work(engine, &books, seed ^ at as u64, next, |history| {
+        history.commits.len() >= LATER_COMMITS
+    }))
 }
 
 impl Scenario for Bank {
@@ -96,40 +228,53 @@ impl Scenario for Bank {
 
     fn run(&self, seed: u64, disk: &SimDisk) -> History {
         let env = env(disk);
-        Engine::create(&config(), &env).expect("a directory can be made");
-        let engine = Engine::open(&config(), &env).expect("and opened");
-        let books = Arc::new(set_up(&engine));
-        let history = Rc::new(RefCell::new(History::default()));
-        history.borrow_mut().ready_at = sim::operations();
-        let left = Rc::new(RefCell::new(CLIENTS));
-        for number in 0..CLIENTS {
-            let (engine, books) = (Arc::clone(&engine), Arc::clone(&books));
-            let (history, left) = (Rc::clone(&history), Rc::clone(&left));
-            sim::spawn_local(move || {
-                client::Client::new(&engine, &books, seed, number, history).run(TRANSACTIONS);
-                *left.borrow_mut() -= 1;
-            });
-        }
-        while *left.borrow() > 0 {
-            base::park::sleep(Duration::from_millis(1));
-        }
+        Engine::create(&config(seed), &env).expect("a directory can be made");
+        let engine = Engine::open(&config(seed), &env).expect("and opened");
+        let books = Arc::new(Books::set_up(&engine));
+        let history = History { ready_at: sim::operations(), ..History::default() };
+        let written = disk.clone();
+        let history = work(&engine, &books, seed, history, move |history| {
+            history.commits.len() >= COMMITS_MIN && written.writes() >= WRITES_MIN
+        });
         engine.shutdown().expect("it closes");
-        history.take()
+        history
     }
 
-    fn verify(&self, disk: &SimDisk, history: &History, at: usize) -> Result<(), String> {
-        let engine = match Engine::open(&config(), &env(disk)) {
+    fn go_on(
+        &self,
+        seed: u64,
+        disk: &SimDisk,
+        history: &History,
+        at: usize,
+        more: bool,
+    ) -> Result<History, String> {
+        // A restart may bring other settings.
+        let config = config(seed + u64::from(at.is_multiple_of(3)));
+        let env = env(disk);
+        let unready = at < history.ready_at;
+        let opening = sim::window("recovery");
+        let engine = match Engine::open(&config, &env) {
             Ok(engine) => engine,
-            // Before the directory is complete there is nothing to open.
-            Err(_) if at < history.ready_at => return Ok(()),
+            // Before the directory is complete there is nothing to open, but one can be made.
+            Err(_) if unready => {
+                if !Engine::exists(&env).map_err(|e| e.to_string())? {
+                    Engine::create(&config, &env).map_err(|e| format!("can't be made: {e}"))?;
+                }
+                return Ok(History { ready_at: usize::MAX, ..History::default() });
+            }
             Err(e) => return Err(format!("it does not open: {e}")),
         };
-        let checked = match at < history.ready_at {
-            true => Ok(()),
-            false => verify::check(&engine, history, at),
+        drop(opening);
+        let next = match unready {
+            true => Ok(History { ready_at: usize::MAX, ..History::default() }),
+            false => live_on(&engine, seed, history, at, more),
         };
-        engine.shutdown().map_err(|e| format!("it does not close: {e}"))?;
-        checked
+        let closed = engine.shutdown().map_err(|e| format!("it does not close: {e}"));
+        next.and_then(|next| closed.map(|()| next))
+    }
+
+    fn commits(&self, history: &History) -> usize {
+        history.commits.len()
     }
 
     fn windows(&self) -> &'static [&'static str] {
@@ -138,26 +283,17 @@ impl Scenario for Bank {
             "heap-inserted",
             "heap-updated-elsewhere",
             "heap-pruned",
+            "vacuum",
             "btree-split",
             "btree-root-split",
+            "btree-build",
+            "btree-page-deleted",
             "double-write",
+            "write-in-place",
             "checkpoint",
             "segment-created",
+            "recovery",
+            "later-life",
         ]
     }
-}
-
-fn set_up(engine: &Arc<Engine>) -> Books {
-    let txn = session(engine);
-    txn.begin(Isolation::ReadCommitted);
-    let books = Books {
-        accounts: Table::create(engine, &txn).expect("relations can be made"),
-        history: Table::create(engine, &txn).expect("relations can be made"),
-    };
-    for number in 0..ACCOUNTS {
-        books.accounts.insert(&txn, number, &BALANCE.to_le_bytes()).expect("accounts are new");
-    }
-    let done = txn.commit().expect("there is room");
-    engine.wal().flush(done.must_be_durable);
-    books
 }

@@ -2,10 +2,13 @@
 //!
 //! The run is not stopped; its journal gives, for every prefix, a disk as a power cut there could leave it
 //! (writes not yet synced are kept, lost or torn at random). Each such disk is recovered and checked against
-//! what clients had been told by then. Now and then the recovery is itself cut short, at a random
-//! operation, and done again.
+//! what clients had been told by then. Now and then this is only the beginning ([`Plot`]): the recovery is
+//! itself cut short, at a random operation; or the recovered bank is used again, and that is cut short; or
+//! the process alone was killed at first, so that the system still had what was not synced, and the power
+//! fails after the restart.
 
-use base::disk::sim::SimDisk;
+use crate::log_hole;
+use base::disk::sim::{Crashes, SimDisk};
 use base::sim::{self, Passed};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -17,12 +20,27 @@ pub trait Scenario: 'static {
     type History: 'static;
     /// Runs the workload to its end on an empty disk. Called inside a simulation.
     fn run(&self, seed: u64, disk: &SimDisk) -> Self::History;
-    /// Opens the disk (recovering it) and compares with everything told up to operation `at`. Called
+    /// Opens the disk (recovering it) and compares with everything told up to operation `at`; if `more`,
+    /// works on for a while. Answers what is known from then on, by this disk's own operations. Called
     /// inside a simulation; leaves nothing running.
-    fn verify(&self, disk: &SimDisk, history: &Self::History, at: usize) -> Result<(), String>;
-    /// Names of the crash windows that a set of seeds must have hit.
+    fn go_on(
+        &self,
+        seed: u64,
+        disk: &SimDisk,
+        history: &Self::History,
+        at: usize,
+        more: bool,
+    ) -> Result<Self::History, String>;
+    /// How many commits a run made.
+    fn commits(&self, history: &Self::History) -> usize;
+    /// Names of the crash windows that a set of seeds must have hit, beside [`WINDOWS`].
     fn windows(&self) -> &'static [&'static str];
 }
+
+/// Crash windows that are the enumeration's own.
+pub const WINDOWS: [&str; 2] = [KILLED_THEN_CUT, BEHIND_A_HOLE];
+const KILLED_THEN_CUT: &str = "killed, then power cut";
+const BEHIND_A_HOLE: &str = "same-length record after a hole";
 
 /// What one or more seeds covered.
 #[derive(Default)]
@@ -31,9 +49,11 @@ pub struct Coverage {
     pub seeds: u64,
     /// Disk operations of the runs.
     pub operations: usize,
+    /// The smallest number of commits and of disk writes of a seed.
+    pub least: Option<(usize, usize)>,
     /// Crashes recovered and checked.
     pub crashes: usize,
-    /// Recoveries that were themselves cut short.
+    /// Crashes that were followed by a second one.
     pub second_crashes: usize,
     /// Crashes per named window.
     pub windows: BTreeMap<&'static str, usize>,
@@ -46,8 +66,22 @@ impl Coverage {
         self.operations += other.operations;
         self.crashes += other.crashes;
         self.second_crashes += other.second_crashes;
+        self.least = match (self.least, other.least) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.min(b.1))),
+            (a, b) => a.or(b),
+        };
         for (name, hits) in &other.windows {
             *self.windows.entry(name).or_default() += hits;
+        }
+    }
+
+    fn hit(&mut self, window: &'static str) {
+        *self.windows.entry(window).or_default() += 1;
+    }
+
+    fn hit_passed(&mut self, windows: &[Passed], at: usize) {
+        for w in windows.iter().filter(|w| w.begin <= at && at <= w.end) {
+            self.hit(w.name);
         }
     }
 }
@@ -58,6 +92,8 @@ pub struct Broken {
     pub seed: u64,
     /// Disk operations done before the crash.
     pub at: usize,
+    /// The windows that the crash fell into.
+    pub windows: Vec<&'static str>,
     /// What was wrong.
     pub what: String,
 }
@@ -71,8 +107,37 @@ pub enum Points {
     Only(usize),
 }
 
-/// How often a recovery is cut short, one in this many.
-const SECOND_CRASH_ODDS: u64 = 8;
+/// What happens from a crash on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Plot {
+    /// Recovery, and a look at everything.
+    Once,
+    /// As `Once`, cut short at any operation; then again.
+    Twice,
+    /// Recovery, work; cut short at any operation of these; then recovery and a look.
+    GoOn,
+    /// Not the power fails but the process is killed. Then as `GoOn`.
+    KilledFirst,
+}
+
+impl Plot {
+    fn draw(rng: &mut fastrand::Rng) -> Plot {
+        match rng.u8(..32) {
+            0..3 => Plot::Twice,
+            3..5 => Plot::GoOn,
+            5 => Plot::KilledFirst,
+            _ => Plot::Once,
+        }
+    }
+}
+
+/// One run and what is known of it.
+struct Run<'r, S: Scenario> {
+    scenario: &'r Rc<S>,
+    seed: u64,
+    history: Rc<S::History>,
+    windows: Vec<Passed>,
+}
 
 /// Runs one seed and tries its crashes.
 pub fn seed<S: Scenario>(
@@ -81,12 +146,13 @@ pub fn seed<S: Scenario>(
     points: Points,
     coverage: &mut Coverage,
 ) -> Result<(), Broken> {
-    let broken = |at, what| Broken { seed, at, what };
     crate::note_place(seed, 0);
+    let broken = |at, what| Broken { seed, at, windows: Vec::new(), what };
     let (history, disk, windows) = live_run(scenario, seed).map_err(|what| broken(0, what))?;
-    let history = Rc::new(history);
     coverage.seeds += 1;
     coverage.operations += disk.operations();
+    coverage.least = Some((scenario.commits(&history), disk.writes()));
+    let run = Run { scenario, seed, history: Rc::new(history), windows };
     let mut crashes = disk.crashes();
     let tried: Vec<usize> = match points {
         Points::Every => (0..=crashes.len()).collect(),
@@ -95,25 +161,80 @@ pub fn seed<S: Scenario>(
     for at in tried {
         crate::note_place(seed, at);
         crashes.advance_to(at);
+        let mut seen = Coverage::default();
         let mut rng = fastrand::Rng::with_seed(seed.wrapping_mul(0x9E37_79B9) ^ at as u64);
-        let image = crashes.image(&mut rng);
-        note_windows(&windows, at, coverage);
-        let image = if rng.u64(..SECOND_CRASH_ODDS) == 0 {
-            coverage.second_crashes += 1;
-            let cut = second_crash(scenario, &image, &history, at, &mut rng);
-            cut.map_err(|what| broken(at, what))?
-        } else {
-            image
-        };
-        recover(scenario, &image, &history, at, rng.u64(..)).map_err(|what| broken(at, what))?;
-        coverage.crashes += 1;
+        let plot = Plot::draw(&mut rng);
+        let outcome = run.crash(&crashes, plot, rng, &mut seen);
+        let windows = seen.windows.keys().copied().collect();
+        coverage.add(&seen);
+        let told = |what| format!("{what} (plot: {plot:?})");
+        outcome.map_err(|what| Broken { windows, ..broken(at, told(what)) })?;
     }
     Ok(())
 }
 
-fn note_windows(windows: &[Passed], at: usize, coverage: &mut Coverage) {
-    for w in windows.iter().filter(|w| w.begin <= at && at <= w.end) {
-        *coverage.windows.entry(w.name).or_default() += 1;
+impl<S: Scenario> Run<'_, S> {
+    /// One crash, and everything that follows.
+    fn crash(
+        &self,
+        crashes: &Crashes,
+        plot: Plot,
+        mut rng: fastrand::Rng,
+        coverage: &mut Coverage,
+    ) -> Result<(), String> {
+        let at = crashes.at();
+        coverage.crashes += 1;
+        coverage.hit_passed(&self.windows, at);
+        let image = match plot {
+            Plot::KilledFirst => crashes.killed(),
+            _ => crashes.image(&mut rng),
+        };
+        if plot == Plot::Once {
+            return self.go_on(&image, &self.history, at, false, rng.u64(..)).map(|_| ());
+        }
+        coverage.second_crashes += 1;
+        let beyond = match plot {
+            Plot::KilledFirst => None,
+            _ => log_hole::find(&image, &crashes.killed()),
+        };
+        let begin = image.operations();
+        let more = plot != Plot::Twice;
+        let (history, windows) = self.go_on(&image, &self.history, at, more, rng.u64(..))?;
+        if let Some(beyond) = beyond {
+            coverage.hit(BEHIND_A_HOLE);
+            if beyond.is_there(&image) {
+                return Err("a record behind the end of the log is whole after recovery".into());
+            }
+        }
+        let mut crashes = image.crashes();
+        crashes.advance_to(rng.usize(begin..=crashes.len()));
+        coverage.hit_passed(&windows, crashes.at());
+        if plot == Plot::KilledFirst {
+            coverage.hit(KILLED_THEN_CUT);
+        }
+        let image = crashes.image(&mut rng);
+        self.go_on(&image, &history, crashes.at(), false, rng.u64(..)).map(|_| ())
+    }
+
+    /// Lets the scenario go on from an image, in a simulation of its own.
+    fn go_on(
+        &self,
+        image: &SimDisk,
+        history: &Rc<S::History>,
+        at: usize,
+        more: bool,
+        world: u64,
+    ) -> Result<(Rc<S::History>, Vec<Passed>), String> {
+        let (scenario, disk, history) =
+            (Rc::clone(self.scenario), image.clone(), Rc::clone(history));
+        let seed = self.seed;
+        let next = guarded(move || {
+            sim::run(world, move || {
+                let next = scenario.go_on(seed, &disk, &history, at, more);
+                next.map(|history| (history, sim::windows()))
+            })
+        })??;
+        Ok((Rc::new(next.0), next.1))
     }
 }
 
@@ -128,32 +249,6 @@ fn live_run<S: Scenario>(scenario: &Rc<S>, seed: u64) -> Result<Live<S>, String>
             (history, disk, sim::windows())
         })
     })
-}
-
-/// Recovers and verifies one image.
-fn recover<S: Scenario>(
-    scenario: &Rc<S>,
-    image: &SimDisk,
-    history: &Rc<S::History>,
-    at: usize,
-    seed: u64,
-) -> Result<(), String> {
-    let (scenario, disk, history) = (Rc::clone(scenario), image.clone(), Rc::clone(history));
-    guarded(move || sim::run(seed, move || scenario.verify(&disk, &history, at)))?
-}
-
-/// Recovers once, and gives the disk as a crash in the middle of that recovery leaves it.
-fn second_crash<S: Scenario>(
-    scenario: &Rc<S>,
-    image: &SimDisk,
-    history: &Rc<S::History>,
-    at: usize,
-    rng: &mut fastrand::Rng,
-) -> Result<SimDisk, String> {
-    recover(scenario, image, history, at, rng.u64(..))?;
-    let mut crashes = image.crashes();
-    crashes.advance_to(rng.usize(..=crashes.len()));
-    Ok(crashes.image(rng))
 }
 
 /// Turns a panic of the engine into a failed promise. Contexts that still hang in the simulation are given

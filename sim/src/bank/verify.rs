@@ -1,93 +1,176 @@
 //! What must be true after a crash.
 
-use super::client::{Entry, balance};
-use super::table::Table;
-use super::{ACCOUNTS, BALANCE, History, Told, session};
-use std::collections::BTreeMap;
+use super::client::{BATCH, Entry, balance};
+use super::history::{Commit, History, Told};
+use super::table::{Rows, Table};
+use super::{ACCOUNTS, BALANCE, Books, TOTAL, session};
+use base::RelId;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use storage::Engine;
-use storage::heap::RowBuf;
 use storage::txn::{Isolation, Txn};
 
-/// Compares the recovered books with everything told up to disk operation `at`.
-pub fn check(engine: &Arc<Engine>, history: &History, at: usize) -> Result<(), String> {
-    let accounts = Table::open(engine, 1);
-    let events = Table::open(engine, 3);
-    for (name, table) in [("accounts", &accounts), ("history", &events)] {
-        let faults = table.check().map_err(|e| format!("{name}: {e}"))?;
-        if let Some(fault) = faults.first() {
-            return Err(format!("{name}: {fault}"));
+/// Compares the recovered books with everything told up to disk operation `at`; the numbers of the history
+/// rows that are there.
+pub fn check(
+    engine: &Arc<Engine>,
+    books: &Books,
+    history: &History,
+    at: usize,
+) -> Result<BTreeSet<u64>, String> {
+    for (name, table) in books.tables() {
+        match table.check() {
+            Ok(None) => {}
+            Ok(Some(fault)) => return Err(format!("{name}: {fault}")),
+            Err(e) => return Err(format!("{name}: {e}")),
         }
     }
+    check_files(engine, books)?;
     let txn = session(engine);
     txn.begin(Isolation::RepeatableRead);
-    let checked = check_rows(&txn, &accounts, &events, history, at);
+    let checked = check_rows(&txn, books, history, at);
+    let emptied = check_notes(engine, &txn, books);
     txn.abort();
-    checked
+    emptied.and(checked)
+}
+
+/// Relations' files are there for what the catalog knows, and for nothing else.
+fn check_files(engine: &Engine, books: &Books) -> Result<(), String> {
+    let there = engine.pool().files().relations().map_err(|e| e.to_string())?;
+    let known: BTreeSet<RelId> = books.relations().collect();
+    if !there.iter().eq(&known) {
+        return Err(format!("there are files of relations {there:?}, the catalog has {known:?}"));
+    }
+    Ok(())
+}
+
+/// After a crash the unlogged table is empty.
+fn check_notes(engine: &Engine, txn: &Txn, books: &Books) -> Result<(), String> {
+    let notes = rows(txn, &books.notes)?;
+    if engine.recovery().is_some() && !notes.is_empty() {
+        return Err(format!("the unlogged table has {} rows after a crash", notes.len()));
+    }
+    Ok(())
+}
+
+fn rows(txn: &Txn, table: &Table) -> Result<Rows, String> {
+    let snapshot = txn.statement_snapshot();
+    let rows = table.all(txn, snapshot).map_err(|e| e.to_string())?;
+    for index in table.indexes() {
+        let found = table.all_by_index(txn, snapshot, &index).map_err(|e| e.to_string())?;
+        if found != rows {
+            return Err(format!("the index by {:?} shows other rows than the heap", index.keyed));
+        }
+    }
+    Ok(rows)
 }
 
 fn check_rows(
     txn: &Txn,
-    accounts: &Table,
-    events: &Table,
+    books: &Books,
+    history: &History,
+    at: usize,
+) -> Result<BTreeSet<u64>, String> {
+    let events: BTreeMap<u64, Entry> = rows(txn, &books.history)?
+        .into_iter()
+        .map(|(id, payload)| (id, Entry::decode(&payload)))
+        .collect();
+    check_promises(&events, history, at)?;
+    let expected = expected_balances(&events)?;
+    let actual: BTreeMap<u64, i64> = rows(txn, &books.accounts)?
+        .into_iter()
+        .map(|(number, payload)| (number, balance(&payload)))
+        .collect();
+    if actual != expected {
+        let wrong = expected.iter().find(|(n, b)| actual.get(n) != Some(b));
+        return Err(format!("balances differ from the history, e.g. {wrong:?}"));
+    }
+    if actual.values().sum::<i64>() != TOTAL {
+        return Err("the sum of all balances has changed".to_owned());
+    }
+    let queued: BTreeSet<u64> = rows(txn, &books.queue)?.into_keys().collect();
+    if queued != expected_orders(&events) {
+        return Err("the queue is not what the history says".to_owned());
+    }
+    check_lookups(txn, &books.queue, &history.numbers, |n| queued.contains(&n))?;
+    check_lookups(txn, &books.accounts, &history.numbers, |n| actual.contains_key(&n))?;
+    check_lookups(txn, &books.history, &history.numbers, |n| events.contains_key(&n))?;
+    Ok(events.into_keys().collect())
+}
+
+fn check_promises(
+    events: &BTreeMap<u64, Entry>,
     history: &History,
     at: usize,
 ) -> Result<(), String> {
-    let rows = |table: &Table| table.all(txn).map_err(|e| e.to_string());
-    let found: BTreeMap<u64, Entry> =
-        rows(events)?.into_iter().map(|(id, payload)| (id, Entry::decode(&payload))).collect();
-    for reply in history.replies.iter().filter(|r| r.at <= at) {
-        match reply.told {
-            // Transactions that only read leave no row and are told as rolled back.
-            Told::Committed(id) if !found.contains_key(&id) => {
+    for told in history.told_by(at) {
+        match told {
+            Told::Committed(id) if !events.contains_key(&id) => {
                 return Err(format!("transaction {id:#x} was told committed and is gone"));
             }
-            Told::RolledBack(id) if found.contains_key(&id) => {
+            Told::RolledBack(id) if events.contains_key(&id) => {
                 return Err(format!("transaction {id:#x} was told rolled back and is there"));
             }
             _ => {}
         }
     }
+    // What is lost is the end of the log: nothing later is there.
+    let is_there = |commit: &&Commit| events.contains_key(&commit.id);
+    let last = history.commits.iter().filter(is_there).max();
+    let first = history.commits.iter().filter(|commit| !is_there(commit)).min();
+    if let (Some(last), Some(first)) = (last, first)
+        && last > first
+    {
+        return Err(format!(
+            "commit {:#x} is there, and {:#x} before it is not",
+            last.id, first.id
+        ));
+    }
+    Ok(())
+}
+
+/// What the history says of each account.
+fn expected_balances(events: &BTreeMap<u64, Entry>) -> Result<BTreeMap<u64, i64>, String> {
     let mut expected: BTreeMap<u64, i64> = (0..ACCOUNTS).map(|n| (n, BALANCE)).collect();
     // Openings first: clients' numbers don't tell the order between clients.
-    for entry in found.values().filter(|e| e.kind == 1) {
+    for entry in events.values().filter(|e| e.kind == 1) {
         expected.insert(entry.to, 0);
     }
-    for entry in found.values() {
+    for entry in events.values().filter(|e| e.kind < 3) {
         for (account, amount) in [(entry.from, -entry.amount), (entry.to, entry.amount)] {
             let balance = expected.get_mut(&account);
             *balance.ok_or_else(|| format!("history of account {account:#x} that never was"))? +=
                 amount;
         }
     }
-    for entry in found.values().filter(|e| e.kind == 2) {
+    for entry in events.values().filter(|e| e.kind == 2) {
         expected.remove(&entry.from);
     }
-    let actual = rows(accounts)?;
-    let by_number: BTreeMap<u64, i64> = actual.iter().map(|(n, p)| (*n, balance(p))).collect();
-    if by_number.len() != actual.len() {
-        return Err("an account is there twice".to_owned());
-    }
-    if by_number != expected {
-        let wrong = expected.iter().find(|(n, b)| by_number.get(n) != Some(b));
-        return Err(format!("balances differ from the history, e.g. {wrong:?}"));
-    }
-    check_lookups(txn, accounts, by_number.keys())?;
-    check_lookups(txn, events, found.keys())
+    Ok(expected)
 }
 
-/// Every row is found through its index.
-fn check_lookups<'n>(
+/// What the history says of the queue.
+fn expected_orders(events: &BTreeMap<u64, Entry>) -> BTreeSet<u64> {
+    let batches = |kind| events.values().filter(move |e| e.kind == kind).map(|e| e.from);
+    let taken: BTreeSet<u64> = batches(4).collect();
+    let left = batches(3).filter(|first| !taken.contains(first));
+    left.flat_map(|first| first..first + BATCH).collect()
+}
+
+/// Every number is found through its index if its row is there, and only then.
+fn check_lookups(
     txn: &Txn,
     table: &Table,
-    numbers: impl Iterator<Item = &'n u64>,
+    numbers: &BTreeSet<u64>,
+    is_there: impl Fn(u64) -> bool,
 ) -> Result<(), String> {
     let snapshot = txn.statement_snapshot();
-    let mut row = RowBuf::new();
-    for number in numbers {
-        let found = table.find(txn, &snapshot, *number, &mut row).map_err(|e| e.to_string())?;
-        if !found {
-            return Err(format!("row {number:#x} is not found through its index"));
+    for &number in numbers {
+        let found = table.find(txn, &snapshot, number).map_err(|e| e.to_string())?;
+        match (found.is_some(), is_there(number)) {
+            (true, false) => return Err(format!("row {number:#x} is found, and is not there")),
+            (false, true) => return Err(format!("row {number:#x} is there, and is not found")),
+            _ => {}
         }
     }
     Ok(())

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Puts one deliberate fault after another into a copy of the sources and runs the simulation until it catches it.
+# Usage: run.sh [NAME…]; SEEDS=N (default 24) for how long it may take. Fails if a fault is not caught, or if a
+# patch does not fit the sources any more.
+set -euo pipefail
+
+seeds=${SEEDS:-24}
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+copy=$(mktemp -d "${TMPDIR:-/tmp}/thalweg-mutations.XXXXXX")
+trap 'rm -rf "$copy"' EXIT
+
+# A build of its own: quick rather than fast, from file to file incremental.
+export CARGO_TARGET_DIR=${MUTATIONS_TARGET:-$root/target/mutations}
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=0
+export CARGO_PROFILE_RELEASE_INCREMENTAL=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+
+(cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy")
+names=("$@")
+if [ $# -eq 0 ]; then names=($(cd "$here" && ls -- *.patch | sed 's/\.patch$//')); fi
+
+# attempt NAME: what became of it, in one line; false unless it was caught.
+attempt() {
+    local patch=$here/$1.patch log=$copy/attempt.log seed why
+    patch -d "$copy" -p1 -s --fuzz=3 <"$patch" >/dev/null 2>&1 || { echo "DOES NOT FIT"; return 1; }
+    (cd "$copy" && RUSTFLAGS=-Awarnings cargo build -q --release --locked -p sim) >"$log" 2>&1 ||
+        { echo "DOES NOT BUILD: $(grep -m1 '^error' "$log")"; return 1; }
+    if timeout 1800 "$CARGO_TARGET_DIR/release/sim" crash --seeds "$seeds" >"$log" 2>&1; then
+        echo "NOT CAUGHT in $seeds seeds"
+        return 1
+    fi
+    seed=$(sed -n 's/.*replay with: .*--seed \([0-9]* --at [0-9]*\)$/\1/p' "$log" | head -1)
+    [ -n "$seed" ] || { echo "NO ANSWER: $(tail -1 "$log")"; return 1; }
+    why=$(sed -n 's/^FAILED: seed [^:]*: //p' "$log" | head -1)
+    [ -n "$why" ] || why=$(grep -m1 -A1 'panicked at' "$log" | tail -1)
+    echo "seed $seed | $(sed -n 's/^in windows: //p' "$log" | head -1) | $why"
+}
+
+missed=0
+for name in "${names[@]}"; do
+    printf '%s: %s\n' "$name" "$(head -1 "$here/$name.patch")"
+    outcome=$(attempt "$name") || missed=$((missed + 1))
+    printf '    %s\n' "$outcome"
+    # Back to the sources as they are.
+    patch -d "$copy" -R -p1 -s -f --fuzz=3 <"$here/$name.patch" >/dev/null 2>&1 || true
+done
+echo "${#names[@]} faults, $missed not caught"
+[ "$missed" -eq 0 ]

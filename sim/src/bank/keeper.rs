@@ -1,0 +1,90 @@
+//! What goes on beside the clients: vacuum, checkpoints, indexes that come and go.
+
+use super::table::{Keyed, Table};
+use super::{ACCOUNTS_LOCK, Books, session};
+use base::rank::Rank;
+use base::{Persistence, park, sim};
+use std::sync::Arc;
+use std::time::Duration;
+use storage::btree::BTree;
+use storage::lock::LockMode;
+use storage::txn::{Isolation, Txn, When};
+use storage::{Engine, Error, Result, vacuum};
+
+/// Indexes of the accounts beside the one on the number.
+const INDEXES_MAX: usize = 2;
+
+/// Works until told that nobody is left.
+pub struct Keeper {
+    engine: Arc<Engine>,
+    books: Arc<Books>,
+    txn: Txn,
+    rng: fastrand::Rng,
+}
+
+impl Keeper {
+    /// A keeper of its own session.
+    pub fn new(engine: &Arc<Engine>, books: &Arc<Books>, seed: u64) -> Keeper {
+        let rng = fastrand::Rng::with_seed(seed ^ 0x6B65_6570);
+        let txn = session(engine);
+        Keeper { engine: Arc::clone(engine), books: Arc::clone(books), txn, rng }
+    }
+
+    /// One piece of work.
+    pub fn step(&mut self) {
+        park::sleep(Duration::from_micros(self.rng.u64(500..6000)));
+        self.txn.begin(Isolation::ReadCommitted);
+        let done = match self.rng.u8(..10) {
+            0 => self.engine.checkpoint(),
+            1..4 => self.vacuum(&self.books.queue),
+            4..7 => self.vacuum(&self.books.accounts),
+            _ if self.books.accounts.indexes().len() > INDEXES_MAX => self.drop_index(),
+            _ => self.make_index(),
+        };
+        match done {
+            Ok(()) if self.rng.u8(..4) == 0 => self.txn.abort(),
+            Ok(()) => {
+                let done = self.txn.commit().expect("there is room for a commit record");
+                self.engine.wal().flush(done.must_be_durable);
+            }
+            Err(Error::Deadlock { .. }) => self.txn.abort(),
+            Err(e) => panic!("upkeep failed: {e}"),
+        }
+    }
+
+    fn vacuum(&self, table: &Table) -> Result<()> {
+        self.txn.lock(ACCOUNTS_LOCK, LockMode::ShareUpdateExclusive)?;
+        let _window = sim::window("vacuum");
+        vacuum::vacuum(&table.heap, &table.trees(), &vacuum::Options::default())?;
+        Ok(())
+    }
+
+    /// CREATE INDEX: writers are kept away until it is committed.
+    fn make_index(&mut self) -> Result<()> {
+        let code = self.rng.u8(..2);
+        self.txn.lock(ACCOUNTS_LOCK, LockMode::Share)?;
+        let rel =
+            self.engine.create_relation(&self.txn, Persistence::Permanent, Rank::IndexPage)?;
+        let counter = u64::from(rel.id().counter());
+        let tree = BTree::new(rel, self.engine.txns());
+        let index = self.books.accounts.build(&self.txn, tree, Keyed::from_code(code))?;
+        self.books.catalog.insert(&self.txn, counter, &[code])?;
+        let books = Arc::clone(&self.books);
+        self.txn.on(When::Commit, move || books.accounts.add_index(index));
+        Ok(())
+    }
+
+    /// DROP INDEX: nobody is at the table.
+    fn drop_index(&mut self) -> Result<()> {
+        self.txn.lock(ACCOUNTS_LOCK, LockMode::AccessExclusive)?;
+        let indexes = self.books.accounts.indexes();
+        let Some(last) = indexes.get(1..).and_then(<[_]>::last) else { return Ok(()) };
+        let rel = last.tree.relation().id();
+        let known = self.books.catalog.delete(&self.txn, u64::from(rel.counter()))?;
+        assert!(known.is_some(), "index {rel} is in the catalog");
+        self.txn.drop_at_commit(rel)?;
+        let books = Arc::clone(&self.books);
+        self.txn.on(When::Commit, move || books.accounts.remove_index(rel));
+        Ok(())
+    }
+}
