@@ -8,7 +8,7 @@ TORTURE_SEEDS ?= 1000
 WIRE_FUZZ_ROUNDS ?= 1000000
 SYNTAX_FUZZ_ROUNDS ?= 100000
 
-.PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture bench \
+.PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture mutations bench \
 	bench-connections bench-operations drivers loom
 
 ## Build the server and run it on $(DATA).
@@ -56,6 +56,11 @@ torture:
 	$(CARGO) run --release --locked -p sim -- crash --seeds $(TORTURE_SEEDS)
 	$(CARGO) build --release --locked -p thalweg
 	./tests/kill9.sh 100
+	./tests/kill9.sh 20 torn_page_protection=full_page_writes
+
+## Can the simulation fail? One deliberate fault after another must be caught by it (sim/README.md).
+mutations:
+	./sim/mutations/run.sh $(MUTATION)
 
 ## Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling, interleaved; recorded under bench/record/.
 bench: deps deps-test

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Kills the server with SIGKILL under pgbench, again and again, and checks after each restart that the four
-# sums of TPC-B agree and that every acknowledged history row is there. Usage: kill9.sh ROUNDS [SETTING…]
+# Kills the server with SIGKILL under pgbench, again and again; in every third round the next start is killed, too,
+# while it recovers. After each round: every transaction that pgbench was told of is there, each by its own number,
+# the four sums of TPC-B agree, and `thalweg check` finds nothing.
+# Usage: kill9.sh ROUNDS [SETTING…]
 set -euo pipefail
 
 rounds=${1:?usage: $0 ROUNDS [name=value …]}
@@ -9,10 +11,12 @@ settings=()
 for setting in "$@"; do settings+=(--set "$setting"); done
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-server=$root/target/release/thalweg
+server=${THALWEG:-$root/target/release/thalweg}
 bin=/usr/lib/postgresql/15/bin
 work=$(mktemp -d "${TMPDIR:-/tmp}/thalweg-kill9.XXXXXX")
 port=$((20000 + RANDOM % 20000))
+clients=8
+scale=2
 pid=
 export PGHOST=$work PGPORT=$port PGDATABASE=postgres PGUSER=${USER:-$(id -un)}
 
@@ -29,53 +33,111 @@ fail() {
     exit 1
 }
 
-start() {
+launch() {
     "$server" serve --data "$work/data" --listen "127.0.0.1:$port" --socket-dir "$work" \
         ${settings[@]+"${settings[@]}"} >>"$work/server.log" 2>&1 &
     pid=$!
-    for _ in $(seq 300); do
-        "$bin/psql" -qXAtc 'select 1' >/dev/null 2>&1 && return
+}
+
+answers() { "$bin/psql" -qXAtc 'select 1' >/dev/null 2>&1; }
+
+start() {
+    launch
+    for _ in $(seq 600); do
+        answers && return
         kill -0 "$pid" 2>/dev/null || { tail -5 "$work/server.log" >&2; fail "the server did not start"; }
         sleep 0.1
     done
     fail "the server does not answer"
 }
 
+kill_hard() {
+    kill -9 "$pid"
+    wait "$pid" 2>/dev/null || true
+}
+
+stop() {
+    kill -TERM "$pid"
+    wait "$pid" || fail "the server did not shut down cleanly"
+    pid=
+}
+
 value() { "$bin/psql" -qXAtc "$1"; }
 
-check_sums() { # check_sums AT_LEAST_ROWS
-    local sums rows
+check_sums() {
+    local sums a t b h
     sums=$(value "select (select sum(abalance) from pgbench_accounts)
         || ' ' || (select sum(tbalance) from pgbench_tellers)
         || ' ' || (select sum(bbalance) from pgbench_branches)
         || ' ' || (select coalesce(sum(delta), 0) from pgbench_history)")
     read -r a t b h <<<"$sums"
     [ "$a" = "$t" ] && [ "$a" = "$b" ] && [ "$a" = "$h" ] || fail "the sums differ: $sums"
-    rows=$(value 'select count(*) from pgbench_history')
-    [ "$rows" -ge "$1" ] || fail "$rows history rows, but $1 were acknowledged"
-    acknowledged=$rows
 }
 
+# The n-th transaction of a client has the number n. pgbench logs a line when it is told of the commit.
+check_acknowledged() {
+    acknowledged=0
+    local client told there
+    cat "$work"/told.* 2>/dev/null | cut -d' ' -f1 | sort -n | uniq -c >"$work/told" || true
+    while read -r told client; do
+        there=$(value "select count(distinct seq) from pgbench_history
+            where round = $round and client = $client and seq <= $told")
+        [ "$there" = "$told" ] || fail "client $client was told of $told commits, $there are there"
+        acknowledged=$((acknowledged + told))
+    done <"$work/told"
+    there=$(value "select count(*) from pgbench_history where round = $round")
+    [ "$there" -le $((acknowledged + clients)) ] || fail "$there rows of $acknowledged acknowledged"
+    there=$(value "select count(*) from (select 1 from pgbench_history where round > 0
+        group by round, client, seq having count(*) > 1) twice")
+    [ "$there" = 0 ] || fail "$there transactions are there twice"
+}
+
+cat >"$work/tpcb.sql" <<'SQL'
+\set seq :seq + 1
+\set aid random(1, 100000 * :scale)
+\set bid random(1, 1 * :scale)
+\set tid random(1, 10 * :scale)
+\set delta random(-5000, 5000)
+BEGIN;
+UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;
+INSERT INTO pgbench_history (tid, bid, aid, delta, mtime, round, client, seq)
+    VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP, :round, :client_id, :seq);
+END;
+SQL
+
 round=0
-acknowledged=0
+total=0
+second=0
 start
-"$bin/pgbench" -i -q -s 2 >/dev/null 2>&1 || fail "pgbench -i"
+"$bin/pgbench" -i -q -s $scale >/dev/null 2>&1 || fail "pgbench -i"
+value 'alter table pgbench_history add column round int, add column client int, add column seq int'
 for round in $(seq "$rounds"); do
-    "$bin/pgbench" -n -c 8 -j 2 -T 60 -M prepared >"$work/pgbench.out" 2>"$work/pgbench.err" &
+    rm -f "$work"/told.*
+    "$bin/pgbench" -n -c $clients -j 2 -T 60 -M prepared -f "$work/tpcb.sql" -D seq=0 -D scale=$scale \
+        -D "round=$round" --log --log-prefix="$work/told" >"$work/pgbench.out" 2>"$work/pgbench.err" &
     bench=$!
-    sleep "0.$((RANDOM % 9 + 1))"
-    sleep $((RANDOM % 3))
-    kill -9 "$pid"
-    wait "$pid" 2>/dev/null || true
+    sleep "$((RANDOM % 3)).$((RANDOM % 9 + 1))"
+    kill_hard
     wait "$bench" || true
-    processed=$(sed -n 's/.*actually processed: \([0-9]*\).*/\1/p' "$work/pgbench.out")
-    [ -n "$processed" ] || fail "pgbench printed no count: $(tail -3 "$work/pgbench.err")"
+    if [ $((round % 3)) -eq 0 ]; then
+        launch
+        sleep "$(printf '0.%03d' $((RANDOM % 60 + 1)))"
+        answers || second=$((second + 1))
+        kill_hard
+    fi
     start
-    check_sums $((acknowledged + processed))
-    echo "round $round: $processed acknowledged, $acknowledged rows in all"
+    check_acknowledged
+    check_sums
+    stop
+    "$server" check "$work/data" >"$work/check.out" || fail "thalweg check: $(head -3 "$work/check.out")"
+    total=$((total + acknowledged))
+    echo "round $round: $acknowledged acknowledged"
+    start
 done
-kill -TERM "$pid"
-wait "$pid" || fail "the server did not shut down cleanly"
-pid=
-"$server" check "$work/data" || fail "thalweg check"
-echo "$rounds kills survived, nothing acknowledged was lost"
+[ "$total" -gt 0 ] || fail "nothing was ever acknowledged"
+stop
+echo "$rounds kills survived, $second starts killed before they answered," \
+    "none of $total acknowledged transactions lost"
