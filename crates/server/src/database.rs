@@ -29,21 +29,34 @@ impl Database {
     /// A directory that is in use, belongs to something else or another version, or cannot be read or
     /// written; one sentence says which.
     pub fn open(data: &Path, superuser: &str, config: &Config) -> Result<Database, StartError> {
+        let env = Env::new(Arc::new(RealDisk::new(data)));
+        Database::open_in(&env, data, superuser, config)
+    }
+
+    /// As [`Database::open`], through a disk of the caller's choice whose root is `data`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_in(
+        env: &Env,
+        data: &Path,
+        superuser: &str,
+        config: &Config,
+    ) -> Result<Database, StartError> {
         let failed = |fault: &dyn std::fmt::Display| {
             StartError::new(format!("cannot open the data directory {}: {fault}", data.display()))
         };
-        let env = Env::new(Arc::new(RealDisk::new(data)));
         let sizes = config.engine();
-        let is_new = !Engine::exists(&env).map_err(|e| failed(&e))?;
+        let is_new = !Engine::exists(env).map_err(|e| failed(&e))?;
         if is_new {
             let failed = |fault: &dyn std::fmt::Display| {
                 let data = data.display();
                 StartError::new(format!("cannot make a data directory of {data}: {fault}"))
             };
-            Engine::create(&sizes, &env).map_err(|e| failed(&e))?;
+            Engine::create(&sizes, env).map_err(|e| failed(&e))?;
             write_first_config(data).map_err(|e| failed(&e))?;
         }
-        let engine = Engine::open(&sizes, &env).map_err(|e| failed(&e))?;
+        let engine = Engine::open(&sizes, env).map_err(|e| failed(&e))?;
         let made = if is_new { Instance::create(&engine, superuser) } else { Ok(()) };
         match made.and_then(|()| Instance::open(&engine)) {
             Ok(instance) => {

@@ -7,12 +7,20 @@ use wire::backend::{self, Replies, Report};
 /// Appends an ErrorResponse.
 pub(crate) fn error(replies: &mut Replies, error: &SqlError) {
     let fields = error.fields();
+    if concerns_operator(fields.sqlstate.as_str()) {
+        crate::log!("ERROR {}: {}", fields.sqlstate.as_str(), fields.message);
+    }
     let severity = match fields.severity {
         Severity::Error => backend::Severity::Error,
         Severity::Fatal => backend::Severity::Fatal,
         Severity::Panic => backend::Severity::Panic,
     };
     put(replies, severity, fields);
+}
+
+/// Whether an error tells of the machine rather than of the statement: the disk, damage, broken invariants.
+fn concerns_operator(sqlstate: &str) -> bool {
+    sqlstate == "53100" || sqlstate.starts_with("58") || sqlstate.starts_with("XX")
 }
 
 /// Appends an ErrorResponse that ends the session.

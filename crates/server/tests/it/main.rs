@@ -4,6 +4,7 @@
 mod client;
 mod copy;
 mod directory;
+mod disks;
 mod drivers;
 mod faults;
 mod nesting;
@@ -49,13 +50,18 @@ fn options() -> Options {
 
 /// A small database in this directory.
 fn open(data: &Path, superuser: &str) -> Arc<Database> {
+    Arc::new(Database::open(data, superuser, &small()).unwrap())
+}
+
+/// Its sizes.
+fn small() -> Config {
     let mut config = Config::new();
     for (name, value) in
         [("shared_buffers", "8MB"), ("wal_buffers", "1MB"), ("wal_segment_size", "1MB")]
     {
         config.set(name, value).unwrap();
     }
-    Arc::new(Database::open(data, superuser, &config).unwrap())
+    config
 }
 
 impl House {
@@ -71,8 +77,7 @@ impl House {
     fn of(superuser: &str, options: Options) -> House {
         let dir = options.socket_dir.clone().unwrap();
         let database = open(&dir.join("data"), superuser);
-        let server = Server::start(Arc::clone(&database), options).unwrap();
-        let house = House { server: Some(server), database, dir };
+        let house = House::over(database, options);
         // Two tables that the tests write to.
         let mut client = house.stranger();
         client.start(superuser);
@@ -81,6 +86,13 @@ impl House {
         client.request(|r| r.terminate());
         client.expect_end();
         house
+    }
+
+    /// A server over a database that is there.
+    fn over(database: Arc<Database>, options: Options) -> House {
+        let dir = options.socket_dir.clone().unwrap();
+        let server = Server::start(Arc::clone(&database), options).unwrap();
+        House { server: Some(server), database, dir }
     }
 
     fn socket(&self) -> PathBuf {

@@ -1,0 +1,349 @@
+//! Disks that fail: what clients are told, what the log says, and that nothing acknowledged is lost.
+//!
+//! Each scenario runs in a process of its own, because its log is looked at and some end with an abort.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
+
+use base::Env;
+use base::disk::real::RealDisk;
+use base::disk::{DirectoryLock, Disk, File, Open};
+use server::Database;
+
+use crate::{House, options, small};
+
+/// Set in a child: the directory that it works in.
+const CHILD: &str = "THALWEG_TEST_DISK";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Read,
+    Write,
+    Sync,
+    Open,
+}
+
+type Hook = Box<dyn FnMut(Access, &str, u64) -> Option<io::Error> + Send>;
+
+/// A directory of the machine whose files can be made to fail.
+struct Moody {
+    real: RealDisk,
+    mood: Arc<Mutex<Option<Hook>>>,
+}
+
+struct MoodyFile {
+    real: Arc<dyn File>,
+    path: String,
+    mood: Arc<Mutex<Option<Hook>>>,
+}
+
+fn ask(mood: &Mutex<Option<Hook>>, access: Access, path: &str, offset: u64) -> io::Result<()> {
+    let fault = mood.lock().unwrap().as_mut().and_then(|hook| hook(access, path, offset));
+    fault.map_or(Ok(()), Err)
+}
+
+impl Disk for Moody {
+    fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
+        ask(&self.mood, Access::Open, path, 0)?;
+        let (real, mood) = (self.real.open(path, how)?, Arc::clone(&self.mood));
+        Ok(Arc::new(MoodyFile { real, path: path.to_owned(), mood }))
+    }
+
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        self.real.rename_new(from, to)
+    }
+
+    fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
+        self.real.rename_over(from, to)
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        self.real.remove(path)
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        self.real.create_dir(path)
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.real.sync_dir(path)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        self.real.list(path)
+    }
+
+    fn exists(&self, path: &str) -> io::Result<bool> {
+        self.real.exists(path)
+    }
+
+    fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
+        self.real.lock(path)
+    }
+}
+
+impl File for MoodyFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        ask(&self.mood, Access::Read, &self.path, offset)?;
+        self.real.read_at(buf, offset)
+    }
+
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        ask(&self.mood, Access::Write, &self.path, offset)?;
+        self.real.write_at(buf, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        ask(&self.mood, Access::Sync, &self.path, 0)?;
+        self.real.sync()
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        ask(&self.mood, Access::Write, &self.path, bytes)?;
+        self.real.set_len(bytes)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.real.len()
+    }
+}
+
+/// A server in the child's directory, and its disk's mood.
+struct Scene {
+    house: House,
+    mood: Arc<Mutex<Option<Hook>>>,
+}
+
+impl Scene {
+    fn open(data: &Path) -> Scene {
+        let mood = Arc::<Mutex<Option<Hook>>>::default();
+        let disk = Moody { real: RealDisk::new(data), mood: Arc::clone(&mood) };
+        let env = Env::new(Arc::new(disk));
+        let database = Arc::new(Database::open_in(&env, data, "me", &small()).unwrap());
+        let mut options = options();
+        options.data = data.to_owned();
+        Scene { house: House::over(database, options), mood }
+    }
+
+    fn fail(&self, hook: impl FnMut(Access, &str, u64) -> Option<io::Error> + Send + 'static) {
+        *self.mood.lock().unwrap() = Some(Box::new(hook));
+    }
+
+    fn recover(&self) {
+        *self.mood.lock().unwrap() = None;
+    }
+
+    fn say(&self, statement: &str) -> String {
+        self.house.client().query(statement)
+    }
+}
+
+fn eio() -> io::Error {
+    io::Error::from_raw_os_error(5)
+}
+
+fn enospc() -> io::Error {
+    io::Error::from_raw_os_error(28)
+}
+
+const ROWS: &str = "insert into t select g, repeat('x', 500) from generate_series(1, 200) g";
+const COUNT: &str = "T count\nD 200\nC SELECT 1\nZ I";
+
+/// In the child: a directory with a table of 200 rows, closed in order.
+fn prepare(data: &Path) {
+    let scene = Scene::open(data);
+    assert_eq!(scene.say("create table t (a int, b text)"), "C CREATE TABLE\nZ I");
+    assert_eq!(scene.say(ROWS), "C INSERT 0 200\nZ I");
+}
+
+/// Runs the scenario in a child, whose test has this name; afterwards, here, `after` with the data directory.
+fn scenario(name: &str, play: impl FnOnce(&Path), after: impl FnOnce(&Path, &Output, &str)) {
+    if let Some(data) = std::env::var_os(CHILD) {
+        return play(Path::new(&data));
+    }
+    let home: PathBuf = std::env::temp_dir().join(format!("thalweg-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&home).unwrap();
+    let data = home.join("data");
+    let name = format!("disks::{name}");
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let child = child.args(["--exact", &name, "--nocapture"]).env(CHILD, &data);
+    let output = child.output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    after(&data, &output, &log);
+    std::fs::remove_dir_all(&home).unwrap();
+}
+
+fn assert_success(_: &Path, output: &Output, log: &str) {
+    assert!(output.status.success(), "{}\n{log}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn a_full_disk_refuses_what_needs_room_and_nothing_else() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        scene.fail(|access, path, _| {
+            (access == Access::Write && path.starts_with("base/")).then(enospc)
+        });
+        let full = scene.say("create table u as select a, b from t, generate_series(1, 30)");
+        assert!(full.starts_with("ERROR 53100 could not extend file \"base/"), "{full}");
+        assert_eq!(scene.say("select count(*) from t"), COUNT);
+        let deleted = scene.say("begin; delete from t where a = 1; rollback");
+        assert_eq!(deleted, "C BEGIN\nC DELETE 1\nC ROLLBACK\nZ I");
+        scene.recover();
+        assert_eq!(scene.say("insert into t values (0, '')"), "C INSERT 0 1\nZ I");
+    };
+    scenario("a_full_disk_refuses_what_needs_room_and_nothing_else", play, |data, output, log| {
+        assert_success(data, output, log);
+        assert!(log.contains("ERROR 53100: could not extend file \"base/"), "{log}");
+    });
+}
+
+#[test]
+fn a_log_without_room_refuses_writes_until_there_is_some() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        scene.fail(|access, path, _| {
+            (access == Access::Open && path == "wal/new-segment").then(enospc)
+        });
+        let mut done = 0;
+        let full = loop {
+            let told = scene.say("update t set b = repeat('y', 500)");
+            if told != "C UPDATE 200\nZ I" {
+                break told;
+            }
+            done += 1;
+            assert!(done < 1000, "the log of 1 MiB segments never ends");
+        };
+        assert!(full.starts_with("ERROR 53100 could not extend file \"wal/"), "{full}");
+        assert_eq!(scene.say("select count(*) from t"), COUNT);
+        scene.recover();
+        crate::timers::until("there is room again", || {
+            scene.say("update t set a = a where a = 1") == "C UPDATE 1\nZ I"
+        });
+    };
+    scenario("a_log_without_room_refuses_writes_until_there_is_some", play, |data, output, log| {
+        assert_success(data, output, log);
+        assert!(log.contains("ERROR 53100: could not extend file \"wal/"), "{log}");
+    });
+}
+
+#[test]
+fn a_block_that_can_not_be_read_is_named_and_the_rest_is_served() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        let path = scene.say("select pg_relation_filepath('t')");
+        let file = path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap();
+        let broken = file.to_owned();
+        scene.fail(move |access, path, offset| {
+            (access == Access::Read && path == broken && offset == 3 * 8192).then(eio)
+        });
+        let told = scene.say("select count(*) from t");
+        let expected = format!("ERROR 58030 could not read block 3 of file \"{file}\"");
+        assert!(told.contains(&expected), "{told}");
+        assert!(scene.say("select count(*) > 0 from pg_class").contains("D t\n"));
+        scene.recover();
+        assert_eq!(scene.say("select count(*) from t"), COUNT);
+    };
+    let name = "a_block_that_can_not_be_read_is_named_and_the_rest_is_served";
+    scenario(name, play, |data, output, log| {
+        assert_success(data, output, log);
+        assert!(log.contains("ERROR 58030: could not read block 3 of file \"base/"), "{log}");
+    });
+}
+
+#[test]
+fn a_log_that_can_not_be_synced_ends_the_server_and_keeps_what_was_told() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        scene
+            .fail(|access, path, _| (access == Access::Sync && path.starts_with("wal/")).then(eio));
+        println!("{}", scene.say("insert into t values (201, 'never told')"));
+    };
+    let name = "a_log_that_can_not_be_synced_ends_the_server_and_keeps_what_was_told";
+    scenario(name, play, |data, output, log| {
+        assert!(!output.status.success(), "it went on: {log}");
+        assert!(log.contains("could not sync file \"wal/"), "{log}");
+        assert!(!String::from_utf8_lossy(&output.stdout).contains("C INSERT"), "it was told");
+        let count = Scene::open(data).say("select count(*) from t where a <= 200");
+        assert_eq!(count, COUNT);
+    });
+}
+
+#[test]
+fn places_that_can_not_be_synced_end_the_server_and_lose_nothing() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
+        scene.fail(|access, path, _| {
+            (access == Access::Sync && path.starts_with("base/")).then(eio)
+        });
+        println!("{}", scene.say("checkpoint"));
+    };
+    let name = "places_that_can_not_be_synced_end_the_server_and_lose_nothing";
+    scenario(name, play, |data, output, log| {
+        assert!(!output.status.success(), "it went on: {log}");
+        assert!(log.contains("could not sync file \"base/"), "{log}");
+        let count = Scene::open(data).say("select count(*) from t where a > 1000");
+        assert_eq!(count, COUNT);
+    });
+}
+
+/// Changes a closed database's file behind everybody's back.
+fn spoil(data: &Path, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
+    let path = data.join(file);
+    let mut bytes = std::fs::read(&path).unwrap();
+    change(&mut bytes);
+    std::fs::write(&path, bytes).unwrap();
+}
+
+fn file_of_t(data: &Path) -> String {
+    let scene = Scene::open(data);
+    let path = scene.say("select pg_relation_filepath('t')");
+    path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap().to_owned()
+}
+
+#[test]
+fn a_flipped_bit_is_told_and_not_served() {
+    let play = |data: &Path| {
+        prepare(data);
+        let file = file_of_t(data);
+        spoil(data, &file, |bytes| bytes[2 * 8192 + 5000] ^= 4);
+        let scene = Scene::open(data);
+        let told = scene.say("select count(*) from t");
+        let expected = format!("ERROR XX001 invalid page in block 2 of file \"{file}\"");
+        assert!(told.contains(&expected), "{told}");
+        assert!(scene.say("select count(*) > 0 from pg_class").contains("D t\n"));
+    };
+    scenario("a_flipped_bit_is_told_and_not_served", play, |data, output, log| {
+        assert_success(data, output, log);
+        assert!(log.contains("ERROR XX001: invalid page in block 2 of file \"base/"), "{log}");
+    });
+}
+
+#[test]
+fn a_torn_page_is_repaired_at_the_next_start() {
+    let play = |data: &Path| {
+        prepare(data);
+        let file = file_of_t(data);
+        let scene = Scene::open(data);
+        assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
+        assert_eq!(scene.say("checkpoint"), "C CHECKPOINT\nZ I");
+        println!("torn: {file}");
+        // As a power cut would: nothing is closed in order.
+        std::process::abort();
+    };
+    scenario("a_torn_page_is_repaired_at_the_next_start", play, |data, output, log| {
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let file = told.lines().find_map(|line| line.split_once("torn: ")).map(|(_, file)| file);
+        let file = file.unwrap_or_else(|| panic!("{told}{log}"));
+        spoil(data, file, |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
+        assert_eq!(Scene::open(data).say("select count(*) from t where a > 1000"), COUNT);
+    });
+}
