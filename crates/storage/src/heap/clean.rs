@@ -107,7 +107,11 @@ impl HeapRel {
     /// Prunes a page if that is likely to help somebody who reads it: something ended here long enough ago,
     /// and the page is nearly full. Does not wait for anything but the page.
     pub(super) fn prune_if_due(&self, block: BlockNo) -> Result<()> {
-        let mut journal = Journal::open(&self.wal, &self.rel, 1, PRUNE_BYTES)?;
+        let mut journal = match Journal::open(&self.wal, &self.rel, 1, PRUNE_BYTES) {
+            // Reading goes on when the log has no room.
+            Err(Error::DiskFull { .. }) => return Ok(()),
+            other => other?,
+        };
         let mut page = self.rel.write(Fork::Main, block)?;
         self.prune_latched(&mut page, &mut journal)?;
         Ok(())
