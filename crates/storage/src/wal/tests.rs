@@ -415,6 +415,8 @@ fn a_second_file_of_a_segments_name_is_never_replaced() {
     sim::run(6, || {
         let disk = new_disk();
         let wal = open(&disk, first_epoch());
+        // The maker has made what it keeps ready, and does not disturb.
+        base::park::sleep(std::time::Duration::from_secs(1));
         // Somebody puts a file where a later segment will go: making it fails, nothing is overwritten.
         let path = segment::path(1, 9);
         disk.open(&path, Open::CreateNew).unwrap().write_at(b"precious", 0).unwrap();
