@@ -319,3 +319,79 @@ fn a_directory_that_cannot_be_written_is_refused() {
     let sentence = refusal(serve(&no_sockets, &scratch.database()));
     assert!(sentence.contains(&*no_sockets.to_string_lossy()), "{sentence}");
 }
+
+/// Rows come and go on both sides of a foreign key, in several sessions at once; none is left that refers
+/// to nothing, whatever the isolation level.
+#[test]
+fn no_row_is_left_without_the_row_it_refers_to() {
+    const SESSIONS: u64 = 4;
+    let scratch = Scratch::new("referring");
+    let data = scratch.0.join("data");
+    let database = thalweg::Database::open(&data, "me", &Config::new()).unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    let tables = "create table parent (id int primary key, v int);
+        create table child (id int primary key, p int references parent);
+        create table follower (id int, p int references parent on delete cascade on update cascade);
+        create index on child (p); create index on follower (p)";
+    connection.query(tables).unwrap();
+    let made: u64 = std::thread::scope(|scope| {
+        let begin = |session| {
+            let mut connection = database.connect("postgres", "me").unwrap();
+            scope.spawn(move || come_and_go(&mut connection, session))
+        };
+        let running: Vec<_> = (0..SESSIONS).map(begin).collect();
+        running.into_iter().map(|session| session.join().unwrap()).sum()
+    });
+    assert!(made > 0, "some rows found the row they refer to");
+    for table in ["child", "follower"] {
+        let orphans = connection
+            .query(&format!(
+                "select count(*) from {table} c left join parent p on c.p = p.id where p.id is null"
+            ))
+            .unwrap();
+        assert_eq!(orphans[0].rows, [[Some("0".to_owned())]], "{table}");
+    }
+    drop(connection);
+    database.close().unwrap();
+    let (sound, told, complaints) = check(&data);
+    assert!(sound, "{told}{complaints}");
+}
+
+/// How many rows it made that refer to another.
+fn come_and_go(connection: &mut thalweg::Connection<'_>, session: u64) -> u64 {
+    let mut dice = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(session + 1);
+    let mut roll = |sides: u64| {
+        dice ^= dice << 13;
+        dice ^= dice >> 7;
+        dice ^= dice << 17;
+        dice % sides
+    };
+    let mut made = 0;
+    for i in 0..250 {
+        let (id, parent) = (session * 1_000_000 + i, roll(6));
+        let change = match roll(8) {
+            0 | 1 => format!("insert into parent values ({parent}, 0) on conflict do nothing"),
+            2 => format!(
+                "delete from child where p = {parent}; delete from parent where id = {parent}"
+            ),
+            3 => format!("delete from parent where id = {parent}"),
+            4 => format!("update parent set v = v + 1 where id = {parent}"),
+            5 => format!("update parent set id = {} where id = {parent}", roll(6)),
+            6 => format!("insert into follower values ({id}, {parent})"),
+            _ => format!("insert into child values ({id}, {parent})"),
+        };
+        let level = ["read committed", "repeatable read"][roll(2) as usize];
+        let look = "select count(*) from child";
+        let whole = format!("begin isolation level {level}; {look}; {change}; commit");
+        if let Err(error) = connection.query(&whole) {
+            let known = ["23503", "23505", "40001", "40P01"];
+            assert!(known.contains(&error.sqlstate().as_str()), "{error:?}: {whole}");
+            connection.query("rollback").unwrap();
+        } else if change.starts_with("insert into follower")
+            || change.starts_with("insert into child")
+        {
+            made += 1;
+        }
+    }
+    made
+}

@@ -5,6 +5,7 @@
 //! [`Lookup`], which the session implements over the stored catalogs (and tests over a list).
 
 pub mod ddl;
+pub mod foreign_key;
 mod handle;
 pub mod store;
 pub mod system_views;

@@ -7,6 +7,7 @@ use storage::btree::BTree;
 use storage::heap::HeapRel;
 
 use super::Handle;
+use super::foreign_key::ForeignKeys;
 use crate::bind::Ty;
 use crate::types::keycode::KeyColumn;
 use crate::types::row::{RowDesc, ValueKind};
@@ -47,6 +48,7 @@ pub struct TableDef {
     /// In OID order.
     pub indexes: Vec<Arc<IndexDef>>,
     pub checks: Vec<CheckDef>,
+    pub foreign: ForeignKeys,
     /// A view's query, or empty.
     pub view: Option<Box<str>>,
     /// Where the rows are (zero: nowhere).

@@ -6,7 +6,7 @@ use base::Tid;
 use storage::heap::Freeze;
 
 use super::Cx;
-use super::modify::{self, Work, index};
+use super::modify::{self, Work, foreign_key, index};
 use crate::bind::tree::Expr;
 use crate::catalog::TableDef;
 use crate::error::Result;
@@ -105,6 +105,9 @@ impl Loader {
             self.work.new.clear();
             self.work.new.extend(row);
             index::insert_all(&self.plan.table, *tid, &mut self.work, cx)?;
+        }
+        for tid in &self.tids {
+            foreign_key::inserted(&self.plan.table, *tid, cx);
         }
         Ok(())
     }

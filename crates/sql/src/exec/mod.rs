@@ -30,6 +30,7 @@ pub use help::{
     next_value_of,
 };
 pub use load::Loader;
+pub use modify::foreign_key::Event;
 pub use modify::{Modify, PointBuffers, PointModify};
 pub use point::{Lookup, PointKey};
 pub use state::{Cx, Host, IndexExprs, State};

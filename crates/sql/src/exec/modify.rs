@@ -1,6 +1,7 @@
 //! INSERT, UPDATE, DELETE.
 
 mod conflict;
+pub(super) mod foreign_key;
 pub(super) mod index;
 mod point;
 
@@ -91,6 +92,7 @@ impl Modify {
         let table = &plan.table;
         let mut turn = None;
         loop {
+            foreign_key::must_be_shown(table, tid, &mut self.work, cx)?;
             if !read_target(table, tid, &mut self.work, cx)? {
                 return Ok(false);
             }
@@ -118,11 +120,14 @@ impl Modify {
         let table = &plan.table;
         let mut turn = None;
         loop {
-            if plan.returning.is_some() && !read_target(table, tid, &mut self.work, cx)? {
+            foreign_key::must_be_shown(table, tid, &mut self.work, cx)?;
+            let read = plan.returning.is_some() || !table.foreign.referring.is_empty();
+            if read && !read_target(table, tid, &mut self.work, cx)? {
                 return Ok(false);
             }
             match cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take())? {
                 Outcome::Done { .. } => {
+                    foreign_key::deleted(table, &self.work.old, cx);
                     std::mem::swap(&mut self.work.new, &mut self.work.old);
                     return Ok(true);
                 }
@@ -253,6 +258,7 @@ fn insert(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<Tid> 
     table.desc.encode(&work.new, &mut work.encoded)?;
     let tid = cx.host.heap(table)?.insert(cx.host.txn(), &work.encoded)?;
     index::insert_all(table, tid, work, cx)?;
+    foreign_key::inserted(table, tid, cx);
     Ok(tid)
 }
 
@@ -273,8 +279,14 @@ pub(super) fn update_row(
         key: index::referenced_key_changed(table, &work.old, &work.new),
     };
     let outcome = cx.host.heap(table)?.update(cx.host.txn(), tid, &work.encoded, change, turn)?;
-    if let Outcome::Done { tid, heap_only: false } = outcome {
-        index::insert_all(table, tid, work, cx)?;
+    if let Outcome::Done { tid, heap_only } = outcome {
+        if !heap_only {
+            index::insert_all(table, tid, work, cx)?;
+        }
+        if !table.foreign.is_empty() {
+            let mine = cx.host.txn().is_mine(work.stored.header().xmin);
+            foreign_key::updated(table, tid, work, mine, cx);
+        }
     }
     Ok(outcome)
 }

@@ -14,7 +14,7 @@ use crate::plan::node::{Node, Plan};
 use crate::types::{Datum, IoContext, Oid, TimestampTz, TypeId};
 
 use super::watch::{self, Profile};
-use super::{Running, run};
+use super::{Event, Running, run};
 
 /// What an index with expressions computes, over the table's columns as slots from 0.
 #[derive(Debug)]
@@ -50,6 +50,10 @@ pub trait Host: SessionInfo {
     fn next_value(&mut self, sequence: Oid) -> Result<i64>;
     /// The address of the row that a cursor is on.
     fn current_of(&self, current: &CurrentOf) -> Result<Datum>;
+    /// Something for foreign keys to look into when the statement is done.
+    fn note(&mut self, event: Event);
+    /// What a changed row must be visible by, beside the statement's snapshot.
+    fn shown_by(&self) -> Option<Snapshot>;
     /// Bytes that one operator may hold before it must spill or refuse (`work_mem`).
     fn work_mem_bytes(&self) -> usize;
 }

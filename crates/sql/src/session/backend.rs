@@ -12,6 +12,7 @@ use storage::txn::{Isolation, Snapshot, Txn};
 
 use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
+use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::store::lookup::lock_mode;
 use crate::catalog::store::{Instance, SearchPath, SessionCatalog};
 use crate::catalog::{
@@ -19,7 +20,7 @@ use crate::catalog::{
     system_views,
 };
 use crate::error::{Result, SqlError, sql_error};
-use crate::exec::{Host, IndexExprs};
+use crate::exec::{Event, Host, IndexExprs};
 use crate::func::{Function, RandomSequence, Rows, SessionInfo};
 use crate::plan;
 use crate::types::{
@@ -27,6 +28,7 @@ use crate::types::{
 };
 
 use super::client::Notice;
+use super::foreign_key::Events;
 use super::prepare::Planned;
 use super::set::Values;
 use super::stamp;
@@ -72,6 +74,8 @@ pub struct Backend {
     pub standing: Standing,
     /// The statement that CREATE TABLE AS EXECUTE runs.
     pub executed: Option<(Arc<Planned>, Vec<Datum>)>,
+    /// What foreign keys have to look into.
+    pub events: Events,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,6 +125,7 @@ impl Backend {
             query_text: Arc::from(""),
             standing: Standing::default(),
             executed: None,
+            events: Events::default(),
         }
     }
 
@@ -237,6 +242,7 @@ impl Backend {
             columns,
             indexes: Vec::new(),
             checks: Vec::new(),
+            foreign: ForeignKeys::default(),
             view: Some(view.query.into()),
             storage: base::RelId(0),
             stored_rows: -1.0,
@@ -392,6 +398,14 @@ impl Host for Backend {
     #[inline]
     fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    fn note(&mut self, event: Event) {
+        self.events.note(event);
+    }
+
+    fn shown_by(&self) -> Option<Snapshot> {
+        self.events.shown_by
     }
 
     fn transaction_start(&self) -> TimestampTz {

@@ -8,6 +8,7 @@ use syntax::ast::{Statement, TypeName};
 
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
 use crate::catalog::ddl::{Columns, DdlHost, temporary_schema_name};
+use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
 use crate::catalog::{Record, TableDef};
@@ -111,6 +112,10 @@ impl DdlHost for Backend {
             let mut binder = Binder::new(catalog, &mut params);
             binder.default_expr(text, column, ty)
         })
+    }
+
+    fn check_foreign_key(&mut self, key: Arc<ForeignKey>) {
+        self.events.check(key);
     }
 
     fn type_of(&mut self, name: &TypeName) -> Result<Ty> {

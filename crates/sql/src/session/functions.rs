@@ -2,10 +2,12 @@
 
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 
+use crate::catalog::foreign_key::Action;
+use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail};
 use crate::func::{Function, Rows};
-use crate::types::{Array, Datum, Oid, Record, TypeId};
+use crate::types::{Array, Datum, Names, Oid, Record, TypeId};
 
 use std::sync::Arc;
 use syntax::deparse::quote_ident;
@@ -131,6 +133,7 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
             Some(table) => Datum::text(format!("base/{}", table.storage.0)),
             None => Datum::Null,
         },
+        "pg_partition_root" => Datum::Null,
         "pg_relation_is_publishable" => true.into(),
         "pg_get_expr" if args.get(2).is_some_and(Datum::as_bool) => pretty_expr(b, &args[0]),
         "pg_get_expr" => args[0].clone(),
@@ -225,6 +228,8 @@ pub fn call_set(b: &mut Backend, func: &'static Function, _args: &[Datum]) -> Re
         "pg_show_all_settings" => all_settings(b),
         "pg_cursor" => b.standing.all_cursors(),
         "pg_prepared_statement" => b.standing.all_statements(),
+        // No table is a partition, or has any.
+        "pg_partition_ancestors" | "pg_partition_tree" => Vec::new(),
         name => {
             return Err(SqlError::unsupported(format!("function {name} is not supported yet")));
         }
@@ -462,8 +467,57 @@ fn constraint_definition(b: &Backend, oid: Oid) -> Result<Datum> {
             row.text("conbin"),
             if row.bool("convalidated") { "" } else { " NOT VALID" }
         )),
+        b'f' => {
+            let Some(referenced) = names::table_by_oid(b, row.oid("confrelid"))? else {
+                return Ok(Datum::Null);
+            };
+            Datum::text(foreign_key_definition(b, row, &table, &referenced)?)
+        }
         _ => Datum::Null,
     })
+}
+
+fn foreign_key_definition(
+    b: &Backend,
+    row: &CatalogRow,
+    table: &TableDef,
+    referenced: &TableDef,
+) -> Result<String> {
+    let list = |table: &TableDef, column: &str| {
+        let numbers = row.int2s(column);
+        let columns = numbers.iter().filter_map(|n| table.columns.get(*n as usize - 1));
+        let names: Vec<String> = columns.map(|c| quote_ident(&c.name).into_owned()).collect();
+        names.join(", ")
+    };
+    let mut text = format!(
+        "FOREIGN KEY ({}) REFERENCES {}({})",
+        list(table, "conkey"),
+        b.object_name(TypeId::REGCLASS, referenced.oid)?.unwrap_or_default(),
+        list(referenced, "confkey")
+    );
+    if row.letter("confmatchtype") == b'f' {
+        text.push_str(" MATCH FULL");
+    }
+    for (column, when) in [("confupdtype", "UPDATE"), ("confdeltype", "DELETE")] {
+        let action = Action::from_letter(row.letter(column));
+        if action != Action::NoAction {
+            text.push_str(&format!(" ON {when} {}", action.words()));
+        }
+    }
+    if !row.int2s("confdelsetcols").is_empty() {
+        text.push_str(&format!(" ({})", list(table, "confdelsetcols")));
+    }
+    for (column, words) in
+        [("condeferrable", " DEFERRABLE"), ("condeferred", " INITIALLY DEFERRED")]
+    {
+        if row.bool(column) {
+            text.push_str(words);
+        }
+    }
+    if !row.bool("convalidated") {
+        text.push_str(" NOT VALID");
+    }
+    Ok(text)
 }
 
 fn view_definition(b: &Backend, oid: Oid) -> Result<Datum> {

@@ -8,6 +8,7 @@ mod cursor;
 mod ddl_host;
 mod explain;
 mod extended;
+mod foreign_key;
 mod functions;
 mod maintain;
 mod names;
@@ -31,6 +32,7 @@ pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
 pub use prepare::Planned;
 pub use transaction::Status;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -64,6 +66,8 @@ pub struct Session {
     statements: HashMap<Box<str>, Prepared>,
     portals: Portals,
     plans: PlanCache,
+    /// What foreign keys run, by key.
+    rules: BTreeMap<(Oid, foreign_key::Rule), Arc<Planned>>,
     point_buffers: PointBuffers,
     /// Memory for the next statement's parameters.
     spare_params: Vec<Datum>,
@@ -135,6 +139,7 @@ impl Session {
             statements: HashMap::default(),
             portals: Portals::default(),
             plans: PlanCache::default(),
+            rules: BTreeMap::new(),
             point_buffers: PointBuffers::default(),
             spare_params: Vec::new(),
             wanted_formats: Formats::default(),

@@ -262,3 +262,29 @@ pub fn parts(text: &str) -> Result<Vec<String>> {
         }
     }
 }
+
+/// The deferrable constraints that SET CONSTRAINTS means by a name.
+///
+/// # Errors
+/// `42704` without any constraint of the name, `42809` where it is not deferrable.
+pub fn deferrable_constraints(backend: &Backend, name: &ast::QualifiedName) -> Result<Vec<Oid>> {
+    let shown = name.parts.join(".");
+    let schemas = match name.parts.len() {
+        1 => backend.search_path()?.schemas.clone(),
+        n => backend.catalog.schema(&backend.txn, &name.parts[n - 2])?.into_iter().collect(),
+    };
+    let store = &backend.instance.store;
+    for schema in schemas {
+        let key = [Datum::text(name.last()), Datum::Oid(schema)];
+        let index = "pg_constraint_conname_nsp_index";
+        let rows = store.find(&backend.txn, "pg_constraint", index, &key)?;
+        if rows.is_empty() {
+            continue;
+        }
+        if rows.iter().any(|found| !found.row.bool("condeferrable")) {
+            bail!(WRONG_OBJECT_TYPE, "constraint \"{shown}\" is not deferrable");
+        }
+        return Ok(rows.iter().map(|found| found.row.oid("oid")).collect());
+    }
+    bail!(UNDEFINED_OBJECT, "constraint \"{shown}\" does not exist")
+}

@@ -118,6 +118,11 @@ impl Run {
         Run { operators, state, snapshot, hold: None }
     }
 
+    /// Sees by this snapshot, which is in force.
+    pub fn look_at(&mut self, snapshot: Snapshot) {
+        self.snapshot = snapshot;
+    }
+
     /// The next row, or `None` at the end.
     pub fn next<'r>(&'r mut self, backend: &mut Backend) -> Result<Option<&'r [Datum]>> {
         backend.snapshot = self.snapshot;
@@ -222,13 +227,13 @@ impl Session {
     }
 
     /// What follows every statement that was run: its snapshot goes, what comes next sees what it
-    /// did.
+    /// did, and foreign keys look into it.
     pub(super) fn finish_statement(&mut self) -> Result<()> {
         self.backend.txn.release_statement();
         if self.backend.txn.state() == storage::txn::TxnState::Active {
             self.backend.txn.next_command()?;
         }
-        Ok(())
+        self.react_to_statement()
     }
 
     /// Refuses what a read-only transaction must not do.

@@ -40,6 +40,7 @@ pub(super) struct Savepoint {
     name: Box<str>,
     level: SubLevel,
     settings: usize,
+    events: super::foreign_key::Mark,
 }
 
 impl Session {
@@ -200,6 +201,17 @@ impl Session {
         Ok(())
     }
 
+    /// Warns of what has no effect beyond the statement.
+    pub(super) fn warn_outside_block(&mut self, what: &str) {
+        if self.block != Block::Explicit && self.statements_in_message < 2 {
+            let warning = sql_error!(
+                NO_ACTIVE_SQL_TRANSACTION,
+                "{what} can only be used in transaction blocks"
+            );
+            self.backend.notice("WARNING", warning);
+        }
+    }
+
     fn warn_no_transaction(&mut self) {
         let warning = SqlError::new(
             SqlState::NO_ACTIVE_SQL_TRANSACTION,
@@ -214,6 +226,10 @@ impl Session {
     }
 
     fn commit_storage(&mut self) -> Result<()> {
+        if let Err(error) = self.react_to_transaction() {
+            self.rollback_storage();
+            return Err(error);
+        }
         self.keep_held_cursors()?;
         // As it is set now: a transaction may have chosen for itself (SET LOCAL).
         self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
@@ -254,6 +270,7 @@ impl Session {
         self.savepoints.clear();
         self.drop_portals();
         self.backend.catalog.end_transaction();
+        self.backend.events.end_transaction();
         self.read_only = false;
     }
 
@@ -277,6 +294,7 @@ impl Session {
             Block::Idle => {}
             Block::Implicit => self.rollback_storage(),
             Block::Explicit | Block::Failed => {
+                self.backend.events.forget_statement();
                 match self.savepoints.last() {
                     Some(savepoint) => {
                         let (level, settings) = (savepoint.level, savepoint.settings);
@@ -285,6 +303,9 @@ impl Session {
                             self.backend.txn.rollback_to(level);
                         }
                         self.backend.values.undo_to(settings);
+                        if let Some(savepoint) = self.savepoints.last() {
+                            self.backend.events.undo_to(&savepoint.events);
+                        }
                     }
                     None => {
                         self.drop_portals();
@@ -294,6 +315,7 @@ impl Session {
                         self.backend.values.undo_to(0);
                         self.forget_new_temp_schema();
                         self.backend.catalog.end_transaction();
+                        self.backend.events.end_transaction();
                     }
                 }
                 self.block = Block::Failed;
@@ -306,7 +328,8 @@ impl Session {
         self.need_block("SAVEPOINT")?;
         let level = self.backend.txn.savepoint();
         let settings = self.backend.values.mark();
-        self.savepoints.push(Savepoint { name: name.into(), level, settings });
+        let events = self.backend.events.mark();
+        self.savepoints.push(Savepoint { name: name.into(), level, settings, events });
         Ok(())
     }
 
@@ -332,6 +355,7 @@ impl Session {
         };
         self.backend.txn.rollback_to(level);
         self.backend.values.undo_to(settings);
+        self.backend.events.undo_to(&self.savepoints[position].events);
         self.savepoints.truncate(position + 1);
         self.block = Block::Explicit;
         Ok(())

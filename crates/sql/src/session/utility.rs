@@ -17,7 +17,6 @@ use super::client::{Client, Field};
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, is_plannable, is_select_into, plain_field};
 use super::standing::StandingStatement;
-use super::transaction::Block;
 
 /// Does it end a transaction, or take part of one back?
 pub fn ends_transaction(statement: &Statement) -> bool {
@@ -82,7 +81,7 @@ impl Session {
                 Ok("CHECKPOINT".to_owned())
             }
             Statement::CreateTableAs(create) => self.create_table_as(create, statement),
-            Statement::SetConstraints(_) => Ok("SET CONSTRAINTS".to_owned()),
+            Statement::SetConstraints(set) => self.set_constraints(set).map(str::to_owned),
             Statement::Select(select) if is_select_into(select) => {
                 let create = select_into(select)?;
                 self.define(&Statement::CreateTableAs(Box::new(create)))
@@ -176,12 +175,8 @@ impl Session {
 
     fn set(&mut self, set: &SetVariable) -> Result<String> {
         let local = set.local;
-        if local && self.block != Block::Explicit && self.statements_in_message < 2 {
-            let warning = SqlError::new(
-                SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                "SET LOCAL can only be used in transaction blocks",
-            );
-            self.backend.notice("WARNING", warning);
+        if local {
+            self.warn_outside_block("SET LOCAL");
         }
         match &set.action {
             SetAction::Value { name, values, .. } => {
@@ -201,13 +196,7 @@ impl Session {
                 return Ok("RESET".to_owned());
             }
             SetAction::Transaction(modes) => {
-                if self.block != Block::Explicit && self.statements_in_message < 2 {
-                    let warning = SqlError::new(
-                        SqlState::NO_ACTIVE_SQL_TRANSACTION,
-                        "SET TRANSACTION can only be used in transaction blocks",
-                    );
-                    self.backend.notice("WARNING", warning);
-                }
+                self.warn_outside_block("SET TRANSACTION");
                 self.set_modes(modes)?;
             }
             SetAction::SessionCharacteristics(modes) => self.characteristics(modes)?,

@@ -74,8 +74,9 @@ impl Ddl<'_> {
             AlterTableStep::DropNotNull { column } => self.drop_not_null(oid, column),
             AlterTableStep::AlterColumnType(change) => self.alter_type(oid, change),
             AlterTableStep::AddConstraint(constraint) => self.add_constraint(oid, constraint),
-            AlterTableStep::DropConstraint { name, if_exists, .. } => {
-                self.drop_constraint(oid, name, *if_exists)
+            AlterTableStep::ValidateConstraint { name } => self.validate_constraint(oid, name),
+            AlterTableStep::DropConstraint { name, if_exists, cascade } => {
+                self.drop_constraint(oid, name, *if_exists, *cascade)
             }
             AlterTableStep::AddIdentity { .. }
             | AlterTableStep::SetIdentity { .. }
@@ -228,7 +229,7 @@ impl Ddl<'_> {
         // Constraints on the column go with it, and with them their indexes.
         for found in self.store().constraints(self.txn(), oid)? {
             if found.row.int2s("conkey").contains(&number) {
-                self.drop_constraint(oid, found.row.text("conname"), true)?;
+                self.drop_constraint(oid, found.row.text("conname"), true, cascade)?;
             }
         }
         for index in &self.table(oid)?.indexes {

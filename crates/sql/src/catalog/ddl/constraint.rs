@@ -1,4 +1,4 @@
-//! Constraints of tables: keys, checks. Foreign keys are refused until their checks exist.
+//! Constraints of tables: keys, checks; foreign keys have a room of their own beside this one.
 
 use syntax::ast::{Constraint, ConstraintKind, IndexConstraint, IndexKey, IndexOrder, SortNulls};
 
@@ -21,9 +21,7 @@ impl Ddl<'_> {
             ConstraintKind::Check(expr) => {
                 self.add_check(table, constraint, &super::text_of(expr)?)
             }
-            ConstraintKind::ForeignKey(_) => {
-                Err(sql_error!(FEATURE_NOT_SUPPORTED, "foreign key constraints are not supported"))
-            }
+            ConstraintKind::ForeignKey(key) => self.add_foreign_key(table, constraint, key),
             ConstraintKind::Exclude(_) => {
                 Err(sql_error!(FEATURE_NOT_SUPPORTED, "exclusion constraints are not supported"))
             }
@@ -230,7 +228,12 @@ impl Ddl<'_> {
     }
 
     /// `23514` if a row of the table fails the condition.
-    fn check_rows(&mut self, table: &TableDef, name: &str, expr: &crate::bind::Expr) -> Result<()> {
+    pub(super) fn check_rows(
+        &mut self,
+        table: &TableDef,
+        name: &str,
+        expr: &crate::bind::Expr,
+    ) -> Result<()> {
         let mut state = State::default();
         let mut rows = super::build::TableRows::start(self.host, table)?;
         while let Some(row) = rows.next(self.host, table)? {
@@ -249,7 +252,12 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn constraint_row(&self, name: &str, table: &TableDef, kind: u8) -> Result<RowBuilder> {
+    pub(super) fn constraint_row(
+        &self,
+        name: &str,
+        table: &TableDef,
+        kind: u8,
+    ) -> Result<RowBuilder> {
         Ok(RowBuilder::of("pg_constraint")
             .oid("oid", self.new_oid()?)
             .set("conname", name)
@@ -274,7 +282,13 @@ impl Ddl<'_> {
     }
 
     /// DROP CONSTRAINT.
-    pub(super) fn drop_constraint(&mut self, oid: Oid, name: &str, if_exists: bool) -> Result<()> {
+    pub(super) fn drop_constraint(
+        &mut self,
+        oid: Oid,
+        name: &str,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
         let table = self.table(oid)?;
         let rows = self.store().constraints(self.txn(), oid)?;
         let Some(found) = rows.into_iter().find(|f| f.row.text("conname") == name) else {
@@ -291,10 +305,14 @@ impl Ddl<'_> {
             return Ok(());
         };
         let kind = found.row.letter("contype");
+        if matches!(kind, b'p' | b'u') {
+            self.release_index(&table, found.row.oid("conindid"), name, cascade)?;
+        }
         self.store().delete(self.txn(), "pg_constraint", &found)?;
         self.changed(oid)?;
         match kind {
             b'p' | b'u' => self.drop_index(found.row.oid("conindid"), oid),
+            b'f' => self.forget_foreign_key(found.row.oid("oid"), found.row.oid("confrelid")),
             _ => self.count_checks(oid),
         }
     }

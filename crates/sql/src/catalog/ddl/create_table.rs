@@ -128,6 +128,7 @@ impl Ddl<'_> {
             ConstraintKind::PrimaryKey(_) => 1,
             ConstraintKind::Unique(_) => 2,
             ConstraintKind::Check(_) => 0,
+            _ if super::foreign_key::is_foreign(c) => 4,
             _ => 3,
         });
         Ok((columns, constraints))

@@ -60,7 +60,11 @@ impl Ddl<'_> {
                 self.drop_views_of(&relation, drop.cascade, &going)?;
             }
             match relation.kind {
-                TableKind::Table => self.drop_table(&relation)?,
+                TableKind::Table => {
+                    let table = self.table(relation.oid)?;
+                    self.release_table(&table, &going, drop.cascade)?;
+                    self.drop_table(&table)?;
+                }
                 TableKind::Sequence => self.drop_sequence(&relation, drop.cascade)?,
                 TableKind::Index => {
                     let table = self.table_of_index(relation.oid)?;

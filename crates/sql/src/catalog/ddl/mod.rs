@@ -11,6 +11,7 @@ mod constraint;
 mod create_table;
 mod depend;
 mod drop;
+mod foreign_key;
 mod generated;
 mod index;
 mod names;
@@ -18,6 +19,7 @@ mod rename;
 mod schema;
 pub mod sequence;
 mod truncate;
+mod validate;
 mod view;
 
 use std::sync::Arc;
@@ -27,6 +29,7 @@ use storage::txn::Txn;
 use syntax::ast::{self, RelationRef, Statement, TypeName};
 
 use crate::bind::{Expr, ExprKind, Ty};
+use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::{SearchPath, SessionCatalog, Store};
 use crate::catalog::{Record, TableDef};
 use crate::error::{Result, SqlError, sql_error};
@@ -58,6 +61,8 @@ pub trait DdlHost: Host {
     /// Binds a column's DEFAULT, converted to the column's type.
     fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr>;
     fn type_of(&mut self, name: &TypeName) -> Result<Ty>;
+    /// The table's rows must be found to meet this key when the statement is done.
+    fn check_foreign_key(&mut self, key: Arc<ForeignKey>);
     /// Runs a query's plan into a table: CREATE TABLE AS. The number of rows.
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64>;
     /// The columns that a query yields.

@@ -1,11 +1,13 @@
 //! TRUNCATE: new, empty storage in place of the old.
 
+use std::sync::Arc;
+
 use base::rank::Rank;
 use storage::lock::LockMode;
 use syntax::ast::Truncate;
 
-use crate::catalog::TableKind;
-use crate::error::{Result, sql_error};
+use crate::catalog::{TableDef, TableKind};
+use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
@@ -21,6 +23,7 @@ impl Ddl<'_> {
             }
             tables.push(table);
         }
+        self.with_referring(&mut tables, truncate.cascade)?;
         for table in tables {
             self.new_storage(table.oid, table.storage, table.persistence, Rank::HeapPage)?;
             for index in &table.indexes {
@@ -32,6 +35,28 @@ impl Ddl<'_> {
                 }
             }
             self.changed(table.oid)?;
+        }
+        Ok(())
+    }
+
+    /// Who refers to a table by a foreign key must be truncated with it.
+    fn with_referring(&mut self, tables: &mut Vec<Arc<TableDef>>, cascade: bool) -> Result<()> {
+        let mut at = 0;
+        while let Some(table) = tables.get(at).cloned() {
+            at += 1;
+            for key in &table.foreign.referring {
+                if tables.iter().any(|table| table.oid == key.table) {
+                    continue;
+                }
+                let referring = self.table(key.table)?;
+                if !cascade {
+                    return Err(is_referenced(&table, &referring));
+                }
+                let text = format!("truncate cascades to table \"{}\"", referring.name);
+                self.host.notice("NOTICE", SqlError::new(SqlState::SUCCESSFUL_COMPLETION, text));
+                self.catalog.lock(self.host.txn(), referring.oid, LockMode::AccessExclusive)?;
+                tables.push(self.table(referring.oid)?);
+            }
         }
         Ok(())
     }
@@ -52,4 +77,16 @@ impl Ddl<'_> {
         self.update_class(oid, &changes)?;
         self.store().drop_storage(self.txn(), old)
     }
+}
+
+fn is_referenced(table: &TableDef, referring: &TableDef) -> SqlError {
+    sql_error!(
+        FEATURE_NOT_SUPPORTED,
+        "cannot truncate a table referenced in a foreign key constraint"
+    )
+    .with_detail(format!("Table \"{}\" references \"{}\".", referring.name, table.name))
+    .with_hint(format!(
+        "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+        referring.name
+    ))
 }

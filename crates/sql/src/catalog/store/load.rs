@@ -6,6 +6,7 @@ use base::ids::{Persistence, RelId};
 use storage::txn::Txn;
 
 use crate::bind::Ty;
+use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::{
     CheckDef, ColumnDef, Handle, Identity, IndexDef, IndexKey, KeySource, TableDef, TableKind,
 };
@@ -57,6 +58,10 @@ impl Store {
             columns,
             indexes,
             checks: self.load_checks(txn, oid)?,
+            foreign: match class.bool("relhastriggers") {
+                true => self.load_foreign_keys(txn, oid)?,
+                false => ForeignKeys::default(),
+            },
             view: self.load_view(txn, oid, kind)?,
             storage: RelId(storage.0),
             stored_rows: class.get("reltuples").as_float4(),
@@ -302,6 +307,7 @@ pub fn system_definition(
         indexes: indexes.collect(),
         columns,
         checks: Vec::new(),
+        foreign: ForeignKeys::default(),
         view: None,
         storage: storage_of(schema.oid),
         stored_rows: -1.0,

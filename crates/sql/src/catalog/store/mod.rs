@@ -6,6 +6,7 @@ pub mod builtin;
 mod cleaning;
 mod instance;
 pub mod load;
+mod load_keys;
 pub mod lookup;
 mod opened;
 pub mod row;

@@ -170,7 +170,7 @@ pub(in crate::exec) fn referenced_key_changed(
     })
 }
 
-fn same(a: &Datum, b: &Datum) -> bool {
+pub(super) fn same(a: &Datum, b: &Datum) -> bool {
     match (a.is_null(), b.is_null()) {
         (true, true) => true,
         (false, false) => is_equal(a, b),

@@ -73,6 +73,9 @@ impl PointModify {
                     ModifyAction::Update { sets, .. } => patches(modify, sets),
                     _ => None,
                 };
+                if concerns_others(modify, patches.is_some()) {
+                    return None;
+                }
                 Input::Key { scan: scan.clone(), key: PointKey::of(scan)?, patches }
             }
             _ => return None,
@@ -128,6 +131,18 @@ impl PointModify {
             buffers.returned.push(eval(expr, visible, cx)?);
         }
         Ok(())
+    }
+}
+
+/// Whether foreign keys may have to look into the change. A column that others refer to has an index, and so
+/// is never patched.
+fn concerns_others(plan: &node::Modify, patched: bool) -> bool {
+    let foreign = &plan.table.foreign;
+    match &plan.action {
+        ModifyAction::Update { .. } => {
+            !foreign.own.is_empty() || !(patched || foreign.referring.is_empty())
+        }
+        _ => !foreign.referring.is_empty(),
     }
 }
 

@@ -1,0 +1,549 @@
+//! Foreign keys at work: when a statement is done (or, deferred, its transaction), what it changed is looked
+//! into. A referring row must find the row it refers to, and holds it by KEY SHARE; when a row goes that
+//! others refer to, they hinder it, go with it, or are made to refer elsewhere.
+//!
+//! Looking and changing are statements like any other, made from the tables' names once per session. What
+//! they change in turn is looked into before anything that was noted earlier, as if each statement had ended
+//! by itself: in a queue, so that no chain of cascades is too long for the stack.
+//!
+//! Under REPEATABLE READ, rows that refer to the one that goes are looked for among all that are committed,
+//! not only those that the transaction's snapshot shows: else a row could be left that refers to nothing.
+//! One that the snapshot does not show can hinder, but changing it is a `40001`.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use storage::heap::RowBuf;
+use storage::lock::LockMode;
+use storage::txn::{Isolation, Snapshot, visibility};
+use syntax::ast::SetConstraints;
+
+use crate::bind::Params;
+use crate::catalog::TableDef;
+use crate::catalog::foreign_key::{Action, ForeignKey};
+use crate::error::{Result, SqlError, sql_error};
+use crate::exec::Event;
+use crate::types::row::RowView;
+use crate::types::{Datum, Oid, TypeId, output_string};
+
+use super::Session;
+use super::portal::Run;
+use super::prepare::Planned;
+
+pub(crate) use sql_of::Rule;
+
+/// What is yet to be looked into.
+#[derive(Default)]
+pub struct Events {
+    /// By the statement at hand.
+    waiting: VecDeque<Event>,
+    /// At the end of the transaction.
+    deferred: Vec<Event>,
+    modes: Modes,
+    /// Made, or to be validated, by the statement at hand: the rows that there are must meet them.
+    made: Vec<Arc<ForeignKey>>,
+    /// See [`crate::exec::Host::shown_by`].
+    pub shown_by: Option<Snapshot>,
+}
+
+/// What SET CONSTRAINTS has said in this transaction.
+#[derive(Clone, Default)]
+struct Modes {
+    /// Of all that are not named; `None`: as they were declared.
+    all: Option<bool>,
+    named: BTreeMap<Oid, bool>,
+}
+
+/// How much there was when a savepoint was set.
+pub(super) struct Mark {
+    deferred: usize,
+    modes: Modes,
+}
+
+impl Events {
+    pub fn note(&mut self, event: Event) {
+        self.waiting.push_back(event);
+    }
+
+    pub fn check(&mut self, key: Arc<ForeignKey>) {
+        self.made.push(key);
+    }
+
+    /// The statement failed.
+    pub(super) fn forget_statement(&mut self) {
+        self.waiting.clear();
+        self.made.clear();
+        self.shown_by = None;
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { deferred: self.deferred.len(), modes: self.modes.clone() }
+    }
+
+    pub(super) fn undo_to(&mut self, mark: &Mark) {
+        self.forget_statement();
+        self.deferred.truncate(mark.deferred);
+        self.modes = mark.modes.clone();
+    }
+
+    pub(super) fn end_transaction(&mut self) {
+        *self = Events::default();
+    }
+
+    fn waits_for_commit(&self, event: &Event) -> bool {
+        let key = event.key();
+        let is_check = match event {
+            Event::Refers { .. } => true,
+            Event::Gone { new, .. } => action(key, new.is_some()) == Action::NoAction,
+        };
+        let said = self.modes.named.get(&key.oid).copied().or(self.modes.all);
+        key.deferrable && is_check && said.unwrap_or(key.initially_deferred)
+    }
+}
+
+fn action(key: &ForeignKey, update: bool) -> Action {
+    if update { key.on_update } else { key.on_delete }
+}
+
+/// Keys that were found, and are held, already.
+type Found = BTreeSet<(Oid, Vec<u8>)>;
+
+/// How many of them are remembered at a time.
+const FOUND_MAX: usize = 4096;
+
+impl Session {
+    /// Looks into what the statement has changed, but for what is deferred.
+    pub(super) fn react_to_statement(&mut self) -> Result<()> {
+        for key in std::mem::take(&mut self.backend.events.made) {
+            self.check_new_key(&key)?;
+        }
+        if self.backend.events.waiting.is_empty() {
+            return Ok(());
+        }
+        let events = std::mem::take(&mut self.backend.events.waiting);
+        self.react_to(events, true)
+    }
+
+    /// Looks into what was deferred, at the end of the transaction.
+    pub(super) fn react_to_transaction(&mut self) -> Result<()> {
+        while !self.backend.events.deferred.is_empty() {
+            let events = std::mem::take(&mut self.backend.events.deferred);
+            self.react_to(events.into(), false)?;
+        }
+        Ok(())
+    }
+
+    fn react_to(&mut self, mut events: VecDeque<Event>, may_defer: bool) -> Result<()> {
+        let mut found = Found::new();
+        let mut count = 0_u32;
+        while let Some(event) = events.pop_front() {
+            if may_defer && self.backend.events.waits_for_commit(&event) {
+                self.backend.events.deferred.push(event);
+                continue;
+            }
+            count += 1;
+            if count.is_multiple_of(64) {
+                base::park::checkpoint();
+                base::interrupt::check().map_err(crate::error::interrupted)?;
+            }
+            match &event {
+                Event::Refers { key, row } => self.row_must_find(key, *row, &mut found)?,
+                Event::Gone { key, old, new } => self.row_is_gone(key, old, new.as_deref())?,
+            }
+            // What came of it is looked into first.
+            while let Some(new) = self.backend.events.waiting.pop_back() {
+                events.push_front(new);
+            }
+        }
+        Ok(())
+    }
+
+    fn row_must_find(
+        &mut self,
+        key: &Arc<ForeignKey>,
+        row: base::Tid,
+        found: &mut Found,
+    ) -> Result<()> {
+        let Some(values) = self.referring_values(key, row)? else { return Ok(()) };
+        let mut encoded = Vec::new();
+        let table = self.table_of(key.table)?;
+        for (value, column) in values.iter().zip(&key.columns) {
+            let text = self.shown(value, table.columns[usize::from(*column)].ty.id);
+            encoded.extend_from_slice(&(text.len() as u32).to_le_bytes());
+            encoded.extend_from_slice(text.as_bytes());
+        }
+        let known = (key.oid, encoded);
+        if found.contains(&known) {
+            return Ok(());
+        }
+        let hit = self.run_rule(key, Rule::FindReferenced, &values, false)? > 0;
+        if !hit {
+            return Err(self.finds_nothing(key, &values)?);
+        }
+        if found.len() < FOUND_MAX {
+            found.insert(known);
+        }
+        Ok(())
+    }
+
+    /// The key that a row refers by; `None` when it refers to nothing, or is not there any more.
+    fn referring_values(&self, key: &ForeignKey, row: base::Tid) -> Result<Option<Vec<Datum>>> {
+        let backend = &self.backend;
+        let table = self.table_of(key.table)?;
+        let mut stored = RowBuf::new();
+        if !backend.instance.store.heap(&table)?.fetch_version(row, &mut stored)? {
+            return Ok(None);
+        }
+        let now = backend.txn.fresh_snapshot();
+        if !visibility::check(&backend.txn, &now, stored.header())?.visible {
+            return Ok(None);
+        }
+        let mut all = vec![Datum::Null; table.columns.len()];
+        RowView::new(&table.desc, stored.bytes()).decode_prefix(&mut all);
+        let values: Vec<Datum> = key.columns.iter().map(|c| all[usize::from(*c)].clone()).collect();
+        let nulls = values.iter().filter(|v| v.is_null()).count();
+        if nulls == 0 {
+            return Ok(Some(values));
+        }
+        if key.full && nulls < values.len() {
+            return Err(self
+                .violation(key, &table)
+                .with_detail("MATCH FULL does not allow mixing of null and nonnull key values."));
+        }
+        Ok(None)
+    }
+
+    fn row_is_gone(
+        &mut self,
+        key: &Arc<ForeignKey>,
+        old: &[Datum],
+        new: Option<&[Datum]>,
+    ) -> Result<()> {
+        let update = new.is_some();
+        match action(key, update) {
+            Action::NoAction => {
+                // Another row may have got the key meanwhile.
+                if self.run_rule(key, Rule::FindSame, old, false)? == 0 {
+                    self.nobody_may_refer(key, old)?;
+                }
+            }
+            Action::Restrict => self.nobody_may_refer(key, old)?,
+            Action::Cascade => match new {
+                None => {
+                    self.run_rule(key, Rule::Delete, old, true)?;
+                }
+                Some(new) => {
+                    let params = [old, new].concat();
+                    self.run_rule(key, Rule::Update, &params, true)?;
+                }
+            },
+            Action::SetNull => {
+                self.run_rule(key, Rule::SetNull { update }, old, true)?;
+            }
+            Action::SetDefault => {
+                if self.run_rule(key, Rule::SetDefault { update }, old, true)? > 0
+                    && self.run_rule(key, Rule::FindSame, old, false)? == 0
+                {
+                    self.nobody_may_refer(key, old)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn nobody_may_refer(&mut self, key: &Arc<ForeignKey>, old: &[Datum]) -> Result<()> {
+        if self.run_rule(key, Rule::FindReferring, old, true)? == 0 {
+            return Ok(());
+        }
+        let (referenced, table) = (self.table_of(key.referenced)?, self.table_of(key.table)?);
+        let shown = self.key_shown(&referenced, &key.referenced_columns, old);
+        Err(sql_error!(
+            FOREIGN_KEY_VIOLATION,
+            "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
+            referenced.name,
+            key.name,
+            table.name
+        )
+        .with_detail(format!("Key {shown} is still referenced from table \"{}\".", table.name))
+        .with_table(&table.schema_name, &table.name)
+        .with_constraint(&key.name))
+    }
+
+    fn finds_nothing(&self, key: &ForeignKey, values: &[Datum]) -> Result<SqlError> {
+        let (referenced, table) = (self.table_of(key.referenced)?, self.table_of(key.table)?);
+        let shown = self.key_shown(&table, &key.columns, values);
+        let detail = format!("Key {shown} is not present in table \"{}\".", referenced.name);
+        Ok(self.violation(key, &table).with_detail(detail))
+    }
+
+    fn violation(&self, key: &ForeignKey, table: &TableDef) -> SqlError {
+        sql_error!(
+            FOREIGN_KEY_VIOLATION,
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+            table.name,
+            key.name
+        )
+        .with_table(&table.schema_name, &table.name)
+        .with_constraint(&key.name)
+    }
+
+    /// `(a, b)=(1, x)`.
+    fn key_shown(&self, table: &TableDef, columns: &[u16], values: &[Datum]) -> String {
+        let column = |c: &u16| &table.columns[usize::from(*c)];
+        let names: Vec<&str> = columns.iter().map(|c| &*column(c).name).collect();
+        let shown: Vec<String> = values
+            .iter()
+            .zip(columns)
+            .map(|(value, c)| self.shown(value, column(c).ty.id))
+            .collect();
+        format!("({})=({})", names.join(", "), shown.join(", "))
+    }
+
+    fn shown(&self, value: &Datum, type_id: TypeId) -> String {
+        match value {
+            Datum::Null => "null".to_owned(),
+            value => {
+                output_string(type_id, value, &self.backend.io()).unwrap_or_else(|_| "?".to_owned())
+            }
+        }
+    }
+
+    fn table_of(&self, oid: Oid) -> Result<Arc<TableDef>> {
+        let table = self.backend.catalog.table(&self.backend.txn, oid)?;
+        table.ok_or_else(|| SqlError::internal(format!("a foreign key's relation {oid} is gone")))
+    }
+
+    /// Runs one of a key's statements; how many rows it found or changed. `latest`: among all that is
+    /// committed by now, whatever the isolation level.
+    fn run_rule(
+        &mut self,
+        key: &Arc<ForeignKey>,
+        rule: Rule,
+        params: &[Datum],
+        latest: bool,
+    ) -> Result<u64> {
+        let planned = self.rule(key, rule)?;
+        let mut run = Run::start(&mut self.backend, &planned, params.to_vec());
+        if latest && self.backend.txn.isolation() != Isolation::ReadCommitted {
+            let shown_by = self.backend.txn.statement_snapshot();
+            run.look_at(self.backend.txn.fresh_snapshot());
+            self.backend.events.shown_by = Some(shown_by);
+        }
+        // One row found is enough to know; a change is made whole before it tells of its end.
+        let found = run.next(&mut self.backend).map(|row| u64::from(row.is_some()));
+        self.backend.events.shown_by = None;
+        let found = found?;
+        let rows = run.changed().unwrap_or(found);
+        run.finish(&mut self.backend);
+        self.backend.txn.release_statement();
+        self.backend.txn.next_command()?;
+        Ok(rows)
+    }
+
+    /// Whether the table's rows meet a new key.
+    fn check_new_key(&mut self, key: &Arc<ForeignKey>) -> Result<()> {
+        let (table, referenced) = (self.table_of(key.table)?, self.table_of(key.referenced)?);
+        let planned = self.plan_text(&sql_of::unmet(key, &table, &referenced), Vec::new())?;
+        let mut run = Run::start(&mut self.backend, &planned, Vec::new());
+        let unmet = run.next(&mut self.backend)?.map(<[Datum]>::to_vec);
+        run.finish(&mut self.backend);
+        self.backend.txn.release_statement();
+        match unmet {
+            None => Ok(()),
+            Some(values) if values.iter().any(Datum::is_null) => Err(self
+                .violation(key, &table)
+                .with_detail("MATCH FULL does not allow mixing of null and nonnull key values.")),
+            Some(values) => Err(self.finds_nothing(key, &values)?),
+        }
+    }
+
+    fn plan_text(&mut self, sql: &str, types: Vec<TypeId>) -> Result<Planned> {
+        let mut parsed = crate::catalog::parse(sql)?;
+        let one = parsed.pop().ok_or_else(|| SqlError::internal("a rule is a statement"))?;
+        self.plan(&one.statement, Params::open(types)).map_err(|mut error| {
+            error.fields_mut().position = None;
+            error.with_context(format!("SQL statement \"{sql}\""))
+        })
+    }
+
+    fn rule(&mut self, key: &Arc<ForeignKey>, rule: Rule) -> Result<Arc<Planned>> {
+        if let Some(planned) = self.rules.get(&(key.oid, rule)).cloned()
+            && self.revalidate(&planned)?
+        {
+            return Ok(planned);
+        }
+        let (table, referenced) = (self.table_of(key.table)?, self.table_of(key.referenced)?);
+        for (oid, mode) in
+            [(key.table, LockMode::AccessShare), (key.referenced, LockMode::RowShare)]
+        {
+            self.backend.catalog.lock(&self.backend.txn, oid, mode)?;
+        }
+        let sql = sql_of::statement(key, rule, &table, &referenced);
+        let types = sql_of::params(key, rule, &table, &referenced);
+        let planned = Arc::new(self.plan_text(&sql, types)?);
+        self.rules.insert((key.oid, rule), planned.clone());
+        Ok(planned)
+    }
+
+    /// SET CONSTRAINTS.
+    pub(super) fn set_constraints(&mut self, set: &SetConstraints) -> Result<&'static str> {
+        self.warn_outside_block("SET CONSTRAINTS");
+        let mut named = Vec::new();
+        for name in &set.constraints {
+            named.extend(super::names::deferrable_constraints(&self.backend, name)?);
+        }
+        let modes = &mut self.backend.events.modes;
+        if set.constraints.is_empty() {
+            *modes = Modes { all: Some(set.deferred), named: BTreeMap::new() };
+        } else {
+            modes.named.extend(named.into_iter().map(|oid| (oid, set.deferred)));
+        }
+        if !set.deferred {
+            let events = &mut self.backend.events;
+            let all = std::mem::take(&mut events.deferred);
+            let (still, due): (Vec<_>, Vec<_>) =
+                all.into_iter().partition(|event| events.waits_for_commit(event));
+            events.deferred = still;
+            // Rolled back to a savepoint, they would be due again.
+            let kept = if self.savepoints.is_empty() { Vec::new() } else { copies(&due) };
+            self.react_to(due.into(), true)?;
+            self.backend.events.deferred.extend(kept);
+        }
+        Ok("SET CONSTRAINTS")
+    }
+}
+
+fn copies(events: &[Event]) -> Vec<Event> {
+    let copy = |event: &Event| match event {
+        Event::Refers { key, row } => Event::Refers { key: key.clone(), row: *row },
+        Event::Gone { key, old, new } => {
+            Event::Gone { key: key.clone(), old: old.clone(), new: new.clone() }
+        }
+    };
+    events.iter().map(copy).collect()
+}
+
+/// The statements of foreign keys, as text.
+mod sql_of {
+    use crate::catalog::TableDef;
+    use crate::catalog::foreign_key::ForeignKey;
+    use crate::types::TypeId;
+    use syntax::deparse::quote_ident;
+
+    /// What is to be done about a key; parameters are the key's values, as the table at hand has them.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+    pub(crate) enum Rule {
+        /// The row that a referring row's values lead to, and its KEY SHARE lock.
+        FindReferenced,
+        /// A row with the same key, by the referenced table's own values.
+        FindSame,
+        /// A row that refers to the values.
+        FindReferring,
+        Delete,
+        /// Takes the old values and then the new.
+        Update,
+        SetNull {
+            update: bool,
+        },
+        SetDefault {
+            update: bool,
+        },
+    }
+
+    pub(super) fn params(
+        key: &ForeignKey,
+        rule: Rule,
+        table: &TableDef,
+        referenced: &TableDef,
+    ) -> Vec<TypeId> {
+        let (of, columns) = match rule {
+            Rule::FindReferenced => (table, &key.columns),
+            _ => (referenced, &key.referenced_columns),
+        };
+        let mut types: Vec<TypeId> =
+            columns.iter().map(|c| of.columns[usize::from(*c)].ty.id).collect();
+        if rule == Rule::Update {
+            types.extend_from_within(..);
+        }
+        types
+    }
+
+    pub(super) fn statement(
+        key: &ForeignKey,
+        rule: Rule,
+        table: &TableDef,
+        referenced: &TableDef,
+    ) -> String {
+        let own = qualified(table);
+        let whole = |what: &str| {
+            let set = key.columns.iter().map(|c| format!("{} = {what}", name(table, *c)));
+            set.collect::<Vec<_>>().join(", ")
+        };
+        let part = |what: &str, update: bool| match update || key.delete_columns.is_empty() {
+            true => whole(what),
+            false => {
+                let set = key.delete_columns.iter();
+                let set = set.map(|c| format!("{} = {what}", name(table, *c)));
+                set.collect::<Vec<_>>().join(", ")
+            }
+        };
+        let refers = condition(table, &key.columns);
+        let is_there = condition(referenced, &key.referenced_columns);
+        match rule {
+            Rule::FindReferenced | Rule::FindSame => format!(
+                "SELECT 1 FROM ONLY {} x WHERE {is_there} FOR KEY SHARE OF x",
+                qualified(referenced)
+            ),
+            Rule::FindReferring => {
+                format!("SELECT 1 FROM ONLY {own} x WHERE {refers} FOR KEY SHARE OF x")
+            }
+            Rule::Delete => format!("DELETE FROM ONLY {own} WHERE {refers}"),
+            Rule::Update => {
+                let n = key.columns.len();
+                let set = key.columns.iter().enumerate();
+                let set = set.map(|(i, c)| format!("{} = ${}", name(table, *c), n + i + 1));
+                let set = set.collect::<Vec<_>>().join(", ");
+                format!("UPDATE ONLY {own} SET {set} WHERE {refers}")
+            }
+            Rule::SetNull { update } => {
+                format!("UPDATE ONLY {own} SET {} WHERE {refers}", part("NULL", update))
+            }
+            Rule::SetDefault { update } => {
+                format!("UPDATE ONLY {own} SET {} WHERE {refers}", part("DEFAULT", update))
+            }
+        }
+    }
+
+    /// The values of a row that finds nothing.
+    pub(super) fn unmet(key: &ForeignKey, table: &TableDef, referenced: &TableDef) -> String {
+        let own = |c: &u16| format!("fk.{}", name(table, *c));
+        let columns: Vec<String> = key.columns.iter().map(own).collect();
+        let pairs = columns.iter().zip(&key.referenced_columns);
+        let same: Vec<String> =
+            pairs.map(|(a, b)| format!("pk.{} = {a}", name(referenced, *b))).collect();
+        let nulls: Vec<String> = columns.iter().map(|c| format!("{c} IS NOT NULL")).collect();
+        format!(
+            "SELECT {} FROM ONLY {} fk LEFT OUTER JOIN ONLY {} pk ON ({}) WHERE pk.{} IS NULL AND ({})",
+            columns.join(", "),
+            qualified(table),
+            qualified(referenced),
+            same.join(" AND "),
+            name(referenced, key.referenced_columns[0]),
+            nulls.join(if key.full { " OR " } else { " AND " })
+        )
+    }
+
+    fn condition(table: &TableDef, columns: &[u16]) -> String {
+        let terms = columns.iter().enumerate();
+        let terms = terms.map(|(i, c)| format!("{} = ${}", name(table, *c), i + 1));
+        terms.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn name(table: &TableDef, column: u16) -> String {
+        quote_ident(&table.columns[usize::from(column)].name).into_owned()
+    }
+
+    fn qualified(table: &TableDef) -> String {
+        format!("{}.{}", quote_ident(&table.schema_name), quote_ident(&table.name))
+    }
+}
