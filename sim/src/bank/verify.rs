@@ -92,9 +92,10 @@ fn check_rows(
     if queued != expected_orders(&events) {
         return Err("the queue is not what the history says".to_owned());
     }
-    check_lookups(txn, &books.queue, &history.numbers, |n| queued.contains(&n))?;
-    check_lookups(txn, &books.accounts, &history.numbers, |n| actual.contains_key(&n))?;
-    check_lookups(txn, &books.history, &history.numbers, |n| events.contains_key(&n))?;
+    let some = || history.numbers.iter().copied().skip(at % LOOK_UP_EVERY).step_by(LOOK_UP_EVERY);
+    check_lookups(txn, &books.queue, some(), |n| queued.contains(&n))?;
+    check_lookups(txn, &books.accounts, some(), |n| actual.contains_key(&n))?;
+    check_lookups(txn, &books.history, some(), |n| events.contains_key(&n))?;
     Ok(events.into_keys().collect())
 }
 
@@ -157,15 +158,18 @@ fn expected_orders(events: &BTreeMap<u64, Entry>) -> BTreeSet<u64> {
     left.flat_map(|first| first..first + BATCH).collect()
 }
 
-/// Every number is found through its index if its row is there, and only then.
+/// Each crash looks up one in so many numbers; which ones, its place says.
+const LOOK_UP_EVERY: usize = 8;
+
+/// Numbers are found through their index if their row is there, and only then.
 fn check_lookups(
     txn: &Txn,
     table: &Table,
-    numbers: &BTreeSet<u64>,
+    numbers: impl Iterator<Item = u64>,
     is_there: impl Fn(u64) -> bool,
 ) -> Result<(), String> {
     let snapshot = txn.statement_snapshot();
-    for &number in numbers {
+    for number in numbers {
         let found = table.find(txn, &snapshot, number).map_err(|e| e.to_string())?;
         match (found.is_some(), is_there(number)) {
             (true, false) => return Err(format!("row {number:#x} is found, and is not there")),
