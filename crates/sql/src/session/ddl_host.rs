@@ -7,7 +7,7 @@ use storage::txn::TxnState;
 use syntax::ast::{Statement, TypeName};
 
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
-use crate::catalog::ddl::{Columns, DdlHost, temporary_schema_name};
+use crate::catalog::ddl::{Columns, DdlHost, empty_temporary_schema, temporary_schema_name};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
@@ -62,7 +62,12 @@ impl DdlHost for Backend {
         }
         let name = temporary_schema_name(self.txn.session().0);
         let oid = match self.catalog.schema(&self.txn, &name)? {
-            Some(oid) => oid,
+            // A session that had this place before, and made temporary relations, has ended.
+            Some(oid) => {
+                empty_temporary_schema(self, oid)?;
+                self.temp_schema_new.set(true);
+                oid
+            }
             None => {
                 let store = &self.instance.store;
                 let oid = Oid(store.engine.oids().allocate()?);

@@ -328,3 +328,22 @@ fn a_transaction_may_choose_for_itself_whether_its_commit_is_waited_for() {
     assert!(!gate_of("off"));
     assert!(gate_of("on"));
 }
+
+#[test]
+fn temporary_tables_are_not_for_the_next_session() {
+    let mut bench = Bench::new();
+    let kept = "create temp table mine (a int); create temp view seen as select a from mine";
+    assert_eq!(bench.run(kept), "CREATE TABLE\nCREATE VIEW\n");
+    // One after the other has the same place in the engine.
+    for _ in 0..3 {
+        let next = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+        drop(std::mem::replace(&mut bench.session, next));
+        let again = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+        drop(std::mem::replace(&mut bench.session, again));
+        assert!(bench.run("select * from mine").contains("does not exist"));
+        bench.run("begin; create temp table other (b int); rollback");
+        assert!(bench.run("select * from mine").contains("does not exist"));
+        assert_eq!(bench.run(kept), "CREATE TABLE\nCREATE VIEW\n");
+        assert_eq!(bench.run("select * from seen"), "[a]\nSELECT 0\n");
+    }
+}

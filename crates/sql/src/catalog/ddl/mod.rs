@@ -36,7 +36,7 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
 use crate::types::Oid;
 
-pub use schema::temporary_schema_name;
+pub use schema::{empty_temporary_schema, temporary_schema_name};
 
 /// Names and types.
 pub type Columns = Vec<(Box<str>, Ty)>;

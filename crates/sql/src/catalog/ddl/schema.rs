@@ -3,11 +3,12 @@
 use syntax::ast::{CreateSchema, DropObjects, ObjectName, RoleKind};
 
 use crate::catalog::TableKind;
+use crate::catalog::store::Found;
 use crate::catalog::store::row::RowBuilder;
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid};
 
-use super::Ddl;
+use super::{Ddl, DdlHost};
 
 /// The schema of a session's temporary relations.
 pub fn temporary_schema_name(session: u32) -> String {
@@ -133,8 +134,28 @@ impl Ddl<'_> {
             }
         };
         self.host.notice("NOTICE", notice);
-        let views =
-            |found: &&crate::catalog::store::access::Found| found.row.letter("relkind") == b'v';
+        self.drop_all(&rows, relations)
+    }
+
+    /// Drops what a session before this one has left in its schema of temporary relations.
+    pub(super) fn empty_temporary_schema(&mut self, schema: Oid) -> Result<()> {
+        let (txn, store) = (self.txn(), self.store());
+        let rows = store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)?;
+        let mut relations = Vec::new();
+        for found in &rows {
+            let oid = found.row.oid("oid");
+            match found.row.letter("relkind") {
+                b'r' | b'v' => relations.push(oid),
+                b'S' if !self.is_owned(oid)? => relations.push(oid),
+                _ => {}
+            }
+        }
+        self.drop_all(&rows, relations)
+    }
+
+    /// Drops these relations of a schema, whose rows of `pg_class` are `rows`.
+    fn drop_all(&mut self, rows: &[Found], mut relations: Vec<Oid>) -> Result<()> {
+        let views = |found: &&Found| found.row.letter("relkind") == b'v';
         let views: Vec<Oid> = rows.iter().filter(views).map(|f| f.row.oid("oid")).collect();
         relations.sort_by_key(|oid| (!views.contains(oid), std::cmp::Reverse(*oid)));
         let going = relations.clone();
@@ -159,4 +180,10 @@ impl Ddl<'_> {
         let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_depender_index", &key)?;
         Ok(rows.iter().any(|f| matches!(f.row.letter("deptype"), b'a' | b'i')))
     }
+}
+
+/// See [`Ddl::empty_temporary_schema`].
+pub fn empty_temporary_schema(host: &mut dyn DdlHost, schema: Oid) -> Result<()> {
+    let catalog = host.catalog();
+    Ddl { host, catalog }.empty_temporary_schema(schema)
 }
