@@ -21,7 +21,7 @@ finish() {
 trap finish EXIT
 
 start_thalweg() {
-    "$root/target/release/thalweg" serve --data "$work/data" --listen "127.0.0.1:$port" \
+    "${THALWEG:-$root/target/release/thalweg}" serve --data "$work/data" --listen "127.0.0.1:$port" \
         --socket-dir "$work" --superuser postgres --auth trust >"$work/log" 2>&1 &
     server=$!
 }

@@ -168,6 +168,13 @@ impl Planner {
         let depth = self.levels.len() - 1 - usize::from(level);
         match &self.levels[depth].ctes[usize::from(index)] {
             PlannedCte::Kept(id) => Ok((Node::CteScan(*id), Vec::new())),
+            PlannedCte::Correlated(node, correlation) if level == 0 => {
+                Ok((node.clone(), correlation.clone()))
+            }
+            PlannedCte::Correlated(..) => Err(SqlError::unsupported(
+                "a recursive WITH query that refers to an enclosing query can't be used in a nested \
+                 query yet",
+            )),
             PlannedCte::Inline(query) => {
                 let query = query.clone();
                 if level == 0 {

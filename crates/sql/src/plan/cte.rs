@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bind::query::{Cte, CteQuery, Query};
 use crate::bind::tree::Expr;
-use crate::error::{Result, SqlError};
+use crate::error::Result;
 
 use super::Planner;
 use super::node::{Node, RecursiveUnion};
@@ -17,6 +17,9 @@ pub(super) enum PlannedCte {
     Kept(u16),
     /// Its query stands in for the one reference.
     Inline(Box<Query>),
+    /// It is recursive and takes values of an enclosing query, so its rows differ from run to run: each
+    /// reference computes its own.
+    Correlated(Node, Vec<(u16, Expr)>),
     /// It is being planned: references are to its own growing result.
     Growing(u16),
 }
@@ -61,13 +64,15 @@ impl Planner {
                 self.level().ctes.pop();
                 let (again, more) = planned?;
                 correlation.extend(more);
-                refuse_correlated(&correlation)?;
                 let node = Node::RecursiveUnion(Arc::new(RecursiveUnion {
                     first,
                     again,
                     work_table,
                     all: *all,
                 }));
+                if !correlation.is_empty() {
+                    return Ok(PlannedCte::Correlated(node, correlation));
+                }
                 Ok(PlannedCte::Kept(self.keep(node)))
             }
             CteQuery::Modify(modify) => {
@@ -81,13 +86,4 @@ impl Planner {
         self.ctes.push(Arc::new(node));
         (self.ctes.len() - 1) as u16
     }
-}
-
-fn refuse_correlated(correlation: &[(u16, Expr)]) -> Result<()> {
-    if correlation.is_empty() {
-        return Ok(());
-    }
-    Err(SqlError::unsupported(
-        "a recursive WITH query that refers to an enclosing query is not supported yet",
-    ))
 }

@@ -82,6 +82,8 @@ impl Session {
             }
             Statement::CreateTableAs(create) => self.create_table_as(create, statement),
             Statement::SetConstraints(set) => self.set_constraints(set).map(str::to_owned),
+            // Nobody can listen yet, so there is nothing to end; pools say it to every connection they get back.
+            Statement::Unlisten(_) => Ok("UNLISTEN".to_owned()),
             Statement::Select(select) if is_select_into(select) => {
                 let create = select_into(select)?;
                 self.define(&Statement::CreateTableAs(Box::new(create)))
@@ -589,7 +591,6 @@ fn words(statement: &Statement) -> &'static str {
         Statement::Truncate(_) => "TRUNCATE TABLE",
         Statement::Listen(_) => "LISTEN",
         Statement::Notify(_) => "NOTIFY",
-        Statement::Unlisten(_) => "UNLISTEN",
         Statement::Do(_) => "DO",
         Statement::Call(_) => "CALL",
         Statement::Cluster(_) => "CLUSTER",
