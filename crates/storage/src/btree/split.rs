@@ -214,8 +214,11 @@ impl BTree {
     /// knows it, so the order of latches does not matter.
     fn allocate(&self) -> Result<WriteGuard<'_>> {
         while let Some(block) = fsm::take_whole(&self.rel)? {
-            // The map is a hint, and a latch on a page that is in use could close a circle: look first.
-            if self.look(block, |node| self.is_reusable(node))? {
+            // The map is a hint, and stale after a crash: it may name a page in use, even the one that is being
+            // split, latched by this very context. A look must not wait.
+            let pin = self.rel.pin(Fork::Main, block)?;
+            let looked = pin.try_write().is_some_and(|page| self.is_reusable(Node(page.view())));
+            if looked {
                 let page = self.rel.write(Fork::Main, block)?;
                 if self.is_reusable(Node(page.view())) {
                     return Ok(page);
