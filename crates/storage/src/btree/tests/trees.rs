@@ -2,6 +2,7 @@
 
 use super::{Dice, random_key};
 use crate::btree::{BTree, Bounds, Direction, MAX_KEY_BYTES, Scan};
+use crate::heap::fsm;
 use crate::rig::Rig;
 use crate::wal::Kind;
 use base::rank::Rank;
@@ -243,6 +244,33 @@ fn marked_entries_make_room_before_a_split() {
         assert!(blocks() <= 4, "round {round}: {} blocks", blocks());
     }
     check(&tree);
+}
+
+/// A crash may bring back a map that tells pages to be free which are in use again; the page being split may
+/// be among them, and its latch is the caller's own.
+#[test]
+fn a_map_that_tells_pages_in_use_to_be_free_misleads_nobody() {
+    let (done, over) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let rig = Rig::new(64);
+        let tree = tree(&rig, 1);
+        let mut expected = Vec::new();
+        for i in 0..3000_u64 {
+            let key = (i * 7919 % 3001).to_be_bytes();
+            tree.insert(&key, tid(i)).unwrap();
+            expected.push((key.to_vec(), tid(i)));
+            if i % 100 == 0 {
+                for block in 0..tree.relation().blocks(base::Fork::Main).unwrap() {
+                    fsm::give_whole(tree.relation(), BlockNo(block)).unwrap();
+                }
+            }
+        }
+        expected.sort();
+        assert_eq!(check(&tree), expected);
+        done.send(()).unwrap();
+    });
+    let limit = std::time::Duration::from_secs(120);
+    over.recv_timeout(limit).expect("the inserts end, and the tree is right");
 }
 
 #[test]
