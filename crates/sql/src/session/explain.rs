@@ -26,6 +26,11 @@ use super::portal::Run;
 use super::prepare::{is_plannable, plain_field};
 use cost::{Cost, Costs};
 
+/// Bytes of a sorted row beside its values.
+const SORT_ROW_BYTES: u64 = 24;
+/// Less than this PostgreSQL tells of no sort.
+const SORT_KIB_MIN: u64 = 25;
+
 impl Session {
     pub(super) fn explain(
         &mut self,
@@ -174,13 +179,17 @@ impl<'a> Printer<'a> {
         line.push_str(&format!(" (actual {time}rows={rows:.0} loops={loops})"));
     }
 
-    /// How a sort went: in memory, of which PostgreSQL tells at least this much.
+    /// How a sort went. Sorts are done in memory; what they need is told by the rows that came out and the
+    /// estimate of a row's width, and as at least [`SORT_KIB_MIN`].
     fn sorted(&mut self, depth: usize, node: &Node, limited: bool) {
         let done = self.profile.as_ref().and_then(|profile| profile.of(node));
-        if done.is_some_and(|watched| Watched::get(&watched.loops) > 0) {
-            let method = if limited { "top-N heapsort" } else { "quicksort" };
-            self.detail(depth, "Sort Method", &format!("{method}  Memory: 25kB"));
-        }
+        let Some(done) = done.filter(|done| Watched::get(&done.loops) > 0) else { return };
+        let each = Watched::get(&done.rows) / Watched::get(&done.loops);
+        let width = Costs { backend: self.backend }.of(node).width;
+        let bytes = each * (u64::from(width) + SORT_ROW_BYTES);
+        let kib = bytes.div_ceil(1024).max(SORT_KIB_MIN);
+        let method = if limited { "top-N heapsort" } else { "quicksort" };
+        self.detail(depth, "Sort Method", &format!("{method}  Memory: {kib}kB"));
     }
 
     /// How many rows a node's own condition dropped.
