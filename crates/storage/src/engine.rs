@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::recovery::checkpoint::{CheckpointConfig, Checkpointer, Rooms};
 use crate::recovery::control::{self, Control, ControlFile, Counters, State};
 use crate::recovery::files::{self, RelationFiles};
+use crate::recovery::imaged::ImagedPages;
 use crate::recovery::redo::{self, RedoReport};
 use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, WalBarrier};
@@ -150,7 +151,8 @@ impl Engine {
         let clean = before.state == State::Clean;
         if !clean {
             inherited::sync(&*env.disk, &relfiles)?;
-            doublewrite::recover(&*env.disk, &relfiles)?;
+            let mut imaged = ImagedPages::new(Arc::clone(&env.disk), before.shape, before.redo);
+            doublewrite::recover(&*env.disk, &relfiles, &mut |page| imaged.has(page))?;
         }
         relfiles.reset(clean)?;
         let pool = Pool::open(env, pool_config(config), Arc::clone(&relfiles))?;

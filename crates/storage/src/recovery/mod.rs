@@ -4,6 +4,7 @@ pub mod checkpoint;
 pub mod control;
 mod ctx;
 pub mod files;
+pub mod imaged;
 pub mod redo;
 
 pub use control::{Control, ControlFile, Counters};

@@ -175,7 +175,14 @@ pub struct Recovered {
 
 /// Repairs pages that a crash left half written. To be called at every start after an unclean stop, before any
 /// page is read for redo. Idempotent: a crash in the middle is answered by calling it again.
-pub fn recover(disk: &dyn Disk, files: &RelFiles) -> Result<Recovered> {
+///
+/// A torn page is left as it is where `made_anew` says that redo writes it anew: its copy may be of an earlier
+/// batch, older than redo reckons with ([`crate::recovery::imaged`]).
+pub fn recover(
+    disk: &dyn Disk,
+    files: &RelFiles,
+    made_anew: &mut dyn FnMut(PageId) -> Result<bool>,
+) -> Result<Recovered> {
     let mut done = Recovered::default();
     if !disk.exists(PATH).map_err(|e| Error::io("open", PATH, e))? {
         return Ok(done);
@@ -197,7 +204,7 @@ pub fn recover(disk: &dyn Disk, files: &RelFiles) -> Result<Recovered> {
                 && page::verify(&copy.0, entry.page).is_ok();
             if intact {
                 done.copies += 1;
-                done.repaired += usize::from(repair(files, entry.page, &copy)?);
+                done.repaired += usize::from(repair(files, entry.page, &copy, made_anew)?);
             }
         }
     }
@@ -206,7 +213,12 @@ pub fn recover(disk: &dyn Disk, files: &RelFiles) -> Result<Recovered> {
 }
 
 /// Writes the copy over the page if that does not verify.
-fn repair(files: &RelFiles, page: PageId, copy: &PageBytes) -> Result<bool> {
+fn repair(
+    files: &RelFiles,
+    page: PageId,
+    copy: &PageBytes,
+    made_anew: &mut dyn FnMut(PageId) -> Result<bool>,
+) -> Result<bool> {
     let blocks = match files.blocks(page.rel, page.fork) {
         Ok(blocks) => blocks,
         Err(Error::NoSuchRelation(_)) => return Ok(false),
@@ -219,6 +231,9 @@ fn repair(files: &RelFiles, page: PageId, copy: &PageBytes) -> Result<bool> {
     let mut there = PageBytes::new();
     files.read(page, &mut there.0)?;
     let Err(mismatch) = page::verify(&there.0, page) else { return Ok(false) };
+    if made_anew(page)? {
+        return Ok(false);
+    }
     if base::sim::active() {
         // A simulation repairs pages by the thousand.
         return files.write(page, &copy.0).map(|()| true);

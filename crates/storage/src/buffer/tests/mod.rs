@@ -34,7 +34,7 @@ impl World {
     fn with(disk: SimDisk, config: Config) -> World {
         let env = Env::new(Arc::new(disk.clone()));
         let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
-        doublewrite::recover(&*env.disk, &files).unwrap();
+        doublewrite::recover(&*env.disk, &files, &mut |_| Ok(false)).unwrap();
         World { disk, pool: Pool::open(&env, config, files).unwrap() }
     }
 
