@@ -25,7 +25,7 @@ pub fn usage(pid: u32) -> Usage {
 }
 
 /// The living children of a process.
-pub fn children(pid: u32) -> Vec<u32> {
+pub(super) fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(child) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else { continue };

@@ -44,6 +44,11 @@ impl Peer {
         self.child.id()
     }
 
+    /// Its unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.socket_dir.join(format!(".s.PGSQL.{}", self.port))
+    }
+
     /// A client program of PostgreSQL 15, told how to reach this server.
     pub fn client(&self, program: &str) -> Command {
         let mut command = Command::new(Path::new(PG15_BIN).join(program));
@@ -103,7 +108,7 @@ impl Peer {
     /// Waits until it answers queries.
     pub fn wait_until_answering(&mut self) -> Result<(), String> {
         let give_up = Instant::now() + Duration::from_secs(600);
-        let socket = self.socket_dir.join(format!(".s.PGSQL.{}", self.port));
+        let socket = self.socket();
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return Err(format!("{} ended with {status} before it answered", self.name));

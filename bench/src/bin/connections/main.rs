@@ -2,11 +2,10 @@
 
 mod client;
 mod crowd;
-mod server;
 
+use bench::servers::{self, Scratch, resident_kib};
 use client::Client;
 use crowd::{ROWS, Work, work};
-use server::Server;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,6 +30,12 @@ const HEAVY: &[(&str, &str)] = &[
     // Each session its own table: one would wait for the other otherwise.
     ("update", "UPDATE scratch# SET v = v + 1"),
 ];
+
+/// The server under test.
+struct Server {
+    socket: PathBuf,
+    pid: u32,
+}
 
 struct Options {
     connections: usize,
@@ -82,7 +87,12 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     raise_open_files();
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let server = Server::start(&root.join("target/release/thalweg"), options.connections)?;
+    let work = Scratch::new("connections")?;
+    let limit = format!("max_connections={}", options.connections);
+    let settings = [&*limit, "shared_buffers=256MB"];
+    let mut peer = servers::start("thalweg", &root, work.path(), 54_329, &settings)?;
+    peer.wait_until_answering()?;
+    let server = Server { socket: peer.socket(), pid: peer.pid() };
     prepare(&server)?;
     let mut text = bench::record::heading("Many connections, long queries");
     many(options, &server, &mut text)?;
@@ -121,9 +131,9 @@ fn many(options: &Options, server: &Server, text: &mut String) -> Result<(), Str
         let mut clients = crowd::open(&server.socket, active)?;
         work(&mut clients, Duration::from_secs(1))?;
         alone.push(work(&mut clients, time)?.per_second);
-        let before = server.resident_kib()?;
+        let before = resident_kib(server.pid)?;
         let idle = crowd::open(&server.socket, connections - active)?;
-        let grown = server.resident_kib()?.saturating_sub(before);
+        let grown = resident_kib(server.pid)?.saturating_sub(before);
         kib.push(grown as f64 / idle.len() as f64);
         let refused = std::thread::scope(|scope| -> Result<_, String> {
             let beyond = scope.spawn(|| refused(server));

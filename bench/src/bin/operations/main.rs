@@ -3,7 +3,7 @@
 
 mod parts;
 
-use bench::servers::{self, Peer};
+use bench::servers::{self, Peer, Scratch};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -115,26 +115,16 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A server on a fresh directory, and the directory, which is removed with the guard.
+/// A server on a fresh directory, which goes after it.
 struct Bench {
     peer: Peer,
-    _work: Work,
-}
-
-struct Work(PathBuf);
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    _work: Scratch,
 }
 
 impl Bench {
     fn new(server: &str, settings: &[&str]) -> Result<Bench, String> {
-        let work = std::env::temp_dir().join(format!("thalweg-operations-{}", std::process::id()));
-        std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
-        let work = Work(work);
-        let mut peer = servers::start(server, &root(), &work.0, 54_340, settings)?;
+        let work = Scratch::new("operations")?;
+        let mut peer = servers::start(server, &root(), work.path(), 54_340, settings)?;
         peer.wait_until_answering()?;
         Ok(Bench { peer, _work: work })
     }

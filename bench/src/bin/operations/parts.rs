@@ -1,9 +1,7 @@
 //! The parts: each measures one server, on a fresh directory, once.
 
 use crate::{Bench, Figure, Options};
-use bench::servers::{Peer, output};
-use std::fs;
-use std::path::Path;
+use bench::servers::{Peer, output, resident_kib};
 use std::time::{Duration, Instant};
 
 /// Measures a server and adds figures.
@@ -96,7 +94,7 @@ pub fn memory(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Res
         let (mut first, mut last) = (None, 0.0);
         while !run.is_finished() {
             std::thread::sleep(LOOK);
-            last = resident_mib(peer.pid())?;
+            last = resident_kib(peer.pid())? as f64 / 1024.0;
             if begun.elapsed() >= Duration::from_secs(60) {
                 first.get_or_insert(last);
             }
@@ -146,22 +144,4 @@ fn sums_agree(peer: &Peer) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("{}: the sums differ: {sums}", peer.name)),
     }
-}
-
-/// Resident memory of a process and its children, shared memory once.
-fn resident_mib(pid: u32) -> Result<f64, String> {
-    let field = |pid: u32, name: &str| -> Option<f64> {
-        let text =
-            fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("status")).ok()?;
-        let line = text.lines().find_map(|l| l.strip_prefix(name))?;
-        line.trim().strip_suffix("kB")?.trim().parse().ok()
-    };
-    let mut kib = field(pid, "VmRSS:").ok_or_else(|| format!("process {pid} is gone"))?;
-    let mut shared = field(pid, "RssShmem:").unwrap_or(0.0);
-    kib -= shared;
-    for child in bench::servers::cpu::children(pid) {
-        kib += field(child, "RssAnon:").unwrap_or(0.0);
-        shared = shared.max(field(child, "RssShmem:").unwrap_or(0.0));
-    }
-    Ok((kib + shared) / 1024.0)
 }

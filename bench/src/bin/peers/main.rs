@@ -4,7 +4,7 @@
 mod load;
 mod record;
 
-use bench::servers::{self, Peer, ROOMY};
+use bench::servers::{self, Peer, ROOMY, Scratch};
 use load::{Load, Run};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,9 +69,8 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<(), String> {
     let loads = Load::chosen(&options.loads)?;
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let work = std::env::temp_dir().join(format!("thalweg-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
-    let mut peers = start_peers(options, &root, &work)?;
+    let work = Scratch::new("bench")?;
+    let mut peers = start_peers(options, &root, work.path())?;
     for peer in &mut peers {
         peer.initialise(options.scale)?;
     }
@@ -93,7 +92,7 @@ fn run(options: &Options) -> Result<(), String> {
     for mut peer in peers {
         peer.stop();
     }
-    let _ = std::fs::remove_dir_all(&work);
+    drop(work);
     record::print_and_save(&root, options, &loads, &runs)
 }
 

@@ -141,33 +141,15 @@ static VIEWS: &[SystemView] = &[
         "pg_catalog",
         "pg_stat_sys_tables",
         12155,
-        "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, \
-         pg_catalog.pg_stat_get_tuples_inserted(c.oid) AS n_tup_ins, \
-         pg_catalog.pg_stat_get_tuples_updated(c.oid) AS n_tup_upd, \
-         pg_catalog.pg_stat_get_tuples_deleted(c.oid) AS n_tup_del, \
-         pg_catalog.pg_stat_get_tuples_hot_updated(c.oid) AS n_tup_hot_upd, \
-         pg_catalog.pg_stat_get_live_tuples(c.oid) AS n_live_tup, \
-         pg_catalog.pg_stat_get_dead_tuples(c.oid) AS n_dead_tup, \
-         pg_catalog.pg_stat_get_ins_since_vacuum(c.oid) AS n_ins_since_vacuum, \
-         pg_catalog.pg_stat_get_autovacuum_count(c.oid) AS autovacuum_count \
-         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind = 'r' AND n.nspname IN ('pg_catalog', 'information_schema')",
+        "SELECT * FROM pg_catalog.pg_stat_all_tables \
+         WHERE schemaname IN ('pg_catalog', 'information_schema')",
     ),
     view(
         "pg_catalog",
         "pg_stat_user_tables",
         12161,
-        "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, \
-         pg_catalog.pg_stat_get_tuples_inserted(c.oid) AS n_tup_ins, \
-         pg_catalog.pg_stat_get_tuples_updated(c.oid) AS n_tup_upd, \
-         pg_catalog.pg_stat_get_tuples_deleted(c.oid) AS n_tup_del, \
-         pg_catalog.pg_stat_get_tuples_hot_updated(c.oid) AS n_tup_hot_upd, \
-         pg_catalog.pg_stat_get_live_tuples(c.oid) AS n_live_tup, \
-         pg_catalog.pg_stat_get_dead_tuples(c.oid) AS n_dead_tup, \
-         pg_catalog.pg_stat_get_ins_since_vacuum(c.oid) AS n_ins_since_vacuum, \
-         pg_catalog.pg_stat_get_autovacuum_count(c.oid) AS autovacuum_count \
-         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema')",
+        "SELECT * FROM pg_catalog.pg_stat_all_tables \
+         WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
     ),
     view(
         "information_schema",

@@ -215,14 +215,10 @@ impl BTree {
     fn allocate(&self) -> Result<WriteGuard<'_>> {
         while let Some(block) = fsm::take_whole(&self.rel)? {
             // The map is a hint, and stale after a crash: it may name a page in use, even the one that is being
-            // split, latched by this very context. A look must not wait.
-            let pin = self.rel.pin(Fork::Main, block)?;
-            let looked = pin.try_write().is_some_and(|page| self.is_reusable(Node(page.view())));
-            if looked {
-                let page = self.rel.write(Fork::Main, block)?;
-                if self.is_reusable(Node(page.view())) {
-                    return Ok(page);
-                }
+            // split, latched by this very context. Nothing is waited for.
+            let page = self.rel.pin(Fork::Main, block)?.try_write();
+            if let Some(page) = page.filter(|page| self.is_reusable(Node(page.view()))) {
+                return Ok(page);
             }
         }
         self.rel.extend(Fork::Main)

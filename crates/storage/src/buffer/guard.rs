@@ -85,7 +85,7 @@ impl<'a> Pin<'a> {
     }
 
     /// Latches alone if that needs no waiting.
-    pub fn try_write(&self) -> Option<WriteGuard<'_>> {
+    pub fn try_write(&self) -> Option<WriteGuard<'a>> {
         if !self.frame.word.try_exclusive() {
             return None;
         }

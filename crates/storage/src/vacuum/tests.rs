@@ -178,6 +178,23 @@ fn rolled_back_work_leaves_nothing_behind() {
     txn.commit().unwrap();
 }
 
+/// A worker that cleans one table whenever that says that it is due.
+fn worker_for(
+    rig: &Rig,
+    table: &Arc<Table>,
+    failed: impl Fn(&crate::Error) + Send + 'static,
+) -> Worker {
+    let queue = Arc::new(Queue::default());
+    let its_queue = Arc::clone(&queue);
+    table.heap.tell_when_due(move |rel| its_queue.push(rel));
+    let opened = Arc::clone(table);
+    let open: Box<Open> = Box::new(move |_, clean| {
+        clean(&opened.heap, &[Arc::clone(&opened.index)], &|| false);
+        Opened::Yes
+    });
+    Worker::start(&rig.env(), queue, open, move |_, error| failed(error))
+}
+
 /// Updates, inserts and deletes by several sessions on a small pool, with the background worker cleaning.
 #[test]
 fn the_worker_keeps_up_while_sessions_write() {
@@ -185,18 +202,10 @@ fn the_worker_keeps_up_while_sessions_write() {
     const KEYS: u64 = 60;
     let rig = Rig::new(24);
     let table = Arc::new(Table::new(&rig, 1));
-    let queue = Arc::new(Queue::default());
-    let its_queue = Arc::clone(&queue);
-    table.heap.tell_when_due(move |rel| its_queue.push(rel));
-    let opened = Arc::clone(&table);
-    let open: Box<Open> = Box::new(move |_, clean| {
-        clean(&opened.heap, &[Arc::clone(&opened.index)], &|| false);
-        Opened::Yes
-    });
     let errors = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&errors);
-    let failed = move |_, error: &crate::Error| noted.lock().unwrap().push(error.to_string());
-    let worker = Worker::start(&rig.env(), queue, open, failed);
+    let failed = move |error: &crate::Error| noted.lock().unwrap().push(error.to_string());
+    let worker = worker_for(&rig, &table, failed);
     let committed = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for session in 0..SESSIONS {
@@ -207,7 +216,7 @@ fn the_worker_keeps_up_while_sessions_write() {
                 let mut mine: Vec<Option<Tid>> = vec![None; KEYS as usize];
                 for value in 0..1500 {
                     txn.begin(Isolation::ReadCommitted);
-                    let snapshot = txn.statement_snapshot();
+                    let _snapshot = txn.statement_snapshot();
                     let i = rng.usize(..mine.len());
                     let key = session * KEYS + i as u64;
                     let before = mine[i];
@@ -219,7 +228,6 @@ fn the_worker_keeps_up_while_sessions_write() {
                         }
                         Some(tid) => Some(table.update(&txn, tid, key, value, rng.bool())),
                     };
-                    let _ = snapshot;
                     if rng.u8(..8) == 0 {
                         txn.abort();
                         mine[i] = before;
@@ -250,15 +258,7 @@ fn a_hot_row_does_not_make_its_table_grow() {
     const UPDATES: u64 = 2_000;
     let rig = Rig::new(256);
     let table = Arc::new(Table::new(&rig, 1));
-    let queue = Arc::new(Queue::default());
-    let its_queue = Arc::clone(&queue);
-    table.heap.tell_when_due(move |rel| its_queue.push(rel));
-    let opened = Arc::clone(&table);
-    let open: Box<Open> = Box::new(move |_, clean| {
-        clean(&opened.heap, &[Arc::clone(&opened.index)], &|| false);
-        Opened::Yes
-    });
-    let worker = Worker::start(&rig.env(), queue, open, |_, error| panic!("{error}"));
+    let worker = worker_for(&rig, &table, |error| panic!("{error}"));
     let (txn, reader) = (rig.begin(), Txn::attach(&rig.txns, 2, 1).unwrap());
     let mut hot = table.insert(&txn, 0, 0).unwrap();
     for key in 1..100 {
