@@ -5,6 +5,7 @@
 //! the flusher not to sleep on them ([`Durable::request_soon`]).
 
 use base::Lsn;
+use base::clock::{self, Instant};
 use base::pad::Padded;
 use base::park::{self, Context};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
@@ -21,6 +22,10 @@ struct Published {
 struct Asked {
     /// Highest position that somebody wants durable now.
     requested: AtomicU64,
+    /// How many positions, each above all before it, were asked for.
+    requests: AtomicU64,
+    /// The flusher rests until so many requests have come.
+    gathering: AtomicU64,
     /// The flusher parks, or is about to: a request must wake it.
     asleep: AtomicBool,
     /// Somebody wants what there is to be durable within [`super::flusher::LAZY_DELAY`].
@@ -52,6 +57,8 @@ impl Durable {
             }),
             asked: Padded(Asked {
                 requested: AtomicU64::new(0),
+                requests: AtomicU64::new(0),
+                gathering: AtomicU64::new(u64::MAX),
                 asleep: AtomicBool::new(false),
                 soon: AtomicBool::new(false),
                 stop: AtomicBool::new(false),
@@ -77,7 +84,14 @@ impl Durable {
         }
         // SeqCst, here and in `nap`: either the flusher, going to sleep, sees the request, or this
         // context sees it asleep.
-        self.asked.requested.fetch_max(lsn.0, Ordering::SeqCst);
+        if self.asked.requested.fetch_max(lsn.0, Ordering::SeqCst) < lsn.0 {
+            // SeqCst, here and in `gather`: either the flusher, going to rest, counts this request, or
+            // this context sees what it rests for.
+            let requests = self.asked.requests.fetch_add(1, Ordering::SeqCst) + 1;
+            if requests == self.asked.gathering.load(Ordering::SeqCst) {
+                self.unpark_flusher();
+            }
+        }
         self.wake_flusher();
     }
 
@@ -97,8 +111,13 @@ impl Durable {
     pub fn wake_flusher(&self) {
         if self.asked.asleep.load(Ordering::SeqCst)
             && self.asked.asleep.swap(false, Ordering::SeqCst)
-            && let Some(flusher) = self.flusher.get()
         {
+            self.unpark_flusher();
+        }
+    }
+
+    fn unpark_flusher(&self) {
+        if let Some(flusher) = self.flusher.get() {
             flusher.unpark();
         }
     }
@@ -162,6 +181,20 @@ impl Durable {
         Lsn(self.asked.requested.load(Ordering::SeqCst))
     }
 
+    /// How many requests have come, each for more than all before it.
+    pub fn requests(&self) -> u64 {
+        self.asked.requests.load(Ordering::SeqCst)
+    }
+
+    /// Parks the flusher until so many requests have come, or `until`.
+    pub fn gather(&self, requests: u64, until: Instant) {
+        self.asked.gathering.store(requests, Ordering::SeqCst);
+        while self.requests() < requests && clock::now() < until && !self.stopping() {
+            park::park_until(Some(until));
+        }
+        self.asked.gathering.store(u64::MAX, Ordering::SeqCst);
+    }
+
     /// Takes the wish for "soon" down; what comes after asks again.
     pub fn take_soon(&self) -> bool {
         self.asked.soon.swap(false, Ordering::SeqCst)
@@ -176,9 +209,7 @@ impl Durable {
     pub fn stop(&self) {
         self.asked.stop.store(true, Ordering::SeqCst);
         self.asked.asleep.store(false, Ordering::SeqCst);
-        if let Some(flusher) = self.flusher.get() {
-            flusher.unpark();
-        }
+        self.unpark_flusher();
     }
 
     /// Whether the flusher is to finish.
@@ -187,7 +218,7 @@ impl Durable {
     }
 
     /// Parks the flusher unless `work` finds something after everybody can see that it sleeps.
-    pub fn nap(&self, deadline: Option<base::clock::Instant>, work: impl Fn() -> bool) {
+    pub fn nap(&self, deadline: Option<Instant>, work: impl Fn() -> bool) {
         self.asked.asleep.store(true, Ordering::SeqCst);
         if !work() && !self.stopping() {
             park::park_until(deadline);

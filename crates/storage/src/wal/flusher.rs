@@ -1,11 +1,13 @@
 //! The flusher: one context that writes what is complete, syncs it, and says so.
 //!
 //! It is greedy: each round takes everything that is complete, so that commits that arrive while a sync is
-//! in flight share the next one; there is no delay to tune. It writes whole blocks. The last block is
+//! in flight share the next one. Where many commit at the same time it rests between rounds
+//! ([`super::gather`]); there is no delay to tune. It writes whole blocks. The last block is
 //! written again by the next round, with the same bytes and more, so that a torn write of it leaves what
 //! was durable before.
 
 use super::Wal;
+use super::gather::Gathering;
 use super::ring::BLOCK_BYTES;
 use crate::error::{Error, fatal};
 use base::clock;
@@ -37,6 +39,7 @@ struct State {
     written: Lsn,
     bounce: Box<[Block]>,
     lazy_until: Option<Instant>,
+    gathering: Gathering,
 }
 
 #[derive(Clone)]
@@ -53,10 +56,14 @@ pub(super) fn run(wal: &Wal) {
         written: wal.durable(),
         bounce: vec![Block([0; BLOCK_BYTES as usize]); blocks].into_boxed_slice(),
         lazy_until: None,
+        gathering: Gathering::default(),
     };
     loop {
         let stopping = wal.durable.stopping();
         if let Some(target) = state.target(wal, stopping) {
+            if !stopping && !ring_pressed(wal) {
+                state.gather(wal);
+            }
             state.round(wal, target);
         } else if stopping {
             return;
@@ -105,11 +112,20 @@ impl State {
         self.lazy_until.is_some_and(|at| clock::now() >= at).then_some(position)
     }
 
+    /// Waits for those who are likely to ask soon, too.
+    fn gather(&self, wal: &Wal) {
+        if let Some((requests, until)) = self.gathering.wanted() {
+            wal.durable.gather(requests, until);
+        }
+    }
+
     /// Makes everything complete durable, at least up to `target`.
     fn round(&mut self, wal: &Wal, target: Lsn) {
         // Whoever asks "soon" after this is not served by this round.
         wal.durable.take_soon();
         self.lazy_until = None;
+        let begun = clock::now();
+        self.gathering.begin(wal.durable.requests());
         let complete = wait_complete(wal, target);
         let first = wal.epoch.segment_of(self.written);
         if let Err(e) = self.write(wal, complete) {
@@ -123,6 +139,8 @@ impl State {
         wal.store.written_before(wal.epoch.segment_of(complete));
         wal.counters.flushes.fetch_add(1, Ordering::Relaxed);
         wal.durable.advance(complete);
+        let now = clock::now();
+        self.gathering.end(now, now.since(begun));
         wal.segments_needed();
     }
 

@@ -7,6 +7,7 @@
 
 mod durable;
 mod flusher;
+mod gather;
 mod holds;
 pub mod kind;
 mod maker;
