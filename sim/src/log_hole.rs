@@ -14,6 +14,9 @@ use storage::wal::{LogShape, Reader};
 pub struct Beyond {
     shape: LogShape,
     at: Lsn,
+    /// Of the run that wrote it. Where a later run begins in the next segment, it may happen to begin one
+    /// of its own records at the same place.
+    epoch: u32,
 }
 
 /// Looks for one on a disk that a crash left; `whole` is the same moment's disk with nothing lost.
@@ -23,7 +26,7 @@ pub fn find(torn: &SimDisk, whole: &SimDisk) -> Option<Beyond> {
     while log.read().ok()?.is_some() {}
     let mut lost = Reader::open(Arc::new(whole.clone()), control.shape, log.end().at).ok()?;
     let next = lost.read().ok()??.at.end;
-    let beyond = Beyond { shape: control.shape, at: next };
+    let beyond = Beyond { shape: control.shape, at: next, epoch: lost.end().epoch };
     beyond.is_there(torn).then_some(beyond)
 }
 
@@ -33,6 +36,7 @@ impl Beyond {
         let Ok(mut log) = Reader::open(Arc::new(disk.clone()), self.shape, self.at) else {
             return false;
         };
-        matches!(log.read(), Ok(Some(record)) if record.at.start == self.at)
+        let starts_here = matches!(log.read(), Ok(Some(record)) if record.at.start == self.at);
+        starts_here && log.end().epoch == self.epoch
     }
 }
