@@ -1,6 +1,6 @@
 //! Seeded simulation of the real engine, with a crash at every disk operation.
 //!
-//! `sim crash --seeds N` runs seeds 0…N-1; a failure prints the one command that replays it.
+//! `sim crash --seeds N` runs seeds 0…N-1 (`--from F`: F…F+N-1); a failure prints the one command that replays it.
 
 mod bank;
 mod enumerate;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const USAGE: &str = "usage: sim crash [--seeds N] [--seed S [--at K]]";
+const USAGE: &str = "usage: sim crash [--from F] [--seeds N] [--seed S [--at K]]";
 
 /// Fewer seeds need not hit every crash window.
 const SEEDS_FOR_ALL_WINDOWS: u64 = 20;
@@ -33,6 +33,7 @@ fn options() -> Option<Options> {
     while let Some(word) = words.next() {
         let value: u64 = words.next()?.parse().ok()?;
         match word.as_str() {
+            "--from" => options.first = value,
             "--seeds" => options.count = value,
             "--seed" => (options.first, options.count) = (value, 1),
             "--at" => options.points = Points::Only(value as usize),
