@@ -38,6 +38,10 @@ pub trait Disk: Send + Sync {
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
     /// Whether a file or directory of this name is there.
     fn exists(&self, path: &str) -> io::Result<bool>;
+    /// Closes a file that has been removed, without waiting for the system to free what it held. Never parks.
+    fn discard(&self, file: Arc<dyn File>) {
+        drop(file);
+    }
     /// Takes an exclusive, process-lifetime lock on a file made for it. `WouldBlock` if another has it.
     fn lock(&self, path: &str) -> io::Result<DirectoryLock>;
 }

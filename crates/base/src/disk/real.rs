@@ -95,6 +95,11 @@ impl Disk for RealDisk {
         self.path(path).try_exists()
     }
 
+    fn discard(&self, file: Arc<dyn File>) {
+        // The last descriptor of a large removed file takes the system a while to close.
+        pool::leave(move || drop(file));
+    }
+
     fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
         let file = open_lock_file(&self.path(path))?;
         // SAFETY: plain system call on a descriptor that we own.

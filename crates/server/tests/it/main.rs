@@ -10,6 +10,7 @@ mod faults;
 mod nesting;
 mod protocol;
 mod sessions;
+mod spilling;
 mod timers;
 
 use std::path::{Path, PathBuf};

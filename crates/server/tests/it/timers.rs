@@ -30,7 +30,7 @@ impl House {
     }
 
     /// Sends a cancel request, and waits until it has been taken.
-    fn cancel(&self, who: &Client) {
+    pub fn cancel(&self, who: &Client) {
         let mut packet = Vec::new();
         startup::put_cancel(&mut packet, who.process, who.key);
         let mut stranger = self.stranger();

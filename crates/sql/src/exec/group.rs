@@ -6,6 +6,9 @@ use base::hash::{FixedHasher, HashMap};
 
 use crate::types::{Datum, hash_datum, is_equal};
 
+/// What an entry of a hash table takes beside its key's row and what is kept with it.
+pub(super) const ENTRY_BYTES: usize = 32;
+
 /// A list of values as a hash key.
 #[derive(Clone, Debug)]
 pub(super) struct Key(pub Box<[Datum]>);

@@ -9,6 +9,7 @@ pub mod copy;
 mod eval;
 mod function;
 mod group;
+mod hash_join;
 mod help;
 mod index_scan;
 mod join;
@@ -19,7 +20,9 @@ mod modify;
 mod point;
 mod scan;
 mod set;
+mod set_op;
 mod sort;
+pub mod spill;
 mod state;
 pub mod watch;
 mod window;
@@ -35,6 +38,8 @@ pub use modify::{Modify, PointBuffers, PointModify};
 pub use point::{Lookup, PointKey};
 pub use state::{Cx, Host, IndexExprs, State};
 
+use state::breathe;
+
 use crate::error::Result;
 use crate::plan::node::Node;
 use crate::types::Datum;
@@ -47,6 +52,10 @@ pub trait Operator: Send {
     fn row(&self) -> &[Datum];
     /// Starts over.
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()>;
+    /// How it got on with its memory, for EXPLAIN ANALYZE.
+    fn usage(&self) -> Option<spill::Usage> {
+        None
+    }
 }
 
 /// An operator of any kind.
@@ -71,7 +80,7 @@ fn operator(node: &Node) -> Running {
         Node::Project(plan) => Box::new(scan::Project::new(plan.clone())),
         Node::ProjectSet(plan) => Box::new(function::ProjectSet::new(plan.clone())),
         Node::NestLoop(plan) => Box::new(join::NestLoop::new(plan.clone())),
-        Node::HashJoin(plan) => Box::new(join::HashJoin::new(plan.clone())),
+        Node::HashJoin(plan) => Box::new(hash_join::HashJoin::new(plan.clone())),
         Node::Materialize(input) => Box::new(sort::Materialize::new(run(input))),
         Node::Sort(plan) => Box::new(sort::Sort::new(plan.clone())),
         Node::Limit(plan) => Box::new(limit::Limit::new(plan.clone())),
@@ -79,7 +88,7 @@ fn operator(node: &Node) -> Running {
         Node::Aggregate(plan) => Box::new(aggregate::Aggregate::new(plan.clone())),
         Node::Window(plan) => Box::new(window::Window::new(plan.clone())),
         Node::Append(inputs) => Box::new(set::Append::new(inputs)),
-        Node::SetOp(plan) => Box::new(set::SetOp::new(plan.clone())),
+        Node::SetOp(plan) => Box::new(set_op::SetOp::new(plan.clone())),
         Node::RecursiveUnion(plan) => Box::new(set::RecursiveUnion::new(plan.clone())),
         Node::LockRows(plan) => Box::new(lock_rows::LockRows::new(plan.clone())),
         Node::Modify(plan) => Box::new(modify::Modify::new(plan.clone())),

@@ -9,37 +9,37 @@ use crate::plan::node;
 use crate::types::{Datum, TypeId, compare};
 
 use super::eval::eval;
+use super::spill::{RowReader, RowStore, Sorted, Sorter, Usage};
 use super::{Cx, Operator, Running, run};
 
 /// Keeps the input's rows for later passes.
 pub struct Materialize {
     input: Running,
-    rows: Option<Vec<Box<[Datum]>>>,
-    at: usize,
+    rows: Option<RowStore>,
+    reader: RowReader,
 }
 
 impl Materialize {
     pub fn new(input: Running) -> Materialize {
-        Materialize { input, rows: None, at: 0 }
+        Materialize { input, rows: None, reader: RowReader::default() }
     }
 }
 
 impl Operator for Materialize {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        if self.rows.is_none() {
-            self.rows = Some(cx.collect(&mut self.input)?);
-        }
-        self.at += 1;
-        Ok(self.rows.as_ref().is_some_and(|rows| self.at <= rows.len()))
+        let rows = match &self.rows {
+            Some(rows) => rows,
+            None => self.rows.insert(cx.collect(&mut self.input)?),
+        };
+        self.reader.next(rows)
     }
 
     fn row(&self) -> &[Datum] {
-        let rows = self.rows.as_ref().expect("next said true");
-        &rows[self.at - 1]
+        self.reader.row(self.rows.as_ref().expect("next said true"))
     }
 
     fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
-        self.at = 0;
+        self.reader.seek(0);
         Ok(())
     }
 }
@@ -97,73 +97,72 @@ pub(super) fn key_values(
     keys.iter().map(|key| eval(&key.expr, row, cx)).collect()
 }
 
-/// A row with its key values.
-struct Keyed {
-    keys: Box<[Datum]>,
-    row: Box<[Datum]>,
-}
-
 /// Sorts its input; stable, so equal rows keep the order in which they came.
 pub struct Sort {
     plan: Arc<node::Sort>,
     input: Running,
-    order: Vec<KeyOrder>,
-    rows: Option<Vec<Keyed>>,
-    at: usize,
+    sorted: Option<Sorted>,
 }
 
 impl Sort {
     pub fn new(plan: Arc<node::Sort>) -> Sort {
         let input = run(&plan.input);
-        let order = KeyOrder::of(&plan.keys);
-        Sort { plan, input, order, rows: None, at: 0 }
+        Sort { plan, input, sorted: None }
     }
 
-    fn fill(&mut self, cx: &mut Cx<'_>) -> Result<Vec<Keyed>> {
-        let top = self.plan.top.and_then(|n| usize::try_from(n).ok());
-        let mut rows = Vec::new();
+    fn fill(&mut self, cx: &mut Cx<'_>) -> Result<Sorted> {
+        let top = match &self.plan.top {
+            Some(top) => rows_wanted(top, cx)?,
+            None => None,
+        };
+        let order = KeyOrder::of(&self.plan.keys);
+        let mut sorter = Sorter::new(cx.host.temp(), cx.host.work_mem_bytes(), order, top);
+        let mut count = 0u32;
         while self.input.next(cx)? {
             let keys = key_values(&self.plan.keys, self.input.row(), cx)?;
-            rows.push(Keyed { keys, row: self.input.row().into() });
-            if let Some(top) = top
-                && rows.len() >= top.saturating_mul(2).max(1024)
-            {
-                self.sort(&mut rows);
-                rows.truncate(top);
-            }
-            if rows.len().is_multiple_of(1024) {
+            sorter.push(keys, self.input.row())?;
+            count = count.wrapping_add(1);
+            if count.is_multiple_of(1024) {
                 cx.breathe()?;
             }
         }
-        self.sort(&mut rows);
-        Ok(rows)
+        sorter.finish()
     }
+}
 
-    fn sort(&self, rows: &mut [Keyed]) {
-        rows.sort_by(|a, b| {
-            base::park::checkpoint();
-            compare_keys(&self.order, &a.keys, &b.keys)
-        });
-    }
+/// How many of the first rows are wanted; `None` is all. What is wrong with the numbers is told by LIMIT.
+fn rows_wanted(top: &node::Top, cx: &mut Cx<'_>) -> Result<Option<usize>> {
+    let Datum::Int8(count) = eval(&top.count, &[], cx)? else { return Ok(None) };
+    let offset = match &top.offset {
+        Some(offset) => eval(offset, &[], cx)?,
+        None => Datum::Null,
+    };
+    let offset = if let Datum::Int8(n) = offset { n } else { 0 };
+    Ok(count.checked_add(offset).and_then(|n| usize::try_from(n).ok()))
 }
 
 impl Operator for Sort {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        if self.rows.is_none() {
-            self.rows = Some(self.fill(cx)?);
-        }
-        self.at += 1;
-        Ok(self.rows.as_ref().is_some_and(|rows| self.at <= rows.len()))
+        let sorted = match &mut self.sorted {
+            Some(sorted) => sorted,
+            None => {
+                let sorted = self.fill(cx)?;
+                self.sorted.insert(sorted)
+            }
+        };
+        sorted.next()
     }
 
     fn row(&self) -> &[Datum] {
-        let rows = self.rows.as_ref().expect("next said true");
-        &rows[self.at - 1].row
+        self.sorted.as_ref().expect("next said true").row()
     }
 
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
-        self.rows = None;
-        self.at = 0;
+        self.sorted = None;
         self.input.rescan(cx)
+    }
+
+    fn usage(&self) -> Option<Usage> {
+        self.sorted.as_ref().map(Sorted::usage)
     }
 }

@@ -13,6 +13,7 @@ use crate::func::{Context, Function, Rows, SessionInfo};
 use crate::plan::node::{Node, Plan};
 use crate::types::{Datum, IoContext, Oid, TimestampTz, TypeId};
 
+use super::spill::{RowStore, TempSpace};
 use super::watch::{self, Profile};
 use super::{Event, Running, run};
 
@@ -54,8 +55,14 @@ pub trait Host: SessionInfo {
     fn note(&mut self, event: Event);
     /// What a changed row must be visible by, beside the statement's snapshot.
     fn shown_by(&self) -> Option<Snapshot>;
-    /// Bytes that one operator may hold before it must spill or refuse (`work_mem`).
+    /// Bytes that one operator may hold before it puts rows into a temporary file (`work_mem`).
     fn work_mem_bytes(&self) -> usize;
+    /// Likewise for hash tables (`work_mem` times `hash_mem_multiplier`).
+    fn hash_mem_bytes(&self) -> usize;
+    /// Likewise for building an index (`maintenance_work_mem`).
+    fn maintenance_mem_bytes(&self) -> usize;
+    /// Where temporary files are made.
+    fn temp(&self) -> &Arc<TempSpace>;
 }
 
 /// The state of one execution; lives as long as its operators.
@@ -66,7 +73,7 @@ pub struct State {
     pub exec: Vec<Datum>,
     pub(super) subplans: Vec<Option<super::eval::SubplanState>>,
     pub(super) ctes: Vec<Cte>,
-    pub(super) work_tables: Vec<Arc<Vec<Box<[Datum]>>>>,
+    pub(super) work_tables: Vec<Option<Arc<RowStore>>>,
     /// The subject of the innermost `CASE x WHEN` or array cast.
     pub(super) element: Datum,
     /// EXPLAIN ANALYZE watches.
@@ -81,7 +88,7 @@ pub struct State {
 pub(super) enum Cte {
     Pending(Arc<Node>),
     Running,
-    Done(Arc<Vec<Box<[Datum]>>>),
+    Done(Arc<RowStore>),
 }
 
 impl State {
@@ -92,7 +99,7 @@ impl State {
             exec: vec![Datum::Null; usize::from(plan.exec_slots)],
             subplans: (0..plan.subplans).map(|_| None).collect(),
             ctes: plan.ctes.iter().cloned().map(Cte::Pending).collect(),
-            work_tables: vec![Arc::default(); usize::from(plan.work_tables)],
+            work_tables: vec![None; usize::from(plan.work_tables)],
             element: Datum::Null,
             variadic: false,
             profile: None,
@@ -135,16 +142,22 @@ impl Cx<'_> {
     /// A place where a long execution may be cancelled or give way to others.
     #[inline]
     pub(super) fn breathe(&mut self) -> Result<()> {
-        base::park::checkpoint();
-        base::interrupt::check().map_err(crate::error::interrupted)
+        breathe()
     }
 
-    /// All rows of an operator, kept; `54000`-class error when they outgrow `work_mem` many times over.
-    pub(super) fn collect(&mut self, input: &mut Running) -> Result<Vec<Box<[Datum]>>> {
-        let mut rows: Vec<Box<[Datum]>> = Vec::new();
+    /// An empty store for rows, of `work_mem`.
+    pub(super) fn row_store(&self) -> RowStore {
+        RowStore::new(self.host.temp(), self.host.work_mem_bytes())
+    }
+
+    /// All rows of an operator, kept.
+    pub(super) fn collect(&mut self, input: &mut Running) -> Result<RowStore> {
+        let mut rows = self.row_store();
+        let mut count = 0u32;
         while input.next(self)? {
-            rows.push(input.row().into());
-            if rows.len().is_multiple_of(1024) {
+            rows.push(input.row())?;
+            count = count.wrapping_add(1);
+            if count.is_multiple_of(1024) {
                 self.breathe()?;
             }
         }
@@ -152,7 +165,7 @@ impl Cx<'_> {
     }
 
     /// The rows of a CTE; runs it the first time.
-    pub(super) fn cte_rows(&mut self, id: u16) -> Result<Arc<Vec<Box<[Datum]>>>> {
+    pub(super) fn cte_rows(&mut self, id: u16) -> Result<Arc<RowStore>> {
         let at = usize::from(id);
         match std::mem::replace(&mut self.state.ctes[at], Cte::Running) {
             Cte::Pending(node) => {
@@ -167,4 +180,11 @@ impl Cx<'_> {
             Cte::Running => Err(sql_error!(INTERNAL_ERROR, "CTE {id} refers to itself")),
         }
     }
+}
+
+/// See [`Cx::breathe`].
+#[inline]
+pub(super) fn breathe() -> Result<()> {
+    base::park::checkpoint();
+    base::interrupt::check().map_err(crate::error::interrupted)
 }

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::plan::node::Node;
 use crate::types::Datum;
 
+use super::spill::Usage;
 use super::{Cx, Operator, Running};
 
 thread_local! {
@@ -33,11 +34,17 @@ pub struct Watched {
     pub total_ns: AtomicU64,
     /// Rows that conditions dropped, here and below.
     pub removed: AtomicU64,
+    /// How it got on with its memory, the last time.
+    usage: Mutex<Option<Usage>>,
 }
 
 impl Watched {
     pub fn get(counter: &AtomicU64) -> u64 {
         counter.load(Ordering::Relaxed)
+    }
+
+    pub fn usage(&self) -> Option<Usage> {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(counter: &AtomicU64, more: u64) {
@@ -115,6 +122,21 @@ impl Operator for Watch {
 
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         (self.started, self.spent_ns, self.met) = (false, 0, false);
+        self.tell_usage();
         self.operator.rescan(cx)
+    }
+}
+
+impl Watch {
+    fn tell_usage(&self) {
+        if let Some(usage) = self.operator.usage() {
+            *self.watched.usage.lock().unwrap_or_else(PoisonError::into_inner) = Some(usage);
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.tell_usage();
     }
 }

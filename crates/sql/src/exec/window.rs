@@ -14,6 +14,7 @@ use crate::types::{Datum, is_equal};
 use super::aggregate::arg_types;
 use super::eval::{eval, passes};
 use super::sort::{KeyOrder, compare_keys, key_values};
+use super::spill::{check_held, row_bytes};
 use super::{Cx, Operator, Running, run};
 use frame::FrameBounds;
 
@@ -77,12 +78,16 @@ impl Window {
             self.ahead = self.read(cx)?;
         }
         let Some((key, first)) = self.ahead.take() else { return Ok(None) };
+        // Twice: as it comes, and with what is computed.
+        let mut bytes = 2 * row_bytes(&first);
         let mut rows = vec![first];
         while let Some((other, row)) = self.read(cx)? {
             if !key.iter().zip(&other).all(|(a, b)| is_equal(a, b)) {
                 self.ahead = Some((other, row));
                 break;
             }
+            bytes += 2 * row_bytes(&row);
+            check_held(bytes, "A window's partition")?;
             rows.push(row);
             if rows.len().is_multiple_of(1024) {
                 cx.breathe()?;

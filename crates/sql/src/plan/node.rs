@@ -192,8 +192,15 @@ pub struct HashJoin {
 pub struct Sort {
     pub input: Node,
     pub keys: Vec<SortExpr>,
-    /// Only the first so many rows are wanted (constant LIMIT), if known.
-    pub top: Option<u64>,
+    /// Only the first rows are wanted.
+    pub top: Option<Top>,
+}
+
+/// How many of the first rows a LIMIT above wants. The expressions are cheap, stable, and over no row.
+#[derive(Debug)]
+pub struct Top {
+    pub count: Expr,
+    pub offset: Option<Expr>,
 }
 
 #[derive(Debug)]

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Distinct, JoinTree, Query, RelKind, SortKey};
-use crate::bind::tree::{Column, Const, Expr, Slot, SortExpr, Ty};
+use crate::bind::tree::{Column, Expr, Slot, SortExpr, Ty};
 use crate::error::{Result, SqlError, check_stack};
-use crate::types::{Datum, TypeId};
+use crate::types::TypeId;
 
 use super::Planner;
 use super::access::{Planned, QueryCx, WantedOrder};
+use super::estimate::is_volatile;
 use super::level::{Layout, Level};
 use super::node::{
-    Aggregate, Limit, LockRows, LockedTable, Node, Project, ScanColumn, Sort, Unique,
+    Aggregate, Limit, LockRows, LockedTable, Node, Project, ScanColumn, Sort, Top, Unique,
 };
 use super::rewrite::Below;
 
@@ -273,28 +274,31 @@ fn output_keys(query: &Query, keys: &[SortKey]) -> Vec<SortExpr> {
         .collect()
 }
 
-pub(super) fn sorted(input: Node, keys: Vec<SortExpr>, top: Option<u64>) -> Node {
+pub(super) fn sorted(input: Node, keys: Vec<SortExpr>, top: Option<Top>) -> Node {
     if keys.is_empty() {
         return input;
     }
     Node::Sort(Arc::new(Sort { input, keys, top }))
 }
 
-/// How many rows a constant LIMIT and OFFSET want.
-fn top(query: &Query) -> Option<u64> {
-    let constant = |expr: &Expr| match expr {
-        Expr::Const(Const { value: Datum::Int8(n), .. }) => u64::try_from(*n).ok(),
-        _ => None,
-    };
+/// How many rows LIMIT and OFFSET want, where that can be told before the first row is sorted.
+fn top(query: &Query) -> Option<Top> {
     if query.with_ties {
         return None;
     }
-    let limit = constant(query.limit.as_ref()?)?;
-    let offset = match &query.offset {
-        None => 0,
-        Some(expr) => constant(expr)?,
-    };
-    limit.checked_add(offset)
+    let (count, offset) = (query.limit.as_ref()?, query.offset.as_ref());
+    let cheap = |expr: &Expr| is_told_early(expr);
+    (cheap(count) && offset.is_none_or(cheap))
+        .then(|| Top { count: count.clone(), offset: offset.cloned() })
+}
+
+/// A constant, a parameter, or a stable function of such.
+fn is_told_early(expr: &Expr) -> bool {
+    match expr {
+        Expr::Const(_) | Expr::Param(_) => true,
+        Expr::Call(call) => !is_volatile(expr) && call.args.iter().all(is_told_early),
+        _ => false,
+    }
 }
 
 /// Drops targets that only sorting needed.

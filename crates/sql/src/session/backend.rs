@@ -20,6 +20,7 @@ use crate::catalog::{
     system_views,
 };
 use crate::error::{Result, SqlError, sql_error};
+use crate::exec::spill::TempSpace;
 use crate::exec::{Event, Host, IndexExprs};
 use crate::func::{Function, RandomSequence, Rows, SessionInfo};
 use crate::plan;
@@ -76,6 +77,8 @@ pub struct Backend {
     pub executed: Option<(Arc<Planned>, Vec<Datum>)>,
     /// What foreign keys have to look into.
     pub events: Events,
+    /// The session's temporary files.
+    pub temp: Arc<TempSpace>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -99,6 +102,7 @@ impl Backend {
         user_oid: Oid,
         pid: i32,
     ) -> Backend {
+        let temp = TempSpace::new(&instance.temp_files);
         Backend {
             txn,
             instance,
@@ -126,6 +130,7 @@ impl Backend {
             standing: Standing::default(),
             executed: None,
             events: Events::default(),
+            temp,
         }
     }
 
@@ -469,5 +474,18 @@ impl Host for Backend {
 
     fn work_mem_bytes(&self) -> usize {
         self.values.hot.work_mem_bytes
+    }
+
+    fn hash_mem_bytes(&self) -> usize {
+        self.values.hot.hash_mem_bytes
+    }
+
+    fn maintenance_mem_bytes(&self) -> usize {
+        self.values.get("maintenance_work_mem").as_integer() as usize * 1024
+    }
+
+    fn temp(&self) -> &Arc<TempSpace> {
+        self.temp.set_limit(self.values.hot.temp_limit_bytes);
+        &self.temp
     }
 }

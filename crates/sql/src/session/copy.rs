@@ -19,10 +19,13 @@ use crate::types::{Datum, TypeId, TypeMod, input, output, receive};
 use super::Session;
 use super::client::{Client, CopyInput, Format};
 use super::copy_binary::{self, BinaryReader, Next};
-use super::portal::Run;
+use super::portal::{RELIEVE_BYTES, Run};
 
 /// Output gathered before it goes to the client.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// The longest row that a message of the protocol is made of, as in PostgreSQL.
+const LINE_BYTES_MAX: usize = 0x3fff_ffff;
 
 impl Session {
     pub(super) fn copy(&mut self, copy: &CopyStatement, client: &mut dyn Client) -> Result<String> {
@@ -97,10 +100,18 @@ impl Session {
                 });
                 write_record(&format, values, &|i| force[i], &mut out);
             }
+            if out.len() > LINE_BYTES_MAX {
+                bail!(
+                    PROGRAM_LIMIT_EXCEEDED,
+                    "a row of {} bytes is too large to be copied",
+                    out.len()
+                );
+            }
             client.copy_data(&out);
+            let large = out.len() > RELIEVE_BYTES;
             out.clear();
             rows += 1;
-            if rows % 64 == 0 {
+            if rows % 64 == 0 || large {
                 client.relieve(self.backend.txn.must_be_durable())?;
             }
         }

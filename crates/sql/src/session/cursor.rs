@@ -9,11 +9,12 @@ use syntax::ast::{DeclareCursor, Fetch, FetchDirection, LockStrength, Statement}
 
 use crate::bind::Params;
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::exec::spill::{RowReader, RowStore};
 use crate::types::Datum;
 
 use super::Session;
 use super::client::{Client, Format, Formats};
-use super::portal::{Portal, Run, send_row};
+use super::portal::{Portal, RELIEVE_BYTES, Run, send_row};
 use super::prepare::is_plannable;
 use super::standing::{StandingCursor, Targets, scans_backward, with_addresses};
 use super::transaction::Block;
@@ -22,7 +23,8 @@ use super::transaction::Block;
 #[derive(Default)]
 pub struct Cursor {
     /// Rows read so far.
-    rows: Vec<Arc<[Datum]>>,
+    rows: Option<RowStore>,
+    reader: RowReader,
     /// There are no more.
     complete: bool,
     /// 0 before the first row, n on row n, one more after the last.
@@ -37,9 +39,46 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// How many rows were read so far.
+    fn known(&self) -> usize {
+        self.rows.as_ref().map_or(0, RowStore::len)
+    }
+
+    /// The row with this number, from 1, which was read.
+    fn row(&mut self, number: usize) -> Result<&[Datum]> {
+        let rows = self.rows.as_ref().expect("a row was read");
+        self.reader.seek(number - 1);
+        let found = self.reader.next(rows)?;
+        assert!(found, "row {number} was read");
+        Ok(self.reader.row(rows))
+    }
+
     /// Does it outlive transactions?
     pub fn is_kept(&self) -> bool {
         self.kept
+    }
+}
+
+/// Numbers of rows, from `first` to before `end`, in one or the other direction.
+struct Wanted {
+    first: usize,
+    end: usize,
+    backward: bool,
+}
+
+impl Iterator for Wanted {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.first >= self.end {
+            return None;
+        }
+        if self.backward {
+            self.end -= 1;
+            return Some(self.end);
+        }
+        self.first += 1;
+        Some(self.first - 1)
     }
 }
 
@@ -119,14 +158,20 @@ impl Session {
                 fetch.cursor
             )),
         };
+        let mut on = Ok(0);
         if let Some(standing) = self.backend.standing.cursors.get_mut(&fetch.cursor)
-            && let Some(cursor) = &portal.cursor
+            && let Some(cursor) = &mut portal.cursor
         {
-            let on = cursor.position.checked_sub(1).and_then(|at| cursor.rows.get(at));
-            standing.row = on.cloned();
+            standing.row = None;
+            if (1..=cursor.known()).contains(&cursor.position) {
+                on = cursor
+                    .row(cursor.position)
+                    .map(|row| standing.row.insert(Arc::from(row)).len());
+            }
         }
         self.portals.insert(&fetch.cursor, portal);
         let count = result?;
+        on?;
         Ok(format!("{} {count}", if fetch.is_move { "MOVE" } else { "FETCH" }))
     }
 
@@ -152,11 +197,15 @@ impl Session {
             client.row_description(&fields, &formats);
         }
         let wanted = self.wanted_rows(portal, fetch.direction)?;
-        let count = wanted.len() as u64;
+        let count = wanted.end.saturating_sub(wanted.first) as u64;
         if !fetch.is_move {
-            for number in wanted {
-                let row = portal.cursor.as_ref().expect("made above").rows[number - 1].clone();
-                send_row(&self.backend, client, &fields, &formats, &row)?;
+            let cursor = portal.cursor.as_mut().expect("made above");
+            for (sent, number) in wanted.enumerate() {
+                let row = cursor.row(number)?;
+                let waiting = send_row(&self.backend, client, &fields, &formats, row)?;
+                if sent % 64 == 63 || waiting > RELIEVE_BYTES {
+                    client.relieve(self.backend.txn.must_be_durable())?;
+                }
             }
         }
         self.tell_everything();
@@ -164,11 +213,7 @@ impl Session {
     }
 
     /// The numbers of the rows that a direction yields, in its order; the cursor is moved.
-    fn wanted_rows(
-        &mut self,
-        portal: &mut Portal,
-        direction: FetchDirection,
-    ) -> Result<Vec<usize>> {
+    fn wanted_rows(&mut self, portal: &mut Portal, direction: FetchDirection) -> Result<Wanted> {
         let position = portal.cursor.as_ref().expect("the portal has a cursor").position;
         match direction {
             FetchDirection::Forward(Some(n)) if n < 0 => {
@@ -187,7 +232,7 @@ impl Session {
                 let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
                 let ran_out = until.is_none_or(|until| until > available);
                 cursor.position = if ran_out { available + 1 } else { end };
-                Ok((position + 1..=end).collect())
+                Ok(Wanted { first: position + 1, end: end + 1, backward: false })
             }
             FetchDirection::Backward(count) => {
                 self.check_scroll(portal)?;
@@ -199,7 +244,7 @@ impl Session {
                 cursor.position = first;
                 // All the way back is before the first row.
                 let lowest = if count.is_none() { 1 } else { first.max(1) };
-                Ok((lowest..position).rev().collect())
+                Ok(Wanted { first: lowest, end: position, backward: true })
             }
             FetchDirection::Absolute(n) => {
                 let target = if n >= 0 {
@@ -227,11 +272,12 @@ impl Session {
         }
     }
 
-    fn single(&mut self, portal: &mut Portal, target: usize) -> Result<Vec<usize>> {
+    fn single(&mut self, portal: &mut Portal, target: usize) -> Result<Wanted> {
         let available = self.read_to(portal, Some(target))?;
         let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
         cursor.position = target.min(available + 1);
-        Ok(if (1..=available).contains(&target) { vec![target] } else { Vec::new() })
+        let there = (1..=available).contains(&target);
+        Ok(Wanted { first: target, end: target + usize::from(there), backward: false })
     }
 
     fn check_scroll(&self, portal: &Portal) -> Result<()> {
@@ -257,7 +303,7 @@ impl Session {
             run.rest(&mut self.backend);
             portal.run = Some(Box::new(run));
         }
-        while !cursor.complete && until.is_none_or(|until| cursor.rows.len() < until) {
+        while !cursor.complete && until.is_none_or(|until| cursor.known() < until) {
             let Some(run) = portal.run.as_mut() else {
                 cursor.complete = true;
                 break;
@@ -267,7 +313,12 @@ impl Session {
                     cursor.failed = true;
                     return Err(error);
                 }
-                Ok(Some(row)) => cursor.rows.push(Arc::from(row)),
+                Ok(Some(row)) => {
+                    let kept = cursor.rows.get_or_insert_with(|| {
+                        RowStore::new(&self.backend.temp, self.backend.values.hot.work_mem_bytes)
+                    });
+                    kept.push(row)?;
+                }
                 Ok(None) => {
                     run.finish(&mut self.backend);
                     portal.run = None;
@@ -277,7 +328,7 @@ impl Session {
         }
         self.backend.txn.release_statement();
         // At most what was asked for, so that callers can tell the end from a pause.
-        let known = cursor.rows.len();
+        let known = cursor.known();
         Ok(until.map_or(known, |until| until.min(known)))
     }
 

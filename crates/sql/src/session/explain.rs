@@ -11,6 +11,7 @@ use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, SortExpr};
 use crate::bind::walk;
 use crate::error::{Result, SqlError, bail};
+use crate::exec::spill::Usage;
 use crate::exec::watch::{Profile, Watched};
 use crate::plan::node::{
     Aggregate, ConflictPlan, HashJoin, IndexScan, JoinType, KeyValue, ModifyAction, NestLoop, Node,
@@ -179,16 +180,24 @@ impl<'a> Printer<'a> {
         line.push_str(&format!(" (actual {time}rows={rows:.0} loops={loops})"));
     }
 
-    /// How a sort went. Sorts are done in memory; what they need is told by the rows that came out and the
+    /// How a sort went. What one in memory needed is told by the rows that came out and the
     /// estimate of a row's width, and as at least [`SORT_KIB_MIN`].
-    fn sorted(&mut self, depth: usize, node: &Node, limited: bool) {
+    fn sorted(&mut self, depth: usize, node: &Node) {
         let done = self.profile.as_ref().and_then(|profile| profile.of(node));
         let Some(done) = done.filter(|done| Watched::get(&done.loops) > 0) else { return };
+        if let Some(Usage::ExternalMerge { disk_bytes }) = done.usage() {
+            let kib = disk_bytes.div_ceil(1024);
+            self.detail(depth, "Sort Method", &format!("external merge  Disk: {kib}kB"));
+            return;
+        }
         let each = Watched::get(&done.rows) / Watched::get(&done.loops);
         let width = Costs { backend: self.backend }.of(node).width;
         let bytes = each * (u64::from(width) + SORT_ROW_BYTES);
         let kib = bytes.div_ceil(1024).max(SORT_KIB_MIN);
-        let method = if limited { "top-N heapsort" } else { "quicksort" };
+        let method = match done.usage() {
+            Some(Usage::Sort { top: true }) => "top-N heapsort",
+            _ => "quicksort",
+        };
         self.detail(depth, "Sort Method", &format!("{method}  Memory: {kib}kB"));
     }
 
@@ -277,10 +286,9 @@ impl<'a> Printer<'a> {
                 let mark = self.lines.len();
                 let names = self.node(&sort.input, depth + 1);
                 let keys = self.sort_keys(&sort.keys, &names);
-                let limited = sort.top.is_some();
                 self.between(mark, |p| {
                     p.detail(depth, "Sort Key", &keys);
-                    p.sorted(depth, node, limited);
+                    p.sorted(depth, node);
                 });
                 names
             }
@@ -419,7 +427,7 @@ impl<'a> Printer<'a> {
         self.head(depth, format!("Hash{} Join", join_words(join.kind)), node);
         let mark = self.lines.len();
         let mut names = self.node(&join.outer, depth + 1);
-        self.hash_table(depth + 1, join);
+        self.hash_table(depth + 1, node, join);
         let inner = self.node(&join.inner, depth + 2);
         names.resize(usize::from(join.outer_width), "?".to_owned());
         let both: Names = names.iter().chain(&inner).cloned().collect();
@@ -448,7 +456,10 @@ impl<'a> Printer<'a> {
         let keys: Vec<String> = agg.keys.iter().map(|e| self.text(e, &names)).collect();
         if !keys.is_empty() {
             let text = keys.join(", ");
-            self.between(mark, |p| p.detail(depth, "Group Key", &text));
+            self.between(mark, |p| {
+                p.detail(depth, "Group Key", &text);
+                p.grouped(depth, node);
+            });
         }
         let calls = agg
             .calls
@@ -538,13 +549,34 @@ impl<'a> Printer<'a> {
     }
 
     /// The inner side of a hash join, as it stands in memory.
-    fn hash_table(&mut self, depth: usize, join: &HashJoin) {
+    fn hash_table(&mut self, depth: usize, node: &Node, join: &HashJoin) {
         let mut line = "Hash".to_owned();
         if self.costs {
             line.push_str(&in_brackets(Costs { backend: self.backend }.hash(join)));
         }
         self.did(&mut line, &join.inner);
         self.line(depth, line);
+        if let Some(Usage::Hash { batches, buckets, peak_bytes, .. }) = self.usage(node) {
+            let kib = peak_bytes.div_ceil(1024);
+            let text = format!("{buckets}  Batches: {batches}  Memory Usage: {kib}kB");
+            self.detail(depth, "Buckets", &text);
+        }
+    }
+
+    fn usage(&self, node: &Node) -> Option<Usage> {
+        self.profile.as_ref()?.of(node)?.usage()
+    }
+
+    /// What a table of groups took.
+    fn grouped(&mut self, depth: usize, node: &Node) {
+        let Some(Usage::Hash { batches, peak_bytes, disk_bytes, .. }) = self.usage(node) else {
+            return;
+        };
+        let mut text = format!("{batches}  Memory Usage: {}kB", peak_bytes.div_ceil(1024));
+        if disk_bytes > 0 {
+            text.push_str(&format!("  Disk Usage: {}kB", disk_bytes / 1024));
+        }
+        self.detail(depth, "Batches", &text);
     }
 
     fn operand(&self, expr: &Expr, names: &Names) -> String {

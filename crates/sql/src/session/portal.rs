@@ -157,14 +157,18 @@ impl Run {
     }
 }
 
-/// Writes one row to the client.
+/// A reply with more bytes than this is handed over between two rows, however few they are.
+pub const RELIEVE_BYTES: usize = 256 << 10;
+
+/// Writes one row to the client. How many bytes wait to be sent, if it has a value to tell by.
 pub fn send_row(
     backend: &Backend,
     client: &mut dyn Client,
     fields: &[Field],
     formats: &Formats,
     row: &[Datum],
-) -> Result<()> {
+) -> Result<usize> {
+    let mut waiting = 0;
     client.begin_row(fields.len());
     for (i, (field, value)) in fields.iter().zip(row).enumerate() {
         if value.is_null() {
@@ -172,14 +176,16 @@ pub fn send_row(
             continue;
         }
         client.begin_value();
+        let buffer = client.buffer();
         match formats.of(i) {
-            Format::Text => output(field.type_id, value, &backend.io(), client.buffer())?,
-            Format::Binary => send(field.type_id, value, client.buffer())?,
+            Format::Text => output(field.type_id, value, &backend.io(), buffer)?,
+            Format::Binary => send(field.type_id, value, buffer)?,
         }
+        waiting = buffer.len();
         client.end_value();
     }
     client.end_row();
-    Ok(())
+    Ok(waiting)
 }
 
 impl Session {
@@ -206,11 +212,12 @@ impl Session {
                 return Ok((rows, false));
             }
             let Some(row) = run.next(&mut self.backend)? else { break };
-            if let Some(fields) = &planned.fields {
-                send_row(&self.backend, client, fields, &portal.formats, row)?;
-            }
+            let waiting = match &planned.fields {
+                Some(fields) => send_row(&self.backend, client, fields, &portal.formats, row)?,
+                None => 0,
+            };
             rows += 1;
-            if rows % 64 == 0 {
+            if rows % 64 == 0 || waiting > RELIEVE_BYTES {
                 client.relieve(self.backend.txn.must_be_durable())?;
             }
         }

@@ -58,6 +58,10 @@ pub struct Hot {
     pub repeatable_read: bool,
     pub read_only: bool,
     pub work_mem_bytes: usize,
+    /// `work_mem` times `hash_mem_multiplier`.
+    pub hash_mem_bytes: usize,
+    /// `temp_file_limit`; the largest number is no limit.
+    pub temp_limit_bytes: u64,
     /// `statement_timeout`; `None` is for ever.
     pub statement_timeout: Option<Duration>,
     /// `idle_in_transaction_session_timeout`.
@@ -96,6 +100,8 @@ impl Values {
                 repeatable_read: false,
                 read_only: false,
                 work_mem_bytes: 4 << 20,
+                hash_mem_bytes: 8 << 20,
+                temp_limit_bytes: u64::MAX,
                 statement_timeout: None,
                 idle_in_transaction: None,
                 idle_session: None,
@@ -247,7 +253,17 @@ impl Values {
                 self.hot.lock_waits.deadlock_timeout =
                     limit(value).expect("the table's least value is 1");
             }
-            "work_mem" => self.hot.work_mem_bytes = value.as_integer() as usize * 1024,
+            "work_mem" | "hash_mem_multiplier" => {
+                self.hot.work_mem_bytes = self.get("work_mem").as_integer() as usize * 1024;
+                let Value::Real(times) = *self.get("hash_mem_multiplier") else {
+                    unreachable!("the table says that it is a real number")
+                };
+                self.hot.hash_mem_bytes = (self.hot.work_mem_bytes as f64 * times) as usize;
+            }
+            "temp_file_limit" => {
+                self.hot.temp_limit_bytes =
+                    u64::try_from(value.as_integer()).map_or(u64::MAX, |kib| kib * 1024);
+            }
             _ => {}
         }
         if REPORTED.contains(&setting.name) && !self.untold.contains(&setting.name) {

@@ -13,7 +13,7 @@ use crate::cache::Known;
 
 use super::Session;
 use super::client::{Client, Formats};
-use super::portal::{Portal, Run, send_row};
+use super::portal::{Portal, RELIEVE_BYTES, Run, send_row};
 use super::prepare::{Planned, is_plannable};
 
 impl Session {
@@ -206,11 +206,12 @@ impl Session {
         let mut run = Run::start(&mut self.backend, planned, params);
         let mut rows = 0;
         while let Some(row) = run.next(&mut self.backend)? {
-            if let Some(fields) = &planned.fields {
-                send_row(&self.backend, client, fields, formats, row)?;
-            }
+            let waiting = match &planned.fields {
+                Some(fields) => send_row(&self.backend, client, fields, formats, row)?,
+                None => 0,
+            };
             rows += 1;
-            if rows % 64 == 0 {
+            if rows % 64 == 0 || waiting > RELIEVE_BYTES {
                 client.relieve(self.backend.txn.must_be_durable())?;
             }
         }

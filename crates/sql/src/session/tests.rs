@@ -15,6 +15,7 @@ use crate::catalog::store::Instance;
 use crate::error::{Result, SqlError};
 
 mod point;
+mod spilling;
 
 /// A client that writes down what it is told.
 #[derive(Default)]

@@ -141,6 +141,12 @@ pub const TABLE: &[Setting] = &[
         User,
         "Digits of floating-point values: above zero the shortest exact form, else fewer.",
     ),
+    Setting {
+        name: "hash_mem_multiplier",
+        kind: super::Kind::Real { default: 2.0, min: 1.0, max: 1000.0 },
+        context: User,
+        summary: "How many times work_mem a hash table may take.",
+    },
     number(
         "idle_in_transaction_session_timeout",
         0,
@@ -182,6 +188,14 @@ pub const TABLE: &[Setting] = &[
         Unit::Milliseconds,
         User,
         "How long a statement may wait for a lock; 0 for ever.",
+    ),
+    number(
+        "maintenance_work_mem",
+        65_536,
+        (1024, INT_MAX),
+        Unit::KiB,
+        User,
+        "Memory of building an index.",
     ),
     number("max_connections", 10_000, (1, 262_143), Unit::Plain, Start, "Sessions at a time."),
     number(
@@ -306,6 +320,14 @@ pub const TABLE: &[Setting] = &[
         &["local", "remote_write", "remote_apply", "on", "off"],
         User,
         "Whether a commit is told only once it is durable.",
+    ),
+    number(
+        "temp_file_limit",
+        -1,
+        (-1, INT_MAX),
+        Unit::KiB,
+        Superuser,
+        "Disk space that a session's temporary files may take; -1 for no limit.",
     ),
     text("TimeZone", "Etc/UTC", User, "The session's time zone."),
     choice(

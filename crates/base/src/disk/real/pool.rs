@@ -9,11 +9,15 @@ use std::sync::{Condvar, Mutex, Once};
 /// Enough to keep a solid-state disk's queue filled from a handful of workers.
 const THREADS: usize = 16;
 
-struct Task {
-    call: *mut (dyn FnMut() + Send),
+enum Task {
+    /// Its owner waits for it.
+    Awaited(*mut (dyn FnMut() + Send)),
+    /// Nobody does.
+    Left(Box<dyn FnOnce() + Send>),
 }
 
-// SAFETY: the closure is Send, and its owner waits (parked) until the pool is done with the pointer.
+// SAFETY: the closures are Send; the owner of an awaited one waits (parked) until the pool is done with the
+// pointer.
 unsafe impl Send for Task {}
 
 static QUEUE: Mutex<VecDeque<Task>> = Mutex::new(VecDeque::new());
@@ -53,13 +57,23 @@ pub(super) fn run<R: Send>(call: impl FnOnce() -> R + Send) -> R {
     let call = unsafe {
         std::mem::transmute::<*mut (dyn FnMut() + Send + '_), *mut (dyn FnMut() + Send)>(pointer)
     };
-    QUEUE.lock().expect("no code panics under it").push_back(Task { call });
-    FILLED.notify_one();
+    submit(Task::Awaited(call));
     // Acquire: pairs with the release above.
     while !answer.done.load(Ordering::Acquire) {
         park::park();
     }
     answer.value.into_inner().expect("the value is set before done")
+}
+
+/// Has `call` run on a pool thread some time and does not wait for it. Where the pool has not been needed yet
+/// it runs at once.
+pub(super) fn leave(call: impl FnOnce() + Send + 'static) {
+    if STARTED.is_completed() { submit(Task::Left(Box::new(call))) } else { call() }
+}
+
+fn submit(task: Task) {
+    QUEUE.lock().expect("no code panics under it").push_back(task);
+    FILLED.notify_one();
 }
 
 fn start() {
@@ -82,7 +96,10 @@ fn work() {
                 }
             }
         };
-        // SAFETY: the asker keeps the closure alive until it has run.
-        unsafe { (*task.call)() };
+        match task {
+            // SAFETY: the asker keeps the closure alive until it has run.
+            Task::Awaited(call) => unsafe { (*call)() },
+            Task::Left(call) => call(),
+        }
     }
 }

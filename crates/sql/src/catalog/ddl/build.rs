@@ -5,6 +5,7 @@ use storage::heap::{HeapScan, RowBuf};
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, SqlError};
+use crate::exec::spill::KeySorter;
 use crate::exec::{self, Cx, State};
 use crate::types::row::RowView;
 use crate::types::{Datum, Oid};
@@ -63,24 +64,30 @@ impl Ddl<'_> {
     pub(super) fn build_index(&mut self, table: Oid, index: Oid) -> Result<()> {
         let table = self.table(table)?;
         let index = table.index(index).expect("the index was just made").clone();
-        let mut entries: Vec<(Vec<u8>, Tid)> = Vec::new();
+        let mut sorter = KeySorter::new(self.host.temp(), self.host.maintenance_mem_bytes());
         let mut state = State::default();
         let mut rows = TableRows::start(self.host, &table)?;
         while let Some(row) = rows.next(self.host, &table)? {
             let row = row.to_vec();
             let mut cx = Cx { state: &mut state, host: &mut *self.host };
             let Some(values) = exec::index_values(&index, &row, &mut cx)? else { continue };
-            entries.push((exec::index_key(&index, &values), rows.root()));
+            sorter.push(&exec::index_key(&index, &values), rows.root())?;
         }
         let check_xmin = rows.has_older();
-        entries.sort();
-        if index.unique {
-            self.check_unique(&table, &index, &entries, &mut state)?;
-        }
+        let mut entries = sorter.finish()?;
         let tree = self.host.tree(&index)?;
         let mut builder = tree.build()?;
-        for (key, tid) in &entries {
-            builder.push(key, *tid)?;
+        let mut last: Option<Vec<u8>> = None;
+        while let Some((key, tid)) = entries.next_entry()? {
+            if index.unique {
+                if last.as_deref() == Some(key) {
+                    self.check_repeated(&table, &index, tid, &mut state)?;
+                }
+                let last = last.get_or_insert_default();
+                last.clear();
+                last.extend_from_slice(key);
+            }
+            builder.push(key, tid)?;
             base::park::checkpoint();
         }
         builder.finish()?;
@@ -103,37 +110,36 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn check_unique(
+    /// The row's key in a unique index is that of the row before; only keys with nulls may repeat. Look at the
+    /// row to find out.
+    fn check_repeated(
         &mut self,
         table: &TableDef,
         index: &IndexDef,
-        entries: &[(Vec<u8>, Tid)],
+        tid: Tid,
         state: &mut State,
     ) -> Result<()> {
         let mut stored = RowBuf::default();
-        for pair in entries.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            // Keys with nulls may repeat; look at the row to find out.
-            let snapshot = self.host.txn().fresh_snapshot();
-            let heap = self.host.heap(table)?;
-            if !heap.fetch(self.host.txn(), &snapshot, pair[1].1, &mut stored)? {
-                continue;
-            }
-            let mut row = vec![Datum::Null; table.columns.len()];
-            RowView::new(&table.desc, stored.bytes()).decode_prefix(&mut row);
-            let mut cx = Cx { state, host: &mut *self.host };
-            let Some(values) = exec::index_values(index, &row, &mut cx)? else { continue };
-            if exec::must_be_alone(index, &values) {
-                let key = exec::key_text(table, index, &values, &cx);
-                return Err(crate::error::sql_error!(
-                    UNIQUE_VIOLATION,
-                    "could not create unique index \"{}\"",
-                    index.name
-                )
-                .with_detail(format!("Key {key} is duplicated."))
-                .with_table(&table.schema_name, &table.name)
-                .with_constraint(&index.name));
-            }
+        let snapshot = self.host.txn().fresh_snapshot();
+        let heap = self.host.heap(table)?;
+        if !heap.fetch(self.host.txn(), &snapshot, tid, &mut stored)? {
+            return Ok(());
         }
-        Ok(())
+        let mut row = vec![Datum::Null; table.columns.len()];
+        RowView::new(&table.desc, stored.bytes()).decode_prefix(&mut row);
+        let mut cx = Cx { state, host: &mut *self.host };
+        let Some(values) = exec::index_values(index, &row, &mut cx)? else { return Ok(()) };
+        if !exec::must_be_alone(index, &values) {
+            return Ok(());
+        }
+        let key = exec::key_text(table, index, &values, &cx);
+        Err(crate::error::sql_error!(
+            UNIQUE_VIOLATION,
+            "could not create unique index \"{}\"",
+            index.name
+        )
+        .with_detail(format!("Key {key} is duplicated."))
+        .with_table(&table.schema_name, &table.name)
+        .with_constraint(&index.name))
     }
 }

@@ -14,6 +14,7 @@ use storage::Engine;
 use storage::txn::{Isolation, Txn};
 
 use crate::error::{Result, sql_error};
+use crate::exec::spill::TempFiles;
 use crate::types::Oid;
 
 use super::load::system_definition;
@@ -83,7 +84,8 @@ impl Instance {
         let owner = owner?.map(|found| found.row.text("rolname").to_owned());
         let superuser =
             owner.ok_or_else(|| sql_error!(DATA_CORRUPTED, "the directory has no superuser"))?;
-        Ok(Arc::new(Instance::new(store, superuser)))
+        let temp_files = TempFiles::open(&engine.env().disk)?;
+        Ok(Arc::new(Instance::new(store, superuser, temp_files)))
     }
 }
 

@@ -15,6 +15,7 @@ use base::latch::Latch;
 use base::rank::Rank;
 
 use crate::catalog::TableDef;
+use crate::exec::spill::TempFiles;
 use crate::types::Oid;
 
 use super::Store;
@@ -24,6 +25,7 @@ pub struct Instance {
     pub store: Store,
     /// The role that made the directory.
     pub superuser: String,
+    pub temp_files: Arc<TempFiles>,
     /// Counts committed catalog changes; plans remember it.
     version: AtomicU64,
     cache: Latch<Cache>,
@@ -42,10 +44,11 @@ struct Cache {
 }
 
 impl Instance {
-    pub(super) fn new(store: Store, superuser: String) -> Instance {
+    pub(super) fn new(store: Store, superuser: String, temp_files: Arc<TempFiles>) -> Instance {
         Instance {
             store,
             superuser,
+            temp_files,
             version: AtomicU64::new(1),
             cache: Latch::new(Rank::Outer, Cache::default()),
             signal: Latch::new(Rank::Leaf, None),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::bind::tree::{Call, SubLinkKind, SubPlan};
 use crate::error::{Result, sql_error};
+use crate::exec::spill::{RowReader, RowStore, check_held, values_bytes};
 use crate::exec::{Cx, Running};
 use crate::types::{Array, Datum, TypeId};
 
@@ -16,7 +17,7 @@ pub(in crate::exec) struct SubplanState {
     /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL).
     value: Option<Datum>,
     /// Likewise its rows, for ANY and ALL.
-    rows: Option<Arc<Vec<Box<[Datum]>>>>,
+    rows: Option<Arc<RowStore>>,
 }
 
 pub(super) fn eval(subplan: &SubPlan, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
@@ -103,8 +104,12 @@ fn scalar(operator: &mut Running, cx: &mut Cx<'_>) -> Result<Datum> {
 
 fn array(subplan: &SubPlan, operator: &mut Running, cx: &mut Cx<'_>) -> Result<Datum> {
     let mut elements = Vec::new();
+    let mut bytes = 0;
     while operator.next(cx)? {
-        elements.push(operator.row()[0].clone());
+        let element = &operator.row()[..1];
+        bytes += values_bytes(element);
+        check_held(bytes, "An array")?;
+        elements.extend_from_slice(element);
     }
     let element = crate::types::type_info(subplan.ty.id).map_or(TypeId::UNKNOWN, |t| t.element);
     Ok(Datum::Array(Arc::new(Array::from_elements(element, elements))))
@@ -174,12 +179,14 @@ fn quantified_over(
     tests: &[Call],
     all: bool,
     lefts: &[Datum],
-    rows: &[Box<[Datum]>],
+    rows: &RowStore,
     cx: &mut Cx<'_>,
 ) -> Result<Datum> {
     let mut fold = Fold { all, open: false };
-    for row in rows {
-        if let Some(answer) = fold.take(verdict(tests, lefts, row, cx)?) {
+    let mut reader = RowReader::default();
+    while reader.next(rows)? {
+        cx.breathe()?;
+        if let Some(answer) = fold.take(verdict(tests, lefts, reader.row(rows), cx)?) {
             return Ok(answer);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Aggregates;
 use crate::error::Result;
+use crate::exec::spill::values_bytes;
 use crate::func::{Accumulator, Context};
 use crate::types::numeric::int_out_of_range;
 use crate::types::{Datum, TypeId, compare};
@@ -81,6 +82,10 @@ impl Accumulator for Extreme {
 
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
         Ok(self.value.clone())
+    }
+
+    fn memory(&self) -> usize {
+        values_bytes(std::slice::from_ref(&self.value))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::bind::tree::{Expr, Ty};
 use crate::catalog::TableDef;
 use crate::exec::Host;
 use crate::plan::estimate::filtered;
-use crate::plan::node::{HashJoin, IndexScan, JoinType, NestLoop, Node};
+use crate::plan::node::{HashJoin, IndexScan, JoinType, NestLoop, Node, Sort};
 use crate::session::backend::Backend;
 use crate::types::{Datum, TypeId, type_info};
 
@@ -73,7 +73,7 @@ impl Costs<'_> {
             }
             Node::Sort(sort) => {
                 let input = self.of(&sort.input);
-                let kept = sort.top.map_or(input.rows, |top| (top as f64 * 2.0).min(input.rows));
+                let kept = rows_wanted(sort).map_or(input.rows, |top| (top * 2.0).min(input.rows));
                 let sorting = 2.0 * CPU_OPERATOR * input.rows * kept.max(2.0).log2();
                 let startup = input.total + sorting;
                 Cost { startup, total: startup + CPU_OPERATOR * input.rows, ..input }
@@ -283,6 +283,13 @@ fn conjuncts(condition: &Expr) -> &[Expr] {
 
 fn is_plain(expr: &Expr) -> bool {
     matches!(expr, Expr::Slot(_) | Expr::Const(_) | Expr::Param(_) | Expr::Relabel(_))
+}
+
+/// How many of the first rows a sort is to give, where that is plain.
+fn rows_wanted(sort: &Sort) -> Option<f64> {
+    let top = sort.top.as_ref()?;
+    let offset = top.offset.as_ref().map_or(Some(0.0), |n| number(Some(n)));
+    Some(number(Some(&top.count))? + offset?)
 }
 
 fn number(expr: Option<&Expr>) -> Option<f64> {

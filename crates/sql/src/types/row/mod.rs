@@ -4,6 +4,7 @@
 //! up to and including the first variable-width one lies at an offset that [`RowDesc`] knows, so
 //! a point read touches the header word and the column and nothing else.
 
+mod loose;
 mod value;
 mod varlen;
 mod wire;
@@ -11,6 +12,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use loose::{read_values, write_values};
 pub use value::ValueKind;
 pub use varlen::{Stored, read_varlen};
 

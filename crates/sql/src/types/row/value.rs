@@ -147,7 +147,7 @@ impl ValueKind {
         })
     }
 
-    fn from_byte(byte: u8) -> Option<ValueKind> {
+    pub(super) fn from_byte(byte: u8) -> Option<ValueKind> {
         ValueKind::ALL.get(usize::from(byte).wrapping_sub(1)).copied()
     }
 

@@ -1,0 +1,313 @@
+//! Sorting rows that need not fit memory: sorted runs in a temporary file, merged.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::exec::sort::{KeyOrder, compare_keys};
+use crate::types::Datum;
+
+use super::Usage;
+use super::file::{SpillFile, readers_max};
+use super::size::row_bytes;
+use super::space::TempSpace;
+use super::spool::{Drain, Spool};
+
+/// A row with its key values.
+pub(in crate::exec) struct Keyed {
+    keys: Box<[Datum]>,
+    row: Box<[Datum]>,
+}
+
+/// Takes rows in any order and gives them back sorted; stable, so equal rows keep the order in which they
+/// came.
+pub(in crate::exec) struct Sorter {
+    space: Arc<TempSpace>,
+    order: Vec<KeyOrder>,
+    /// Only the first so many rows are wanted.
+    top: Option<usize>,
+    /// How many rows were offered.
+    taken: usize,
+    limit: usize,
+    used: usize,
+    rows: Vec<Keyed>,
+    /// The `top` first rows met so far are in front, sorted, and nothing behind the last of them is wanted.
+    bounded: bool,
+    runs: Vec<Spool>,
+    file: Option<Arc<SpillFile>>,
+}
+
+impl Sorter {
+    /// `top`: only so many of the first rows are wanted.
+    pub fn new(
+        space: &Arc<TempSpace>,
+        limit: usize,
+        order: Vec<KeyOrder>,
+        top: Option<usize>,
+    ) -> Sorter {
+        Sorter {
+            space: space.clone(),
+            order,
+            top,
+            taken: 0,
+            limit,
+            used: 0,
+            rows: Vec::new(),
+            bounded: false,
+            runs: Vec::new(),
+            file: None,
+        }
+    }
+
+    /// Takes a row.
+    pub fn push(&mut self, keys: Box<[Datum]>, row: &[Datum]) -> Result<()> {
+        self.taken += 1;
+        if self.bounded
+            && let Some(last) = self.top.and_then(|top| self.rows.get(top - 1))
+            && compare_keys(&self.order, &keys, &last.keys).is_ge()
+        {
+            return Ok(());
+        }
+        self.used += row_bytes(&keys) + row_bytes(row);
+        self.rows.push(Keyed { keys, row: row.into() });
+        if let Some(top) = self.top
+            && self.rows.len() >= top.saturating_mul(2).max(1024)
+        {
+            self.cut(top);
+        }
+        if self.used > self.limit { self.spill() } else { Ok(()) }
+    }
+
+    /// Keeps the first `top` rows.
+    fn cut(&mut self, top: usize) {
+        self.sort();
+        self.space.note_peak(self.used);
+        self.rows.truncate(top);
+        let bytes = |keyed: &Keyed| row_bytes(&keyed.keys) + row_bytes(&keyed.row);
+        self.used = self.rows.iter().map(bytes).sum();
+        self.bounded = top > 0;
+    }
+
+    /// Memory is full: what is there becomes a run.
+    fn spill(&mut self) -> Result<()> {
+        if let Some(top) = self.top
+            && self.rows.len() > top
+        {
+            self.cut(top);
+            // Room enough that this does not happen for every row.
+            if self.used <= self.limit / 2 {
+                return Ok(());
+            }
+        }
+        self.space.note_peak(self.used);
+        self.sort();
+        let file = match &self.file {
+            Some(file) => file,
+            None => self.file.insert(SpillFile::create(&self.space, self.limit)?),
+        };
+        let mut run = Spool::new(file);
+        for (i, keyed) in self.rows.iter().enumerate() {
+            run.push(&[&keyed.keys, &keyed.row])?;
+            if i.is_multiple_of(1024) {
+                crate::exec::breathe()?;
+            }
+        }
+        run.seal()?;
+        self.runs.push(run);
+        self.rows.clear();
+        self.used = 0;
+        self.bounded = false;
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        let order = &self.order;
+        self.rows.sort_by(|a, b| {
+            base::park::checkpoint();
+            compare_keys(order, &a.keys, &b.keys)
+        });
+    }
+
+    /// All rows were taken.
+    pub fn finish(mut self) -> Result<Sorted> {
+        if self.runs.is_empty() {
+            self.sort();
+            self.space.note_peak(self.used);
+            // PostgreSQL says so of more than twice the rows wanted.
+            let top = self.top.is_some_and(|top| self.taken > top.saturating_mul(2));
+            if let Some(top) = self.top {
+                self.rows.truncate(top);
+            }
+            return Ok(Sorted::Memory { rows: self.rows, at: 0, top });
+        }
+        if !self.rows.is_empty() {
+            self.spill()?;
+        }
+        if !self.rows.is_empty() {
+            // The cut left little; it is a run all the same.
+            self.top = None;
+            self.spill()?;
+        }
+        self.rows = Vec::new();
+        let file = self.file.as_ref().expect("runs lie in a file");
+        let runs = merge_down(self.runs, file, &self.order, self.limit)?;
+        let disk_bytes = file.bytes();
+        Ok(Sorted::Merge(Merge::start(runs, self.order)?, disk_bytes))
+    }
+}
+
+/// Merges neighbouring runs, as many at a time as an operator with this memory may read, until all that are left
+/// can be read together. Equal rows stay in their order.
+pub(super) fn merge_down(
+    mut runs: Vec<Spool>,
+    file: &Arc<SpillFile>,
+    order: &[KeyOrder],
+    memory_bytes: usize,
+) -> Result<Vec<Spool>> {
+    let readers = readers_max(memory_bytes);
+    while runs.len() > readers {
+        let mut merged = Vec::new();
+        let mut old = runs.into_iter();
+        loop {
+            let group: Vec<Spool> = old.by_ref().take(readers).collect();
+            match group.len() {
+                0 => break,
+                1 => merged.extend(group),
+                _ => merged.push(merge_into_one(group, file, order)?),
+            }
+        }
+        runs = merged;
+    }
+    Ok(runs)
+}
+
+fn merge_into_one(group: Vec<Spool>, file: &Arc<SpillFile>, order: &[KeyOrder]) -> Result<Spool> {
+    let mut merge = Merge::start(group, order.to_vec())?;
+    let mut run = Spool::new(file);
+    while merge.next()? {
+        run.push(&[merge.whole_row()])?;
+        if run.rows().is_multiple_of(1024) {
+            crate::exec::breathe()?;
+        }
+    }
+    run.seal()?;
+    Ok(run)
+}
+
+/// Rows in their order.
+pub(in crate::exec) enum Sorted {
+    Memory {
+        rows: Vec<Keyed>,
+        /// How many were given.
+        at: usize,
+        /// Few of many were wanted.
+        top: bool,
+    },
+    /// With the size of the temporary file.
+    Merge(Merge, u64),
+}
+
+impl Sorted {
+    /// Moves to the next row; false at the end.
+    #[inline]
+    pub fn next(&mut self) -> Result<bool> {
+        match self {
+            Sorted::Memory { rows, at, .. } => {
+                *at += 1;
+                Ok(*at <= rows.len())
+            }
+            Sorted::Merge(merge, _) => merge.next(),
+        }
+    }
+
+    /// The row that `next` moved to.
+    #[inline]
+    pub fn row(&self) -> &[Datum] {
+        match self {
+            Sorted::Memory { rows, at, .. } => &rows[at - 1].row,
+            Sorted::Merge(merge, _) => &merge.whole_row()[merge.order.len()..],
+        }
+    }
+
+    /// Its key values.
+    #[inline]
+    pub fn keys(&self) -> &[Datum] {
+        match self {
+            Sorted::Memory { rows, at, .. } => &rows[at - 1].keys,
+            Sorted::Merge(merge, _) => &merge.whole_row()[..merge.order.len()],
+        }
+    }
+
+    /// How it was sorted.
+    pub fn usage(&self) -> Usage {
+        match self {
+            Sorted::Memory { top, .. } => Usage::Sort { top: *top },
+            Sorted::Merge(_, disk_bytes) => Usage::ExternalMerge { disk_bytes: *disk_bytes },
+        }
+    }
+}
+
+/// Sorted runs being merged: a heap of runs, the one with the least row on top. Rows of the file are keys,
+/// then values.
+pub(in crate::exec) struct Merge {
+    order: Vec<KeyOrder>,
+    runs: Vec<Drain>,
+    /// Numbers of the runs that have rows left.
+    heap: Vec<usize>,
+    /// The top's row has been given.
+    given: bool,
+}
+
+impl Merge {
+    pub(super) fn start(runs: Vec<Spool>, order: Vec<KeyOrder>) -> Result<Merge> {
+        let mut merge = Merge { order, runs: Vec::new(), heap: Vec::new(), given: false };
+        for run in runs {
+            let mut drain = run.drain();
+            if drain.next()? {
+                merge.heap.push(merge.runs.len());
+                merge.runs.push(drain);
+            }
+        }
+        for at in (0..merge.heap.len() / 2).rev() {
+            merge.sink(at);
+        }
+        Ok(merge)
+    }
+
+    pub(super) fn next(&mut self) -> Result<bool> {
+        let Some(&top) = self.heap.first() else { return Ok(false) };
+        if std::mem::replace(&mut self.given, true) {
+            if !self.runs[top].next()? {
+                self.heap.swap_remove(0);
+            }
+            self.sink(0);
+        }
+        Ok(!self.heap.is_empty())
+    }
+
+    /// Keys and values of the least row.
+    pub(super) fn whole_row(&self) -> &[Datum] {
+        self.runs[self.heap[0]].row()
+    }
+
+    /// Restores the heap below a run whose row may be too large for its place.
+    fn sink(&mut self, mut at: usize) {
+        loop {
+            let children = 2 * at + 1..self.heap.len().min(2 * at + 3);
+            let least = children.min_by(|a, b| self.compare(*a, *b));
+            match least {
+                Some(child) if self.compare(child, at).is_lt() => {
+                    self.heap.swap(child, at);
+                    at = child;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn compare(&self, a: usize, b: usize) -> Ordering {
+        let (a, b) = (self.heap[a], self.heap[b]);
+        let order = compare_keys(&self.order, self.runs[a].row(), self.runs[b].row());
+        order.then(a.cmp(&b))
+    }
+}
