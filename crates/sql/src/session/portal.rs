@@ -158,7 +158,7 @@ impl Run {
 }
 
 /// A reply with more bytes than this is handed over between two rows, however few they are.
-pub const RELIEVE_BYTES: usize = 256 << 10;
+pub const RELIEVE_BYTES: usize = 8 << 20;
 
 /// Writes one row to the client. How many bytes wait to be sent, if it has a value to tell by.
 pub fn send_row(
