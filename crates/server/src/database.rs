@@ -1,4 +1,4 @@
-//! The database in a directory: made if it is not there, opened, closed in order.
+//! The databases in a directory: made if they are not there, opened, closed in order.
 
 use std::fs::Permissions;
 use std::io;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use base::Env;
 use base::disk::real::RealDisk;
-use sql::catalog::store::Instance;
+use sql::catalog::store::Cluster;
 use storage::Engine;
 use storage::wal::Wal;
 
 use crate::StartError;
 use crate::config::{self, Config};
 
-/// An open database.
+/// An open directory.
 pub struct Database {
     engine: Arc<Engine>,
-    instance: Arc<Instance>,
+    cluster: Arc<Cluster>,
 }
 
 impl Database {
@@ -57,11 +57,11 @@ impl Database {
             write_first_config(data).map_err(|e| failed(&e))?;
         }
         let engine = Engine::open(&sizes, env).map_err(|e| failed(&e))?;
-        let made = if is_new { Instance::create(&engine, superuser) } else { Ok(()) };
-        match made.and_then(|()| Instance::open(&engine)) {
-            Ok(instance) => {
-                instance.start_vacuum(|complaint| crate::log!("{complaint}"));
-                Ok(Database { engine, instance })
+        let made = if is_new { Cluster::create(&engine, superuser) } else { Ok(()) };
+        match made.and_then(|()| Cluster::open(&engine)) {
+            Ok(cluster) => {
+                cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
+                Ok(Database { engine, cluster })
             }
             Err(fault) => {
                 if let Err(second) = engine.shutdown() {
@@ -89,8 +89,8 @@ impl Database {
     }
 
     /// What sessions are opened on.
-    pub fn instance(&self) -> &Arc<Instance> {
-        &self.instance
+    pub fn cluster(&self) -> &Arc<Cluster> {
+        &self.cluster
     }
 
     pub(crate) fn wal(&self) -> &Wal {

@@ -96,7 +96,7 @@ impl Server {
         let shared = Arc::new(Shared::new(database, options, doors));
         // Weak: what is shared keeps the database.
         let sessions = Arc::downgrade(&shared);
-        shared.database.instance().set_signal(move |process, how| {
+        shared.database.cluster().set_signal(move |process, how| {
             sessions.upgrade().and_then(|shared| shared.signal(process, how))
         });
         let no_thread = |fault| StartError::new(format!("cannot start a worker: {fault}"));

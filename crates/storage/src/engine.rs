@@ -6,6 +6,7 @@
 //! close:   vacuum, checkpointer, files, transactions → every page in place → last record → log → control file: clean
 //! ```
 
+mod copy;
 mod inherited;
 pub(crate) mod oids;
 
@@ -259,6 +260,12 @@ impl Engine {
         rank: Rank,
     ) -> Result<Relation> {
         self.files.create(txn, persistence, rank)
+    }
+
+    /// Makes permanent relations for the transaction whose numbers follow each other, one for each rank;
+    /// the first number.
+    pub fn create_run(&self, txn: &Txn, ranks: &[Rank]) -> Result<u32> {
+        self.files.create_run(txn, ranks)
     }
 
     /// Starts background cleaning, once. `open` knows which heap and indexes a table has; `failed` hears of

@@ -7,7 +7,7 @@ use base::disk::real::RealDisk;
 use base::{BlockNo, Env, Fork, PageId, RelId};
 use server::config::Config;
 use server::{Database, StartError};
-use sql::catalog::store::Store;
+use sql::catalog::store::{Cluster, Store};
 use sql::catalog::{IndexDef, TableDef, TableKind};
 use sql::types::row::RowView;
 use sql::types::{Datum, Oid};
@@ -63,53 +63,85 @@ pub fn check(data: &Path) -> Result<Checked, StartError> {
     Ok(checked)
 }
 
-/// Verifies everything that `pg_class` lists.
+/// Verifies everything that the `pg_class` of each database lists.
 fn structures(database: &Database, checked: &mut Checked) -> Result<(), sql::error::SqlError> {
-    let store = &database.instance().store;
     let txn = Txn::attach(database.engine().txns(), 0, 0)?;
     txn.begin(Isolation::RepeatableRead);
     let mut report = Report::default();
-    let result = relations(store, &txn, checked, &mut report);
+    let result = databases(database.cluster(), &txn, checked, &mut report);
     txn.abort();
     (checked.rows, checked.entries) = (report.rows, report.entries);
     checked.faults.append(&mut report.faults);
     result
 }
 
+fn databases(
+    cluster: &Arc<Cluster>,
+    txn: &Txn,
+    checked: &mut Checked,
+    report: &mut Report,
+) -> Result<(), sql::error::SqlError> {
+    for table in cluster.shared.system_tables() {
+        let before = report.faults.len();
+        relation(&cluster.shared, table, checked, report);
+        name_faults(&mut report.faults[before..], table.qualified());
+    }
+    for row in cluster.shared.scan(txn, "pg_database", |_| true)? {
+        let instance = cluster.database(row.row.oid("oid"));
+        let before = report.faults.len();
+        relations(&instance.store, txn, checked, report)?;
+        name_faults(&mut report.faults[before..], row.row.text("datname"));
+    }
+    Ok(())
+}
+
+/// Says of faults where they are.
+fn name_faults(faults: &mut [String], place: impl std::fmt::Display) {
+    for fault in faults {
+        *fault = format!("{place}: {fault}");
+    }
+}
+
+/// Verifies what one database has for itself.
 fn relations(
     store: &Store,
     txn: &Txn,
     checked: &mut Checked,
     report: &mut Report,
 ) -> Result<(), sql::error::SqlError> {
-    for class in store.scan(txn, "pg_class", |_| true)? {
+    for class in store.scan(txn, "pg_class", |class| !class.bool("relisshared"))? {
         let oid: Oid = class.row.oid("oid");
-        let Some(def) = store.load_table(txn, oid)? else { continue };
-        if def.storage == RelId(0) {
-            continue;
-        }
-        let before = report.faults.len();
-        let looked_at = match def.kind {
-            TableKind::Table => {
-                checked.tables += 1;
-                checked.indexes += def.indexes.len() as u64;
-                table(store, &def, report)
-            }
-            TableKind::Sequence => {
-                checked.sequences += 1;
-                storage_check::sequence(&store.sequence(def.storage), report).map_err(Into::into)
-            }
-            _ => Ok(()),
+        let def = match store.system_tables().find(|table| table.oid == oid) {
+            Some(system) => Arc::clone(system),
+            None => match store.load_table(txn, oid)? {
+                Some(def) if def.storage != RelId(0) => Arc::new(def),
+                _ => continue,
+            },
         };
-        // A page that cannot be read ends this relation's examination, not everybody's.
-        if let Err(fault) = looked_at {
-            report.faults.push(fault.to_string());
-        }
-        for fault in &mut report.faults[before..] {
-            *fault = format!("{}: {fault}", def.qualified());
-        }
+        let before = report.faults.len();
+        relation(store, &def, checked, report);
+        name_faults(&mut report.faults[before..], def.qualified());
     }
     Ok(())
+}
+
+fn relation(store: &Store, def: &TableDef, checked: &mut Checked, report: &mut Report) {
+    let looked_at = match def.kind {
+        TableKind::Table => {
+            checked.tables += 1;
+            checked.indexes += def.indexes.len() as u64;
+            table(store, def, report)
+        }
+        TableKind::Sequence => {
+            checked.sequences += 1;
+            storage_check::sequence(&store.sequence(def.storage), report).map_err(Into::into)
+        }
+        _ => Ok(()),
+    };
+    // A page that cannot be read ends this relation's examination, not everybody's.
+    if let Err(fault) = looked_at {
+        report.faults.push(fault.to_string());
+    }
 }
 
 /// Verifies a table with its indexes. One on an expression, or with a condition, is verified by itself:

@@ -27,9 +27,9 @@ impl Database {
     /// A connection to one of its databases; `postgres` is there from the beginning.
     ///
     /// # Errors
-    /// `3D000` where there is no such database, `28000` no such role.
+    /// `3D000` where there is no such database, `55000` where it takes no sessions, `28000` no such role.
     pub fn connect(&self, database: &str, user: &str) -> Result<Connection<'_>> {
-        let session = Session::open(self.0.instance(), database, user)?;
+        let session = Session::open(self.0.cluster(), database, user)?;
         Ok(Connection { database: self, session })
     }
 

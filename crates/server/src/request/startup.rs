@@ -79,7 +79,7 @@ fn open_session(
 ) -> Result<Session, SqlError> {
     let fatal = |error: SqlError| error.with_severity(Severity::Fatal);
     let mut session =
-        Session::open(seat.worker.shared.database.instance(), database, user).map_err(fatal)?;
+        Session::open(seat.worker.shared.database.cluster(), database, user).map_err(fatal)?;
     for (name, value) in seat.worker.shared.session_settings().iter() {
         session.set_startup(name, value).map_err(fatal)?;
     }

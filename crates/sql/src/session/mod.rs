@@ -1,5 +1,6 @@
 //! The session: one per connection; what the server calls. The README beside this file lists it.
 
+mod admit;
 mod backend;
 mod client;
 mod copy;
@@ -42,11 +43,12 @@ use base::ids::Lsn;
 use storage::txn::Txn;
 
 use crate::cache::PlanCache;
-use crate::catalog::store::{Instance, SessionCatalog};
-use crate::error::{Result, Severity, SqlError, SqlState, bail};
+use crate::catalog::store::{Cluster, Presence, SessionCatalog};
+use crate::error::{Result, Severity, SqlError, SqlState};
 use crate::exec::PointBuffers;
 use crate::types::{Datum, Oid, TimestampTz};
 
+use admit::{Admitted, admit};
 use backend::Backend;
 use portal::Portals;
 use prepare::Prepared;
@@ -85,6 +87,8 @@ pub struct Session {
     is_superuser: bool,
     /// The statement at hand has a deadline.
     timed: bool,
+    /// Last: until everything else of the session is gone, its database has it.
+    _presence: Presence,
 }
 
 const _: fn() = || {
@@ -103,24 +107,24 @@ impl Session {
     /// Opens a session on a database for a role.
     ///
     /// # Errors
-    /// `3D000` where there is no such database, `28000` no such role.
-    pub fn open(instance: &Arc<Instance>, database: &str, user: &str) -> Result<Session> {
+    /// `3D000` where there is no such database, `55000` where it takes no sessions, `28000` no such role.
+    pub fn open(cluster: &Arc<Cluster>, database: &str, user: &str) -> Result<Session> {
         // Relaxed: only uniqueness matters.
         let pid = NEXT_PID.fetch_add(1, Ordering::Relaxed);
-        let identity = {
-            let txn = Txn::attach(instance.store.engine.txns(), pid, 0)?;
+        let admitted = {
+            let txn = Txn::attach(cluster.engine().txns(), pid, 0)?;
             txn.begin(storage::txn::Isolation::ReadCommitted);
-            let found = identify(instance, &txn, database, user);
+            let admitted = admit(cluster, &txn, pid, database, user);
             txn.abort();
-            found?
+            admitted?
         };
-        let Identity { database: oid, role: user_oid, is_superuser } = identity;
-        let txn = Txn::attach(instance.store.engine.txns(), pid, oid.0)?;
-        let catalog = Arc::new(SessionCatalog::new(instance.clone(), oid));
+        let Admitted { instance, presence, role: user_oid, is_superuser } = admitted;
+        let txn = Txn::attach(cluster.engine().txns(), pid, instance.database.0)?;
+        let catalog = Arc::new(SessionCatalog::new(instance.clone()));
         let values = Values::new(Values::table_defaults(), user);
         let backend = Backend::new(
             txn,
-            instance.clone(),
+            instance,
             catalog,
             values,
             Arc::from(database),
@@ -150,6 +154,7 @@ impl Session {
             cancel_key: key as i32,
             is_superuser,
             timed: false,
+            _presence: presence,
         })
     }
 
@@ -279,31 +284,6 @@ impl Drop for Session {
             self.backend.txn.abort();
         }
     }
-}
-
-/// Whose session it is, and on what.
-struct Identity {
-    database: Oid,
-    role: Oid,
-    is_superuser: bool,
-}
-
-fn identify(instance: &Arc<Instance>, txn: &Txn, database: &str, user: &str) -> Result<Identity> {
-    let store = &instance.store;
-    let Some(role) = names::role(store, txn, user)? else {
-        bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" does not exist");
-    };
-    if !role.row.bool("rolcanlogin") {
-        bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" is not permitted to log in");
-    }
-    let Some(database_oid) = names::database_oid(store, txn, database)? else {
-        bail!(INVALID_CATALOG_NAME, "database \"{database}\" does not exist");
-    };
-    Ok(Identity {
-        database: database_oid,
-        role: role.row.oid("oid"),
-        is_superuser: role.row.bool("rolsuper"),
-    })
 }
 
 /// Turns an error's place from bytes, counted from 0, into the protocol's characters, counted from 1.

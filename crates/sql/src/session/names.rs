@@ -167,11 +167,9 @@ pub fn role_by_oid(store: &Store, txn: &Txn, oid: Oid) -> Result<Option<Found>> 
     store.find_one(txn, "pg_authid", "pg_authid_oid_index", &[Datum::Oid(oid)])
 }
 
-/// A database's OID.
-pub fn database_oid(store: &Store, txn: &Txn, name: &str) -> Result<Option<Oid>> {
-    let key = [Datum::text(name)];
-    let row = store.find_one(txn, "pg_database", "pg_database_datname_index", &key)?;
-    Ok(row.map(|found| found.row.oid("oid")))
+/// A database's row of `pg_database`.
+pub fn database(store: &Store, txn: &Txn, name: &str) -> Result<Option<Found>> {
+    store.find_one(txn, "pg_database", "pg_database_datname_index", &[Datum::text(name)])
 }
 
 /// A relation's row type, by name.

@@ -25,13 +25,13 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
     if timeout_ms < 0 {
         bail!(NUMERIC_VALUE_OUT_OF_RANGE, "\"timeout\" must not be negative");
     }
-    let instance = b.instance.clone();
-    let Some(role) = instance.session_role(pid) else {
+    let cluster = b.instance.cluster()?;
+    let Some(role) = cluster.session_role(pid) else {
         warn(b, format!("PID {pid} is not a PostgreSQL server process"));
         return Ok(Some(false.into()));
     };
     let is_superuser = |oid| {
-        let role = names::role_by_oid(&instance.store, &b.txn, oid)?;
+        let role = names::role_by_oid(&cluster.shared, &b.txn, oid)?;
         Ok::<_, SqlError>(role.is_some_and(|role| role.row.bool("rolsuper")))
     };
     if role != b.user_oid && !is_superuser(b.user_oid)? {
@@ -45,10 +45,10 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
              pg_signal_backend"
         );
     }
-    let mut sent = instance.interrupt_session(pid, how);
+    let mut sent = cluster.interrupt_session(pid, how);
     if sent && timeout_ms > 0 {
         let give_up = clock::now().after(Duration::from_millis(timeout_ms as u64));
-        while sent && instance.session_role(pid).is_some() {
+        while sent && cluster.session_role(pid).is_some() {
             if clock::now() >= give_up {
                 let text = format!("backend with PID {pid} did not terminate within {timeout_ms}");
                 warn(b, format!("{text} milliseconds"));

@@ -11,7 +11,7 @@ use base::ids::Lsn;
 use storage::engine::{Engine, EngineConfig};
 
 use super::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
-use crate::catalog::store::Instance;
+use crate::catalog::store::Cluster;
 use crate::error::{Result, SqlError};
 
 mod point;
@@ -88,7 +88,7 @@ mod vacuum;
 
 /// A fresh data directory with one session on it.
 struct Bench {
-    instance: Arc<Instance>,
+    cluster: Arc<Cluster>,
     session: Session,
     _dir: Dir,
 }
@@ -113,10 +113,10 @@ impl Bench {
         let config = EngineConfig::default();
         Engine::create(&config, &env).unwrap();
         let engine = Engine::open(&config, &env).unwrap();
-        Instance::create(&engine, "postgres").unwrap();
-        let instance = Instance::open(&engine).unwrap();
-        let session = Session::open(&instance, "postgres", "postgres").unwrap();
-        Bench { instance, session, _dir: Dir(dir, engine) }
+        Cluster::create(&engine, "postgres").unwrap();
+        let cluster = Cluster::open(&engine).unwrap();
+        let session = Session::open(&cluster, "postgres", "postgres").unwrap();
+        Bench { cluster, session, _dir: Dir(dir, engine) }
     }
 
     fn run(&mut self, sql: &str) -> String {
@@ -187,7 +187,7 @@ fn several_statements_are_one_transaction() {
 fn another_session_sees_what_is_committed() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int)");
-    let mut other = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+    let mut other = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
     bench.run("BEGIN; INSERT INTO t VALUES (1)");
     assert_eq!(run(&mut other, "SELECT a FROM t"), "[a]\nSELECT 0\n");
     bench.run("COMMIT");
@@ -315,7 +315,7 @@ fn catalogs_and_views_describe_themselves() {
 fn a_transaction_may_choose_for_itself_whether_its_commit_is_waited_for() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int)");
-    let engine = bench.instance.store.engine.clone();
+    let engine = bench.cluster.engine().clone();
     let wal = engine.wal();
     let mut gate_of = |setting: &str| {
         wal.flush(wal.position());
@@ -337,9 +337,9 @@ fn temporary_tables_are_not_for_the_next_session() {
     assert_eq!(bench.run(kept), "CREATE TABLE\nCREATE VIEW\n");
     // One after the other has the same place in the engine.
     for _ in 0..3 {
-        let next = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+        let next = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
         drop(std::mem::replace(&mut bench.session, next));
-        let again = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+        let again = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
         drop(std::mem::replace(&mut bench.session, again));
         assert!(bench.run("select * from mine").contains("does not exist"));
         bench.run("begin; create temp table other (b int); rollback");

@@ -82,9 +82,23 @@ impl RelationFiles {
     /// its main fork's pages.
     pub fn create(&self, txn: &Txn, persistence: Persistence, rank: Rank) -> Result<Relation> {
         let rel = RelId::new(self.next_rel.fetch_add(1, Ordering::AcqRel), persistence);
+        self.make(txn, rel, rank)
+    }
+
+    /// Makes permanent relations whose numbers follow each other, one for each rank; the first number.
+    pub fn create_run(&self, txn: &Txn, ranks: &[Rank]) -> Result<u32> {
+        let count = u32::try_from(ranks.len()).expect("a run is short");
+        let first = self.next_rel.fetch_add(count, Ordering::AcqRel);
+        for (number, rank) in (first..).zip(ranks) {
+            self.make(txn, RelId::new(number, Persistence::Permanent), *rank)?;
+        }
+        Ok(first)
+    }
+
+    fn make(&self, txn: &Txn, rel: RelId, rank: Rank) -> Result<Relation> {
         let xid = txn.xid()?;
         txn.file_created(rel)?;
-        if persistence == Persistence::Temporary {
+        if rel.persistence() == Persistence::Temporary {
             return self.pool.create_relation(rel, rank);
         }
         let _hold = self.wal.hold_redo();

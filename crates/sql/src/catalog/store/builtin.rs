@@ -83,7 +83,7 @@ fn databases(rows: &mut Vec<BuiltinRow>) {
             .set("encoding", 6)
             .letter("datlocprovider", b'c')
             .set("datistemplate", oid != POSTGRES)
-            .set("datallowconn", oid == POSTGRES)
+            .set("datallowconn", oid != TEMPLATE0)
             .set("datconnlimit", -1)
             .oid("dattablespace", DEFAULT_TABLESPACE)
             .set("datcollate", "C")
@@ -331,11 +331,12 @@ pub fn btree_class(type_id: TypeId) -> Oid {
     found.map_or(Oid::INVALID, |(_, class, _, _)| Oid(*class))
 }
 
-/// The rows that describe the catalogs themselves. `storage_of` says where each relation's bytes are.
-pub fn self_description(storage_of: &dyn Fn(Oid) -> Oid) -> Vec<BuiltinRow> {
+/// The rows that describe the catalogs themselves. They don't say where the catalogs are stored: that
+/// follows from whose they are (`layout.rs`).
+pub fn self_description() -> Vec<BuiltinRow> {
     let mut rows = Vec::new();
     for schema in catalogs() {
-        rows.push(("pg_class", table_class_row(schema, storage_of(schema.oid))));
+        rows.push(("pg_class", table_class_row(schema)));
         let row_type =
             row_type_row(schema.row_type, schema.name, PG_CATALOG, schema.oid, BOOTSTRAP_SUPERUSER);
         rows.push(("pg_type", row_type));
@@ -346,7 +347,7 @@ pub fn self_description(storage_of: &dyn Fn(Oid) -> Oid) -> Vec<BuiltinRow> {
         for index in &schema.indexes {
             let class = class_row(index.oid, index.name, PG_CATALOG, b'i', index.columns.len())
                 .oid("relam", BTREE_AM)
-                .oid("relfilenode", storage_of(index.oid));
+                .set("relisshared", schema.shared);
             rows.push(("pg_class", class.build()));
             let mut keys = Vec::new();
             for (i, column) in index.columns.iter().enumerate() {
@@ -364,11 +365,10 @@ pub fn self_description(storage_of: &dyn Fn(Oid) -> Oid) -> Vec<BuiltinRow> {
     rows
 }
 
-fn table_class_row(schema: &CatalogSchema, storage: Oid) -> Vec<Datum> {
+fn table_class_row(schema: &CatalogSchema) -> Vec<Datum> {
     class_row(schema.oid, schema.name, PG_CATALOG, b'r', schema.columns.len())
         .oid("relam", HEAP_AM)
         .oid("reltype", schema.row_type.oid())
-        .oid("relfilenode", storage)
         .set("relhasindex", !schema.indexes.is_empty())
         .set("relisshared", schema.shared)
         .letter("relreplident", b'n')

@@ -12,21 +12,23 @@ use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
 use storage::vacuum::{Clean, Opened};
 
+use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::types::Oid;
 
+use super::opened::Owner;
 use super::schema::catalog_by_oid;
-use super::{Instance, SessionCatalog, builtin};
+use super::{Cluster, SessionCatalog, Store, database_tag};
 
-impl Instance {
+impl Cluster {
     /// Starts background vacuum, once per engine. `failed` is told of tables that could not be cleaned.
     pub fn start_vacuum(self: &Arc<Self>, failed: impl Fn(&str) + Send + Sync + 'static) {
         let failed = Arc::new(failed);
         let to_tell = failed.clone();
-        // Weak: the engine, which owns the worker, is the instance's.
-        let instance = Arc::downgrade(self);
+        // Weak: the engine, which owns the worker, is the cluster's.
+        let cluster = Arc::downgrade(self);
         let open = move |storage: RelId, clean: &mut Clean<'_>| {
-            open(&instance, storage, clean).unwrap_or_else(|error| {
+            open(&cluster, storage, clean).unwrap_or_else(|error| {
                 failed(&format!("background vacuum could not open a table: {}", error.message()));
                 Opened::Busy
             })
@@ -34,48 +36,83 @@ impl Instance {
         let told = move |storage, error: &storage::Error| {
             to_tell(&format!("background vacuum of relation {storage} failed: {error}"));
         };
-        self.store.engine.start_vacuum(Box::new(open), told);
+        self.engine().start_vacuum(Box::new(open), told);
     }
 }
 
-fn open(instance: &Weak<Instance>, storage: RelId, clean: &mut Clean<'_>) -> Result<Opened> {
-    let Some(instance) = instance.upgrade() else { return Ok(Opened::No) };
-    let Some(oid) = instance.store.opened.owner(storage) else { return Ok(Opened::No) };
-    let txn = Txn::attach(instance.store.engine.txns(), 0, builtin::POSTGRES.0)?;
+fn open(cluster: &Weak<Cluster>, storage: RelId, clean: &mut Clean<'_>) -> Result<Opened> {
+    let Some(cluster) = cluster.upgrade() else { return Ok(Opened::No) };
+    let Some(owner) = cluster.shared.opened.owner(storage) else { return Ok(Opened::No) };
+    let txn = Txn::attach(cluster.engine().txns(), 0, owner.database.0)?;
     txn.begin(Isolation::ReadCommitted);
-    let opened = hand_over(&instance, &txn, oid, storage, clean);
+    let opened = match owner.database.is_valid() {
+        true => hand_over(&cluster, &txn, owner, storage, clean),
+        false => hand_over_shared(&cluster, &txn, owner.relation, clean),
+    };
     txn.abort();
     opened
 }
 
+/// Takes a lock if nobody is in the way.
+fn locked(txn: &Txn, tag: LockTag, mode: LockMode) -> Result<bool> {
+    match txn.locks().lock(tag, mode, LockScope::Transaction, WaitPolicy::Never) {
+        Ok(_) => Ok(true),
+        Err(storage::Error::LockNotAvailable) => Ok(false),
+        Err(other) => Err(other.into()),
+    }
+}
+
 fn hand_over(
-    instance: &Arc<Instance>,
+    cluster: &Arc<Cluster>,
     txn: &Txn,
-    oid: Oid,
+    owner: Owner,
     storage: RelId,
     clean: &mut Clean<'_>,
 ) -> Result<Opened> {
-    let tag = LockTag::Relation { db: builtin::POSTGRES.0, rel: oid.0 };
+    // Keeps the database from being copied or dropped meanwhile.
+    if !locked(txn, database_tag(owner.database), LockMode::RowExclusive)? {
+        return Ok(Opened::Busy);
+    }
+    let Some(instance) = cluster.used_database(owner.database) else { return Ok(Opened::No) };
+    let oid = owner.relation;
+    let tag = LockTag::Relation { db: owner.database.0, rel: oid.0 };
     // System tables are never dropped, and get no indexes; nobody locks them. Any other is locked by whoever
     // makes, drops or truncates it until that is certain: who gets the lock sees what there is to see.
-    if catalog_by_oid(oid).is_none() {
-        let mode = LockMode::ShareUpdateExclusive;
-        match txn.locks().lock(tag, mode, LockScope::Transaction, WaitPolicy::Never) {
-            Ok(_) => {}
-            Err(storage::Error::LockNotAvailable) => return Ok(Opened::Busy),
-            Err(other) => return Err(other.into()),
-        }
+    if catalog_by_oid(oid).is_none() && !locked(txn, tag, LockMode::ShareUpdateExclusive)? {
+        return Ok(Opened::Busy);
     }
-    let catalog = SessionCatalog::new(Arc::clone(instance), builtin::POSTGRES);
+    let catalog = SessionCatalog::new(Arc::clone(&instance));
     let Some(table) = catalog.table(txn, oid)? else { return Ok(Opened::No) };
     if table.storage != storage {
         return Ok(Opened::No);
     }
-    let trees = table.indexes.iter().map(|index| Ok(instance.store.tree(index)?.clone()));
+    hand_out(&instance.store, txn, &table, &tag, clean)
+}
+
+/// A system table of all databases.
+fn hand_over_shared(
+    cluster: &Cluster,
+    txn: &Txn,
+    oid: Oid,
+    clean: &mut Clean<'_>,
+) -> Result<Opened> {
+    let Some(catalog) = catalog_by_oid(oid) else { return Ok(Opened::No) };
+    let table = cluster.shared.system_table(catalog.name);
+    hand_out(&cluster.shared, txn, &table, &LockTag::Relation { db: 0, rel: oid.0 }, clean)
+}
+
+fn hand_out(
+    store: &Store,
+    txn: &Txn,
+    table: &TableDef,
+    tag: &LockTag,
+    clean: &mut Clean<'_>,
+) -> Result<Opened> {
+    let trees = table.indexes.iter().map(|index| Ok(store.tree(index)?.clone()));
     let trees: Vec<Arc<BTree>> = trees.collect::<Result<_>>()?;
     // The snapshot that the definition was read with must not keep back what is to be cleaned.
     txn.release_statement();
-    let waited_for = || instance.store.engine.txns().locks().is_waited_for(&tag);
-    clean(instance.store.heap(&table)?, &trees, &waited_for);
+    let waited_for = || store.engine.txns().locks().is_waited_for(tag);
+    clean(store.heap(table)?, &trees, &waited_for);
     Ok(Opened::Yes)
 }

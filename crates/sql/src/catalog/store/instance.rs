@@ -1,4 +1,4 @@
-//! One open data directory, to the SQL layer: its catalogs and the cache of definitions that sessions share.
+//! One database: its catalogs and the cache of definitions that its sessions share.
 //!
 //! A definition in the shared cache is what the last committed change made of a relation. Whoever uses
 //! one holds a lock on the relation; a change is made under a lock that excludes users, and takes the old
@@ -6,35 +6,32 @@
 //! locked relation's cached definition is never stale. A session that has changed catalogs itself works
 //! with definitions of its own until its transaction ends, see `lookup.rs`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::hash::HashMap;
-use base::interrupt::Interrupt;
 use base::latch::Latch;
 use base::rank::Rank;
 
 use crate::catalog::TableDef;
+use crate::error::{Result, SqlError};
 use crate::exec::spill::TempFiles;
 use crate::types::Oid;
 
-use super::Store;
+use super::{Cluster, Store};
 
-/// What sessions share.
+/// What the sessions of one database share.
 pub struct Instance {
     pub store: Store,
-    /// The role that made the directory.
-    pub superuser: String,
+    /// The database's OID.
+    pub database: Oid,
     pub temp_files: Arc<TempFiles>,
+    /// Weak: the cluster keeps its databases.
+    cluster: Weak<Cluster>,
     /// Counts committed catalog changes; plans remember it.
     version: AtomicU64,
     cache: Latch<Cache>,
-    /// The server's sessions, to functions that interrupt them.
-    signal: Latch<Option<Arc<Signal>>>,
 }
-
-/// The role of the session with a process number, if there is one; it is interrupted if so asked.
-type Signal = dyn Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync;
 
 #[derive(Default)]
 struct Cache {
@@ -44,35 +41,23 @@ struct Cache {
 }
 
 impl Instance {
-    pub(super) fn new(store: Store, superuser: String, temp_files: Arc<TempFiles>) -> Instance {
+    pub(super) fn new(store: Store, database: Oid, cluster: &Arc<Cluster>) -> Instance {
         Instance {
             store,
-            superuser,
-            temp_files,
+            database,
+            temp_files: Arc::clone(&cluster.temp_files),
+            cluster: Arc::downgrade(cluster),
             version: AtomicU64::new(1),
             cache: Latch::new(Rank::Outer, Cache::default()),
-            signal: Latch::new(Rank::Leaf, None),
         }
     }
 
-    /// Says how sessions are found and interrupted by process number. Without, there are no others.
-    pub fn set_signal(
-        &self,
-        signal: impl Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync + 'static,
-    ) {
-        *self.signal.lock() = Some(Arc::new(signal));
-    }
-
-    /// The role of the session with this process number.
-    pub fn session_role(&self, pid: i32) -> Option<Oid> {
-        let signal = self.signal.lock().clone()?;
-        signal(pid, None)
-    }
-
-    /// Interrupts what a session runs, or ends it; false where there is none.
-    pub fn interrupt_session(&self, pid: i32, how: Interrupt) -> bool {
-        let signal = self.signal.lock().clone();
-        signal.is_some_and(|signal| signal(pid, Some(how)).is_some())
+    /// The directory.
+    ///
+    /// # Errors
+    /// It was closed.
+    pub fn cluster(&self) -> Result<Arc<Cluster>> {
+        self.cluster.upgrade().ok_or_else(|| SqlError::internal("the data directory was closed"))
     }
 
     /// The number of the catalogs' current state. A plan made under another number may be out of date.

@@ -49,8 +49,9 @@ struct Own {
 }
 
 impl SessionCatalog {
-    pub fn new(instance: Arc<Instance>, database: Oid) -> SessionCatalog {
+    pub fn new(instance: Arc<Instance>) -> SessionCatalog {
         let undone = Arc::new(AtomicU64::new(0));
+        let database = instance.database;
         SessionCatalog {
             instance,
             database,

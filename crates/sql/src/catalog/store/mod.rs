@@ -4,7 +4,10 @@ pub mod access;
 mod bootstrap;
 pub mod builtin;
 mod cleaning;
+mod cluster;
+mod copy;
 mod instance;
+mod layout;
 pub mod load;
 mod load_keys;
 pub mod lookup;
@@ -25,18 +28,23 @@ use storage::txn::Txn;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
+use crate::types::Oid;
 
 pub use access::Found;
+pub use cluster::{Cluster, Presence, database_tag};
 pub use instance::Instance;
 pub use load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
 pub use lookup::{SearchPath, SessionCatalog};
 
-/// The engine, with the system tables' own definitions.
+/// The engine, with the definitions of one database's system tables.
 pub struct Store {
     pub engine: Arc<Engine>,
+    /// The database; invalid where only the shared catalogs are known.
+    database: Oid,
     /// System tables by name; their shapes come from the list, not from their own rows.
     system: HashMap<&'static str, Arc<TableDef>>,
-    opened: opened::Opened,
+    /// All databases' handles.
+    opened: Arc<opened::Opened>,
 }
 
 impl Store {
@@ -45,9 +53,21 @@ impl Store {
         self.system.get(name).expect("the name is one of the list").clone()
     }
 
+    /// All of them.
+    pub fn system_tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.system.values()
+    }
+
+    /// Whose a table is; invalid for one that all databases share.
+    fn owner_of(&self, table: &TableDef) -> Oid {
+        let shared = schema::catalog_by_oid(table.oid).is_some_and(|catalog| catalog.shared);
+        if shared { Oid::INVALID } else { self.database }
+    }
+
     /// The rows of a table.
     pub fn heap<'t>(&self, table: &'t TableDef) -> Result<&'t HeapRel> {
-        Ok(table.heap.get_or_open(|| Ok(self.opened.heap(&self.engine, table)))?)
+        let open = || Ok(self.opened.heap(&self.engine, self.owner_of(table), table));
+        Ok(table.heap.get_or_open(open)?)
     }
 
     /// The entries of an index.

@@ -32,9 +32,16 @@ impl Default for Opened {
     }
 }
 
+/// A relation and its database; that is invalid for a shared relation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Owner {
+    pub database: Oid,
+    pub relation: Oid,
+}
+
 struct Handles<T> {
-    /// With the relation whose storage it is.
-    by_storage: HashMap<RelId, (Weak<T>, Oid)>,
+    /// With whose it is.
+    by_storage: HashMap<RelId, (Weak<T>, Owner)>,
     /// When to look for handles that nobody has any more.
     sweep_at: usize,
 }
@@ -47,7 +54,7 @@ impl<T> Default for Handles<T> {
 
 impl<T> Handles<T> {
     /// The handle that is there, or else `made`; and whether it is that.
-    fn keep(&mut self, storage: RelId, oid: Oid, made: &Arc<T>) -> (Arc<T>, bool) {
+    fn keep(&mut self, storage: RelId, owner: Owner, made: &Arc<T>) -> (Arc<T>, bool) {
         if let Some(known) = self.get(storage) {
             return (known, false);
         }
@@ -55,7 +62,7 @@ impl<T> Handles<T> {
             self.by_storage.retain(|_, (handle, _)| handle.strong_count() > 0);
             self.sweep_at = (2 * self.by_storage.len()).max(64);
         }
-        self.by_storage.insert(storage, (Arc::downgrade(made), oid));
+        self.by_storage.insert(storage, (Arc::downgrade(made), owner));
         (made.clone(), true)
     }
 
@@ -66,13 +73,14 @@ impl<T> Handles<T> {
 
 impl Opened {
     /// A table's rows. The heap tells the engine's vacuum when it is due.
-    pub fn heap(&self, engine: &Engine, table: &TableDef) -> Arc<HeapRel> {
+    pub fn heap(&self, engine: &Engine, database: Oid, table: &TableDef) -> Arc<HeapRel> {
         if let Some(known) = self.heaps.lock().get(table.storage) {
             return known;
         }
         let relation = engine.pool().relation(table.storage, Rank::HeapPage);
         let made = Arc::new(HeapRel::new(relation, engine.txns(), FILLFACTOR));
-        let (heap, is_new) = self.heaps.lock().keep(table.storage, table.oid, &made);
+        let owner = Owner { database, relation: table.oid };
+        let (heap, is_new) = self.heaps.lock().keep(table.storage, owner, &made);
         // A temporary table goes with its session, and is locked by nobody else.
         if is_new && table.persistence != Persistence::Temporary {
             let queue = Arc::clone(engine.vacuum_queue());
@@ -88,12 +96,13 @@ impl Opened {
         }
         let relation = engine.pool().relation(index.storage, Rank::IndexPage);
         let made = Arc::new(BTree::new(relation, engine.txns()));
-        self.trees.lock().keep(index.storage, index.oid, &made).0
+        let owner = Owner { database: Oid::INVALID, relation: index.oid };
+        self.trees.lock().keep(index.storage, owner, &made).0
     }
 
     /// The table whose rows are in this storage, if its heap was opened; `None` also if nobody has had the
     /// handle for a while: then what it counted is forgotten, too.
-    pub fn owner(&self, storage: RelId) -> Option<Oid> {
-        self.heaps.lock().by_storage.get(&storage).map(|(_, oid)| *oid)
+    pub fn owner(&self, storage: RelId) -> Option<Owner> {
+        self.heaps.lock().by_storage.get(&storage).map(|(_, owner)| *owner)
     }
 }

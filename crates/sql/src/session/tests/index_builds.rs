@@ -13,7 +13,7 @@ fn uses_index(session: &mut Session, query: &str) -> bool {
 }
 
 fn other(bench: &Bench) -> Session {
-    Session::open(&bench.instance, "postgres", "postgres").unwrap()
+    Session::open(&bench.cluster, "postgres", "postgres").unwrap()
 }
 
 #[test]

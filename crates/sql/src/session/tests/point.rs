@@ -127,9 +127,9 @@ fn concurrent_updates_are_followed_and_none_is_lost() {
     bench.run("CREATE TABLE t (a int PRIMARY KEY, b int, c int); INSERT INTO t VALUES (1, 0, 0)");
     std::thread::scope(|scope| {
         for _ in 0..SESSIONS {
-            let instance = &bench.instance;
+            let cluster = &bench.cluster;
             scope.spawn(move || {
-                let mut session = Session::open(instance, "postgres", "postgres").unwrap();
+                let mut session = Session::open(cluster, "postgres", "postgres").unwrap();
                 for _ in 0..UPDATES {
                     let sql = "UPDATE t SET b = b + 1, c = b WHERE a = 1 AND b >= 0";
                     assert_eq!(run(&mut session, sql), "UPDATE 1\n");
@@ -144,7 +144,7 @@ fn concurrent_updates_are_followed_and_none_is_lost() {
 fn repeatable_read_refuses_what_was_changed_meanwhile() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 0), (2, 0)");
-    let mut other = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+    let mut other = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
     for (change, verb) in
         [("UPDATE t SET b = 5 WHERE a = 1", "update"), ("DELETE FROM t WHERE a = 2", "delete")]
     {

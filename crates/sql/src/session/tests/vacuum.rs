@@ -13,7 +13,7 @@ const GIVE_UP: Duration = Duration::from_secs(60);
 fn start(bench: &Bench) -> Arc<Mutex<Vec<String>>> {
     let complaints = Arc::new(Mutex::new(Vec::new()));
     let noted = complaints.clone();
-    bench.instance.start_vacuum(move |text| noted.lock().unwrap().push(text.to_owned()));
+    bench.cluster.start_vacuum(move |text| noted.lock().unwrap().push(text.to_owned()));
     complaints
 }
 
@@ -68,7 +68,7 @@ fn a_table_that_changes_is_cleaned_and_stays_small() {
 fn an_open_snapshot_loses_nothing_to_the_worker() {
     let mut bench = Bench::new();
     let complaints = start(&bench);
-    let mut reader = Session::open(&bench.instance, "postgres", "postgres").unwrap();
+    let mut reader = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
     let s = &mut bench.session;
     run(s, "CREATE TABLE t (a int PRIMARY KEY, b int)");
     run(s, "INSERT INTO t SELECT i, 1 FROM generate_series(1, 200) i");
@@ -127,7 +127,7 @@ fn a_table_filled_by_its_maker_is_cleaned_once_that_is_certain() {
     run(s, "DELETE FROM t WHERE a > 1000");
     // The worker has come by meanwhile.
     let started = Instant::now();
-    while bench.instance.store.engine.vacuum_queue().is_empty() {
+    while bench.cluster.engine().vacuum_queue().is_empty() {
         assert!(started.elapsed() < GIVE_UP, "the worker never found it locked");
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -1,0 +1,150 @@
+//! One open data directory: its databases, what they share, and who is connected to which.
+//!
+//! `docs/decisions/databases.md` says why it is made this way.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::hash::HashMap;
+use base::interrupt::Interrupt;
+use base::latch::Latch;
+use base::rank::Rank;
+use storage::Engine;
+use storage::lock::LockTag;
+
+use crate::catalog::TableDef;
+use crate::exec::spill::TempFiles;
+use crate::types::Oid;
+
+use super::opened::Opened;
+use super::schema::catalog;
+use super::{Instance, Store};
+
+/// What all sessions share, whatever their database.
+pub struct Cluster {
+    /// The catalogs that all databases share, and no others.
+    pub shared: Store,
+    /// The role that made the directory.
+    pub superuser: String,
+    pub(super) temp_files: Arc<TempFiles>,
+    /// Databases that somebody has used, until they are dropped.
+    databases: Latch<BTreeMap<Oid, Arc<Instance>>>,
+    /// The databases of the sessions, by process number.
+    sessions: Latch<BTreeMap<i32, Oid>>,
+    /// The server's sessions, to functions that interrupt them.
+    signal: Latch<Option<Arc<Signal>>>,
+}
+
+/// The role of the session with a process number, if there is one; it is interrupted if so asked.
+type Signal = dyn Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync;
+
+/// A session's entry in the list of who is connected to what; goes when it is dropped.
+pub struct Presence {
+    cluster: Arc<Cluster>,
+    pid: i32,
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.cluster.sessions.lock().remove(&self.pid);
+    }
+}
+
+impl Cluster {
+    pub(super) fn new(shared: Store, superuser: String, temp_files: Arc<TempFiles>) -> Cluster {
+        Cluster {
+            shared,
+            superuser,
+            temp_files,
+            databases: Latch::new(Rank::Outer, BTreeMap::new()),
+            sessions: Latch::new(Rank::Leaf, BTreeMap::new()),
+            signal: Latch::new(Rank::Leaf, None),
+        }
+    }
+
+    /// Storage.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.shared.engine
+    }
+
+    /// A database that exists; the caller holds a lock on it.
+    pub fn database(self: &Arc<Self>, oid: Oid) -> Arc<Instance> {
+        let mut databases = self.databases.lock();
+        let made = || Arc::new(Instance::new(Store::of_database(&self.shared, oid), oid, self));
+        databases.entry(oid).or_insert_with(made).clone()
+    }
+
+    /// A database that somebody has used since the start, and that was not dropped.
+    pub(super) fn used_database(&self, oid: Oid) -> Option<Arc<Instance>> {
+        self.databases.lock().get(&oid).cloned()
+    }
+
+    /// The database was dropped.
+    pub fn forget_database(&self, oid: Oid) {
+        self.databases.lock().remove(&oid);
+    }
+
+    /// Lists a session as one of a database. The caller holds a lock on it.
+    pub fn enter(self: &Arc<Self>, pid: i32, database: Oid) -> Presence {
+        self.sessions.lock().insert(pid, database);
+        Presence { cluster: Arc::clone(self), pid }
+    }
+
+    /// The process numbers of a database's sessions.
+    pub fn sessions_of(&self, database: Oid) -> Vec<i32> {
+        let sessions = self.sessions.lock();
+        sessions.iter().filter(|(_, of)| **of == database).map(|(pid, _)| *pid).collect()
+    }
+
+    /// Says how sessions are found and interrupted by process number. Without, there are no others.
+    pub fn set_signal(
+        &self,
+        signal: impl Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync + 'static,
+    ) {
+        *self.signal.lock() = Some(Arc::new(signal));
+    }
+
+    /// The role of the session with this process number.
+    pub fn session_role(&self, pid: i32) -> Option<Oid> {
+        let signal = self.signal.lock().clone()?;
+        signal(pid, None)
+    }
+
+    /// Interrupts what a session runs, or ends it; false where there is none.
+    pub fn interrupt_session(&self, pid: i32, how: Interrupt) -> bool {
+        let signal = self.signal.lock().clone();
+        signal.is_some_and(|signal| signal(pid, Some(how)).is_some())
+    }
+}
+
+/// What is locked of a database: `RowExclusive` by who connects or cleans, `Share` by who copies it,
+/// `AccessExclusive` by who drops or renames it.
+pub fn database_tag(database: Oid) -> LockTag {
+    LockTag::Object { db: 0, class: catalog("pg_database").oid.0, object: database.0, sub: 0 }
+}
+
+impl Store {
+    /// The catalogs of one database, together with the shared ones.
+    fn of_database(shared: &Store, database: Oid) -> Store {
+        let mut system = shared.system.clone();
+        system.extend(super::layout::definitions(false, super::layout::root(database)));
+        Store {
+            engine: Arc::clone(&shared.engine),
+            database,
+            system,
+            opened: Arc::clone(&shared.opened),
+        }
+    }
+
+    /// The shared catalogs of a directory.
+    pub(super) fn shared(engine: &Arc<Engine>) -> Store {
+        let shared = super::layout::definitions(true, super::layout::FIRST);
+        let system: HashMap<&'static str, Arc<TableDef>> = shared.collect();
+        Store {
+            engine: Arc::clone(engine),
+            database: Oid::INVALID,
+            system,
+            opened: Arc::new(Opened::default()),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Who may connect to what.
+
+use std::sync::Arc;
+
+use storage::lock::LockMode;
+use storage::txn::Txn;
+
+use crate::catalog::store::{Cluster, Found, Instance, Presence, database_tag};
+use crate::error::{Result, bail};
+use crate::types::Oid;
+
+use super::names;
+
+/// A session that may begin.
+pub(super) struct Admitted {
+    pub instance: Arc<Instance>,
+    pub presence: Presence,
+    pub role: Oid,
+    pub is_superuser: bool,
+}
+
+/// Finds role and database, and lists the session as one of the database. The database is locked until the
+/// transaction ends, so that it is not dropped, renamed or copied in between.
+pub(super) fn admit(
+    cluster: &Arc<Cluster>,
+    txn: &Txn,
+    pid: i32,
+    database: &str,
+    user: &str,
+) -> Result<Admitted> {
+    let store = &cluster.shared;
+    let Some(role) = names::role(store, txn, user)? else {
+        bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" does not exist");
+    };
+    if !role.row.bool("rolcanlogin") {
+        bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" is not permitted to log in");
+    }
+    let is_superuser = role.row.bool("rolsuper");
+    let Some(row) = locked_database(cluster, txn, database, LockMode::RowExclusive)? else {
+        bail!(INVALID_CATALOG_NAME, "database \"{database}\" does not exist");
+    };
+    if !row.row.bool("datallowconn") {
+        bail!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "database \"{database}\" is not currently accepting connections"
+        );
+    }
+    let oid = row.row.oid("oid");
+    let presence = cluster.enter(pid, oid);
+    let limit = row.row.int4("datconnlimit");
+    if limit >= 0 && !is_superuser && cluster.sessions_of(oid).len() > limit as usize {
+        bail!(TOO_MANY_CONNECTIONS, "too many connections for database \"{database}\"");
+    }
+    let instance = cluster.database(oid);
+    Ok(Admitted { instance, presence, role: role.row.oid("oid"), is_superuser })
+}
+
+/// The row of a database of that name, as it is once the database is locked.
+pub(crate) fn locked_database(
+    cluster: &Cluster,
+    txn: &Txn,
+    name: &str,
+    mode: LockMode,
+) -> Result<Option<Found>> {
+    let mut locked = None;
+    loop {
+        let Some(found) = names::database(&cluster.shared, txn, name)? else { return Ok(None) };
+        let oid = found.row.oid("oid");
+        if locked == Some(oid) {
+            return Ok(Some(found));
+        }
+        txn.lock(database_tag(oid), mode)?;
+        locked = Some(oid);
+    }
+}
