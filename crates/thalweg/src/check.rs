@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::disk::real::RealDisk;
-use base::{BlockNo, Env, Fork, PageId, RelId};
+use base::{BlockNo, Env, Fork, PageId, Persistence, RelId};
 use server::config::Config;
 use server::{Database, StartError};
 use sql::catalog::store::{Cluster, Store};
@@ -114,7 +114,7 @@ fn relations(
         let def = match store.system_tables().find(|table| table.oid == oid) {
             Some(system) => Arc::clone(system),
             None => match store.load_table(txn, oid)? {
-                Some(def) if def.storage != RelId(0) => Arc::new(def),
+                Some(def) if is_on_disk(def.storage) => Arc::new(def),
                 _ => continue,
             },
         };
@@ -123,6 +123,11 @@ fn relations(
         name_faults(&mut report.faults[before..], def.qualified());
     }
     Ok(())
+}
+
+/// Views have no storage, and what temporary tables held went with their sessions.
+fn is_on_disk(storage: RelId) -> bool {
+    storage != RelId(0) && storage.persistence() != Persistence::Temporary
 }
 
 fn relation(store: &Store, def: &TableDef, checked: &mut Checked, report: &mut Report) {

@@ -78,11 +78,10 @@ fn open_session(
     user: &str,
 ) -> Result<Session, SqlError> {
     let fatal = |error: SqlError| error.with_severity(Severity::Fatal);
-    let mut session =
-        Session::open(seat.worker.shared.database.cluster(), database, user).map_err(fatal)?;
-    for (name, value) in seat.worker.shared.session_settings().iter() {
-        session.set_startup(name, value).map_err(fatal)?;
-    }
+    let shared = &seat.worker.shared;
+    let configured = shared.session_settings();
+    let mut session = Session::open_with(shared.database.cluster(), database, user, &configured)
+        .map_err(fatal)?;
     for (name, value) in wanted.parameters() {
         match name {
             "user" | "database" | "replication" => {}

@@ -17,4 +17,4 @@ pub use table::{
     CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource, TableDef,
     TableKind,
 };
-pub use view::{Access, Catalog, Lookup, NamedRelation, Record, Star, parse};
+pub use view::{Access, Catalog, Lookup, NamedRelation, Record, Star, other_database, parse};

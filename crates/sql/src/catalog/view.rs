@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use syntax::ast::{self, RelationRef, SelectBody};
 
-use crate::error::{Result, SqlError, SqlState, bail};
+use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::types::{Datum, Oid, TypeId, type_by_name, type_info};
 
 use super::TableDef;
@@ -65,6 +65,16 @@ pub struct Star {
     pub columns: Option<Vec<(Box<str>, Box<str>)>>,
 }
 
+/// A statement stays in its database.
+pub fn other_database(name: &RelationRef, catalog: &str) -> SqlError {
+    sql_error!(
+        FEATURE_NOT_SUPPORTED,
+        "cross-database references are not implemented: \"{catalog}.{}.{}\"",
+        name.schema.as_deref().unwrap_or(""),
+        name.name
+    )
+}
+
 impl Catalog<'_> {
     pub fn database_name(&self) -> &str {
         self.database
@@ -88,12 +98,7 @@ impl Catalog<'_> {
         if let Some(catalog) = &name.catalog
             && **catalog != *self.database
         {
-            bail!(
-                FEATURE_NOT_SUPPORTED,
-                "cross-database references are not implemented: \"{catalog}.{}.{}\"",
-                name.schema.as_deref().unwrap_or(""),
-                name.name
-            );
+            return Err(crate::bind::at(other_database(name, catalog), name.loc));
         }
         let found = self.lookup.relation(name.schema.as_deref(), &name.name, access)?;
         if let (Some(record), Some(table)) = (self.recording(), &found) {

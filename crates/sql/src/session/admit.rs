@@ -5,9 +5,10 @@ use std::sync::Arc;
 use storage::lock::LockMode;
 use storage::txn::Txn;
 
-use crate::catalog::store::{Cluster, Found, Instance, Presence, database_tag};
+use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
+use crate::catalog::store::{Cluster, Instance, Presence};
 use crate::error::{Result, bail};
-use crate::types::Oid;
+use crate::types::{Datum, Oid};
 
 use super::names;
 
@@ -17,6 +18,8 @@ pub(super) struct Admitted {
     pub presence: Presence,
     pub role: Oid,
     pub is_superuser: bool,
+    /// What ALTER DATABASE SET has said, as `name=value`.
+    pub settings: Vec<String>,
 }
 
 /// Finds role and database, and lists the session as one of the database. The database is locked until the
@@ -36,7 +39,7 @@ pub(super) fn admit(
         bail!(INVALID_AUTHORIZATION_SPECIFICATION, "role \"{user}\" is not permitted to log in");
     }
     let is_superuser = role.row.bool("rolsuper");
-    let Some(row) = locked_database(cluster, txn, database, LockMode::RowExclusive)? else {
+    let Some(row) = cluster.locked_database(txn, database, LockMode::RowExclusive)? else {
         bail!(INVALID_CATALOG_NAME, "database \"{database}\" does not exist");
     };
     if !row.row.bool("datallowconn") {
@@ -52,24 +55,8 @@ pub(super) fn admit(
         bail!(TOO_MANY_CONNECTIONS, "too many connections for database \"{database}\"");
     }
     let instance = cluster.database(oid);
-    Ok(Admitted { instance, presence, role: role.row.oid("oid"), is_superuser })
-}
-
-/// The row of a database of that name, as it is once the database is locked.
-pub(crate) fn locked_database(
-    cluster: &Cluster,
-    txn: &Txn,
-    name: &str,
-    mode: LockMode,
-) -> Result<Option<Found>> {
-    let mut locked = None;
-    loop {
-        let Some(found) = names::database(&cluster.shared, txn, name)? else { return Ok(None) };
-        let oid = found.row.oid("oid");
-        if locked == Some(oid) {
-            return Ok(Some(found));
-        }
-        txn.lock(database_tag(oid), mode)?;
-        locked = Some(oid);
-    }
+    let key = [Datum::Oid(oid), Datum::Oid(Oid::INVALID)];
+    let settings = store.find_one(txn, "pg_db_role_setting", SETTINGS_INDEX, &key)?;
+    let settings = settings.map(|found| settings_of(&found.row)).unwrap_or_default();
+    Ok(Admitted { instance, presence, role: role.row.oid("oid"), is_superuser, settings })
 }

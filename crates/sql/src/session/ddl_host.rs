@@ -85,6 +85,10 @@ impl DdlHost for Backend {
         Ok(oid)
     }
 
+    fn database(&self) -> &str {
+        &self.database
+    }
+
     fn user(&self) -> Oid {
         self.user_oid
     }

@@ -128,7 +128,7 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
                 None => Datum::Null,
             }
         }
-        "pg_database_size" => Datum::Int8(0),
+        "pg_database_size" => super::database::size(b, &args[0])?,
         "pg_relation_filepath" => match names::table_by_oid(b, oid(0))? {
             Some(table) => Datum::text(format!("base/{}", table.storage.0)),
             None => Datum::Null,

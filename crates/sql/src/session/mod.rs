@@ -6,6 +6,7 @@ mod client;
 mod copy;
 mod copy_binary;
 mod cursor;
+mod database;
 mod ddl_host;
 mod explain;
 mod extended;
@@ -109,6 +110,16 @@ impl Session {
     /// # Errors
     /// `3D000` where there is no such database, `55000` where it takes no sessions, `28000` no such role.
     pub fn open(cluster: &Arc<Cluster>, database: &str, user: &str) -> Result<Session> {
+        Session::open_with(cluster, database, user, &[])
+    }
+
+    /// Likewise, with settings that the session begins with where its database says nothing else.
+    pub fn open_with(
+        cluster: &Arc<Cluster>,
+        database: &str,
+        user: &str,
+        configured: &[(&'static str, String)],
+    ) -> Result<Session> {
         // Relaxed: only uniqueness matters.
         let pid = NEXT_PID.fetch_add(1, Ordering::Relaxed);
         let admitted = {
@@ -118,10 +129,17 @@ impl Session {
             txn.abort();
             admitted?
         };
-        let Admitted { instance, presence, role: user_oid, is_superuser } = admitted;
+        let Admitted { instance, presence, role: user_oid, is_superuser, settings } = admitted;
         let txn = Txn::attach(cluster.engine().txns(), pid, instance.database.0)?;
         let catalog = Arc::new(SessionCatalog::new(instance.clone()));
-        let values = Values::new(Values::table_defaults(), user);
+        let mut values = Values::new(Values::table_defaults(), user);
+        for (name, value) in configured {
+            values.set_startup(name, value)?;
+        }
+        for (name, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
+            // What is not valid any more keeps nobody from connecting.
+            let _ = values.set_startup(name, value);
+        }
         let backend = Backend::new(
             txn,
             instance,

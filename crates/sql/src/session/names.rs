@@ -142,7 +142,16 @@ pub fn relation(backend: &Backend, text: &str) -> Result<Oid> {
     let (schema, name) = match &parts[..] {
         [name] => (None, name),
         [schema, name] => (Some(schema.as_str()), name),
-        [_, schema, name] => (Some(schema.as_str()), name),
+        [database, schema, name] => {
+            if **database != *backend.database {
+                bail!(
+                    FEATURE_NOT_SUPPORTED,
+                    "cross-database references are not implemented: \"{}\"",
+                    parts.join(".")
+                );
+            }
+            (Some(schema.as_str()), name)
+        }
         _ => bail!(SYNTAX_ERROR, "improper relation name (too many dotted names): {text}"),
     };
     let path = backend.search_path()?;
@@ -165,11 +174,6 @@ pub fn role(store: &Store, txn: &Txn, name: &str) -> Result<Option<Found>> {
 /// A role, by its OID.
 pub fn role_by_oid(store: &Store, txn: &Txn, oid: Oid) -> Result<Option<Found>> {
     store.find_one(txn, "pg_authid", "pg_authid_oid_index", &[Datum::Oid(oid)])
-}
-
-/// A database's row of `pg_database`.
-pub fn database(store: &Store, txn: &Txn, name: &str) -> Result<Option<Found>> {
-    store.find_one(txn, "pg_database", "pg_database_datname_index", &[Datum::text(name)])
 }
 
 /// A relation's row type, by name.

@@ -156,6 +156,22 @@ impl Values {
         Ok(())
     }
 
+    /// Whether a value could be set, for who sets it elsewhere; the setting's own spelling of its name.
+    pub fn check(name: &str, text: &str) -> Result<String> {
+        let Some(i) = position(name) else {
+            let lower = name.to_ascii_lowercase();
+            return if lower.contains('.') {
+                Ok(lower)
+            } else {
+                Ok(settings::get(name)?.name.into())
+            };
+        };
+        let setting = &TABLE[i];
+        check_context(setting)?;
+        checked(setting, setting.parse(text)?)?;
+        Ok(setting.name.to_owned())
+    }
+
     /// RESET, and SET … TO DEFAULT.
     pub fn reset(&mut self, name: &str, local: bool) -> Result<()> {
         let Some(i) = position(name) else { return self.set_custom(name, None, local) };

@@ -84,6 +84,7 @@ impl Client for Recorder {
     }
 }
 
+mod databases;
 mod vacuum;
 
 /// A fresh data directory with one session on it.

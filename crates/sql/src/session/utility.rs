@@ -96,6 +96,13 @@ impl Session {
                 self.refuse_block("DROP DATABASE")?;
                 self.define(statement)
             }
+            Statement::AlterDatabase(alter) => {
+                self.refuse_if_cannot_write(statement)?;
+                match self.alter_database(alter)? {
+                    Some(tag) => Ok(tag),
+                    None => self.define(statement),
+                }
+            }
             Statement::Unsupported(what) => {
                 Err(SqlError::unsupported(format!("{what} is not supported")))
             }
@@ -121,8 +128,7 @@ impl Session {
         defined
     }
 
-    /// A statement that changes the catalogs.
-    fn define(&mut self, statement: &Statement) -> Result<String> {
+    fn refuse_if_cannot_write(&self, statement: &Statement) -> Result<()> {
         if self.read_only {
             bail!(
                 READ_ONLY_SQL_TRANSACTION,
@@ -130,6 +136,12 @@ impl Session {
                 words(statement)
             );
         }
+        Ok(())
+    }
+
+    /// A statement that changes the catalogs.
+    fn define(&mut self, statement: &Statement) -> Result<String> {
+        self.refuse_if_cannot_write(statement)?;
         self.had_query = true;
         match ddl::execute(&mut self.backend, statement) {
             Some(result) => result,

@@ -37,7 +37,9 @@ impl Ddl<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<()> {
         refuse_unsupported(create)?;
         let name = &create.relation.name;
-        let schema = self.creation_schema(&create.relation, create.persistence)?;
+        let of = &create.relation;
+        self.refuse_other_database(of).map_err(|error| crate::bind::at(error, of.loc))?;
+        let schema = self.creation_schema(of, create.persistence)?;
         if self.name_is_taken(schema, name, create.if_not_exists)? {
             return Ok(());
         }

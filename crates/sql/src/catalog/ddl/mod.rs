@@ -9,6 +9,7 @@ mod build;
 mod column;
 mod constraint;
 mod create_table;
+mod database;
 mod depend;
 mod drop;
 mod foreign_key;
@@ -31,11 +32,12 @@ use syntax::ast::{self, RelationRef, Statement, TypeName};
 use crate::bind::{Expr, ExprKind, Ty};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::{SearchPath, SessionCatalog, Store};
-use crate::catalog::{Record, TableDef};
+use crate::catalog::{Record, TableDef, other_database};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
 use crate::types::Oid;
 
+pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
 pub use schema::{empty_temporary_schema, temporary_schema_name};
 
 /// Names and types.
@@ -47,6 +49,8 @@ pub trait DdlHost: Host {
     fn search_path(&mut self) -> Result<SearchPath>;
     /// The schema of temporary relations; made when first asked for.
     fn temporary_schema(&mut self) -> Result<Oid>;
+    /// The database's name.
+    fn database(&self) -> &str;
     /// The role that new objects belong to.
     fn user(&self) -> Oid;
     /// Sends a message of severity `NOTICE`, `WARNING`, …
@@ -93,6 +97,12 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::AlterSequence(s) => ddl.alter_sequence(s).map(|()| tag("ALTER SEQUENCE")),
         Statement::CreateSchema(s) => ddl.create_schema(s).map(|()| tag("CREATE SCHEMA")),
         Statement::CreateView(s) => ddl.create_view(s).map(|()| tag("CREATE VIEW")),
+        Statement::CreateDatabase(s) => ddl.create_database(s).map(|()| tag("CREATE DATABASE")),
+        Statement::DropDatabase(s) => ddl.drop_database(s).map(|()| tag("DROP DATABASE")),
+        Statement::AlterDatabase(s) => ddl.alter_database(s).map(|()| tag("ALTER DATABASE")),
+        Statement::AlterOwner(s) if s.kind == ast::ObjectKind::Database => {
+            ddl.database_owner(s).map(|()| tag("ALTER DATABASE"))
+        }
         Statement::Drop(s) => ddl.drop(s),
         Statement::Rename(s) => ddl.rename(s),
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),
@@ -128,6 +138,7 @@ impl Ddl<'_> {
 
     /// A relation by name under a lock, or `None`.
     fn find(&mut self, name: &RelationRef, mode: LockMode) -> Result<Option<Arc<TableDef>>> {
+        self.refuse_other_database(name)?;
         let path = self.host.search_path()?;
         let txn = self.host.txn();
         self.catalog.open(txn, &path, name.schema.as_deref(), &name.name, mode)
@@ -138,12 +149,23 @@ impl Ddl<'_> {
         self.find(name, mode)?.ok_or_else(|| no_relation(name))
     }
 
+    /// A statement stays in its database.
+    fn refuse_other_database(&self, name: &RelationRef) -> Result<()> {
+        match &name.catalog {
+            Some(catalog) if **catalog != *self.host.database() => {
+                Err(other_database(name, catalog))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The schema that a new relation goes to.
     fn creation_schema(
         &mut self,
         name: &RelationRef,
         persistence: ast::Persistence,
     ) -> Result<Oid> {
+        self.refuse_other_database(name)?;
         if persistence == ast::Persistence::Temporary {
             if let Some(schema) = name.schema.as_deref().filter(|s| *s != "pg_temp") {
                 let _ = schema;

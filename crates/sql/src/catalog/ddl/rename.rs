@@ -27,6 +27,10 @@ impl Ddl<'_> {
                 self.rename_schema(name.last(), &rename.new_name)?;
                 Ok("ALTER SCHEMA".to_owned())
             }
+            (ObjectKind::Database, ObjectName::Name(name)) => {
+                self.rename_database(name.last(), &rename.new_name)?;
+                Ok("ALTER DATABASE".to_owned())
+            }
             (
                 ObjectKind::Table | ObjectKind::Index | ObjectKind::Sequence | ObjectKind::View,
                 ObjectName::Name(name),
@@ -194,8 +198,9 @@ impl Ddl<'_> {
                 })?;
                 (crate::catalog::store::schema::catalog("pg_namespace").oid, oid, 0)
             }
-            // A database's comment is shared between databases; psql shows none of ours.
-            (ObjectKind::Database, _) => return Ok(()),
+            (ObjectKind::Database, ObjectName::Name(name)) => {
+                return self.comment_on_database(name.last(), comment.text.as_deref());
+            }
             _ => {
                 return Err(sql_error!(
                     FEATURE_NOT_SUPPORTED,

@@ -6,7 +6,7 @@ use crate::types::{BUILTIN_TYPES, Datum, Oid, TypeId, TypeInfo};
 
 use super::load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
 use super::row::{RowBuilder, vector};
-use super::schema::{CatalogSchema, catalogs};
+use super::schema::{CatalogSchema, catalog, catalogs};
 
 /// `template1`, `template0`, `postgres`.
 pub const TEMPLATE1: Oid = Oid(1);
@@ -89,6 +89,15 @@ fn databases(rows: &mut Vec<BuiltinRow>) {
             .set("datcollate", "C")
             .set("datctype", "C");
         rows.push(("pg_database", row.build()));
+    }
+    for (oid, comment) in [
+        (TEMPLATE1, "default template for new databases"),
+        (TEMPLATE0, "unmodifiable empty database"),
+        (POSTGRES, "default administrative connection database"),
+    ] {
+        let row = RowBuilder::of("pg_shdescription").oid("objoid", oid);
+        let row = row.oid("classoid", catalog("pg_database").oid).set("description", comment);
+        rows.push(("pg_shdescription", row.build()));
     }
     for (oid, name) in [(DEFAULT_TABLESPACE, "pg_default"), (Oid(1664), "pg_global")] {
         let row = RowBuilder::of("pg_tablespace").oid("oid", oid).set("spcname", name);

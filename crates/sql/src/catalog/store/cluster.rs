@@ -10,15 +10,17 @@ use base::interrupt::Interrupt;
 use base::latch::Latch;
 use base::rank::Rank;
 use storage::Engine;
-use storage::lock::LockTag;
+use storage::lock::{LockMode, LockTag};
+use storage::txn::Txn;
 
 use crate::catalog::TableDef;
+use crate::error::Result;
 use crate::exec::spill::TempFiles;
-use crate::types::Oid;
+use crate::types::{Datum, Oid};
 
 use super::opened::Opened;
 use super::schema::catalog;
-use super::{Instance, Store};
+use super::{Found, Instance, Store};
 
 /// What all sessions share, whatever their database.
 pub struct Cluster {
@@ -82,6 +84,26 @@ impl Cluster {
     /// The database was dropped.
     pub fn forget_database(&self, oid: Oid) {
         self.databases.lock().remove(&oid);
+    }
+
+    /// The row of a database of that name.
+    pub fn database_row(&self, txn: &Txn, name: &str) -> Result<Option<Found>> {
+        let key = [Datum::text(name)];
+        self.shared.find_one(txn, "pg_database", "pg_database_datname_index", &key)
+    }
+
+    /// The row of a database of that name, as it is once the database is locked.
+    pub fn locked_database(&self, txn: &Txn, name: &str, mode: LockMode) -> Result<Option<Found>> {
+        let mut locked = None;
+        loop {
+            let Some(found) = self.database_row(txn, name)? else { return Ok(None) };
+            let oid = found.row.oid("oid");
+            if locked == Some(oid) {
+                return Ok(Some(found));
+            }
+            txn.lock(database_tag(oid), mode)?;
+            locked = Some(oid);
+        }
     }
 
     /// Lists a session as one of a database. The caller holds a lock on it.

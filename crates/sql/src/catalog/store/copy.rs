@@ -33,7 +33,8 @@ impl Cluster {
         database: Oid,
     ) -> Result<()> {
         let engine = self.engine();
-        for ((from, rank), (to, _)) in layout::storage_of(template).zip(layout::storage_of(database))
+        for ((from, rank), (to, _)) in
+            layout::storage_of(template).zip(layout::storage_of(database))
         {
             let (from, to) = (engine.pool().relation(from, rank), engine.pool().relation(to, rank));
             engine.copy_relation(&from, &to)?;

@@ -6,8 +6,8 @@
 //! locked relation's cached definition is never stale. A session that has changed catalogs itself works
 //! with definitions of its own until its transaction ends, see `lookup.rs`.
 
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use base::hash::HashMap;
 use base::latch::Latch;

@@ -75,9 +75,8 @@ pub(super) fn definitions(
 ) -> impl Iterator<Item = (&'static str, Arc<TableDef>)> {
     let storage: HashMap<Oid, RelId> =
         relations(shared).zip(first..).map(|((oid, _), number)| (oid, at(number))).collect();
-    set(shared).map(move |schema| {
-        (schema.name, Arc::new(system_definition(schema, &|oid| storage[&oid])))
-    })
+    set(shared)
+        .map(move |schema| (schema.name, Arc::new(system_definition(schema, &|oid| storage[&oid]))))
 }
 
 #[cfg(test)]

@@ -1,0 +1,102 @@
+//! What a session does for databases: their settings, which it can judge, and their size.
+
+use base::ids::Fork;
+use storage::lock::LockMode;
+use syntax::ast::{AlterDatabase, AlterDatabaseAction, SetAction, SetVariable};
+
+use crate::catalog::ddl::change_database_settings;
+use crate::error::{Result, SqlError, bail};
+use crate::types::{Datum, Oid};
+
+use super::Session;
+use super::backend::Backend;
+use super::set::{Values, joined};
+
+/// Bytes of a page.
+const BLOCK_BYTES: i64 = 8192;
+
+impl Session {
+    /// ALTER DATABASE … SET and RESET.
+    pub(super) fn alter_database(&mut self, alter: &AlterDatabase) -> Result<Option<String>> {
+        match &alter.action {
+            AlterDatabaseAction::Set(set) => {
+                self.alter_database_setting(&alter.name, set)?;
+                Ok(Some("ALTER DATABASE".to_owned()))
+            }
+            AlterDatabaseAction::Options(options) => {
+                if options.iter().any(|option| &*option.name == "tablespace") {
+                    self.refuse_block("ALTER DATABASE SET TABLESPACE")?;
+                }
+                Ok(None)
+            }
+            AlterDatabaseAction::RefreshCollation => Ok(None),
+        }
+    }
+
+    fn alter_database_setting(&mut self, database: &str, set: &SetVariable) -> Result<()> {
+        let (name, value) = match &set.action {
+            SetAction::Value { name, values, .. } => (name, Some(joined(name, values)?)),
+            SetAction::FromCurrent { name } => (name, self.backend.values.show(name)),
+            SetAction::Default { name } | SetAction::Reset { name } => (name, None),
+            SetAction::ResetAll => {
+                return change_database_settings(&mut self.backend, database, |_| Ok(Vec::new()));
+            }
+            _ => return Err(SqlError::unsupported("this setting of a database is not supported")),
+        };
+        change_database_settings(&mut self.backend, database, |mut list| {
+            let name = match &value {
+                Some(value) => Values::check(name, value)?,
+                None => spelled(name),
+            };
+            let of = |entry: &String| entry.split_once('=').is_some_and(|(n, _)| n == name);
+            let at = list.iter().position(of);
+            match (at, value) {
+                (Some(at), Some(value)) => list[at] = format!("{name}={value}"),
+                (Some(at), None) => drop(list.remove(at)),
+                (None, Some(value)) => list.push(format!("{name}={value}")),
+                (None, None) => {}
+            }
+            Ok(list)
+        })
+    }
+}
+
+/// The setting's own spelling of its name.
+fn spelled(name: &str) -> String {
+    crate::settings::find(name).map_or_else(|| name.to_ascii_lowercase(), |s| s.name.to_owned())
+}
+
+/// `pg_database_size`: the bytes of its relations, not of what all databases share.
+pub(super) fn size(backend: &Backend, database: &Datum) -> Result<Datum> {
+    let cluster = backend.instance.cluster()?;
+    let name = match database {
+        Datum::Oid(oid) => match database_name(backend, *oid)? {
+            Some(name) => name,
+            None => return Ok(Datum::Null),
+        },
+        name => name.as_text().to_string(),
+    };
+    let Some(found) = cluster.locked_database(&backend.txn, &name, LockMode::AccessShare)? else {
+        bail!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist");
+    };
+    let mut bytes = 0;
+    for (storage, rank) in cluster.storage(&backend.txn, found.row.oid("oid"))? {
+        let relation = cluster.engine().pool().relation(storage, rank);
+        for fork in [Fork::Main, Fork::FreeSpace, Fork::Visibility] {
+            match relation.blocks(fork) {
+                Ok(blocks) => bytes += i64::from(blocks) * BLOCK_BYTES,
+                // Dropped since its name was read.
+                Err(storage::Error::NoSuchRelation(_)) => {}
+                Err(other) => return Err(other.into()),
+            }
+        }
+    }
+    Ok(bytes.into())
+}
+
+fn database_name(backend: &Backend, oid: Oid) -> Result<Option<String>> {
+    let key = [Datum::Oid(oid)];
+    let store = &backend.instance.store;
+    let found = store.find_one(&backend.txn, "pg_database", "pg_database_oid_index", &key)?;
+    Ok(found.map(|found| found.row.text("datname").to_owned()))
+}
