@@ -3,6 +3,7 @@
 
 mod client;
 mod copy;
+mod databases;
 mod directory;
 mod disks;
 mod drivers;

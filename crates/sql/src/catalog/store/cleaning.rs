@@ -86,7 +86,7 @@ fn hand_over(
     if table.storage != storage {
         return Ok(Opened::No);
     }
-    hand_out(&instance.store, txn, &table, &tag, clean)
+    hand_out(&instance.store, txn, &table, &[tag, database_tag(owner.database)], clean)
 }
 
 /// A system table of all databases.
@@ -98,21 +98,22 @@ fn hand_over_shared(
 ) -> Result<Opened> {
     let Some(catalog) = catalog_by_oid(oid) else { return Ok(Opened::No) };
     let table = cluster.shared.system_table(catalog.name);
-    hand_out(&cluster.shared, txn, &table, &LockTag::Relation { db: 0, rel: oid.0 }, clean)
+    hand_out(&cluster.shared, txn, &table, &[], clean)
 }
 
 fn hand_out(
     store: &Store,
     txn: &Txn,
     table: &TableDef,
-    tag: &LockTag,
+    locked: &[LockTag],
     clean: &mut Clean<'_>,
 ) -> Result<Opened> {
     let trees = table.indexes.iter().map(|index| Ok(store.tree(index)?.clone()));
     let trees: Vec<Arc<BTree>> = trees.collect::<Result<_>>()?;
     // The snapshot that the definition was read with must not keep back what is to be cleaned.
     txn.release_statement();
-    let waited_for = || store.engine.txns().locks().is_waited_for(tag);
+    let locks = store.engine.txns().locks();
+    let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));
     clean(store.heap(table)?, &trees, &waited_for);
     Ok(Opened::Yes)
 }

@@ -129,6 +129,45 @@ fn background_vacuum_cleans_the_tables_of_every_database() {
     assert_eq!(bench.run("DROP DATABASE other"), "DROP DATABASE\n");
 }
 
+#[test]
+fn a_database_with_other_sessions_is_neither_dropped_nor_copied_nor_renamed() {
+    let mut bench = Bench::new();
+    bench.run("CREATE DATABASE a");
+    bench.run("CREATE DATABASE b");
+    bench.run("CREATE DATABASE c");
+    let open = |name| Session::open(&bench.cluster, name, "postgres").unwrap();
+    let users = [open("a"), open("b"), open("b"), open("c")];
+    let one = "DETAIL: There is 1 other session using the database.\n";
+    let tried = [
+        (
+            "DROP DATABASE a",
+            format!("55006: database \"a\" is being accessed by other users\n{one}"),
+        ),
+        (
+            "CREATE DATABASE d TEMPLATE b",
+            "55006: source database \"b\" is being accessed by other users\n\
+             DETAIL: There are 2 other sessions using the database.\n"
+                .to_owned(),
+        ),
+        (
+            "ALTER DATABASE c RENAME TO e",
+            format!("55006: database \"c\" is being accessed by other users\n{one}"),
+        ),
+    ];
+    let cluster = &bench.cluster;
+    std::thread::scope(|scope| {
+        for (sql, refusal) in &tried {
+            scope.spawn(move || assert_eq!(on(cluster, "postgres", sql), *refusal));
+        }
+    });
+    drop(users);
+    assert_eq!(bench.run("DROP DATABASE a"), "DROP DATABASE\n");
+    assert_eq!(
+        bench.run("DROP DATABASE postgres"),
+        "55006: cannot drop the currently open database\n"
+    );
+}
+
 fn small() -> EngineConfig {
     EngineConfig {
         shared_buffers: 1024,
@@ -229,7 +268,7 @@ fn simulate<R: Send + 'static>(seed: u64, job: impl FnOnce() -> R + Send + 'stat
 }
 
 /// Crash points to look at in each statement.
-const POINTS: usize = 6;
+const POINTS: usize = 5;
 
 #[test]
 fn a_crash_leaves_a_database_whole_or_not_at_all() {
