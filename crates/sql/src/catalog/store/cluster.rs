@@ -28,7 +28,8 @@ pub struct Cluster {
     pub shared: Store,
     /// The role that made the directory.
     pub superuser: String,
-    pub(super) temp_files: Arc<TempFiles>,
+    /// The temporary files of all sessions.
+    pub temp_files: Arc<TempFiles>,
     /// Databases that somebody has used, until they are dropped.
     databases: Latch<BTreeMap<Oid, Arc<Instance>>>,
     /// The databases of the sessions, by process number.

@@ -154,7 +154,7 @@ fn answer(s: &mut Session, query: &str) -> String {
 #[test]
 fn little_memory_and_much_give_the_same_answers() {
     let mut bench = Bench::new();
-    let (files, temp) = (bench.instance.temp_files.clone(), bench.session.backend.temp.clone());
+    let (files, temp) = (bench.cluster.temp_files.clone(), bench.session.backend.temp.clone());
     let s = &mut bench.session;
     tables(s);
     let mut dice = Dice(0x5eed_1234_9876);
@@ -182,7 +182,7 @@ fn little_memory_and_much_give_the_same_answers() {
 #[test]
 fn one_key_with_more_rows_than_memory_is_joined() {
     let mut bench = Bench::new();
-    let (files, temp) = (bench.instance.temp_files.clone(), bench.session.backend.temp.clone());
+    let (files, temp) = (bench.cluster.temp_files.clone(), bench.session.backend.temp.clone());
     let s = &mut bench.session;
     run(s, "CREATE TABLE a (id int, k int, p text); CREATE TABLE b (id int, k int, p text)");
     run(s, "INSERT INTO a SELECT i, 1, repeat('a', 300) FROM generate_series(1, 40) i");
@@ -213,7 +213,7 @@ fn one_key_with_more_rows_than_memory_is_joined() {
 #[test]
 fn cursors_keep_their_rows_in_files() {
     let mut bench = Bench::new();
-    let files = bench.instance.temp_files.clone();
+    let files = bench.cluster.temp_files.clone();
     let s = &mut bench.session;
     tables(s);
     remember(s, false);
@@ -240,7 +240,7 @@ fn cursors_keep_their_rows_in_files() {
 #[test]
 fn an_error_and_a_limit_leave_no_file() {
     let mut bench = Bench::new();
-    let files = bench.instance.temp_files.clone();
+    let files = bench.cluster.temp_files.clone();
     let s = &mut bench.session;
     tables(s);
     remember(s, false);
@@ -269,7 +269,7 @@ fn an_error_and_a_limit_leave_no_file() {
 #[test]
 fn an_index_is_built_in_little_memory() {
     let mut bench = Bench::new();
-    let (files, temp) = (bench.instance.temp_files.clone(), bench.session.backend.temp.clone());
+    let (files, temp) = (bench.cluster.temp_files.clone(), bench.session.backend.temp.clone());
     let s = &mut bench.session;
     run(s, "CREATE TABLE w (id int, p text)");
     run(
