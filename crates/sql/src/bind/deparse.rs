@@ -77,6 +77,13 @@ impl Deparser<'_> {
             }
             Expr::NullIf(n) => self.words("NULLIF", &n.equal.args, out),
             Expr::ArrayOp(_) => self.array_op(expr, out),
+            Expr::Array(a)
+                if self.one_line
+                    && !a.nested
+                    && a.elements.iter().all(|e| matches!(e, Expr::Const(_))) =>
+            {
+                self.constant_list(&a.elements, out);
+            }
             Expr::Array(a) => {
                 out.push_str("ARRAY[");
                 self.list(&a.elements, out);
@@ -202,15 +209,7 @@ impl Deparser<'_> {
             Shape::Operator(symbol) => self.binary(call, symbol, out),
             Shape::ImplicitCast => self.cast(&call.args[0], call.ty, false, implicit, out),
             Shape::ExplicitCast => self.cast(&call.args[0], call.ty, true, implicit, out),
-            Shape::SqlSyntax if call.func.name == "extract" => {
-                out.push_str("EXTRACT(");
-                if let Expr::Const(Const { value: Datum::Text(field), .. }) = &call.args[0] {
-                    out.push_str(field);
-                }
-                out.push_str(" FROM ");
-                self.put(&call.args[1], false, out);
-                out.push(')');
-            }
+            Shape::SqlSyntax if self.in_words(call, out) => {}
             Shape::Function | Shape::SqlSyntax => {
                 out.push_str(&quote_ident(call.func.name));
                 out.push('(');
@@ -234,6 +233,42 @@ impl Deparser<'_> {
                 out.push(')');
             }
         }
+    }
+
+    /// A function that was written in SQL's own syntax, as far as PostgreSQL shows it so.
+    fn in_words(&self, call: &Call, out: &mut String) -> bool {
+        if let ("extract", [Expr::Const(Const { value: Datum::Text(field), .. }), from]) =
+            (call.func.name, &call.args[..])
+        {
+            out.push_str(&format!("EXTRACT({field} FROM "));
+            self.put(from, false, out);
+            out.push(')');
+            return true;
+        }
+        let pieces: &[(&str, usize)] = match (call.func.name, call.args.len()) {
+            ("timezone", 2) => &[("(", 1), (" AT TIME ZONE ", 0), (")", 9)],
+            ("overlay", 3) => &[("OVERLAY(", 0), (" PLACING ", 1), (" FROM ", 2), (")", 9)],
+            ("overlay", 4) => {
+                &[("OVERLAY(", 0), (" PLACING ", 1), (" FROM ", 2), (" FOR ", 3), (")", 9)]
+            }
+            ("position", 2) => &[("POSITION((", 1), (") IN (", 0), ("))", 9)],
+            ("substring", 2) => &[("SUBSTRING(", 0), (" FROM ", 1), (")", 9)],
+            ("substring", 3) => &[("SUBSTRING(", 0), (" FROM ", 1), (" FOR ", 2), (")", 9)],
+            ("btrim", 1) => &[("TRIM(BOTH FROM ", 0), (")", 9)],
+            ("ltrim", 1) => &[("TRIM(LEADING FROM ", 0), (")", 9)],
+            ("rtrim", 1) => &[("TRIM(TRAILING FROM ", 0), (")", 9)],
+            ("btrim", 2) => &[("TRIM(BOTH ", 1), (" FROM ", 0), (")", 9)],
+            ("ltrim", 2) => &[("TRIM(LEADING ", 1), (" FROM ", 0), (")", 9)],
+            ("rtrim", 2) => &[("TRIM(TRAILING ", 1), (" FROM ", 0), (")", 9)],
+            _ => return false,
+        };
+        for (words, arg) in pieces {
+            out.push_str(words);
+            if let Some(arg) = call.args.get(*arg) {
+                self.put(arg, false, out);
+            }
+        }
+        true
     }
 
     fn cast(&self, arg: &Expr, ty: Ty, explicit: bool, implicit: bool, out: &mut String) {
@@ -270,7 +305,7 @@ impl Deparser<'_> {
     fn case(&self, expr: &Expr, out: &mut String) {
         let Expr::Case(case) = expr else { return };
         let (line, indented) = if self.one_line { (" ", " ") } else { ("\n", "\n    ") };
-        out.push_str("CASE");
+        out.push_str(if self.one_line { "CASE" } else { "\nCASE" });
         if let Some(arg) = &case.arg {
             out.push(' ');
             self.put(arg, true, out);
@@ -336,7 +371,7 @@ impl Deparser<'_> {
                 _ => None,
             })
             .collect();
-        match texts {
+        match texts.filter(|_| self.one_line) {
             Some(texts) => {
                 let body = texts.join(",").replace('\'', "''");
                 out.push_str(&format!("'{{{body}}}'::{}[]", display(Ty::of(element))));

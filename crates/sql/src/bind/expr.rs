@@ -310,7 +310,7 @@ impl Binder<'_, '_> {
             func: op.func,
             symbol: q.op.symbol.clone(),
             left,
-            right: ArrayArg::Array(array),
+            right: ArrayArg::of(array),
             all: q.quantifier == Quantifier::All,
             loc: q.op.loc,
         })))

@@ -8,7 +8,7 @@ use super::tree::{Call, Expr, Shape};
 use super::walk;
 
 /// Whether `wanted` is true wherever all of `given` are.
-pub(super) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
+pub(crate) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
     if given.iter().any(|one| walk::same(wanted, one)) {
         return true;
     }
@@ -16,12 +16,10 @@ pub(super) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
         Expr::Const(c) => matches!(c.value, Datum::Bool(true)),
         Expr::And(parts) => parts.iter().all(|part| follows(part, given)),
         Expr::Or(parts) => parts.iter().any(|part| follows(part, given)),
-        // What a strict comparison holds for is not null.
-        Expr::IsNull(test) if test.negated => given.iter().any(|one| {
-            comparison(one).is_some_and(|(call, ..)| {
-                call.func.strict && call.args.iter().any(|arg| walk::same(arg, &test.arg))
-            })
-        }),
+        // What something strict holds for is not null.
+        Expr::IsNull(test) if test.negated && !test.row => {
+            given.iter().any(|one| is_null_with(one, &test.arg))
+        }
         wanted => comparison(wanted).is_some_and(|(call, op, bound)| {
             given.iter().any(|one| {
                 comparison(one).is_some_and(|(other, known, value)| {
@@ -31,6 +29,20 @@ pub(super) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
                 })
             })
         }),
+    }
+}
+
+/// Is the expression never true where `arg` is null?
+fn is_null_with(expr: &Expr, arg: &Expr) -> bool {
+    match expr {
+        Expr::Call(call) if call.func.strict => {
+            call.args.iter().any(|own| walk::same(own, arg) || is_null_with(own, arg))
+        }
+        Expr::ArrayOp(op) if op.func.strict => {
+            walk::same(&op.left, arg) || is_null_with(&op.left, arg)
+        }
+        Expr::Relabel(relabel) => walk::same(&relabel.arg, arg) || is_null_with(&relabel.arg, arg),
+        expr => walk::same(expr, arg) && expr.type_id() == crate::types::TypeId::BOOL,
     }
 }
 

@@ -17,7 +17,7 @@ mod expr;
 mod from;
 mod func;
 mod grouping;
-mod implied;
+pub(crate) mod implied;
 mod naming;
 mod operator;
 mod scope;
@@ -37,6 +37,7 @@ use crate::error::{Result, SqlError, bail};
 use crate::types::TypeId;
 
 pub use coerce::CastContext;
+pub use naming::key_name;
 pub use query::{Query, Statement};
 pub use scope::ExprKind;
 pub use tree::{Expr, Ty};

@@ -14,6 +14,16 @@ impl Binder<'_, '_> {
     }
 }
 
+/// The name of an index's column that is an expression.
+pub fn key_name(expr: &ast::Expr) -> &str {
+    match name_of(expr) {
+        // A type's name is nothing to call a key by.
+        (2.., Some(name)) => name,
+        (_, Some(name)) if !matches!(expr, ast::Expr::Cast(_)) => name,
+        _ => "expr",
+    }
+}
+
 pub(super) fn sql_value(value: &ast::SqlValueExpr) -> Expr {
     use ast::SqlValueKind as K;
     let modifier = value.precision.map_or(-1, |p| p.min(6));

@@ -242,6 +242,19 @@ pub enum ArrayArg {
     List(Vec<Expr>),
 }
 
+impl ArrayArg {
+    /// Constants that are listed need not become an array first; IN is stored like this.
+    pub fn of(array: Expr) -> ArrayArg {
+        let listed = matches!(&array, Expr::Array(a) if !a.nested
+            && !a.elements.is_empty()
+            && a.elements.iter().all(|e| matches!(e, Expr::Const(_))));
+        match array {
+            Expr::Array(array) if listed => ArrayArg::List(array.elements),
+            array => ArrayArg::Array(array),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct ArrayExpr {
     pub elements: Vec<Expr>,

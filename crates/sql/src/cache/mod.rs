@@ -21,6 +21,8 @@ pub enum Known {
     Plan(Arc<Planned>),
     /// A command that begins or ends a transaction.
     Command(Arc<Statement>),
+    /// Which indexes serve it depends on its constants: it is planned each time, as it is written.
+    AsWritten,
 }
 
 /// See the module's description.

@@ -1,6 +1,6 @@
 //! Pieces of execution that commands on catalogs use: index keys, and what an expression reads.
 
-use crate::bind::tree::{Column, Expr, NextValue, Relabel, Ty};
+use crate::bind::tree::{Column, Expr, NextValue, Ty};
 use crate::bind::walk;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
@@ -72,13 +72,4 @@ pub fn is_volatile(expr: &Expr) -> bool {
 /// The next value of a column's own sequence.
 pub fn next_value_of(sequence: Oid, ty: Ty) -> Expr {
     Expr::NextValue(NextValue { sequence, ty })
-}
-
-/// An expression as a value of another type, if it is one already or its bits serve.
-pub fn assignment_cast(expr: Expr, ty: Ty) -> Option<Expr> {
-    if expr.ty() == ty {
-        return Some(expr);
-    }
-    (expr.type_id() == ty.id && ty.modifier < 0)
-        .then(|| Expr::Relabel(Box::new(Relabel { arg: expr, ty, explicit: false })))
 }

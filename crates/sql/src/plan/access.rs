@@ -3,16 +3,12 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Query, RelKind};
-use crate::bind::tree::{
-    ArrayArg, ArrayExpr, ArrayOp, Call, Column, Const, Expr, Shape, Slot, Ty, Var,
-};
+use crate::bind::tree::{Column, Expr, Slot, Ty, Var};
 use crate::bind::walk;
-use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
+use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError};
-use crate::func::{self, CastMethod};
-use crate::types::{Datum, Oid, TypeId, type_info};
 
-use super::Planner;
+use super::choose::{IndexChoice, choose_index};
 use super::cte::PlannedCte;
 use super::estimate::{self, filtered, operator, table_rows};
 use super::level::Layout;
@@ -20,6 +16,7 @@ use super::node::{
     FunctionScan, IndexScan, KeyRange, KeyValue, Node, ScanColumn, SeqScan, TidScan,
 };
 use super::rewrite::Below;
+use super::{Indexes, Planner};
 
 /// A part of a query with a node of its own.
 pub(super) struct Planned {
@@ -35,16 +32,18 @@ pub(super) struct QueryCx<'q> {
     pub query: &'q Query,
     /// Per entry the columns that anything refers to.
     pub needed: Vec<Vec<(Column, Ty)>>,
-    /// Indexes that must not be used.
-    unusable: Arc<[Oid]>,
+    pub(super) indexes: Arc<Indexes>,
 }
 
-/// The order that a scan is asked for: columns of the entry with direction.
+/// The order that a scan is asked for: columns of the entry, whether descending, whether nulls come first if
+/// that matters.
 pub(super) struct WantedOrder {
     pub rel: u16,
-    pub keys: Vec<(u16, bool, bool)>,
+    pub keys: Vec<(u16, bool, Option<bool>)>,
     /// An index may be read just for its order, because only some rows are wanted.
     pub limited: bool,
+    /// Only the first row is wanted, for its first key, which must not be null.
+    pub extreme: bool,
 }
 
 /// Where the values of index keys may come from besides constants.
@@ -55,7 +54,7 @@ pub(super) struct Outer<'a> {
 }
 
 impl<'q> QueryCx<'q> {
-    pub fn new(query: &'q Query, unusable: &Arc<[Oid]>) -> QueryCx<'q> {
+    pub fn new(query: &'q Query, indexes: &Arc<Indexes>) -> QueryCx<'q> {
         let mut needed: Vec<Vec<(Column, Ty)>> = vec![Vec::new(); query.rels.len()];
         let mut take = |var: &Var, depth: u16| {
             if var.level != depth {
@@ -77,7 +76,7 @@ impl<'q> QueryCx<'q> {
             }
         };
         walk::query_exprs(query, 0, &mut |expr, depth| walk::each_var(expr, depth, &mut take));
-        QueryCx { query, needed, unusable: unusable.clone() }
+        QueryCx { query, needed, indexes: indexes.clone() }
     }
 
     /// Also this column of this entry.
@@ -383,301 +382,6 @@ impl Planner {
         }));
         Ok(Planned { node, layout, rows, sorted: order.is_some() && choice.sorted })
     }
-}
-
-/// An index together with the conditions that it answers.
-pub(super) struct IndexChoice {
-    pub index: Arc<IndexDef>,
-    pub equal: Vec<KeyValue>,
-    pub lower: Option<(Expr, bool)>,
-    pub upper: Option<(Expr, bool)>,
-    /// Positions of the conditions that the range guarantees.
-    pub used: Vec<usize>,
-    /// At most one row.
-    pub unique: bool,
-    pub sorted: bool,
-    pub backward: bool,
-}
-
-impl IndexChoice {
-    /// Higher is better.
-    fn score(&self) -> (bool, usize, usize, bool) {
-        let single = self.equal.iter().filter(|v| !matches!(v, KeyValue::AnyOf(_))).count();
-        let bounds = usize::from(self.lower.is_some()) + usize::from(self.upper.is_some());
-        (self.unique, single * 2 + (self.equal.len() - single), bounds, self.sorted)
-    }
-}
-
-/// The best index for these conditions, if any is better than reading the whole table. Key values
-/// must not use the entry itself; `outer` says whether they may use other entries.
-pub(super) fn choose_index(
-    cx: &QueryCx<'_>,
-    table: &TableDef,
-    rel: u16,
-    conditions: &[Expr],
-    outer: bool,
-    order: Option<&WantedOrder>,
-) -> Option<IndexChoice> {
-    let mut best: Option<IndexChoice> = None;
-    let usable =
-        |i: &&Arc<IndexDef>| i.valid && !i.has_expressions() && !cx.unusable.contains(&i.oid);
-    for index in table.indexes.iter().filter(usable) {
-        let Some(choice) = match_index(index, rel, conditions, outer, order) else { continue };
-        if best.as_ref().is_none_or(|b| choice.score() > b.score()) {
-            best = Some(choice);
-        }
-    }
-    best
-}
-
-fn match_index(
-    index: &Arc<IndexDef>,
-    rel: u16,
-    conditions: &[Expr],
-    outer: bool,
-    order: Option<&WantedOrder>,
-) -> Option<IndexChoice> {
-    let mut choice = IndexChoice {
-        index: index.clone(),
-        equal: Vec::new(),
-        lower: None,
-        upper: None,
-        used: Vec::new(),
-        unique: false,
-        sorted: false,
-        backward: false,
-    };
-    let mut any_of = false;
-    for key in &index.keys {
-        let KeySource::Column(column) = key.source else { break };
-        let found = conditions.iter().enumerate().find_map(|(i, condition)| {
-            let value = equality(condition, rel, column, key.ty, outer)?;
-            // One list of values per scan: its values are looked up one by one.
-            (!any_of || !matches!(value, KeyValue::AnyOf(_))).then_some((i, value))
-        });
-        match found {
-            Some((i, value)) => {
-                any_of |= matches!(value, KeyValue::AnyOf(_));
-                choice.equal.push(value);
-                choice.used.push(i);
-            }
-            None => {
-                for (i, condition) in conditions.iter().enumerate() {
-                    let Some((symbol, value)) = comparison(condition, rel, column, key.ty, outer)
-                    else {
-                        continue;
-                    };
-                    let slot = match symbol {
-                        ">" | ">=" => &mut choice.lower,
-                        "<" | "<=" => &mut choice.upper,
-                        _ => continue,
-                    };
-                    if slot.is_none() {
-                        *slot = Some((value, symbol.len() == 2));
-                        choice.used.push(i);
-                    }
-                }
-                break;
-            }
-        }
-    }
-    let nulls = choice.equal.iter().any(|v| matches!(v, KeyValue::IsNull));
-    choice.unique = index.unique && choice.equal.len() == index.keys.len() && !any_of && !nulls;
-    if let Some(order) = order
-        && !any_of
-    {
-        (choice.sorted, choice.backward) = gives_order(index, choice.equal.len(), rel, order);
-    }
-    let useful =
-        !choice.used.is_empty() || (choice.sorted && order.is_some_and(|order| order.limited));
-    useful.then_some(choice)
-}
-
-/// Do the keys after the first `fixed` come in the wanted order, and reading which way?
-fn gives_order(index: &IndexDef, fixed: usize, rel: u16, order: &WantedOrder) -> (bool, bool) {
-    if order.rel != rel {
-        return (false, false);
-    }
-    let fixed_columns: Vec<u16> = index.keys[..fixed]
-        .iter()
-        .filter_map(|key| match key.source {
-            KeySource::Column(column) => Some(column),
-            KeySource::Expr(_) => None,
-        })
-        .collect();
-    let wanted: Vec<_> =
-        order.keys.iter().filter(|(column, ..)| !fixed_columns.contains(column)).collect();
-    let rest = &index.keys[fixed..];
-    if wanted.len() > rest.len() {
-        return (false, false);
-    }
-    let mut backward = None;
-    for ((column, desc, nulls_first), key) in wanted.iter().zip(rest) {
-        let KeySource::Column(own) = key.source else { return (false, false) };
-        if own != *column {
-            return (false, false);
-        }
-        let reversed = key.desc != *desc;
-        let nulls_fit = (key.nulls_first != *nulls_first) == reversed;
-        if !nulls_fit || backward.is_some_and(|b| b != reversed) {
-            return (false, false);
-        }
-        backward = Some(reversed);
-    }
-    (true, backward.unwrap_or(false))
-}
-
-/// The condition as an equality on the column.
-fn equality(condition: &Expr, rel: u16, column: u16, ty: Ty, outer: bool) -> Option<KeyValue> {
-    match condition {
-        Expr::Call(_) => {
-            let (symbol, value) = comparison(condition, rel, column, ty, outer)?;
-            (symbol == "=").then_some(KeyValue::Is(value))
-        }
-        Expr::IsNull(test) if !test.negated && !test.row => {
-            is_column(&test.arg, rel, column).then_some(KeyValue::IsNull)
-        }
-        Expr::ArrayOp(op) if !op.all && &*op.symbol == "=" => any_of(op, rel, column, ty, outer),
-        _ => None,
-    }
-}
-
-fn any_of(op: &ArrayOp, rel: u16, column: u16, ty: Ty, outer: bool) -> Option<KeyValue> {
-    if !is_column(&op.left, rel, column) {
-        return None;
-    }
-    match &op.right {
-        ArrayArg::Array(array) => {
-            let element = crate::bind::element_of(array.type_id())?;
-            (compatible(element, ty.id) && usable(array, rel, outer))
-                .then(|| KeyValue::AnyOf(array.clone()))
-        }
-        ArrayArg::List(list) => {
-            let fits = list.iter().all(|e| compatible(e.type_id(), ty.id) && usable(e, rel, outer));
-            let array = type_info(ty.id).map(|info| info.array).filter(|id| id.is_valid())?;
-            fits.then(|| {
-                KeyValue::AnyOf(Expr::Array(Box::new(ArrayExpr {
-                    elements: list.clone(),
-                    element_type: ty.id,
-                    nested: false,
-                    ty: Ty::of(array),
-                })))
-            })
-        }
-    }
-}
-
-/// The condition as `column op value`, the value fitted to the column's type.
-pub(super) fn comparison(
-    condition: &Expr,
-    rel: u16,
-    column: u16,
-    ty: Ty,
-    outer: bool,
-) -> Option<(&'static str, Expr)> {
-    let Expr::Call(call) = condition else { return None };
-    let symbol = operator(call)?;
-    let [left, right] = &call.args[..] else { return None };
-    let (value, symbol) = if is_column(left, rel, column) {
-        (right, plain(symbol)?)
-    } else if is_column(right, rel, column) {
-        (left, commuted(symbol)?)
-    } else {
-        return None;
-    };
-    if !usable(value, rel, outer) {
-        return None;
-    }
-    Some((symbol, fit(value, ty.id)?))
-}
-
-fn plain(symbol: &str) -> Option<&'static str> {
-    ["=", "<", "<=", ">", ">="].into_iter().find(|s| *s == symbol)
-}
-
-fn commuted(symbol: &str) -> Option<&'static str> {
-    Some(match symbol {
-        "=" => "=",
-        "<" => ">",
-        "<=" => ">=",
-        ">" => "<",
-        ">=" => "<=",
-        _ => return None,
-    })
-}
-
-/// Is the expression this column, under its own name or a text type's?
-fn is_column(expr: &Expr, rel: u16, column: u16) -> bool {
-    match expr {
-        Expr::Var(var) => var.level == 0 && var.rel == rel && var.column == Column::User(column),
-        Expr::Relabel(relabel) => {
-            let free = compatible(relabel.arg.type_id(), relabel.ty.id);
-            free && is_column(&relabel.arg, rel, column)
-        }
-        _ => false,
-    }
-}
-
-/// May the value be computed before the scan starts?
-fn usable(value: &Expr, rel: u16, outer: bool) -> bool {
-    let rels = walk::rels_of(value);
-    (if outer { !rels.contains(&rel) } else { rels.is_empty() }) && !estimate::is_volatile(value)
-}
-
-/// Do the two types have the same values in the same order?
-fn compatible(a: TypeId, b: TypeId) -> bool {
-    let texts = [TypeId::TEXT, TypeId::VARCHAR, TypeId::NAME];
-    a == b || (texts.contains(&a) && texts.contains(&b))
-}
-
-/// The value as one of the key's type, if that loses nothing.
-fn fit(value: &Expr, ty: TypeId) -> Option<Expr> {
-    let own = value.type_id();
-    if compatible(own, ty) {
-        return Some(value.clone());
-    }
-    if let Expr::Const(c) = value
-        && let Some(value) = fit_constant(&c.value, ty)
-    {
-        return Some(Expr::Const(Const { value, ty: Ty::of(ty), loc: c.loc }));
-    }
-    widen(value, ty)
-}
-
-/// Integers of a narrower type, as the wider one.
-pub(super) fn widen(value: &Expr, ty: TypeId) -> Option<Expr> {
-    let own = value.type_id();
-    let wider = matches!(
-        (own, ty),
-        (TypeId::INT2, TypeId::INT4 | TypeId::INT8) | (TypeId::INT4, TypeId::INT8)
-    );
-    if !wider {
-        return None;
-    }
-    let CastMethod::Function(func) = func::cast(own, ty)?.method else { return None };
-    Some(Expr::Call(Box::new(Call {
-        func,
-        args: vec![value.clone()],
-        ty: Ty::of(ty),
-        variadic: false,
-        shape: Shape::ImplicitCast,
-        loc: value.loc(),
-    })))
-}
-
-fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {
-    let n = match value {
-        Datum::Int2(n) => i64::from(*n),
-        Datum::Int4(n) => i64::from(*n),
-        Datum::Int8(n) => *n,
-        _ => return None,
-    };
-    Some(match ty {
-        TypeId::INT2 => Datum::Int2(n.try_into().ok()?),
-        TypeId::INT4 => Datum::Int4(n.try_into().ok()?),
-        TypeId::INT8 => Datum::Int8(n),
-        _ => return None,
-    })
 }
 
 /// `ctid = …` and `ctid = ANY (…)` conditions, and the others.

@@ -110,6 +110,18 @@ impl Planner {
     }
 }
 
+/// The aggregate of a query that has only one, and uses nothing else of its rows.
+pub(super) fn only_call(query: &Query) -> Option<AggCall> {
+    let mut used = Used::default();
+    let exprs = query.targets.iter().map(|target| &target.expr).chain(&query.having);
+    exprs.for_each(|expr| collect(expr, 0, &[], &mut used));
+    let alone = query.windows.is_empty() && used.groupings.is_empty() && used.columns.is_empty();
+    match used.calls.pop() {
+        Some(call) if alone && used.calls.is_empty() => Some(call),
+        _ => None,
+    }
+}
+
 /// Gathers aggregates and columns of the level `depth` queries out.
 fn collect(expr: &Expr, depth: u16, keys: &[Expr], used: &mut Used) {
     if depth == 0 && keys.iter().any(|key| walk::same(key, expr)) {

@@ -9,7 +9,8 @@ use crate::error::{Result, SqlError, check_stack};
 use crate::types::TypeId;
 
 use super::Planner;
-use super::access::{Outer, Planned, QueryCx, WantedOrder, choose_index, widen};
+use super::access::{Outer, Planned, QueryCx, WantedOrder};
+use super::choose::{choose_index, widen};
 use super::estimate::{operator, table_rows};
 use super::level::Layout;
 use super::node::{HashJoin, JoinType, NestLoop, Node};

@@ -5,6 +5,7 @@
 pub mod node;
 
 mod access;
+mod choose;
 mod cte;
 pub mod estimate;
 mod group;
@@ -25,6 +26,7 @@ use crate::bind::Statement;
 use crate::bind::tree::{Expr, Slot};
 use crate::catalog::TableDef;
 use crate::error::Result;
+use crate::exec::IndexExprs;
 use crate::types::Oid;
 
 pub use node::Plan;
@@ -33,9 +35,32 @@ use cte::PlannedCte;
 use level::Level;
 use node::Node;
 
-/// Plans one bound statement. `unusable`: indexes that its snapshots must not use.
-pub fn plan(statement: &Statement, unusable: &[Oid]) -> Result<Plan> {
-    let mut planner = Planner { unusable: unusable.into(), ..Planner::default() };
+/// What the session knows of indexes beyond their definitions.
+#[derive(Default)]
+pub struct Indexes {
+    /// Those that the statement's snapshots must not use.
+    pub unusable: Vec<Oid>,
+    /// Of those with expressions or a condition, what these are.
+    pub exprs: Vec<(Oid, Arc<IndexExprs>)>,
+}
+
+impl Indexes {
+    /// Whether constants stand in the indexes' keys or conditions.
+    pub fn have_constants(&self) -> bool {
+        fn has(expr: &Expr) -> bool {
+            let mut found = matches!(expr, Expr::Const(_));
+            crate::bind::walk::each_child(expr, &mut |child| found = found || has(child));
+            found
+        }
+        let all =
+            self.exprs.iter().flat_map(|(_, exprs)| exprs.keys.iter().chain(&exprs.predicate));
+        all.into_iter().any(has)
+    }
+}
+
+/// Plans one bound statement.
+pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
+    let mut planner = Planner { indexes: Arc::new(indexes), ..Planner::default() };
     let root = match statement {
         Statement::Query(query) => planner.top_query(query)?,
         Statement::Modify(modify) => planner.modify(modify)?,
@@ -65,8 +90,7 @@ pub fn column_slot(table: &TableDef, column: u16) -> Expr {
 /// What is being counted while a statement is planned.
 #[derive(Default)]
 struct Planner {
-    /// Indexes that must not be used.
-    unusable: Arc<[Oid]>,
+    indexes: Arc<Indexes>,
     exec_slots: u16,
     subplans: u16,
     work_tables: u16,

@@ -75,7 +75,7 @@ impl Planner {
         let table = &modify.table;
         let query = &modify.query;
         self.enter(query)?;
-        let mut cx = QueryCx::new(query, &self.unusable);
+        let mut cx = QueryCx::new(query, &self.indexes);
         cx.need(modify.rel, Column::Ctid, Ty::of(TypeId::TID));
         // What is assigned, returned and kept must be in the joined row.
         let outside = sets.into_iter().flatten().map(|(_, expr)| expr);

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use syntax::ast::Loc;
+
 use crate::bind::query::{Distinct, JoinTree, Query, RelKind, SortKey};
-use crate::bind::tree::{Column, Expr, Slot, SortExpr, Ty};
+use crate::bind::tree::{Column, Expr, IsNull, Slot, SortExpr, Ty, Var};
 use crate::error::{Result, SqlError, check_stack};
-use crate::types::TypeId;
+use crate::types::{Datum, TypeId};
 
 use super::Planner;
 use super::access::{Planned, QueryCx, WantedOrder};
@@ -60,12 +62,15 @@ impl Planner {
             let node = self.limited(query, node)?;
             return Ok(cut(node, width, query));
         }
-        let mut cx = QueryCx::new(query, &self.unusable);
+        let mut cx = QueryCx::new(query, &self.indexes);
         for lock in &query.locking {
             cx.need(lock.rel, Column::Ctid, Ty::of(TypeId::TID));
         }
-        let order = wanted_order(query);
-        let planned = self.rows(&cx, order.as_ref())?;
+        let order = wanted_order(query).or_else(|| extreme(query));
+        let mut planned = self.rows(&cx, order.as_ref())?;
+        if planned.sorted && order.is_some_and(|order| order.extreme) {
+            planned.node = first_row(planned.node);
+        }
         if !query.locking.is_empty() {
             return self.locked(query, planned);
         }
@@ -103,7 +108,10 @@ impl Planner {
         cx: &QueryCx<'_>,
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
-        let conditions = cx.query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+        let mut conditions = cx.query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+        if let Some(order) = order.filter(|order| order.extreme) {
+            conditions.push(order.first_key_not_null(cx.query));
+        }
         let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(super::semijoin::is_candidate);
         let mut planned = self.from(cx, &cx.query.from, conditions, order)?;
@@ -329,11 +337,54 @@ fn wanted_order(query: &Query) -> Option<WantedOrder> {
     for key in &query.order_by {
         match &query.targets[usize::from(key.target)].expr {
             Expr::Var(var) if var.level == 0 && var.rel == rel => match var.column {
-                Column::User(column) => keys.push((column, key.desc, key.nulls_first)),
+                Column::User(column) => keys.push((column, key.desc, Some(key.nulls_first))),
                 _ => return None,
             },
             _ => return None,
         }
     }
-    Some(WantedOrder { rel, keys, limited: query.limit.is_some() })
+    Some(WantedOrder { rel, keys, limited: query.limit.is_some(), extreme: false })
+}
+
+/// The order whose first row tells what `min` or `max` of a column is, if the query asks just that of one
+/// table.
+fn extreme(query: &Query) -> Option<WantedOrder> {
+    let [JoinTree::Rel(rel)] = query.from[..] else { return None };
+    let group = query.group.as_ref()?;
+    let whole = group.keys.is_empty() && matches!(&group.sets[..], [set] if set.is_empty());
+    let filter = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+    if !whole || filter.iter().any(super::semijoin::is_candidate) {
+        return None;
+    }
+    let call = super::group::only_call(query)?;
+    let desc = match call.agg.name {
+        "min" => false,
+        "max" => true,
+        _ => return None,
+    };
+    match (&call.args[..], &call.filter) {
+        ([Expr::Var(var)], None) if var.level == 0 && var.rel == rel => match var.column {
+            Column::User(column) => {
+                let keys = vec![(column, desc, None)];
+                Some(WantedOrder { rel, keys, limited: true, extreme: true })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl WantedOrder {
+    fn first_key_not_null(&self, query: &Query) -> Expr {
+        let column = self.keys[0].0;
+        let ty = query.rels[usize::from(self.rel)].columns[usize::from(column)].ty;
+        let column = Column::User(column);
+        let arg = Expr::Var(Var { level: 0, rel: self.rel, column, ty, loc: Loc::NONE });
+        Expr::IsNull(Box::new(IsNull { arg, negated: true, row: false }))
+    }
+}
+
+fn first_row(input: Node) -> Node {
+    let one = Expr::constant(Datum::Int8(1), Ty::of(TypeId::INT8));
+    Node::Limit(Arc::new(Limit { input, count: Some(one), offset: None, ties: None }))
 }

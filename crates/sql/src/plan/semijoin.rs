@@ -8,7 +8,8 @@ use crate::bind::walk;
 use crate::error::Result;
 
 use super::Planner;
-use super::access::{Planned, widen};
+use super::access::Planned;
+use super::choose::widen;
 use super::estimate::operator;
 use super::node::{HashJoin, JoinType, Node};
 use super::rewrite::Below;

@@ -203,7 +203,11 @@ impl Backend {
     }
 
     pub fn notice(&mut self, severity: &'static str, fields: SqlError) {
-        self.notices.push(Notice { severity, fields });
+        // INFO is what the client asked for.
+        let wanted = self.values.text("client_min_messages");
+        if severity == "INFO" || message_rank(severity) >= message_rank(wanted) {
+            self.notices.push(Notice { severity, fields });
+        }
     }
 
     /// The system view of that name; `pg_catalog`'s need no schema.
@@ -258,6 +262,19 @@ impl Backend {
         Ok(Some(def))
     }
 
+    /// What the planner is to know of the indexes of the tables in use.
+    pub(super) fn indexes(&mut self) -> Result<plan::Indexes> {
+        let mut exprs = Vec::new();
+        let used: Vec<Oid> = self.used.iter().map(|(oid, _)| *oid).collect();
+        for oid in used {
+            let Some(table) = self.catalog.table(&self.txn, oid)? else { continue };
+            for index in table.indexes.iter().filter(|index| index.has_expressions()) {
+                exprs.push((index.oid, self.index_exprs(index)?));
+            }
+        }
+        Ok(plan::Indexes { unusable: self.unusable.clone(), exprs })
+    }
+
     fn bind_index_exprs(&mut self, index: &IndexDef) -> Result<IndexExprs> {
         let Some(table) = self.catalog.table(&self.txn, index.table)? else {
             return Err(SqlError::internal("an index without its table"));
@@ -285,6 +302,12 @@ impl Backend {
             Ok(IndexExprs { keys, predicate })
         })
     }
+}
+
+/// How much a message of that severity matters to a client.
+fn message_rank(severity: &str) -> usize {
+    let levels = ["LOG", "NOTICE", "WARNING", "ERROR"];
+    levels.iter().position(|level| level.eq_ignore_ascii_case(severity)).map_or(0, |at| at + 1)
 }
 
 impl Lookup for Backend {

@@ -7,13 +7,16 @@ use storage::txn::TxnState;
 use syntax::ast::{Statement, TypeName};
 
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
-use crate::catalog::ddl::{Columns, DdlHost, empty_temporary_schema, temporary_schema_name};
+use crate::catalog::ddl::{
+    Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
+};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
 use crate::catalog::{Record, TableDef};
 use crate::error::{Result, SqlError};
 use crate::exec::{Cx, Loader, State};
+use crate::func::CastUse;
 use crate::plan;
 use crate::types::{Datum, Oid};
 
@@ -103,24 +106,38 @@ impl DdlHost for Backend {
         text: &str,
         kind: ExprKind,
     ) -> Result<Expr> {
-        let bound = self.with_catalog(|catalog| {
-            let mut params = Params::none();
-            let mut binder = Binder::new(catalog, &mut params);
-            let expr = binder.table_expr(table, text, kind)?;
-            match kind {
-                ExprKind::Check | ExprKind::IndexPredicate => binder.condition_of(expr, kind),
-                _ => binder.known(expr),
-            }
-        })?;
+        let bound = self.bind_stored(text, Stored::Over { table, kind })?;
         plan::over_row(table, &bound)
     }
 
     fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr> {
-        self.with_catalog(|catalog| {
+        self.bind_stored(text, Stored::Default { column, ty })
+    }
+
+    fn bind_using(&mut self, table: &Arc<TableDef>, text: &str, ty: Ty) -> Result<Option<Expr>> {
+        let bound = self.with_catalog(|catalog| {
             let mut params = Params::none();
             let mut binder = Binder::new(catalog, &mut params);
-            binder.default_expr(text, column, ty)
-        })
+            let expr = binder.table_expr(table, text, ExprKind::Using)?;
+            let loc = expr.loc();
+            binder.coerce(expr, ty, CastUse::Assignment, loc)
+        })?;
+        bound.map(|expr| plan::over_row(table, &expr)).transpose()
+    }
+
+    fn text_to_store(&mut self, text: &str, stored: Stored<'_>) -> Result<String> {
+        Backend::text_to_store(self, text, stored)
+    }
+
+    fn text_renamed(
+        &mut self,
+        text: &str,
+        table: &Arc<TableDef>,
+        kind: ExprKind,
+        column: usize,
+        name: &str,
+    ) -> Result<String> {
+        Backend::text_renamed(self, text, table, kind, column, name)
     }
 
     fn check_foreign_key(&mut self, key: Arc<ForeignKey>) {
@@ -143,7 +160,7 @@ impl DdlHost for Backend {
             let mut params = Params::none();
             Binder::new(catalog, &mut params).insert_all(table, query)
         })?;
-        let plan = plan::plan(&bound, &self.unusable)?;
+        let plan = plan::plan(&bound, self.indexes()?)?;
         let mut state = crate::exec::State::new(&plan, Vec::new());
         let plan::node::Node::Modify(modify) = &plan.root else {
             return Err(SqlError::internal("an INSERT is a change"));

@@ -7,7 +7,7 @@ use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail};
 use crate::func::{Function, Rows};
-use crate::types::{Array, Datum, Names, Oid, Record, TypeId};
+use crate::types::{Array, Datum, Names, Oid, Record, TypeId, TypeMod, input};
 
 use std::sync::Arc;
 use syntax::deparse::quote_ident;
@@ -79,9 +79,19 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
             sleep(args[0].as_float8())?;
             Datum::VOID
         }
+        "pg_sleep_for" => {
+            let span = args[0].as_interval();
+            let days = f64::from(span.months) * 30.0 + f64::from(span.days);
+            sleep(days * 86_400.0 + span.micros as f64 / 1e6)?;
+            Datum::VOID
+        }
+        "pg_sleep_until" => {
+            sleep((args[0].as_timestamptz().0 - super::stamp().0) as f64 / 1e6)?;
+            Datum::VOID
+        }
         "pg_is_in_recovery" => false.into(),
         "txid_current" | "pg_current_xact_id" => (b.txn.assign_top()?.0 as i64).into(),
-        "pg_postmaster_start_time" | "pg_conf_load_time" => b.transaction_start.into(),
+        "pg_postmaster_start_time" => b.instance.cluster()?.started.into(),
         _ => return Ok(None),
     }))
 }
@@ -135,10 +145,15 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         },
         "pg_partition_root" => Datum::Null,
         "pg_relation_is_publishable" => true.into(),
-        "pg_get_expr" if args.get(2).is_some_and(Datum::as_bool) => pretty_expr(b, &args[0]),
-        "pg_get_expr" => args[0].clone(),
+        "pg_get_expr" => match names::table_by_oid(b, oid(1))? {
+            Some(table) => {
+                let pretty = args.get(2).is_some_and(Datum::as_bool);
+                Datum::text(shown(b, args[0].as_text(), &table, pretty))
+            }
+            None => args[0].clone(),
+        },
         "pg_get_indexdef" => index_definition(b, args)?,
-        "pg_get_constraintdef" => constraint_definition(b, oid(0))?,
+        "pg_get_constraintdef" => constraint_definition(b, oid(0), args.get(1))?,
         "pg_get_viewdef" => view_definition(b, oid(0))?,
         "pg_get_partkeydef"
         | "pg_get_triggerdef"
@@ -158,11 +173,15 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         "pg_tablespace_location" => Datum::text(""),
         "pg_my_temp_schema" => b.temp_schema.get().unwrap_or_default().into(),
         "pg_is_other_temp_schema" => false.into(),
-        "to_regclass" => match names::relation(b, args[0].as_text()) {
-            Ok(oid) => oid.into(),
-            Err(error) if error.sqlstate().class() == "42" => Datum::Null,
-            Err(error) => return Err(error),
-        },
+        "regclass" => object(b, TypeId::REGCLASS, &args[0])?,
+        "to_regclass" => object_if_any(b, TypeId::REGCLASS, &args[0])?,
+        "to_regtype" => object_if_any(b, TypeId::REGTYPE, &args[0])?,
+        "to_regnamespace" => object_if_any(b, TypeId::REGNAMESPACE, &args[0])?,
+        "to_regrole" => object_if_any(b, TypeId::REGROLE, &args[0])?,
+        "to_regproc" => object_if_any(b, TypeId::REGPROC, &args[0])?,
+        "to_regprocedure" => object_if_any(b, TypeId::REGPROCEDURE, &args[0])?,
+        "to_regoper" => object_if_any(b, TypeId::REGOPER, &args[0])?,
+        "to_regcollation" => object_if_any(b, TypeId::REGCOLLATION, &args[0])?,
         "pg_relation_filenode" => match names::table_by_oid(b, oid(0))? {
             Some(table) => Oid(table.storage.0).into(),
             None => Datum::Null,
@@ -173,6 +192,19 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         "pg_indexes_size" => index_bytes(b, oid(0))?,
         _ => return Ok(None),
     }))
+}
+
+/// The object that a text names.
+fn object(b: &Backend, alias: TypeId, text: &Datum) -> Result<Datum> {
+    input(alias, TypeMod::NONE, text.as_text(), &b.io())
+}
+
+/// Likewise; null where there is none.
+fn object_if_any(b: &Backend, alias: TypeId, text: &Datum) -> Result<Datum> {
+    match object(b, alias, text) {
+        Err(error) if matches!(error.sqlstate().class(), "42" | "3F") => Ok(Datum::Null),
+        found => found,
+    }
 }
 
 fn of_locks(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
@@ -186,6 +218,12 @@ fn of_locks(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>
         "pg_try_advisory_lock" => try_advisory(b, args, LockMode::Exclusive, LockScope::Session)?,
         "pg_try_advisory_xact_lock" => {
             try_advisory(b, args, LockMode::Exclusive, LockScope::Transaction)?
+        }
+        "pg_try_advisory_lock_shared" => {
+            try_advisory(b, args, LockMode::Share, LockScope::Session)?
+        }
+        "pg_try_advisory_xact_lock_shared" => {
+            try_advisory(b, args, LockMode::Share, LockScope::Transaction)?
         }
         "pg_advisory_unlock" => {
             b.txn.locks().unlock(advisory_tag(b, args), LockMode::Exclusive).into()
@@ -364,21 +402,30 @@ fn find_index(
     Ok(index.map(|index| (table, index)))
 }
 
-/// A stored expression without the parentheses that it does not need.
-fn pretty_expr(b: &mut Backend, stored: &Datum) -> Datum {
-    let parsed = b.with_catalog(|catalog| catalog.parse_stored_expr(stored.as_text()));
+/// A stored expression as this session shows it; pretty: without the parentheses that it does not need.
+fn shown(b: &mut Backend, text: &str, table: &std::sync::Arc<TableDef>, pretty: bool) -> String {
+    let shown = b.shown_expr(text, table);
+    if !pretty {
+        return shown;
+    }
+    let parsed = b.with_catalog(|catalog| catalog.parse_stored_expr(&shown));
     let pretty =
         parsed.ok().and_then(|e| syntax::deparse::expr(&e, syntax::deparse::Style::Pretty));
-    pretty.map_or_else(|| stored.clone(), Datum::text)
+    pretty.unwrap_or(shown)
 }
 
 /// `pg_get_indexdef(index [, column, pretty])`.
 fn index_definition(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
     let Some((table, index)) = find_index(b, args[0].as_oid())? else { return Ok(Datum::Null) };
     let column = args.get(1).map_or(0, Datum::as_int4);
-    let key_text = |source: &KeySource| match source {
+    let pretty = args.get(2).is_some_and(Datum::as_bool);
+    let predicate = index.predicate.as_deref().map(|text| shown(b, text, &table, pretty));
+    let mut key_text = |source: &KeySource| match source {
         KeySource::Column(i) => quote_ident(&table.columns[usize::from(*i)].name).into_owned(),
-        KeySource::Expr(text) => text.to_string(),
+        KeySource::Expr(text) => {
+            let shown = shown(b, text, &table, pretty);
+            if b.is_call(text, &table) { shown } else { format!("({shown})") }
+        }
     };
     if column > 0 {
         return Ok(match index.keys.get(column as usize - 1) {
@@ -406,24 +453,22 @@ fn index_definition(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
             text
         })
         .collect();
+    let of = match b.object_name(TypeId::REGCLASS, table.oid)? {
+        Some(name) if pretty => name,
+        _ => format!("{}.{}", quote_ident(&table.schema_name), quote_ident(&table.name)),
+    };
     let mut text = format!(
-        "CREATE {}INDEX {} ON {}.{} USING btree ({})",
+        "CREATE {}INDEX {} ON {of} USING btree ({})",
         if index.unique { "UNIQUE " } else { "" },
         quote_ident(&index.name),
-        quote_ident(&table.schema_name),
-        quote_ident(&table.name),
         keys.join(", ")
     );
     text.push_str(&include_clause(&table, &index));
     if index.unique && index.nulls_not_distinct {
         text.push_str(" NULLS NOT DISTINCT");
     }
-    if let Some(predicate) = &index.predicate {
-        let mut shown = Datum::text(&**predicate);
-        if args.get(2).is_some_and(Datum::as_bool) {
-            shown = pretty_expr(b, &shown);
-        }
-        text.push_str(&format!(" WHERE {}", shown.as_text()));
+    if let Some(predicate) = predicate {
+        text.push_str(&format!(" WHERE {predicate}"));
     }
     Ok(Datum::text(text))
 }
@@ -439,7 +484,7 @@ fn include_clause(table: &TableDef, index: &IndexDef) -> String {
 }
 
 /// `pg_get_constraintdef`.
-fn constraint_definition(b: &Backend, oid: Oid) -> Result<Datum> {
+fn constraint_definition(b: &mut Backend, oid: Oid, pretty: Option<&Datum>) -> Result<Datum> {
     let key = [Datum::Oid(oid)];
     let row =
         b.instance.store.find_one(&b.txn, "pg_constraint", "pg_constraint_oid_index", &key)?;
@@ -462,11 +507,12 @@ fn constraint_definition(b: &Backend, oid: Oid) -> Result<Datum> {
     Ok(match row.letter("contype") {
         b'p' => Datum::text(format!("PRIMARY KEY ({}){}", columns(), included())),
         b'u' => Datum::text(format!("UNIQUE ({}){}", columns(), included())),
-        b'c' => Datum::text(format!(
-            "CHECK ({}){}",
-            row.text("conbin"),
-            if row.bool("convalidated") { "" } else { " NOT VALID" }
-        )),
+        b'c' => {
+            let pretty = pretty.is_some_and(Datum::as_bool);
+            let shown = shown(b, row.text("conbin"), &table, pretty);
+            let validity = if row.bool("convalidated") { "" } else { " NOT VALID" };
+            Datum::text(format!("CHECK ({shown}){validity}"))
+        }
         b'f' => {
             let Some(referenced) = names::table_by_oid(b, row.oid("confrelid"))? else {
                 return Ok(Datum::Null);

@@ -23,6 +23,7 @@ mod signal;
 mod simple;
 mod standing;
 mod statistics;
+mod stored;
 mod transaction;
 mod utility;
 mod words;
@@ -317,6 +318,6 @@ fn placed(mut error: SqlError, text: &str) -> SqlError {
 const EPOCH_OFFSET_USECS: i64 = 946_684_800_000_000;
 
 /// The time of day, as SQL counts it.
-fn stamp() -> TimestampTz {
+pub(crate) fn stamp() -> TimestampTz {
     TimestampTz(base::clock::wall_micros() - EPOCH_OFFSET_USECS)
 }

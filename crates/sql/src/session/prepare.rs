@@ -39,6 +39,8 @@ pub struct Planned {
     /// Made in a transaction that had changed catalogs, or could not use an index yet: not for another
     /// one.
     local: bool,
+    /// Indexes have conditions or keys with constants in them, which the statement's are compared with.
+    pub by_constants: bool,
     /// Changes rows, or locks them.
     pub writes: bool,
     /// The short way, when it is about one row.
@@ -100,7 +102,9 @@ impl Session {
         });
         self.backend.txn.release_statement();
         let bound = bound?;
-        let plan = plan::plan(&bound, &self.backend.unusable)?;
+        let indexes = self.backend.indexes()?;
+        let by_constants = indexes.have_constants();
+        let plan = plan::plan(&bound, indexes)?;
         let point = super::point::Point::of(&plan);
         #[cfg(test)]
         let point = point.filter(|_| !self.detours);
@@ -113,6 +117,7 @@ impl Session {
             version,
             path_generation,
             local: self.backend.catalog.is_changed() || !self.backend.unusable.is_empty(),
+            by_constants,
             writes: is_write(&bound),
             point,
         })

@@ -85,7 +85,7 @@ impl Session {
             None => self.plan_lifted(&lift, sql)?,
         };
         match known {
-            None => return Ok(false),
+            None | Some(Known::AsWritten) => return Ok(false),
             Some(Known::Plan(planned)) => {
                 let params = self.lifted_values(&lift, &planned)?;
                 self.backend.query_text = Arc::from(sql);
@@ -118,9 +118,11 @@ impl Session {
         let params = Params { types: vec![TypeId::INVALID; lift.len()], open: false };
         match self.plan(&statement, params) {
             Ok(planned) => {
-                let planned = Known::Plan(Arc::new(planned));
-                self.plans.keep(lift.key(), planned.clone());
-                Ok(Some(planned))
+                let as_written = planned.by_constants && !lift.is_empty();
+                let known =
+                    if as_written { Known::AsWritten } else { Known::Plan(Arc::new(planned)) };
+                self.plans.keep(lift.key(), known.clone());
+                Ok(Some(known))
             }
             Err(error) if error.sqlstate().class() == "57" => Err(error),
             Err(_) => Ok(None),

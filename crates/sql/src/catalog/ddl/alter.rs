@@ -6,7 +6,6 @@ use std::sync::Arc;
 use storage::lock::LockMode;
 use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
 
-use crate::bind::ExprKind;
 use crate::catalog::store::builtin::attribute_row;
 use crate::catalog::{KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, sql_error};
@@ -57,11 +56,11 @@ impl Ddl<'_> {
             }
             AlterTableStep::SetDefault { column, default } => {
                 let (table, number) = self.column(oid, column)?;
-                let text = default.as_ref().map(super::text_of).transpose()?;
-                if let Some(text) = &text {
-                    let ty = table.columns[number as usize - 1].ty;
-                    self.host.bind_default(text, column, ty)?;
-                }
+                let ty = table.columns[number as usize - 1].ty;
+                let text = match default {
+                    Some(expr) => self.default_to_store(&super::text_of(expr)?, column, ty)?,
+                    None => None,
+                };
                 self.set_default(oid, number, text.as_deref())
             }
             AlterTableStep::SetNotNull { column } => {
@@ -291,8 +290,7 @@ impl Ddl<'_> {
             Some(using) => super::text_of(using)?,
             None => syntax::deparse::quote_ident(&change.column).into_owned(),
         };
-        let value = self.host.bind_table_expr(&table, &text, ExprKind::Using)?;
-        let value = exec::assignment_cast(value, ty).ok_or_else(|| {
+        let value = self.host.bind_using(&table, &text, ty)?.ok_or_else(|| {
             sql_error!(
                 DATATYPE_MISMATCH,
                 "column \"{}\" cannot be cast automatically to type {}",
@@ -310,6 +308,7 @@ impl Ddl<'_> {
             ("atttypid", Datum::Oid(ty.id.oid())),
             ("atttypmod", Datum::Int4(ty.modifier)),
             ("attlen", Datum::Int2(info.map_or(-1, |i| i.len))),
+            ("attcollation", Datum::Oid(info.map_or(Oid::INVALID, |i| i.collation))),
             ("attbyval", Datum::Bool(info.is_some_and(|i| i.by_value))),
             ("atthasmissing", Datum::Bool(false)),
             ("attmissingval", Datum::Null),

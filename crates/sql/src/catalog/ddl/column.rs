@@ -4,12 +4,12 @@ use syntax::ast::{
     self, ColumnDef, Constraint, ConstraintKind, SequenceOption, SequenceOptionKind,
 };
 
-use crate::bind::Ty;
+use crate::bind::{Expr, Ty};
 use crate::catalog::store::row::RowBuilder;
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
-use super::{Ddl, names};
+use super::{Ddl, Stored, names};
 
 /// A column to be made.
 pub(super) struct NewColumn {
@@ -194,8 +194,8 @@ impl Ddl<'_> {
         column: &NewColumn,
     ) -> Result<()> {
         if let Some(default) = column.default.as_ref().filter(|_| !column.generated) {
-            self.host.bind_default(default, &column.name, column.ty)?;
-            self.set_default(table, number, Some(default))?;
+            let text = self.default_to_store(default, &column.name, column.ty)?;
+            self.set_default(table, number, text.as_deref())?;
         }
         if let Some(letter) = column.identity {
             let changes = [("attidentity", Datum::Char(letter))];
@@ -206,6 +206,21 @@ impl Ddl<'_> {
             self.depend_on_column(sequence, table, number, kind)?;
         }
         Ok(())
+    }
+
+    /// What to store for a default that somebody wrote: nothing, if it is null.
+    pub(super) fn default_to_store(
+        &mut self,
+        text: &str,
+        column: &str,
+        ty: Ty,
+    ) -> Result<Option<String>> {
+        if let Expr::Const(value) = self.host.bind_default(text, column, ty)?
+            && value.value.is_null()
+        {
+            return Ok(None);
+        }
+        self.host.text_to_store(text, Stored::Default { column, ty }).map(Some)
     }
 
     /// Replaces, sets or removes a column's stored default.

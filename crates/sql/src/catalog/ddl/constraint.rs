@@ -1,6 +1,6 @@
 //! Constraints of tables: keys, checks; foreign keys have a room of their own beside this one.
 
-use syntax::ast::{Constraint, ConstraintKind, IndexConstraint, IndexKey, IndexOrder, SortNulls};
+use syntax::ast::{Constraint, ConstraintKind, IndexConstraint, IndexOrder, SortNulls};
 
 use crate::bind::ExprKind;
 use crate::catalog::store::row::RowBuilder;
@@ -10,7 +10,7 @@ use crate::exec::{self, Cx, State};
 use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::index::{KeySpec, NewIndex};
-use super::{Ddl, names};
+use super::{Ddl, Stored, names};
 
 impl Ddl<'_> {
     /// Adds a constraint to a table that exists, checking the rows it has.
@@ -181,7 +181,9 @@ impl Ddl<'_> {
 
     fn add_check(&mut self, oid: Oid, constraint: &Constraint, text: &str) -> Result<()> {
         let table = self.table(oid)?;
-        let expr = self.host.bind_table_expr(&table, text, ExprKind::Check)?;
+        let stored = Stored::Over { table: &table, kind: ExprKind::Check };
+        let text = self.host.text_to_store(text, stored)?;
+        let expr = self.host.bind_table_expr(&table, &text, ExprKind::Check)?;
         let name = match &constraint.name {
             Some(name) => {
                 if table.checks.iter().any(|c| c.name == *name) {
@@ -327,12 +329,4 @@ pub(super) fn element_order(order: IndexOrder, nulls: SortNulls) -> (bool, bool)
         SortNulls::Last => false,
     };
     (desc, nulls_first)
-}
-
-/// The name by which an index element is known.
-pub(super) fn element_name(key: &IndexKey) -> &str {
-    match key {
-        IndexKey::Column(name) => name,
-        IndexKey::Expr(_) => "expr",
-    }
 }

@@ -9,8 +9,8 @@ use crate::exec;
 use crate::func::Volatility;
 use crate::types::{Datum, Oid};
 
-use super::Ddl;
 use super::column::NewColumn;
+use super::{Ddl, Stored};
 
 impl Ddl<'_> {
     /// Stores what a new column is computed by, if it is generated. The table has all its columns.
@@ -24,7 +24,11 @@ impl Ddl<'_> {
             return Ok(());
         };
         self.update_attribute(oid, number, &[("attgenerated", Datum::Char(b's'))])?;
-        self.set_default(oid, number, Some(text))?;
+        self.changed(oid)?;
+        let table = self.table(oid)?;
+        let stored = Stored::Over { table: &table, kind: ExprKind::Generated };
+        let text = self.host.text_to_store(text, stored)?;
+        self.set_default(oid, number, Some(&text))?;
         self.changed(oid)?;
         let table = self.table(oid)?;
         let expr = self.generation(&table, number as usize - 1)?;

@@ -12,9 +12,9 @@ use crate::catalog::{KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
-use super::constraint::{element_name, element_order};
+use super::constraint::element_order;
 use super::create_table::persistence_letter;
-use super::{Ddl, names};
+use super::{Ddl, Stored, names};
 
 /// One key of a new index.
 pub(super) struct KeySpec {
@@ -68,6 +68,7 @@ impl Ddl<'_> {
                 table.name
             ));
         }
+        let names = element_names(create.elements.iter().chain(&create.including));
         let name = match &create.name {
             Some(name) => {
                 if self.name_is_taken(table.schema, name, create.if_not_exists)? {
@@ -76,21 +77,19 @@ impl Ddl<'_> {
                 name.to_string()
             }
             None => {
-                let all = create.elements.iter().chain(&create.including);
-                let parts: Vec<&str> = all.map(|e| element_name(&e.key)).collect();
-                let (txn, columns) = (self.host.txn(), parts.join("_"));
+                let (txn, columns) = (self.host.txn(), names.join("_"));
                 let (schema, of) = (table.schema, &table.name);
                 names::free_relation_name(&self.catalog, txn, schema, of, Some(&columns), "idx")?
             }
         };
-        let keys = create.elements.iter().map(|e| self.key_spec(&table, e));
+        let named = create.elements.iter().zip(names);
+        let keys = named.map(|(e, name)| self.key_spec(&table, e, name));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let predicate = match &create.filter {
             None => None,
             Some(filter) => {
-                let text = super::text_of(filter)?;
-                self.host.bind_table_expr(&table, &text, ExprKind::IndexPredicate)?;
-                Some(text.into())
+                let stored = Stored::Over { table: &table, kind: ExprKind::IndexPredicate };
+                Some(self.host.text_to_store(&super::text_of(filter)?, stored)?.into())
             }
         };
         let mut included = Vec::with_capacity(create.including.len());
@@ -120,6 +119,7 @@ impl Ddl<'_> {
         &mut self,
         table: &std::sync::Arc<TableDef>,
         element: &IndexElement,
+        name: String,
     ) -> Result<KeySpec> {
         if let Some(collation) = element.collation.as_ref().filter(|c| !is_c(c.last())) {
             return Err(sql_error!(
@@ -136,7 +136,8 @@ impl Ddl<'_> {
                 (KeySource::Column(column as u16), table.columns[column].ty)
             }
             IndexKey::Expr(expr) => {
-                let text = super::text_of(expr)?;
+                let stored = Stored::Over { table, kind: ExprKind::IndexExpr };
+                let text = self.host.text_to_store(&super::text_of(expr)?, stored)?;
                 let bound = self.host.bind_table_expr(table, &text, ExprKind::IndexExpr)?;
                 (KeySource::Expr(text.into()), bound.ty())
             }
@@ -145,7 +146,7 @@ impl Ddl<'_> {
             return Err(no_operator_class(ty, "btree"));
         }
         let (desc, nulls_first) = element_order(element.order, element.nulls);
-        Ok(KeySpec { source, name: element_name(&element.key).into(), ty, desc, nulls_first })
+        Ok(KeySpec { source, name: name.into(), ty, desc, nulls_first })
     }
 
     /// Writes a new index's rows, makes its storage, fills it from the table.
@@ -278,6 +279,22 @@ fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) ->
         row = row.set("indpred", &**predicate);
     }
     row.build()
+}
+
+/// The names of an index's columns, each once.
+fn element_names<'e>(elements: impl Iterator<Item = &'e IndexElement>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for element in elements {
+        let wanted = match &element.key {
+            IndexKey::Column(name) => name,
+            IndexKey::Expr(expr) => crate::bind::key_name(expr),
+        };
+        let taken = |name: &String| names.contains(name);
+        let numbered = (1..).map(|n: u32| format!("{wanted}{n}"));
+        let free = std::iter::once(wanted.to_owned()).chain(numbered).find(|name| !taken(name));
+        names.extend(free);
+    }
+    names
 }
 
 /// A column that INCLUDE names, from 0.

@@ -43,6 +43,25 @@ pub use schema::{empty_temporary_schema, temporary_schema_name};
 /// Names and types.
 pub type Columns = Vec<(Box<str>, Ty)>;
 
+/// What an expression in the catalogs is.
+#[derive(Clone, Copy)]
+pub enum Stored<'a> {
+    /// The DEFAULT of a column of that name and type.
+    Default { column: &'a str, ty: Ty },
+    /// One over the columns of a table.
+    Over { table: &'a Arc<TableDef>, kind: ExprKind },
+}
+
+impl<'a> Stored<'a> {
+    /// The table whose columns it may use.
+    pub fn table(&self) -> Option<&'a Arc<TableDef>> {
+        match self {
+            Stored::Default { .. } => None,
+            Stored::Over { table, .. } => Some(table),
+        }
+    }
+}
+
 /// The session, to a statement that changes catalogs.
 pub trait DdlHost: Host {
     fn catalog(&self) -> Arc<SessionCatalog>;
@@ -64,6 +83,19 @@ pub trait DdlHost: Host {
     ) -> Result<Expr>;
     /// Binds a column's DEFAULT, converted to the column's type.
     fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr>;
+    /// Binds what a column of a new type is computed from, converted as by assignment; `None`: it can't be.
+    fn bind_using(&mut self, table: &Arc<TableDef>, text: &str, ty: Ty) -> Result<Option<Expr>>;
+    /// The text by which an expression that somebody wrote is stored.
+    fn text_to_store(&mut self, text: &str, stored: Stored<'_>) -> Result<String>;
+    /// A stored expression's text once the column (from 0) has another name.
+    fn text_renamed(
+        &mut self,
+        text: &str,
+        table: &Arc<TableDef>,
+        kind: ExprKind,
+        column: usize,
+        name: &str,
+    ) -> Result<String>;
     fn type_of(&mut self, name: &TypeName) -> Result<Ty>;
     /// The table's rows must be found to meet this key when the statement is done.
     fn check_foreign_key(&mut self, key: Arc<ForeignKey>);

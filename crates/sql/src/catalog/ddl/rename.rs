@@ -1,11 +1,15 @@
 //! ALTER … RENAME, COMMENT.
 
+use std::sync::Arc;
+
 use storage::lock::LockMode;
 use syntax::ast::{Comment, ObjectKind, ObjectName, QualifiedName, Rename};
 
-use crate::catalog::TableDef;
+use crate::bind::ExprKind;
+use crate::catalog::store::load::EXPRESSION_SEPARATOR;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::RowBuilder;
+use crate::catalog::{IndexDef, KeySource, TableDef};
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid};
 
@@ -102,17 +106,8 @@ impl Ddl<'_> {
                 table.name
             ));
         }
-        let in_text = !table.checks.is_empty()
-            || table.indexes.iter().any(|i| i.has_expressions())
-            || table.live().any(|(_, column)| column.generated);
-        if in_text {
-            return Err(sql_error!(
-                FEATURE_NOT_SUPPORTED,
-                "renaming a column of a table with check constraints, generated columns or expression \
-                 indexes is not supported"
-            ));
-        }
         self.refuse_if_viewed(&table, Some(name))?;
+        self.rename_in_expressions(&table, at, new_name)?;
         self.update_attribute(table.oid, at as i16 + 1, &[("attname", Datum::text(new_name))])?;
         for index in &table.indexes {
             for (i, column) in index.key_columns().enumerate() {
@@ -123,6 +118,64 @@ impl Ddl<'_> {
             }
         }
         self.changed(table.oid)
+    }
+
+    /// The table's conditions, generated columns and index keys are stored as text: with the column's new
+    /// name from now on.
+    fn rename_in_expressions(
+        &mut self,
+        table: &Arc<TableDef>,
+        at: usize,
+        name: &str,
+    ) -> Result<()> {
+        for found in self.store().constraints(self.txn(), table.oid)? {
+            if found.row.letter("contype") == b'c' {
+                let text = found.row.text("conbin");
+                let text = self.host.text_renamed(text, table, ExprKind::Check, at, name)?;
+                let changes = [("conbin", Datum::text(text))];
+                self.store().update_columns(self.txn(), "pg_constraint", &found, &changes)?;
+            }
+        }
+        for (i, column) in table.live().filter(|(_, column)| column.generated) {
+            let text = column.default.as_deref().unwrap_or_default();
+            let text = self.host.text_renamed(text, table, ExprKind::Generated, at, name)?;
+            self.set_default(table.oid, i as i16 + 1, Some(&text))?;
+        }
+        for index in table.indexes.iter().filter(|index| index.has_expressions()) {
+            self.rename_in_index(table, index, at, name)?;
+        }
+        Ok(())
+    }
+
+    fn rename_in_index(
+        &mut self,
+        table: &Arc<TableDef>,
+        index: &IndexDef,
+        at: usize,
+        name: &str,
+    ) -> Result<()> {
+        let mut keys = Vec::new();
+        for key in &index.keys {
+            if let KeySource::Expr(text) = &key.source {
+                keys.push(self.host.text_renamed(text, table, ExprKind::IndexExpr, at, name)?);
+            }
+        }
+        let mut changes = Vec::new();
+        if !keys.is_empty() {
+            changes.push(("indexprs", Datum::text(keys.join(&EXPRESSION_SEPARATOR.to_string()))));
+        }
+        if let Some(text) = &index.predicate {
+            let kind = ExprKind::IndexPredicate;
+            let text = self.host.text_renamed(text, table, kind, at, name)?;
+            changes.push(("indpred", Datum::text(text)));
+        }
+        let key = [Datum::Oid(index.oid)];
+        let (txn, store) = (self.txn(), self.store());
+        let found = store.find_one(txn, "pg_index", "pg_index_indexrelid_index", &key)?;
+        let found =
+            found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "index {} is gone", index.oid))?;
+        store.update_columns(txn, "pg_index", &found, &changes)?;
+        self.changed(index.oid)
     }
 
     fn rename_constraint(

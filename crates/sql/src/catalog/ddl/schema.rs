@@ -1,6 +1,7 @@
 //! Schemas.
 
 use syntax::ast::{CreateSchema, DropObjects, ObjectName, RoleKind};
+use syntax::deparse::quote_ident;
 
 use crate::catalog::TableKind;
 use crate::catalog::store::Found;
@@ -92,8 +93,11 @@ impl Ddl<'_> {
 
     /// Drops what is in a schema; without CASCADE that is an error.
     fn empty_schema(&mut self, schema: Oid, name: &str, cascade: bool) -> Result<()> {
+        let searched = self.host.search_path()?.schemas.contains(&schema);
+        let prefix = if searched { String::new() } else { format!("{}.", quote_ident(name)) };
         let (txn, store) = (self.txn(), self.store());
-        let rows = store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)?;
+        let mut rows = store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)?;
+        rows.sort_by_key(|found| found.row.oid("oid"));
         let mut words = Vec::new();
         let mut relations = Vec::new();
         for found in &rows {
@@ -105,7 +109,7 @@ impl Ddl<'_> {
                 b'v' => "view",
                 _ => continue,
             };
-            words.push(format!("{word} {name}.{}", found.row.text("relname")));
+            words.push(format!("{word} {prefix}{}", quote_ident(found.row.text("relname"))));
             relations.push(oid);
         }
         if words.is_empty() {

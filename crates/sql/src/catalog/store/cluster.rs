@@ -16,7 +16,7 @@ use storage::txn::Txn;
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::exec::spill::TempFiles;
-use crate::types::{Datum, Oid};
+use crate::types::{Datum, Oid, TimestampTz};
 
 use super::opened::Opened;
 use super::schema::catalog;
@@ -30,6 +30,8 @@ pub struct Cluster {
     pub superuser: String,
     /// The temporary files of all sessions.
     pub temp_files: Arc<TempFiles>,
+    /// When the directory was opened.
+    pub started: TimestampTz,
     /// Databases that somebody has used, until they are dropped.
     databases: Latch<BTreeMap<Oid, Arc<Instance>>>,
     /// The databases of the sessions, by process number.
@@ -59,6 +61,7 @@ impl Cluster {
             shared,
             superuser,
             temp_files,
+            started: crate::session::stamp(),
             databases: Latch::new(Rank::Outer, BTreeMap::new()),
             sessions: Latch::new(Rank::Leaf, BTreeMap::new()),
             signal: Latch::new(Rank::Leaf, None),
