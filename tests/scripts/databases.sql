@@ -120,6 +120,22 @@ comment on database nosuch is 'none';
 select shobj_description(oid, 'pg_database') from pg_database where datname = 'copy';
 select pg_database_size('nosuch');
 select pg_database_size('copy') > 100000 as big, pg_database_size(777::oid);
+create table locked (a int primary key);
+begin;
+lock table locked in share row exclusive mode;
+select pg_advisory_lock(7), pg_advisory_lock(1, 2);
+select * from locked;
+select locktype, d.datname, relation::regclass, classid, objid, objsubid, mode, granted, pid = pg_backend_pid() as mine from pg_locks l left join pg_database d on d.oid = l.database where locktype = 'advisory' or relation = 'locked'::regclass order by 1, 3, 4, mode;
+commit;
+select datname, usename, application_name, state, query, backend_type, client_addr from pg_stat_activity where pid = pg_backend_pid();
+select count(*) from pg_stat_get_activity(pg_backend_pid());
+select count(*) from pg_stat_activity where datname = 'nosuch';
+\c copy
+select count(*) from pg_locks l join pg_database d on d.oid = l.database where locktype = 'advisory' and datname = current_database();
+select pg_try_advisory_lock(7);
+select datname, count(*) from pg_stat_activity where datname = current_database() group by 1;
+\c postgres
+drop table locked;
 drop database copy with (force);
 drop database "The Shop";
 select count(*) from pg_db_role_setting;

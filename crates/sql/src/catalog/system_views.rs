@@ -101,6 +101,26 @@ static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_locks",
+        12073,
+        "SELECT locktype, database, relation, page, tuple, virtualxid, transactionid, classid, objid, \
+         objsubid, virtualtransaction, pid, mode, granted, fastpath, waitstart \
+         FROM pg_catalog.pg_lock_status()",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_activity",
+        12222,
+        "SELECT s.datid, d.datname, s.pid, s.leader_pid, s.usesysid, u.rolname AS usename, \
+         s.application_name, s.client_addr, s.client_hostname, s.client_port, s.backend_start, \
+         s.xact_start, s.query_start, s.state_change, s.wait_event_type, s.wait_event, s.state, \
+         s.backend_xid, s.backend_xmin, s.query_id, s.query, s.backend_type \
+         FROM pg_catalog.pg_stat_get_activity(NULL) s \
+         LEFT JOIN pg_catalog.pg_database d ON s.datid = d.oid \
+         LEFT JOIN pg_catalog.pg_authid u ON s.usesysid = u.oid",
+    ),
+    view(
+        "pg_catalog",
         "pg_cursors",
         12077,
         "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time \

@@ -6,7 +6,7 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 
 use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
-use crate::catalog::store::{Cluster, Instance, Presence};
+use crate::catalog::store::{Cluster, Connected, Instance, Presence};
 use crate::error::{Result, bail};
 use crate::types::{Datum, Oid};
 
@@ -49,7 +49,8 @@ pub(super) fn admit(
         );
     }
     let oid = row.row.oid("oid");
-    let presence = cluster.enter(pid, oid);
+    let role = role.row.oid("oid");
+    let presence = cluster.enter(pid, Connected { database: oid, role, since: super::stamp() });
     let limit = row.row.int4("datconnlimit");
     if limit >= 0 && !is_superuser && cluster.sessions_of(oid).len() > limit as usize {
         bail!(TOO_MANY_CONNECTIONS, "too many connections for database \"{database}\"");
@@ -58,5 +59,5 @@ pub(super) fn admit(
     let key = [Datum::Oid(oid), Datum::Oid(Oid::INVALID)];
     let settings = store.find_one(txn, "pg_db_role_setting", SETTINGS_INDEX, &key)?;
     let settings = settings.map(|found| settings_of(&found.row)).unwrap_or_default();
-    Ok(Admitted { instance, presence, role: role.row.oid("oid"), is_superuser, settings })
+    Ok(Admitted { instance, presence, role, is_superuser, settings })
 }

@@ -261,9 +261,11 @@ fn format_type(b: &Backend, args: &[Datum]) -> Result<Datum> {
 }
 
 /// Calls a set-returning function whose body is the session's.
-pub fn call_set(b: &mut Backend, func: &'static Function, _args: &[Datum]) -> Result<Rows> {
+pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Rows> {
     let rows = match func.name {
         "pg_show_all_settings" => all_settings(b),
+        "pg_lock_status" => super::activity::locks(b),
+        "pg_stat_get_activity" => super::activity::sessions(b, &args[0])?,
         "pg_cursor" => b.standing.all_cursors(),
         "pg_prepared_statement" => b.standing.all_statements(),
         // No table is a partition, or has any.

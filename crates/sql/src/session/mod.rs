@@ -1,5 +1,6 @@
 //! The session: one per connection; what the server calls. The README beside this file lists it.
 
+mod activity;
 mod admit;
 mod backend;
 mod client;

@@ -34,14 +34,22 @@ pub struct Cluster {
     pub started: TimestampTz,
     /// Databases that somebody has used, until they are dropped.
     databases: Latch<BTreeMap<Oid, Arc<Instance>>>,
-    /// The databases of the sessions, by process number.
-    sessions: Latch<BTreeMap<i32, Oid>>,
+    /// By process number.
+    sessions: Latch<BTreeMap<i32, Connected>>,
     /// The server's sessions, to functions that interrupt them.
     signal: Latch<Option<Arc<Signal>>>,
 }
 
 /// The role of the session with a process number, if there is one; it is interrupted if so asked.
 type Signal = dyn Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync;
+
+/// What is known of a session to all others.
+#[derive(Clone, Copy, Debug)]
+pub struct Connected {
+    pub database: Oid,
+    pub role: Oid,
+    pub since: TimestampTz,
+}
 
 /// A session's entry in the list of who is connected to what; goes when it is dropped.
 pub struct Presence {
@@ -111,15 +119,20 @@ impl Cluster {
     }
 
     /// Lists a session as one of a database. The caller holds a lock on it.
-    pub fn enter(self: &Arc<Self>, pid: i32, database: Oid) -> Presence {
-        self.sessions.lock().insert(pid, database);
+    pub fn enter(self: &Arc<Self>, pid: i32, connected: Connected) -> Presence {
+        self.sessions.lock().insert(pid, connected);
         Presence { cluster: Arc::clone(self), pid }
     }
 
     /// The process numbers of a database's sessions.
     pub fn sessions_of(&self, database: Oid) -> Vec<i32> {
         let sessions = self.sessions.lock();
-        sessions.iter().filter(|(_, of)| **of == database).map(|(pid, _)| *pid).collect()
+        sessions.iter().filter(|(_, of)| of.database == database).map(|(pid, _)| *pid).collect()
+    }
+
+    /// All sessions, by process number.
+    pub fn sessions(&self) -> Vec<(i32, Connected)> {
+        self.sessions.lock().iter().map(|(pid, connected)| (*pid, *connected)).collect()
     }
 
     /// Says how sessions are found and interrupted by process number. Without, there are no others.

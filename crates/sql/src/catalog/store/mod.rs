@@ -31,7 +31,7 @@ use crate::error::Result;
 use crate::types::Oid;
 
 pub use access::Found;
-pub use cluster::{Cluster, Presence, database_tag};
+pub use cluster::{Cluster, Connected, Presence, database_tag};
 pub use instance::Instance;
 pub use load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
 pub use lookup::{SearchPath, SessionCatalog};
