@@ -133,7 +133,7 @@ select count(*) from pg_stat_activity where datname = 'nosuch';
 \c copy
 select count(*) from pg_locks l join pg_database d on d.oid = l.database where locktype = 'advisory' and datname = current_database();
 select pg_try_advisory_lock(7);
-select datname, count(*) from pg_stat_activity where datname = current_database() group by 1;
+select datname, count(*) > 0 as some from pg_stat_activity where datname = current_database() group by 1;
 \c postgres
 drop table locked;
 drop database copy with (force);
