@@ -1,7 +1,9 @@
-//! Window functions over sorted input, one partition at a time.
+//! Window functions over sorted input, one partition at a time. A partition, and what is computed of it, that
+//! does not fit `work_mem` goes to temporary files.
 
 mod frame;
 mod functions;
+mod partition;
 
 use std::sync::Arc;
 
@@ -13,26 +15,13 @@ use crate::types::{Datum, is_equal};
 
 use super::aggregate::arg_types;
 use super::eval::{eval, passes};
-use super::sort::{KeyOrder, compare_keys, key_values};
-use super::spill::{check_held, row_bytes};
+use super::sort::KeyOrder;
 use super::{Cx, Operator, Running, run};
 use frame::FrameBounds;
-
-/// A row of a partition with its sort keys.
-pub(super) struct PartitionRow {
-    pub row: Box<[Datum]>,
-    pub order: Box<[Datum]>,
-}
-
-/// One partition, whole.
-pub(super) struct Partition {
-    pub rows: Vec<PartitionRow>,
-    /// For each row the half-open range of rows that are its peers.
-    pub peers: Vec<(usize, usize)>,
-}
+use partition::{Partition, ValueStore};
 
 /// An input row with the key of its partition.
-type Ahead = (Vec<Datum>, Box<[Datum]>);
+type Ahead = (Vec<Datum>, Vec<Datum>);
 
 /// Runs the calls of one window.
 pub struct Window {
@@ -42,7 +31,8 @@ pub struct Window {
     /// The first row of the next partition, already read.
     ahead: Option<Ahead>,
     started: bool,
-    ready: std::vec::IntoIter<Vec<Datum>>,
+    /// What is given now.
+    ready: Option<Ready>,
     row: Vec<Datum>,
 }
 
@@ -50,15 +40,7 @@ impl Window {
     pub fn new(plan: Arc<node::WindowAgg>) -> Window {
         let input = run(&plan.input);
         let order = KeyOrder::of(&plan.order_by);
-        Window {
-            plan,
-            input,
-            order,
-            ahead: None,
-            started: false,
-            ready: Vec::new().into_iter(),
-            row: Vec::new(),
-        }
+        Window { plan, input, order, ahead: None, started: false, ready: None, row: Vec::new() }
     }
 
     /// Reads the next input row with its partition's key.
@@ -69,7 +51,7 @@ impl Window {
         let row = self.input.row();
         let keys = self.plan.partition_by.iter().map(|e| eval(e, row, cx));
         let keys = keys.collect::<Result<Vec<_>>>()?;
-        Ok(Some((keys, row.into())))
+        Ok(Some((keys, row.to_vec())))
     }
 
     /// Reads a whole partition.
@@ -78,58 +60,58 @@ impl Window {
             self.ahead = self.read(cx)?;
         }
         let Some((key, first)) = self.ahead.take() else { return Ok(None) };
-        // Twice: as it comes, and with what is computed.
-        let mut bytes = 2 * row_bytes(&first);
-        let mut rows = vec![first];
+        let mut partition = Partition::new(first.len(), self.order.clone(), cx);
+        partition.push(first, &self.plan.order_by, cx)?;
         while let Some((other, row)) = self.read(cx)? {
             if !key.iter().zip(&other).all(|(a, b)| is_equal(a, b)) {
                 self.ahead = Some((other, row));
                 break;
             }
-            bytes += 2 * row_bytes(&row);
-            check_held(bytes, "A window's partition")?;
-            rows.push(row);
-            if rows.len().is_multiple_of(1024) {
+            partition.push(row, &self.plan.order_by, cx)?;
+            if partition.len().is_multiple_of(1024) {
                 cx.breathe()?;
             }
         }
-        let mut keyed = Vec::with_capacity(rows.len());
-        for row in rows {
-            let order = key_values(&self.plan.order_by, &row, cx)?;
-            keyed.push(PartitionRow { row, order });
-        }
-        let peers = peers(&keyed, &self.order);
-        Ok(Some(Partition { rows: keyed, peers }))
+        Ok(Some(partition))
     }
 
     /// Computes every call for every row of the partition.
-    fn compute(&mut self, partition: &Partition, cx: &mut Cx<'_>) -> Result<Vec<Vec<Datum>>> {
+    fn compute(&mut self, mut partition: Partition, cx: &mut Cx<'_>) -> Result<Ready> {
         let bounds = FrameBounds::of(&self.plan.frame, &self.order, cx)?;
-        let mut rows: Vec<Vec<Datum>> = partition.rows.iter().map(|r| r.row.to_vec()).collect();
+        let mut columns = Vec::with_capacity(self.plan.calls.len());
         for call in &self.plan.calls {
-            let values = match call.func {
-                WindowFunc::Function(f) => functions::compute(f, call, partition, &bounds, cx)?,
-                WindowFunc::Aggregate(agg) => aggregate(agg, call, partition, &bounds, cx)?,
-            };
-            for (row, value) in rows.iter_mut().zip(values) {
-                row.push(value);
-            }
+            columns.push(match call.func {
+                WindowFunc::Function(f) => {
+                    functions::compute(f, call, &mut partition, &bounds, cx)?
+                }
+                WindowFunc::Aggregate(agg) => aggregate(agg, call, &mut partition, &bounds, cx)?,
+            });
         }
-        Ok(rows)
+        Ok(Ready { partition, columns, at: 0 })
     }
 }
 
-/// For each row the range of rows equal to it in the window's order.
-fn peers(rows: &[PartitionRow], order: &[KeyOrder]) -> Vec<(usize, usize)> {
-    let mut peers = Vec::with_capacity(rows.len());
-    let mut start = 0;
-    while start < rows.len() {
-        let same = |i: &usize| compare_keys(order, &rows[start].order, &rows[*i].order).is_eq();
-        let end = (start + 1..rows.len()).take_while(same).last().map_or(start + 1, |i| i + 1);
-        peers.resize(end, (start, end));
-        start = end;
+/// A partition with what was computed of it, and how many of its rows were given.
+struct Ready {
+    partition: Partition,
+    columns: Vec<ValueStore>,
+    at: usize,
+}
+
+impl Ready {
+    /// Puts the next row into `row`; false at the end.
+    fn next(&mut self, row: &mut Vec<Datum>) -> Result<bool> {
+        if self.at >= self.partition.len() {
+            return Ok(false);
+        }
+        row.clear();
+        row.extend_from_slice(self.partition.own(self.at)?);
+        for column in &mut self.columns {
+            row.push(column.get(self.at)?);
+        }
+        self.at += 1;
+        Ok(true)
     }
-    peers
 }
 
 /// An aggregate over each row's frame. A frame that begins where the one before began, and reaches at
@@ -137,24 +119,21 @@ fn peers(rows: &[PartitionRow], order: &[KeyOrder]) -> Vec<(usize, usize)> {
 fn aggregate(
     agg: &'static func::Aggregate,
     call: &WindowCall,
-    partition: &Partition,
+    partition: &mut Partition,
     bounds: &FrameBounds,
     cx: &mut Cx<'_>,
-) -> Result<Vec<Datum>> {
+) -> Result<ValueStore> {
     let types = arg_types(&call.args);
-    let mut values: Vec<Datum> = Vec::with_capacity(partition.rows.len());
+    let mut values = ValueStore::new(cx);
+    let mut value = Datum::Null;
     let mut state: Option<(Box<dyn Accumulator>, usize, usize)> = None;
     let mut last: Option<(usize, usize)> = None;
-    for i in 0..partition.rows.len() {
+    for i in 0..partition.len() {
         cx.breathe()?;
         let (start, end) = bounds.range(partition, i)?;
         let excludes = bounds.excludes();
-        if !excludes
-            && last == Some((start, end))
-            && let Some(previous) = values.last()
-        {
-            let previous = previous.clone();
-            values.push(previous);
+        if !excludes && last == Some((start, end)) {
+            values.push(value.clone())?;
             continue;
         }
         let (mut accumulator, from) = match state.take() {
@@ -165,7 +144,7 @@ fn aggregate(
             if bounds.is_excluded(partition, i, j) {
                 continue;
             }
-            let row = &partition.rows[j].row;
+            let row = partition.row(j)?;
             if !passes(call.filter.as_ref(), row, cx)? {
                 continue;
             }
@@ -175,7 +154,8 @@ fn aggregate(
             }
             cx.with_context(&types, call.ty.id, |context| accumulator.add(context, &args))?;
         }
-        values.push(cx.with_context(&types, call.ty.id, |context| accumulator.finish(context))?);
+        value = cx.with_context(&types, call.ty.id, |context| accumulator.finish(context))?;
+        values.push(value.clone())?;
         state = Some((accumulator, start, end));
         last = Some((start, end));
     }
@@ -185,12 +165,14 @@ fn aggregate(
 impl Operator for Window {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
-            if let Some(row) = self.ready.next() {
-                self.row = row;
+            if let Some(ready) = &mut self.ready
+                && ready.next(&mut self.row)?
+            {
                 return Ok(true);
             }
+            self.ready = None;
             let Some(partition) = self.partition(cx)? else { return Ok(false) };
-            self.ready = self.compute(&partition, cx)?.into_iter();
+            self.ready = Some(self.compute(partition, cx)?);
         }
     }
 
@@ -201,7 +183,7 @@ impl Operator for Window {
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         self.started = false;
         self.ahead = None;
-        self.ready = Vec::new().into_iter();
+        self.ready = None;
         self.input.rescan(cx)
     }
 }

@@ -63,12 +63,9 @@ impl RowStore {
         spilled.spool.push(&[row])
     }
 
-    /// Forgets all rows.
-    pub fn clear(&mut self) {
-        self.note();
-        self.rows.clear();
-        self.spilled = None;
-        self.used = 0;
+    /// Whether this row is in memory.
+    pub(in crate::exec) fn in_memory(&self, number: usize) -> Option<&[Datum]> {
+        self.rows.get(number).map(|row| &**row)
     }
 
     fn note(&self) {
@@ -131,6 +128,21 @@ impl RowReader {
     #[inline]
     pub fn row<'r>(&'r self, store: &'r RowStore) -> &'r [Datum] {
         store.rows.get(self.at - 1).map_or(&self.place.row, |row| row)
+    }
+
+    /// The row with this number, from 0, which is there.
+    pub fn get<'r>(&'r mut self, store: &'r RowStore, number: usize) -> Result<&'r [Datum]> {
+        if self.at != number + 1 {
+            self.at = number;
+            let found = self.next(store)?;
+            assert!(found, "row {number} is there");
+        }
+        Ok(self.row(store))
+    }
+
+    /// How many rows lie between the row at hand and one behind it, if that is behind it.
+    pub(in crate::exec) fn distance_to(&self, number: usize) -> Option<usize> {
+        (number + 1).checked_sub(self.at)
     }
 
     /// The next row will be the one with this number, from 0.

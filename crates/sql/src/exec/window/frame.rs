@@ -10,7 +10,7 @@ use crate::exec::sort::KeyOrder;
 use crate::types::{Datum, TypeId, compare_f64};
 use std::cmp::Ordering;
 
-use super::Partition;
+use super::partition::Partition;
 
 /// A bound with its offset evaluated.
 enum Edge {
@@ -48,7 +48,7 @@ impl FrameBounds {
 
     /// Whether EXCLUDE takes row `j` out of row `i`'s frame.
     pub(super) fn is_excluded(&self, partition: &Partition, i: usize, j: usize) -> bool {
-        let (first, end) = partition.peers[i];
+        let (first, end) = partition.peers(i);
         let peer = (first..end).contains(&j);
         match self.exclude {
             FrameExclude::NoOthers => false,
@@ -59,18 +59,18 @@ impl FrameBounds {
     }
 
     /// The frame of row `i`, half open, before EXCLUDE.
-    pub(super) fn range(&self, partition: &Partition, i: usize) -> Result<(usize, usize)> {
+    pub(super) fn range(&self, partition: &mut Partition, i: usize) -> Result<(usize, usize)> {
         let start = self.start_of(partition, i)?;
         let end = self.end_of(partition, i)?;
-        Ok((start.min(partition.rows.len()), end.max(start).min(partition.rows.len())))
+        Ok((start.min(partition.len()), end.max(start).min(partition.len())))
     }
 
-    fn start_of(&self, partition: &Partition, i: usize) -> Result<usize> {
-        let count = partition.rows.len();
+    fn start_of(&self, partition: &mut Partition, i: usize) -> Result<usize> {
+        let count = partition.len();
         match (&self.start, self.units) {
             (Edge::Unbounded, _) => Ok(0),
             (Edge::Current, FrameUnits::Rows) => Ok(i),
-            (Edge::Current, _) => Ok(partition.peers[i].0),
+            (Edge::Current, _) => Ok(partition.peers(i).0),
             (Edge::Preceding(n), FrameUnits::Rows) => Ok(i.saturating_sub(offset(n)?)),
             (Edge::Following(n), FrameUnits::Rows) => Ok(i.saturating_add(offset(n)?).min(count)),
             (Edge::Preceding(n), FrameUnits::Groups) => {
@@ -84,12 +84,12 @@ impl FrameBounds {
         }
     }
 
-    fn end_of(&self, partition: &Partition, i: usize) -> Result<usize> {
-        let count = partition.rows.len();
+    fn end_of(&self, partition: &mut Partition, i: usize) -> Result<usize> {
+        let count = partition.len();
         match (&self.end, self.units) {
             (Edge::Unbounded, _) => Ok(count),
             (Edge::Current, FrameUnits::Rows) => Ok(i + 1),
-            (Edge::Current, _) => Ok(partition.peers[i].1),
+            (Edge::Current, _) => Ok(partition.peers(i).1),
             (Edge::Preceding(n), FrameUnits::Rows) => Ok((i + 1).saturating_sub(offset(n)?)),
             (Edge::Following(n), FrameUnits::Rows) => {
                 Ok((i + 1).saturating_add(offset(n)?).min(count))
@@ -108,7 +108,7 @@ impl FrameBounds {
     /// The first row whose sort value is not before the current one's less (or plus) the offset.
     fn range_start(
         &self,
-        partition: &Partition,
+        partition: &mut Partition,
         i: usize,
         offset: &Datum,
         preceding: bool,
@@ -118,7 +118,7 @@ impl FrameBounds {
 
     fn range_end(
         &self,
-        partition: &Partition,
+        partition: &mut Partition,
         i: usize,
         offset: &Datum,
         preceding: bool,
@@ -128,35 +128,35 @@ impl FrameBounds {
 
     fn range_edge(
         &self,
-        partition: &Partition,
+        partition: &mut Partition,
         i: usize,
         offset: &Datum,
         preceding: bool,
         past: bool,
     ) -> Result<usize> {
         let key = self.order[0];
-        let base = &partition.rows[i].order[0];
+        let base = partition.first_key(i)?.clone();
         if base.is_null() {
-            let (first, end) = partition.peers[i];
+            let (first, end) = partition.peers(i);
             return Ok(if past { end } else { first });
         }
         // "Before" in the window's order: a descending key turns the offset around.
         let minus = preceding != key.desc;
-        for (j, row) in partition.rows.iter().enumerate() {
-            let value = &row.order[0];
+        for j in 0..partition.len() {
+            let value = partition.first_key(j)?;
             if value.is_null() {
                 if key.nulls_first {
                     continue;
                 }
                 return Ok(j);
             }
-            let side = range_reaches(key.ty, value, base, offset, minus)?;
+            let side = range_reaches(key.ty, value, &base, offset, minus)?;
             let side = if key.desc { side.reverse() } else { side };
             if side.is_gt() || (side.is_eq() && !past) {
                 return Ok(j);
             }
         }
-        Ok(partition.rows.len())
+        Ok(partition.len())
     }
 }
 
@@ -223,18 +223,10 @@ fn offset(value: &Datum) -> Result<usize> {
 
 /// The peer group `n` groups before row `i`'s.
 fn group_back(partition: &Partition, i: usize, n: usize) -> Option<(usize, usize)> {
-    let mut group = partition.peers[i];
-    for _ in 0..n {
-        group = partition.peers[group.0.checked_sub(1)?];
-    }
-    Some(group)
+    partition.group(partition.group_of(i).checked_sub(n)?)
 }
 
 /// The peer group `n` groups after row `i`'s.
 fn group_on(partition: &Partition, i: usize, n: usize) -> Option<(usize, usize)> {
-    let mut group = partition.peers[i];
-    for _ in 0..n {
-        group = *partition.peers.get(group.1)?;
-    }
-    Some(group)
+    partition.group(partition.group_of(i).checked_add(n)?)
 }

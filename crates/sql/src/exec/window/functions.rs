@@ -7,28 +7,28 @@ use crate::exec::eval::eval;
 use crate::func::Function;
 use crate::types::Datum;
 
-use super::Partition;
 use super::frame::FrameBounds;
+use super::partition::{Partition, ValueStore};
 
 /// The function's value for each row of the partition.
 pub(super) fn compute(
     func: &'static Function,
     call: &WindowCall,
-    partition: &Partition,
+    partition: &mut Partition,
     bounds: &FrameBounds,
     cx: &mut Cx<'_>,
-) -> Result<Vec<Datum>> {
-    let count = partition.rows.len();
-    let mut values = Vec::with_capacity(count);
+) -> Result<ValueStore> {
+    let count = partition.len();
+    let mut values = ValueStore::new(cx);
     for i in 0..count {
         cx.breathe()?;
-        values.push(match func.name {
+        let value = match func.name {
             "row_number" => Datum::Int8(i as i64 + 1),
-            "rank" => Datum::Int8(partition.peers[i].0 as i64 + 1),
-            "dense_rank" => Datum::Int8(dense_rank(partition, i)),
+            "rank" => Datum::Int8(partition.peers(i).0 as i64 + 1),
+            "dense_rank" => Datum::Int8(partition.group_of(i) as i64 + 1),
             "percent_rank" if count <= 1 => Datum::Float8(0.0),
-            "percent_rank" => Datum::Float8(partition.peers[i].0 as f64 / (count - 1) as f64),
-            "cume_dist" => Datum::Float8(partition.peers[i].1 as f64 / count as f64),
+            "percent_rank" => Datum::Float8(partition.peers(i).0 as f64 / (count - 1) as f64),
+            "cume_dist" => Datum::Float8(partition.peers(i).1 as f64 / count as f64),
             "ntile" => ntile(call, partition, i, cx)?,
             "lag" => neighbour(call, partition, i, -1, cx)?,
             "lead" => neighbour(call, partition, i, 1, cx)?,
@@ -55,32 +55,23 @@ pub(super) fn compute(
                     "window function {other} is not supported"
                 ));
             }
-        });
+        };
+        values.push(value)?;
     }
     Ok(values)
 }
 
 fn arg(
     call: &WindowCall,
-    partition: &Partition,
+    partition: &mut Partition,
     i: usize,
     which: usize,
     cx: &mut Cx<'_>,
 ) -> Result<Datum> {
-    eval(&call.args[which], &partition.rows[i].row, cx)
+    eval(&call.args[which], partition.row(i)?, cx)
 }
 
-fn dense_rank(partition: &Partition, i: usize) -> i64 {
-    let mut rank = 1;
-    let mut first = partition.peers[i].0;
-    while first > 0 {
-        first = partition.peers[first - 1].0;
-        rank += 1;
-    }
-    rank
-}
-
-fn ntile(call: &WindowCall, partition: &Partition, i: usize, cx: &mut Cx<'_>) -> Result<Datum> {
+fn ntile(call: &WindowCall, partition: &mut Partition, i: usize, cx: &mut Cx<'_>) -> Result<Datum> {
     let buckets = match arg(call, partition, 0, 0, cx)? {
         Datum::Null => return Ok(Datum::Null),
         value => usize::try_from(value.as_int4()).ok().filter(|n| *n > 0),
@@ -88,7 +79,7 @@ fn ntile(call: &WindowCall, partition: &Partition, i: usize, cx: &mut Cx<'_>) ->
     let buckets = buckets.ok_or_else(|| {
         sql_error!(INVALID_ARGUMENT_FOR_NTILE, "argument of ntile must be greater than zero")
     })?;
-    let count = partition.rows.len();
+    let count = partition.len();
     let (size, larger) = (count / buckets, count % buckets);
     let in_larger = larger * (size + 1);
     let bucket = match i < in_larger {
@@ -101,7 +92,7 @@ fn ntile(call: &WindowCall, partition: &Partition, i: usize, cx: &mut Cx<'_>) ->
 /// LAG and LEAD: the value `n` rows away, else the default.
 fn neighbour(
     call: &WindowCall,
-    partition: &Partition,
+    partition: &mut Partition,
     i: usize,
     direction: i64,
     cx: &mut Cx<'_>,
@@ -114,7 +105,7 @@ fn neighbour(
         },
     };
     let at = usize::try_from(i as i64 + direction * n).ok();
-    match at.filter(|at| *at < partition.rows.len()) {
+    match at.filter(|at| *at < partition.len()) {
         Some(at) => arg(call, partition, at, 0, cx),
         None if call.args.len() > 2 => arg(call, partition, i, 2, cx),
         None => Ok(Datum::Null),
@@ -131,7 +122,7 @@ enum Member {
 /// FIRST_VALUE, LAST_VALUE and NTH_VALUE of the row's frame.
 fn member(
     call: &WindowCall,
-    partition: &Partition,
+    partition: &mut Partition,
     bounds: &FrameBounds,
     i: usize,
     which: Member,

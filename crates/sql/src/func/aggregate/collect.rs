@@ -2,6 +2,7 @@
 
 use super::Aggregates;
 use crate::error::{Result, bail};
+use crate::exec::spill::values_bytes;
 use crate::func::text::{MAX_BYTES, too_large};
 use crate::func::{Accumulator, Context};
 use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
@@ -10,14 +11,14 @@ use crate::types::{Array, Datum, TypeId, type_info};
 pub(super) const AGGREGATES: Aggregates = &[
     ("array_agg(anynonarray)", |types| {
         let element_type = types.first().copied().unwrap_or(TypeId::TEXT);
-        Box::new(Values { element_type, elements: Vec::new() })
+        Box::new(Values { element_type, elements: Vec::new(), bytes: 0 })
     }),
     ("array_agg(anyarray)", |types| {
         let element_type = types
             .first()
             .and_then(|array| type_info(*array))
             .map_or(TypeId::TEXT, |info| info.element);
-        Box::new(Arrays { element_type, dims: None, count: 0, elements: Vec::new() })
+        Box::new(Arrays { element_type, dims: None, count: 0, elements: Vec::new(), bytes: 0 })
     }),
     ("string_agg(text,text)", |_| Box::new(Strings::default())),
     ("string_agg(bytea,bytea)", |_| Box::new(Bytes::default())),
@@ -27,10 +28,13 @@ pub(super) const AGGREGATES: Aggregates = &[
 struct Values {
     element_type: TypeId,
     elements: Vec<Datum>,
+    bytes: usize,
 }
 
 impl Accumulator for Values {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        self.bytes += values_bytes(&args[..1]);
+        check_size(self.bytes)?;
         self.elements.push(args[0].clone());
         Ok(())
     }
@@ -43,8 +47,16 @@ impl Accumulator for Values {
     }
 
     fn memory(&self) -> usize {
-        self.elements.capacity() * size_of::<Datum>()
+        self.bytes
     }
+}
+
+/// An array is a value, and no larger than a value can be.
+fn check_size(bytes: usize) -> Result<()> {
+    if bytes > MAX_BYTES {
+        bail!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({MAX_BYTES})");
+    }
+    Ok(())
 }
 
 /// Arrays of one shape, stacked.
@@ -53,6 +65,7 @@ struct Arrays {
     dims: Option<Vec<Dimension>>,
     count: i32,
     elements: Vec<Datum>,
+    bytes: usize,
 }
 
 impl Accumulator for Arrays {
@@ -79,6 +92,8 @@ impl Accumulator for Arrays {
                 }
             }
         }
+        self.bytes += values_bytes(&array.elements);
+        check_size(self.bytes)?;
         self.count += 1;
         self.elements.extend_from_slice(&array.elements);
         Ok(())
@@ -93,7 +108,7 @@ impl Accumulator for Arrays {
     }
 
     fn memory(&self) -> usize {
-        self.elements.capacity() * size_of::<Datum>()
+        self.bytes
     }
 }
 
@@ -110,13 +125,12 @@ impl Accumulator for Strings {
         match &mut self.0 {
             None => self.0 = Some(text.to_string()),
             Some(all) => {
-                if !args[1].is_null() {
-                    all.push_str(args[1].as_text());
-                }
-                all.push_str(text);
-                if all.len() > MAX_BYTES {
+                let separator = if args[1].is_null() { "" } else { args[1].as_text() };
+                if all.len() + separator.len() + text.len() > MAX_BYTES {
                     return Err(too_large());
                 }
+                all.push_str(separator);
+                all.push_str(text);
             }
         }
         Ok(())
@@ -143,13 +157,12 @@ impl Accumulator for Bytes {
         match &mut self.0 {
             None => self.0 = Some(bytes.to_vec()),
             Some(all) => {
-                if !args[1].is_null() {
-                    all.extend_from_slice(args[1].as_bytea());
-                }
-                all.extend_from_slice(bytes);
-                if all.len() > MAX_BYTES {
+                let separator = if args[1].is_null() { &[] } else { args[1].as_bytea() };
+                if all.len() + separator.len() + bytes.len() > MAX_BYTES {
                     return Err(too_large());
                 }
+                all.extend_from_slice(separator);
+                all.extend_from_slice(bytes);
             }
         }
         Ok(())
