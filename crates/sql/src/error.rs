@@ -211,8 +211,9 @@ pub fn check_stack() -> Result<()> {
     if base::park::stack_left() < STACK_RESERVE_BYTES { Err(too_deep()) } else { Ok(()) }
 }
 
+/// The error of [`check_stack`].
 #[cold]
-fn too_deep() -> SqlError {
+pub fn too_deep() -> SqlError {
     sql_error!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(
         "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), after ensuring \
          the platform's stack depth limit is adequate.",

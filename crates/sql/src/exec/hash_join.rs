@@ -11,7 +11,7 @@ use std::sync::Arc;
 use base::hash::HashMap;
 
 use crate::bind::tree::Expr;
-use crate::error::Result;
+use crate::error::{Result, check_stack};
 use crate::plan::node::{self, JoinType};
 use crate::types::{Datum, is_equal};
 
@@ -45,7 +45,7 @@ struct Inner {
 /// Where the rows of a side come from.
 enum Source {
     Input,
-    Part(Drain),
+    Part(Box<Drain>),
     Nothing,
 }
 
@@ -153,6 +153,7 @@ impl HashJoin {
 
     /// Reads the inner side: into the table, then into the file.
     fn build(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        check_stack()?;
         self.passes += 1;
         let limit = cx.host.hash_mem_bytes();
         let keep_null = self.gives_leftovers();
@@ -317,9 +318,9 @@ impl HashJoin {
         }
         let Some(part) = self.parts.pop() else { return Ok(false) };
         self.round = part.round;
-        self.inner_source = Source::Part(part.inner.drain());
+        self.inner_source = Source::Part(Box::new(part.inner.drain()));
         self.outer_source = match part.outer {
-            Some(outer) => Source::Part(outer.drain()),
+            Some(outer) => Source::Part(Box::new(outer.drain())),
             None => Source::Nothing,
         };
         self.phase = Phase::Build;

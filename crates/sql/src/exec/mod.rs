@@ -39,7 +39,7 @@ pub use state::{Cx, Host, IndexExprs, State};
 
 use state::breathe;
 
-use crate::error::Result;
+use crate::error::{Result, check_stack};
 use crate::plan::node::Node;
 use crate::types::Datum;
 
@@ -66,30 +66,57 @@ pub fn run(node: &Node) -> Running {
 }
 
 fn operator(node: &Node) -> Running {
+    // Making operators can't fail; running this one does.
+    if check_stack().is_err() {
+        return Box::new(TooDeep);
+    }
     match node {
-        Node::OneRow(filter) => Box::new(scan::OneRow::new(filter.clone())),
-        Node::Values(rows) => Box::new(scan::Values::new(rows.clone())),
-        Node::SeqScan(plan) => Box::new(scan::SeqScan::new(plan.clone())),
-        Node::IndexScan(plan) => Box::new(index_scan::IndexScan::new(plan.clone())),
-        Node::TidScan(plan) => Box::new(scan::TidScan::new(plan.clone())),
-        Node::FunctionScan(plan) => Box::new(function::FunctionScan::new(plan.clone())),
-        Node::CteScan(id) => Box::new(set::CteScan::new(*id)),
-        Node::WorkScan(id) => Box::new(set::WorkScan::new(*id)),
-        Node::Filter(plan) => Box::new(scan::Filter::new(plan.clone())),
-        Node::Project(plan) => Box::new(scan::Project::new(plan.clone())),
-        Node::ProjectSet(plan) => Box::new(function::ProjectSet::new(plan.clone())),
-        Node::NestLoop(plan) => Box::new(join::NestLoop::new(plan.clone())),
-        Node::HashJoin(plan) => Box::new(hash_join::HashJoin::new(plan.clone())),
-        Node::Materialize(input) => Box::new(sort::Materialize::new(run(input))),
-        Node::Sort(plan) => Box::new(sort::Sort::new(plan.clone())),
-        Node::Limit(plan) => Box::new(limit::Limit::new(plan.clone())),
-        Node::Unique(plan) => Box::new(limit::Unique::new(plan.clone())),
-        Node::Aggregate(plan) => Box::new(aggregate::Aggregate::new(plan.clone())),
-        Node::Window(plan) => Box::new(window::Window::new(plan.clone())),
-        Node::Append(inputs) => Box::new(set::Append::new(inputs)),
-        Node::SetOp(plan) => Box::new(set_op::SetOp::new(plan.clone())),
-        Node::RecursiveUnion(plan) => Box::new(set::RecursiveUnion::new(plan.clone())),
-        Node::LockRows(plan) => Box::new(lock_rows::LockRows::new(plan.clone())),
-        Node::Modify(plan) => Box::new(modify::Modify::new(plan.clone())),
+        Node::OneRow(filter) => boxed(|| scan::OneRow::new(filter.clone())),
+        Node::Values(rows) => boxed(|| scan::Values::new(rows.clone())),
+        Node::SeqScan(plan) => boxed(|| scan::SeqScan::new(plan.clone())),
+        Node::IndexScan(plan) => boxed(|| index_scan::IndexScan::new(plan.clone())),
+        Node::TidScan(plan) => boxed(|| scan::TidScan::new(plan.clone())),
+        Node::FunctionScan(plan) => boxed(|| function::FunctionScan::new(plan.clone())),
+        Node::CteScan(id) => boxed(|| set::CteScan::new(*id)),
+        Node::WorkScan(id) => boxed(|| set::WorkScan::new(*id)),
+        Node::Filter(plan) => boxed(|| scan::Filter::new(plan.clone())),
+        Node::Project(plan) => boxed(|| scan::Project::new(plan.clone())),
+        Node::ProjectSet(plan) => boxed(|| function::ProjectSet::new(plan.clone())),
+        Node::NestLoop(plan) => boxed(|| join::NestLoop::new(plan.clone())),
+        Node::HashJoin(plan) => boxed(|| hash_join::HashJoin::new(plan.clone())),
+        Node::Materialize(input) => boxed(|| sort::Materialize::new(run(input))),
+        Node::Sort(plan) => boxed(|| sort::Sort::new(plan.clone())),
+        Node::Limit(plan) => boxed(|| limit::Limit::new(plan.clone())),
+        Node::Unique(plan) => boxed(|| limit::Unique::new(plan.clone())),
+        Node::Aggregate(plan) => boxed(|| aggregate::Aggregate::new(plan.clone())),
+        Node::Window(plan) => boxed(|| window::Window::new(plan.clone())),
+        Node::Append(inputs) => boxed(|| set::Append::new(inputs)),
+        Node::SetOp(plan) => boxed(|| set_op::SetOp::new(plan.clone())),
+        Node::RecursiveUnion(plan) => boxed(|| set::RecursiveUnion::new(plan.clone())),
+        Node::LockRows(plan) => boxed(|| lock_rows::LockRows::new(plan.clone())),
+        Node::Modify(plan) => boxed(|| modify::Modify::new(plan.clone())),
+    }
+}
+
+/// Not inlined, so that [`operator`], which nested plans call as deep as they are, has a small frame of its own.
+#[inline(never)]
+fn boxed<O: Operator + 'static>(make: impl FnOnce() -> O) -> Running {
+    Box::new(make())
+}
+
+/// In place of an operator that would have been made too close to the end of the stack.
+struct TooDeep;
+
+impl Operator for TooDeep {
+    fn next(&mut self, _: &mut Cx<'_>) -> Result<bool> {
+        Err(crate::error::too_deep())
+    }
+
+    fn row(&self) -> &[Datum] {
+        &[]
+    }
+
+    fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
+        Ok(())
     }
 }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use crate::bind::query::SetOperator;
-use crate::error::Result;
+use crate::error::{Result, check_stack};
 use crate::plan::node;
 use crate::types::Datum;
 
@@ -28,7 +28,7 @@ struct Entry {
 /// Where the rows of one side come from.
 enum Source {
     Input(Running),
-    Part(Drain),
+    Part(Box<Drain>),
     Nothing,
 }
 
@@ -193,7 +193,7 @@ impl SetOp {
 
 impl Source {
     fn of(spool: Option<Spool>) -> Source {
-        spool.map_or(Source::Nothing, |spool| Source::Part(spool.drain()))
+        spool.map_or(Source::Nothing, |spool| Source::Part(Box::new(spool.drain())))
     }
 
     /// Puts the next row into `row`.
@@ -221,6 +221,7 @@ impl Source {
 
 impl Operator for SetOp {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        check_stack()?;
         loop {
             cx.breathe()?;
             // UNION gives its right side as it gives its left one.

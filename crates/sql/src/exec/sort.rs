@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::bind::tree::SortExpr;
-use crate::error::Result;
+use crate::error::{Result, check_stack};
 use crate::plan::node;
 use crate::types::{Datum, TypeId, compare};
 
@@ -111,6 +111,7 @@ impl Sort {
     }
 
     fn fill(&mut self, cx: &mut Cx<'_>) -> Result<Sorted> {
+        check_stack()?;
         let top = match &self.plan.top {
             Some(top) => rows_wanted(top, cx)?,
             None => None,

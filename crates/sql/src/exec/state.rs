@@ -8,7 +8,7 @@ use storage::txn::{Snapshot, Txn};
 
 use crate::bind::tree::{CurrentOf, Expr, SqlValue};
 use crate::catalog::{IndexDef, TableDef};
-use crate::error::{Result, sql_error};
+use crate::error::{Result, check_stack, sql_error};
 use crate::func::{Context, Function, Rows, SessionInfo};
 use crate::plan::node::{Node, Plan};
 use crate::types::{Datum, IoContext, Oid, TimestampTz, TypeId};
@@ -152,6 +152,7 @@ impl Cx<'_> {
 
     /// All rows of an operator, kept.
     pub(super) fn collect(&mut self, input: &mut Running) -> Result<RowStore> {
+        check_stack()?;
         let mut rows = self.row_store();
         let mut count = 0u32;
         while input.next(self)? {

@@ -32,7 +32,7 @@ pub struct Window {
     ahead: Option<Ahead>,
     started: bool,
     /// What is given now.
-    ready: Option<Ready>,
+    ready: Option<Box<Ready>>,
     row: Vec<Datum>,
 }
 
@@ -172,7 +172,7 @@ impl Operator for Window {
             }
             self.ready = None;
             let Some(partition) = self.partition(cx)? else { return Ok(false) };
-            self.ready = Some(self.compute(partition, cx)?);
+            self.ready = Some(Box::new(self.compute(partition, cx)?));
         }
     }
 

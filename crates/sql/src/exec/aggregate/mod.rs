@@ -13,7 +13,7 @@ use std::sync::Arc;
 use base::hash::HashMap;
 
 use crate::bind::tree::Expr;
-use crate::error::Result;
+use crate::error::{Result, check_stack};
 use crate::plan::node;
 use crate::types::{Datum, TypeId};
 
@@ -103,6 +103,7 @@ impl Aggregate {
 
     /// Folds the input.
     fn fold_input(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        check_stack()?;
         let plan = self.plan.clone();
         self.memory.start(cx);
         let mut sets: Vec<Groups> = (0..plan.sets.len()).map(|i| Groups::new(i, &plan)).collect();
