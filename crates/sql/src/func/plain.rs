@@ -2,7 +2,7 @@
 //! is not text's.
 
 use super::bodies::{Bodies, comparisons, cross_comparisons, scalars};
-use super::text::{overlay_bounds, substring_range};
+use super::text::{check_length, overlay_bounds, substring_range};
 use crate::error::{Result, bail, sql_error};
 use crate::types::{Datum, Numeric, TypeId};
 
@@ -126,7 +126,11 @@ fn byte_index(bytes: &[u8], n: i64, limit: i64) -> Result<usize> {
 const BYTES: Bodies = scalars! {
     "byteaoctetlen" => |_, a| Ok(Datum::Int4(a[0].as_bytea().len() as i32));
     "sql:1810" => |_, a| Ok(Datum::Int4(a[0].as_bytea().len() as i32 * 8));
-    "byteacat" => |_, a| Ok(Datum::bytea(&[a[0].as_bytea(), a[1].as_bytea()].concat()));
+    "byteacat" => |_, a| {
+        let (x, y) = (a[0].as_bytea(), a[1].as_bytea());
+        check_length(x.len() + y.len())?;
+        Ok(Datum::bytea(&[x, y].concat()))
+    };
     "bytea_substr" => |_, a| byte_substring(&a[0], a[1].as_int4(), Some(a[2].as_int4()));
     "bytea_substr_no_len" => |_, a| byte_substring(&a[0], a[1].as_int4(), None);
     "byteapos" => |_, a| {
@@ -185,6 +189,7 @@ fn byte_substring(value: &Datum, start: i32, len: Option<i32>) -> Result<Datum> 
 
 fn overlay(value: &Datum, replacement: &Datum, start: i32, len: i32) -> Result<Datum> {
     let (bytes, replacement) = (value.as_bytea(), replacement.as_bytea());
+    check_length(bytes.len() + replacement.len())?;
     let (head, tail) = overlay_bounds(start, len)?;
     let head = &bytes[..head.min(bytes.len())];
     let tail = &bytes[tail.min(bytes.len())..];

@@ -30,6 +30,12 @@ pub(super) fn too_large() -> SqlError {
     sql_error!(PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 
+/// Refuses a result of so many bytes before it is made.
+#[inline]
+pub(super) fn check_length(bytes: usize) -> Result<()> {
+    if bytes > MAX_BYTES { Err(too_large()) } else { Ok(()) }
+}
+
 fn char_count(text: &str) -> i32 {
     text.chars().count() as i32
 }
@@ -42,6 +48,7 @@ const LENGTHS: Bodies = scalars! {
     "sql:1811" => |_, a| Ok(Datum::Int4(a[0].as_text().len() as i32 * 8));
     "textcat" => |_, a| {
         let (x, y) = (a[0].as_text(), a[1].as_text());
+        check_length(x.len() + y.len())?;
         let mut text = String::with_capacity(x.len() + y.len());
         text.push_str(x);
         text.push_str(y);
@@ -96,6 +103,7 @@ fn substring(text: &str, start: i32, len: Option<i32>) -> Result<Datum> {
 fn overlay(text: &str, replacement: &str, start: i32, len: i32) -> Result<Datum> {
     let (head, tail) = overlay_bounds(start, len)?;
     let (head, tail) = (char_offset(text, head), char_offset(text, tail));
+    check_length(text.len() + replacement.len())?;
     Ok([&text[..head], replacement, &text[tail..]].concat().into())
 }
 

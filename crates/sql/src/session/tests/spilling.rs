@@ -326,3 +326,15 @@ fn explain_tells_of_files() {
     let told = explain(s, "SELECT * FROM t JOIN u USING (k) ORDER BY t.p");
     assert!(told.contains("Batches: 1 ") && told.contains("Sort Method: quicksort "), "{told}");
 }
+
+/// Each would make a value of more than 1 GB of one that is far smaller than that.
+#[test]
+fn values_are_refused_before_they_are_too_large() {
+    let mut bench = Bench::new();
+    let s = &mut bench.session;
+    run(s, "CREATE TABLE big AS SELECT repeat('x', 1000000) AS x");
+    for query in ["SELECT repeat(x, 2000) FROM big", "SELECT replace(x, 'x', x) FROM big"] {
+        let told = run(s, query);
+        assert!(told.contains("54000: requested length too large"), "{query}: {told}");
+    }
+}
