@@ -18,3 +18,10 @@ explain (analyze, costs off, timing off, summary off) insert into t values (10, 
 explain (analyze, costs off, timing off, summary off) delete from t where a = 10;
 explain (analyze, costs off, timing off, summary off) delete from t where a = 10 returning a;
 select count(*) from t;
+create table ea (id int primary key, x int, t text); create table eb (id int primary key, a_id int, y int);
+insert into ea select i, i%10, 't'||i from generate_series(1,100) i; insert into eb select i, i, i from generate_series(1,100) i; analyze ea; analyze eb;
+explain (costs off) select p.id, q.id from ea p join ea q on p.x = q.x + 1 order by p.id, lower(q.t);
+explain (costs off) select * from ea z where z.x = 5;
+explain (costs off) insert into ea select id + 10000, y, 'x' from eb where y > 90;
+explain (costs off) select t from ea where x in (select y from eb where eb.y + 1 < ea.id);
+drop table ea, eb;

@@ -137,6 +137,8 @@ impl Planner {
                 }
                 let node = Node::FunctionScan(Arc::new(FunctionScan {
                     calls: rewritten,
+                    alias: entry.alias.clone(),
+                    columns: entry.columns.iter().map(|column| column.name.clone()).collect(),
                     ordinality: *ordinality,
                 }));
                 let rows = estimate::FUNCTION_ROWS;
@@ -302,6 +304,7 @@ impl Planner {
         mut outer: Option<&mut Outer<'_>>,
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
+        let alias = &cx.query.rels[usize::from(rel)].alias;
         let layout = cx.layout_of(rel);
         let outputs: Vec<ScanColumn> = layout
             .slots
@@ -318,6 +321,7 @@ impl Planner {
                 let filter = self.rewrite_all(&rest, &mut Below::row(&layout))?;
                 let node = Node::TidScan(Arc::new(TidScan {
                     table: table.clone(),
+                    alias: alias.clone(),
                     tids: exprs,
                     outputs,
                     filter: Expr::all_of(filter),
@@ -326,12 +330,14 @@ impl Planner {
             }
             let choice = choose_index(cx, table, rel, &conditions, outer.is_some(), order);
             if let Some(choice) = choice {
-                return self.index_scan(table, choice, conditions, layout, outputs, outer, order);
+                return self
+                    .index_scan(table, alias, choice, conditions, layout, outputs, outer, order);
             }
         }
         let filter = self.rewrite_all(&conditions, &mut Below::row(&layout))?;
         let node = Node::SeqScan(Arc::new(SeqScan {
             table: table.clone(),
+            alias: alias.clone(),
             outputs,
             filter: Expr::all_of(filter),
         }));
@@ -342,6 +348,7 @@ impl Planner {
     fn index_scan(
         &mut self,
         table: &Arc<TableDef>,
+        alias: &str,
         choice: IndexChoice,
         conditions: Vec<Expr>,
         layout: Layout,
@@ -374,6 +381,7 @@ impl Planner {
         let rows = if choice.unique { 1.0 } else { filtered(table_rows(table), &conditions) };
         let node = Node::IndexScan(Arc::new(IndexScan {
             table: table.clone(),
+            alias: alias.into(),
             index: choice.index,
             ranges: vec![range],
             backward: choice.backward,

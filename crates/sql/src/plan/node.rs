@@ -82,6 +82,8 @@ pub struct ScanColumn {
 #[derive(Debug)]
 pub struct SeqScan {
     pub table: Arc<TableDef>,
+    /// The name of the entry in the query.
+    pub alias: Box<str>,
     pub outputs: Vec<ScanColumn>,
     /// Over the outputs.
     pub filter: Option<Expr>,
@@ -91,6 +93,8 @@ pub struct SeqScan {
 #[derive(Debug)]
 pub struct IndexScan {
     pub table: Arc<TableDef>,
+    /// The name of the entry in the query.
+    pub alias: Box<str>,
     pub index: Arc<IndexDef>,
     /// One or more ranges, scanned in order (`IN` has one per value).
     pub ranges: Vec<KeyRange>,
@@ -122,6 +126,8 @@ pub enum KeyValue {
 #[derive(Debug)]
 pub struct TidScan {
     pub table: Arc<TableDef>,
+    /// The name of the entry in the query.
+    pub alias: Box<str>,
     pub tids: Vec<Expr>,
     pub outputs: Vec<ScanColumn>,
     pub filter: Option<Expr>,
@@ -130,6 +136,9 @@ pub struct TidScan {
 #[derive(Debug)]
 pub struct FunctionScan {
     pub calls: Vec<FunctionCall>,
+    /// The name of the entry in the query, and those of its columns.
+    pub alias: Box<str>,
+    pub columns: Vec<Box<str>>,
     pub ordinality: bool,
 }
 

@@ -1,6 +1,7 @@
 //! EXPLAIN: the plan as PostgreSQL would print it.
 
 mod cost;
+mod entries;
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use super::client::Client;
 use super::portal::Run;
 use super::prepare::{is_plannable, plain_field};
 use cost::{Cost, Costs};
+use entries::EntryNames;
 
 /// Bytes of a sorted row beside its values.
 const SORT_ROW_BYTES: u64 = 24;
@@ -93,18 +95,26 @@ impl Session {
             while run.next(&mut self.backend)?.is_some() {}
         }
         let elapsed = base::clock::now().since(begun);
-        let mut lines = Vec::new();
-        let mut printer = Printer {
-            backend: &self.backend,
-            lines: &mut lines,
-            params: &params,
-            costs,
-            timing,
-            profile,
-            elapsed_ns: elapsed.as_nanos() as u64,
-            shown: None,
+        let printed = |qualified: bool| {
+            let mut printer = Printer {
+                backend: &self.backend,
+                lines: Vec::new(),
+                params: &params,
+                costs,
+                timing,
+                profile: profile.clone(),
+                elapsed_ns: elapsed.as_nanos() as u64,
+                shown: None,
+                names: EntryNames::new(qualified),
+            };
+            printer.node(&planned.plan.root, 0);
+            (printer.lines, printer.names.taken.len() + usize::from(is_insert(&planned.plan.root)))
         };
-        printer.node(&planned.plan.root, 0);
+        // Columns are qualified where there is more than one entry.
+        let (mut lines, entries) = printed(false);
+        if entries > 1 {
+            (lines, _) = printed(true);
+        }
         if summary.unwrap_or(analyze) {
             lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1e3));
             if analyze {
@@ -120,7 +130,7 @@ impl Session {
 
 struct Printer<'a> {
     backend: &'a Backend,
-    lines: &'a mut Vec<String>,
+    lines: Vec<String>,
     /// Shown in the parameters' places, as PostgreSQL plans with them.
     params: &'a [Datum],
     costs: bool,
@@ -130,6 +140,7 @@ struct Printer<'a> {
     elapsed_ns: u64,
     /// The projection or filter that the next node is shown with: its rows are the ones that count.
     shown: Option<&'a Node>,
+    names: EntryNames,
 }
 
 /// What the slots of a node's row are called.
@@ -227,7 +238,7 @@ impl<'a> Printer<'a> {
             Expr::Slot(slot) => {
                 names.get(usize::from(slot.slot)).cloned().unwrap_or_else(|| "?".to_owned())
             }
-            Expr::Exec(slot) => format!("${}", slot.slot),
+            Expr::Exec(slot) => self.names.outer(slot.slot),
             _ => "?".to_owned(),
         };
         let deparser = Deparser { io: &io, name: &name, one_line: true };
@@ -249,6 +260,29 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// The sub-selects in a node's expressions, below the node.
+    fn sub_selects(&mut self, exprs: &'a [Expr], depth: usize, names: &Names) {
+        for expr in exprs {
+            self.sub_select(expr, depth, names);
+        }
+    }
+
+    fn sub_select(&mut self, expr: &'a Expr, depth: usize, names: &Names) {
+        if let Expr::SubPlan(plan) = expr {
+            for (slot, value) in &plan.args {
+                let text = self.text(value, names);
+                self.names.set_outer(*slot, text);
+            }
+            let label = format!("{}SubPlan {}", " ".repeat(depth * 6 + 2), plan.id + 1);
+            self.lines.push(label);
+            let (shown, mark) = (self.shown.take(), self.lines.len());
+            self.node(&plan.plan.root, depth + 1);
+            self.lines[mark..].iter_mut().for_each(|line| line.insert_str(0, "  "));
+            self.shown = shown;
+        }
+        walk::each_child(expr, &mut |child| self.sub_select(child, depth, names));
+    }
+
     /// Prints a node and what is below it; the names of its row's slots.
     fn node(&mut self, node: &'a Node, depth: usize) -> Names {
         match node {
@@ -263,11 +297,13 @@ impl<'a> Printer<'a> {
                     p.filter(depth, "Filter", Some(&filter.condition), &names);
                     p.removed(depth, node, Some(&filter.input));
                 });
+                self.sub_select(&filter.condition, depth, &names);
                 names
             }
             Node::Project(project) => {
                 self.shown.get_or_insert(node);
                 let names = self.node(&project.input, depth);
+                self.sub_selects(&project.exprs, depth, &names);
                 project.exprs.iter().map(|expr| self.text(expr, &names)).collect()
             }
             Node::ProjectSet(project) => {
@@ -361,15 +397,15 @@ impl<'a> Printer<'a> {
                 (1..=width).map(|i| format!("column{i}")).collect()
             }
             Node::SeqScan(scan) => {
-                self.head(depth, format!("Seq Scan on {}", quote_ident(&scan.table.name)), node);
+                let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
+                self.head(depth, format!("Seq Scan on {on}"), node);
                 let names = scan_names(&scan.table, &scan.outputs);
-                self.filter(depth, "Filter", scan.filter.as_ref(), &names);
-                self.removed(depth, node, None);
-                names
+                self.scan_filter(depth, node, &scan.filter, names, &entry)
             }
             Node::IndexScan(scan) => self.index_scan(node, scan, depth),
             Node::TidScan(scan) => {
-                self.head(depth, format!("Tid Scan on {}", quote_ident(&scan.table.name)), node);
+                let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
+                self.head(depth, format!("Tid Scan on {on}"), node);
                 let names = scan_names(&scan.table, &scan.outputs);
                 for tid in &scan.tids {
                     let text = self.text(tid, &names);
@@ -378,18 +414,18 @@ impl<'a> Printer<'a> {
                         _ => self.detail(depth, "TID Cond", &format!("(ctid = {text})")),
                     }
                 }
-                self.filter(depth, "Filter", scan.filter.as_ref(), &names);
-                names
+                self.scan_filter(depth, node, &scan.filter, names, &entry)
             }
             Node::FunctionScan(scan) => {
                 let name = match scan.calls.first().map(|call| &call.expr) {
                     Some(Expr::Call(call)) => call.func.name,
                     _ => "function",
                 };
-                self.head(depth, format!("Function Scan on {}", quote_ident(name)), node);
-                let width: u16 = scan.calls.iter().map(|call| call.width).sum();
-                let width = width + u16::from(scan.ordinality);
-                (0..width).map(|_| name.to_owned()).collect()
+                let (on, entry) = self.names.enter(name, &scan.alias);
+                self.head(depth, format!("Function Scan on {on}"), node);
+                let names =
+                    scan.columns.iter().map(|name| quote_ident(name).into_owned()).collect();
+                self.names.qualify(&entry, names)
             }
             Node::CteScan(id) => {
                 self.head(depth, format!("CTE Scan on cte_{id}"), node);
@@ -416,6 +452,10 @@ impl<'a> Printer<'a> {
         self.head(depth, format!("Nested Loop{}", join_words(join.kind)), node);
         let mark = self.lines.len();
         let mut names = self.node(&join.outer, depth + 1);
+        for (slot, value) in &join.parameters {
+            let text = self.text(value, &names);
+            self.names.set_outer(*slot, text);
+        }
         let inner = self.node(&join.inner, depth + 1);
         names.resize(usize::from(join.outer_width), "?".to_owned());
         let both: Names = names.iter().chain(&inner).cloned().collect();
@@ -494,6 +534,10 @@ impl<'a> Printer<'a> {
     fn sort_keys(&self, keys: &[SortExpr], names: &Names) -> String {
         let keys = keys.iter().map(|key| {
             let mut text = self.text(&key.expr, names);
+            let computed = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '"'));
+            if text.contains(computed) {
+                text = format!("({text})");
+            }
             if key.desc {
                 text.push_str(" DESC");
             }
@@ -509,8 +553,9 @@ impl<'a> Printer<'a> {
 
     fn index_scan(&mut self, node: &'a Node, scan: &'a IndexScan, depth: usize) -> Names {
         let way = if scan.backward { " Backward" } else { "" };
-        let (index, table) = (quote_ident(&scan.index.name), quote_ident(&scan.table.name));
-        self.head(depth, format!("Index Scan{way} using {index} on {table}"), node);
+        let index = quote_ident(&scan.index.name);
+        let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
+        self.head(depth, format!("Index Scan{way} using {index} on {on}"), node);
         let names = scan_names(&scan.table, &scan.outputs);
         let mut conditions = Vec::new();
         for range in &scan.ranges {
@@ -543,8 +588,24 @@ impl<'a> Printer<'a> {
             };
             self.detail(depth, "Index Cond", &text);
         }
-        self.filter(depth, "Filter", scan.filter.as_ref(), &names);
+        self.scan_filter(depth, node, &scan.filter, names, &entry)
+    }
+
+    /// The condition of a scan, and what it sorted out; what the nodes above call the scan's columns.
+    fn scan_filter(
+        &mut self,
+        depth: usize,
+        node: &Node,
+        filter: &'a Option<Expr>,
+        names: Names,
+        entry: &str,
+    ) -> Names {
+        self.filter(depth, "Filter", filter.as_ref(), &names);
         self.removed(depth, node, None);
+        let names = self.names.qualify(entry, names);
+        if let Some(filter) = filter {
+            self.sub_select(filter, depth, &names);
+        }
         names
     }
 
@@ -582,6 +643,10 @@ impl<'a> Printer<'a> {
     fn operand(&self, expr: &Expr, names: &Names) -> String {
         self.text(expr, names)
     }
+}
+
+fn is_insert(node: &Node) -> bool {
+    matches!(node, Node::Modify(modify) if matches!(modify.action, ModifyAction::Insert { .. }))
 }
 
 fn in_brackets(cost: Cost) -> String {
