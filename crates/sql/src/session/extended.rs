@@ -12,6 +12,8 @@ use super::Session;
 use super::client::{Client, Format, Formats};
 use super::portal::{Portal, no_portal};
 use super::prepare::{Prepared, is_plannable};
+use super::simple::begins_or_ends;
+use crate::cache::KnownText;
 
 impl Session {
     /// Parse: a statement under a name; the empty name is taken again and again.
@@ -24,6 +26,37 @@ impl Session {
         if !name.is_empty() && self.statements.contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
         }
+        let prepared = match self.known_text(sql, types)? {
+            Some(prepared) => prepared,
+            None => self.prepare_text(sql, types)?,
+        };
+        if !name.is_empty() {
+            self.stand(name, &prepared, false);
+        }
+        self.statements.insert(name.into(), prepared);
+        Ok(())
+    }
+
+    /// A text that was prepared before, for the same types, and whose plan still holds.
+    fn known_text(&mut self, sql: &str, types: &[Oid]) -> Result<Option<Prepared>> {
+        let Some(known) = self.plans.text(sql, types) else { return Ok(None) };
+        self.refuse_portal_if_failed(&known.statement)?;
+        if let Some(planned) = &known.planned {
+            self.begin_if_idle();
+            if !self.revalidate(planned)? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Prepared {
+            text: known.text,
+            statement: Some(known.statement),
+            params: known.params.to_vec(),
+            planned: known.planned,
+            fields: None,
+        }))
+    }
+
+    fn prepare_text(&mut self, sql: &str, types: &[Oid]) -> Result<Prepared> {
         let mut parsed = crate::catalog::parse(sql)?;
         if parsed.len() > 1 {
             bail!(SYNTAX_ERROR, "cannot insert multiple commands into a prepared statement");
@@ -48,12 +81,18 @@ impl Session {
             } else {
                 prepared.fields = self.utility_fields(&statement)?;
             }
+            if prepared.planned.is_some() || begins_or_ends(&statement) {
+                let known = KnownText {
+                    types: types.into(),
+                    text: prepared.text.clone(),
+                    statement,
+                    params: prepared.params.as_slice().into(),
+                    planned: prepared.planned.clone(),
+                };
+                self.plans.keep_text(sql, known);
+            }
         }
-        if !name.is_empty() {
-            self.stand(name, &prepared, false);
-        }
-        self.statements.insert(name.into(), prepared);
-        Ok(())
+        Ok(prepared)
     }
 
     /// Bind: a portal for a prepared statement with these parameter values.

@@ -261,7 +261,7 @@ impl Session {
 }
 
 /// BEGIN, COMMIT, ROLLBACK: not planned, and sent so often that parsing them each time shows.
-fn begins_or_ends(statement: &Statement) -> bool {
+pub(super) fn begins_or_ends(statement: &Statement) -> bool {
     matches!(statement, Statement::Transaction(t) if matches!(
         **t,
         Transaction::Begin { .. } | Transaction::Commit { .. } | Transaction::Rollback { .. }

@@ -1,0 +1,80 @@
+//! Texts that are prepared again and again under the extended protocol.
+
+use crate::session::client::Formats;
+use crate::types::{Oid, TypeId};
+
+use super::{Bench, Recorder};
+
+/// Prepares without a name, binds and executes.
+fn call(bench: &mut Bench, sql: &str, types: &[Oid], params: &[&str]) -> String {
+    let session = &mut bench.session;
+    let mut client = Recorder::default();
+    let params: Vec<_> = params.iter().map(|text| Some(text.as_bytes())).collect();
+    let result = session
+        .parse("", sql, types)
+        .and_then(|()| {
+            session.bind("", "", &params, &Formats::default(), Formats::default())?;
+            session.execute("", 0, &mut client)
+        })
+        .and_then(|()| session.sync());
+    if let Err(error) = result {
+        session.fail(&error);
+        let _ = session.sync();
+        return error.message().to_owned();
+    }
+    client.out
+}
+
+#[test]
+fn a_text_means_what_it_means_now() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t VALUES (1), (2)");
+    let all = "SELECT * FROM t WHERE a = $1";
+    for _ in 0..3 {
+        assert_eq!(call(&mut bench, all, &[], &["2"]), "2\nSELECT 1\n");
+    }
+    // Another column, another table of that name, none at all.
+    bench.run("ALTER TABLE t ADD b int DEFAULT 7");
+    assert_eq!(call(&mut bench, all, &[], &["2"]), "2|7\nSELECT 1\n");
+    bench.run("CREATE TEMP TABLE t (a int, c text); INSERT INTO t VALUES (2, 'temp')");
+    assert_eq!(call(&mut bench, all, &[], &["2"]), "2|temp\nSELECT 1\n");
+    bench.run("DROP TABLE t");
+    assert_eq!(call(&mut bench, all, &[], &["2"]), "2|7\nSELECT 1\n");
+    bench.run("CREATE SCHEMA s; CREATE TABLE s.t (a bigint); INSERT INTO s.t VALUES (2); SET search_path = s");
+    assert_eq!(call(&mut bench, all, &[], &["2"]), "2\nSELECT 1\n");
+    bench.run("DROP TABLE s.t");
+    assert!(call(&mut bench, all, &[], &["2"]).contains("does not exist"));
+    bench.run("SET search_path = public");
+    assert_eq!(call(&mut bench, all, &[], &["1"]), "1|7\nSELECT 1\n");
+}
+
+#[test]
+fn declared_types_and_settings_are_part_of_it() {
+    let mut bench = Bench::new();
+    let half = "SELECT $1 / 2";
+    for _ in 0..2 {
+        assert_eq!(call(&mut bench, half, &[TypeId::INT4.oid()], &["3"]), "1\nSELECT 1\n");
+        let numeric = call(&mut bench, half, &[TypeId::FLOAT8.oid()], &["3"]);
+        assert_eq!(numeric, "1.5\nSELECT 1\n");
+    }
+    // What stands in quotes is read by the settings of the moment.
+    let date = "SELECT '02/01/2020'::date::text";
+    assert_eq!(call(&mut bench, date, &[], &[]), "2020-02-01\nSELECT 1\n");
+    bench.run("SET datestyle = 'ISO, DMY'");
+    assert_eq!(call(&mut bench, date, &[], &[]), "2020-01-02\nSELECT 1\n");
+}
+
+#[test]
+fn a_failed_block_takes_only_its_end() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int)");
+    let count = "SELECT count(*) FROM t";
+    for _ in 0..2 {
+        assert_eq!(call(&mut bench, "BEGIN", &[], &[]), "BEGIN\n");
+        assert_eq!(call(&mut bench, count, &[], &[]), "0\nSELECT 1\n");
+        assert_eq!(call(&mut bench, "SELECT 1 / 0", &[], &[]), "division by zero");
+        assert!(call(&mut bench, count, &[], &[]).starts_with("current transaction is aborted"));
+        assert_eq!(call(&mut bench, "COMMIT", &[], &[]), "ROLLBACK\n");
+        assert_eq!(call(&mut bench, count, &[], &[]), "0\nSELECT 1\n");
+    }
+}
