@@ -88,12 +88,19 @@ impl Peer {
         Ok(output(self.client("psql").args(["-qXAt", "-c", query]))?.trim().to_owned())
     }
 
-    /// Ends the server as a power failure would end it, but for what the system has in memory.
+    /// Ends the server as a power failure would end it, but for what the system has in memory. PostgreSQL's
+    /// other processes are waited for: as long as one is there, none starts on its directory.
     pub fn kill(&mut self) -> Result<ExitStatus, String> {
-        self.child
-            .kill()
-            .and_then(|()| self.child.wait())
-            .map_err(|e| format!("{}: {e}", self.name))
+        let ended = self.child.kill().and_then(|()| self.child.wait());
+        let ended = ended.map_err(|e| format!("{}: {e}", self.name))?;
+        let give_up = Instant::now() + Duration::from_secs(60);
+        while works_in(&self.socket_dir)? {
+            if Instant::now() > give_up {
+                return Err(format!("{}: its processes outlive it", self.name));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(ended)
     }
 
     /// Starts an ended server again; how long it took to answer a query.
@@ -158,4 +165,11 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
     let complaint = String::from_utf8_lossy(&done.stderr).into_owned();
     Err(format!("{command:?} ended with {}: {}", done.status, complaint.trim()))
+}
+
+/// Whether a process has its working directory below `home`.
+fn works_in(home: &Path) -> Result<bool, String> {
+    let processes = std::fs::read_dir("/proc").map_err(|e| format!("/proc: {e}"))?;
+    let places = processes.flatten().filter_map(|p| std::fs::read_link(p.path().join("cwd")).ok());
+    Ok(places.into_iter().any(|place| place.starts_with(home)))
 }

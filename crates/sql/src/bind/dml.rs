@@ -396,11 +396,7 @@ impl Binder<'_, '_> {
         Rel {
             alias: alias.unwrap_or(&table.name).into(),
             kind: RelKind::Table(table.clone()),
-            columns: table
-                .columns
-                .iter()
-                .map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: c.dropped })
-                .collect(),
+            columns: RelColumn::all_of(table),
             lateral: false,
             loc: Loc::NONE,
         }

@@ -68,6 +68,14 @@ pub struct RelColumn {
     pub dropped: bool,
 }
 
+impl RelColumn {
+    /// A table's columns.
+    pub fn all_of(table: &TableDef) -> Vec<RelColumn> {
+        let columns = table.columns.iter();
+        columns.map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: c.dropped }).collect()
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum RelKind {
     Table(Arc<TableDef>),

@@ -22,8 +22,11 @@ pub enum Known {
     Plan(Arc<Planned>),
     /// A command that begins or ends a transaction.
     Command(Arc<Statement>),
-    /// Which indexes serve it depends on its constants: it is planned each time, as it is written.
-    AsWritten,
+    /// Which index serves it may depend on its constants: it is planned each time, as it is written.
+    AsWritten {
+        /// The state of the catalogs in which that was seen.
+        version: u64,
+    },
 }
 
 /// A text that clients of the extended protocol prepare again and again.

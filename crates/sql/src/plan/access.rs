@@ -1,5 +1,6 @@
 //! One range-table entry: which columns of it are needed, and the best way to read it.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::bind::query::{Query, RelKind};
@@ -32,7 +33,7 @@ pub(super) struct QueryCx<'q> {
     pub query: &'q Query,
     /// Per entry the columns that anything refers to.
     pub needed: Vec<Vec<(Column, Ty)>>,
-    pub(super) indexes: Arc<Indexes>,
+    pub(super) indexes: Rc<Indexes>,
 }
 
 /// The order that a scan is asked for: columns of the entry, whether descending, whether nulls come first if
@@ -54,7 +55,7 @@ pub(super) struct Outer<'a> {
 }
 
 impl<'q> QueryCx<'q> {
-    pub fn new(query: &'q Query, indexes: &Arc<Indexes>) -> QueryCx<'q> {
+    pub fn new(query: &'q Query, indexes: &Rc<Indexes>) -> QueryCx<'q> {
         let mut needed: Vec<Vec<(Column, Ty)>> = vec![Vec::new(); query.rels.len()];
         let mut take = |var: &Var, depth: u16| {
             if var.level != depth {

@@ -83,6 +83,9 @@ fn keys_for(
         return index.keys.iter().map(plain).collect();
     }
     let (_, exprs) = cx.indexes.exprs.iter().find(|(oid, _)| *oid == index.oid)?;
+    if exprs.keys.iter().chain(&exprs.predicate).any(|expr| is_touched(expr, rel, conditions)) {
+        cx.indexes.by_constants.set(true);
+    }
     let over_rel = |expr: &Expr| {
         let mut expr = expr.clone();
         slots_to_columns(&mut expr, &column);
@@ -95,6 +98,30 @@ fn keys_for(
         }
     }
     Some(exprs.keys.iter().map(over_rel).collect())
+}
+
+/// Does an index's expression compare columns with constants, and the conditions are about these columns, too?
+fn is_touched(expr: &Expr, rel: u16, conditions: &[Expr]) -> bool {
+    fn slots(expr: &Expr, columns: &mut Vec<u16>, constants: &mut bool) {
+        match expr {
+            Expr::Slot(slot) => columns.push(slot.slot),
+            Expr::Const(_) => *constants = true,
+            _ => walk::each_child(expr, &mut |child| slots(child, columns, constants)),
+        }
+    }
+    let (mut columns, mut constants) = (Vec::new(), false);
+    slots(expr, &mut columns, &mut constants);
+    constants
+        && columns.iter().all(|column| {
+            let mut used = false;
+            for condition in conditions {
+                walk::each_var(condition, 0, &mut |var, depth| {
+                    used |=
+                        var.level == depth && var.rel == rel && var.column == Column::User(*column);
+                });
+            }
+            used
+        })
 }
 
 fn slots_to_columns(expr: &mut Expr, column: &impl Fn(u16, Ty) -> Expr) {

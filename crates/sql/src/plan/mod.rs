@@ -20,9 +20,12 @@ mod sublink;
 mod target;
 mod window;
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::bind::Statement;
+use crate::bind::query::RelColumn;
 use crate::bind::tree::{Expr, Slot};
 use crate::catalog::TableDef;
 use crate::error::Result;
@@ -42,25 +45,19 @@ pub struct Indexes {
     pub unusable: Vec<Oid>,
     /// Of those with expressions or a condition, what these are.
     pub exprs: Vec<(Oid, Arc<IndexExprs>)>,
+    /// See [`Plan::by_constants`].
+    by_constants: Cell<bool>,
 }
 
 impl Indexes {
-    /// Whether constants stand in the indexes' keys or conditions.
-    pub fn have_constants(&self) -> bool {
-        fn has(expr: &Expr) -> bool {
-            let mut found = matches!(expr, Expr::Const(_));
-            crate::bind::walk::each_child(expr, &mut |child| found = found || has(child));
-            found
-        }
-        let all =
-            self.exprs.iter().flat_map(|(_, exprs)| exprs.keys.iter().chain(&exprs.predicate));
-        all.into_iter().any(has)
+    pub fn new(unusable: Vec<Oid>, exprs: Vec<(Oid, Arc<IndexExprs>)>) -> Indexes {
+        Indexes { unusable, exprs, by_constants: Cell::new(false) }
     }
 }
 
 /// Plans one bound statement.
 pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
-    let mut planner = Planner { indexes: Arc::new(indexes), ..Planner::default() };
+    let mut planner = Planner { indexes: Rc::new(indexes), ..Planner::default() };
     let root = match statement {
         Statement::Query(query) => planner.top_query(query)?,
         Statement::Modify(modify) => planner.modify(modify)?,
@@ -71,13 +68,15 @@ pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
         subplans: planner.subplans,
         ctes: planner.ctes,
         work_tables: planner.work_tables,
+        by_constants: planner.indexes.by_constants.get(),
     })
 }
 
 /// An expression over one table's columns (entry 0) as one over its rows, columns being slots.
 pub fn over_row(table: &TableDef, expr: &Expr) -> Result<Expr> {
     let mut planner = Planner::default();
-    planner.levels.push(Level::default());
+    // A whole row is made of them.
+    planner.levels.push(Level { columns: vec![RelColumn::all_of(table)], ..Level::default() });
     let layout = modify::table_layout(table, 0);
     planner.rewrite(expr, &mut rewrite::Below::row(&layout))
 }
@@ -90,7 +89,7 @@ pub fn column_slot(table: &TableDef, column: u16) -> Expr {
 /// What is being counted while a statement is planned.
 #[derive(Default)]
 struct Planner {
-    indexes: Arc<Indexes>,
+    indexes: Rc<Indexes>,
     exec_slots: u16,
     subplans: u16,
     work_tables: u16,

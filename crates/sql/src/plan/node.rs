@@ -25,6 +25,9 @@ pub struct Plan {
     pub ctes: Vec<Arc<Node>>,
     /// How many work tables recursive unions need.
     pub work_tables: u16,
+    /// Indexes' keys or conditions compare columns with constants that the statement has conditions on, too: which
+    /// index serves it may depend on its own constants.
+    pub by_constants: bool,
 }
 
 /// A sub-select to be run inside an expression.

@@ -272,7 +272,7 @@ impl Backend {
                 exprs.push((index.oid, self.index_exprs(index)?));
             }
         }
-        Ok(plan::Indexes { unusable: self.unusable.clone(), exprs })
+        Ok(plan::Indexes::new(self.unusable.clone(), exprs))
     }
 
     fn bind_index_exprs(&mut self, index: &IndexDef) -> Result<IndexExprs> {

@@ -125,19 +125,13 @@ impl DdlHost for Backend {
         bound.map(|expr| plan::over_row(table, &expr)).transpose()
     }
 
-    fn text_to_store(&mut self, text: &str, stored: Stored<'_>) -> Result<String> {
-        Backend::text_to_store(self, text, stored)
-    }
-
-    fn text_renamed(
+    fn lasting_text(
         &mut self,
         text: &str,
-        table: &Arc<TableDef>,
-        kind: ExprKind,
-        column: usize,
-        name: &str,
-    ) -> Result<String> {
-        Backend::text_renamed(self, text, table, kind, column, name)
+        stored: Stored<'_>,
+        renamed: Option<(usize, &str)>,
+    ) -> Result<Option<String>> {
+        Backend::lasting_text(self, text, stored, renamed)
     }
 
     fn check_foreign_key(&mut self, key: Arc<ForeignKey>) {

@@ -34,13 +34,11 @@ pub struct Planned {
     /// Relations that it uses, with the locks that running it takes.
     tables: Vec<(Oid, LockMode)>,
     /// The state of the catalogs that it was made in.
-    version: u64,
+    pub(super) version: u64,
     path_generation: u64,
     /// Made in a transaction that had changed catalogs, or could not use an index yet: not for another
     /// one.
     local: bool,
-    /// Indexes have conditions or keys with constants in them, which the statement's are compared with.
-    pub by_constants: bool,
     /// Changes rows, or locks them.
     pub writes: bool,
     /// The short way, when it is about one row.
@@ -102,9 +100,7 @@ impl Session {
         });
         self.backend.txn.release_statement();
         let bound = bound?;
-        let indexes = self.backend.indexes()?;
-        let by_constants = indexes.have_constants();
-        let plan = plan::plan(&bound, indexes)?;
+        let plan = plan::plan(&bound, self.backend.indexes()?)?;
         let point = super::point::Point::of(&plan);
         #[cfg(test)]
         let point = point.filter(|_| !self.detours);
@@ -117,7 +113,6 @@ impl Session {
             version,
             path_generation,
             local: self.backend.catalog.is_changed() || !self.backend.unusable.is_empty(),
-            by_constants,
             writes: is_write(&bound),
             point,
         })

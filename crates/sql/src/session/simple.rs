@@ -81,11 +81,14 @@ impl Session {
                     false => self.plan_lifted(&lift, sql)?,
                 }
             }
-            Some(command) => Some(command),
+            Some(Known::AsWritten { version }) if version != self.backend.catalog.version() => {
+                self.plan_lifted(&lift, sql)?
+            }
+            Some(known) => Some(known),
             None => self.plan_lifted(&lift, sql)?,
         };
         match known {
-            None | Some(Known::AsWritten) => return Ok(false),
+            None | Some(Known::AsWritten { .. }) => return Ok(false),
             Some(Known::Plan(planned)) => {
                 let params = self.lifted_values(&lift, &planned)?;
                 self.backend.query_text = Arc::from(sql);
@@ -118,9 +121,11 @@ impl Session {
         let params = Params { types: vec![TypeId::INVALID; lift.len()], open: false };
         match self.plan(&statement, params) {
             Ok(planned) => {
-                let as_written = planned.by_constants && !lift.is_empty();
-                let known =
-                    if as_written { Known::AsWritten } else { Known::Plan(Arc::new(planned)) };
+                let as_written = planned.plan.by_constants && !lift.is_empty();
+                let known = match as_written {
+                    true => Known::AsWritten { version: planned.version },
+                    false => Known::Plan(Arc::new(planned)),
+                };
                 self.plans.keep(lift.key(), known.clone());
                 Ok(Some(known))
             }

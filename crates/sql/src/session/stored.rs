@@ -38,29 +38,24 @@ impl Backend {
         })
     }
 
-    /// The text to store for an expression that somebody wrote.
-    pub(super) fn text_to_store(&mut self, text: &str, stored: Stored<'_>) -> Result<String> {
-        let bound = self.bind_stored(text, stored)?;
-        let table = stored.table();
-        let full = self.neutral_text(&bound, &|at| table.map(|t| &*t.columns[at].name));
-        // What does not come back as it was stays as it was written.
-        let comes_back =
-            self.bind_stored(&full, stored).is_ok_and(|again| walk::same(&again, &bound));
-        Ok(if comes_back { full } else { text.to_owned() })
-    }
-
-    /// The stored text with another name for a column, from 0.
-    pub(super) fn text_renamed(
+    /// The text of an expression that means the same to every session, with the column `renamed.0` (from 0)
+    /// under another name; `None` if such a text does not come back as the same expression.
+    pub(super) fn lasting_text(
         &mut self,
         text: &str,
-        table: &Arc<TableDef>,
-        kind: ExprKind,
-        column: usize,
-        name: &str,
-    ) -> Result<String> {
-        let bound = self.bind_stored(text, Stored::Over { table, kind })?;
-        let names = |at: usize| Some(if at == column { name } else { &*table.columns[at].name });
-        Ok(self.neutral_text(&bound, &names))
+        stored: Stored<'_>,
+        renamed: Option<(usize, &str)>,
+    ) -> Result<Option<String>> {
+        let bound = self.bind_stored(text, stored)?;
+        let table = stored.table();
+        let own = |at: usize| table.map(|t| &*t.columns[at].name);
+        let full = self.neutral_text(&bound, &own);
+        if !self.bind_stored(&full, stored).is_ok_and(|again| walk::same(&again, &bound)) {
+            return Ok(None);
+        }
+        let Some((column, name)) = renamed else { return Ok(Some(full)) };
+        let names = |at: usize| if at == column { Some(name) } else { own(at) };
+        Ok(Some(self.neutral_text(&bound, &names)))
     }
 
     /// How a stored expression looks to this session.

@@ -220,7 +220,7 @@ impl Ddl<'_> {
         {
             return Ok(None);
         }
-        self.host.text_to_store(text, Stored::Default { column, ty }).map(Some)
+        self.text_to_store(text.to_owned(), Stored::Default { column, ty }).map(Some)
     }
 
     /// Replaces, sets or removes a column's stored default.

@@ -18,9 +18,7 @@ impl Ddl<'_> {
         match &constraint.kind {
             ConstraintKind::PrimaryKey(key) => self.add_key(table, constraint, key, true),
             ConstraintKind::Unique(key) => self.add_key(table, constraint, key, false),
-            ConstraintKind::Check(expr) => {
-                self.add_check(table, constraint, &super::text_of(expr)?)
-            }
+            ConstraintKind::Check(expr) => self.add_check(table, constraint, super::text_of(expr)?),
             ConstraintKind::ForeignKey(key) => self.add_foreign_key(table, constraint, key),
             ConstraintKind::Exclude(_) => {
                 Err(sql_error!(FEATURE_NOT_SUPPORTED, "exclusion constraints are not supported"))
@@ -179,10 +177,10 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn add_check(&mut self, oid: Oid, constraint: &Constraint, text: &str) -> Result<()> {
+    fn add_check(&mut self, oid: Oid, constraint: &Constraint, text: String) -> Result<()> {
         let table = self.table(oid)?;
         let stored = Stored::Over { table: &table, kind: ExprKind::Check };
-        let text = self.host.text_to_store(text, stored)?;
+        let text = self.text_to_store(text, stored)?;
         let expr = self.host.bind_table_expr(&table, &text, ExprKind::Check)?;
         let name = match &constraint.name {
             Some(name) => {

@@ -27,7 +27,7 @@ impl Ddl<'_> {
         self.changed(oid)?;
         let table = self.table(oid)?;
         let stored = Stored::Over { table: &table, kind: ExprKind::Generated };
-        let text = self.host.text_to_store(text, stored)?;
+        let text = self.text_to_store(text.to_owned(), stored)?;
         self.set_default(oid, number, Some(&text))?;
         self.changed(oid)?;
         let table = self.table(oid)?;

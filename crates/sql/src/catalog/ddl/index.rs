@@ -89,7 +89,7 @@ impl Ddl<'_> {
             None => None,
             Some(filter) => {
                 let stored = Stored::Over { table: &table, kind: ExprKind::IndexPredicate };
-                Some(self.host.text_to_store(&super::text_of(filter)?, stored)?.into())
+                Some(self.text_to_store(super::text_of(filter)?, stored)?.into())
             }
         };
         let mut included = Vec::with_capacity(create.including.len());
@@ -137,7 +137,7 @@ impl Ddl<'_> {
             }
             IndexKey::Expr(expr) => {
                 let stored = Stored::Over { table, kind: ExprKind::IndexExpr };
-                let text = self.host.text_to_store(&super::text_of(expr)?, stored)?;
+                let text = self.text_to_store(super::text_of(expr)?, stored)?;
                 let bound = self.host.bind_table_expr(table, &text, ExprKind::IndexExpr)?;
                 (KeySource::Expr(text.into()), bound.ty())
             }

@@ -85,17 +85,14 @@ pub trait DdlHost: Host {
     fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr>;
     /// Binds what a column of a new type is computed from, converted as by assignment; `None`: it can't be.
     fn bind_using(&mut self, table: &Arc<TableDef>, text: &str, ty: Ty) -> Result<Option<Expr>>;
-    /// The text by which an expression that somebody wrote is stored.
-    fn text_to_store(&mut self, text: &str, stored: Stored<'_>) -> Result<String>;
-    /// A stored expression's text once the column (from 0) has another name.
-    fn text_renamed(
+    /// An expression's text that means the same to every session, a column (from 0) renamed if so asked;
+    /// `None` if there is none.
+    fn lasting_text(
         &mut self,
         text: &str,
-        table: &Arc<TableDef>,
-        kind: ExprKind,
-        column: usize,
-        name: &str,
-    ) -> Result<String>;
+        stored: Stored<'_>,
+        renamed: Option<(usize, &str)>,
+    ) -> Result<Option<String>>;
     fn type_of(&mut self, name: &TypeName) -> Result<Ty>;
     /// The table's rows must be found to meet this key when the statement is done.
     fn check_foreign_key(&mut self, key: Arc<ForeignKey>);
@@ -145,6 +142,12 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
 }
 
 impl Ddl<'_> {
+    /// The text by which an expression that somebody wrote is stored: as it was written, where there is no
+    /// better.
+    fn text_to_store(&mut self, text: String, stored: Stored<'_>) -> Result<String> {
+        Ok(self.host.lasting_text(&text, stored, None)?.unwrap_or(text))
+    }
+
     fn txn(&self) -> &Txn {
         self.host.txn()
     }

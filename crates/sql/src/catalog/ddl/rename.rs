@@ -13,8 +13,8 @@ use crate::catalog::{IndexDef, KeySource, TableDef};
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid};
 
-use super::Ddl;
 use super::drop::relation_ref;
+use super::{Ddl, Stored};
 
 impl Ddl<'_> {
     pub(super) fn rename(&mut self, rename: &Rename) -> Result<String> {
@@ -131,14 +131,14 @@ impl Ddl<'_> {
         for found in self.store().constraints(self.txn(), table.oid)? {
             if found.row.letter("contype") == b'c' {
                 let text = found.row.text("conbin");
-                let text = self.host.text_renamed(text, table, ExprKind::Check, at, name)?;
+                let text = self.renamed(text, table, ExprKind::Check, at, name)?;
                 let changes = [("conbin", Datum::text(text))];
                 self.store().update_columns(self.txn(), "pg_constraint", &found, &changes)?;
             }
         }
         for (i, column) in table.live().filter(|(_, column)| column.generated) {
             let text = column.default.as_deref().unwrap_or_default();
-            let text = self.host.text_renamed(text, table, ExprKind::Generated, at, name)?;
+            let text = self.renamed(text, table, ExprKind::Generated, at, name)?;
             self.set_default(table.oid, i as i16 + 1, Some(&text))?;
         }
         for index in table.indexes.iter().filter(|index| index.has_expressions()) {
@@ -157,7 +157,7 @@ impl Ddl<'_> {
         let mut keys = Vec::new();
         for key in &index.keys {
             if let KeySource::Expr(text) = &key.source {
-                keys.push(self.host.text_renamed(text, table, ExprKind::IndexExpr, at, name)?);
+                keys.push(self.renamed(text, table, ExprKind::IndexExpr, at, name)?);
             }
         }
         let mut changes = Vec::new();
@@ -166,7 +166,7 @@ impl Ddl<'_> {
         }
         if let Some(text) = &index.predicate {
             let kind = ExprKind::IndexPredicate;
-            let text = self.host.text_renamed(text, table, kind, at, name)?;
+            let text = self.renamed(text, table, kind, at, name)?;
             changes.push(("indpred", Datum::text(text)));
         }
         let key = [Datum::Oid(index.oid)];
@@ -176,6 +176,25 @@ impl Ddl<'_> {
             found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "index {} is gone", index.oid))?;
         store.update_columns(txn, "pg_index", &found, &changes)?;
         self.changed(index.oid)
+    }
+
+    /// A stored expression's text once the column has its new name.
+    fn renamed(
+        &mut self,
+        text: &str,
+        table: &Arc<TableDef>,
+        kind: ExprKind,
+        at: usize,
+        name: &str,
+    ) -> Result<String> {
+        let renamed =
+            self.host.lasting_text(text, Stored::Over { table, kind }, Some((at, name)))?;
+        renamed.ok_or_else(|| {
+            sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "a column cannot be renamed while \"{text}\" is stored"
+            )
+        })
     }
 
     fn rename_constraint(

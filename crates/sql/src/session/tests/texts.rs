@@ -1,5 +1,6 @@
 //! Texts that are prepared again and again under the extended protocol.
 
+use crate::cache::Known;
 use crate::session::client::Formats;
 use crate::types::{Oid, TypeId};
 
@@ -77,4 +78,42 @@ fn a_failed_block_takes_only_its_end() {
         assert_eq!(call(&mut bench, "COMMIT", &[], &[]), "ROLLBACK\n");
         assert_eq!(call(&mut bench, count, &[], &[]), "0\nSELECT 1\n");
     }
+}
+
+/// What is kept for a text of the simple protocol.
+fn kept(bench: &mut Bench, sql: &str) -> Option<Known> {
+    bench.run(sql);
+    let mut lifter = std::mem::take(&mut bench.session.plans.lifter);
+    let key = lifter.lift(sql).unwrap().key().to_vec();
+    bench.session.plans.find(&key)
+}
+
+#[test]
+fn a_condition_with_constants_concerns_only_what_asks_about_its_columns() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY, b int, c int)");
+    bench.run("CREATE INDEX i ON t (c) WHERE b = 3");
+    for sql in ["SELECT c FROM t WHERE a = 1", "INSERT INTO t VALUES (1, 2, 3)"] {
+        assert!(matches!(kept(&mut bench, sql), Some(Known::Plan(_))), "{sql}");
+    }
+    let asked = "SELECT a FROM t WHERE b = 3 AND c = 7";
+    assert!(matches!(kept(&mut bench, asked), Some(Known::AsWritten { .. })));
+    bench.run("INSERT INTO t VALUES (4, 3, 7), (5, 2, 7)");
+    assert_eq!(bench.run(asked), "[a]\n4\nSELECT 1\n");
+    assert_eq!(bench.run("SELECT a FROM t WHERE b = 2 AND c = 7"), "[a]\n5\nSELECT 1\n");
+    bench.run("DROP INDEX i");
+    assert!(matches!(kept(&mut bench, asked), Some(Known::Plan(_))));
+}
+
+#[test]
+fn a_column_is_not_renamed_where_its_new_name_would_not_be_found() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int CHECK (a > 0), b int)");
+    assert_eq!(bench.run("ALTER TABLE t RENAME a TO \"of that\""), "ALTER TABLE\n");
+    assert!(bench.run("INSERT INTO t VALUES (0)").contains("violates check constraint"));
+    // A whole row has no text that lasts.
+    bench.run("CREATE TABLE w (a int, CHECK (w IS NOT NULL))");
+    assert!(bench.run("ALTER TABLE w RENAME a TO b").contains("cannot be renamed"));
+    assert!(bench.run("INSERT INTO w VALUES (NULL)").contains("violates check constraint"));
+    assert_eq!(bench.run("INSERT INTO w (a) VALUES (1)"), "INSERT 0 1\n");
 }
