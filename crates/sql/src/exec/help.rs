@@ -24,11 +24,9 @@ pub fn index_values(
     index::key_datums(index, row, cx)
 }
 
-/// Their bytes.
-pub fn index_key(index: &IndexDef, values: &[Datum]) -> Vec<u8> {
-    let mut key = Vec::new();
-    index::encode(index, values, &mut key);
-    key
+/// Appends their bytes.
+pub fn index_key(index: &IndexDef, values: &[Datum], key: &mut Vec<u8>) {
+    index::encode(index, values, key);
 }
 
 /// `(a, b)=(1, x)`, for errors.

@@ -1,12 +1,14 @@
 //! Reading a whole table, and filling a new index from it.
 
 use base::ids::Tid;
-use storage::heap::{HeapScan, RowBuf};
+use storage::heap::{HeapRel, HeapScan, RowBuf};
+use storage::txn::Txn;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, SqlError};
 use crate::exec::spill::KeySorter;
 use crate::exec::{self, Cx, State};
+use crate::types::keycode::KeyColumn;
 use crate::types::row::RowView;
 use crate::types::{Datum, Oid};
 
@@ -45,6 +47,21 @@ impl TableRows {
         Ok(Some(&self.values))
     }
 
+    /// Hands all rows that are left to `take`, undecoded, with their roots.
+    fn each(
+        &mut self,
+        heap: &HeapRel,
+        txn: &Txn,
+        table: &TableDef,
+        mut take: impl FnMut(RowView<'_>, Tid) -> Result<()>,
+    ) -> Result<()> {
+        // Reading each page is a point to yield and to be canceled at.
+        while let Some(row) = self.scan.next(heap, txn)? {
+            take(RowView::new(&table.desc, row.bytes), row.root)?;
+        }
+        Ok(())
+    }
+
     /// The address that index entries of the current row carry.
     pub(super) fn root(&self) -> Tid {
         self.root
@@ -64,16 +81,8 @@ impl Ddl<'_> {
     pub(super) fn build_index(&mut self, table: Oid, index: Oid) -> Result<()> {
         let table = self.table(table)?;
         let index = table.index(index).expect("the index was just made").clone();
-        let mut sorter = KeySorter::new(self.host.temp(), self.host.maintenance_mem_bytes());
         let mut state = State::default();
-        let mut rows = TableRows::start(self.host, &table)?;
-        while let Some(row) = rows.next(self.host, &table)? {
-            let row = row.to_vec();
-            let mut cx = Cx { state: &mut state, host: &mut *self.host };
-            let Some(values) = exec::index_values(&index, &row, &mut cx)? else { continue };
-            sorter.push(&exec::index_key(&index, &values), rows.root())?;
-        }
-        let check_xmin = rows.has_older();
+        let (sorter, check_xmin) = self.index_entries(&table, &index, &mut state)?;
         let mut entries = sorter.finish()?;
         let tree = self.host.tree(&index)?;
         let mut builder = tree.build()?;
@@ -92,6 +101,42 @@ impl Ddl<'_> {
         }
         builder.finish()?;
         self.set_check_xmin(&table, index.oid, check_xmin)
+    }
+
+    /// All rows' keys, and whether older snapshots may see versions that have none.
+    fn index_entries(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+        state: &mut State,
+    ) -> Result<(KeySorter, bool)> {
+        let mut sorter = KeySorter::new(self.host.temp(), self.host.maintenance_mem_bytes());
+        let mut rows = TableRows::start(self.host, table)?;
+        let mut key = Vec::new();
+        if !index.has_expressions() {
+            let columns: Vec<(KeyColumn, usize)> = index
+                .keys
+                .iter()
+                .zip(index.key_columns())
+                .map(|(key, column)| (key.code(), usize::from(column.expect("plain columns"))))
+                .collect();
+            let heap = self.host.heap(table)?;
+            rows.each(heap, self.host.txn(), table, |row, root| {
+                key.clear();
+                columns.iter().for_each(|(code, column)| code.encode(&row.get(*column), &mut key));
+                sorter.push(&key, root)
+            })?;
+            return Ok((sorter, rows.has_older()));
+        }
+        while let Some(row) = rows.next(self.host, table)? {
+            let row = row.to_vec();
+            let mut cx = Cx { state, host: &mut *self.host };
+            let Some(values) = exec::index_values(index, &row, &mut cx)? else { continue };
+            key.clear();
+            exec::index_key(index, &values, &mut key);
+            sorter.push(&key, rows.root())?;
+        }
+        Ok((sorter, rows.has_older()))
     }
 
     /// Notes in `pg_index` who may use the index just built.

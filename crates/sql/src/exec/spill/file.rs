@@ -34,8 +34,12 @@ struct Places {
 impl SpillFile {
     /// Makes a file for an operator that may hold so much memory.
     pub fn create(space: &Arc<TempSpace>, memory_bytes: usize) -> Result<Arc<SpillFile>> {
+        SpillFile::with_chunks(space, chunk_bytes(memory_bytes))
+    }
+
+    /// Makes a file of chunks of this size.
+    pub fn with_chunks(space: &Arc<TempSpace>, chunk_bytes: usize) -> Result<Arc<SpillFile>> {
         let (file, name) = space.make()?;
-        let chunk_bytes = chunk_bytes(memory_bytes);
         let places = Mutex::default();
         Ok(Arc::new(SpillFile { space: space.clone(), file, name, chunk_bytes, places }))
     }
