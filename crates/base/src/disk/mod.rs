@@ -57,6 +57,11 @@ pub trait File: Send + Sync {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `buf`.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
+    /// Appends `bytes` zeros at `offset`, the file's end, with real space behind them: a disk without room is
+    /// met here, not when they are overwritten.
+    fn extend(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        extend_by_writing(self, offset, bytes)
+    }
     /// Makes the content, and the length, durable (`fdatasync`).
     fn sync(&self) -> io::Result<()>;
     /// Cuts or extends with zeros.
@@ -71,6 +76,21 @@ pub trait File: Send + Sync {
     fn raw_fd(&self) -> Option<std::os::fd::RawFd> {
         None
     }
+}
+
+/// [`File::extend`] where the system can't promise space without writing.
+fn extend_by_writing(file: &(impl File + ?Sized), offset: u64, bytes: u64) -> io::Result<()> {
+    /// Bytes of one write.
+    const PIECE_BYTES: u64 = 512 << 10;
+    let zeros = vec![0; bytes.min(PIECE_BYTES) as usize];
+    let end = offset + bytes;
+    let mut at = offset;
+    while at < end {
+        let length = (end - at).min(PIECE_BYTES);
+        file.write_at(&zeros[..length as usize], at)?;
+        at += length;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -51,10 +51,23 @@ pub fn to_bpchar(text: Text, typmod: TypeMod, excess: Excess) -> Result<Text> {
     if count == n {
         return Ok(text);
     }
-    let mut padded = String::with_capacity(text.len() + n - count);
-    padded.push_str(&text);
-    padded.extend(std::iter::repeat_n(' ', n - count));
-    Ok(padded.into())
+    Ok(padded(&text, n - count))
+}
+
+/// The text and so many blanks. Without an allocation besides the result's where it is not long.
+fn padded(text: &str, blanks: usize) -> Text {
+    /// A text on the stack is at most this long.
+    const SHORT_BYTES: usize = 256;
+    let length = text.len() + blanks;
+    if length <= SHORT_BYTES {
+        let mut bytes = [b' '; SHORT_BYTES];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        return Text::new(std::str::from_utf8(&bytes[..length]).expect("a text and blanks"));
+    }
+    let mut padded = String::with_capacity(length);
+    padded.push_str(text);
+    padded.push_str(&" ".repeat(blanks));
+    padded.into()
 }
 
 /// A text as `name`: cut to 63 bytes at a character's border.

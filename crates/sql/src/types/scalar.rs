@@ -47,6 +47,9 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
 /// As in PostgreSQL, digits that overflow are reported before anything wrong behind them.
 pub(crate) fn parse_int(text: &str, type_name: &str, min: i64, max: i64) -> Result<i64> {
     let bytes = text.as_bytes();
+    if let Some(value) = plain_int(bytes).filter(|value| *value <= max) {
+        return Ok(value);
+    }
     let mut at = bytes.iter().take_while(|&&b| is_space(b)).count();
     let negative = bytes.get(at) == Some(&b'-');
     if negative || bytes.get(at) == Some(&b'+') {
@@ -69,6 +72,23 @@ pub(crate) fn parse_int(text: &str, type_name: &str, min: i64, max: i64) -> Resu
         return Err(invalid_syntax(type_name, text));
     }
     Ok(value)
+}
+
+/// A number of nothing but digits, so few that it can't be too large for 64 bits.
+#[inline]
+fn plain_int(bytes: &[u8]) -> Option<i64> {
+    if bytes.is_empty() || bytes.len() > 18 {
+        return None;
+    }
+    let mut value = 0;
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(value)
 }
 
 /// An `oid`: unsigned, but the negative numbers of 32 bits are taken too.

@@ -93,28 +93,37 @@ impl Builder<'_> {
     }
 
     fn push_at(&mut self, level: usize, key: &[u8], value: u64, tie: u64) -> Result<()> {
-        if self.levels[level].is_full_for(level, key, tie) {
-            let page = &mut self.levels[level];
-            if level > 0 && !page.has_room_for_high(key) {
-                // A long separator behind short ones: the last of those, for which there is room, takes
-                // its place.
-                let (last, item) = page.pop();
-                self.close_page(level, Some((last.clone(), item.tie)))?;
-                self.levels[level].push(level, &last, item.value, item.tie);
-                return self.push_at(level, key, value, tie);
-            }
-            let mut separator = key.to_vec();
-            let separator_tie = match level {
-                0 => {
-                    let (last_key, last_tie) = page.last();
-                    assert!((last_key, last_tie) < (key, tie), "entries to build from ascend");
-                    truncate_separator(last_key, &mut separator, tie)
-                }
-                _ => tie,
-            };
-            self.close_page(level, Some((separator, separator_tie)))?;
+        let page = &mut self.levels[level];
+        let sizes = page.sizes_with(level, key, tie);
+        if !page.is_full_for(level, key, sizes) {
+            page.push(key, value, tie, sizes);
+            return Ok(());
         }
-        self.levels[level].push(level, key, value, tie);
+        self.push_on_next(level, key, value, tie)
+    }
+
+    /// Closes the page in progress, which is full, and begins the next with this entry.
+    fn push_on_next(&mut self, level: usize, key: &[u8], value: u64, tie: u64) -> Result<()> {
+        let page = &mut self.levels[level];
+        if level > 0 && !page.has_room_for_high(key) {
+            // A long separator behind short ones: the last of those, for which there is room, takes
+            // its place.
+            let (last, item) = page.pop();
+            self.close_page(level, Some((last.clone(), item.tie)))?;
+            self.levels[level].begin(level, &last, item.value, item.tie);
+            return self.push_at(level, key, value, tie);
+        }
+        let mut separator = key.to_vec();
+        let separator_tie = match level {
+            0 => {
+                let (last_key, last_tie) = page.last();
+                assert!((last_key, last_tie) < (key, tie), "entries to build from ascend");
+                truncate_separator(last_key, &mut separator, tie)
+            }
+            _ => tie,
+        };
+        self.close_page(level, Some((separator, separator_tie)))?;
+        self.levels[level].begin(level, key, value, tie);
         Ok(())
     }
 
@@ -188,11 +197,11 @@ impl Level {
         (shared, records.sum::<usize>() + own)
     }
 
-    fn is_full_for(&self, level: usize, key: &[u8], tie: u64) -> bool {
+    /// Whether `key`, with which its sizes would be these, has to go to the next page.
+    fn is_full_for(&self, level: usize, key: &[u8], (shared, records): (usize, usize)) -> bool {
         if self.entries.len() < Self::first_key(level) + 1 {
             return false;
         }
-        let (shared, records) = self.sizes_with(level, key, tie);
         let bytes = (self.entries.len() + 1) * ENTRY_BYTES + records + prefix_bytes(shared);
         let percent = if level == 0 { LEAF_FILL_PERCENT } else { INNER_FILL_PERCENT };
         // The high key to come is at most one byte longer than what it shares with this key.
@@ -214,10 +223,17 @@ impl Level {
         (key, item)
     }
 
-    fn push(&mut self, level: usize, key: &[u8], value: u64, tie: u64) {
-        (self.shared, self.records) = self.sizes_with(level, key, tie);
+    /// Adds an entry, with which its sizes are these.
+    fn push(&mut self, key: &[u8], value: u64, tie: u64, sizes: (usize, usize)) {
+        (self.shared, self.records) = sizes;
         self.keys.extend_from_slice(key);
         self.entries.push(Item { key_end: self.keys.len(), value, tie });
+    }
+
+    /// Adds the first entry.
+    fn begin(&mut self, level: usize, key: &[u8], value: u64, tie: u64) {
+        let sizes = self.sizes_with(level, key, tie);
+        self.push(key, value, tie, sizes);
     }
 
     fn draw(&self, level: u8, high: edit::High<'_>) -> Draft {

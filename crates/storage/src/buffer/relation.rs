@@ -90,8 +90,8 @@ pub enum Optimistic<T> {
     Retry,
 }
 
-/// How far extension looks ahead: one block in eight, at most this many (512 KiB).
-const EXTEND_MAX: u32 = 64;
+/// How far extension looks ahead: one block in eight, at most this many (1 MiB).
+const EXTEND_MAX: u32 = 128;
 
 impl Relation {
     pub(super) fn new(pool: Arc<Pool>, map: Arc<RelMap>) -> Relation {

@@ -85,7 +85,8 @@ impl HeapRel {
     fn promise_visible(&self, page: &mut WriteGuard<'_>, journal: &mut Journal<'_>) -> Result<()> {
         let mut map = vm::latch(&self.rel, page.block())?;
         map.mark_dirty();
-        super::visible::freeze(page);
+        // Its versions were stored as frozen ones.
+        super::visible::promise(page);
         vm::put(&mut map, page.block(), vm::ALL_VISIBLE | vm::ALL_FROZEN);
         let block = page.block().0.to_le_bytes();
         let at = journal.insert(|| {
@@ -102,7 +103,7 @@ impl HeapRel {
 fn put(page: &mut PageMut<'_>, tid: Tid, xid: Xid, cid: u32, frozen: bool, row: &[u8]) {
     let mut header = TupleHeader::inserted(xid, cid, tid);
     if frozen {
-        header.flags = header.flags.with(Flags::XMIN_FROZEN);
+        header.flags = header.flags.with(Flags::XMIN_FROZEN).with(Flags::XMAX_INVALID);
     }
     page::put_version(page, tid.offset, &header, &[row]);
 }

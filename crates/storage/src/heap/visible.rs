@@ -105,6 +105,11 @@ pub(super) fn freeze(heap: &mut PageMut<'_>) {
         header.flags = flags.with(Flags::XMIN_FROZEN).with(Flags::XMAX_INVALID);
         page::set_header(heap, item, &header);
     }
+    promise(heap);
+}
+
+/// Sets the flag of a page whose versions are all frozen.
+pub(super) fn promise(heap: &mut PageMut<'_>) {
     page::set_prune_hint(heap, Xid::INVALID);
     page::set_all_visible(heap, true);
 }

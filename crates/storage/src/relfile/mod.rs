@@ -150,10 +150,9 @@ impl RelFiles {
             other => other?,
         };
         count(&self.counters.extends, u64::from(blocks));
-        let zeros = vec![0; blocks as usize * PAGE_BYTES];
-        let written = file.file.write_at(&zeros, offset(from));
+        let extended = file.file.extend(offset(from), u64::from(blocks) * PAGE_BYTES as u64);
         self.note_unsynced(rel, fork, &file);
-        written.map_err(|e| Error::io_at("extend", path(rel, fork), Some(from), e))
+        extended.map_err(|e| Error::io_at("extend", path(rel, fork), Some(from), e))
     }
 
     /// Cuts the fork to `blocks` blocks. No page past them may be in use.

@@ -13,12 +13,14 @@ pub struct CopyReader {
     ended: bool,
 }
 
-/// One record; refers to a scratch buffer that it owns.
+/// One record; refers to scratch buffers that it owns.
 #[derive(Default)]
 pub struct Record {
+    /// Values that are not just pieces of the line, one behind the other.
     bytes: Vec<u8>,
-    /// End of each field in `bytes`, and whether it is null.
-    fields: Vec<(usize, bool)>,
+    fields: Vec<Field>,
+    /// The fields are pieces of the line, not of `bytes`.
+    plain: bool,
     /// The line as it came, for error contexts.
     pub raw: Vec<u8>,
     /// The number of its first line, from 1.
@@ -37,19 +39,29 @@ impl Record {
     }
 
     /// Field `i`; `None` is null.
+    #[inline]
     pub fn field(&self, i: usize) -> Option<&[u8]> {
-        let start = if i == 0 { 0 } else { self.fields[i - 1].0 };
-        let (end, null) = self.fields[i];
-        (!null).then(|| &self.bytes[start..end])
+        let Field { start, end, null } = self.fields[i];
+        let bytes = if self.plain { &self.raw } else { &self.bytes };
+        (!null).then(|| &bytes[start..end])
     }
 
+    /// Ends a field of `bytes`.
     fn end_field(&mut self, null: bool) {
-        self.fields.push((self.bytes.len(), null));
+        self.fields.push(Field { start: self.field_start(), end: self.bytes.len(), null });
     }
 
     fn field_start(&self) -> usize {
-        self.fields.last().map_or(0, |(end, _)| *end)
+        self.fields.last().map_or(0, |field| field.end)
     }
+}
+
+/// Where a field's value lies.
+#[derive(Clone, Copy)]
+struct Field {
+    start: usize,
+    end: usize,
+    null: bool,
 }
 
 /// Where a line's content and its terminator end.
@@ -84,10 +96,14 @@ impl CopyReader {
         if self.ended {
             return Ok(false);
         }
-        let Some(end) = self.find_line(at_end)? else { return Ok(false) };
         record.bytes.clear();
         record.fields.clear();
         record.raw.clear();
+        record.plain = false;
+        if self.format.kind != Kind::Csv && self.next_plain(record) {
+            return Ok(true);
+        }
+        let Some(end) = self.find_line(at_end)? else { return Ok(false) };
         record.raw.extend_from_slice(&self.buffer[self.at..end.content]);
         record.line = self.line + 1;
         self.line += end.lines;
@@ -101,6 +117,31 @@ impl CopyReader {
             _ => split_text(&self.format, record),
         }
         Ok(true)
+    }
+
+    /// Reads the next line of text format if it is all there and has no backslash: its fields are pieces of it.
+    #[inline]
+    fn next_plain(&mut self, record: &mut Record) -> bool {
+        let bytes = &self.buffer[self.at..];
+        let Some(end) = memchr::memchr3(b'\n', b'\r', b'\\', bytes) else { return false };
+        if bytes[end] != b'\n' {
+            return false;
+        }
+        let line = &bytes[..end];
+        let null = self.format.null.as_slice();
+        let mut start = 0;
+        let mut field = |end: usize| {
+            record.fields.push(Field { start, end, null: &line[start..end] == null });
+            start = end + 1;
+        };
+        memchr::memchr_iter(self.format.delimiter, line).for_each(&mut field);
+        field(end);
+        record.raw.extend_from_slice(line);
+        record.plain = true;
+        self.line += 1;
+        record.line = self.line;
+        self.at += end + 1;
+        true
     }
 
     /// Whether the end-of-data mark was read.

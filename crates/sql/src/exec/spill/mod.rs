@@ -2,8 +2,9 @@
 //!
 //! An operator that must keep rows counts their bytes ([`row_bytes`]) and, past its limit, puts them into a
 //! temporary file. Three things do that for all of them: [`RowStore`] keeps rows in their order, [`Sorter`]
-//! (for an index's entries [`KeySorter`]) gives them back sorted, [`Partitions`] parts them by a hash. All three are made of [`Spool`]s, streams of
-//! rows in one [`file::SpillFile`].
+//! gives them back sorted, [`Partitions`] parts them by a hash. All three are made of [`Spool`]s, streams of
+//! rows in one [`file::SpillFile`]. [`KeySorter`] does for an index's entries, which are bytes, what
+//! [`Sorter`] does for rows.
 //!
 //! A temporary file has no name by the time anything is written to it: it is removed as soon as it is open,
 //! and goes with its last user, however the query (or the process) ends. Only a crash between the two calls
