@@ -1,5 +1,6 @@
 //! Hash tables over lists of datums, with SQL's notion of "not distinct": nulls are equal to each other.
 
+use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 
 use base::hash::{FixedHasher, HashMap};
@@ -13,7 +14,19 @@ pub(super) const ENTRY_BYTES: usize = 32;
 #[derive(Clone, Debug)]
 pub(super) struct Key(pub Box<[Datum]>);
 
-impl Hash for Key {
+/// The same, borrowed: a row is looked up as it lies, and copied only if it is new.
+#[repr(transparent)]
+pub(super) struct Values([Datum]);
+
+impl Values {
+    #[inline]
+    pub fn of(values: &[Datum]) -> &Values {
+        // SAFETY: the struct is the slice, with its layout; the lifetime stays.
+        unsafe { &*(std::ptr::from_ref(values) as *const Values) }
+    }
+}
+
+impl Hash for Values {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for value in &self.0 {
             hash_datum(value, state);
@@ -21,9 +34,29 @@ impl Hash for Key {
     }
 }
 
+impl PartialEq for Values {
+    fn eq(&self, other: &Values) -> bool {
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| is_equal(a, b))
+    }
+}
+
+impl Eq for Values {}
+
+impl Borrow<Values> for Key {
+    fn borrow(&self) -> &Values {
+        Values::of(&self.0)
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Values::of(&self.0).hash(state);
+    }
+}
+
 impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| is_equal(a, b))
+        Values::of(&self.0) == Values::of(&other.0)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Result, check_stack};
 use crate::plan::node;
 use crate::types::Datum;
 
-use super::group::{ENTRY_BYTES, Key, KeyMap, hash_of};
+use super::group::{ENTRY_BYTES, Key, KeyMap, Values, hash_of};
 use super::spill::{Drain, Partitions, SpillFile, Spool, row_bytes};
 use super::{Cx, Operator, Running, run};
 
@@ -88,13 +88,13 @@ impl SetOp {
         matches!(self.plan.op, SetOperator::Union)
     }
 
-    /// Whether the table takes a row that it does not know. Once it has refused one it takes no more.
-    fn takes(&mut self, key: &Key, cx: &mut Cx<'_>) -> Result<bool> {
+    /// Whether the table takes the row at hand, which it does not know. Once it has refused one it takes no more.
+    fn takes(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         if self.overflow.is_some() {
             return Ok(false);
         }
         let limit = cx.host.hash_mem_bytes();
-        let bytes = row_bytes(&key.0) + ENTRY_BYTES + size_of::<Entry>();
+        let bytes = row_bytes(&self.row) + ENTRY_BYTES + size_of::<Entry>();
         if self.used + bytes <= limit || self.table.is_empty() {
             self.used += bytes;
             return Ok(true);
@@ -116,13 +116,13 @@ impl SetOp {
             if count.is_multiple_of(512) {
                 cx.breathe()?;
             }
-            let key = Key(self.row.as_slice().into());
-            if let Some(entry) = self.table.get_mut(&key) {
+            if let Some(entry) = self.table.get_mut(Values::of(&self.row)) {
                 entry.right += 1;
-            } else if self.takes(&key, cx)? {
+            } else if self.takes(cx)? {
+                let key = Key(self.row.as_slice().into());
                 self.table.insert(key, Entry { right: 1, given: false });
             } else if let Some(overflow) = &mut self.overflow {
-                overflow.right.push(hash_of(&key.0), &[&key.0])?;
+                overflow.right.push(hash_of(&self.row), &[&self.row])?;
             }
         }
         self.overflow.iter_mut().try_for_each(|overflow| overflow.right.seal())
@@ -134,8 +134,7 @@ impl SetOp {
             return Ok(true);
         }
         let keep_common = matches!(self.plan.op, SetOperator::Intersect);
-        let key = Key(self.row.as_slice().into());
-        if let Some(entry) = self.table.get_mut(&key) {
+        if let Some(entry) = self.table.get_mut(Values::of(&self.row)) {
             let common = entry.right > 0;
             if self.plan.all {
                 entry.right -= u64::from(common);
@@ -143,23 +142,24 @@ impl SetOp {
             }
             return Ok(common == keep_common && !std::mem::replace(&mut entry.given, true));
         }
-        let hash = hash_of(&key.0);
-        if let Some(overflow) = &mut self.overflow
-            && overflow.right.has(hash)
-        {
-            overflow.left.push(hash, &[&key.0])?;
-            return Ok(false);
+        if let Some(overflow) = &mut self.overflow {
+            let hash = hash_of(&self.row);
+            if overflow.right.has(hash) {
+                overflow.left.push(hash, &[&self.row])?;
+                return Ok(false);
+            }
         }
         // There is none like it on the right.
         if keep_common || self.plan.all {
             return Ok(!keep_common);
         }
-        if self.takes(&key, cx)? {
+        if self.takes(cx)? {
+            let key = Key(self.row.as_slice().into());
             self.table.insert(key, Entry { right: 0, given: true });
             return Ok(true);
         }
         if let Some(overflow) = &mut self.overflow {
-            overflow.left.push(hash, &[&key.0])?;
+            overflow.left.push(hash_of(&self.row), &[&self.row])?;
         }
         Ok(false)
     }

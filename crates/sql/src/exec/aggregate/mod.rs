@@ -18,7 +18,7 @@ use crate::plan::node;
 use crate::types::{Datum, TypeId};
 
 use super::eval::eval;
-use super::group::{ENTRY_BYTES, Key, hash_of};
+use super::group::{ENTRY_BYTES, Key, Values, hash_of};
 use super::spill::{Drain, Partitions, SpillFile, Spool, Usage, check_held, row_bytes};
 use super::{Cx, Operator, Running, run};
 use call::{CallState, STATE_BYTES};
@@ -49,6 +49,10 @@ struct Groups {
     /// Which set.
     set: usize,
     by_key: HashMap<Key, usize>,
+    /// The set is all keys in their order.
+    whole: bool,
+    /// The row's keys, of another set.
+    keys: Vec<Datum>,
     groups: Vec<Group>,
     /// By call, what its groups could not keep.
     late: Vec<Option<Late>>,
@@ -205,8 +209,9 @@ impl Aggregate {
 impl Groups {
     fn new(set: usize, plan: &node::Aggregate) -> Groups {
         let late = plan.calls.iter().map(|_| None).collect();
-        let (by_key, groups) = (HashMap::default(), Vec::new());
-        Groups { set, by_key, groups, late, overflow: None }
+        let (by_key, keys, groups) = (HashMap::default(), Vec::new(), Vec::new());
+        let whole = plan.sets[set].iter().map(|i| usize::from(*i)).eq(0..plan.keys.len());
+        Groups { set, by_key, whole, keys, groups, late, overflow: None }
     }
 
     /// Folds one row, or puts it off.
@@ -221,9 +226,15 @@ impl Groups {
         file: &mut Option<Arc<SpillFile>>,
         cx: &mut Cx<'_>,
     ) -> Result<()> {
-        let set = &plan.sets[self.set];
-        let key = Key(set.iter().map(|i| keys[usize::from(*i)].clone()).collect());
-        let at = match self.by_key.get(&key) {
+        let keys = if self.whole {
+            keys
+        } else {
+            self.keys.clear();
+            let set = &plan.sets[self.set];
+            self.keys.extend(set.iter().map(|i| keys[usize::from(*i)].clone()));
+            &self.keys
+        };
+        let at = match self.by_key.get(Values::of(keys)) {
             Some(at) => *at,
             None if memory.full && !self.groups.is_empty() => {
                 let overflow = match &mut self.overflow {
@@ -236,9 +247,12 @@ impl Groups {
                         self.overflow.insert(Partitions::new(file, round))
                     }
                 };
-                return overflow.push(hash_of(&key.0), &[row]);
+                return overflow.push(hash_of(keys), &[row]);
             }
-            None => self.make(key, plan, memory),
+            None => {
+                let key = Key(keys.into());
+                self.make(key, plan, memory)
+            }
         };
         for (call, state) in plan.calls.iter().zip(&mut self.groups[at].states) {
             state.take(call, row, memory, cx)?;
