@@ -9,7 +9,7 @@ pub fn start(root: &Path, work: &Path, port: u16, settings: &[&str]) -> Result<P
     let home = work.join("thalweg");
     std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
     let log = std::fs::File::create(work.join("thalweg.log")).map_err(|e| e.to_string())?;
-    let mut server = Command::new(root.join("target/release/thalweg"));
+    let mut server = own_session(&root.join("target/release/thalweg"));
     server.arg("serve").arg("--data").arg(home.join("data"));
     server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
     server.args(["--superuser", "postgres", "--auth", "trust"]);
@@ -24,9 +24,18 @@ pub fn start_canned(root: &Path, work: &Path, port: u16) -> Result<Peer, String>
     let home = work.join("canned");
     std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
     let log = std::fs::File::create(work.join("canned.log")).map_err(|e| e.to_string())?;
-    let mut server = Command::new(root.join("target/release/canned"));
+    let mut server = own_session(&root.join("target/release/canned"));
     server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
     spawn(server, log, "canned", &home, port, true)
+}
+
+/// A command in a session of its own, as a service has one and each of PostgreSQL's backends makes one: Linux
+/// shares the processor out between sessions (`sched_autogroup`), and a server in pgbench's would be at
+/// another rank than its peers.
+fn own_session(program: &Path) -> Command {
+    let mut command = Command::new("setsid");
+    command.arg(program);
+    command
 }
 
 fn spawn(

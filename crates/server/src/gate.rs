@@ -7,6 +7,7 @@ use std::rc::Rc;
 use base::Lsn;
 
 use crate::connection::Link;
+use crate::outgoing::Outgoing;
 
 /// One worker's gated connections, the one with the lowest position first.
 #[derive(Default)]
@@ -20,19 +21,20 @@ struct Waiting {
 }
 
 impl Gate {
-    /// Has the connection's task woken once the log is durable up to `lsn`.
+    /// Has the connection's replies sent once the log is durable up to `lsn`.
     pub(crate) fn add(&mut self, lsn: Lsn, link: Rc<Link>) {
         self.waiting.push(Reverse(Waiting { lsn, link }));
     }
 
-    /// Wakes every connection that waits for nothing beyond `durable`; returns the lowest position
-    /// that is still waited for.
-    pub(crate) fn open(&mut self, durable: Lsn) -> Option<Lsn> {
+    /// Puts every connection that waits for nothing beyond `durable` among the `outgoing`; returns the lowest
+    /// position that is still waited for.
+    pub(crate) fn open(&mut self, durable: Lsn, outgoing: &Outgoing) -> Option<Lsn> {
         while let Some(Reverse(first)) = self.waiting.peek() {
             if first.lsn > durable {
                 return Some(first.lsn);
             }
-            first.link.wake_task();
+            // It is sent together with the others, however many there are.
+            outgoing.add(&first.link);
             self.waiting.pop();
         }
         None

@@ -16,6 +16,7 @@ mod limits;
 mod listen;
 mod log;
 mod options;
+mod outgoing;
 mod panics;
 mod report;
 mod request;

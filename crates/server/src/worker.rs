@@ -10,7 +10,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -24,11 +24,17 @@ use tokio::sync::Notify;
 
 use crate::connection::{Accepted, Connection, Link, READ_BYTES};
 use crate::gate::Gate;
+use crate::outgoing::Outgoing;
 use crate::shared::Shared;
 use storage::wal::DurableWatch;
 
 /// Fibers run this long before the sockets get their turn.
 const STRETCH: Duration = Duration::from_nanos(fiber::TIME_SLICE_NS / 2);
+
+thread_local! {
+    /// The worker of this thread, for the runtime to tell it that it is about to sleep.
+    static OWN: RefCell<Weak<Worker>> = const { RefCell::new(Weak::new()) };
+}
 
 /// Most buffers that a worker keeps for reuse.
 const POOL_MAX: usize = 256;
@@ -84,6 +90,7 @@ pub(crate) struct Worker {
     gate: RefCell<Gate>,
     watch: Arc<DurableWatch>,
     pool: RefCell<Vec<Vec<u8>>>,
+    outgoing: Outgoing,
     /// Sessions by process number.
     sessions: RefCell<BTreeMap<i32, Rc<Link>>>,
     /// Connections that have no session yet.
@@ -108,6 +115,7 @@ impl Worker {
                 let runtime = Builder::new_current_thread()
                     .enable_io()
                     .enable_time()
+                    .on_thread_park(before_sleep)
                     .build_local(LocalOptions::default());
                 let (runtime, result) = match runtime {
                     Ok(runtime) => (Some(runtime), Ok(())),
@@ -116,6 +124,7 @@ impl Worker {
                 tell.send(result).expect("the starting thread waits for it");
                 if let Some(runtime) = runtime {
                     let worker = Rc::new(Worker::new(number, shared, door));
+                    OWN.set(Rc::downgrade(&worker));
                     runtime.block_on(worker.drive());
                     worker.shared.wal().unwatch_durable(&worker.watch);
                 }
@@ -135,6 +144,7 @@ impl Worker {
             gate: RefCell::default(),
             watch,
             pool: RefCell::default(),
+            outgoing: Outgoing::new(),
             sessions: RefCell::default(),
             strangers: RefCell::default(),
             alarm: Cell::new(None),
@@ -147,6 +157,7 @@ impl Worker {
         loop {
             self.take_orders();
             self.open_gate();
+            self.send_postponed();
             if self.run_stretch() {
                 // Back of the queue, behind whatever the sockets have brought meanwhile.
                 tokio::task::yield_now().await;
@@ -259,7 +270,24 @@ impl Worker {
         }
     }
 
-    /// Has the connection woken once the log is durable up to `lsn`.
+    /// Sends the connection's replies soon, with those of others. Those that may not leave yet are asked the
+    /// log for at once.
+    pub(crate) fn postpone(&self, link: &Rc<Link>) {
+        let durable = self.shared.wal().durable();
+        let sendable = !link.outbox.borrow_mut().sendable(durable).is_empty();
+        if !sendable {
+            link.flush(self, None);
+        } else if self.outgoing.add(link) {
+            self.send_postponed();
+        }
+    }
+
+    /// Sends what was postponed; to be called before anything that may take long.
+    pub(crate) fn send_postponed(&self) {
+        self.outgoing.send(self);
+    }
+
+    /// Has the connection's replies sent once the log is durable up to `lsn`.
     pub(crate) fn gate(&self, lsn: Lsn, link: &Rc<Link>) {
         if link.gated.replace(lsn) == lsn {
             return;
@@ -270,10 +298,10 @@ impl Worker {
         }
     }
 
-    /// Wakes the connections whose replies may leave now, and asks again for the rest.
+    /// Has the replies sent that may leave now, and asks again for the rest.
     fn open_gate(&self) {
         let wal = self.shared.wal();
-        while let Some(lsn) = self.gate.borrow_mut().open(wal.durable()) {
+        while let Some(lsn) = self.gate.borrow_mut().open(wal.durable(), &self.outgoing) {
             if !wal.want_durable(&self.watch, lsn) {
                 return;
             }
@@ -292,6 +320,13 @@ impl Worker {
             buffer.clear();
             pool.push(buffer);
         }
+    }
+}
+
+/// The runtime has nothing to do on this thread.
+fn before_sleep() {
+    if let Some(worker) = OWN.with_borrow(Weak::upgrade) {
+        worker.send_postponed();
     }
 }
 

@@ -5,20 +5,25 @@
 //!
 //! | | task | fiber |
 //! |---|---|---|
-//! | socket | reads and writes | never |
-//! | `outbox` | sends from the front | appends, parks while there is too much |
+//! | socket | reads, and writes unless the worker does | never |
+//! | `outbox` | sends from the front, or leaves it to the worker | appends, parks while there is too much |
 //! | `incoming` | appends what came, if the fiber wants it | takes all of it |
 //! | `ended` | takes the seat back | puts it there as its last act |
 
 use std::cell::{Cell, RefCell};
-use std::task::Waker;
+use std::io;
+use std::os::fd::RawFd;
+use std::rc::Rc;
+use std::task::{self, Poll, Waker};
 
 use base::interrupt::{self, Interrupt};
 use base::park::Context;
 use base::{Lsn, park};
 
 use super::outbox::Outbox;
+use super::socket::Writer;
 use crate::request::Seat;
+use crate::worker::Worker;
 
 /// A request that has gathered this much output stops until the client has taken some.
 const OUTBOX_HIGH: usize = 256 << 10;
@@ -41,12 +46,19 @@ pub(crate) struct Link {
     fiber: RefCell<Option<Context>>,
     /// Wakes the connection's task.
     task: RefCell<Option<Waker>>,
+    pub(crate) writer: RefCell<Writer>,
     pub(crate) outbox: RefCell<Outbox>,
     pub(crate) incoming: RefCell<Vec<u8>>,
     pub(crate) wants: Cell<Wants>,
     ended: Cell<Option<Box<Seat>>>,
     /// The client is gone: what is sent goes nowhere.
     pub(crate) hung_up: Cell<bool>,
+    /// Among those that the worker is about to send.
+    pub(crate) outgoing: Cell<bool>,
+    /// The socket had no room when the worker wrote: the task is to say when it has.
+    pub(crate) blocked: Cell<bool>,
+    /// The task waits for the outbox to become empty.
+    pub(crate) draining: Cell<bool>,
     /// The server asked this session to end.
     pub(crate) terminated: Cell<bool>,
     /// What the gate was last told to wake the task for.
@@ -54,8 +66,12 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(writer: Writer) -> Self {
         Link {
+            writer: RefCell::new(writer),
+            outgoing: Cell::new(false),
+            blocked: Cell::new(false),
+            draining: Cell::new(false),
             fiber: RefCell::default(),
             task: RefCell::default(),
             outbox: RefCell::default(),
@@ -125,6 +141,74 @@ impl Link {
     /// Whether a fiber that waits for room may go on.
     pub(crate) fn has_room(&self) -> bool {
         self.outbox.borrow().len() < OUTBOX_LOW
+    }
+
+    /// Sends what may leave. A client that takes nothing more is left alone until it does: the task is
+    /// woken then, if it gives its `context`, or else at once, to come back with it. A client that is gone
+    /// is remembered as such.
+    pub(crate) fn flush(
+        self: &Rc<Self>,
+        worker: &Worker,
+        mut context: Option<&mut task::Context<'_>>,
+    ) {
+        let mut outbox = self.outbox.borrow_mut();
+        loop {
+            let sendable = outbox.sendable(worker.shared.wal().durable());
+            if sendable.is_empty() {
+                break;
+            }
+            match self.write(sendable, context.as_deref_mut()) {
+                Poll::Pending => return,
+                Poll::Ready(Ok(count)) if count > 0 => outbox.advance(count),
+                Poll::Ready(_) => {
+                    drop(outbox);
+                    return self.hang_up();
+                }
+            }
+        }
+        if let Some(lsn) = outbox.held_up_by() {
+            worker.gate(lsn, self);
+        } else if let Some(memory) = outbox.take_memory() {
+            worker.reuse(memory);
+        }
+    }
+
+    fn write(
+        &self,
+        bytes: &[u8],
+        context: Option<&mut task::Context<'_>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Some(context) = context {
+            self.blocked.set(false);
+            return self.writer.borrow_mut().poll_write(context, bytes);
+        }
+        match self.writer.borrow().try_write(bytes) {
+            Err(fault) if fault.kind() == io::ErrorKind::WouldBlock => {
+                self.blocked.set(true);
+                self.wake_task();
+                Poll::Pending
+            }
+            written => Poll::Ready(written),
+        }
+    }
+
+    /// Of the socket that is written to.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.writer.borrow().descriptor()
+    }
+
+    /// Whether task or fiber wait until more has been sent.
+    pub(crate) fn waits_for_room(&self) -> bool {
+        self.draining.get() || self.wants.get() == Wants::Room
+    }
+
+    /// The client is gone: nothing can be sent or received any more.
+    pub(crate) fn hang_up(&self) {
+        *self.outbox.borrow_mut() = Outbox::default();
+        if !self.hung_up.replace(true) {
+            self.interrupt(Interrupt::Disconnect);
+            self.wake_task();
+        }
     }
 
     /// Fiber: hands replies to the task, to leave once the log is durable up to `lsn`. Parks while

@@ -28,13 +28,12 @@ use crate::report;
 use crate::request::{self, Seat, Turn};
 use crate::worker::Worker;
 use link::Wants;
-use outbox::Outbox;
-use socket::Socket;
+use socket::Reader;
 
 pub(crate) struct Connection {
     worker: Rc<Worker>,
     link: Rc<Link>,
-    socket: Socket,
+    reader: Reader,
     /// What has come and is not served yet.
     input: Vec<u8>,
     /// The session; away while a fiber runs.
@@ -68,15 +67,15 @@ const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Connection {
     pub(crate) fn open(worker: &Rc<Worker>, accepted: Accepted) -> io::Result<Self> {
-        let (socket, peer) = Socket::open(accepted)?;
-        let link = Rc::new(Link::new());
+        let (reader, writer, peer) = socket::open(accepted)?;
+        let link = Rc::new(Link::new(writer));
         worker.add_stranger(&link);
         let patience = tokio::time::sleep(worker.shared.options.authentication_timeout);
         Ok(Connection {
             worker: Rc::clone(worker),
             seat: Some(Box::new(Seat::new(worker, &link, peer))),
             link,
-            socket,
+            reader,
             input: Vec::new(),
             phase: Phase::Startup,
             patience: Some(Box::pin(patience)),
@@ -89,7 +88,8 @@ impl Connection {
     pub(crate) async fn serve(mut self) {
         std::future::poll_fn(|context| self.turn(context)).await;
         // Nothing more will come; a client that still waits for something learns it this way.
-        let shutdown = std::future::poll_fn(|context| self.socket.poll_shutdown(context)).await;
+        let shut = |context: &mut Context<'_>| self.link.writer.borrow_mut().poll_shutdown(context);
+        let shutdown = std::future::poll_fn(shut).await;
         if let Err(fault) = shutdown
             && fault.kind() != io::ErrorKind::NotConnected
         {
@@ -101,10 +101,15 @@ impl Connection {
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.link.set_task(context.waker());
         loop {
-            self.send(context);
             if self.seat.is_none() && !self.take_seat_back() {
+                self.link.flush(&self.worker, Some(context));
                 ready!(self.help_fiber(context));
                 continue;
+            }
+            if self.phase == Phase::Open && !self.link.blocked.get() {
+                self.worker.postpone(&self.link);
+            } else {
+                self.link.flush(&self.worker, Some(context));
             }
             let phase = self.phase;
             match phase {
@@ -121,7 +126,7 @@ impl Connection {
                 Phase::Open if self.has_message() => self.start(Turn::Messages),
                 _ => match self.read(context) {
                     Poll::Ready(Ok(count)) if count > 0 => {}
-                    Poll::Ready(_) => self.hang_up(),
+                    Poll::Ready(_) => self.link.hang_up(),
                     Poll::Pending => {
                         let why = ready!(self.idle_too_long(context));
                         self.say_goodbye(why);
@@ -144,6 +149,7 @@ impl Connection {
     }
 
     fn drain(&mut self) {
+        self.link.draining.set(true);
         self.phase = Phase::Draining;
         self.patience = Some(Box::pin(tokio::time::sleep(DRAIN_PATIENCE)));
     }
@@ -152,40 +158,6 @@ impl Connection {
         self.phase = Phase::Open;
         self.patience = None;
         self.worker.remove_stranger(&self.link);
-    }
-
-    /// Sends what may leave. A client that takes nothing more is left alone until it does; one that
-    /// is gone is remembered as such.
-    fn send(&mut self, context: &mut Context<'_>) {
-        let mut outbox = self.link.outbox.borrow_mut();
-        loop {
-            let durable = self.worker.shared.wal().durable();
-            let sendable = outbox.sendable(durable);
-            if sendable.is_empty() {
-                break;
-            }
-            match self.socket.poll_write(context, sendable) {
-                Poll::Pending => return,
-                Poll::Ready(Ok(count)) if count > 0 => outbox.advance(count),
-                Poll::Ready(_) => {
-                    drop(outbox);
-                    return self.hang_up();
-                }
-            }
-        }
-        if let Some(lsn) = outbox.held_up_by() {
-            self.worker.gate(lsn, &self.link);
-        } else if let Some(memory) = outbox.take_memory() {
-            self.worker.reuse(memory);
-        }
-    }
-
-    /// The client is gone: nothing can be sent or received any more.
-    fn hang_up(&mut self) {
-        *self.link.outbox.borrow_mut() = Outbox::default();
-        if !self.link.hung_up.replace(true) {
-            self.link.interrupt(Interrupt::Disconnect);
-        }
     }
 
     /// Takes the session back from a fiber that has ended; false while it runs.
@@ -205,11 +177,11 @@ impl Connection {
             Wants::Input => {
                 let mut incoming = std::mem::take(&mut *self.link.incoming.borrow_mut());
                 incoming.reserve(READ_BYTES);
-                let polled = self.socket.poll_read(context, &mut incoming);
+                let polled = self.reader.poll_read(context, &mut incoming);
                 *self.link.incoming.borrow_mut() = incoming;
                 match ready!(polled) {
                     Ok(count) if count > 0 => {}
-                    _ => self.hang_up(),
+                    _ => self.link.hang_up(),
                 }
             }
             _ => return Poll::Pending,
@@ -260,7 +232,7 @@ impl Connection {
         } else if self.input.spare_capacity_mut().is_empty() {
             self.input.reserve(READ_BYTES);
         }
-        let polled = self.socket.poll_read(context, &mut self.input);
+        let polled = self.reader.poll_read(context, &mut self.input);
         if polled.is_pending() && self.input.is_empty() {
             self.worker.reuse(std::mem::take(&mut self.input));
         }
@@ -275,6 +247,8 @@ impl Connection {
             Ok(fiber) => {
                 if !self.take_seat_back() {
                     self.link.running(fiber);
+                    // It may be long before the sockets are asked again.
+                    self.worker.send_postponed();
                 }
             }
             Err(fault) => {

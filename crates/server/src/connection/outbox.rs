@@ -55,6 +55,11 @@ impl Outbox {
             self.free = end;
             self.marks.pop_front();
         }
+        self.free()
+    }
+
+    /// What could leave when [`Outbox::sendable`] was last asked.
+    pub(crate) fn free(&self) -> &[u8] {
         &self.bytes[self.sent..self.free]
     }
 

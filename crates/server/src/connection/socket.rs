@@ -1,12 +1,13 @@
-//! The two kinds of socket, as one.
+//! The two kinds of socket, as one; each in two halves, because the task reads and its worker writes.
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpStream, UnixStream, tcp, unix};
 
 /// A socket that was accepted and not yet given to a worker.
 pub(crate) enum Accepted {
@@ -23,32 +24,40 @@ pub(crate) enum Peer {
     Remote(SocketAddr),
 }
 
-/// A connected socket on a worker.
-pub(crate) enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
+/// What a client sends.
+pub(crate) enum Reader {
+    Unix(unix::OwnedReadHalf),
+    Tcp(tcp::OwnedReadHalf),
+}
+
+/// What a client is sent. Dropping it tells the client that nothing more will come.
+pub(crate) enum Writer {
+    Unix(unix::OwnedWriteHalf),
+    Tcp(tcp::OwnedWriteHalf),
 }
 
 /// Most bytes that one read takes.
 pub(crate) const READ_BYTES: usize = 16 << 10;
 
-impl Socket {
-    /// Registers an accepted socket with this thread's runtime.
-    pub(crate) fn open(accepted: Accepted) -> io::Result<(Socket, Peer)> {
-        match accepted {
-            Accepted::Unix(socket) => {
-                let stream = UnixStream::from_std(socket)?;
-                let uid = stream.peer_cred()?.uid();
-                Ok((Socket::Unix(stream), Peer::Local { uid }))
-            }
-            Accepted::Tcp(socket, address) => {
-                socket.set_nodelay(true)?;
-                keep_alive(&socket)?;
-                Ok((Socket::Tcp(TcpStream::from_std(socket)?), Peer::Remote(address)))
-            }
+/// Registers an accepted socket with this thread's runtime.
+pub(crate) fn open(accepted: Accepted) -> io::Result<(Reader, Writer, Peer)> {
+    match accepted {
+        Accepted::Unix(socket) => {
+            let stream = UnixStream::from_std(socket)?;
+            let uid = stream.peer_cred()?.uid();
+            let (reader, writer) = stream.into_split();
+            Ok((Reader::Unix(reader), Writer::Unix(writer), Peer::Local { uid }))
+        }
+        Accepted::Tcp(socket, address) => {
+            socket.set_nodelay(true)?;
+            keep_alive(&socket)?;
+            let (reader, writer) = TcpStream::from_std(socket)?.into_split();
+            Ok((Reader::Tcp(reader), Writer::Tcp(writer), Peer::Remote(address)))
         }
     }
+}
 
+impl Reader {
     /// Appends what has come to `into`, using its spare room. Zero bytes: the client has hung up.
     ///
     /// A read that leaves room free tells the runtime that there is no more, so the next one waits
@@ -61,8 +70,8 @@ impl Socket {
         let mut room = ReadBuf::uninit(into.spare_capacity_mut());
         debug_assert!(room.remaining() > 0, "a read without room looks like a client that left");
         let polled = match self {
-            Socket::Unix(stream) => Pin::new(stream).poll_read(context, &mut room),
-            Socket::Tcp(stream) => Pin::new(stream).poll_read(context, &mut room),
+            Reader::Unix(half) => Pin::new(half).poll_read(context, &mut room),
+            Reader::Tcp(half) => Pin::new(half).poll_read(context, &mut room),
         };
         std::task::ready!(polled)?;
         let count = room.filled().len();
@@ -71,30 +80,47 @@ impl Socket {
         unsafe { into.set_len(len) };
         Poll::Ready(Ok(count))
     }
+}
 
+impl Writer {
+    pub(crate) fn descriptor(&self) -> RawFd {
+        match self {
+            Writer::Unix(half) => half.as_ref().as_raw_fd(),
+            Writer::Tcp(half) => half.as_ref().as_raw_fd(),
+        }
+    }
+
+    /// Writes as much as there is room for; none: [`io::ErrorKind::WouldBlock`].
+    pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Writer::Unix(half) => half.try_write(bytes),
+            Writer::Tcp(half) => half.try_write(bytes),
+        }
+    }
+
+    /// Like [`Writer::try_write`], but has the task woken when there is room.
     pub(crate) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match self {
-            Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
-            Socket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Writer::Unix(half) => Pin::new(half).poll_write(context, bytes),
+            Writer::Tcp(half) => Pin::new(half).poll_write(context, bytes),
         }
     }
 
     /// Tells the client that nothing more will come.
     pub(crate) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
-            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(context),
-            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Writer::Unix(half) => Pin::new(half).poll_shutdown(context),
+            Writer::Tcp(half) => Pin::new(half).poll_shutdown(context),
         }
     }
 }
 
 /// Lets the system notice, in hours, that a client's machine is gone.
 fn keep_alive(socket: &std::net::TcpStream) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is open as long as `socket` is borrowed, and the option's value is an
     // integer of the size that is passed.

@@ -75,11 +75,13 @@ impl Horizon {
         let mut running = next.load(Ordering::Acquire);
         // Pairs with the fence of a session that takes a snapshot.
         fence(Ordering::SeqCst);
-        let (mut bound, mut csn, mut count) = (before.0, published.0, 0);
+        let (mut bound, mut csn, mut count, mut writers) = (before.0, published.0, 0, 0);
         for (_, slot) in sessions.iter() {
             let line = &slot.txn;
             // Acquire: pairs with the release that clears it after publication.
-            running = running.min(line.xid.load(Ordering::Acquire));
+            let xid = line.xid.load(Ordering::Acquire);
+            running = running.min(xid);
+            writers += u64::from(xid != NONE);
             bound = bound.min(line.bound.load(Ordering::Relaxed));
             csn = csn.min(line.snapshot.load(Ordering::Relaxed));
             count += 1;
@@ -89,6 +91,7 @@ impl Horizon {
         self.oldest_running.fetch_max(running, Ordering::Release);
         self.cached.csn.fetch_max(csn, Ordering::Relaxed);
         self.cached.computed_at.fetch_max(published.0, Ordering::Relaxed);
+        wal.writers_seen(writers);
         let stale_after = (count * REFRESH_BYTES_PER_SESSION).max(REFRESH_BYTES_MIN);
         self.cached.stale_after.store(stale_after, Ordering::Relaxed);
         Bounds { xid: Xid(bound), csn: Csn(csn) }

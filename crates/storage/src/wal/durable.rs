@@ -26,6 +26,8 @@ struct Asked {
     requests: AtomicU64,
     /// The flusher rests until so many requests have come.
     gathering: AtomicU64,
+    /// Transactions under way that have written, in [`WRITERS_UNIT`]ths.
+    writers: AtomicU64,
     /// The flusher parks, or is about to: a request must wake it.
     asleep: AtomicBool,
     /// Somebody wants what there is to be durable within [`super::flusher::LAZY_DELAY`].
@@ -48,6 +50,9 @@ pub struct DurableWatch {
     notify: Box<dyn Fn(Lsn) + Send + Sync>,
 }
 
+/// Fractions in which the mean number of writers is kept.
+const WRITERS_UNIT: u64 = 256;
+
 impl Durable {
     pub fn new(durable: Lsn) -> Durable {
         Durable {
@@ -59,6 +64,7 @@ impl Durable {
                 requested: AtomicU64::new(0),
                 requests: AtomicU64::new(0),
                 gathering: AtomicU64::new(u64::MAX),
+                writers: AtomicU64::new(0),
                 asleep: AtomicBool::new(false),
                 soon: AtomicBool::new(false),
                 stop: AtomicBool::new(false),
@@ -184,6 +190,19 @@ impl Durable {
     /// How many requests have come, each for more than all before it.
     pub fn requests(&self) -> u64 {
         self.asked.requests.load(Ordering::SeqCst)
+    }
+
+    /// So many transactions that have written were under way just now.
+    pub fn writers_seen(&self, now: u64) {
+        // Relaxed, and two scans at once may lose one's reading: a mean to go by.
+        let mean = self.asked.writers.load(Ordering::Relaxed);
+        let mean = (mean * 7 + now * WRITERS_UNIT) / 8;
+        self.asked.writers.store(mean, Ordering::Relaxed);
+    }
+
+    /// How many transactions that have written are under way, in the mean of the last looks.
+    pub fn writers(&self) -> u64 {
+        self.asked.writers.load(Ordering::Relaxed) / WRITERS_UNIT
     }
 
     /// Parks the flusher until so many requests have come, or `until`.

@@ -114,7 +114,7 @@ impl State {
 
     /// Waits for those who are likely to ask soon, too.
     fn gather(&self, wal: &Wal) {
-        if let Some((requests, until)) = self.gathering.wanted() {
+        if let Some((requests, until)) = self.gathering.wanted(wal.durable.writers()) {
             wal.durable.gather(requests, until);
         }
     }

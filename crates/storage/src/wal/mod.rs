@@ -295,6 +295,12 @@ impl Wal {
         self.durable.request_soon();
     }
 
+    /// So many transactions that have written are under way: whoever looks tells the flusher, who knows by it
+    /// for how many commits it may be worth waiting.
+    pub fn writers_seen(&self, count: u64) {
+        self.durable.writers_seen(count);
+    }
+
     /// Registers a worker that gates replies. `notify` is called by the flusher, after a flush that
     /// reached what the watch wants; it must be short and must not park.
     pub fn watch_durable(&self, notify: impl Fn(Lsn) + Send + Sync + 'static) -> Arc<DurableWatch> {
