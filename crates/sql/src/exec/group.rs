@@ -1,7 +1,6 @@
 //! Hash tables over lists of datums, with SQL's notion of "not distinct": nulls are equal to each other.
 
-use std::borrow::Borrow;
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 
 use base::hash::{FixedHasher, HashMap};
 
@@ -10,62 +9,88 @@ use crate::types::{Datum, hash_datum, is_equal};
 /// What an entry of a hash table takes beside its key's row and what is kept with it.
 pub(super) const ENTRY_BYTES: usize = 32;
 
-/// A list of values as a hash key.
-#[derive(Clone, Debug)]
-pub(super) struct Key(pub Box<[Datum]>);
+/// No entry.
+const NONE: u32 = u32::MAX;
 
-/// The same, borrowed: a row is looked up as it lies, and copied only if it is new.
-#[repr(transparent)]
-pub(super) struct Values([Datum]);
+/// Values by rows, in the order in which the rows were put in.
+///
+/// Rows are looked up as they lie, and copied only if they are new. Growing moves hashes, not rows.
+pub(super) struct KeyMap<V> {
+    /// By hash, the last entry with it.
+    last: HashMap<u64, u32>,
+    entries: Vec<Entry<V>>,
+}
 
-impl Values {
+struct Entry<V> {
+    key: Box<[Datum]>,
+    value: V,
+    /// The entry before with the same hash.
+    before: u32,
+}
+
+impl<V> Default for KeyMap<V> {
+    fn default() -> KeyMap<V> {
+        KeyMap { last: HashMap::default(), entries: Vec::new() }
+    }
+}
+
+impl<V> KeyMap<V> {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.last.clear();
+        self.entries.clear();
+    }
+
+    /// The number, from 0, of the entry for a row with this hash ([`hash_of`]).
     #[inline]
-    pub fn of(values: &[Datum]) -> &Values {
-        // SAFETY: the struct is the slice, with its layout; the lifetime stays.
-        unsafe { &*(std::ptr::from_ref(values) as *const Values) }
-    }
-}
-
-impl Hash for Values {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        for value in &self.0 {
-            hash_datum(value, state);
+    pub fn find(&self, hash: u64, key: &[Datum]) -> Option<usize> {
+        let mut at = *self.last.get(&hash)?;
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            if are_equal(&entry.key, key) {
+                return Some(at as usize);
+            }
+            at = entry.before;
         }
+        None
+    }
+
+    /// Adds an entry for a row with this hash that has none; its number.
+    pub fn add(&mut self, hash: u64, key: Box<[Datum]>, value: V) -> usize {
+        let at = self.entries.len();
+        let number = u32::try_from(at).ok().filter(|number| *number != NONE);
+        let number = number.expect("fewer rows than memory holds");
+        let before = self.last.insert(hash, number).unwrap_or(NONE);
+        self.entries.push(Entry { key, value, before });
+        at
+    }
+
+    /// What is kept with entry `at`.
+    #[inline]
+    pub fn value_mut(&mut self, at: usize) -> &mut V {
+        &mut self.entries[at].value
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.entries.iter_mut().map(|entry| &mut entry.value)
+    }
+
+    /// The rows and what is kept with them.
+    pub fn into_entries(self) -> impl Iterator<Item = (Box<[Datum]>, V)> + use<V> {
+        self.entries.into_iter().map(|entry| (entry.key, entry.value))
     }
 }
 
-impl PartialEq for Values {
-    fn eq(&self, other: &Values) -> bool {
-        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(|(a, b)| is_equal(a, b))
-    }
+#[inline]
+fn are_equal(a: &[Datum], b: &[Datum]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
 }
-
-impl Eq for Values {}
-
-impl Borrow<Values> for Key {
-    fn borrow(&self) -> &Values {
-        Values::of(&self.0)
-    }
-}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Values::of(&self.0).hash(state);
-    }
-}
-
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
-        Values::of(&self.0) == Values::of(&other.0)
-    }
-}
-
-impl Eq for Key {}
-
-/// Rows by key.
-pub(super) type KeyMap<V> = HashMap<Key, V>;
 
 /// A hash of values, to be compared afterwards.
+#[inline]
 pub(super) fn hash_of(values: &[Datum]) -> u64 {
     let mut hasher = FixedHasher::default();
     for value in values {

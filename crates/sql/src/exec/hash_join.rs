@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use base::hash::HashMap;
 
-use crate::bind::tree::Expr;
 use crate::error::{Result, check_stack};
 use crate::plan::node::{self, JoinType};
 use crate::types::{Datum, is_equal};
@@ -35,8 +34,8 @@ struct Table {
 }
 
 struct Inner {
+    /// Its values, then its keys.
     row: Box<[Datum]>,
-    keys: Box<[Datum]>,
     /// The next row with the same hash.
     next: u32,
     matched: bool,
@@ -106,21 +105,22 @@ pub struct HashJoin {
 }
 
 impl Table {
-    fn bytes_of(row: &[Datum], keys: &[Datum]) -> usize {
-        row_bytes(row) + row_bytes(keys) + ENTRY_BYTES
+    fn bytes_of(row: &[Datum]) -> usize {
+        row_bytes(row) + ENTRY_BYTES
     }
 
-    fn push(&mut self, row: &[Datum], keys: Box<[Datum]>, null: bool) {
+    /// Takes a row in. `hash` is that of its keys, if none is null.
+    fn push(&mut self, row: &[Datum], hash: Option<u64>) {
         let number = u32::try_from(self.rows.len()).expect("fewer rows than memory holds");
-        self.bytes += Table::bytes_of(row, &keys);
-        if !null {
-            let (_, last) = self.chains.entry(hash_of(&keys)).or_insert((number, number));
+        self.bytes += Table::bytes_of(row);
+        if let Some(hash) = hash {
+            let (_, last) = self.chains.entry(hash).or_insert((number, number));
             if *last != number {
                 self.rows[*last as usize].next = number;
                 *last = number;
             }
         }
-        self.rows.push(Inner { row: row.into(), keys, next: NONE, matched: false });
+        self.rows.push(Inner { row: row.into(), next: NONE, matched: false });
     }
 }
 
@@ -158,6 +158,7 @@ impl HashJoin {
         let limit = cx.host.hash_mem_bytes();
         let keep_null = self.gives_leftovers();
         let mut count = 0u32;
+        let mut whole = Vec::new();
         loop {
             let more = match &mut self.inner_source {
                 Source::Input => self.inner.next(cx)?,
@@ -175,7 +176,12 @@ impl HashJoin {
             if count.is_multiple_of(1024) {
                 cx.breathe()?;
             }
-            let keys = values(&self.plan.inner_keys, row, cx)?;
+            whole.clear();
+            whole.extend_from_slice(row);
+            for key in &self.plan.inner_keys {
+                whole.push(eval(key, row, cx)?);
+            }
+            let keys = &whole[row.len()..];
             let null = keys.iter().any(Datum::is_null);
             self.has_inner = true;
             self.has_null_key |= null;
@@ -183,10 +189,10 @@ impl HashJoin {
                 continue;
             }
             if let Some(overflow) = &mut self.overflow {
-                overflow.inner.push(hash_of(&keys), &[row])?;
+                overflow.inner.push(hash_of(keys), &[row])?;
                 continue;
             }
-            let bytes = Table::bytes_of(row, &keys);
+            let bytes = Table::bytes_of(&whole);
             if self.table.bytes + bytes > limit && !self.table.rows.is_empty() {
                 let file = match &self.file {
                     Some(file) => file,
@@ -194,10 +200,11 @@ impl HashJoin {
                 };
                 let parts = || Partitions::new(file, self.round);
                 let overflow = self.overflow.insert(Overflow { inner: parts(), outer: parts() });
-                overflow.inner.push(hash_of(&keys), &[row])?;
+                overflow.inner.push(hash_of(keys), &[row])?;
                 continue;
             }
-            self.table.push(row, keys, null);
+            let hash = (!null).then(|| hash_of(keys));
+            self.table.push(&whole, hash);
         }
         if let Some(overflow) = &mut self.overflow {
             overflow.inner.seal()?;
@@ -246,10 +253,11 @@ impl HashJoin {
         let width = usize::from(self.plan.outer_width);
         while let Some(inner) = self.table.rows.get_mut(probe.next as usize) {
             probe.next = inner.next;
-            if !inner.keys.iter().zip(&self.outer_keys).all(|(a, b)| is_equal(a, b)) {
+            let (values, keys) = inner.row.split_at(self.row.len() - width);
+            if !keys.iter().zip(&self.outer_keys).all(|(a, b)| is_equal(a, b)) {
                 continue;
             }
-            self.row[width..].clone_from_slice(&inner.row);
+            self.row[width..].clone_from_slice(values);
             if passes(self.plan.condition.as_ref(), &self.row, cx)? {
                 inner.matched = true;
                 probe.matched = true;
@@ -298,7 +306,8 @@ impl HashJoin {
         let rest = &self.table.rows[from..];
         let Some(at) = rest.iter().position(|inner| !inner.matched) else { return false };
         self.row[..width].fill(Datum::Null);
-        self.row[width..].clone_from_slice(&rest[at].row);
+        let inner_width = self.row.len() - width;
+        self.row[width..].clone_from_slice(&rest[at].row[..inner_width]);
         self.phase = Phase::Leftover(from + at + 1);
         true
     }
@@ -407,8 +416,4 @@ impl Operator for HashJoin {
             disk_bytes: self.file.as_ref().map_or(0, |file| file.bytes()),
         })
     }
-}
-
-fn values(exprs: &[Expr], row: &[Datum], cx: &mut Cx<'_>) -> Result<Box<[Datum]>> {
-    exprs.iter().map(|e| eval(e, row, cx)).collect()
 }

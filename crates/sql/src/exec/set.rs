@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::plan::node::{self, Node};
 use crate::types::Datum;
 
-use super::group::{ENTRY_BYTES, Key, KeyMap, Values};
+use super::group::{ENTRY_BYTES, KeyMap, hash_of};
 use super::spill::{RowReader, RowStore, check_held, row_bytes};
 use super::{Cx, Operator, Running, run};
 
@@ -161,12 +161,13 @@ impl Operator for RecursiveUnion {
                 }
                 continue;
             }
-            if !self.plan.all && self.seen.contains_key(Values::of(input.row())) {
-                continue;
-            }
             let row: Box<[Datum]> = input.row().into();
             if !self.plan.all {
-                self.seen.insert(Key(row.clone()), ());
+                let hash = hash_of(&row);
+                if self.seen.find(hash, &row).is_some() {
+                    continue;
+                }
+                self.seen.add(hash, row.clone(), ());
                 self.seen_bytes += row_bytes(&row) + ENTRY_BYTES;
                 check_held(self.seen_bytes, "The rows of a recursive UNION")?;
             }

@@ -12,7 +12,7 @@ use crate::error::{Result, check_stack};
 use crate::plan::node;
 use crate::types::Datum;
 
-use super::group::{ENTRY_BYTES, Key, KeyMap, Values, hash_of};
+use super::group::{ENTRY_BYTES, KeyMap, hash_of};
 use super::spill::{Drain, Partitions, SpillFile, Spool, row_bytes};
 use super::{Cx, Operator, Running, run};
 
@@ -116,13 +116,14 @@ impl SetOp {
             if count.is_multiple_of(512) {
                 cx.breathe()?;
             }
-            if let Some(entry) = self.table.get_mut(Values::of(&self.row)) {
-                entry.right += 1;
+            let hash = hash_of(&self.row);
+            if let Some(at) = self.table.find(hash, &self.row) {
+                self.table.value_mut(at).right += 1;
             } else if self.takes(cx)? {
-                let key = Key(self.row.as_slice().into());
-                self.table.insert(key, Entry { right: 1, given: false });
+                let key = self.row.as_slice().into();
+                self.table.add(hash, key, Entry { right: 1, given: false });
             } else if let Some(overflow) = &mut self.overflow {
-                overflow.right.push(hash_of(&self.row), &[&self.row])?;
+                overflow.right.push(hash, &[&self.row])?;
             }
         }
         self.overflow.iter_mut().try_for_each(|overflow| overflow.right.seal())
@@ -134,7 +135,9 @@ impl SetOp {
             return Ok(true);
         }
         let keep_common = matches!(self.plan.op, SetOperator::Intersect);
-        if let Some(entry) = self.table.get_mut(Values::of(&self.row)) {
+        let hash = hash_of(&self.row);
+        if let Some(at) = self.table.find(hash, &self.row) {
+            let entry = self.table.value_mut(at);
             let common = entry.right > 0;
             if self.plan.all {
                 entry.right -= u64::from(common);
@@ -142,24 +145,23 @@ impl SetOp {
             }
             return Ok(common == keep_common && !std::mem::replace(&mut entry.given, true));
         }
-        if let Some(overflow) = &mut self.overflow {
-            let hash = hash_of(&self.row);
-            if overflow.right.has(hash) {
-                overflow.left.push(hash, &[&self.row])?;
-                return Ok(false);
-            }
+        if let Some(overflow) = &mut self.overflow
+            && overflow.right.has(hash)
+        {
+            overflow.left.push(hash, &[&self.row])?;
+            return Ok(false);
         }
         // There is none like it on the right.
         if keep_common || self.plan.all {
             return Ok(!keep_common);
         }
         if self.takes(cx)? {
-            let key = Key(self.row.as_slice().into());
-            self.table.insert(key, Entry { right: 0, given: true });
+            let key = self.row.as_slice().into();
+            self.table.add(hash, key, Entry { right: 0, given: true });
             return Ok(true);
         }
         if let Some(overflow) = &mut self.overflow {
-            overflow.left.push(hash_of(&self.row), &[&self.row])?;
+            overflow.left.push(hash, &[&self.row])?;
         }
         Ok(false)
     }

@@ -30,6 +30,8 @@ pub struct Window {
     order: Vec<KeyOrder>,
     /// The first row of the next partition, already read.
     ahead: Option<Ahead>,
+    /// The partition's key of the input row at hand.
+    key: Vec<Datum>,
     started: bool,
     /// What is given now.
     ready: Option<Box<Ready>>,
@@ -40,34 +42,49 @@ impl Window {
     pub fn new(plan: Arc<node::WindowAgg>) -> Window {
         let input = run(&plan.input);
         let order = KeyOrder::of(&plan.order_by);
-        Window { plan, input, order, ahead: None, started: false, ready: None, row: Vec::new() }
+        Window {
+            plan,
+            input,
+            order,
+            ahead: None,
+            key: Vec::new(),
+            started: false,
+            ready: None,
+            row: Vec::new(),
+        }
     }
 
-    /// Reads the next input row with its partition's key.
-    fn read(&mut self, cx: &mut Cx<'_>) -> Result<Option<Ahead>> {
+    /// Moves to the next input row and finds its partition's key; false at the end.
+    fn read(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         if !self.input.next(cx)? {
-            return Ok(None);
+            return Ok(false);
         }
-        let row = self.input.row();
-        let keys = self.plan.partition_by.iter().map(|e| eval(e, row, cx));
-        let keys = keys.collect::<Result<Vec<_>>>()?;
-        Ok(Some((keys, row.to_vec())))
+        self.key.clear();
+        for expr in &self.plan.partition_by {
+            self.key.push(eval(expr, self.input.row(), cx)?);
+        }
+        Ok(true)
+    }
+
+    /// The input row at hand, kept.
+    fn at_hand(&self) -> Ahead {
+        (self.key.clone(), self.input.row().to_vec())
     }
 
     /// Reads a whole partition.
     fn partition(&mut self, cx: &mut Cx<'_>) -> Result<Option<Partition>> {
-        if !std::mem::replace(&mut self.started, true) {
-            self.ahead = self.read(cx)?;
+        if !std::mem::replace(&mut self.started, true) && self.read(cx)? {
+            self.ahead = Some(self.at_hand());
         }
         let Some((key, first)) = self.ahead.take() else { return Ok(None) };
         let mut partition = Partition::new(first.len(), self.order.clone(), cx);
-        partition.push(first, &self.plan.order_by, cx)?;
-        while let Some((other, row)) = self.read(cx)? {
-            if !key.iter().zip(&other).all(|(a, b)| is_equal(a, b)) {
-                self.ahead = Some((other, row));
+        partition.push(&first, &self.plan.order_by, cx)?;
+        while self.read(cx)? {
+            if !key.iter().zip(&self.key).all(|(a, b)| is_equal(a, b)) {
+                self.ahead = Some(self.at_hand());
                 break;
             }
-            partition.push(row, &self.plan.order_by, cx)?;
+            partition.push(self.input.row(), &self.plan.order_by, cx)?;
             if partition.len().is_multiple_of(1024) {
                 cx.breathe()?;
             }
@@ -128,6 +145,7 @@ fn aggregate(
     let mut value = Datum::Null;
     let mut state: Option<(Box<dyn Accumulator>, usize, usize)> = None;
     let mut last: Option<(usize, usize)> = None;
+    let mut args = Vec::new();
     for i in 0..partition.len() {
         cx.breathe()?;
         let (start, end) = bounds.range(partition, i)?;
@@ -148,7 +166,10 @@ fn aggregate(
             if !passes(call.filter.as_ref(), row, cx)? {
                 continue;
             }
-            let args = call.args.iter().map(|a| eval(a, row, cx)).collect::<Result<Vec<_>>>()?;
+            args.clear();
+            for arg in &call.args {
+                args.push(eval(arg, row, cx)?);
+            }
             if agg.strict && args.iter().any(Datum::is_null) {
                 continue;
             }

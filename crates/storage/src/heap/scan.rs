@@ -5,7 +5,7 @@ use super::fetch::{Chain, hint};
 use super::{HeapRel, page};
 use crate::buffer::{Optimistic, ReadGuard, Ring};
 use crate::error::Result;
-use crate::page::{LineFlags, PAGE_BYTES, PageBytes, PageView};
+use crate::page::{Item, LineFlags, PAGE_BYTES, PageBytes, PageView};
 use crate::txn::{Fate, Flags, Snapshot, TUPLE_HEADER_BYTES, TupleHeader, Txn, visibility};
 use base::{BlockNo, Fork, Tid, Xid};
 use std::ops::Range;
@@ -156,16 +156,15 @@ impl Build {
     /// Finds the roots of a page's chains, and versions besides those found that somebody may see.
     fn look(&mut self, heap: &HeapRel, page: PageView<'_>, found: &[Found]) -> Result<()> {
         self.roots.fill(0);
-        for root in 1..=page.line_count() {
-            let inner = page::version(page, root)
-                .is_some_and(|item| page::header(page, item).flags.has(Flags::HEAP_ONLY));
-            if inner {
-                continue;
-            }
-            let mut chain = Chain::new(page, root);
-            while let Some((offset, _, _)) = chain.next() {
-                self.roots[usize::from(offset)] = root;
-            }
+        let inner = |found: &Found| {
+            let item = Item { offset: found.at.into(), len: found.len.into() };
+            page::header(page, item).flags.has(Flags::HEAP_ONLY)
+        };
+        if !found.iter().any(inner) {
+            // Each version is the root of its chain: nothing has to be followed.
+            found.iter().for_each(|found| self.roots[usize::from(found.offset)] = found.offset);
+        } else {
+            self.follow_chains(page);
         }
         if self.has_older || page::is_all_visible(page) {
             return Ok(());
@@ -183,6 +182,21 @@ impl Build {
             self.has_older |= fate != Fate::Dead;
         }
         Ok(())
+    }
+
+    /// Notes the roots of all chains of a page.
+    fn follow_chains(&mut self, page: PageView<'_>) {
+        for root in 1..=page.line_count() {
+            let inner = page::version(page, root)
+                .is_some_and(|item| page::header(page, item).flags.has(Flags::HEAP_ONLY));
+            if inner {
+                continue;
+            }
+            let mut chain = Chain::new(page, root);
+            while let Some((offset, _, _)) = chain.next() {
+                self.roots[usize::from(offset)] = root;
+            }
+        }
     }
 }
 

@@ -1,12 +1,10 @@
 //! One aggregate call's state in one group.
 
-use std::collections::hash_map::Entry;
-
 use crate::bind::tree::AggCall;
 use crate::error::Result;
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
-use crate::exec::group::{ENTRY_BYTES, Key, KeyMap};
+use crate::exec::group::{ENTRY_BYTES, KeyMap, hash_of};
 use crate::exec::sort::{KeyOrder, compare_keys, key_values};
 use crate::exec::spill::{check_held, row_bytes, values_bytes};
 use crate::func::Accumulator;
@@ -110,23 +108,40 @@ impl CallState {
         if !passes(call.filter.as_ref(), row, cx)? {
             return Ok(());
         }
-        let args: Box<[Datum]> =
-            call.args.iter().map(|a| eval(a, row, cx)).collect::<Result<_>>()?;
-        if call.agg.strict && args.iter().any(Datum::is_null) {
-            return Ok(());
+        // The buffer goes from row to row; an error ends the query, and may lose it.
+        let mut args = std::mem::take(&mut memory.args);
+        args.clear();
+        for arg in &call.args {
+            args.push(eval(arg, row, cx)?);
         }
+        if !call.agg.strict || !args.iter().any(Datum::is_null) {
+            self.take_args(call, &args, row, memory, cx)?;
+        }
+        memory.args = args;
+        Ok(())
+    }
+
+    fn take_args(
+        &mut self,
+        call: &AggCall,
+        args: &[Datum],
+        row: &[Datum],
+        memory: &mut Memory,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
         match &mut self.kept {
-            Rows::No => return self.add_counted(call, &args, memory, cx),
+            Rows::No => return self.add_counted(call, args, memory, cx),
             Rows::All(kept) => {
                 let keys = key_values(&call.order_by, row, cx)?;
-                memory.late += row_bytes(&keys) + row_bytes(&args);
-                kept.push((keys, args));
+                memory.late += row_bytes(&keys) + row_bytes(args);
+                kept.push((keys, args.into()));
             }
             Rows::Distinct(seen) => {
-                if let Entry::Vacant(free) = seen.entry(Key(args)) {
+                let hash = hash_of(args);
+                if seen.find(hash, args).is_none() {
                     let keys = key_values(&call.order_by, row, cx)?;
-                    memory.late += row_bytes(&keys) + row_bytes(&free.key().0) + ENTRY_BYTES;
-                    free.insert(keys);
+                    memory.late += row_bytes(&keys) + row_bytes(args) + ENTRY_BYTES;
+                    seen.add(hash, args.into(), keys);
                 }
             }
         }
@@ -174,8 +189,8 @@ impl CallState {
                 .into_iter()
                 .try_for_each(|(keys, args)| late.push(group, &keys, &args)),
             Rows::Distinct(seen) => std::mem::take(seen)
-                .into_iter()
-                .try_for_each(|(args, keys)| late.push(group, &keys, &args.0)),
+                .into_entries()
+                .try_for_each(|(args, keys)| late.push(group, &keys, &args)),
         }
     }
 
@@ -206,8 +221,7 @@ impl CallState {
                 kept.into_iter().try_for_each(|(_, args)| self.add(call, &args, cx))
             }
             Rows::Distinct(seen) => {
-                let mut kept: Vec<Kept> =
-                    seen.into_iter().map(|(args, keys)| (args.0, keys)).collect();
+                let mut kept: Vec<Kept> = seen.into_entries().collect();
                 if order_matters(call) {
                     let args_order = late_order(call).split_off(order.len());
                     kept.sort_by(|(args, keys), (other_args, other_keys)| {

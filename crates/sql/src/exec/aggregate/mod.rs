@@ -10,15 +10,13 @@ mod late;
 
 use std::sync::Arc;
 
-use base::hash::HashMap;
-
 use crate::bind::tree::Expr;
 use crate::error::{Result, check_stack};
 use crate::plan::node;
 use crate::types::{Datum, TypeId};
 
 use super::eval::eval;
-use super::group::{ENTRY_BYTES, Key, Values, hash_of};
+use super::group::{ENTRY_BYTES, KeyMap, hash_of};
 use super::spill::{Drain, Partitions, SpillFile, Spool, Usage, check_held, row_bytes};
 use super::{Cx, Operator, Running, run};
 use call::{CallState, STATE_BYTES};
@@ -38,22 +36,16 @@ pub struct Aggregate {
     memory: Memory,
 }
 
-/// One group.
-struct Group {
-    keys: Box<[Datum]>,
-    states: Vec<CallState>,
-}
-
 /// Groups of one grouping set, in the order in which they appeared.
 struct Groups {
     /// Which set.
     set: usize,
-    by_key: HashMap<Key, usize>,
+    /// The states of their calls, by their keys.
+    groups: KeyMap<Vec<CallState>>,
     /// The set is all keys in their order.
     whole: bool,
     /// The row's keys, of another set.
     keys: Vec<Datum>,
-    groups: Vec<Group>,
     /// By call, what its groups could not keep.
     late: Vec<Option<Late>>,
     overflow: Option<Partitions>,
@@ -66,10 +58,13 @@ struct Part {
     rows: Spool,
 }
 
+/// A whole group: its keys, its calls' states.
+type Whole = (Box<[Datum]>, Vec<CallState>);
+
 /// Whole groups, to be given.
 struct Ready {
     set: usize,
-    groups: std::vec::IntoIter<Group>,
+    groups: Box<dyn Iterator<Item = Whole> + Send>,
     /// The next one's number.
     number: i64,
     late: Vec<Option<Late>>,
@@ -88,6 +83,8 @@ struct Memory {
     full: bool,
     peak: usize,
     batches: u64,
+    /// A call's arguments, of the row at hand.
+    args: Vec<Datum>,
 }
 
 impl Aggregate {
@@ -132,7 +129,7 @@ impl Aggregate {
         }
         for (set, groups) in plan.sets.iter().zip(&mut sets) {
             if set.is_empty() && groups.groups.is_empty() {
-                groups.make(Key(Box::default()), &plan, &mut self.memory);
+                groups.make(hash_of(&[]), Box::default(), &plan, &mut self.memory);
             }
         }
         self.finish_fold(sets, 0, cx)
@@ -182,7 +179,7 @@ impl Aggregate {
             groups.finish_late(&self.plan)?;
             self.ready.push(Ready {
                 set: groups.set,
-                groups: groups.groups.into_iter(),
+                groups: Box::new(groups.groups.into_entries()),
                 number: 0,
                 late: groups.late,
             });
@@ -209,9 +206,9 @@ impl Aggregate {
 impl Groups {
     fn new(set: usize, plan: &node::Aggregate) -> Groups {
         let late = plan.calls.iter().map(|_| None).collect();
-        let (by_key, keys, groups) = (HashMap::default(), Vec::new(), Vec::new());
+        let (keys, groups) = (Vec::new(), KeyMap::default());
         let whole = plan.sets[set].iter().map(|i| usize::from(*i)).eq(0..plan.keys.len());
-        Groups { set, by_key, whole, keys, groups, late, overflow: None }
+        Groups { set, groups, whole, keys, late, overflow: None }
     }
 
     /// Folds one row, or puts it off.
@@ -234,8 +231,9 @@ impl Groups {
             self.keys.extend(set.iter().map(|i| keys[usize::from(*i)].clone()));
             &self.keys
         };
-        let at = match self.by_key.get(Values::of(keys)) {
-            Some(at) => *at,
+        let hash = hash_of(keys);
+        let at = match self.groups.find(hash, keys) {
+            Some(at) => at,
             None if memory.full && !self.groups.is_empty() => {
                 let overflow = match &mut self.overflow {
                     Some(overflow) => overflow,
@@ -247,39 +245,40 @@ impl Groups {
                         self.overflow.insert(Partitions::new(file, round))
                     }
                 };
-                return overflow.push(hash_of(keys), &[row]);
+                return overflow.push(hash, &[row]);
             }
             None => {
-                let key = Key(keys.into());
-                self.make(key, plan, memory)
+                let keys = keys.into();
+                self.make(hash, keys, plan, memory)
             }
         };
-        for (call, state) in plan.calls.iter().zip(&mut self.groups[at].states) {
+        for (call, state) in plan.calls.iter().zip(self.groups.value_mut(at)) {
             state.take(call, row, memory, cx)?;
         }
         Ok(())
     }
 
     /// Makes a group; its number.
-    fn make(&mut self, key: Key, plan: &node::Aggregate, memory: &mut Memory) -> usize {
-        let keys = key.0.clone();
+    fn make(
+        &mut self,
+        hash: u64,
+        keys: Box<[Datum]>,
+        plan: &node::Aggregate,
+        memory: &mut Memory,
+    ) -> usize {
         memory.groups += row_bytes(&keys)
-            + size_of_val(&*keys)
             + ENTRY_BYTES
-            + size_of::<Group>()
+            + size_of::<Vec<CallState>>()
             + plan.calls.len() * STATE_BYTES;
-        let states = plan.calls.iter().map(CallState::new).collect();
-        self.groups.push(Group { keys, states });
-        self.by_key.insert(key, self.groups.len() - 1);
-        self.groups.len() - 1
+        self.groups.add(hash, keys, plan.calls.iter().map(CallState::new).collect())
     }
 
     /// Moves what DISTINCT and ORDER BY keep in memory to sorters.
     fn move_late(&mut self, plan: &node::Aggregate, limit: usize, cx: &mut Cx<'_>) -> Result<()> {
         for (at, call) in plan.calls.iter().enumerate().filter(|(_, call)| call::is_late(call)) {
             let late = self.late[at].get_or_insert_with(|| Late::new(call, limit, cx));
-            for (number, group) in self.groups.iter_mut().enumerate() {
-                group.states[at].move_to(late, number as i64)?;
+            for (number, states) in self.groups.values_mut().enumerate() {
+                states[at].move_to(late, number as i64)?;
             }
         }
         Ok(())
@@ -290,12 +289,11 @@ impl Groups {
         for (at, late) in self.late.iter_mut().enumerate() {
             let Some(late) = late else { continue };
             debug_assert!(call::is_late(&plan.calls[at]), "other calls keep nothing");
-            for (number, group) in self.groups.iter_mut().enumerate() {
-                group.states[at].move_to(late, number as i64)?;
+            for (number, states) in self.groups.values_mut().enumerate() {
+                states[at].move_to(late, number as i64)?;
             }
             late.sort()?;
         }
-        self.by_key = HashMap::default();
         Ok(())
     }
 }
@@ -344,7 +342,7 @@ impl Memory {
 fn finish(
     plan: &node::Aggregate,
     set: &[u16],
-    group: Group,
+    (keys, states): Whole,
     number: i64,
     late: &mut [Option<Late>],
     row: &mut Vec<Datum>,
@@ -352,10 +350,10 @@ fn finish(
 ) -> Result<()> {
     row.clear();
     row.resize(plan.keys.len(), Datum::Null);
-    for (i, value) in set.iter().zip(group.keys) {
+    for (i, value) in set.iter().zip(keys) {
         row[usize::from(*i)] = value;
     }
-    for ((call, state), late) in plan.calls.iter().zip(group.states).zip(late) {
+    for ((call, state), late) in plan.calls.iter().zip(states).zip(late) {
         row.push(state.finish(call, number, late.as_mut(), cx)?);
     }
     for arguments in &plan.groupings {

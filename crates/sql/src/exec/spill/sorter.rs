@@ -15,6 +15,8 @@ use super::spool::{Drain, Spool};
 
 /// A row with its key values.
 pub(in crate::exec) struct Keyed {
+    /// The first key in short ([`KeyOrder::prefix`]).
+    prefix: u64,
     keys: Box<[Datum]>,
     row: Box<[Datum]>,
 }
@@ -62,14 +64,16 @@ impl Sorter {
     /// Takes a row.
     pub fn push(&mut self, keys: Box<[Datum]>, row: &[Datum]) -> Result<()> {
         self.taken += 1;
+        let prefix = self.order.first().map_or(0, |first| first.prefix(&keys[0]));
         if self.bounded
             && let Some(last) = self.top.and_then(|top| self.rows.get(top - 1))
+            && prefix >= last.prefix
             && compare_keys(&self.order, &keys, &last.keys).is_ge()
         {
             return Ok(());
         }
-        self.used += row_bytes(&keys) + row_bytes(row);
-        self.rows.push(Keyed { keys, row: row.into() });
+        self.used += row_bytes(&keys) + row_bytes(row) + size_of::<u64>();
+        self.rows.push(Keyed { prefix, keys, row: row.into() });
         if let Some(top) = self.top
             && self.rows.len() >= top.saturating_mul(2).max(1024)
         {
@@ -83,7 +87,8 @@ impl Sorter {
         self.sort();
         self.space.note_peak(self.used);
         self.rows.truncate(top);
-        let bytes = |keyed: &Keyed| row_bytes(&keyed.keys) + row_bytes(&keyed.row);
+        let bytes =
+            |keyed: &Keyed| row_bytes(&keyed.keys) + row_bytes(&keyed.row) + size_of::<u64>();
         self.used = self.rows.iter().map(bytes).sum();
         self.bounded = top > 0;
     }
@@ -124,7 +129,8 @@ impl Sorter {
         let order = &self.order;
         self.rows.sort_by(|a, b| {
             base::park::checkpoint();
-            compare_keys(order, &a.keys, &b.keys)
+            // Most rows differ in what is at hand; their keys lie elsewhere.
+            a.prefix.cmp(&b.prefix).then_with(|| compare_keys(order, &a.keys, &b.keys))
         });
     }
 

@@ -115,6 +115,60 @@ fn sorting_is_stable_through_many_merges() {
     assert_eq!(files.count(), 0);
 }
 
+/// Values of a type around every border that its short form has.
+fn borders(ty: TypeId) -> Vec<Datum> {
+    let longs =
+        [i64::MIN, i64::MIN + 1, -(1 << 40), -1, 0, 1, 2, 3, 1 << 40, i64::MAX - 1, i64::MAX];
+    let doubles =
+        [f64::NEG_INFINITY, -1e300, -1.5, -0.0, 0.0, 5e-324, 1.5, f64::INFINITY, f64::NAN];
+    let texts =
+        ["", " ", "a", "a ", "a\t", "ab", "abcdefgh", "abcdefgh ", "abcdefghi", "\u{10ffff}"];
+    let mut values: Vec<Datum> = match ty {
+        TypeId::BOOL => vec![Datum::Bool(false), Datum::Bool(true)],
+        TypeId::INT2 => [i16::MIN, -1, 0, 1, i16::MAX].map(Datum::Int2).into(),
+        TypeId::INT4 => [i32::MIN, -1, 0, 1, i32::MAX].map(Datum::Int4).into(),
+        TypeId::INT8 | TypeId::XID8 => longs.map(Datum::Int8).into(),
+        TypeId::FLOAT4 => doubles.map(|v| Datum::Float4(v as f32)).into(),
+        TypeId::FLOAT8 => doubles.map(Datum::Float8).into(),
+        TypeId::OID => [0, 1, u32::MAX].map(|v| Datum::Oid(crate::types::Oid(v))).into(),
+        TypeId::BYTEA => texts.map(|v| Datum::bytea(v.as_bytes())).into(),
+        TypeId::UUID => [[0; 16], [7; 16], [255; 16]].map(Datum::Uuid).into(),
+        TypeId::NUMERIC => vec![Datum::Numeric(Numeric::NAN), Datum::Numeric(Numeric::INFINITY)],
+        _ => texts.map(Datum::text).into(),
+    };
+    values.push(Datum::Null);
+    values
+}
+
+#[test]
+fn short_forms_of_keys_agree_with_the_keys() {
+    let types = [
+        TypeId::BOOL,
+        TypeId::INT2,
+        TypeId::INT4,
+        TypeId::INT8,
+        TypeId::XID8,
+        TypeId::FLOAT4,
+        TypeId::FLOAT8,
+        TypeId::OID,
+        TypeId::BYTEA,
+        TypeId::UUID,
+        TypeId::NUMERIC,
+        TypeId::TEXT,
+        TypeId::BPCHAR,
+    ];
+    for ty in types {
+        let values = borders(ty);
+        for (desc, nulls_first) in [(false, false), (false, true), (true, false), (true, true)] {
+            let order = KeyOrder { ty, desc, nulls_first };
+            for (a, b) in values.iter().flat_map(|a| values.iter().map(move |b| (a, b))) {
+                let short = order.prefix(a).cmp(&order.prefix(b));
+                assert!(short.is_eq() || short == order.compare(a, b), "{order:?} {a:?} {b:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn entries_come_by_key_and_address() {
     let (_, space) = space(&SimDisk::new());

@@ -3,7 +3,8 @@
 use crate::bind::tree::SortExpr;
 use crate::error::Result;
 use crate::exec::Cx;
-use crate::exec::sort::{KeyOrder, compare_keys, key_values};
+use crate::exec::eval::eval;
+use crate::exec::sort::{KeyOrder, compare_keys};
 use crate::exec::spill::{RowReader, RowStore, check_held, values_bytes};
 use crate::types::Datum;
 
@@ -21,8 +22,9 @@ pub(super) struct Partition {
     order: Vec<KeyOrder>,
     /// The numbers of the rows that begin a group of peers.
     groups: Vec<u32>,
-    /// The last row's keys.
-    last: Box<[Datum]>,
+    /// The last row, with its keys behind; the last row's keys.
+    whole: Vec<Datum>,
+    last: Vec<Datum>,
     readers: [RowReader; READERS],
     turn: usize,
 }
@@ -34,7 +36,8 @@ impl Partition {
             width,
             order,
             groups: Vec::new(),
-            last: Box::default(),
+            whole: Vec::new(),
+            last: Vec::new(),
             readers: Default::default(),
             turn: 0,
         }
@@ -42,19 +45,24 @@ impl Partition {
 
     pub(super) fn push(
         &mut self,
-        mut row: Vec<Datum>,
+        row: &[Datum],
         order_by: &[SortExpr],
         cx: &mut Cx<'_>,
     ) -> Result<()> {
-        let keys = key_values(order_by, &row, cx)?;
-        if self.groups.is_empty() || compare_keys(&self.order, &self.last, &keys).is_ne() {
+        self.whole.clear();
+        self.whole.extend_from_slice(row);
+        for key in order_by {
+            self.whole.push(eval(&key.expr, row, cx)?);
+        }
+        let keys = &self.whole[row.len()..];
+        if self.groups.is_empty() || compare_keys(&self.order, &self.last, keys).is_ne() {
+            self.last.clear();
+            self.last.extend_from_slice(keys);
             let number = u32::try_from(self.len()).expect("the groups' limit comes first");
             self.groups.push(number);
             check_held(size_of_val(&*self.groups), "The groups of a window's partition")?;
         }
-        row.extend_from_slice(&keys);
-        self.last = keys;
-        self.rows.push(&row)
+        self.rows.push(&self.whole)
     }
 
     pub(super) fn len(&self) -> usize {
