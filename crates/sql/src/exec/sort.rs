@@ -168,9 +168,12 @@ impl Sort {
         let order = KeyOrder::of(&self.plan.keys);
         let mut sorter = Sorter::new(cx.host.temp(), cx.host.work_mem_bytes(), order, top);
         let mut count = 0u32;
+        let mut keys = Vec::new();
         while self.input.next(cx)? {
-            let keys = key_values(&self.plan.keys, self.input.row(), cx)?;
-            sorter.push(keys, self.input.row())?;
+            for key in &self.plan.keys {
+                keys.push(eval(&key.expr, self.input.row(), cx)?);
+            }
+            sorter.push(&mut keys, self.input.row())?;
             count = count.wrapping_add(1);
             if count.is_multiple_of(1024) {
                 cx.breathe()?;

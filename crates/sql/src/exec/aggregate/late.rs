@@ -44,8 +44,8 @@ impl Late {
         };
         let more: &[Datum] = if self.distinct { args } else { &[] };
         let number = std::iter::once(Datum::Int8(group));
-        let keys = number.chain(keys.iter().cloned()).chain(more.iter().cloned()).collect();
-        sorter.push(keys, args)
+        let keys = number.chain(keys.iter().cloned()).chain(more.iter().cloned());
+        sorter.push(&mut keys.collect(), args)
     }
 
     /// No more rows come.

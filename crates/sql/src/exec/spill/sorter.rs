@@ -17,8 +17,14 @@ use super::spool::{Drain, Spool};
 pub(in crate::exec) struct Keyed {
     /// The first key in short ([`KeyOrder::prefix`]).
     prefix: u64,
-    keys: Box<[Datum]>,
-    row: Box<[Datum]>,
+    /// Its keys, then its values.
+    whole: Box<[Datum]>,
+}
+
+impl Keyed {
+    fn bytes(&self) -> usize {
+        row_bytes(&self.whole) + size_of::<Keyed>()
+    }
 }
 
 /// Takes rows in any order and gives them back sorted; stable, so equal rows keep the order in which they
@@ -33,6 +39,8 @@ pub(in crate::exec) struct Sorter {
     limit: usize,
     used: usize,
     rows: Vec<Keyed>,
+    /// A row on its way in.
+    coming: Vec<Datum>,
     /// The `top` first rows met so far are in front, sorted, and nothing behind the last of them is wanted.
     bounded: bool,
     runs: Vec<Spool>,
@@ -55,25 +63,31 @@ impl Sorter {
             limit,
             used: 0,
             rows: Vec::new(),
+            coming: Vec::new(),
             bounded: false,
             runs: Vec::new(),
             file: None,
         }
     }
 
-    /// Takes a row.
-    pub fn push(&mut self, keys: Box<[Datum]>, row: &[Datum]) -> Result<()> {
+    /// Takes a row. `keys` is emptied.
+    pub fn push(&mut self, keys: &mut Vec<Datum>, row: &[Datum]) -> Result<()> {
         self.taken += 1;
         let prefix = self.order.first().map_or(0, |first| first.prefix(&keys[0]));
         if self.bounded
             && let Some(last) = self.top.and_then(|top| self.rows.get(top - 1))
             && prefix >= last.prefix
-            && compare_keys(&self.order, &keys, &last.keys).is_ge()
+            && compare_keys(&self.order, keys, &last.whole).is_ge()
         {
+            keys.clear();
             return Ok(());
         }
-        self.used += row_bytes(&keys) + row_bytes(row) + size_of::<u64>();
-        self.rows.push(Keyed { prefix, keys, row: row.into() });
+        self.coming.clear();
+        self.coming.append(keys);
+        self.coming.extend_from_slice(row);
+        let keyed = Keyed { prefix, whole: self.coming.as_slice().into() };
+        self.used += keyed.bytes();
+        self.rows.push(keyed);
         if let Some(top) = self.top
             && self.rows.len() >= top.saturating_mul(2).max(1024)
         {
@@ -87,9 +101,7 @@ impl Sorter {
         self.sort();
         self.space.note_peak(self.used);
         self.rows.truncate(top);
-        let bytes =
-            |keyed: &Keyed| row_bytes(&keyed.keys) + row_bytes(&keyed.row) + size_of::<u64>();
-        self.used = self.rows.iter().map(bytes).sum();
+        self.used = self.rows.iter().map(Keyed::bytes).sum();
         self.bounded = top > 0;
     }
 
@@ -112,7 +124,7 @@ impl Sorter {
         };
         let mut run = Spool::new(file);
         for (i, keyed) in self.rows.iter().enumerate() {
-            run.push(&[&keyed.keys, &keyed.row])?;
+            run.push(&[&keyed.whole])?;
             if i.is_multiple_of(1024) {
                 crate::exec::breathe()?;
             }
@@ -130,7 +142,7 @@ impl Sorter {
         self.rows.sort_by(|a, b| {
             base::park::checkpoint();
             // Most rows differ in what is at hand; their keys lie elsewhere.
-            a.prefix.cmp(&b.prefix).then_with(|| compare_keys(order, &a.keys, &b.keys))
+            a.prefix.cmp(&b.prefix).then_with(|| compare_keys(order, &a.whole, &b.whole))
         });
     }
 
@@ -144,7 +156,8 @@ impl Sorter {
             if let Some(top) = self.top {
                 self.rows.truncate(top);
             }
-            return Ok(Sorted::Memory { rows: self.rows, at: 0, top });
+            let keys = self.order.len();
+            return Ok(Sorted::Memory { rows: self.rows, keys, at: 0, top });
         }
         if !self.rows.is_empty() {
             self.spill()?;
@@ -204,6 +217,8 @@ fn merge_into_one(group: Vec<Spool>, file: &Arc<SpillFile>, order: &[KeyOrder]) 
 pub(in crate::exec) enum Sorted {
     Memory {
         rows: Vec<Keyed>,
+        /// How many keys each has.
+        keys: usize,
         /// How many were given.
         at: usize,
         /// Few of many were wanted.
@@ -230,7 +245,7 @@ impl Sorted {
     #[inline]
     pub fn row(&self) -> &[Datum] {
         match self {
-            Sorted::Memory { rows, at, .. } => &rows[at - 1].row,
+            Sorted::Memory { rows, keys, at, .. } => &rows[at - 1].whole[*keys..],
             Sorted::Merge(merge, _) => &merge.whole_row()[merge.order.len()..],
         }
     }
@@ -239,7 +254,7 @@ impl Sorted {
     #[inline]
     pub fn keys(&self) -> &[Datum] {
         match self {
-            Sorted::Memory { rows, at, .. } => &rows[at - 1].keys,
+            Sorted::Memory { rows, keys, at, .. } => &rows[at - 1].whole[..*keys],
             Sorted::Merge(merge, _) => &merge.whole_row()[..merge.order.len()],
         }
     }

@@ -97,7 +97,7 @@ fn sorting_is_stable_through_many_merges() {
         let mut sorter = Sorter::new(&space, LITTLE, order, top);
         let key = |i: i64| i * 7919 % 97;
         for i in 0..count {
-            sorter.push(Box::new([Datum::Int8(key(i))]), &row(i)).unwrap();
+            sorter.push(&mut vec![Datum::Int8(key(i))], &row(i)).unwrap();
         }
         let mut expected: Vec<i64> = (0..count).collect();
         expected.sort_by_key(|i| std::cmp::Reverse(key(*i)));
