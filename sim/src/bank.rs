@@ -140,7 +140,7 @@ impl Books {
         txn.abort();
         for (counter, code) in indexes? {
             let rel = RelId::new(counter as u32, Persistence::Permanent);
-            let tree = Arc::new(open_tree(engine, rel));
+            let tree = open_tree(engine, rel).into();
             books.accounts.add_index(Index { tree, keyed: Keyed::from_code(code[0]) });
         }
         Ok(books)

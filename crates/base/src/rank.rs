@@ -77,6 +77,11 @@ impl Held {
     }
 
     #[cfg(debug_assertions)]
+    pub(crate) fn any_from(&self, rank: Rank) -> bool {
+        self.lock().iter().any(|held| *held >= rank)
+    }
+
+    #[cfg(debug_assertions)]
     pub(crate) fn any(&self) -> bool {
         !self.lock().is_empty()
     }
@@ -113,4 +118,16 @@ pub fn any_held() -> bool {
 pub fn assert_none_held() {
     #[cfg(debug_assertions)]
     crate::park::with_current(|c| assert!(!c.held.any(), "a latch is held across a long wait"));
+}
+
+/// Fails in debug builds when the current context holds a latch of this rank or a later one: for the first of
+/// several latches of a rank whose order the room documents.
+#[inline]
+pub fn assert_none_from(rank: Rank) {
+    #[cfg(debug_assertions)]
+    crate::park::with_current(|c| {
+        assert!(!c.held.any_from(rank), "latch order: a first {rank:?} taken after another");
+    });
+    #[cfg(not(debug_assertions))]
+    let _ = rank;
 }

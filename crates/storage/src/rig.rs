@@ -7,7 +7,7 @@ use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, TxLogStart, WalBarrier};
 use crate::txn::{Isolation, Txn, TxnManager};
 use crate::wal::{Epoch, Kind, LogShape, Reader, RecordView, Room, Wal, WalConfig, segment};
-use crate::{btree, heap, sequence};
+use crate::{btree, hash, heap, sequence};
 use base::disk::Disk;
 use base::disk::sim::SimDisk;
 use base::rank::Rank;
@@ -112,6 +112,7 @@ impl Rig {
 fn redo(ctx: &RedoCtx, record: &RecordView<'_>) {
     match record.kind.room() {
         Some(Room::BTree) => btree::redo::redo(ctx, record).unwrap(),
+        Some(Room::Hash) => hash::redo::redo(ctx, record).unwrap(),
         Some(Room::Heap) => heap::redo::redo(ctx, record).unwrap(),
         Some(Room::Sequence) => sequence::redo::redo(ctx, record).unwrap(),
         _ => {}

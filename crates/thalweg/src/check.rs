@@ -8,11 +8,11 @@ use base::{BlockNo, Env, Fork, PageId, Persistence, RelId};
 use server::config::Config;
 use server::{Database, StartError};
 use sql::catalog::store::{Cluster, Store};
-use sql::catalog::{IndexDef, TableDef, TableKind};
+use sql::catalog::{AccessMethod, IndexDef, TableDef, TableKind};
 use sql::types::row::RowView;
 use sql::types::{Datum, Oid};
-use storage::btree::BTree;
 use storage::check::{Indexed, KeyOf, Report};
+use storage::index::Index;
 use storage::page::{self, PAGE_BYTES};
 use storage::relfile::{self, RelFiles};
 use storage::txn::{Isolation, Txn};
@@ -154,7 +154,7 @@ fn relation(store: &Store, def: &TableDef, checked: &mut Checked, report: &mut R
 fn table(store: &Store, def: &TableDef, report: &mut Report) -> Result<(), sql::error::SqlError> {
     let trees = (def.indexes.iter())
         .map(|index| Ok((index, store.tree(index)?)))
-        .collect::<Result<Vec<(&Arc<IndexDef>, &Arc<BTree>)>, sql::error::SqlError>>()?;
+        .collect::<Result<Vec<(&Arc<IndexDef>, &Index)>, sql::error::SqlError>>()?;
     let (plain, others): (Vec<_>, Vec<_>) =
         trees.into_iter().partition(|(index, _)| !index.has_expressions());
     let keys: Vec<Box<KeyOf<'_>>> = plain.iter().map(|(index, _)| key_of(def, index)).collect();
@@ -182,10 +182,13 @@ fn key_of<'d>(def: &'d TableDef, index: &'d IndexDef) -> Box<KeyOf<'d>> {
         let mut values = vec![Datum::Null; def.columns.len()];
         RowView::new(&def.desc, row).decode_prefix(&mut values);
         let mut key = Vec::new();
+        let mut has_null = false;
         for (part, column) in index.keys.iter().zip(&columns) {
+            has_null |= values[*column].is_null();
             part.code().encode(&values[*column], &mut key);
         }
-        Some(key)
+        // A hash index has no entry for null.
+        (index.method == AccessMethod::BTree || !has_null).then_some(key)
     })
 }
 

@@ -81,7 +81,7 @@ fn payload(row: &[u8]) -> &[u8] {
 #[derive(Clone)]
 pub struct Index {
     /// The tree.
-    pub tree: Arc<BTree>,
+    pub tree: storage::index::Index,
     /// Its keys.
     pub keyed: Keyed,
 }
@@ -127,7 +127,7 @@ impl Table {
     }
 
     fn of(heap: HeapRel, tree: BTree, keyed: Keyed) -> Table {
-        let first = Index { tree: Arc::new(tree), keyed };
+        let first = Index { tree: tree.into(), keyed };
         Table { heap, indexes: Mutex::new(vec![first]) }
     }
 
@@ -137,7 +137,7 @@ impl Table {
     }
 
     /// The trees of all indexes.
-    pub fn trees(&self) -> Vec<Arc<BTree>> {
+    pub fn trees(&self) -> Vec<storage::index::Index> {
         self.indexes().into_iter().map(|index| index.tree).collect()
     }
 
@@ -165,7 +165,7 @@ impl Table {
             builder.push(key, *root)?;
         }
         builder.finish()?;
-        Ok(Index { tree: Arc::new(tree), keyed })
+        Ok(Index { tree: tree.into(), keyed })
     }
 
     /// The index on the number.
@@ -289,10 +289,11 @@ impl Table {
     /// The same, read through an index. Panics if an entry leads to a row with another key.
     pub fn all_by_index(&self, txn: &Txn, snapshot: Snapshot, index: &Index) -> Result<Rows> {
         let bounds = Bounds { low: Bound::Unbounded, high: Bound::Unbounded };
+        let tree = index.tree.btree().expect("asked with a tree");
         let mut scan = Scan::new(bounds, Direction::Forward, true);
         let mut rows = Rows::new();
         let mut row = RowBuf::new();
-        while let Some(entry) = scan.next(&index.tree)? {
+        while let Some(entry) = scan.next(tree)? {
             let (key, tid) = (entry.key.to_vec(), entry.tid);
             if !self.heap.fetch(txn, &snapshot, tid, &mut row)? {
                 continue;

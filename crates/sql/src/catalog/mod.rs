@@ -14,7 +14,7 @@ mod view;
 
 pub use handle::Handle;
 pub use table::{
-    CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource, TableDef,
-    TableKind,
+    AccessMethod, CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource,
+    TableDef, TableKind,
 };
 pub use view::{Access, Catalog, Lookup, NamedRelation, Record, Star, other_database, parse};

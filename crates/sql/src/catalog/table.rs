@@ -3,8 +3,8 @@
 
 use base::{Persistence, RelId, Xid};
 
-use storage::btree::BTree;
 use storage::heap::HeapRel;
+use storage::index::Index;
 
 use super::Handle;
 use super::foreign_key::ForeignKeys;
@@ -93,11 +93,30 @@ pub struct CheckDef {
     pub validated: bool,
 }
 
+/// How an index finds its entries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessMethod {
+    BTree,
+    /// Equality on one column that is not null.
+    Hash,
+}
+
+impl AccessMethod {
+    /// As `USING` and `pg_am` have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            AccessMethod::BTree => "btree",
+            AccessMethod::Hash => "hash",
+        }
+    }
+}
+
 /// An index of a table.
 #[derive(Debug)]
 pub struct IndexDef {
     pub oid: Oid,
     pub name: Box<str>,
+    pub method: AccessMethod,
     pub table: Oid,
     pub storage: RelId,
     pub unique: bool,
@@ -116,7 +135,7 @@ pub struct IndexDef {
     /// The condition of a partial index, as text.
     pub predicate: Option<Box<str>>,
     /// Its entries.
-    pub tree: Handle<Arc<BTree>>,
+    pub tree: Handle<Index>,
 }
 
 /// One key column of an index.
@@ -193,6 +212,11 @@ impl TableDef {
 }
 
 impl IndexDef {
+    /// Whether rows with these key values have an entry: a hash index has none for null.
+    pub fn holds(&self, values: &[Datum]) -> bool {
+        self.method == AccessMethod::BTree || !values.iter().any(Datum::is_null)
+    }
+
     /// Key columns of the table from 0; `None` for an expression.
     pub fn key_columns(&self) -> impl Iterator<Item = Option<u16>> {
         self.keys.iter().map(|key| match key.source {

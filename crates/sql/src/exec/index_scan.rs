@@ -1,4 +1,5 @@
-//! Rows through a B-tree: ranges of encoded keys, rows fetched by address.
+//! Rows through an index: ranges of encoded keys, rows fetched by address. A hash index is asked for single
+//! keys, and what it finds is compared with the key.
 
 use std::sync::Arc;
 
@@ -7,27 +8,46 @@ use std::ops::Bound;
 
 use storage::btree::{Bounds, Direction, Scan};
 use storage::heap::RowBuf;
+use storage::index::Index;
 
 use crate::bind::tree::Expr;
 use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::plan::node::{self, KeyRange, KeyValue};
 use crate::types::keycode::{VALUE_MARKER, after_prefix};
+use crate::types::row::RowView;
 use crate::types::{Datum, compare};
 
 use super::eval::{eval, passes};
 use super::scan::decode;
-use super::{Cx, Operator};
+use super::{Cx, Operator, index_key, index_values};
 
 /// A scan over one or more key ranges.
 pub struct IndexScan {
     plan: Arc<node::IndexScan>,
     /// Encoded ranges still to scan, the next one last. `None` before the start.
     ranges: Option<Vec<Encoded>>,
-    scan: Option<Scan>,
+    scan: Option<Entries>,
     stored: RowBuf,
+    /// Of a row that a hash index has led to.
+    key: Vec<u8>,
     row: Vec<Datum>,
     turns: u32,
+}
+
+/// The entries of one range.
+enum Entries {
+    Tree(Scan),
+    Hash(Matches),
+}
+
+/// What a hash index has under a key's hash.
+struct Matches {
+    key: Vec<u8>,
+    /// The next one last.
+    tids: Vec<Tid>,
+    /// Some of them led to rows that are gone for everybody.
+    has_dead: bool,
 }
 
 /// Lower bound (included) and upper bound (excluded) in key bytes; an empty upper bound is none.
@@ -39,7 +59,15 @@ struct Encoded {
 impl IndexScan {
     pub fn new(plan: Arc<node::IndexScan>) -> IndexScan {
         let row = vec![Datum::Null; plan.outputs.len()];
-        IndexScan { plan, ranges: None, scan: None, stored: RowBuf::default(), row, turns: 0 }
+        IndexScan {
+            plan,
+            ranges: None,
+            scan: None,
+            stored: RowBuf::default(),
+            key: Vec::new(),
+            row,
+            turns: 0,
+        }
     }
 
     /// The next entry's row address.
@@ -48,24 +76,82 @@ impl IndexScan {
             self.ranges = Some(encode_ranges(&self.plan, cx)?);
         }
         loop {
-            if let Some(scan) = &mut self.scan {
-                let tree = cx.host.tree(&self.plan.index)?;
-                if let Some(entry) = scan.next(tree)? {
-                    return Ok(Some(entry.tid));
+            let index = cx.host.tree(&self.plan.index)?;
+            match &mut self.scan {
+                Some(Entries::Tree(scan)) => {
+                    let tree = index.btree().expect("its scan was begun on a tree");
+                    if let Some(entry) = scan.next(tree)? {
+                        return Ok(Some(entry.tid));
+                    }
                 }
-                self.scan = None;
+                Some(Entries::Hash(matches)) => {
+                    if let Some(tid) = matches.tids.pop() {
+                        return Ok(Some(tid));
+                    }
+                    self.settle(cx)?;
+                }
+                None => {}
             }
+            self.scan = None;
+            let index = cx.host.tree(&self.plan.index)?;
             let next = self.ranges.as_mut().and_then(Vec::pop);
             let Some(range) = next else { return Ok(None) };
-            let direction =
-                if self.plan.backward { Direction::Backward } else { Direction::Forward };
-            let high = match range.high.is_empty() {
-                true => Bound::Unbounded,
-                false => Bound::Excluded(range.high.as_slice()),
-            };
-            let bounds = Bounds { low: Bound::Included(range.low.as_slice()), high };
-            self.scan = Some(Scan::new(bounds, direction, false));
+            self.scan = Some(match index {
+                Index::BTree(_) => Entries::Tree(range.scan(self.plan.backward)),
+                Index::Hash(hash) => {
+                    let mut tids = Vec::new();
+                    hash.lookup(&range.low, &mut tids)?;
+                    Entries::Hash(Matches { key: range.low, tids, has_dead: false })
+                }
+            });
         }
+    }
+
+    /// Notes that the row of the last entry is dead to everybody.
+    fn found_dead(&mut self) {
+        match self.scan.as_mut().expect("an entry came from it") {
+            Entries::Tree(scan) => scan.found_dead(),
+            Entries::Hash(matches) => matches.has_dead = true,
+        }
+    }
+
+    /// Marks what was found dead: nobody may ask for another row.
+    fn settle(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        let index = cx.host.tree(&self.plan.index)?;
+        match self.scan.as_mut().expect("an entry came from it") {
+            Entries::Tree(scan) => scan.settle(index.btree().expect("it was begun on a tree")),
+            Entries::Hash(matches) => {
+                if std::mem::take(&mut matches.has_dead) {
+                    let heap = cx.host.heap(&self.plan.table)?;
+                    index.mark_dead(&matches.key, &mut |tid| heap.is_gone(tid))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the row has the key that was asked for, which an entry with its hash does not prove.
+    fn has_key(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let Some(Entries::Hash(matches)) = &self.scan else { return Ok(true) };
+        let (table, index) = (&*self.plan.table, &*self.plan.index);
+        let view = RowView::new(&table.desc, self.stored.bytes());
+        if !index.has_expressions() {
+            let column = index.key_columns().next().flatten().expect("it has one plain key");
+            let value = view.get(usize::from(column));
+            if value.is_null() {
+                return Ok(false);
+            }
+            self.key.clear();
+            index_key(index, &[value], &mut self.key);
+            return Ok(self.key == matches.key);
+        }
+        let mut row = vec![Datum::Null; table.columns.len()];
+        view.decode_prefix(&mut row);
+        let values = index_values(index, &row, cx)?;
+        let Some(values) = values.filter(|values| index.holds(values)) else { return Ok(false) };
+        self.key.clear();
+        index_key(index, &values, &mut self.key);
+        Ok(self.key == matches.key)
     }
 }
 
@@ -79,15 +165,17 @@ impl Operator for IndexScan {
             let plan = &*self.plan;
             let (txn, snapshot) = (cx.host.txn(), cx.host.snapshot());
             let heap = cx.host.heap(&plan.table)?;
-            let scan = self.scan.as_mut().expect("an entry came from it");
             if !heap.fetch(txn, snapshot, tid, &mut self.stored)? {
                 if heap.is_gone(tid)? {
-                    scan.found_dead();
+                    self.found_dead();
                 }
                 continue;
             }
-            // Nobody may ask for another row.
-            scan.settle(cx.host.tree(&plan.index)?);
+            if !self.has_key(cx)? {
+                continue;
+            }
+            self.settle(cx)?;
+            let plan = &*self.plan;
             decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
             if passes(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
@@ -105,6 +193,18 @@ impl Operator for IndexScan {
         self.ranges = None;
         self.scan = None;
         Ok(())
+    }
+}
+
+impl Encoded {
+    fn scan(&self, backward: bool) -> Scan {
+        let direction = if backward { Direction::Backward } else { Direction::Forward };
+        let high = match self.high.is_empty() {
+            true => Bound::Unbounded,
+            false => Bound::Excluded(self.high.as_slice()),
+        };
+        let bounds = Bounds { low: Bound::Included(self.low.as_slice()), high };
+        Scan::new(bounds, direction, false)
     }
 }
 

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use base::ids::Tid;
-use storage::btree::BTree;
 use storage::heap::{HeapRel, RowBuf};
+use storage::index::Index;
 use storage::txn::Snapshot;
 
 use crate::bind::tree::Expr;
@@ -99,6 +99,6 @@ impl PointKey {
 
 /// Lets later look-ups skip entries whose rows nobody can see any more.
 #[cold]
-fn mark_dead(heap: &HeapRel, tree: &BTree, key: &[u8]) -> Result<()> {
+fn mark_dead(heap: &HeapRel, tree: &Index, key: &[u8]) -> Result<()> {
     Ok(tree.mark_dead(key, &mut |tid| heap.is_gone(tid))?)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use storage::btree::BTree;
 use storage::heap::HeapRel;
+use storage::index::Index;
 use storage::txn::{Snapshot, Txn};
 
 use crate::bind::tree::{CurrentOf, Expr, SqlValue};
@@ -32,7 +32,7 @@ pub trait Host: SessionInfo {
     /// The rows of a table.
     fn heap<'t>(&self, table: &'t TableDef) -> Result<&'t HeapRel>;
     /// The entries of an index.
-    fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t BTree>;
+    fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Index>;
     /// The bound key expressions and condition of an index that has any.
     fn index_exprs(&mut self, index: &IndexDef) -> Result<Arc<IndexExprs>>;
     /// What text input and output depend on.

@@ -9,7 +9,7 @@ use crate::bind::tree::{
     ArrayArg, ArrayExpr, ArrayOp, Call, Column, Comparison, Const, Expr, Shape, Ty, Var,
 };
 use crate::bind::walk;
-use crate::catalog::{IndexDef, IndexKey, KeySource, TableDef};
+use crate::catalog::{AccessMethod, IndexDef, IndexKey, KeySource, TableDef};
 use crate::func::{self, CastMethod};
 use crate::types::{Datum, TypeId, type_info};
 
@@ -57,11 +57,20 @@ pub(super) fn choose_index(
         let Some(choice) = match_index(index, &keys, rel, conditions, outer, order) else {
             continue;
         };
+        if index.method == AccessMethod::Hash && !answers_by_hash(&choice) {
+            continue;
+        }
         if best.as_ref().is_none_or(|b| choice.score() > b.score()) {
             best = Some(choice);
         }
     }
     best
+}
+
+/// A hash index answers equality with values, and gives no order.
+fn answers_by_hash(choice: &IndexChoice) -> bool {
+    let [value] = &choice.equal[..] else { return false };
+    !matches!(value, KeyValue::IsNull)
 }
 
 /// An index's keys as this query would write them; `None` if the index lacks rows that the conditions let
@@ -174,6 +183,7 @@ fn match_index(
     choice.unique = index.unique && choice.equal.len() == index.keys.len() && !any_of && !nulls;
     if let Some(order) = order
         && !any_of
+        && index.method == AccessMethod::BTree
     {
         (choice.sorted, choice.backward) = gives_order(index, choice.equal.len(), rel, order);
     }

@@ -5,8 +5,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use storage::btree::BTree;
 use storage::heap::HeapRel;
+use storage::index::Index;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, Txn};
 
@@ -402,8 +402,8 @@ impl Host for Backend {
     }
 
     #[inline]
-    fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t BTree> {
-        Ok(self.instance.store.tree(index)?)
+    fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Index> {
+        self.instance.store.tree(index)
     }
 
     fn index_exprs(&mut self, index: &IndexDef) -> Result<Arc<IndexExprs>> {

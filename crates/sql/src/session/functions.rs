@@ -1,5 +1,7 @@
 //! Functions that need the session or the catalogs.
 
+use storage::hash::FILL_PERCENT;
+use storage::index::Index;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 
 use crate::catalog::foreign_key::Action;
@@ -460,14 +462,21 @@ fn index_definition(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
         _ => format!("{}.{}", quote_ident(&table.schema_name), quote_ident(&table.name)),
     };
     let mut text = format!(
-        "CREATE {}INDEX {} ON {of} USING btree ({})",
+        "CREATE {}INDEX {} ON {of} USING {} ({})",
         if index.unique { "UNIQUE " } else { "" },
         quote_ident(&index.name),
+        index.method.name(),
         keys.join(", ")
     );
     text.push_str(&include_clause(&table, &index));
     if index.unique && index.nulls_not_distinct {
         text.push_str(" NULLS NOT DISTINCT");
+    }
+    if let Index::Hash(hash) = b.instance.store.tree(&index)?
+        && let Some(percent) = hash.fill_percent()?
+        && percent != FILL_PERCENT
+    {
+        text.push_str(&format!(" WITH (fillfactor='{percent}')"));
     }
     if let Some(predicate) = predicate {
         text.push_str(&format!(" WHERE {predicate}"));

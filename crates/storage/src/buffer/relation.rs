@@ -342,6 +342,28 @@ impl Relation {
         Ok(block)
     }
 
+    /// Adds `blocks` zero pages to the end of the fork, one after the other, and returns the first. They are
+    /// in the file when this returns, not in memory.
+    pub fn reserve(&self, fork: Fork, blocks: u32) -> Result<BlockNo> {
+        self.map.check_there()?;
+        self.blocks(fork)?;
+        let map = self.map.fork(fork);
+        let mut physical = map.physical.lock();
+        let first = map.blocks.load(Ordering::Relaxed);
+        if first >= UNKNOWN - EXTEND_MAX - blocks {
+            let what = format!("relation {} has as many blocks as a relation can", self.id());
+            return Err(Error::LimitExceeded(what));
+        }
+        while *physical < first + blocks {
+            let more = (first + blocks - *physical).min(EXTEND_MAX);
+            self.pool.files.extend(self.id(), fork, BlockNo(*physical), more)?;
+            *physical += more;
+        }
+        // Release: as in `grow`.
+        map.blocks.store(first + blocks, Ordering::Release);
+        Ok(BlockNo(first))
+    }
+
     /// Lengthens the fork with zero pages to at least `blocks`; for redo.
     pub fn ensure_blocks(&self, fork: Fork, blocks: u32) -> Result<()> {
         if self.blocks(fork)? >= blocks {

@@ -2,9 +2,9 @@
 //!
 //! Run it on tables that nobody writes meanwhile: right after a start, or under a lock.
 
-use crate::btree::BTree;
 use crate::error::Result;
 use crate::heap::{HeapRel, Line, RowBuf};
+use crate::index::Index;
 use crate::sequence::SequenceRel;
 use base::{BlockNo, Fork, Tid};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub type KeyOf<'k> = dyn Fn(&[u8]) -> Option<Vec<u8>> + 'k;
 /// An index of a table, and what it should contain.
 pub struct Indexed<'k> {
     /// The index.
-    pub index: &'k BTree,
+    pub index: &'k Index,
     /// The key of a row in it.
     pub key_of: &'k KeyOf<'k>,
     /// Whether two live rows may not have the same key.
@@ -112,7 +112,7 @@ fn entries_fault(
             complain("its version is not there".into());
             return Ok(None);
         }
-        let key = (indexed.key_of)(buf.bytes());
+        let key = (indexed.key_of)(buf.bytes()).map(|key| indexed.index.bytes_of(key));
         if version.live {
             live.clone_from(&key);
         }

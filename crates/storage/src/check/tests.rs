@@ -1,6 +1,7 @@
 //! Damage is told, by the room that knows.
 
 use super::*;
+use crate::btree::BTree;
 use crate::rig::Rig;
 use base::Persistence;
 use base::rank::Rank;
@@ -9,7 +10,7 @@ fn key_of(row: &[u8]) -> Option<Vec<u8>> {
     Some(row.to_vec())
 }
 
-fn faults(heap: &HeapRel, index: &BTree) -> Vec<String> {
+fn faults(heap: &HeapRel, index: &Index) -> Vec<String> {
     let mut report = Report::default();
     let indexed = Indexed { index, key_of: &key_of, unique: true };
     table(heap, &[indexed], &mut report).unwrap();
@@ -22,7 +23,7 @@ fn an_index_that_disagrees_with_its_heap_is_found_out() {
     let heap = rig.create(1, Persistence::Permanent, Rank::HeapPage);
     let heap = HeapRel::new(heap, &rig.txns, 100);
     let index = rig.create(2, Persistence::Permanent, Rank::IndexPage);
-    let index = BTree::new(index, &rig.txns);
+    let index = Index::from(BTree::new(index, &rig.txns));
     let txn = rig.begin();
     let tids: Vec<Tid> = (0..100u8)
         .map(|i| {
@@ -54,7 +55,7 @@ fn damaged_pages_are_found_out() {
     let heap = rig.create(1, Persistence::Permanent, Rank::HeapPage);
     let heap = HeapRel::new(heap, &rig.txns, 100);
     let index = rig.create(2, Persistence::Permanent, Rank::IndexPage);
-    let index = BTree::new(index, &rig.txns);
+    let index = Index::from(BTree::new(index, &rig.txns));
     let txn = rig.begin();
     for i in 0..2000u32 {
         let row = i.to_be_bytes();

@@ -41,13 +41,15 @@ pub enum PageKind {
     Visibility = 5,
     /// Sequence.
     Sequence = 6,
+    /// Hash index: metapage, bucket or overflow page.
+    Hash = 7,
 }
 
 impl PageKind {
     /// Reads the code of a page back; `None` for a code that no release wrote.
     pub fn from_u8(code: u8) -> Option<PageKind> {
         use PageKind::*;
-        [New, Heap, BTreeMeta, BTree, FreeSpace, Visibility, Sequence]
+        [New, Heap, BTreeMeta, BTree, FreeSpace, Visibility, Sequence, Hash]
             .into_iter()
             .find(|k| *k as u8 == code)
     }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::txlog::{Outcome, TxLog, TxLogConfig, TxLogStart, XactRedo};
 use crate::txn::TxnRedo;
 use crate::wal::{Kind, LogEnd, Reader, RecordView, Room, segment};
-use crate::{btree, heap, sequence};
+use crate::{btree, hash, heap, sequence};
 use base::clock::{self, Instant};
 use base::disk::Disk;
 use base::rank::Rank;
@@ -109,7 +109,8 @@ impl Redo {
             Some(Room::Heap) => heap::redo::redo(&self.ctx, record),
             Some(Room::BTree) => btree::redo::redo(&self.ctx, record),
             Some(Room::Sequence) => sequence::redo::redo(&self.ctx, record),
-            Some(Room::Hash) | None => Err(garbled(record)),
+            Some(Room::Hash) => hash::redo::redo(&self.ctx, record),
+            None => Err(garbled(record)),
         }
     }
 

@@ -7,13 +7,13 @@ mod worker;
 pub use queue::Queue;
 pub use worker::{Clean, Open, Opened, Worker, WorkerStats};
 
-use crate::btree::{BTree, IndexCleaning};
+use crate::btree::IndexCleaning;
 use crate::buffer::Ring;
 use crate::error::Result;
 use crate::heap::{HeapRel, vm};
+use crate::index::Index;
 use base::{BlockNo, Fork, Tid};
 use pace::Pace;
-use std::sync::Arc;
 
 /// Pages that a vacuum goes round in.
 const RING_PAGES: usize = 32;
@@ -60,7 +60,7 @@ pub struct Report {
 
 /// Cleans a table with all of its indexes; foreground work goes on. The caller keeps indexes from being added
 /// meanwhile; a second vacuum of the table waits.
-pub fn vacuum(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options<'_>) -> Result<Report> {
+pub fn vacuum(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Report> {
     let _alone = heap.vacuum_latch().lock();
     run(heap, indexes, options)
 }
@@ -68,7 +68,7 @@ pub fn vacuum(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options<'_>) -> 
 /// As [`vacuum`], but not if another vacuum is at the table: `None` then.
 pub fn try_vacuum(
     heap: &HeapRel,
-    indexes: &[Arc<BTree>],
+    indexes: &[Index],
     options: &Options<'_>,
 ) -> Result<Option<Report>> {
     match heap.vacuum_latch().try_lock() {
@@ -77,7 +77,7 @@ pub fn try_vacuum(
     }
 }
 
-fn run(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options<'_>) -> Result<Report> {
+fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Report> {
     heap.txns().refresh();
     let horizon = heap.txns().horizon();
     heap.note_cleaning();
@@ -108,7 +108,7 @@ fn run(heap: &HeapRel, indexes: &[Arc<BTree>], options: &Options<'_>) -> Result<
 
 struct Pass<'v> {
     heap: &'v HeapRel,
-    indexes: &'v [Arc<BTree>],
+    indexes: &'v [Index],
     every_page: bool,
     pace: Pace<'v>,
     ring: Ring,

@@ -1,16 +1,17 @@
 use super::*;
+use crate::btree::BTree;
 use crate::check::{self, Indexed};
 use crate::heap::{Change, HeapScan, Outcome, RowBuf};
 use crate::rig::Rig;
 use crate::txn::{Isolation, Snapshot, Txn};
 use base::Persistence;
 use base::rank::Rank;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 struct Table {
     heap: HeapRel,
-    index: Arc<BTree>,
+    index: Index,
 }
 
 fn key_of(row: &[u8]) -> Option<Vec<u8>> {
@@ -31,7 +32,7 @@ impl Table {
         let index = rig.create(number + 1, Persistence::Permanent, Rank::IndexPage);
         Table {
             heap: HeapRel::new(heap, &rig.txns, 100),
-            index: Arc::new(BTree::new(index, &rig.txns)),
+            index: BTree::new(index, &rig.txns).into(),
         }
     }
 
@@ -111,7 +112,7 @@ fn dead_rows_leave_heap_and_index_and_their_space_is_used_again() {
         txn.commit().unwrap();
         table.check();
         rig.wal.flush(rig.wal.position());
-        let indexes = [Arc::clone(&table.index)];
+        let indexes = [table.index.clone()];
         let report = vacuum(&table.heap, &indexes, &Options::default()).unwrap();
         assert_eq!((report.removed, report.lines_freed), (1800, 1800));
         assert_eq!(report.indexes[0].removed, 1800);
@@ -127,7 +128,7 @@ fn dead_rows_leave_heap_and_index_and_their_space_is_used_again() {
     assert_eq!(table.rows(&txn), 4000);
     txn.commit().unwrap();
     // A second vacuum finds nothing to do.
-    let indexes = [Arc::clone(&table.index)];
+    let indexes = [table.index.clone()];
     let again = vacuum(&table.heap, &indexes, &Options::default()).unwrap();
     assert_eq!((again.pages_scanned, again.removed, again.index_passes), (0, 0, 0));
 }
@@ -144,7 +145,7 @@ fn what_an_open_snapshot_may_see_stays() {
     tids.iter().for_each(|tid| drop(table.heap.delete(&txn, *tid, None).unwrap()));
     txn.commit().unwrap();
     rig.wal.flush(rig.wal.position());
-    let indexes = [Arc::clone(&table.index)];
+    let indexes = [table.index.clone()];
     let report = vacuum(&table.heap, &indexes, &Options::default()).unwrap();
     assert_eq!((report.removed, report.recently_dead), (0, 200));
     let mut buf = crate::heap::RowBuf::new();
@@ -169,7 +170,7 @@ fn rolled_back_work_leaves_nothing_behind() {
         table.insert(&txn, key, 0).unwrap();
     }
     txn.abort();
-    let indexes = [Arc::clone(&table.index)];
+    let indexes = [table.index.clone()];
     let report = vacuum(&table.heap, &indexes, &Options::default()).unwrap();
     assert_eq!((report.removed, report.live), (391, 1));
     assert_eq!(table.check().entries, 1);
@@ -189,7 +190,7 @@ fn worker_for(
     table.heap.tell_when_due(move |rel| its_queue.push(rel));
     let opened = Arc::clone(table);
     let open: Box<Open> = Box::new(move |_, clean| {
-        clean(&opened.heap, &[Arc::clone(&opened.index)], &|| false);
+        clean(&opened.heap, std::slice::from_ref(&opened.index), &|| false);
         Opened::Yes
     });
     Worker::start(&rig.env(), queue, open, move |_, error| failed(error))
@@ -244,7 +245,7 @@ fn the_worker_keeps_up_while_sessions_write() {
     assert!(worker.stats().runs > 0);
     table.check();
     rig.wal.flush(rig.wal.position());
-    let indexes = [Arc::clone(&table.index)];
+    let indexes = [table.index.clone()];
     vacuum(&table.heap, &indexes, &Options::default()).unwrap();
     let report = table.check();
     assert!(report.entries <= SESSIONS * KEYS * 2);

@@ -1,9 +1,9 @@
 //! The background worker: takes tables from the queue and cleans them, unhurriedly.
 
 use super::{Options, Queue, Report, try_vacuum};
-use crate::btree::BTree;
 use crate::error::{Error, Result};
 use crate::heap::HeapRel;
+use crate::index::Index;
 use base::RelId;
 use base::env::{Background, Env};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,7 +14,7 @@ use std::time::Duration;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Cleans a heap with *all* of its indexes; the last argument tells whether somebody waits for the table.
-pub type Clean<'c> = dyn FnMut(&HeapRel, &[Arc<BTree>], &dyn Fn() -> bool) + 'c;
+pub type Clean<'c> = dyn FnMut(&HeapRel, &[Index], &dyn Fn() -> bool) + 'c;
 
 /// Calls its second argument with the heap and the indexes of a table, while none can be added or dropped.
 /// Does not wait for locks.

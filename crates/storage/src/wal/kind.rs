@@ -116,6 +116,29 @@ kinds! {
     /// A page of an index that was built from sorted entries.
     BTREE_PAGE = 0x77, "btree-page";
 
+    /// The metapage and the first bucket of an empty hash index.
+    HASH_INIT = 0x90, "hash-init";
+    /// An entry was put on a page of its bucket.
+    HASH_INSERT = 0x91, "hash-insert";
+    /// A bucket got another page, with entries.
+    HASH_OVERFLOW = 0x92, "hash-overflow";
+    /// Entries were removed from a page.
+    HASH_REMOVE = 0x93, "hash-remove";
+    /// Blocks were set aside for buckets to come.
+    HASH_EXTENT = 0x94, "hash-extent";
+    /// A bucket began to split: there is one bucket more.
+    HASH_SPLIT = 0x95, "hash-split";
+    /// Entries of a page went to the new bucket.
+    HASH_MOVE = 0x96, "hash-move";
+    /// A split is finished.
+    HASH_SPLIT_END = 0x97, "hash-split-end";
+    /// A page's entries went to the page before it in the chain, and it was set free.
+    HASH_SQUEEZE = 0x98, "hash-squeeze";
+    /// The number of entries was put down.
+    HASH_COUNT = 0x99, "hash-count";
+    /// A page of an index that was built from sorted entries.
+    HASH_PAGE = 0x9A, "hash-page";
+
     /// The state of a sequence, ahead of the values handed out.
     SEQUENCE = 0xB0, "sequence";
 }

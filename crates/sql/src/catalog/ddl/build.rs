@@ -1,10 +1,12 @@
 //! Reading a whole table, and filling a new index from it.
 
 use base::ids::Tid;
+use storage::hash;
 use storage::heap::{HeapRel, HeapScan, RowBuf};
+use storage::index::Index;
 use storage::txn::Txn;
 
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::error::{Result, SqlError};
 use crate::exec::spill::KeySorter;
 use crate::exec::{self, Cx, State};
@@ -73,46 +75,81 @@ impl TableRows {
     }
 }
 
+/// What an index is built from.
+struct Entries {
+    sorter: KeySorter,
+    count: u64,
+    /// Older snapshots may see versions that have no entry.
+    has_older: bool,
+}
+
 impl Ddl<'_> {
     /// Fills an empty index from its table: entries sorted, pages written in order. Equal keys of a
     /// unique index are `23505`. The index gets one entry for each row that there is, under the key of its
     /// newest version; where older snapshots may see other versions, or rows deleted since, they must do
     /// without the index (`pg_index.indcheckxmin`).
-    pub(super) fn build_index(&mut self, table: Oid, index: Oid) -> Result<()> {
+    pub(super) fn build_index(
+        &mut self,
+        table: Oid,
+        index: Oid,
+        fill_percent: Option<u8>,
+    ) -> Result<()> {
         let table = self.table(table)?;
         let index = table.index(index).expect("the index was just made").clone();
         let mut state = State::default();
-        let (sorter, check_xmin) = self.index_entries(&table, &index, &mut state)?;
+        let Entries { sorter, count, has_older } =
+            self.index_entries(&table, &index, &mut state)?;
         let mut entries = sorter.finish()?;
-        let tree = self.host.tree(&index)?;
-        let mut builder = tree.build()?;
-        let mut last: Option<Vec<u8>> = None;
-        while let Some((key, tid)) = entries.next_entry()? {
-            if index.unique {
-                if last.as_deref() == Some(key) {
-                    self.check_repeated(&table, &index, tid, &mut state)?;
+        match self.host.tree(&index)?.clone() {
+            Index::BTree(tree) => {
+                let mut builder = tree.build()?;
+                let mut last: Option<Vec<u8>> = None;
+                while let Some((key, tid)) = entries.next_entry()? {
+                    if index.unique {
+                        if last.as_deref() == Some(key) {
+                            self.check_repeated(&table, &index, tid, &mut state)?;
+                        }
+                        let last = last.get_or_insert_default();
+                        last.clear();
+                        last.extend_from_slice(key);
+                    }
+                    builder.push(key, tid)?;
+                    base::park::checkpoint();
                 }
-                let last = last.get_or_insert_default();
-                last.clear();
-                last.extend_from_slice(key);
+                builder.finish()?;
             }
-            builder.push(key, tid)?;
-            base::park::checkpoint();
+            Index::Hash(index) => {
+                let percent = fill_percent.unwrap_or(hash::FILL_PERCENT);
+                let mut builder = index.build(count, percent)?;
+                while let Some((order, tid)) = entries.next_entry()? {
+                    builder.push_in_order(order, tid)?;
+                    base::park::checkpoint();
+                }
+                builder.finish()?;
+            }
         }
-        builder.finish()?;
-        self.set_check_xmin(&table, index.oid, check_xmin)
+        self.set_check_xmin(&table, index.oid, has_older)
     }
 
-    /// All rows' keys, and whether older snapshots may see versions that have none.
+    /// All rows' keys; for a hash index their hashes instead, in the order of its buckets.
     fn index_entries(
         &mut self,
         table: &TableDef,
         index: &IndexDef,
         state: &mut State,
-    ) -> Result<(KeySorter, bool)> {
+    ) -> Result<Entries> {
         let mut sorter = KeySorter::new(self.host.temp(), self.host.maintenance_mem_bytes());
         let mut rows = TableRows::start(self.host, table)?;
         let mut key = Vec::new();
+        let mut count = 0;
+        let is_hash = index.method == AccessMethod::Hash;
+        let mut push = |key: &[u8], root: Tid| {
+            count += 1;
+            match is_hash {
+                true => sorter.push(&hash::build_order(hash::key_hash(key)), root),
+                false => sorter.push(key, root),
+            }
+        };
         if !index.has_expressions() {
             let columns: Vec<(KeyColumn, usize)> = index
                 .keys
@@ -122,21 +159,27 @@ impl Ddl<'_> {
                 .collect();
             let heap = self.host.heap(table)?;
             rows.each(heap, self.host.txn(), table, |row, root| {
+                if is_hash && row.is_null(columns[0].1) {
+                    return Ok(());
+                }
                 key.clear();
                 columns.iter().for_each(|(code, column)| code.encode(&row.get(*column), &mut key));
-                sorter.push(&key, root)
+                push(&key, root)
             })?;
-            return Ok((sorter, rows.has_older()));
+            return Ok(Entries { sorter, count, has_older: rows.has_older() });
         }
         while let Some(row) = rows.next(self.host, table)? {
             let row = row.to_vec();
             let mut cx = Cx { state, host: &mut *self.host };
             let Some(values) = exec::index_values(index, &row, &mut cx)? else { continue };
+            if !index.holds(&values) {
+                continue;
+            }
             key.clear();
             exec::index_key(index, &values, &mut key);
-            sorter.push(&key, rows.root())?;
+            push(&key, rows.root())?;
         }
-        Ok((sorter, rows.has_older()))
+        Ok(Entries { sorter, count, has_older: rows.has_older() })
     }
 
     /// Notes in `pg_index` who may use the index just built.

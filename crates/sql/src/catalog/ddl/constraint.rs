@@ -4,7 +4,7 @@ use syntax::ast::{Constraint, ConstraintKind, IndexConstraint, IndexOrder, SortN
 
 use crate::bind::ExprKind;
 use crate::catalog::store::row::RowBuilder;
-use crate::catalog::{KeySource, TableDef};
+use crate::catalog::{AccessMethod, KeySource, TableDef};
 use crate::error::{Result, sql_error};
 use crate::exec::{self, Cx, State};
 use crate::types::{Array, Datum, Oid, TypeId};
@@ -68,6 +68,8 @@ impl Ddl<'_> {
             &table,
             &NewIndex {
                 name: name.clone(),
+                method: AccessMethod::BTree,
+                fill_percent: None,
                 included,
                 keys,
                 unique: true,

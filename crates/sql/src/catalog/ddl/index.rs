@@ -1,16 +1,20 @@
 //! CREATE INDEX, REINDEX.
 
 use base::rank::Rank;
+use storage::index::Index;
 use storage::lock::LockMode;
-use syntax::ast::{CreateIndex, IndexElement, IndexKey, Reindex, ReindexTarget};
+use syntax::ast::{
+    CreateIndex, DefOption, IndexElement, IndexKey, IndexOrder, OptionValue, Reindex,
+    ReindexTarget, SortNulls,
+};
 
 use crate::bind::{ExprKind, Ty};
-use crate::catalog::store::builtin::{BTREE_AM, attribute_row, class_row, index_row};
+use crate::catalog::store::builtin::{am_oid, attribute_row, class_row, index_row};
 use crate::catalog::store::load::{EXPRESSION_SEPARATOR, INDOPTION_DESC, INDOPTION_NULLS_FIRST};
 use crate::catalog::store::row::vector;
-use crate::catalog::{KeySource, TableDef, TableKind};
+use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, sql_error};
-use crate::types::{Datum, Oid, TypeId};
+use crate::types::{Datum, Oid, TypeId, keycode};
 
 use super::constraint::element_order;
 use super::create_table::persistence_letter;
@@ -28,6 +32,9 @@ pub(super) struct KeySpec {
 /// An index to be made.
 pub(super) struct NewIndex {
     pub name: String,
+    pub method: AccessMethod,
+    /// How full a hash index is to be; the default if `None`.
+    pub fill_percent: Option<u8>,
     pub keys: Vec<KeySpec>,
     pub unique: bool,
     pub primary: bool,
@@ -52,7 +59,7 @@ pub(super) fn no_operator_class(ty: Ty, method: &str) -> SqlError {
 
 impl Ddl<'_> {
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
-        check_method(&create.method)?;
+        let method = method_named(&create.method)?;
         if create.concurrently {
             return Err(sql_error!(
                 FEATURE_NOT_SUPPORTED,
@@ -67,6 +74,11 @@ impl Ddl<'_> {
                 "cannot create index on relation \"{}\"",
                 table.name
             ));
+        }
+        let mut fill_percent = None;
+        if method == AccessMethod::Hash {
+            is_for_hash(create)?;
+            fill_percent = fill_factor(&create.options)?;
         }
         let names = element_names(create.elements.iter().chain(&create.including));
         let name = match &create.name {
@@ -83,7 +95,7 @@ impl Ddl<'_> {
             }
         };
         let named = create.elements.iter().zip(names);
-        let keys = named.map(|(e, name)| self.key_spec(&table, e, name));
+        let keys = named.map(|(e, name)| self.key_spec(&table, method, e, name));
         let keys = keys.collect::<Result<Vec<_>>>()?;
         let predicate = match &create.filter {
             None => None,
@@ -104,6 +116,8 @@ impl Ddl<'_> {
         }
         let index = NewIndex {
             name,
+            method,
+            fill_percent,
             included,
             keys,
             unique: create.unique,
@@ -118,6 +132,7 @@ impl Ddl<'_> {
     fn key_spec(
         &mut self,
         table: &std::sync::Arc<TableDef>,
+        method: AccessMethod,
         element: &IndexElement,
         name: String,
     ) -> Result<KeySpec> {
@@ -142,8 +157,15 @@ impl Ddl<'_> {
                 (KeySource::Expr(text.into()), bound.ty())
             }
         };
-        if !crate::types::keycode::has_order(ty.id) {
-            return Err(no_operator_class(ty, "btree"));
+        let has_class = match method {
+            AccessMethod::BTree => keycode::has_order(ty.id),
+            AccessMethod::Hash => keycode::has_equality(ty.id),
+        };
+        if !has_class {
+            return Err(no_operator_class(ty, method.name()));
+        }
+        if method == AccessMethod::Hash {
+            is_without_order(element)?;
         }
         let (desc, nulls_first) = element_order(element.order, element.nulls);
         Ok(KeySpec { source, name: name.into(), ty, desc, nulls_first })
@@ -158,7 +180,7 @@ impl Ddl<'_> {
         let storage = store.create_storage(txn, table.persistence, Rank::IndexPage)?;
         let width = new.keys.len() + new.included.len();
         let class = class_row(oid, &new.name, table.schema, b'i', width)
-            .oid("relam", BTREE_AM)
+            .oid("relam", am_oid(new.method))
             .oid("relowner", owner)
             .oid("relfilenode", Oid(storage.0))
             .letter("relpersistence", persistence_letter(table.persistence));
@@ -182,7 +204,7 @@ impl Ddl<'_> {
         store.insert(txn, "pg_index", &pg_index_row(oid, table.oid, new, &keys))?;
         self.update_class(table.oid, &[("relhasindex", Datum::Bool(true))])?;
         self.changed(table.oid)?;
-        self.build_index(table.oid, oid)?;
+        self.build_index(table.oid, oid, new.fill_percent)?;
         Ok(oid)
     }
 
@@ -241,6 +263,10 @@ impl Ddl<'_> {
     pub(super) fn rebuild(&mut self, table: &TableDef, index: Oid) -> Result<()> {
         self.catalog.lock(self.host.txn(), index, LockMode::AccessExclusive)?;
         let old = table.index(index).map(|i| i.storage);
+        let fill_percent = match table.index(index) {
+            Some(old) => self.fill_percent(old)?,
+            None => None,
+        };
         let storage =
             self.store().create_storage(self.txn(), table.persistence, Rank::IndexPage)?;
         self.update_class(index, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
@@ -248,7 +274,17 @@ impl Ddl<'_> {
             self.store().drop_storage(self.txn(), old)?;
         }
         self.changed(table.oid)?;
-        self.build_index(table.oid, index)
+        self.build_index(table.oid, index, fill_percent)
+    }
+}
+
+impl Ddl<'_> {
+    /// How full a hash index was to be when it was made.
+    pub(super) fn fill_percent(&self, index: &IndexDef) -> Result<Option<u8>> {
+        match self.store().tree(index)? {
+            Index::Hash(hash) => Ok(hash.fill_percent()?),
+            Index::BTree(_) => Ok(None),
+        }
     }
 }
 
@@ -267,7 +303,7 @@ fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) ->
         })
         .collect();
     let included: Vec<i16> = new.included.iter().map(|column| *column as i16 + 1).collect();
-    let mut row = index_row(oid, table, keys, &included)
+    let mut row = index_row(oid, table, new.method, keys, &included)
         .set("indisunique", new.unique)
         .set("indisprimary", new.primary)
         .set("indnullsnotdistinct", new.nulls_not_distinct)
@@ -305,14 +341,79 @@ pub(super) fn included_column(table: &TableDef, name: &str) -> Result<u16> {
         .ok_or_else(|| sql_error!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"))
 }
 
-fn check_method(method: &str) -> Result<()> {
+fn method_named(method: &str) -> Result<AccessMethod> {
     match method {
-        "btree" => Ok(()),
-        "hash" | "gin" | "gist" | "brin" | "spgist" => {
+        "btree" => Ok(AccessMethod::BTree),
+        "hash" => Ok(AccessMethod::Hash),
+        "gin" | "gist" | "brin" | "spgist" => {
             Err(sql_error!(FEATURE_NOT_SUPPORTED, "access method \"{method}\" is not supported"))
         }
         _ => Err(sql_error!(UNDEFINED_OBJECT, "access method \"{method}\" does not exist")),
     }
+}
+
+/// What a hash index cannot be, in the order in which PostgreSQL looks.
+fn is_for_hash(create: &CreateIndex) -> Result<()> {
+    let what = if create.unique {
+        "unique indexes"
+    } else if !create.including.is_empty() {
+        "included columns"
+    } else if create.elements.len() > 1 {
+        "multicolumn indexes"
+    } else {
+        return Ok(());
+    };
+    Err(unsupported_by_hash(what))
+}
+
+fn is_without_order(element: &IndexElement) -> Result<()> {
+    if element.order != IndexOrder::Default {
+        return Err(unsupported_by_hash("ASC/DESC options"));
+    }
+    if element.nulls != SortNulls::Default {
+        return Err(unsupported_by_hash("NULLS FIRST/LAST options"));
+    }
+    Ok(())
+}
+
+fn unsupported_by_hash(what: &str) -> SqlError {
+    sql_error!(FEATURE_NOT_SUPPORTED, "access method \"hash\" does not support {what}")
+}
+
+/// `WITH (fillfactor = …)`.
+fn fill_factor(options: &[DefOption]) -> Result<Option<u8>> {
+    let mut percent = None;
+    for option in options {
+        if &*option.name != "fillfactor" {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "unrecognized parameter \"{}\"",
+                option.name
+            ));
+        }
+        let (number, text) = match &option.value {
+            Some(OptionValue::Integer(number)) => (Some(*number), number.to_string()),
+            Some(OptionValue::String(text) | OptionValue::Numeric(text)) => {
+                (text.parse().ok(), text.to_string())
+            }
+            _ => (None, "true".to_owned()),
+        };
+        let Some(number) = number else {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "invalid value for integer option \"fillfactor\": {text}"
+            ));
+        };
+        if !(10..=100).contains(&number) {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "value {text} out of bounds for option \"fillfactor\""
+            )
+            .with_detail("Valid values are between \"10\" and \"100\"."));
+        }
+        percent = Some(number as u8);
+    }
+    Ok(percent)
 }
 
 fn is_c(collation: &str) -> bool {

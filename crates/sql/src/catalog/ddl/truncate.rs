@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::rank::Rank;
+use storage::hash::FILL_PERCENT;
 use storage::lock::LockMode;
 use syntax::ast::Truncate;
 
@@ -26,7 +27,9 @@ impl Ddl<'_> {
         self.with_referring(&mut tables, truncate.cascade)?;
         for table in tables {
             self.new_storage(table.oid, table.storage, table.persistence, Rank::HeapPage)?;
+            let mut filled = Vec::new();
             for index in &table.indexes {
+                filled.push((index.oid, self.fill_percent(index)?));
                 self.new_storage(index.oid, index.storage, table.persistence, Rank::IndexPage)?;
             }
             if truncate.restart_identity {
@@ -35,6 +38,12 @@ impl Ddl<'_> {
                 }
             }
             self.changed(table.oid)?;
+            // An empty index has no page, and so no fillfactor: one that was given another keeps it.
+            for (index, percent) in filled {
+                if percent.is_some_and(|percent| percent != FILL_PERCENT) {
+                    self.build_index(table.oid, index, percent)?;
+                }
+            }
         }
         Ok(())
     }

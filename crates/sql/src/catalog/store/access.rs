@@ -118,7 +118,7 @@ impl Store {
             false => Bound::Excluded(high.as_slice()),
         };
         let bounds = Bounds { low: Bound::Included(low.as_slice()), high: upper };
-        let tree = self.tree(index)?;
+        let tree = self.tree(index)?.btree().expect("catalogs have B-trees only");
         let mut scan = Scan::new(bounds, Direction::Forward, false);
         let mut stored = RowBuf::default();
         let mut rows = Vec::new();

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Weak};
 
 use base::ids::RelId;
-use storage::btree::BTree;
+use storage::index::Index;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
 use storage::vacuum::{Clean, Opened};
@@ -109,7 +109,7 @@ fn hand_out(
     clean: &mut Clean<'_>,
 ) -> Result<Opened> {
     let trees = table.indexes.iter().map(|index| Ok(store.tree(index)?.clone()));
-    let trees: Vec<Arc<BTree>> = trees.collect::<Result<_>>()?;
+    let trees: Vec<Index> = trees.collect::<Result<_>>()?;
     // The snapshot that the definition was read with must not keep back what is to be cleaned.
     txn.release_statement();
     let locks = store.engine.txns().locks();

@@ -8,13 +8,15 @@ use storage::txn::Txn;
 use crate::bind::Ty;
 use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::{
-    CheckDef, ColumnDef, Handle, Identity, IndexDef, IndexKey, KeySource, TableDef, TableKind,
+    AccessMethod, CheckDef, ColumnDef, Handle, Identity, IndexDef, IndexKey, KeySource, TableDef,
+    TableKind,
 };
 use crate::error::Result;
 use crate::types::{Datum, Oid, TypeId};
 
 use super::Store;
 use super::access::Found;
+use super::builtin::HASH_AM;
 use super::row::CatalogRow;
 use super::schema::CatalogSchema;
 
@@ -131,6 +133,7 @@ impl Store {
             indexes.push(Arc::new(IndexDef {
                 oid: id,
                 name: class.row.text("relname").into(),
+                method: method_of(class.row.oid("relam")),
                 table: oid,
                 storage: RelId(class.row.oid("relfilenode").0),
                 unique: row.bool("indisunique"),
@@ -242,6 +245,11 @@ fn text_or_none(row: &CatalogRow, column: &str) -> Option<Box<str>> {
     }
 }
 
+/// The access method that `pg_class.relam` of an index names.
+fn method_of(am: Oid) -> AccessMethod {
+    if am == HASH_AM { AccessMethod::Hash } else { AccessMethod::BTree }
+}
+
 /// From `pg_class.relpersistence`.
 pub fn persistence(letter: u8) -> Persistence {
     match letter {
@@ -280,6 +288,7 @@ pub fn system_definition(
         Arc::new(IndexDef {
             oid: index.oid,
             name: index.name.into(),
+            method: AccessMethod::BTree,
             table: schema.oid,
             storage: storage_of(index.oid),
             unique: index.unique,

@@ -21,8 +21,8 @@ use base::hash::HashMap;
 use base::ids::{Persistence, RelId};
 use base::rank::Rank;
 use storage::Engine;
-use storage::btree::BTree;
 use storage::heap::HeapRel;
+use storage::index::Index;
 use storage::sequence::SequenceRel;
 use storage::txn::Txn;
 
@@ -71,8 +71,8 @@ impl Store {
     }
 
     /// The entries of an index.
-    pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Arc<BTree>> {
-        index.tree.get_or_open(|| Ok(self.opened.tree(&self.engine, index)))
+    pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Index> {
+        index.tree.get_or_open(|| Ok(self.opened.index(&self.engine, index)))
     }
 
     /// A sequence's state.

@@ -9,9 +9,11 @@ use base::latch::Latch;
 use base::rank::Rank;
 use storage::Engine;
 use storage::btree::BTree;
+use storage::hash::{FILL_PERCENT, HashIndex};
 use storage::heap::HeapRel;
+use storage::index::Index;
 
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::types::Oid;
 
 /// How full inserts make pages, in percent; PostgreSQL's default.
@@ -21,6 +23,7 @@ const FILLFACTOR: u8 = 100;
 pub(super) struct Opened {
     heaps: Latch<Handles<HeapRel>>,
     trees: Latch<Handles<BTree>>,
+    hashes: Latch<Handles<HashIndex>>,
 }
 
 impl Default for Opened {
@@ -28,6 +31,7 @@ impl Default for Opened {
         Opened {
             heaps: Latch::new(Rank::Leaf, Handles::default()),
             trees: Latch::new(Rank::Leaf, Handles::default()),
+            hashes: Latch::new(Rank::Leaf, Handles::default()),
         }
     }
 }
@@ -90,14 +94,18 @@ impl Opened {
     }
 
     /// An index's entries.
-    pub fn tree(&self, engine: &Engine, index: &IndexDef) -> Arc<BTree> {
-        if let Some(known) = self.trees.lock().get(index.storage) {
-            return known;
-        }
-        let relation = engine.pool().relation(index.storage, Rank::IndexPage);
-        let made = Arc::new(BTree::new(relation, engine.txns()));
+    pub fn index(&self, engine: &Engine, index: &IndexDef) -> Index {
+        let (pool, txns) = (engine.pool(), engine.txns());
+        let relation = || pool.relation(index.storage, Rank::IndexPage);
         let owner = Owner { database: Oid::INVALID, relation: index.oid };
-        self.trees.lock().keep(index.storage, owner, &made).0
+        match index.method {
+            AccessMethod::BTree => Index::BTree(open(&self.trees, index.storage, owner, || {
+                BTree::new(relation(), txns)
+            })),
+            AccessMethod::Hash => Index::Hash(open(&self.hashes, index.storage, owner, || {
+                HashIndex::new(relation(), txns, FILL_PERCENT)
+            })),
+        }
     }
 
     /// The table whose rows are in this storage, if its heap was opened; `None` also if nobody has had the
@@ -105,4 +113,18 @@ impl Opened {
     pub fn owner(&self, storage: RelId) -> Option<Owner> {
         self.heaps.lock().by_storage.get(&storage).map(|(_, owner)| *owner)
     }
+}
+
+/// The handle that somebody has, or a new one.
+fn open<T>(
+    handles: &Latch<Handles<T>>,
+    storage: RelId,
+    owner: Owner,
+    make: impl FnOnce() -> T,
+) -> Arc<T> {
+    if let Some(known) = handles.lock().get(storage) {
+        return known;
+    }
+    let made = Arc::new(make());
+    handles.lock().keep(storage, owner, &made).0
 }

@@ -3,7 +3,7 @@
 use base::ids::Tid;
 use storage::btree::Liveness;
 
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
@@ -69,8 +69,8 @@ pub(in crate::exec) fn insert_all(
     Ok(())
 }
 
-/// Encodes a row's key into `key`; whether it must be alone. `None` when a partial index leaves the row
-/// out.
+/// Encodes a row's key into `key`; whether it must be alone. `None` when the index leaves the row out: a
+/// partial one, or one by hash whose key is null.
 fn row_key(
     index: &IndexDef,
     row: &[Datum],
@@ -80,6 +80,9 @@ fn row_key(
     key.clear();
     if index.has_expressions() {
         let Some(values) = key_datums(index, row, cx)? else { return Ok(None) };
+        if !index.holds(&values) {
+            return Ok(None);
+        }
         encode(index, &values, key);
         return Ok(Some(must_be_alone(index, &values)));
     }
@@ -88,6 +91,9 @@ fn row_key(
         let value = &row[usize::from(at.expect("plain columns"))];
         has_null |= value.is_null();
         column.code().encode(value, key);
+    }
+    if has_null && index.method == AccessMethod::Hash {
+        return Ok(None);
     }
     Ok(Some(index.unique && (index.nulls_not_distinct || !has_null)))
 }

@@ -3,7 +3,7 @@
 //! For EXPLAIN alone: the planner chooses by coarser guesses of its own (`plan::estimate`).
 
 use crate::bind::tree::{Expr, Ty};
-use crate::catalog::TableDef;
+use crate::catalog::{AccessMethod, TableDef};
 use crate::exec::Host;
 use crate::plan::estimate::filtered;
 use crate::plan::node::{HashJoin, IndexScan, JoinType, NestLoop, Node, Sort};
@@ -204,7 +204,10 @@ impl Costs<'_> {
         };
         let leaves = (found / 300.0).ceil();
         let fetched = found.min(pages);
-        let startup = descent(rows);
+        let startup = match scan.index.method {
+            AccessMethod::BTree => descent(rows),
+            AccessMethod::Hash => 0.0,
+        };
         let quals: usize = scan.ranges.first().map_or(0, |range| {
             range.equal.len() + [&range.lower, &range.upper].into_iter().flatten().count()
         });

@@ -146,6 +146,11 @@ pub fn has_order(type_id: TypeId) -> bool {
     }
 }
 
+/// Whether equal values of the type, and no others, have the same code: what a hash index needs.
+pub fn has_equality(type_id: TypeId) -> bool {
+    has_order(type_id) || matches!(type_id, TypeId::XID | TypeId::CID)
+}
+
 /// Appends the ascending code of a value.
 fn encode_value(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
     match value {

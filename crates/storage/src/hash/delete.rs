@@ -1,0 +1,197 @@
+//! Removing the entries of dead rows, and giving pages back that are not needed any more.
+
+use super::edit::Ops;
+use super::page::*;
+use super::split::Squeezed;
+use super::{Edit, HashIndex, first_latch};
+use crate::btree::IndexCleaning;
+use crate::buffer::Optimistic;
+use crate::error::Result;
+use crate::heap::fsm;
+use crate::journal::Journal;
+use crate::wal::{Kind, record_bound};
+use base::{BlockNo, Fork, Tid};
+
+/// A callback between pages, with nothing held, that may end the work with an error.
+type Rest<'r> = dyn FnMut() -> Result<()> + 'r;
+
+/// How a bucket's cleaning ended.
+enum Pass {
+    Done,
+    /// Entries were moved meanwhile, perhaps from pages not seen to pages seen.
+    Again,
+}
+
+impl HashIndex {
+    /// Removes the entries whose TID `is_dead` names, and merges pages of chains that have become sparse. One
+    /// at a time per index; foreground work goes on. `is_dead` is called under a latch and must not wait;
+    /// `rest` is called between pages, with nothing held, and may end it with an error.
+    pub fn vacuum(
+        &self,
+        is_dead: &mut dyn FnMut(Tid) -> bool,
+        rest: &mut Rest<'_>,
+    ) -> Result<IndexCleaning> {
+        let mut done = IndexCleaning::default();
+        let mut bucket = 0;
+        // What a split takes out of a bucket not yet visited goes to one that is visited later.
+        while bucket < self.refresh()? {
+            while bucket < self.directory.buckets() {
+                self.clean_bucket(bucket, is_dead, rest, &mut done)?;
+                self.squeeze_chain(bucket, rest, &mut done)?;
+                bucket += 1;
+            }
+        }
+        if done.removed > 0 {
+            self.put_count_down()?;
+        }
+        if bucket > 0 {
+            self.find_free_pages(rest)?;
+        }
+        Ok(done)
+    }
+
+    fn clean_bucket(
+        &self,
+        bucket: u32,
+        is_dead: &mut dyn FnMut(Tid) -> bool,
+        rest: &mut Rest<'_>,
+        done: &mut IndexCleaning,
+    ) -> Result<()> {
+        loop {
+            self.finish_splits(bucket, rest)?;
+            let mut now = IndexCleaning::default();
+            let pass = self.clean_chain(bucket, is_dead, rest, &mut now)?;
+            done.removed += now.removed;
+            if matches!(pass, Pass::Done) {
+                done.entries += now.entries;
+                done.pages += now.pages;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Finishes the splits that the bucket is part of.
+    fn finish_splits(&self, bucket: u32, rest: &mut Rest<'_>) -> Result<()> {
+        while self.split_step(bucket)? {
+            rest()?;
+        }
+        let is_filling = {
+            let page = self.rel.read(Fork::Main, self.block_of(bucket))?;
+            Node(page.view()).has(FILLING)
+        };
+        if is_filling {
+            while self.split_step(parent_of(bucket))? {
+                rest()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes through a chain once, a page at a time.
+    fn clean_chain(
+        &self,
+        number: u32,
+        is_dead: &mut dyn FnMut(Tid) -> bool,
+        rest: &mut Rest<'_>,
+        done: &mut IndexCleaning,
+    ) -> Result<Pass> {
+        let first = self.block_of(number);
+        let (mut block, mut moves) = (first, None);
+        loop {
+            rest()?;
+            let bytes = record_bound(1, 1, 2 * MAX_ENTRIES + 16);
+            let mut journal = Journal::open(&self.wal, &self.rel, 1, bytes)?;
+            let mut bucket = self.latch_bucket(number)?;
+            let node = bucket.node();
+            if node.state() != 0 || *moves.get_or_insert(node.moves()) != node.moves() {
+                return Ok(Pass::Again);
+            }
+            let mut other = match block == first {
+                true => None,
+                false => Some(bucket.latch_overflow(self, block)?),
+            };
+            let page = other.as_mut().unwrap_or(&mut bucket.page);
+            let node = Node(page.view());
+            let next = node.next();
+            let gone = node.positions(|_, slot| slot.is_dead() || is_dead(slot.tid()));
+            done.pages += 1;
+            done.entries += node.count() as u64;
+            if !gone.is_empty() {
+                done.removed += gone.len() as u64;
+                self.counters.change(-(gone.len() as i64));
+                let ops = Ops::new().remove(&gone);
+                self.change(&mut journal, Kind::HASH_REMOVE, &mut [Edit::of(page, ops)]);
+            }
+            if next == NONE {
+                return Ok(Pass::Done);
+            }
+            block = next;
+        }
+    }
+
+    /// Merges pages of a chain with those behind them, wherever they fit.
+    fn squeeze_chain(
+        &self,
+        bucket: u32,
+        rest: &mut Rest<'_>,
+        done: &mut IndexCleaning,
+    ) -> Result<()> {
+        let mut block = self.block_of(bucket);
+        loop {
+            match self.squeeze(bucket, block)? {
+                Squeezed::Taken => done.pages_deleted += 1,
+                Squeezed::Next(next) => block = next,
+                Squeezed::End => return Ok(()),
+            }
+            rest()?;
+        }
+    }
+
+    /// Writes the number of entries down.
+    fn put_count_down(&self) -> Result<()> {
+        let mut journal = Journal::open(&self.wal, &self.rel, 1, record_bound(1, 1, 32))?;
+        first_latch();
+        let mut meta = self.rel.write(Fork::Main, META)?;
+        let buckets = Node(meta.view()).meta_buckets();
+        let ops = Ops::new().size(buckets, self.counters.sum());
+        self.change(&mut journal, Kind::HASH_COUNT, &mut [Edit::of(&mut meta, ops)]);
+        Ok(())
+    }
+
+    /// Tells the free-space map, which is not logged, of free pages that it has lost in a crash.
+    fn find_free_pages(&self, rest: &mut Rest<'_>) -> Result<()> {
+        let mut blocks = 1..self.rel.blocks(Fork::Main)?;
+        let mut extents = self.extents().into_iter().peekable();
+        while let Some(block) = blocks.next() {
+            if let Some((_, size)) = extents.next_if(|(start, _)| *start == block) {
+                blocks.start += size - 1;
+                continue;
+            }
+            let free = self
+                .rel
+                .optimistic(Fork::Main, BlockNo(block), |page| Some(Node(page).is(role::FREE)));
+            let is_free = match free {
+                Optimistic::Ok(is_free) => is_free,
+                Optimistic::Retry => {
+                    rest()?;
+                    Node(self.rel.read(Fork::Main, BlockNo(block))?.view()).is(role::FREE)
+                }
+            };
+            if is_free {
+                fsm::give_whole(&self.rel, BlockNo(block))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// First block and size of every extent, ascending: each began at the end of the file.
+    pub(super) fn extents(&self) -> Vec<(u32, u32)> {
+        let (mut extents, mut bucket) = (Vec::new(), 0);
+        while bucket < self.directory.buckets() {
+            let spot = extent_of(bucket);
+            extents.push((self.block_of(bucket).0, spot.blocks));
+            bucket += spot.blocks;
+        }
+        extents
+    }
+}

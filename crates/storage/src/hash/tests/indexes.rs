@@ -1,0 +1,352 @@
+//! Whole indexes against a set, redo of their log, and crashes after each record of it.
+
+use super::{Dice, SPARSE, STYLES, check, found, index, random_hash, tid};
+use crate::hash::page::*;
+use crate::hash::{FILL_PERCENT, HashIndex, build_order, key_hash};
+use crate::heap::fsm;
+use crate::rig::Rig;
+use crate::wal::Kind;
+use base::rank::Rank;
+use base::{BlockNo, Fork, RelId, Tid};
+use std::collections::BTreeSet;
+
+type Model = BTreeSet<(u64, Tid)>;
+
+fn compare(index: &HashIndex, model: &Model, dice: &mut Dice, style: u64) {
+    let all: Vec<_> = model.iter().copied().collect();
+    assert_eq!(check(index), all);
+    for _ in 0..30 {
+        let hash = random_hash(dice, style);
+        let range = (hash, tid(0))..=(hash, Tid::INVALID);
+        let expected: Vec<_> = model.range(range).map(|(_, tid)| *tid).collect();
+        assert_eq!(found(index, hash), expected);
+    }
+    for (hash, tid) in all.iter().step_by(37) {
+        assert!(found(index, *hash).contains(tid));
+    }
+}
+
+fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (HashIndex, Model) {
+    let mut dice = Dice::new(seed * 31 + style);
+    let index = index(rig, seed as u32 * 10 + style as u32 + 1, SPARSE);
+    let mut model = Model::new();
+    for _ in 0..3 {
+        for _ in 0..dice.below(1200) {
+            let entry = (random_hash(&mut dice, style), tid(dice.below(20_000)));
+            if model.insert(entry) {
+                index.insert_hash(entry.0, entry.1).unwrap();
+            }
+        }
+        compare(&index, &model, &mut dice, style);
+        let keep = dice.below(4);
+        let spared = |tid: Tid| u64::from(tid.block.0) % 4 < keep;
+        let cleaning = index.vacuum(&mut |tid| !spared(tid), &mut || Ok(())).unwrap();
+        let before = model.len();
+        model.retain(|(_, tid)| spared(*tid));
+        assert_eq!(cleaning.removed as usize, before - model.len());
+        assert_eq!(cleaning.entries as usize, before);
+        compare(&index, &model, &mut dice, style);
+    }
+    (index, model)
+}
+
+#[test]
+fn an_index_is_a_set() {
+    for seed in 0..2 {
+        let rig = Rig::new(64);
+        for style in 0..STYLES {
+            grow_and_shrink(seed, style, &rig);
+        }
+    }
+}
+
+#[test]
+fn redo_of_the_whole_log_gives_the_same_indexes() {
+    let rig = Rig::new(64);
+    let grown: Vec<_> = (0..STYLES).map(|style| grow_and_shrink(9, style, &rig)).collect();
+    let relations: Vec<RelId> = grown.iter().map(|(index, _)| index.relation().id()).collect();
+    for times in 1..=2 {
+        let fresh = rig.redone(times, &relations);
+        for (index, model) in &grown {
+            let rel = fresh.relation(index.relation().id(), Rank::IndexPage);
+            let again = HashIndex::new(rel, &rig.txns, FILL_PERCENT);
+            let all: Vec<_> = model.iter().copied().collect();
+            assert_eq!(check(&again), all, "after {times} times");
+        }
+        fresh.stop();
+    }
+}
+
+/// What insert and vacuum log for an index of many splits and long chains.
+fn eventful(rig: &Rig) -> HashIndex {
+    let index = index(rig, 1, SPARSE);
+    let mut dice = Dice::new(5);
+    let mut number = 0;
+    for _ in 0..2 {
+        // One bucket takes most, so that there are chains, and moves from each of their pages.
+        for _ in 0..1300 {
+            let hash = if dice.below(8) == 0 { dice.roll() } else { dice.roll() << 3 };
+            index.insert_hash(hash, tid(number)).unwrap();
+            number += 1;
+        }
+        let spared = dice.below(4);
+        index.vacuum(&mut |tid| u64::from(tid.offset) % 4 != spared, &mut || Ok(())).unwrap();
+    }
+    index
+}
+
+/// A crash after any record of the log, in the middle of a split too, leaves a sound index in which every entry
+/// is found; and whoever writes next finishes what was begun.
+#[test]
+fn an_index_is_sound_after_every_record_of_its_log() {
+    let rig = Rig::new(64);
+    let rel = eventful(&rig).relation().id();
+    let fresh = rig.empty(&[rel]);
+    let mut met = BTreeSet::new();
+    let mut interesting = Vec::new();
+    let mut plain = 0;
+    rig.redo_into(&fresh, |record, kind| {
+        met.insert(kind);
+        if kind == Kind::HASH_INSERT {
+            plain += 1;
+            return true;
+        }
+        if record % 3 == 0 || matches!(kind, Kind::HASH_MOVE | Kind::HASH_SQUEEZE) {
+            let again = HashIndex::new(fresh.relation(rel, Rank::IndexPage), &rig.txns, SPARSE);
+            let entries = check(&again);
+            for (hash, tid) in entries.iter().step_by(11) {
+                assert!(found(&again, *hash).contains(tid), "after {kind:?}, record {record}");
+            }
+        }
+        let begins = matches!(kind, Kind::HASH_SPLIT | Kind::HASH_MOVE | Kind::HASH_EXTENT);
+        if begins && record % 5 == 0 && interesting.len() < 24 {
+            interesting.push(record);
+        }
+        true
+    });
+    let kinds = [
+        Kind::HASH_INIT,
+        Kind::HASH_OVERFLOW,
+        Kind::HASH_REMOVE,
+        Kind::HASH_EXTENT,
+        Kind::HASH_SPLIT,
+        Kind::HASH_MOVE,
+        Kind::HASH_SPLIT_END,
+        Kind::HASH_SQUEEZE,
+        Kind::HASH_COUNT,
+    ];
+    for kind in kinds {
+        assert!(met.contains(&kind), "{kind:?} was not met");
+    }
+    assert!(plain > 1000 && interesting.len() > 8);
+    fresh.stop();
+    for (i, stop) in interesting.into_iter().enumerate() {
+        go_on_after(&rig, rel, stop, i % 2 == 0);
+    }
+}
+
+/// Goes on after a crash that cut the log behind record `stop`.
+fn go_on_after(rig: &Rig, rel: RelId, stop: usize, by_vacuum: bool) {
+    let fresh = rig.empty(&[rel]);
+    rig.redo_into(&fresh, |record, _| record < stop);
+    let cut = HashIndex::new(fresh.relation(rel, Rank::IndexPage), &rig.txns, SPARSE);
+    let mut expected: Model = check(&cut).into_iter().collect();
+    let mut dice = Dice::new(stop as u64);
+    if by_vacuum {
+        cut.vacuum(&mut |_| false, &mut || Ok(())).unwrap();
+    }
+    for i in 0..120 {
+        let entry = (dice.roll(), tid(50_000 + i));
+        cut.insert_hash(entry.0, entry.1).unwrap();
+        expected.insert(entry);
+    }
+    assert_eq!(check(&cut), expected.iter().copied().collect::<Vec<_>>());
+    for (hash, tid) in &expected {
+        assert!(found(&cut, *hash).contains(tid));
+    }
+    let unfinished = states(&cut).into_iter().filter(|state| *state != 0).count();
+    assert_eq!(unfinished, 0, "every split has been finished by those who came after");
+    fresh.stop();
+}
+
+/// The states of all buckets.
+fn states(index: &HashIndex) -> Vec<u8> {
+    let state = |bucket| {
+        let page = index.relation().read(Fork::Main, index.block_of(bucket)).unwrap();
+        Node(page.view()).state()
+    };
+    (0..index.refresh().unwrap()).map(state).collect()
+}
+
+#[test]
+fn a_built_index_is_like_one_grown() {
+    let rig = Rig::new(64);
+    for style in 0..STYLES {
+        for (round, percent) in [SPARSE, FILL_PERCENT, 100].into_iter().enumerate() {
+            let mut dice = Dice::new(style + 77);
+            let mut model = Model::new();
+            for _ in 0..dice.below(4_000) * round as u64 {
+                model.insert((random_hash(&mut dice, style), tid(dice.below(20_000))));
+            }
+            let mut sorted: Vec<_> = model.iter().copied().collect();
+            sorted.sort_by_key(|(hash, _)| build_order(*hash));
+            let index = index(&rig, style as u32 * 10 + round as u32 + 1, percent);
+            let mut builder = index.build(sorted.len() as u64, percent).unwrap();
+            for (hash, tid) in sorted {
+                builder.push(hash, tid).unwrap();
+            }
+            assert_eq!(builder.finish().unwrap(), model.len() as u64);
+            compare(&index, &model, &mut dice, style);
+            for _ in 0..500 {
+                let entry = (random_hash(&mut dice, style), tid(dice.below(20_000)));
+                if model.insert(entry) {
+                    index.insert_hash(entry.0, entry.1).unwrap();
+                }
+            }
+            compare(&index, &model, &mut dice, style);
+        }
+    }
+}
+
+/// Marked entries are skipped at once, and go when their page needs room.
+#[test]
+fn marked_entries_make_room() {
+    let rig = Rig::new(64);
+    let index = index(&rig, 1, 100);
+    let key = |number: u64| number.to_be_bytes();
+    let mut tids = Vec::new();
+    for number in 0..MAX_ENTRIES as u64 {
+        index.insert(&key(number), tid(number)).unwrap();
+    }
+    let blocks = index.relation().blocks(Fork::Main).unwrap();
+    for number in MAX_ENTRIES as u64..3000 {
+        let old = number - MAX_ENTRIES as u64;
+        index.lookup(&key(old), &mut tids).unwrap();
+        assert_eq!(tids, [tid(old)]);
+        index.mark_dead(&key(old), &mut |found| Ok(found == tid(old))).unwrap();
+        index.lookup(&key(old), &mut tids).unwrap();
+        assert!(tids.is_empty(), "marked entries are not seen");
+        index.insert(&key(number), tid(number)).unwrap();
+    }
+    assert!(index.relation().blocks(Fork::Main).unwrap() <= blocks + 2, "the index has not grown");
+    assert_eq!(check(&index).len(), 3000 - (3000 - MAX_ENTRIES) + check_marked(&index));
+}
+
+/// Marked entries that are still there.
+fn check_marked(index: &HashIndex) -> usize {
+    let marked = |bucket| {
+        let page = index.relation().read(Fork::Main, index.block_of(bucket)).unwrap();
+        Node(page.view()).positions(|_, slot| slot.is_dead()).len()
+    };
+    (0..index.refresh().unwrap()).map(marked).sum()
+}
+
+/// A handle that knows of one bucket finds everything in an index that has been split many times through
+/// another, reads and writes.
+#[test]
+fn a_stale_number_of_buckets_is_found_out() {
+    let rig = Rig::new(64);
+    let index = index(&rig, 1, SPARSE);
+    let hash = |number: u64| key_hash(&number.to_le_bytes());
+    index.insert_hash(hash(0), tid(0)).unwrap();
+    let open = || HashIndex::new(index.relation().clone(), &rig.txns, SPARSE);
+    let late: Vec<HashIndex> = (0..40).map(|_| open()).collect();
+    for stale in &late {
+        assert_eq!(found(stale, hash(0)), [tid(0)]);
+        assert_eq!(stale.directory.buckets(), 1);
+    }
+    for number in 1..3000 {
+        index.insert_hash(hash(number), tid(number)).unwrap();
+    }
+    assert!(index.directory.buckets() > 32, "it has doubled often");
+    for (number, stale) in (0..).step_by(73).zip(&late) {
+        if number % 2 == 0 {
+            assert_eq!(found(stale, hash(number)), [tid(number)]);
+        } else {
+            stale.insert_hash(hash(number), tid(90_000)).unwrap();
+            assert_eq!(found(&index, hash(number)), [tid(number), tid(90_000)]);
+        }
+    }
+    check(&index);
+}
+
+/// A crash may bring back a map that tells pages to be free which are in use again, or which an extent has
+/// taken since.
+#[test]
+fn a_map_that_tells_pages_in_use_to_be_free_misleads_nobody() {
+    let rig = Rig::new(64);
+    let index = index(&rig, 1, SPARSE);
+    let mut dice = Dice::new(3);
+    let mut model = Model::new();
+    for i in 0..3000 {
+        let entry = (random_hash(&mut dice, 4), tid(i));
+        index.insert_hash(entry.0, entry.1).unwrap();
+        model.insert(entry);
+        if i % 100 == 0 {
+            for block in 0..index.relation().blocks(Fork::Main).unwrap() {
+                fsm::give_whole(index.relation(), BlockNo(block)).unwrap();
+            }
+        }
+    }
+    compare(&index, &model, &mut dice, 4);
+}
+
+/// However large the index, and however many rows a key has: an insert changes a few pages, a split's steps
+/// included, which is seen in what it logs.
+#[test]
+fn an_insert_touches_few_pages() {
+    let rig = Rig::new(256);
+    let index = index(&rig, 1, FILL_PERCENT);
+    let mut most = 0;
+    for number in 0..12_000_u64 {
+        // A third are of one key.
+        let key = if number % 3 == 0 { 0 } else { number };
+        let before = rig.wal.position();
+        index.insert(&key.to_le_bytes(), tid(number)).unwrap();
+        most = most.max(rig.wal.position().0 - before.0);
+    }
+    assert!(index.directory.buckets() > 20);
+    // The longest: a split of the bucket with the long chain of 4,000 equal keys, 8 pages.
+    assert!(most < 128 * 1024, "{most} bytes of log");
+}
+
+#[test]
+fn extents_follow_each_other_without_gap_or_overlap() {
+    let (mut last, mut bucket) = (None, 0_u32);
+    let mut total = 0;
+    while bucket < 1 << 20 {
+        let spot = extent_of(bucket);
+        assert_eq!(
+            (spot.offset, Some(spot.index)),
+            (0, last.map_or(Some(0), |l: usize| Some(l + 1)))
+        );
+        assert_eq!(extent_of(bucket + spot.blocks - 1).offset, spot.blocks - 1);
+        assert!(u64::from(spot.blocks) <= 64 || spot.blocks <= bucket / 64, "growth is bounded");
+        (last, bucket, total) = (Some(spot.index), bucket + spot.blocks, total + spot.blocks);
+    }
+    assert_eq!(bucket, total);
+    for buckets in 1..300_u32 {
+        for bucket in 0..buckets {
+            let (depth, hash) = (depth_of(bucket, buckets), u64::from(bucket) | 0xABC0_0000);
+            let same = |hash: u64| bucket_of(hash, buckets) == bucket;
+            assert!(same(hash) && hash & mask(depth) == u64::from(bucket));
+            assert!(same(hash ^ 1 << depth), "bits from the depth up do not matter");
+            assert!(bucket == 0 || parent_of(bucket) < bucket);
+        }
+    }
+}
+
+/// Part of the disk format.
+#[test]
+fn the_hash_of_a_key_stays_what_it_is() {
+    assert_eq!(key_hash(b""), key_hash(&[]));
+    let hashes: BTreeSet<u64> = (0..10_000_u32).map(|n| key_hash(&n.to_be_bytes())).collect();
+    assert_eq!(hashes.len(), 10_000);
+    // Spread over buckets and over a page: no eighth is emptier or fuller than a quarter off.
+    for shift in [0, 61] {
+        for part in 0..8 {
+            let count = hashes.iter().filter(|hash| **hash >> shift & 7 == part).count();
+            assert!((940..1560).contains(&count), "{count} of 10,000 in an eighth");
+        }
+    }
+}
