@@ -121,6 +121,13 @@ static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_stat_slru",
+        12260,
+        "SELECT name, blks_zeroed, blks_hit, blks_read, blks_written, blks_exists, flushes, \
+         truncates, stats_reset FROM pg_catalog.pg_stat_get_slru()",
+    ),
+    view(
+        "pg_catalog",
         "pg_cursors",
         12077,
         "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time \

@@ -59,17 +59,28 @@ impl LockRows {
                         locked.table.name
                     ));
                 }
-                Outcome::Deleted => return Err(concurrent("delete")),
-                Outcome::Updated { newest, turn: mine } => {
-                    if !cx.host.follows_updates() {
+                Outcome::Deleted => return Err(concurrent("update")),
+                Outcome::Updated { newest, turn: mine } if !cx.host.follows_updates() => {
+                    // The key is as the snapshot has it: that can be seen to.
+                    if strength != RowLock::KeyShare || !heap.kept_key(tid, newest)? {
                         return Err(concurrent("update"));
                     }
+                    (tid, turn) = (newest, mine);
+                }
+                Outcome::Updated { newest, turn: mine } => {
                     if !heap.fetch_version(newest, &mut self.stored)? {
                         return Ok(Locked::Drop);
                     }
                     tid = newest;
                     turn = mine;
                     refresh(&locked.table, &locked.refresh, &self.stored, &mut self.row);
+                    for join in &locked.outer {
+                        if !passes(Some(&join.condition), &self.row, cx)? {
+                            join.nulled
+                                .iter()
+                                .for_each(|at| self.row[usize::from(*at)] = Datum::Null);
+                        }
+                    }
                     if !passes(locked.recheck.as_ref(), &self.row, cx)? {
                         return Ok(Locked::Drop);
                     }

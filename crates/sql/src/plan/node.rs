@@ -287,8 +287,17 @@ pub struct LockedTable {
     pub wait: LockWait,
     /// After another transaction changed the row: which slots are this table's columns, to be filled anew.
     pub refresh: Vec<(u16, ScanColumn)>,
+    /// Outer joins that the row is on the outer side of, innermost first: over the input's slots.
+    pub outer: Vec<OuterRecheck>,
     /// The condition to check again on the changed row, over the input's slots.
     pub recheck: Option<Expr>,
+}
+
+/// An outer join's condition; where a changed row no longer meets it, the other side's slots become null.
+#[derive(Clone, Debug)]
+pub struct OuterRecheck {
+    pub condition: Expr,
+    pub nulled: Vec<u16>,
 }
 
 /// INSERT, UPDATE, DELETE.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use syntax::ast::Loc;
 
-use crate::bind::query::{Distinct, JoinTree, Query, RelKind, SortKey};
+use crate::bind::query::{Distinct, JoinKind, JoinTree, Query, RelKind, SortKey};
 use crate::bind::tree::{Column, Expr, IsNull, Slot, SortExpr, Ty, Var};
 use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Datum, TypeId};
@@ -14,7 +14,8 @@ use super::access::{Planned, QueryCx, WantedOrder};
 use super::estimate::is_volatile;
 use super::level::{Layout, Level};
 use super::node::{
-    Aggregate, Limit, LockRows, LockedTable, Node, Project, ScanColumn, Sort, Top, Unique,
+    Aggregate, Limit, LockRows, LockedTable, Node, OuterRecheck, Project, ScanColumn, Sort, Top,
+    Unique,
 };
 use super::rewrite::Below;
 
@@ -216,6 +217,7 @@ impl Planner {
             node = sorted(node, keys, None);
         }
         let recheck = self.recheck(query, &layout)?;
+        let outer = self.outer_rechecks(query, &layout)?;
         let mut tables = Vec::with_capacity(query.locking.len());
         for lock in &query.locking {
             let RelKind::Table(table) = &query.rels[usize::from(lock.rel)].kind else {
@@ -227,6 +229,7 @@ impl Planner {
                 strength: lock.strength,
                 wait: lock.wait,
                 refresh: refresh(&layout, lock.rel),
+                outer: outer.clone(),
                 recheck: recheck.clone(),
             });
         }
@@ -247,6 +250,26 @@ impl Planner {
         }
         Ok(Expr::all_of(self.rewrite_all(&conditions, &mut Below::row(layout))?))
     }
+
+    /// The outer joins of a query over its joined row, innermost first.
+    fn outer_rechecks(&mut self, query: &Query, layout: &Layout) -> Result<Vec<OuterRecheck>> {
+        let mut joins = Vec::new();
+        for tree in &query.from {
+            outer_joins(tree, &mut joins);
+        }
+        let mut rechecks = Vec::with_capacity(joins.len());
+        for (condition, other_side) in joins {
+            let mut rels = Vec::new();
+            relations(other_side, &mut rels);
+            let slots = layout.slots.iter().enumerate();
+            let nulled = slots.filter(|(_, (rel, ..))| rels.contains(rel)).map(|(i, _)| i as u16);
+            rechecks.push(OuterRecheck {
+                condition: self.rewrite(condition, &mut Below::row(layout))?,
+                nulled: nulled.collect(),
+            });
+        }
+        Ok(rechecks)
+    }
 }
 
 /// Which slots of a row are columns of this entry.
@@ -258,13 +281,46 @@ pub(super) fn refresh(layout: &Layout, rel: u16) -> Vec<(u16, ScanColumn)> {
         .collect()
 }
 
+/// Conditions that a row must meet to come through: those of inner joins, but for those on the inner side of
+/// outer ones.
 fn inner_conditions(tree: &JoinTree, out: &mut Vec<Expr>) {
-    if let JoinTree::Join(join) = tree
-        && join.kind == crate::bind::query::JoinKind::Inner
-    {
-        inner_conditions(&join.left, out);
-        inner_conditions(&join.right, out);
-        out.extend(join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default());
+    let JoinTree::Join(join) = tree else { return };
+    match join.kind {
+        JoinKind::Inner => {
+            inner_conditions(&join.left, out);
+            inner_conditions(&join.right, out);
+            out.extend(join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default());
+        }
+        JoinKind::Left => inner_conditions(&join.left, out),
+        JoinKind::Right => inner_conditions(&join.right, out),
+        JoinKind::Full => {}
+    }
+}
+
+/// Outer joins, innermost first: the condition, and the side that is null where it does not hold.
+fn outer_joins<'t>(tree: &'t JoinTree, out: &mut Vec<(&'t Expr, &'t JoinTree)>) {
+    let JoinTree::Join(join) = tree else { return };
+    let (kept, other) = match join.kind {
+        JoinKind::Inner => {
+            outer_joins(&join.left, out);
+            outer_joins(&join.right, out);
+            return;
+        }
+        JoinKind::Left => (&join.left, &join.right),
+        JoinKind::Right => (&join.right, &join.left),
+        JoinKind::Full => return,
+    };
+    outer_joins(kept, out);
+    out.extend(join.condition.as_ref().map(|condition| (condition, other)));
+}
+
+fn relations(tree: &JoinTree, out: &mut Vec<u16>) {
+    match tree {
+        JoinTree::Rel(rel) => out.push(*rel),
+        JoinTree::Join(join) => {
+            relations(&join.left, out);
+            relations(&join.right, out);
+        }
     }
 }
 

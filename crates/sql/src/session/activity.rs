@@ -1,10 +1,12 @@
-//! What one session can see of the others: `pg_locks`, `pg_stat_activity`.
+//! What one session can see of the others: `pg_locks`, `pg_stat_activity`, who blocks whom; and what the
+//! status logs' caches have done.
 
 use base::clock;
 use storage::lock::{LockTag, LockView};
+use storage::txlog::{ALL_LOGS, SlruStats};
 
 use crate::error::Result;
-use crate::types::{Datum, Oid, TimestampTz};
+use crate::types::{Array, Datum, Oid, TimestampTz, TypeId};
 
 use super::backend::Backend;
 
@@ -94,5 +96,80 @@ pub(super) fn sessions(b: &Backend, pid: &Datum) -> Result<Vec<Vec<Datum>>> {
         }
         rows.push(row);
     }
+    Ok(rows)
+}
+
+/// Functions about who waits for whom, and the counters' resets.
+pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    Ok(Some(match name {
+        "pg_blocking_pids" => {
+            let pids = blockers(b, args[0].as_int4())?.into_iter().map(Datum::Int4).collect();
+            Array::from_elements(TypeId::INT4, pids).into()
+        }
+        // A safe snapshot is waited for by deferrable serializable transactions only: by nobody yet.
+        "pg_safe_snapshot_blocking_pids" => Array::from_elements(TypeId::INT4, Vec::new()).into(),
+        "pg_isolation_test_session_is_blocked" => {
+            let others = &args[1].as_array().elements;
+            let blockers = blockers(b, args[0].as_int4())?;
+            others.iter().any(|pid| blockers.contains(&pid.as_int4())).into()
+        }
+        "pg_stat_reset_slru" => {
+            let log = match &args[0] {
+                Datum::Null => None,
+                // PostgreSQL counts what it does not know under "other", where nothing is here.
+                log => match ALL_LOGS.iter().find(|kind| kind.name() == &**log.as_text()) {
+                    Some(kind) => Some(*kind),
+                    None => return Ok(Some(Datum::VOID)),
+                },
+            };
+            b.txn.manager().txlog().reset_stats(log);
+            Datum::VOID
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// The process numbers of the sessions that `pid` waits for.
+fn blockers(b: &Backend, pid: i32) -> Result<Vec<i32>> {
+    let locks = b.txn.manager().locks();
+    let mut pids = Vec::new();
+    // Between its transactions' ends a process number may have two slots, one of which waits for nothing.
+    for (session, slot) in locks.sessions().live() {
+        if slot.pid() == pid {
+            let blockers = locks.blockers_of(session)?;
+            pids.extend(blockers.into_iter().map(|by| locks.sessions().slot(by).pid()));
+        }
+    }
+    Ok(pids)
+}
+
+/// The rows of `pg_stat_slru`. Logs that nothing uses yet, and PostgreSQL's "other", have done nothing.
+pub(super) fn status_logs(b: &Backend) -> Result<Vec<Vec<Datum>>> {
+    let opened = b.instance.cluster()?.started;
+    let used = b.txn.manager().txlog().stats();
+    let row = |name: &str, stats: &SlruStats, since: TimestampTz| {
+        let counts = [
+            stats.zeroed,
+            stats.hits,
+            stats.reads,
+            stats.writes,
+            stats.exists,
+            stats.flushes,
+            stats.truncates,
+        ];
+        let mut row = vec![Datum::text(name)];
+        row.extend(counts.map(|count| Datum::Int8(count as i64)));
+        row.push(Datum::TimestampTz(since));
+        row
+    };
+    let rows = ALL_LOGS.iter().map(|kind| match used.iter().find(|(of, _)| of == kind) {
+        Some((_, stats)) => {
+            let since = TimestampTz(stats.since_micros - super::EPOCH_OFFSET_USECS);
+            row(kind.name(), stats, since)
+        }
+        None => row(kind.name(), &SlruStats::default(), opened),
+    });
+    let mut rows: Vec<_> = rows.collect();
+    rows.push(row("other", &SlruStats::default(), opened));
     Ok(rows)
 }

@@ -7,7 +7,7 @@ use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use crate::catalog::foreign_key::Action;
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
-use crate::error::{Result, SqlError, bail};
+use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::{Function, Rows};
 use crate::types::{Array, Datum, Names, Oid, Record, TypeId, TypeMod, input};
 
@@ -20,11 +20,15 @@ use super::{names, sequence};
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
     let name = func.name;
+    if let Some(value) = super::xacts::call(b, func, args)? {
+        return Ok(value);
+    }
     for room in [
         of_sequences,
         of_session,
         of_catalogs,
         of_locks,
+        super::activity::call,
         super::statistics::call,
         super::signal::call,
     ] {
@@ -227,12 +231,8 @@ fn of_locks(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>
         "pg_try_advisory_xact_lock_shared" => {
             try_advisory(b, args, LockMode::Share, LockScope::Transaction)?
         }
-        "pg_advisory_unlock" => {
-            b.txn.locks().unlock(advisory_tag(b, args), LockMode::Exclusive).into()
-        }
-        "pg_advisory_unlock_shared" => {
-            b.txn.locks().unlock(advisory_tag(b, args), LockMode::Share).into()
-        }
+        "pg_advisory_unlock" => unlock_advisory(b, args, LockMode::Exclusive),
+        "pg_advisory_unlock_shared" => unlock_advisory(b, args, LockMode::Share),
         "pg_advisory_unlock_all" => {
             b.txn.locks().unlock_all(|tag| matches!(tag, LockTag::Advisory { .. }));
             Datum::VOID
@@ -268,6 +268,12 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         "pg_show_all_settings" => all_settings(b),
         "pg_lock_status" => super::activity::locks(b),
         "pg_stat_get_activity" => super::activity::sessions(b, &args[0])?,
+        "pg_stat_get_slru" => super::activity::status_logs(b)?,
+        "pg_get_multixact_members" => super::xacts::call_set(b, func.name, args)?,
+        "pg_snapshot_xip" => {
+            let ids = super::xacts::running(args)?;
+            return Ok(Box::new(ids.into_iter().map(Ok)));
+        }
         "pg_cursor" => b.standing.all_cursors(),
         "pg_prepared_statement" => b.standing.all_statements(),
         // No table is a partition, or has any.
@@ -665,4 +671,12 @@ fn try_advisory(b: &Backend, args: &[Datum], mode: LockMode, scope: LockScope) -
         Err(storage::Error::LockNotAvailable) => Ok(false.into()),
         Err(other) => Err(other.into()),
     }
+}
+
+fn unlock_advisory(b: &mut Backend, args: &[Datum], mode: LockMode) -> Datum {
+    let held = b.txn.locks().unlock(advisory_tag(b, args), mode);
+    if !held {
+        b.notice("WARNING", sql_error!(WARNING, "you don't own a lock of type {mode}"));
+    }
+    held.into()
 }

@@ -28,6 +28,7 @@ mod stored;
 mod transaction;
 mod utility;
 mod words;
+mod xacts;
 
 #[cfg(test)]
 mod tests;

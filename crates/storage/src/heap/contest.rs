@@ -85,6 +85,8 @@ impl<'t> Contest<'t> {
             }
             Standing::Free => Verdict::Free(item, header),
             Standing::Locked(lockers) => match lockers.conflict(self.strength) {
+                // Who has a lock on the row already goes before those who queue: they wait for it to end.
+                Some(xid) if !lockers.mine.is_empty() => Verdict::Wait(Want::End(xid)),
                 Some(xid) => self.held(xid),
                 None => Verdict::Locked(item, header, lockers),
             },
@@ -161,6 +163,21 @@ impl HeapRel {
             }
             (at, expected_xmin) = (header.successor, Some(header.xmax));
         }
+    }
+
+    /// Whether the committed updates that lead from one version of a row to a later one left its key alone. A
+    /// snapshot in force sees the first.
+    pub fn kept_key(&self, from: Tid, to: Tid) -> Result<bool> {
+        let mut at = from;
+        while at != to {
+            let Some(header) = self.header_of(at)? else { return Ok(false) };
+            let ended = header.successor == at;
+            if ended || header.flags.strength().conflicts_with(RowLock::KeyShare) {
+                return Ok(false);
+            }
+            at = header.successor;
+        }
+        Ok(true)
     }
 
     /// A version's header, read without a latch if that works.

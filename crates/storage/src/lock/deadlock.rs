@@ -64,7 +64,8 @@ impl LockManager {
         match what {
             WaitFor::Lock(tag, mode) => {
                 let shard = self.table.shard(tag);
-                Ok(shard.get(tag).map_or(Vec::new(), |entry| entry.blockers(session, *mode)))
+                let entry = shard.get(tag).filter(|entry| entry.has_request(session));
+                Ok(entry.map_or(Vec::new(), |entry| entry.blockers(session, *mode)))
             }
             WaitFor::Xid(xid) => Ok(self.txlog.runner(*xid)?.map(SessionId).into_iter().collect()),
             WaitFor::Row(queue, _) => {

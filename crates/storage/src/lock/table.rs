@@ -161,6 +161,11 @@ impl Entry {
         self.holders.is_empty() && self.queue.is_empty()
     }
 
+    /// Whether a session's request is still to be granted.
+    pub(super) fn has_request(&self, session: SessionId) -> bool {
+        self.queue.iter().any(|r| r.session == session)
+    }
+
     /// Sessions that keep a request of `session` for `mode` from being granted: conflicting holders, and
     /// conflicting requests before it.
     pub(super) fn blockers(&self, session: SessionId, mode: LockMode) -> Vec<SessionId> {

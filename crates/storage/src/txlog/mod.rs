@@ -343,9 +343,18 @@ impl TxLog {
 
     /// Numbers of each log that has a user, for `pg_stat_slru`.
     pub fn stats(&self) -> Vec<(LogKind, SlruStats)> {
+        self.slrus().map(|slru| (slru.log(), slru.stats())).to_vec()
+    }
+
+    /// Has a log, or all of them, counted from here on.
+    pub fn reset_stats(&self, which: Option<LogKind>) {
+        let all = self.slrus().into_iter();
+        all.filter(|slru| which.is_none_or(|log| log == slru.log())).for_each(Slru::reset_stats);
+    }
+
+    fn slrus(&self) -> [&Slru; 5] {
         let [offsets, members] = self.multis.slrus();
-        let all = [self.times.slru(), members, offsets, self.window.spill(), self.xact.slru()];
-        all.map(|slru| (slru.log(), slru.stats())).to_vec()
+        [self.times.slru(), members, offsets, self.window.spill(), self.xact.slru()]
     }
 }
 

@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
+mod isolation;
 mod segments;
 mod servers;
 
@@ -18,8 +19,8 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Reasons by `script:line`.
-fn known_differences(root: &Path) -> BTreeMap<String, String> {
+/// Reasons by place, which is `script.sql:line` or `name.spec:permutation`: those of one kind.
+fn known_differences(root: &Path, kind: &str) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(root.join("tests/known-differences.txt")).unwrap();
     let lines = text.lines().filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
     lines
@@ -27,20 +28,21 @@ fn known_differences(root: &Path) -> BTreeMap<String, String> {
             let (place, reason) = line.split_once(' ').expect("'script:line reason'");
             (place.to_owned(), reason.to_owned())
         })
+        .filter(|(place, _)| place.contains(kind))
         .collect()
 }
 
 #[test]
 fn scripts_print_what_postgresql_15_prints() {
     let root = repository();
-    let Some(postgres) = Server::postgres() else {
+    let Some(postgres) = Server::postgres("postgres") else {
         let required = std::env::var_os("THALWEG_REQUIRE_PG").is_some();
         assert!(!required, "PostgreSQL 15 is not installed (Debian: postgresql-15)");
         eprintln!("NOT COMPARED: PostgreSQL 15 is not installed");
         return;
     };
-    let thalweg = Server::thalweg();
-    let mut known = known_differences(&root);
+    let thalweg = Server::thalweg("thalweg");
+    let mut known = known_differences(&root, ".sql:");
     let mut scripts: Vec<_> = std::fs::read_dir(root.join("tests/scripts"))
         .unwrap()
         .map(|e| e.unwrap().path())

@@ -34,11 +34,11 @@ fn ordinary_user() -> Option<(u32, u32)> {
 
 impl Server {
     /// A fresh PostgreSQL 15; `None` when it is not installed.
-    pub fn postgres() -> Option<Server> {
+    pub fn postgres(name: &str) -> Option<Server> {
         if !Path::new(PG_BIN).join("postgres").exists() {
             return None;
         }
-        let home = new_home("postgres");
+        let home = new_home(name);
         let user = ordinary_user();
         if let Some((uid, gid)) = user {
             std::os::unix::fs::chown(&home, Some(uid), Some(gid)).unwrap();
@@ -62,8 +62,8 @@ impl Server {
     }
 
     /// A fresh Thalweg.
-    pub fn thalweg() -> Server {
-        let home = new_home("thalweg");
+    pub fn thalweg(name: &str) -> Server {
+        let home = new_home(name);
         let log = std::fs::File::create(home.join("log")).unwrap();
         let mut server = Command::new(env!("CARGO_BIN_EXE_thalweg"));
         server.arg("serve").arg("--data").arg(home.join("data")).arg("--socket-dir").arg(&home);
@@ -71,6 +71,11 @@ impl Server {
         server.args(["--superuser", "postgres", "--auth", "trust"]);
         let child = server.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Server { child, home }.answering()
+    }
+
+    /// Where it listens.
+    pub fn socket(&self) -> PathBuf {
+        self.home.join(format!(".s.PGSQL.{PORT}"))
     }
 
     fn command(&self) -> Command {

@@ -2,7 +2,7 @@
 
 use base::rank::Rank;
 use storage::index::Index;
-use storage::lock::LockMode;
+use storage::lock::{LockMode, LockTag};
 use syntax::ast::{
     CreateIndex, DefOption, IndexElement, IndexKey, IndexOrder, OptionValue, Reindex,
     ReindexTarget, SortNulls,
@@ -12,6 +12,7 @@ use crate::bind::{ExprKind, Ty};
 use crate::catalog::store::builtin::{am_oid, attribute_row, class_row, index_row};
 use crate::catalog::store::load::{EXPRESSION_SEPARATOR, INDOPTION_DESC, INDOPTION_NULLS_FIRST};
 use crate::catalog::store::row::vector;
+use crate::catalog::store::schema::catalog;
 use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid, TypeId, keycode};
@@ -202,10 +203,29 @@ impl Ddl<'_> {
             store.insert(txn, "pg_attribute", &row.build())?;
         }
         store.insert(txn, "pg_index", &pg_index_row(oid, table.oid, new, &keys))?;
-        self.update_class(table.oid, &[("relhasindex", Datum::Bool(true))])?;
+        self.note_index(table.oid)?;
         self.changed(table.oid)?;
         self.build_index(table.oid, oid, new.fill_percent)?;
         Ok(oid)
+    }
+
+    /// Notes that a table has an index. Several may be made at a time: only one of their makers changes the row.
+    fn note_index(&mut self, table: Oid) -> Result<()> {
+        let has_index = |ddl: &mut Self| {
+            let (txn, store) = (ddl.txn(), ddl.store());
+            let class = store.find_one(txn, "pg_class", "pg_class_oid_index", &[table.into()])?;
+            Ok::<_, SqlError>(class.is_some_and(|class| class.row.bool("relhasindex")))
+        };
+        if has_index(self)? {
+            return Ok(());
+        }
+        let (db, class) = (self.catalog.database.0, catalog("pg_class").oid.0);
+        let row = LockTag::Object { db, class, object: table.0, sub: 0 };
+        self.txn().lock(row, LockMode::Exclusive)?;
+        if has_index(self)? {
+            return Ok(());
+        }
+        self.update_class(table, &[("relhasindex", Datum::Bool(true))])
     }
 
     /// Changes a relation's `pg_class` row.

@@ -55,7 +55,10 @@ pub(super) fn insert(
                 Err(e) => return Err(e),
             }
         };
-        let Some(update) = &conflict.update else { return Ok(false) };
+        let Some(update) = &conflict.update else {
+            must_be_seen(plan, existing, work, cx)?;
+            return Ok(false);
+        };
         match update_existing(plan, existing, update, source, work, cx)? {
             Some(done) => return Ok(done),
             None => continue,
@@ -144,12 +147,7 @@ fn update_existing(
         return Ok(None);
     }
     decode_all(table, work);
-    if !cx.host.follows_updates() {
-        let header = work.stored.header();
-        if !visibility::check(cx.host.txn(), cx.host.snapshot(), header)?.visible {
-            return Err(concurrent("update"));
-        }
-    }
+    must_be_seen(plan, existing, work, cx)?;
     let mut both = work.old.clone();
     both.extend_from_slice(source);
     if !passes(update.filter.as_ref(), &both, cx)? {
@@ -163,4 +161,24 @@ fn update_existing(
         Outcome::Done { .. } => Ok(Some(true)),
         _ => Ok(None),
     }
+}
+
+/// REPEATABLE READ: what the transaction's snapshot does not show can't have been in the way.
+fn must_be_seen(
+    plan: &node::Modify,
+    existing: Tid,
+    work: &mut Work,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if cx.host.follows_updates() {
+        return Ok(());
+    }
+    if cx.host.heap(&plan.table)?.fetch_version(existing, &mut work.stored)? {
+        let header = work.stored.header();
+        let mine = cx.host.txn().is_mine(header.xmin);
+        if mine || visibility::check(cx.host.txn(), cx.host.snapshot(), header)?.visible {
+            return Ok(());
+        }
+    }
+    Err(concurrent("update"))
 }

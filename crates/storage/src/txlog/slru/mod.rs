@@ -89,6 +89,11 @@ impl Slru {
         self.counters.snapshot()
     }
 
+    /// Counts from here on.
+    pub fn reset_stats(&self) {
+        self.counters.reset();
+    }
+
     #[inline]
     fn bank(&self, page: u64) -> &Bank {
         // A 32-bit division is several times faster, and page numbers nearly always fit.

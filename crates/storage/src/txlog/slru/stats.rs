@@ -1,8 +1,10 @@
 //! What `pg_stat_slru` shows. Hits are the hot path: each thread counts its own and adds them up rarely.
 
 use super::config::{LOGS, LogKind};
+use base::clock;
 use base::pad::Padded;
 use std::cell::Cell;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A thread adds its hits to the shared count after this many; so many may be missing from a report.
@@ -13,10 +15,18 @@ thread_local! {
 }
 
 /// Counters of one log. All relaxed: they order nothing.
-#[derive(Default)]
 pub struct Counters {
     hits: Padded<AtomicU64>,
     rare: Padded<Rare>,
+    /// What had been counted when the counts were last reset, and when that was.
+    reset: Mutex<SlruStats>,
+}
+
+impl Default for Counters {
+    fn default() -> Counters {
+        let opened = SlruStats { since_micros: clock::wall_micros(), ..SlruStats::default() };
+        Counters { hits: Padded::default(), rare: Padded::default(), reset: Mutex::new(opened) }
+    }
 }
 
 #[derive(Default)]
@@ -29,7 +39,7 @@ struct Rare {
     truncates: AtomicU64,
 }
 
-/// A log's numbers since the engine was opened.
+/// A log's numbers since the engine was opened, or since they were reset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SlruStats {
     /// Pages begun.
@@ -46,6 +56,8 @@ pub struct SlruStats {
     pub flushes: u64,
     /// Truncations.
     pub truncates: u64,
+    /// Since when is counted, in microseconds since 1970.
+    pub since_micros: i64,
 }
 
 impl Counters {
@@ -87,8 +99,29 @@ impl Counters {
         self.rare.truncates.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The numbers now.
+    /// The numbers since the last reset.
     pub fn snapshot(&self) -> SlruStats {
+        let reset = *self.reset.lock().expect("no code panics under it");
+        let all = self.total();
+        SlruStats {
+            zeroed: all.zeroed - reset.zeroed,
+            hits: all.hits - reset.hits,
+            reads: all.reads - reset.reads,
+            writes: all.writes - reset.writes,
+            exists: all.exists - reset.exists,
+            flushes: all.flushes - reset.flushes,
+            truncates: all.truncates - reset.truncates,
+            since_micros: reset.since_micros,
+        }
+    }
+
+    /// Counts from here on.
+    pub(super) fn reset(&self) {
+        let mut reset = self.reset.lock().expect("no code panics under it");
+        *reset = SlruStats { since_micros: clock::wall_micros(), ..self.total() };
+    }
+
+    fn total(&self) -> SlruStats {
         let rare = &self.rare;
         SlruStats {
             zeroed: rare.zeroed.load(Ordering::Relaxed),
@@ -98,6 +131,7 @@ impl Counters {
             exists: rare.exists.load(Ordering::Relaxed),
             flushes: rare.flushes.load(Ordering::Relaxed),
             truncates: rare.truncates.load(Ordering::Relaxed),
+            since_micros: 0,
         }
     }
 }
