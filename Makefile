@@ -9,7 +9,7 @@ WIRE_FUZZ_ROUNDS ?= 1000000
 SYNTAX_FUZZ_ROUNDS ?= 100000
 
 .PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-operations drivers loom
+	bench-connections bench-operations bench-status-logs drivers loom
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -71,6 +71,11 @@ bench: deps deps-test
 bench-operations: deps deps-test
 	$(CARGO) build --release --locked -p thalweg -p bench
 	./target/release/operations $(BENCH)
+
+## Savepoints, lockers of rows, a hot row and a queue, beside PostgreSQL 15 and 18; recorded under bench/record/.
+bench-status-logs: deps deps-test
+	$(CARGO) build --release --locked -p thalweg -p bench
+	./target/release/status_logs $(BENCH)
 
 ## Ten thousand connections beside 64 at work, long queries beside short ones; recorded under bench/record/.
 bench-connections: deps

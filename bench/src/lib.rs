@@ -1,4 +1,5 @@
 //! Micro-benchmarks, the canned-reply ceiling and in-process drivers.
 
+pub mod pgbench;
 pub mod record;
 pub mod servers;

@@ -14,6 +14,7 @@ mod table;
 mod verify;
 
 pub use history::History;
+pub use table::{Changed, Keyed, Table, is_conflict};
 
 use crate::enumerate::Scenario;
 use base::disk::sim::SimDisk;
@@ -30,7 +31,7 @@ use storage::lock::LockTag;
 use storage::txlog::TxLogConfig;
 use storage::txn::{Isolation, Txn};
 use storage::{Engine, EngineConfig};
-use table::{Index, Keyed, Table, open_tree};
+use table::{Index, open_tree};
 
 /// Accounts there at first, and what each has.
 pub const ACCOUNTS: u64 = 40;
@@ -54,7 +55,7 @@ pub struct Bank;
 
 /// A small engine: eviction, checkpoints and segment switches happen all the time. Seeds take turns in how
 /// torn pages are dealt with.
-fn config(seed: u64) -> EngineConfig {
+pub fn config(seed: u64) -> EngineConfig {
     EngineConfig {
         shared_buffers: 32,
         torn_pages: match seed % 2 {
@@ -75,7 +76,8 @@ fn config(seed: u64) -> EngineConfig {
     }
 }
 
-fn env(disk: &SimDisk) -> Env {
+/// The machine, with this disk.
+pub fn env(disk: &SimDisk) -> Env {
     Env::new(Arc::new(disk.clone()))
 }
 

@@ -75,6 +75,13 @@ impl Coverage {
         }
     }
 
+    /// Adds the crashes of a seed's other scenario.
+    pub fn beside(&mut self, other: &Coverage) {
+        self.operations += other.operations;
+        self.crashes += other.crashes;
+        self.second_crashes += other.second_crashes;
+    }
+
     fn hit(&mut self, window: &'static str) {
         *self.windows.entry(window).or_default() += 1;
     }
@@ -103,8 +110,17 @@ pub struct Broken {
 pub enum Points {
     /// After every operation.
     Every,
+    /// After so many, drawn by the seed.
+    Some(usize),
     /// After this one only: replay of a failure.
     Only(usize),
+}
+
+impl Points {
+    /// Of a run beside another one: not more than `most`.
+    pub fn at_most(self, most: usize) -> Points {
+        if let Points::Every = self { Points::Some(most) } else { self }
+    }
 }
 
 /// What happens from a crash on.
@@ -156,6 +172,12 @@ pub fn seed<S: Scenario>(
     let mut crashes = disk.crashes();
     let tried: Vec<usize> = match points {
         Points::Every => (0..=crashes.len()).collect(),
+        Points::Some(count) => {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let mut points: Vec<_> = (0..count).map(|_| rng.usize(0..=crashes.len())).collect();
+            points.sort_unstable();
+            points
+        }
         Points::Only(at) => vec![at.min(crashes.len())],
     };
     for at in tried {

@@ -4,6 +4,7 @@
 
 mod bank;
 mod enumerate;
+mod lists;
 mod log_hole;
 
 use enumerate::{Broken, Coverage, Points, Scenario, WINDOWS};
@@ -14,6 +15,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const USAGE: &str = "usage: sim crash [--from F] [--seeds N] [--seed S [--at K]]";
+
+/// Crashes of a seed's lists, whose point is what goes before.
+const LISTS_CRASHES: usize = 12;
 
 /// Fewer seeds need not hit every crash window.
 const SEEDS_FOR_ALL_WINDOWS: u64 = 20;
@@ -83,7 +87,7 @@ fn run_seeds(options: &Options) -> Result<Coverage, Broken> {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                let scenario = Rc::new(bank::Bank);
+                let (bank, lists) = (Rc::new(bank::Bank), Rc::new(lists::Lists));
                 loop {
                     // Relaxed: only the number counts.
                     let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -91,7 +95,13 @@ fn run_seeds(options: &Options) -> Result<Coverage, Broken> {
                         return;
                     }
                     let mut coverage = Coverage::default();
-                    let done = enumerate::seed(&scenario, seed, options.points, &mut coverage);
+                    let mut beside = Coverage::default();
+                    let points = options.points;
+                    let done = enumerate::seed(&bank, seed, points, &mut coverage).and_then(|()| {
+                        let fewer = points.at_most(LISTS_CRASHES);
+                        enumerate::seed(&lists, seed, fewer, &mut beside)
+                    });
+                    coverage.beside(&beside);
                     let mut total = total.lock().expect("nothing panics under it");
                     match (done, &mut *total) {
                         (Ok(()), Ok(sum)) => sum.add(&coverage),

@@ -13,7 +13,7 @@ use sql::settings::{self, Context, Setting, Value};
 use storage::EngineConfig;
 use storage::buffer::TornPages;
 use storage::txlog::slru::ALL_LOGS;
-use storage::txlog::{LogBuffers, TxLogConfig};
+use storage::txlog::{LogBuffers, TxLogConfig, TxLogStart};
 
 use crate::StartError;
 use crate::options::{Authentication, Options};
@@ -31,6 +31,8 @@ pub struct Config {
     /// By the table's spelling of their names.
     from_file: BTreeMap<&'static str, Value>,
     from_command_line: BTreeMap<&'static str, Value>,
+    /// Where a new directory's ids begin, if not at the beginning.
+    first: Option<TxLogStart>,
 }
 
 impl Config {
@@ -47,6 +49,11 @@ impl Config {
         let (name, value) = read_setting(name, value)?;
         self.from_command_line.insert(name, value);
         Ok(())
+    }
+
+    /// Has the ids of a new directory begin here: for tests, which begin beyond 32 bits.
+    pub fn begin_ids_at(&mut self, first: TxLogStart) {
+        self.first = Some(first);
     }
 
     /// Reads the file in the data directory; none is as good as an empty one.
@@ -158,7 +165,12 @@ impl Config {
             wal_segment_bytes: number("wal_segment_size").next_power_of_two() as u64 * MIB,
             max_wal_bytes: number("max_wal_size") as u64 * MIB,
             checkpoint_timeout: Duration::from_secs(number("checkpoint_timeout") as u64),
-            txlog: TxLogConfig { buffers, shared_buffers, ..defaults.txlog },
+            txlog: TxLogConfig {
+                buffers,
+                shared_buffers,
+                first: self.first.unwrap_or(defaults.txlog.first),
+                ..defaults.txlog
+            },
             ..defaults
         }
     }

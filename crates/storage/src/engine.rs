@@ -29,7 +29,7 @@ use base::disk::DirectoryLock;
 use base::env::Env;
 use base::hash::hash_of;
 use base::rank::Rank;
-use base::{Lsn, Persistence, RelId, Xid};
+use base::{Lsn, Persistence, RelId};
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Engine {
             .map_err(|e| Error::io("create", segment::DIRECTORY, e))?;
         RelFiles::open(Arc::clone(disk), config.open_files_max)?;
         let nothing: WalBarrier = Arc::new(|_| ());
-        TxLog::create(disk, &nothing)?;
+        TxLog::create(disk, &nothing, config.txlog.first)?;
         // The first segment's number is 1: position zero means none.
         let shape = LogShape {
             system_id: hash_of(&(clock::wall_micros(), clock::now().0)),
@@ -125,10 +125,10 @@ impl Engine {
         let epoch = epoch_of(&shape, 1, start, start);
         Wal::open(env, wal_config(config), epoch)?.close();
         let counters = Counters {
-            next_xid: Xid::FIRST_NORMAL,
+            next_xid: config.txlog.first.next_xid,
             next_rel: 1,
             next_oid: FIRST_NORMAL_OID,
-            next_multixact: 1,
+            next_multixact: config.txlog.first.next_multixact.0,
             next_member: 1,
         };
         let content = Control {

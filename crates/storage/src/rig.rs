@@ -53,7 +53,7 @@ impl Rig {
         pool.attach_wal(Arc::clone(&wal));
         let log = Arc::clone(&wal);
         let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));
-        TxLog::create(&env.disk, &barrier).unwrap();
+        TxLog::create(&env.disk, &barrier, TxLogStart::FIRST).unwrap();
         let txns =
             TxnManager::open(&env, &TxLogConfig::default(), &wal, TxLogStart::FIRST).unwrap();
         Rig { disk, pool, wal, txns }

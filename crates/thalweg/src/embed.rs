@@ -69,6 +69,7 @@ impl Connection<'_> {
     pub fn query(&mut self, text: &str) -> Result<Vec<Answer>> {
         let mut gathered = Gathered::default();
         let result = self.session.simple_query(text, &mut gathered);
+        self.session.rest();
         // An error, too, may tell of what others have done.
         self.database.0.engine().wal().flush(self.session.must_be_durable());
         result.map(|()| gathered.answers)

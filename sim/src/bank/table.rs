@@ -234,6 +234,28 @@ impl Table {
         Ok(if changed.is_some() { Changed::Yes } else { Changed::Gone })
     }
 
+    /// The same on the version that the transaction's snapshot sees, or not at all if another was first.
+    pub fn update_seen(
+        &self,
+        txn: &Txn,
+        number: u64,
+        f: impl Fn(&[u8]) -> Vec<u8>,
+    ) -> Result<Changed> {
+        let mut row = RowBuf::new();
+        let snapshot = txn.statement_snapshot();
+        if !self.locate(txn, &snapshot, number, &mut row)? {
+            return Ok(Changed::Gone);
+        }
+        let new = row_of(number, &f(payload(row.bytes())));
+        let change = Change { hot: true, key: false };
+        match self.heap.update(txn, row.tid(), &new, change, None)? {
+            Outcome::Done { tid, heap_only: false } => self.enter(txn, &new, tid)?,
+            Outcome::Done { .. } => {}
+            _ => return Ok(Changed::Gone),
+        }
+        Ok(Changed::Yes)
+    }
+
     /// Deletes the row; the payload that it had.
     pub fn delete(&self, txn: &Txn, number: u64) -> Result<Option<Vec<u8>>> {
         self.on_newest(txn, number, |row, turn| self.heap.delete(txn, row.tid(), turn))

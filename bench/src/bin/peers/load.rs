@@ -1,5 +1,6 @@
 //! The loads: pgbench's built-in scripts in each query mode.
 
+use bench::pgbench::number_after;
 use bench::servers::{Peer, cpu, output};
 
 /// One line of the table.
@@ -123,10 +124,4 @@ impl Run {
     pub fn label(&self) -> String {
         format!("{} {} clients={} {:.0} tps", self.load, self.peer, self.clients, self.tps)
     }
-}
-
-fn number_after(text: &str, label: &str) -> Option<f64> {
-    let rest = &text[text.find(label)? + label.len()..];
-    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-    rest[..end].parse().ok()
 }

@@ -13,7 +13,7 @@ use crate::interrupt::{self, Interrupt, Pending};
 use crate::rank::Held;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
 pub(crate) const RUNNING: u32 = 0;
@@ -28,6 +28,8 @@ pub(crate) struct Inner {
     pub(crate) state: AtomicU32,
     pub(crate) wake: Wake,
     pub(crate) interrupts: Pending,
+    /// Where waits are shown, or null; see [`crate::wait_event`].
+    pub(crate) sink: AtomicPtr<AtomicU32>,
     #[cfg_attr(
         not(debug_assertions),
         allow(dead_code, reason = "ranks are checked in debug builds")
@@ -46,6 +48,7 @@ impl Inner {
             state: AtomicU32::new(RUNNING),
             wake,
             interrupts: Pending::default(),
+            sink: AtomicPtr::default(),
             held: Held::default(),
         }
     }

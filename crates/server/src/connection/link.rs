@@ -18,6 +18,7 @@ use std::task::{self, Poll, Waker};
 
 use base::interrupt::{self, Interrupt};
 use base::park::Context;
+use base::wait_event::{self, Event};
 use base::{Lsn, park};
 
 use super::outbox::Outbox;
@@ -267,6 +268,10 @@ impl Link {
         }
         self.wants.set(what);
         self.wake_task();
+        let _waiting = wait_event::during(match what {
+            Wants::Room => Event::ClientWrite,
+            _ => Event::ClientRead,
+        });
         park::park();
         self.wants.set(Wants::Nothing);
         interrupt::check()

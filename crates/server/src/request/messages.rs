@@ -263,6 +263,7 @@ fn execute(seat: &mut Seat, message: Execute<'_>, rest: &mut Rest<'_>) -> Result
 /// Tells the client that the next command may come.
 fn ready(seat: &mut Seat) {
     let status = seat.status();
+    seat.session().rest();
     seat.replies.ready_for_query(status);
     seat.is_ready = true;
 }

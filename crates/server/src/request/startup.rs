@@ -19,6 +19,7 @@ pub(super) fn run(seat: &mut Seat) {
     match startup::split(&input) {
         Ok(startup::Split::Packet(Request::Session(wanted), size)) => match open(seat, &wanted) {
             Ok(()) => {
+                seat.session().rest();
                 seat.replies.ready_for_query(wire::backend::Status::Idle);
                 seat.is_ready = true;
                 seat.input = input[size..].to_vec();

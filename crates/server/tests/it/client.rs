@@ -11,8 +11,22 @@ use wire::frame::{self, Split};
 use wire::frontend::{Execute, Requests, Target};
 use wire::startup;
 
-trait Stream: Read + Write + Send {}
-impl<T: Read + Write + Send> Stream for T {}
+trait Stream: Read + Write + Send {
+    /// How long a read waits.
+    fn set_patience(&self, patience: Duration);
+}
+
+impl Stream for UnixStream {
+    fn set_patience(&self, patience: Duration) {
+        self.set_read_timeout(Some(patience)).unwrap();
+    }
+}
+
+impl Stream for TcpStream {
+    fn set_patience(&self, patience: Duration) {
+        self.set_read_timeout(Some(patience)).unwrap();
+    }
+}
 
 pub struct Client {
     stream: Box<dyn Stream>,
@@ -29,13 +43,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Client {
     pub fn unix(path: &Path) -> Client {
         let stream = UnixStream::connect(path).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_patience(PATIENCE);
         Client::over(Box::new(stream))
     }
 
     pub fn tcp(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_patience(PATIENCE);
         Client::over(Box::new(stream))
     }
 
@@ -114,6 +128,25 @@ impl Client {
                 // A read with a time limit that was stopped and went on ends so.
                 Err(fault) if fault.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(fault) => panic!("{fault}"),
+            }
+        }
+    }
+
+    /// Whether the server says nothing for so long.
+    pub fn is_silent(&mut self, wait: Duration) -> bool {
+        self.stream.set_patience(wait);
+        let mut piece = [0; 1024];
+        let read = self.stream.read(&mut piece);
+        self.stream.set_patience(PATIENCE);
+        match read {
+            Ok(count) => {
+                self.input.extend_from_slice(&piece[..count]);
+                false
+            }
+            Err(fault) => {
+                use std::io::ErrorKind::{TimedOut, WouldBlock};
+                assert!(matches!(fault.kind(), WouldBlock | TimedOut), "{fault}");
+                true
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The server over real sockets, driven by a client that is written on `wire` alone.
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
+mod activity;
 mod client;
 mod copy;
 mod databases;
@@ -8,6 +9,7 @@ mod directory;
 mod disks;
 mod drivers;
 mod faults;
+mod gated;
 mod nesting;
 mod protocol;
 mod sessions;
@@ -19,7 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use base::Xid;
 use server::config::Config;
+use storage::txlog::{MultiXactId, TxLogStart};
+
 use server::{Authentication, Database, Options, Server};
 
 use client::Client;
@@ -55,14 +60,23 @@ fn open(data: &Path, superuser: &str) -> Arc<Database> {
     Arc::new(Database::open(data, superuser, &small()).unwrap())
 }
 
-/// Its sizes.
+/// Its sizes: everything small, the status logs' pools of one bank or an odd number of them, and ids beyond 32
+/// bits.
 fn small() -> Config {
     let mut config = Config::new();
-    for (name, value) in
-        [("shared_buffers", "8MB"), ("wal_buffers", "1MB"), ("wal_segment_size", "1MB")]
-    {
+    for (name, value) in [
+        ("shared_buffers", "8MB"),
+        ("wal_buffers", "1MB"),
+        ("wal_segment_size", "1MB"),
+        ("transaction_buffers", "16"),
+        ("subtransaction_buffers", "48"),
+        ("multixact_offset_buffers", "16"),
+        ("multixact_member_buffers", "80"),
+    ] {
         config.set(name, value).unwrap();
     }
+    let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
+    config.begin_ids_at(TxLogStart { next_xid, next_multixact });
     config
 }
 

@@ -1,14 +1,18 @@
 //! What one session can see of the others: `pg_locks`, `pg_stat_activity`, who blocks whom; and what the
 //! status logs' caches have done.
 
-use base::clock;
-use storage::lock::{LockTag, LockView};
+use std::collections::BTreeMap;
+
+use base::wait_event::Event;
+use base::{Xid, clock};
+use storage::lock::{LockTag, LockView, SessionId};
 use storage::txlog::{ALL_LOGS, SlruStats};
 
 use crate::error::Result;
 use crate::types::{Array, Datum, Oid, TimestampTz, TypeId};
 
 use super::backend::Backend;
+use super::board::{Doing, Seen};
 
 /// The rows of `pg_locks`.
 pub(super) fn locks(b: &Backend) -> Vec<Vec<Datum>> {
@@ -67,10 +71,12 @@ fn lock(lock: &LockView) -> Vec<Datum> {
 /// Columns of `pg_stat_get_activity`.
 const ACTIVITY_COLUMNS: usize = 30;
 
-/// The rows of `pg_stat_activity`, of one session if a process number is given. What another session is
-/// doing is not known here: those columns are null.
+/// The rows of `pg_stat_activity`, of one session if a process number is given.
 pub(super) fn sessions(b: &Backend, pid: &Datum) -> Result<Vec<Vec<Datum>>> {
     let wanted = if pid.is_null() { None } else { Some(pid.as_int4()) };
+    let locks = b.txn.manager().locks();
+    let slots = locks.sessions().live().map(|(session, slot)| (slot.pid(), session));
+    let slots: BTreeMap<i32, SessionId> = slots.collect();
     let mut rows = Vec::new();
     for (pid, connected) in b.instance.cluster()?.sessions() {
         if wanted.is_some_and(|wanted| wanted != pid) {
@@ -80,23 +86,55 @@ pub(super) fn sessions(b: &Backend, pid: &Datum) -> Result<Vec<Vec<Datum>>> {
         row[0] = Datum::Oid(connected.database);
         row[1] = Datum::Int4(pid);
         row[2] = Datum::Oid(connected.role);
+        let seen = connected.board.read();
+        row[3] = Datum::text(&*seen.application);
+        show(b, &seen, slots.get(&pid).copied(), &mut row);
         row[10] = Datum::TimestampTz(connected.since);
         row[17] = Datum::text("client backend");
         // ssl, gss_auth, gss_enc
         for column in [18, 25, 27] {
             row[column] = Datum::Bool(false);
         }
-        if pid == b.pid {
-            row[3] = Datum::text(b.values.text("application_name"));
-            row[4] = Datum::text("active");
-            row[5] = Datum::text(&*b.query_text);
-            row[8] = Datum::TimestampTz(b.transaction_start);
-            row[9] = Datum::TimestampTz(b.statement_start);
-            row[11] = Datum::TimestampTz(b.statement_start);
-        }
         rows.push(row);
     }
     Ok(rows)
+}
+
+/// What a session's board and slot tell of it.
+fn show(b: &Backend, seen: &Seen, session: Option<SessionId>, row: &mut [Datum]) {
+    let locks = b.txn.manager().locks();
+    let is_idle = !matches!(seen.doing, Doing::Starting | Doing::Active);
+    // To its client a statement runs until its reply has come.
+    let syncs = is_idle && seen.told > b.txn.manager().wal().durable();
+    let doing = if syncs { Doing::Active } else { seen.doing };
+    let time = |micros| match micros {
+        0 => Datum::Null,
+        micros => Datum::TimestampTz(TimestampTz(micros)),
+    };
+    row[4] = doing.name().map_or(Datum::Null, Datum::text);
+    row[5] = Datum::text(&*seen.query);
+    row[8] = time(seen.xact_start);
+    row[9] = time(seen.query_start);
+    row[11] = time(seen.state_change);
+    let event = match () {
+        () if syncs => Some(Event::WalSync),
+        () if is_idle => Some(Event::ClientRead),
+        () => seen.wait,
+    };
+    let mut wait = event.map(|event| (event.class(), event.name()));
+    if let Some(session) = session {
+        if !is_idle && let Some(tag) = locks.waits_for(session) {
+            wait = Some(("Lock", tag.kind()));
+        }
+        // As PostgreSQL shows ids: the lower half.
+        let id = |xid: Option<Xid>| xid.map_or(Datum::Null, |xid| Datum::Oid(Oid(xid.0 as u32)));
+        let slot = locks.sessions().slot(session);
+        row[15] = id(slot.running());
+        row[16] = id(slot.snapshot_bound());
+    }
+    if let Some((class, name)) = wait {
+        (row[6], row[7]) = (Datum::text(class), Datum::text(name));
+    }
 }
 
 /// Functions about who waits for whom, and the counters' resets.

@@ -6,7 +6,7 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 
 use crate::catalog::ddl::{SETTINGS_INDEX, settings_of};
-use crate::catalog::store::{Cluster, Connected, Instance, Presence};
+use crate::catalog::store::{Cluster, Instance, Presence};
 use crate::error::{Result, bail};
 use crate::types::{Datum, Oid};
 
@@ -50,7 +50,7 @@ pub(super) fn admit(
     }
     let oid = row.row.oid("oid");
     let role = role.row.oid("oid");
-    let presence = cluster.enter(pid, Connected { database: oid, role, since: super::stamp() });
+    let presence = cluster.enter(pid, oid, role);
     let limit = row.row.int4("datconnlimit");
     if limit >= 0 && !is_superuser && cluster.sessions_of(oid).len() > limit as usize {
         bail!(TOO_MANY_CONNECTIONS, "too many connections for database \"{database}\"");

@@ -23,6 +23,7 @@ impl Session {
 
     fn parse_text(&mut self, name: &str, sql: &str, types: &[Oid]) -> Result<()> {
         self.start_message();
+        self.show_running(sql);
         if !name.is_empty() && self.statements.contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
         }
@@ -109,7 +110,10 @@ impl Session {
         if !portal.is_empty() && self.portals.get(portal).is_some() {
             bail!(DUPLICATE_CURSOR, "cursor \"{portal}\" already exists");
         }
+        let start = self.backend.statement_start;
         self.prepared(statement)?;
+        let text = &self.statements[statement].text;
+        super::show_prepared(self.board, &mut self.shown, text, start);
         match self.make_portal(statement, params, formats, result_formats) {
             Ok(made) => {
                 self.portals.insert(portal, made);
@@ -218,6 +222,8 @@ impl Session {
         self.go_on();
         base::interrupt::check().map_err(crate::error::interrupted)?;
         self.refuse_portal_if_failed(&portal.statement)?;
+        let start = self.backend.statement_start;
+        super::show_prepared(self.board, &mut self.shown, &portal.text, start);
         self.backend.query_text = portal.text.clone();
         let result = self.execute_portal(&mut portal, max_rows, client);
         // A transaction's end drops portals; this one may go with it.

@@ -347,6 +347,7 @@ fn sleep(seconds: f64) -> Result<()> {
     let until = base::clock::now().after(wanted);
     loop {
         base::interrupt::check().map_err(crate::error::interrupted)?;
+        let _waiting = base::wait_event::during(base::wait_event::Event::PgSleep);
         if base::park::park_until(Some(until)) || base::clock::now() >= until {
             return base::interrupt::check().map_err(crate::error::interrupted);
         }

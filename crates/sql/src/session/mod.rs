@@ -3,6 +3,7 @@
 mod activity;
 mod admit;
 mod backend;
+pub(crate) mod board;
 mod client;
 mod copy;
 mod copy_binary;
@@ -54,6 +55,7 @@ use crate::types::{Datum, Oid, TimestampTz};
 
 use admit::{Admitted, admit};
 use backend::Backend;
+use board::{Board, Doing};
 use portal::Portals;
 use prepare::Prepared;
 use set::Values;
@@ -91,6 +93,10 @@ pub struct Session {
     is_superuser: bool,
     /// The statement at hand has a deadline.
     timed: bool,
+    /// Where others see what the session is doing.
+    board: &'static Board,
+    /// The text on the board, where it is a prepared statement's.
+    shown: Option<Arc<str>>,
     /// Last: until everything else of the session is gone, its database has it.
     _presence: Presence,
 }
@@ -175,13 +181,17 @@ impl Session {
             cancel_key: key as i32,
             is_superuser,
             timed: false,
+            board: presence.board(),
+            shown: None,
             _presence: presence,
         })
     }
 
     /// A setting of the startup message (or of `--set`), the session's default from now on.
     pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
-        self.backend.values.set_startup(name, value)
+        self.backend.values.set_startup(name, value)?;
+        self.board.set_application(self.backend.values.text("application_name"));
+        Ok(())
     }
 
     /// Settings that clients are told when they connect.
@@ -244,6 +254,24 @@ impl Session {
         base::interrupt::clear_statement();
         self.timed = false;
         self.limit_statement();
+    }
+
+    /// Shows others what runs from here on.
+    #[inline]
+    fn show_running(&mut self, text: &str) {
+        self.shown = None;
+        self.board.active(Some(text), self.backend.statement_start.0);
+    }
+
+    /// What was asked for is done, and the client is about to be told that its next command may come.
+    #[inline]
+    pub fn rest(&mut self) {
+        let doing = match self.status() {
+            Status::Idle => Doing::Idle,
+            Status::InTransaction => Doing::IdleInTransaction,
+            Status::Failed => Doing::IdleInFailedTransaction,
+        };
+        self.board.at_rest(doing, self.gate);
     }
 
     /// Limits how long the statement at hand may take, and wait, from now on.
@@ -318,6 +346,27 @@ fn placed(mut error: SqlError, text: &str) -> SqlError {
 
 /// Microseconds from 1970 to 2000.
 const EPOCH_OFFSET_USECS: i64 = 946_684_800_000_000;
+
+/// Shows others a statement whose text is shared; it is copied only if it is not on the board already.
+#[inline]
+fn show_prepared(
+    board: &'static Board,
+    shown: &mut Option<Arc<str>>,
+    text: &Arc<str>,
+    start: TimestampTz,
+) {
+    if shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, text)) {
+        board.active(None, start.0);
+    } else {
+        board.active(Some(text), start.0);
+        *shown = Some(Arc::clone(text));
+    }
+}
+
+/// As [`stamp`], but some milliseconds late.
+fn coarse_stamp() -> TimestampTz {
+    TimestampTz(base::clock::coarse_wall_micros() - EPOCH_OFFSET_USECS)
+}
 
 /// The time of day, as SQL counts it.
 pub(crate) fn stamp() -> TimestampTz {

@@ -270,6 +270,9 @@ impl Session {
             client.notice(&notice);
         }
         for (name, value) in self.backend.values.take_untold() {
+            if name == "application_name" {
+                self.board.set_application(&value);
+            }
             client.parameter_status(name, &value);
         }
     }

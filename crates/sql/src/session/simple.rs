@@ -21,6 +21,7 @@ impl Session {
     /// transaction is as the error leaves it.
     pub fn simple_query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
         self.start_message();
+        self.show_running(sql);
         let result = self.run_text(sql, client);
         self.end_statement();
         let result = match result {

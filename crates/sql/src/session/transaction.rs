@@ -69,6 +69,7 @@ impl Session {
         self.backend.txn.set_synchronous(hot.synchronous);
         self.backend.txn.begin(isolation);
         self.backend.transaction_start = self.backend.statement_start;
+        self.board.transaction(self.backend.transaction_start.0);
         self.read_only = hot.read_only;
         self.had_query = false;
     }
@@ -265,6 +266,7 @@ impl Session {
     }
 
     fn end_of_transaction(&mut self) {
+        self.board.transaction(0);
         self.backend.temp_schema_new.set(false);
         self.block = Block::Idle;
         self.savepoints.clear();

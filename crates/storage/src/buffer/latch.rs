@@ -5,6 +5,7 @@ use super::frame::Frame;
 use super::word::{EXCLUSIVE, FrameWord, SHARED};
 use base::lot;
 use base::sync::spin_hint;
+use base::wait_event::{self, Event};
 
 /// How often a taker looks again before it parks.
 const SPINS: u32 = 40;
@@ -32,6 +33,7 @@ pub(super) fn lock_pinned(frame: &Frame, hold: u64, give: u64) {
             continue;
         }
         let tag = if hold == EXCLUSIVE { lot::EXCLUSIVE } else { lot::SHARED };
+        let _waiting = wait_event::during(Event::BufferContent);
         lot::park_on(word.key(), tag, || word.must_wait(hold), None);
         // Also when nothing was waited for: the flag may stand on a free latch, and then whoever put it
         // there passes it and clears it when unlocking.

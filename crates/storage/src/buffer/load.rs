@@ -15,6 +15,7 @@ use base::latch::Latch;
 use base::lot;
 use base::park;
 use base::rank::Rank;
+use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId};
 use std::collections::BTreeMap;
 use std::io;
@@ -209,7 +210,10 @@ impl Relation {
     }
 
     fn read_checked(&self, page: PageId, bytes: &mut PageBytes) -> Result<()> {
-        self.pool().files.read(page, &mut bytes.0)?;
+        {
+            let _waiting = wait_event::during(Event::DataFileRead);
+            self.pool().files.read(page, &mut bytes.0)?;
+        }
         page::verify(&bytes.0, page).map_err(|mismatch| {
             let file = relfile::path(page.rel, page.fork);
             Error::damaged(file, Some(page.block), mismatch.to_string())

@@ -2,6 +2,7 @@
 
 use base::lot;
 use base::sync::atomic::{AtomicU32, Ordering};
+use base::wait_event::{self, Event};
 use std::ptr;
 
 const EMPTY: u32 = 0;
@@ -97,6 +98,7 @@ impl Slot {
         let flagged = self.0.compare_exchange(number, waited, Ordering::Relaxed, Ordering::Relaxed);
         if flagged.is_ok() || flagged == Err(waited) {
             let still = || self.0.load(Ordering::Relaxed) == waited;
+            let _waiting = wait_event::during(Event::BufferIo);
             lot::park_on(self.key(), lot::SHARED, still, None);
         }
     }

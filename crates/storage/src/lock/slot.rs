@@ -101,6 +101,18 @@ impl Slot {
         self.txn.pid.load(Ordering::Relaxed)
     }
 
+    /// The id of the session's transaction, once it has one.
+    pub fn running(&self) -> Option<Xid> {
+        let xid = self.txn.xid.load(Ordering::Relaxed);
+        (xid != NONE).then_some(Xid(xid))
+    }
+
+    /// While the session has a snapshot in force: it sees all commits of transactions below.
+    pub fn snapshot_bound(&self) -> Option<Xid> {
+        let in_force = self.txn.snapshot.load(Ordering::Relaxed) != NONE;
+        in_force.then(|| Xid(self.txn.bound.load(Ordering::Relaxed)))
+    }
+
     /// The session's database.
     pub fn database(&self) -> u32 {
         self.txn.database.load(Ordering::Relaxed)

@@ -33,6 +33,11 @@ impl LockManager {
         self.table.shard(tag).get(tag).is_some_and(|entry| !entry.queue.is_empty())
     }
 
+    /// What a session waits for, if it waits for a lock.
+    pub fn waits_for(&self, session: SessionId) -> Option<LockTag> {
+        self.seen(session).map(|seen| self.describe_wait(session, &seen.what).0)
+    }
+
     /// Every lock there is.
     pub fn view(&self) -> Vec<LockView> {
         let mut all = Vec::new();

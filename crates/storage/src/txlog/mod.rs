@@ -44,6 +44,8 @@ pub struct TxLogConfig {
     pub window_pages: usize,
     /// `track_commit_timestamp`.
     pub track_commit_timestamp: bool,
+    /// Where the ids of a new directory begin: for tests, which begin beyond 32 bits.
+    pub first: TxLogStart,
 }
 
 /// Where the logs go on after a start.
@@ -68,6 +70,7 @@ impl Default for TxLogConfig {
             shared_buffers: 16_384,
             window_pages: 512,
             track_commit_timestamp: false,
+            first: TxLogStart::FIRST,
         }
     }
 }
@@ -144,10 +147,10 @@ impl TxLog {
     }
 
     /// Makes the files of a new directory.
-    pub fn create(disk: &Arc<dyn Disk>, barrier: &WalBarrier) -> Result<()> {
+    pub fn create(disk: &Arc<dyn Disk>, barrier: &WalBarrier, first: TxLogStart) -> Result<()> {
         let slru = Slru::open(LogKind::Xact, 1, 0, Arc::clone(disk), Arc::clone(barrier))?;
         let xact = XactLog::new(slru);
-        xact.begin_page(Xid::FIRST_NORMAL)?;
+        xact.begin_page(first.next_xid)?;
         xact.slru().flush()?;
         Ok(())
     }

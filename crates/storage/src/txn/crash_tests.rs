@@ -25,6 +25,7 @@ fn config() -> EngineConfig {
             shared_buffers: 64,
             window_pages: 2,
             track_commit_timestamp: true,
+            ..TxLogConfig::default()
         },
         ..EngineConfig::default()
     }

@@ -26,6 +26,7 @@ fn small() -> TxLogConfig {
         shared_buffers: 64,
         window_pages: 2,
         track_commit_timestamp: true,
+        ..TxLogConfig::default()
     }
 }
 
@@ -35,7 +36,7 @@ impl World {
         disk.create_dir(DIRECTORY).unwrap();
         let files: Arc<dyn Disk> = Arc::new(disk.clone());
         let barrier: WalBarrier = Arc::new(|_| ());
-        TxLog::create(&files, &barrier).unwrap();
+        TxLog::create(&files, &barrier, TxLogStart::FIRST).unwrap();
         World::open(disk, 1, Lsn(SEGMENT), Lsn(SEGMENT), Xid::FIRST_NORMAL)
     }
 

@@ -8,6 +8,7 @@ use base::Lsn;
 use base::clock::{self, Instant};
 use base::pad::Padded;
 use base::park::{self, Context};
+use base::wait_event::{self, Event};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -139,6 +140,7 @@ impl Durable {
         self.published.waiters.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         self.request(lsn);
+        let _waiting = wait_event::during(Event::WalSync);
         while self.get() < lsn {
             park::park();
         }

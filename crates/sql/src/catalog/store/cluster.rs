@@ -16,6 +16,7 @@ use storage::txn::Txn;
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::exec::spill::TempFiles;
+use crate::session::board::{Board, Lease};
 use crate::types::{Datum, Oid, TimestampTz};
 
 use super::opened::Opened;
@@ -44,17 +45,28 @@ pub struct Cluster {
 type Signal = dyn Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync;
 
 /// What is known of a session to all others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Connected {
     pub database: Oid,
     pub role: Oid,
     pub since: TimestampTz,
+    /// What it is doing.
+    pub board: &'static Board,
 }
 
 /// A session's entry in the list of who is connected to what; goes when it is dropped.
 pub struct Presence {
     cluster: Arc<Cluster>,
     pid: i32,
+    /// Spare again once the entry is gone.
+    board: Lease,
+}
+
+impl Presence {
+    /// Where the session shows what it is doing.
+    pub fn board(&self) -> &'static Board {
+        *self.board
+    }
 }
 
 impl Drop for Presence {
@@ -119,9 +131,12 @@ impl Cluster {
     }
 
     /// Lists a session as one of a database. The caller holds a lock on it.
-    pub fn enter(self: &Arc<Self>, pid: i32, connected: Connected) -> Presence {
+    pub fn enter(self: &Arc<Self>, pid: i32, database: Oid, role: Oid) -> Presence {
+        let board = Lease::default();
+        let since = crate::session::stamp();
+        let connected = Connected { database, role, since, board: *board };
         self.sessions.lock().insert(pid, connected);
-        Presence { cluster: Arc::clone(self), pid }
+        Presence { cluster: Arc::clone(self), pid, board }
     }
 
     /// The process numbers of a database's sessions.

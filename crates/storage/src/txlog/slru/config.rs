@@ -1,5 +1,7 @@
 //! What distinguishes the logs: name, directory, number of buffers, whether a crash must not lose them.
 
+use base::wait_event::Event;
+
 /// Slots of a bank: how many tags a look-up compares at most.
 pub const BANK_SLOTS: usize = 16;
 
@@ -51,6 +53,32 @@ impl LogKind {
             LogKind::Serial => "Serial",
             LogKind::Subtrans => "Subtrans",
             LogKind::Xact => "Xact",
+        }
+    }
+
+    /// What is waited for where a bank's latch is.
+    pub const fn bank_event(self) -> Event {
+        match self {
+            LogKind::CommitTs => Event::CommitTsBank,
+            LogKind::MultiXactMember => Event::MultiXactMemberBank,
+            LogKind::MultiXactOffset => Event::MultiXactOffsetBank,
+            LogKind::Notify => Event::NotifyBank,
+            LogKind::Serial => Event::SerialBank,
+            LogKind::Subtrans => Event::SubtransBank,
+            LogKind::Xact => Event::XactBank,
+        }
+    }
+
+    /// What is waited for where another's I/O on a page is.
+    pub const fn buffer_event(self) -> Event {
+        match self {
+            LogKind::CommitTs => Event::CommitTsBuffer,
+            LogKind::MultiXactMember => Event::MultiXactMemberBuffer,
+            LogKind::MultiXactOffset => Event::MultiXactOffsetBuffer,
+            LogKind::Notify => Event::NotifyBuffer,
+            LogKind::Serial => Event::SerialBuffer,
+            LogKind::Subtrans => Event::SubtransBuffer,
+            LogKind::Xact => Event::XactBuffer,
         }
     }
 

@@ -21,6 +21,7 @@ use base::Lsn;
 use base::disk::Disk;
 use base::latch::LatchGuard;
 use base::pad::Padded;
+use base::wait_event::{self, Event};
 use files::{SegmentFiles, segment_of};
 use stats::Counters;
 use std::sync::Arc;
@@ -182,6 +183,17 @@ impl Slru {
         Ok(answer)
     }
 
+    fn latch<'a>(&self, bank: &'a Bank) -> LatchGuard<'a, BankState> {
+        let _waiting = wait_event::during(self.log.bank_event());
+        bank.lock()
+    }
+
+    /// Waits until the I/O that `slot` is in has ended. Gives the latch back first.
+    fn wait(&self, bank: &Bank, state: LatchGuard<'_, BankState>, slot: usize) {
+        let _waiting = wait_event::during(self.log.buffer_event());
+        bank.wait(state, slot);
+    }
+
     /// Latches the bank with `page` in it, bringing the page in if need be.
     fn hold<'a>(
         &'a self,
@@ -190,7 +202,7 @@ impl Slru {
         source: Source,
     ) -> Result<(LatchGuard<'a, BankState>, usize), SlruError> {
         loop {
-            let mut state = bank.lock();
+            let mut state = self.latch(bank);
             // Acquire: pairs with the release in `truncate`. Checked under the latch that truncation takes
             // for its sweep, so that no page is brought in behind the sweep (invariant S5).
             if page < self.oldest.load(Ordering::Acquire) {
@@ -198,7 +210,7 @@ impl Slru {
             }
             if let Some(slot) = bank.find(&state, page) {
                 if let SlotState::Reading(_) = state.slots[slot] {
-                    bank.wait(state, slot);
+                    self.wait(bank, state, slot);
                     continue;
                 }
                 return Ok((state, slot));
@@ -207,7 +219,11 @@ impl Slru {
             let spared = self.latest.load(Ordering::Relaxed);
             let Some(slot) = bank.victim(&state, spared) else {
                 let busy = state.slots.iter().position(SlotState::in_io);
-                bank.wait(state, busy.expect("a slot neither free nor in I/O can be given away"));
+                self.wait(
+                    bank,
+                    state,
+                    busy.expect("a slot neither free nor in I/O can be given away"),
+                );
                 continue;
             };
             if let SlotState::Held { dirty: true, .. } = state.slots[slot] {
@@ -228,12 +244,15 @@ impl Slru {
 
     /// Reads `page` into a slot that is marked for it. Bank latch not held.
     fn bring_in(&self, bank: &Bank, slot: usize, page: u64) -> Result<(), SlruError> {
-        let read = self.files.read(page);
+        let read = {
+            let _waiting = wait_event::during(Event::SlruRead);
+            self.files.read(page)
+        };
         if let Ok(words) = &read {
             bank.page(slot).fill(words);
             self.counters.read();
         }
-        let mut state = bank.lock();
+        let mut state = self.latch(bank);
         debug_assert_eq!(state.slots[slot], SlotState::Reading(page), "the mark is the reader's");
         match read {
             Ok(_) => self.settle(bank, &mut state, slot, page),
@@ -269,9 +288,12 @@ impl Slru {
         if needed > Lsn::ZERO {
             (self.barrier)(needed);
         }
-        let written = self.files.write(page, &copy);
+        let written = {
+            let _waiting = wait_event::during(Event::SlruWrite);
+            self.files.write(page, &copy)
+        };
         self.counters.written();
-        let mut state = bank.lock();
+        let mut state = self.latch(bank);
         let SlotState::Held { dirty, writing, .. } = &mut state.slots[slot] else {
             unreachable!("a slot that is being written is not given away");
         };
@@ -285,7 +307,7 @@ impl Slru {
     pub fn exists(&self, page: u64) -> Result<bool, SlruError> {
         self.counters.exists();
         let bank = self.bank(page);
-        let held = bank.find(&bank.lock(), page).is_some();
+        let held = bank.find(&self.latch(bank), page).is_some();
         Ok(held || self.files.exists(page)?)
     }
 
@@ -303,10 +325,10 @@ impl Slru {
 
     fn flush_slot(&self, bank: &Bank, slot: usize) -> Result<(), SlruError> {
         loop {
-            let state = bank.lock();
+            let state = self.latch(bank);
             match state.slots[slot] {
                 // Somebody else's write may lack the sync that begins after it ends.
-                SlotState::Held { writing: true, .. } => bank.wait(state, slot),
+                SlotState::Held { writing: true, .. } => self.wait(bank, state, slot),
                 SlotState::Held { dirty: true, .. } => {
                     drop(self.write_out(bank, state, slot)?);
                     return Ok(());
@@ -368,7 +390,7 @@ impl Slru {
         for bank in &self.banks {
             for slot in 0..BANK_SLOTS {
                 loop {
-                    let mut state = bank.lock();
+                    let mut state = self.latch(bank);
                     let page = match state.slots[slot] {
                         SlotState::Free => break,
                         SlotState::Reading(page) => page,
@@ -381,7 +403,7 @@ impl Slru {
                     }
                     match state.slots[slot] {
                         SlotState::Reading(_) | SlotState::Held { writing: true, .. } => {
-                            bank.wait(state, slot);
+                            self.wait(bank, state, slot);
                         }
                         _ => {
                             bank.tag(slot).retire();

@@ -1,0 +1,66 @@
+//! The table on the terminal, and its record with machine and date.
+
+use crate::Options;
+use crate::load::{Load, Run};
+use std::fmt::Write;
+use std::path::Path;
+
+fn median(runs: &[Run], load: &str, peer: &str, clients: u32, of: fn(&Run) -> f64) -> Option<f64> {
+    let these = |r: &&Run| r.load == load && r.peer == peer && r.clients == clients;
+    let mut values: Vec<f64> = runs.iter().filter(these).map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+fn row(options: &Options, load: &str, clients: u32, runs: &[Run]) -> String {
+    let mut line = format!("| {load} | {clients} |");
+    let of = |peer: &str, f| median(runs, load, peer, clients, f);
+    for peer in &options.peers {
+        let (tps, middle) = (of(peer, |r| r.tps), of(peer, |r| r.median_ms));
+        let longest = of(peer, |r| r.longest_ms);
+        let [tps, middle, longest] = [tps, middle, longest].map(|x| x.unwrap_or(f64::NAN));
+        write!(line, " {tps:.0} / {middle:.2} ms / {longest:.0} ms |")
+            .expect("strings take writes");
+    }
+    let tps = |peer| of(peer, |r| r.tps);
+    for other in ["pg15", "pg18"] {
+        let ratio = tps("thalweg").zip(tps(other)).map(|(ours, other)| ours / other);
+        let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{ratio:.2}"));
+        write!(line, " {ratio} |").expect("strings take writes");
+    }
+    line
+}
+
+/// Prints the table and, unless told not to, writes it to `bench/record/`.
+pub fn print_and_save(
+    root: &Path,
+    options: &Options,
+    loads: &[Load],
+    runs: &[Run],
+) -> Result<(), String> {
+    let mut text = bench::record::heading("Status logs beside PostgreSQL");
+    let pools = if options.large { "four times their default" } else { "their default" };
+    let facts = format!(
+        "scale {}, {} s a run, median of {}, interleaved, unix socket, pools of {pools} size. Cells: \
+         transactions/s / median / longest time of a transaction (of a tenth of them). A load and its \
+         control differ in the savepoints of the client beside it, and in nothing else.\n\n",
+        options.scale, options.seconds, options.repeats,
+    );
+    text.push_str(&facts);
+    let heads = options.peers.join(" | ");
+    writeln!(text, "| load | clients | {heads} | × PostgreSQL 15 | × 18 |")
+        .expect("strings take writes");
+    writeln!(text, "|{}", "---|".repeat(options.peers.len() + 4)).expect("strings take writes");
+    for load in loads {
+        for &clients in load.clients(&options.clients) {
+            let row = row(options, load.name, clients, runs);
+            writeln!(text, "{row}").expect("strings take writes");
+        }
+    }
+    println!("\n{text}");
+    if options.record {
+        let file = bench::record::save(root, "status_logs", &text)?;
+        println!("recorded in {}", file.display());
+    }
+    Ok(())
+}

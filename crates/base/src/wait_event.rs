@@ -1,0 +1,145 @@
+//! What a context waits for, under PostgreSQL's names, told to whoever watches it.
+//!
+//! Waiting code says what it is about to wait for ([`during`]); where the context has a *sink*, the event's
+//! number stands there until the wait is over. A session gives its context a sink while it is served, and shows
+//! what stands there as `wait_event`. Everything here is off the fast paths: whoever need not wait says nothing.
+
+use crate::park;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $event:ident $class:literal $name:literal;)*) => {
+        /// What is waited for.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u32)]
+        pub enum Event {
+            $($(#[$doc])* $event,)*
+        }
+
+        /// Class and name of each, in their order.
+        const NAMES: &[(&str, &str)] = &[$(($class, $name),)*];
+
+        const ALL: &[Event] = &[$(Event::$event,)*];
+    };
+}
+
+events! {
+    /// The next command, or data that were asked for.
+    ClientRead "Client" "ClientRead";
+    /// Room for more output.
+    ClientWrite "Client" "ClientWrite";
+    /// A page's latch.
+    BufferContent "LWLock" "BufferContent";
+    /// A page that another session brings in.
+    BufferIo "IPC" "BufferIO";
+    /// A page from its file.
+    DataFileRead "IO" "DataFileRead";
+    /// The log to become durable.
+    WalSync "IO" "WALSync";
+    /// Space in the log.
+    WalSpace "LWLock" "WALBufMapping";
+    /// A status log's page from its file.
+    SlruRead "IO" "SLRURead";
+    /// A status log's page into its file.
+    SlruWrite "IO" "SLRUWrite";
+    /// `pg_sleep`.
+    PgSleep "Timeout" "PgSleep";
+    /// A bank of the commit timestamps' cache.
+    CommitTsBank "LWLock" "CommitTsSLRU";
+    /// A bank of the multixact members' cache.
+    MultiXactMemberBank "LWLock" "MultiXactMemberSLRU";
+    /// A bank of the multixact offsets' cache.
+    MultiXactOffsetBank "LWLock" "MultiXactOffsetSLRU";
+    /// A bank of the notification queue's cache.
+    NotifyBank "LWLock" "NotifySLRU";
+    /// A bank of the serializable summaries' cache.
+    SerialBank "LWLock" "SerialSLRU";
+    /// A bank of the subtransactions' cache.
+    SubtransBank "LWLock" "SubtransSLRU";
+    /// A bank of the transactions' cache.
+    XactBank "LWLock" "XactSLRU";
+    /// Another's I/O on a page of commit timestamps.
+    CommitTsBuffer "LWLock" "CommitTsBuffer";
+    /// Another's I/O on a page of multixact members.
+    MultiXactMemberBuffer "LWLock" "MultiXactMemberBuffer";
+    /// Another's I/O on a page of multixact offsets.
+    MultiXactOffsetBuffer "LWLock" "MultiXactOffsetBuffer";
+    /// Another's I/O on a page of the notification queue.
+    NotifyBuffer "LWLock" "NotifyBuffer";
+    /// Another's I/O on a page of serializable summaries.
+    SerialBuffer "LWLock" "SerialBuffer";
+    /// Another's I/O on a page of subtransactions.
+    SubtransBuffer "LWLock" "SubtransBuffer";
+    /// Another's I/O on a page of transactions.
+    XactBuffer "LWLock" "XactBuffer";
+}
+
+impl Event {
+    /// `wait_event_type`.
+    pub fn class(self) -> &'static str {
+        NAMES[self as usize].0
+    }
+
+    /// `wait_event`.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    /// What a sink shows; nothing while nothing is waited for.
+    pub fn in_sink(sink: &AtomicU32) -> Option<Event> {
+        // Relaxed here and below: a number to look at, nothing hangs on it.
+        (sink.load(Ordering::Relaxed) as usize).checked_sub(1).map(|at| ALL[at])
+    }
+}
+
+/// Has the current context's waits shown in `sink`, or nowhere.
+#[inline]
+pub fn report_to(sink: Option<&'static AtomicU32>) {
+    let sink = sink.map_or(std::ptr::null_mut(), |sink| std::ptr::from_ref(sink).cast_mut());
+    park::with_current(|me| me.sink.store(sink, Ordering::Relaxed));
+}
+
+/// A wait that is under way; over when it is dropped.
+#[must_use = "the wait is over when this is dropped"]
+pub struct Waiting(Option<&'static AtomicU32>);
+
+/// The current context is about to wait.
+pub fn during(event: Event) -> Waiting {
+    let sink = park::with_current(|me| me.sink.load(Ordering::Relaxed));
+    // SAFETY: only `report_to` stores it, from a reference that lives for ever.
+    let sink = unsafe { sink.as_ref() };
+    if let Some(sink) = sink {
+        sink.store(event as u32 + 1, Ordering::Relaxed);
+    }
+    Waiting(sink)
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(sink) = self.0 {
+            sink.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sink_shows_what_is_waited_for_while_it_is() {
+        static SINK: AtomicU32 = AtomicU32::new(0);
+        drop(during(Event::PgSleep));
+        assert_eq!(Event::in_sink(&SINK), None);
+        report_to(Some(&SINK));
+        {
+            let _waiting = during(Event::SubtransBuffer);
+            let shown = Event::in_sink(&SINK).map(|event| (event.class(), event.name()));
+            assert_eq!(shown, Some(("LWLock", "SubtransBuffer")));
+        }
+        assert_eq!(Event::in_sink(&SINK), None);
+        report_to(None);
+        let _waiting = during(Event::PgSleep);
+        assert_eq!(Event::in_sink(&SINK), None);
+    }
+}
