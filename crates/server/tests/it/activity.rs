@@ -6,7 +6,7 @@ use crate::House;
 use crate::client::Client;
 
 /// Asks until the answer's one row is this; longer than anything that a test waits for.
-fn until(me: &mut Client, columns: &str, pid: i32, expected: &str) {
+pub fn until(me: &mut Client, columns: &str, pid: i32, expected: &str) {
     let give_up = Instant::now() + Duration::from_secs(60);
     loop {
         let ask = format!("select {columns} from pg_stat_activity where pid = {pid}");

@@ -144,8 +144,8 @@ impl Client {
                 false
             }
             Err(fault) => {
-                use std::io::ErrorKind::{TimedOut, WouldBlock};
-                assert!(matches!(fault.kind(), WouldBlock | TimedOut), "{fault}");
+                use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+                assert!(matches!(fault.kind(), WouldBlock | TimedOut | Interrupted), "{fault}");
                 true
             }
         }
