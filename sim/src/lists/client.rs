@@ -74,18 +74,22 @@ impl Client {
         let mut savepoint = None;
         for _ in 0..count {
             let row = self.rng.u64(..ROWS);
-            match self.rng.u8(..10) {
-                0..5 => self.read(me, row)?,
-                5..9 => {
-                    if !self.append(me, row, level)? {
-                        return Ok(false);
+            let first = match self.rng.u8(..10) {
+                0..5 => {
+                    self.read(me, row)?;
+                    true
+                }
+                5..9 => self.append(me, row, level)?,
+                _ => {
+                    if savepoint.is_none() {
+                        let kept = self.history.borrow().transactions[me].ops.len();
+                        savepoint = Some((self.txn.savepoint(), kept));
                     }
+                    true
                 }
-                _ if savepoint.is_none() => {
-                    let kept = self.history.borrow().transactions[me].ops.len();
-                    savepoint = Some((self.txn.savepoint(), kept));
-                }
-                _ => {}
+            };
+            if !first {
+                return Ok(false);
             }
             if self.rng.bool() {
                 park::sleep(Duration::from_micros(self.rng.u64(..150)));
