@@ -77,6 +77,7 @@ impl Coverage {
 
     /// Adds the crashes of a seed's other scenario.
     pub fn beside(&mut self, other: &Coverage) {
+        self.seeds = self.seeds.max(other.seeds);
         self.operations += other.operations;
         self.crashes += other.crashes;
         self.second_crashes += other.second_crashes;

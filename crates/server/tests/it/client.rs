@@ -11,22 +11,8 @@ use wire::frame::{self, Split};
 use wire::frontend::{Execute, Requests, Target};
 use wire::startup;
 
-trait Stream: Read + Write + Send {
-    /// How long a read waits.
-    fn set_patience(&self, patience: Duration);
-}
-
-impl Stream for UnixStream {
-    fn set_patience(&self, patience: Duration) {
-        self.set_read_timeout(Some(patience)).unwrap();
-    }
-}
-
-impl Stream for TcpStream {
-    fn set_patience(&self, patience: Duration) {
-        self.set_read_timeout(Some(patience)).unwrap();
-    }
-}
+trait Stream: Read + Write + Send {}
+impl<T: Read + Write + Send> Stream for T {}
 
 pub struct Client {
     stream: Box<dyn Stream>,
@@ -43,13 +29,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Client {
     pub fn unix(path: &Path) -> Client {
         let stream = UnixStream::connect(path).unwrap();
-        stream.set_patience(PATIENCE);
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Client::over(Box::new(stream))
     }
 
     pub fn tcp(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_patience(PATIENCE);
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Client::over(Box::new(stream))
     }
 
@@ -128,25 +114,6 @@ impl Client {
                 // A read with a time limit that was stopped and went on ends so.
                 Err(fault) if fault.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(fault) => panic!("{fault}"),
-            }
-        }
-    }
-
-    /// Whether the server says nothing for so long.
-    pub fn is_silent(&mut self, wait: Duration) -> bool {
-        self.stream.set_patience(wait);
-        let mut piece = [0; 1024];
-        let read = self.stream.read(&mut piece);
-        self.stream.set_patience(PATIENCE);
-        match read {
-            Ok(count) => {
-                self.input.extend_from_slice(&piece[..count]);
-                false
-            }
-            Err(fault) => {
-                use std::io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
-                assert!(matches!(fault.kind(), WouldBlock | TimedOut | Interrupted), "{fault}");
-                true
             }
         }
     }

@@ -9,7 +9,6 @@ mod directory;
 mod disks;
 mod drivers;
 mod faults;
-mod gated;
 mod nesting;
 mod protocol;
 mod sessions;
