@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use storage::Result;
 use storage::btree::BTree;
 use storage::engine::{Engine, EngineConfig};
+use storage::hash::{FILL_PERCENT, HashIndex, build_order, key_hash};
 use storage::heap::{Change, Freeze, HeapRel, HeapScan, Outcome, RowBuf};
 use storage::txn::{Isolation, Snapshot, Txn};
 
@@ -36,6 +37,9 @@ struct World {
     history: HeapRel,
     ascending: BTree,
     random: BTree,
+    /// The accounts' keys once more.
+    hash: HashIndex,
+    hash_random: HashIndex,
     next: AtomicU64,
 }
 
@@ -58,6 +62,12 @@ const PATHS: &[(&str, bool, Step)] = &[
         let key = key(s.draw(s.world.rows));
         s.world.accounts.index.lookup(&key, &mut s.tids)?;
         assert_eq!(black_box(&s.tids).len(), 1);
+        Ok(())
+    }),
+    ("hash lookup, random key", true, |s| {
+        let key = key(s.draw(s.world.rows));
+        s.world.hash.lookup(&key, &mut s.tids)?;
+        assert!(!black_box(&s.tids).is_empty());
         Ok(())
     }),
     ("index lookup and row fetch, random key", true, |s| {
@@ -83,6 +93,10 @@ const PATHS: &[(&str, bool, Step)] = &[
     ("index insert, random keys", true, |s| {
         let number = s.draw(u64::MAX);
         s.world.random.insert(&key(number), tid(s.world.next.fetch_add(1, Relaxed)))
+    }),
+    ("hash insert, random keys", true, |s| {
+        let number = s.draw(u64::MAX);
+        s.world.hash_random.insert(&key(number), tid(s.world.next.fetch_add(1, Relaxed)))
     }),
     ("row insert and commit", false, |s| {
         s.txn.begin(Isolation::ReadCommitted);
@@ -204,6 +218,10 @@ impl World {
             let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::IndexPage)?;
             Ok(BTree::new(rel, engine.txns()))
         };
+        let hash = || -> Result<HashIndex> {
+            let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::IndexPage)?;
+            Ok(HashIndex::new(rel, engine.txns(), FILL_PERCENT))
+        };
         let table = |rows: u64| -> Result<Table> {
             let table = Table { heap: heap()?, index: index()? };
             fill(&table, &txn, rows)?;
@@ -217,6 +235,8 @@ impl World {
             history: heap()?,
             ascending: index()?,
             random: index()?,
+            hash: filled(hash()?, rows)?,
+            hash_random: hash()?,
             next: AtomicU64::new(1),
             engine: Arc::clone(&engine),
         };
@@ -291,6 +311,19 @@ fn fill(table: &Table, txn: &Txn, rows: u64) -> Result<()> {
     }
     builder.finish()?;
     Ok(())
+}
+
+/// A hash index of the accounts' keys, as CREATE INDEX makes it.
+fn filled(index: HashIndex, rows: u64) -> Result<HashIndex> {
+    let mut entries: Vec<([u8; 8], Tid)> =
+        (0..rows).map(|number| (build_order(key_hash(&key(number))), tid(number))).collect();
+    entries.sort_unstable();
+    let mut builder = index.build(rows, FILL_PERCENT)?;
+    for (order, tid) in &entries {
+        builder.push_in_order(order, *tid)?;
+    }
+    builder.finish()?;
+    Ok(index)
 }
 
 /// Processor time that this thread has used.

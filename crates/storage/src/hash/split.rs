@@ -212,7 +212,6 @@ impl HashIndex {
 
     /// Takes the page behind `block`, of `bucket`'s chain, into it, if there is room for all of its entries.
     pub(super) fn squeeze(&self, bucket: u32, block: BlockNo) -> Result<Squeezed> {
-        let _window = sim::window("hash-page-freed");
         let mut journal = Journal::open(&self.wal, &self.rel, 3, STEP_BYTES)?;
         let mut bucket = self.latch_bucket(bucket)?;
         if bucket.node().state() != 0 {
@@ -236,6 +235,7 @@ impl HashIndex {
         if node.count() > room {
             return Ok(Squeezed::Next(behind));
         }
+        let _window = sim::window("hash-page-freed");
         let entries: Vec<Entry> = (0..node.count()).map(|at| node.entry(at)).collect();
         let into = Ops::new().next(node.next()).add(&entries);
         let free = Ops::new().init(role::FREE, 0, 0, 0);
