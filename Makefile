@@ -44,12 +44,12 @@ fuzz-test:
 
 ## Simulation: every write and sync of each seed's run is a crash.
 sim-test:
-	$(CARGO) run --release --locked -p sim -- crash --seeds $(SEEDS)
+	$(CARGO) run --profile quick --locked -p sim -- crash --seeds $(SEEDS)
 
 ## Real kill -9 under pgbench.
 kill-test:
-	$(CARGO) build --release --locked -p thalweg
-	./tests/kill9.sh 3
+	$(CARGO) build --profile quick --locked -p thalweg
+	THALWEG=$(CURDIR)/target/quick/thalweg ./tests/kill9.sh 3
 
 ## The long versions, by hand before an issue is called resolved.
 torture:
