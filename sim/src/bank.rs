@@ -7,6 +7,7 @@
 //! follows from the rows alone: each account has its first balance plus what the history says, and an
 //! account exists if it was there at first or opened, and not closed.
 
+mod chains;
 mod client;
 mod history;
 mod keeper;
@@ -18,8 +19,10 @@ pub use table::{Changed, Keyed, Table, is_conflict};
 
 use crate::enumerate::Scenario;
 use base::disk::sim::SimDisk;
+use base::rank::Rank;
 use base::{Env, Persistence, RelId};
 use base::{park, sim};
+use chains::Chains;
 use client::Client;
 use keeper::Keeper;
 use std::cell::{Cell, RefCell};
@@ -31,7 +34,7 @@ use storage::lock::LockTag;
 use storage::txlog::TxLogConfig;
 use storage::txn::{Isolation, Txn};
 use storage::{Engine, EngineConfig};
-use table::{Index, open_tree};
+use table::{HASH_CODE, HASH_FILL, Index, open_hash, open_tree};
 
 /// Accounts there at first, and what each has.
 pub const ACCOUNTS: u64 = 40;
@@ -94,11 +97,17 @@ pub struct Books {
     pub history: Table,
     /// Unlogged.
     pub notes: Table,
-    /// Orders that come and go in batches, so that index pages become empty.
+    /// Orders that come and go in batches, so that index pages become empty. With a hash index on the number.
     pub queue: Table,
     /// The accounts' indexes beside the first: relation number, kind.
     pub catalog: Table,
+    /// Beside the tables.
+    pub chains: Chains,
 }
+
+/// Relation numbers of the queue's hash index and of the chains, after the tables'.
+const QUEUE_HASH: u32 = 11;
+const CHAINS: u32 = 12;
 
 /// Relation number, persistence and keys of each table, in the order of [`Books`].
 const LAYOUT: [(u32, Persistence, Keyed); 5] = [
@@ -114,9 +123,14 @@ impl Books {
     fn set_up(engine: &Arc<Engine>) -> Books {
         let txn = session(engine);
         txn.begin(Isolation::ReadCommitted);
-        let books = Books::of(LAYOUT.map(|(_, persistence, keyed)| {
+        let tables = LAYOUT.map(|(_, persistence, keyed)| {
             Table::create(engine, &txn, persistence, keyed).expect("relations can be made")
-        }));
+        });
+        for number in [QUEUE_HASH, CHAINS] {
+            let made = engine.create_relation(&txn, Persistence::Permanent, Rank::IndexPage);
+            assert_eq!(made.expect("relations can be made").id().counter(), number);
+        }
+        let books = Books::of(engine, tables);
         for number in 0..ACCOUNTS {
             books.accounts.insert(&txn, number, &BALANCE.to_le_bytes()).expect("accounts are new");
         }
@@ -125,16 +139,19 @@ impl Books {
         books
     }
 
-    fn of([accounts, history, notes, queue, catalog]: [Table; 5]) -> Books {
-        Books { accounts, history, notes, queue, catalog }
+    fn of(engine: &Arc<Engine>, [accounts, history, notes, queue, catalog]: [Table; 5]) -> Books {
+        let rel = |number| RelId::new(number, Persistence::Permanent);
+        let tree = open_hash(engine, rel(QUEUE_HASH), HASH_FILL).into();
+        queue.add_index(Index { tree, keyed: Keyed::Ascending });
+        let chains = Chains::open(engine, rel(CHAINS));
+        Books { accounts, history, notes, queue, catalog, chains }
     }
 
     /// Finds them again.
     fn open(engine: &Arc<Engine>) -> storage::Result<Books> {
-        let books = Books::of(
-            LAYOUT
-                .map(|(first, persistence, keyed)| Table::open(engine, first, persistence, keyed)),
-        );
+        let tables = LAYOUT
+            .map(|(first, persistence, keyed)| Table::open(engine, first, persistence, keyed));
+        let books = Books::of(engine, tables);
         let txn = session(engine);
         txn.begin(Isolation::ReadCommitted);
         let snapshot = txn.statement_snapshot();
@@ -142,7 +159,10 @@ impl Books {
         txn.abort();
         for (counter, code) in indexes? {
             let rel = RelId::new(counter as u32, Persistence::Permanent);
-            let tree = open_tree(engine, rel).into();
+            let tree = match code[0] & HASH_CODE {
+                0 => open_tree(engine, rel).into(),
+                _ => open_hash(engine, rel, HASH_FILL).into(),
+            };
             books.accounts.add_index(Index { tree, keyed: Keyed::from_code(code[0]) });
         }
         Ok(books)
@@ -160,10 +180,13 @@ impl Books {
 
     /// All relations there should be.
     fn relations(&self) -> impl Iterator<Item = RelId> {
-        self.tables().into_iter().flat_map(|(_, table)| {
-            let trees = table.trees().into_iter().map(|tree| tree.relation().id());
-            trees.chain([table.heap.relation().id()])
-        })
+        self.tables()
+            .into_iter()
+            .flat_map(|(_, table)| {
+                let trees = table.trees().into_iter().map(|tree| tree.relation().id());
+                trees.chain([table.heap.relation().id()])
+            })
+            .chain([self.chains.id()])
     }
 }
 
@@ -189,7 +212,7 @@ fn work(
             left.set(left.get() - 1);
         });
     }
-    let mut keeper = Keeper::new(engine, books, seed);
+    let mut keeper = Keeper::new(engine, books, seed, &history);
     let ended = Rc::new(Cell::new(false));
     let (clients, keeper_ended) = (Rc::clone(&left), Rc::clone(&ended));
     sim::spawn_local(move || {
@@ -215,7 +238,9 @@ fn live_on(
     let books = Books::open(engine).map_err(|e| format!("its catalog can't be read: {e}"))?;
     let books = Arc::new(books);
     let found = verify::check(engine, &books, history, at)?;
-    let next = history.next_life(at, &found);
+    let mut next = history.next_life(at, &found);
+    let chains = books.chains.check(history.chains_by(at));
+    next.tell_chains(chains.map_err(|fault| format!("chains: {fault}"))?);
     if !more {
         return Ok(next);
     }
@@ -290,6 +315,11 @@ impl Scenario for Bank {
             "btree-root-split",
             "btree-build",
             "btree-page-deleted",
+            "hash-split",
+            "hash-extent",
+            "hash-overflow",
+            "hash-page-freed",
+            "hash-build",
             "double-write",
             "write-in-place",
             "checkpoint",

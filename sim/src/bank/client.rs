@@ -1,7 +1,7 @@
 //! One client: random transactions, each ended by a reply that counts from when it may be told.
 
 use super::history::{Commit, History, Told};
-use super::table::{Changed, is_conflict};
+use super::table::{Changed, Index, is_conflict};
 use super::{ACCOUNTS, Books, TOTAL, session};
 use base::{park, sim};
 use std::cell::RefCell;
@@ -366,7 +366,7 @@ impl Client {
         let rows = self.books.accounts.all(&self.txn, snapshot)?;
         let total: i64 = rows.values().map(|payload| balance(payload)).sum();
         assert_eq!(total, TOTAL, "a snapshot sees money vanish or appear");
-        for index in indexes {
+        for index in indexes.into_iter().filter(Index::is_ordered) {
             let found = self.books.accounts.all_by_index(&self.txn, snapshot, &index)?;
             assert!(rows == found, "a snapshot sees other rows through an index than in the heap");
         }

@@ -1,5 +1,6 @@
 //! What a run has told, and what it has done: the promises that a crash must not break.
 
+use super::chains::Span;
 use base::Csn;
 use base::sim;
 use std::collections::BTreeSet;
@@ -44,6 +45,8 @@ pub struct History {
     pub replies: Vec<Reply>,
     /// This run's commits, told or not: a crash may take the last ones, and none before them.
     pub commits: Vec<Commit>,
+    /// What was told of the chains' entries, and when, in disk operations.
+    pub chains: Vec<(Span, usize)>,
     /// Every number that was ever given to a history row or an account.
     pub numbers: BTreeSet<u64>,
 }
@@ -52,6 +55,17 @@ impl History {
     /// A client was told something just now.
     pub fn tell(&mut self, told: Told) {
         self.replies.push(Reply { told, at: sim::operations() });
+    }
+
+    /// What is in the chains, from now on.
+    pub fn tell_chains(&mut self, span: Span) {
+        self.chains.push((span, sim::operations()));
+    }
+
+    /// What is in the chains after a crash at disk operation `at`.
+    pub fn chains_by(&self, at: usize) -> Span {
+        let told = self.chains.iter().rfind(|(_, told_at)| *told_at <= at);
+        told.map_or_else(Span::default, |(span, _)| *span)
     }
 
     /// The history of the next life, after a crash at disk operation `at`. What was told before it holds all

@@ -1,9 +1,12 @@
 //! What goes on beside the clients: vacuum, checkpoints, indexes that come and go.
 
-use super::table::{Keyed, Table};
+use super::history::History;
+use super::table::{HASH_CODE, HASH_FILL, Keyed, Table, open_hash};
 use super::{ACCOUNTS_LOCK, Books, session};
 use base::rank::Rank;
 use base::{Persistence, park, sim};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::btree::BTree;
@@ -20,19 +23,29 @@ pub struct Keeper {
     books: Arc<Books>,
     txn: Txn,
     rng: fastrand::Rng,
+    history: Rc<RefCell<History>>,
 }
 
 impl Keeper {
     /// A keeper of its own session.
-    pub fn new(engine: &Arc<Engine>, books: &Arc<Books>, seed: u64) -> Keeper {
+    pub fn new(
+        engine: &Arc<Engine>,
+        books: &Arc<Books>,
+        seed: u64,
+        history: &Rc<RefCell<History>>,
+    ) -> Keeper {
         let rng = fastrand::Rng::with_seed(seed ^ 0x6B65_6570);
-        let txn = session(engine);
-        Keeper { engine: Arc::clone(engine), books: Arc::clone(books), txn, rng }
+        let (engine, books, history) = (Arc::clone(engine), Arc::clone(books), Rc::clone(history));
+        let txn = session(&engine);
+        Keeper { engine, books, txn, rng, history }
     }
 
     /// One piece of work.
     pub fn step(&mut self) {
         park::sleep(Duration::from_micros(self.rng.u64(500..6000)));
+        if self.rng.u8(..5) == 0 {
+            return self.stretch();
+        }
         self.txn.begin(Isolation::ReadCommitted);
         let done = match self.rng.u8(..10) {
             0 => self.engine.checkpoint(),
@@ -52,6 +65,20 @@ impl Keeper {
         }
     }
 
+    /// Lengthens or shortens the long chains.
+    fn stretch(&mut self) {
+        let chains = &self.books.chains;
+        let tell = |span| self.history.borrow_mut().tell_chains(span);
+        let done = match self.rng.u8(..4) {
+            0 => chains.shorten(&mut self.rng, tell),
+            _ => chains.lengthen(),
+        };
+        let span = done.expect("the disk has room");
+        // Entries are nobody's transaction: they are there once the log is.
+        self.engine.wal().flush(self.engine.wal().position());
+        self.history.borrow_mut().tell_chains(span);
+    }
+
     fn vacuum(&self, table: &Table) -> Result<()> {
         self.txn.lock(ACCOUNTS_LOCK, LockMode::ShareUpdateExclusive)?;
         let _window = sim::window("vacuum");
@@ -61,13 +88,21 @@ impl Keeper {
 
     /// CREATE INDEX: writers are kept away until it is committed.
     fn make_index(&mut self) -> Result<()> {
-        let code = self.rng.u8(..2);
+        let code = self.rng.u8(..4);
         self.txn.lock(ACCOUNTS_LOCK, LockMode::Share)?;
         let rel =
             self.engine.create_relation(&self.txn, Persistence::Permanent, Rank::IndexPage)?;
         let counter = u64::from(rel.id().counter());
-        let tree = BTree::new(rel, self.engine.txns());
-        let index = self.books.accounts.build(&self.txn, tree, Keyed::from_code(code))?;
+        let (accounts, txns) = (&self.books.accounts, self.engine.txns());
+        let keyed = Keyed::from_code(code);
+        let index = match code & HASH_CODE {
+            0 => accounts.build(&self.txn, BTree::new(rel, txns), keyed)?,
+            _ => accounts.build_hash(
+                &self.txn,
+                open_hash(&self.engine, rel.id(), HASH_FILL),
+                keyed,
+            )?,
+        };
         self.books.catalog.insert(&self.txn, counter, &[code])?;
         let books = Arc::clone(&self.books);
         self.txn.on(When::Commit, move || books.accounts.add_index(index));

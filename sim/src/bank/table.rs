@@ -1,4 +1,5 @@
-//! A table of numbered rows: a heap, a unique B-tree on the number, and indexes that come and go.
+//! A table of numbered rows: a heap, a unique B-tree on the number, perhaps a hash index on it, and indexes that
+//! come and go.
 
 use base::rank::Rank;
 use base::{Persistence, RelId, Tid};
@@ -7,6 +8,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 use storage::btree::{BTree, Bounds, Direction, Scan};
 use storage::check::{self, Indexed};
+use storage::hash::{HashIndex, build_order, key_hash};
 use storage::heap::{Change, HeapRel, HeapScan, Outcome, RowBuf};
 use storage::lock::{RowLock, RowTurn, WaitPolicy};
 use storage::txn::{Snapshot, Txn};
@@ -32,9 +34,10 @@ pub enum Keyed {
 }
 
 impl Keyed {
-    /// As the bank's catalog has it. Indexes that come and go are of two kinds.
+    /// As the bank's catalog has it. Indexes that come and go are of four kinds: the upper bit tells a hash
+    /// index.
     pub fn from_code(code: u8) -> Keyed {
-        if code == 0 { Keyed::Group } else { Keyed::Payload }
+        if code & 1 == 0 { Keyed::Group } else { Keyed::Payload }
     }
 
     fn is_unique(self) -> bool {
@@ -80,11 +83,29 @@ fn payload(row: &[u8]) -> &[u8] {
 /// An index of a table.
 #[derive(Clone)]
 pub struct Index {
-    /// The tree.
+    /// Its entries.
     pub tree: storage::index::Index,
     /// Its keys.
     pub keyed: Keyed,
 }
+
+impl Index {
+    /// B-trees tell duplicates; hash indexes only find.
+    fn is_unique(&self) -> bool {
+        self.is_ordered() && self.keyed.is_unique()
+    }
+
+    /// Whether it can be read in order.
+    pub fn is_ordered(&self) -> bool {
+        self.tree.btree().is_some()
+    }
+}
+
+/// In an index's code in the catalog: it is a hash index.
+pub const HASH_CODE: u8 = 2;
+
+/// How full hash indexes are, in percent: 50 entries to a page, so that there are splits.
+pub const HASH_FILL: u8 = 10;
 
 /// Rows are the number (8 bytes), then the payload.
 pub struct Table {
@@ -168,9 +189,28 @@ impl Table {
         Ok(Index { tree: tree.into(), keyed })
     }
 
-    /// The index on the number.
-    fn main_index(&self) -> Index {
-        self.indexes.lock().expect("nothing panics under it")[0].clone()
+    /// Fills a new hash index from the heap, which nobody else may write meanwhile.
+    pub fn build_hash(&self, txn: &Txn, hash: HashIndex, keyed: Keyed) -> Result<Index> {
+        let mut scan = HeapScan::for_index(&self.heap, txn.fresh_snapshot())?;
+        let mut entries = Vec::new();
+        while let Some(row) = scan.next(&self.heap, txn)? {
+            entries.push((build_order(key_hash(&keyed.key(row.bytes))), row.root));
+        }
+        entries.sort();
+        let mut builder = hash.build(entries.len() as u64, HASH_FILL)?;
+        for (order, root) in &entries {
+            builder.push_in_order(order, *root)?;
+        }
+        builder.finish()?;
+        Ok(Index { tree: hash.into(), keyed })
+    }
+
+    /// An index on the number; with two, each is asked for half of them.
+    fn index_for(&self, number: u64) -> Index {
+        let indexes = self.indexes.lock().expect("nothing panics under it");
+        let on_number = indexes.iter().filter(|index| index.keyed.is_unique());
+        let which = number as usize % on_number.clone().count();
+        on_number.clone().nth(which).expect("the first index is on the number").clone()
     }
 
     /// Stores a row and its keys; `Error::Duplicate` if the number is taken.
@@ -183,7 +223,7 @@ impl Table {
     fn enter(&self, txn: &Txn, row: &[u8], tid: Tid) -> Result<()> {
         for index in self.indexes() {
             let key = index.keyed.key(row);
-            if index.keyed.is_unique() {
+            if index.is_unique() {
                 let judge = &mut |other: Tid| self.heap.liveness(txn, other);
                 index.tree.insert_unique(txn, &key, tid, judge)?;
             } else {
@@ -208,12 +248,14 @@ impl Table {
         row: &mut RowBuf,
     ) -> Result<bool> {
         let mut tids = Vec::new();
-        let index = self.main_index();
+        let index = self.index_for(number);
         index.tree.lookup(&index.keyed.key_of(number), &mut tids)?;
         for tid in tids {
             if self.heap.fetch(txn, snapshot, tid, row)? {
-                assert_eq!(number_of(row.bytes()), number, "an entry leads to its row");
-                return Ok(true);
+                if number_of(row.bytes()) == number {
+                    return Ok(true);
+                }
+                assert!(!index.is_ordered(), "an entry leads to its row");
             }
         }
         Ok(false)
@@ -342,7 +384,7 @@ impl Table {
             .map(|(index, key_of)| Indexed {
                 index: &index.tree,
                 key_of,
-                unique: index.keyed.is_unique(),
+                unique: index.is_unique(),
             })
             .collect();
         check::table(&self.heap, &list, &mut report)?;
@@ -353,6 +395,11 @@ impl Table {
 /// The tree in a relation.
 pub fn open_tree(engine: &Arc<Engine>, rel: RelId) -> BTree {
     BTree::new(engine.pool().relation(rel, Rank::IndexPage), engine.txns())
+}
+
+/// The hash index in a relation.
+pub fn open_hash(engine: &Arc<Engine>, rel: RelId, fill_percent: u8) -> HashIndex {
+    HashIndex::new(engine.pool().relation(rel, Rank::IndexPage), engine.txns(), fill_percent)
 }
 
 /// Whether the error is one that clients roll back after, and go on.
