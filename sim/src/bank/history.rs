@@ -75,6 +75,7 @@ impl History {
             life: self.life + 1,
             replies: self.told_by(at).map(|told| Reply { told, at: 0 }).collect(),
             numbers: self.numbers.clone(),
+            chains: vec![(self.chains_by(at), 0)],
             ..History::default()
         };
         for &number in &self.numbers {
