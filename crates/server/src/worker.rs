@@ -273,9 +273,12 @@ impl Worker {
     /// Sends the connection's replies soon, with those of others. Those that may not leave yet are asked the
     /// log for at once.
     pub(crate) fn postpone(&self, link: &Rc<Link>) {
+        if link.outbox.borrow().is_empty() {
+            return;
+        }
         let durable = self.shared.wal().durable();
-        let sendable = !link.outbox.borrow_mut().sendable(durable).is_empty();
-        if !sendable {
+        let may_leave = !link.outbox.borrow_mut().sendable(durable).is_empty();
+        if !may_leave {
             link.flush(self, None);
         } else if self.outgoing.add(link) {
             self.send_postponed();

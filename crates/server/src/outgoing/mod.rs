@@ -47,12 +47,13 @@ impl Outgoing {
     /// Adds a connection, once; tells whether it is time to send.
     pub(crate) fn add(&self, link: &Rc<Link>) -> bool {
         let mut links = self.links.borrow_mut();
+        let now = clock::now();
+        if links.is_empty() {
+            self.since.set(now);
+        }
+        // One that is there already, with more to send, makes nobody's waiting begin anew.
         if !link.outgoing.replace(true) {
             links.push(Rc::clone(link));
-        }
-        let now = clock::now();
-        if links.len() == 1 {
-            self.since.set(now);
         }
         links.len() >= BURST_MAX || now.since(self.since.get()) >= PATIENCE
     }
