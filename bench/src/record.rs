@@ -15,6 +15,11 @@ pub fn date() -> String {
     shell("date -u +%Y-%m-%dT%H:%MZ")
 }
 
+/// The checkout that this was built from.
+pub fn checkout() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 /// Date, machine and commit in one sentence.
 pub fn circumstances() -> String {
     format!(
@@ -28,6 +33,13 @@ pub fn circumstances() -> String {
     )
 }
 
+/// The middle value; of an even number of them the higher of the two in the middle.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
 /// The beginning of a record.
 pub fn heading(title: &str) -> String {
     let mut text = String::new();
@@ -35,11 +47,23 @@ pub fn heading(title: &str) -> String {
     text
 }
 
-/// Writes a record to `bench/record/`; where it is.
-pub fn save(root: &Path, kind: &str, text: &str) -> Result<PathBuf, String> {
-    let folder = root.join("bench/record");
-    std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
-    let file = folder.join(format!("{}-{kind}.md", date().replace(':', "")));
-    std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
-    Ok(file)
+/// The first two lines of a table.
+pub fn table_head<S: AsRef<str>>(text: &mut String, columns: impl IntoIterator<Item = S>) {
+    let columns: Vec<S> = columns.into_iter().collect();
+    let names: Vec<&str> = columns.iter().map(AsRef::as_ref).collect();
+    writeln!(text, "| {} |", names.join(" | ")).expect("strings take writes");
+    writeln!(text, "|{}", "---|".repeat(names.len())).expect("strings take writes");
+}
+
+/// Prints a record and, if wanted, writes it to `bench/record/` under the date and `kind`.
+pub fn print_and_save(kind: &str, text: &str, save: bool) -> Result<(), String> {
+    println!("\n{text}");
+    if save {
+        let folder = checkout().join("bench/record");
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let file = folder.join(format!("{}-{kind}.md", date().replace(':', "")));
+        std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+        println!("recorded in {}", file.display());
+    }
+    Ok(())
 }

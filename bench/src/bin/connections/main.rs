@@ -3,10 +3,13 @@
 mod client;
 mod crowd;
 
-use bench::servers::{self, Scratch, resident_kib};
+use bench::options::{self, Words};
+use bench::record::{median, print_and_save};
+use bench::servers::{self, Places, Scratch, resident_kib};
 use client::Client;
 use crowd::{ROWS, Work, work};
 use std::fmt::Write;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -55,54 +58,39 @@ fn options() -> Result<Options, String> {
         repeats: 3,
         record: true,
     };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut number = || {
-            let value = words.next().and_then(|text| text.parse::<usize>().ok());
-            value.filter(|n| *n > 0).ok_or_else(|| format!("{word} needs a number\n{USAGE}"))
-        };
-        match word.as_str() {
-            "--connections" => options.connections = number()?,
-            "--active" => options.active = number()?,
-            "--readers" => options.readers = number()?,
-            "--seconds" => options.seconds = number()? as u64,
-            "--repeats" => options.repeats = number()?,
+    let mut words = Words::of_process(USAGE);
+    while let Some(option) = words.option() {
+        match option.as_str() {
+            "--connections" => options.connections = words.number::<NonZero<usize>>()?.get(),
+            "--active" => options.active = words.number::<NonZero<usize>>()?.get(),
+            "--readers" => options.readers = words.number::<NonZero<usize>>()?.get(),
+            "--seconds" => options.seconds = words.number::<NonZero<u64>>()?.get(),
+            "--repeats" => options.repeats = words.number::<NonZero<usize>>()?.get(),
             "--no-record" => options.record = false,
-            _ => return Err(USAGE.to_owned()),
+            _ => return Err(words.unknown()),
         }
     }
     Ok(options)
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|o| run(&o)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("connections: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    options::end("connections", options().and_then(|o| run(&o)))
 }
 
 fn run(options: &Options) -> Result<(), String> {
     raise_open_files();
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let work = Scratch::new("connections")?;
     let limit = format!("max_connections={}", options.connections);
     let settings = [&*limit, "shared_buffers=256MB"];
-    let mut peer = servers::start("thalweg", &root, work.path(), 54_329, &settings)?;
+    let mut peer =
+        servers::start("thalweg", &Places::of_checkout(), work.path(), 54_329, &settings)?;
     peer.wait_until_answering()?;
     let server = Server { socket: peer.socket(), pid: peer.pid() };
     prepare(&server)?;
     let mut text = bench::record::heading("Many connections, long queries");
     many(options, &server, &mut text)?;
     long(options, &server, &mut text)?;
-    println!("{text}");
-    if options.record {
-        let file = bench::record::save(&root, "connections", &text)?;
-        println!("recorded in {}", file.display());
-    }
-    Ok(())
+    print_and_save("connections", &text, options.record)
 }
 
 fn prepare(server: &Server) -> Result<(), String> {
@@ -147,7 +135,8 @@ fn many(options: &Options, server: &Server, text: &mut String) -> Result<(), Str
     }
     // What later rounds add to what the first one took is kept memory used again.
     let kib = kib[0];
-    let (alone, among) = (median(alone), median(among));
+    let of = |values| median(values).expect("there is one round at least");
+    let (alone, among) = (of(alone), of(among));
     let idle = connections - active;
     let verdict = |good: bool| if good { "met" } else { "MISSED" };
     writeln!(
@@ -244,11 +233,6 @@ fn beside(
 /// How many workers a server has by default.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// As many descriptors as the system allows: each connection takes one here and one in the server.

@@ -3,9 +3,10 @@
 
 mod parts;
 
-use bench::servers::{self, Peer, Scratch};
+use bench::options::{self, Words};
+use bench::record::{median, print_and_save, table_head};
+use bench::servers::{self, Peer, Places, Scratch};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What the command line chose.
@@ -37,10 +38,10 @@ pub struct Figure {
 }
 
 fn options() -> Result<Options, String> {
-    let list = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let mut options = Options {
-        parts: list("load,cache,recovery,memory"),
-        servers: list("thalweg,pg15"),
+        parts: list(&["load", "cache", "recovery", "memory"]),
+        servers: list(&["thalweg", "pg15"]),
         repeats: 3,
         scale: 100,
         transactions: 1_000_000,
@@ -48,34 +49,25 @@ fn options() -> Result<Options, String> {
         minutes: 10,
         record: true,
     };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
-        let number =
-            |text: String| text.parse::<u32>().map_err(|_| format!("'{text}' is no number"));
-        match word.as_str() {
-            "--parts" => options.parts = list(&value()?),
-            "--servers" => options.servers = list(&value()?),
-            "--repeats" => options.repeats = number(value()?)? as usize,
-            "--scale" => options.scale = number(value()?)?,
-            "--transactions" => options.transactions = number(value()?)?,
-            "--seconds" => options.seconds = number(value()?)?,
-            "--minutes" => options.minutes = number(value()?)?,
+    let mut words = Words::of_process(USAGE);
+    while let Some(option) = words.option() {
+        match option.as_str() {
+            "--parts" => options.parts = words.list()?,
+            "--servers" => options.servers = words.list()?,
+            "--repeats" => options.repeats = words.number()?,
+            "--scale" => options.scale = words.number()?,
+            "--transactions" => options.transactions = words.number()?,
+            "--seconds" => options.seconds = words.number()?,
+            "--minutes" => options.minutes = words.number()?,
             "--no-record" => options.record = false,
-            _ => return Err(USAGE.to_owned()),
+            _ => return Err(words.unknown()),
         }
     }
     Ok(options)
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|o| run(&o)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("operations: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    options::end("operations", options().and_then(|o| run(&o)))
 }
 
 fn run(options: &Options) -> Result<(), String> {
@@ -102,17 +94,7 @@ fn run(options: &Options) -> Result<(), String> {
         }
     }
     let text = table(options, &figures);
-    println!("\n{text}");
-    if options.record {
-        let file = bench::record::save(&root(), "operations", &text)?;
-        println!("recorded in {}", file.display());
-    }
-    Ok(())
-}
-
-/// The checkout.
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    print_and_save("operations", &text, options.record)
 }
 
 /// A server on a fresh directory, which goes after it.
@@ -124,7 +106,8 @@ struct Bench {
 impl Bench {
     fn new(server: &str, settings: &[&str]) -> Result<Bench, String> {
         let work = Scratch::new("operations")?;
-        let mut peer = servers::start(server, &root(), work.path(), 54_340, settings)?;
+        let mut peer =
+            servers::start(server, &Places::of_checkout(), work.path(), 54_340, settings)?;
         peer.wait_until_answering()?;
         Ok(Bench { peer, _work: work })
     }
@@ -139,8 +122,8 @@ fn table(options: &Options, figures: &[Figure]) -> String {
         options.repeats, options.scale, options.transactions
     )
     .expect("strings take writes");
-    writeln!(text, "| | {} |", options.servers.join(" | ")).expect("strings take writes");
-    writeln!(text, "|{}", "---|".repeat(options.servers.len() + 1)).expect("strings take writes");
+    let servers = options.servers.iter().map(String::as_str);
+    table_head(&mut text, [""].into_iter().chain(servers));
     let mut done: Vec<&str> = Vec::new();
     for figure in figures {
         if done.contains(&figure.what.as_str()) {
@@ -149,13 +132,8 @@ fn table(options: &Options, figures: &[Figure]) -> String {
         done.push(&figure.what);
         write!(text, "| {}, {} |", figure.what, figure.unit).expect("strings take writes");
         for server in &options.servers {
-            let mut values: Vec<f64> = figures
-                .iter()
-                .filter(|f| f.what == figure.what && f.server == *server)
-                .map(|f| f.value)
-                .collect();
-            values.sort_by(f64::total_cmp);
-            let median = values.get(values.len() / 2).copied().unwrap_or(f64::NAN);
+            let these = |f: &&Figure| f.what == figure.what && f.server == *server;
+            let median = median(figures.iter().filter(these).map(|f| f.value)).unwrap_or(f64::NAN);
             write!(text, " {median:.2} |").expect("strings take writes");
         }
         text.push('\n');

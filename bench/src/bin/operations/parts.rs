@@ -1,6 +1,7 @@
 //! The parts: each measures one server, on a fresh directory, once.
 
 use crate::{Bench, Figure, Options};
+use bench::pgbench::number_after;
 use bench::servers::{Peer, output, resident_kib};
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,7 @@ pub fn cache(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Resu
         let seconds = options.seconds.to_string();
         let text = pgbench(&bench.peer, "on", &[script, "-T", &seconds])?;
         let what = format!("64 MB cache, scale {}, {load}, {CLIENTS} clients", options.scale);
-        figures.push(figure(&what, server, after(&text, "tps = ")?, "transactions/s"));
+        figures.push(figure(&what, server, figure_after(&text, "tps = ")?, "transactions/s"));
     }
     sums_agree(&bench.peer)?;
     bench.peer.stop();
@@ -119,16 +120,14 @@ fn pgbench(peer: &Peer, synchronous_commit: &str, args: &[&str]) -> Result<Strin
     command.args(["-n", "-M", "prepared", "-c", &CLIENTS.to_string(), "-j", "2"]).args(args);
     command.env("PGOPTIONS", format!("-c synchronous_commit={synchronous_commit}"));
     let text = output(&mut command)?;
-    if after(&text, "number of failed transactions: ")? > 0.0 {
+    if figure_after(&text, "number of failed transactions: ")? > 0.0 {
         return Err(format!("{}: failed transactions: {text}", peer.name));
     }
     Ok(text)
 }
 
-fn after(text: &str, label: &str) -> Result<f64, String> {
-    let rest = text.find(label).map(|at| &text[at + label.len()..]);
-    let number = rest.and_then(|rest| rest.split([' ', '\n']).next()?.parse().ok());
-    number.ok_or_else(|| format!("no '{label}' in: {text}"))
+fn figure_after(text: &str, label: &str) -> Result<f64, String> {
+    number_after(text, label).ok_or_else(|| format!("no '{label}' in: {text}"))
 }
 
 /// The four sums of TPC-B.

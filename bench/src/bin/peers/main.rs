@@ -4,9 +4,9 @@
 mod load;
 mod record;
 
-use bench::servers::{self, Peer, ROOMY, Scratch};
+use bench::options::{self, Words};
+use bench::servers::{self, Peer, Places, ROOMY, Scratch};
 use load::{Load, Run};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What the command line chose.
@@ -34,43 +34,30 @@ fn options() -> Result<Options, String> {
         peers: ["thalweg", "pg15", "pg18", "canned"].map(str::to_owned).to_vec(),
         record: true,
     };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
-        let number = |text: String| text.parse().map_err(|_| format!("'{text}' is no number"));
-        let list = |text: String| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-        match word.as_str() {
-            "--seconds" => options.seconds = number(value()?)?,
-            "--repeats" => options.repeats = number(value()?)? as usize,
-            "--scale" => options.scale = number(value()?)?,
-            "--loads" => options.loads = list(value()?),
-            "--peers" => options.peers = list(value()?),
-            "--clients" => {
-                options.clients =
-                    list(value()?).into_iter().map(number).collect::<Result<_, _>>()?;
-            }
+    let mut words = Words::of_process(USAGE);
+    while let Some(option) = words.option() {
+        match option.as_str() {
+            "--seconds" => options.seconds = words.number()?,
+            "--repeats" => options.repeats = words.number()?,
+            "--scale" => options.scale = words.number()?,
+            "--loads" => options.loads = words.list()?,
+            "--peers" => options.peers = words.list()?,
+            "--clients" => options.clients = words.numbers()?,
             "--no-record" => options.record = false,
-            _ => return Err(USAGE.to_owned()),
+            _ => return Err(words.unknown()),
         }
     }
     Ok(options)
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|o| run(&o)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("peers: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    options::end("peers", options().and_then(|o| run(&o)))
 }
 
 fn run(options: &Options) -> Result<(), String> {
     let loads = Load::chosen(&options.loads)?;
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
     let work = Scratch::new("bench")?;
-    let mut peers = start_peers(options, &root, work.path())?;
+    let mut peers = start_peers(options, work.path())?;
     for peer in &mut peers {
         peer.initialise(options.scale)?;
     }
@@ -93,18 +80,15 @@ fn run(options: &Options) -> Result<(), String> {
         peer.stop();
     }
     drop(work);
-    record::print_and_save(&root, options, &loads, &runs)
+    record::print_and_save(options, &loads, &runs)
 }
 
-fn start_peers(
-    options: &Options,
-    root: &std::path::Path,
-    work: &std::path::Path,
-) -> Result<Vec<Peer>, String> {
+fn start_peers(options: &Options, work: &std::path::Path) -> Result<Vec<Peer>, String> {
+    let places = Places::of_checkout();
     let mut peers = Vec::new();
     for (i, name) in options.peers.iter().enumerate() {
         let port = 54_320 + i as u16;
-        peers.push(servers::start(name, root, work, port, ROOMY)?);
+        peers.push(servers::start(name, &places, work, port, ROOMY)?);
     }
     Ok(peers)
 }

@@ -2,19 +2,14 @@
 
 use crate::Options;
 use crate::load::{Load, Run};
+use bench::record::table_head;
 use bench::servers::Peer;
 use std::fmt::Write;
-use std::path::Path;
 
 /// Median of one measure over the repetitions.
 fn median(runs: &[Run], load: &str, peer: &str, clients: u32, of: fn(&Run) -> f64) -> Option<f64> {
-    let mut values: Vec<f64> = runs
-        .iter()
-        .filter(|r| r.load == load && r.peer == peer && r.clients == clients)
-        .map(of)
-        .collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let these = |r: &&Run| r.load == load && r.peer == peer && r.clients == clients;
+    bench::record::median(runs.iter().filter(these).map(of))
 }
 
 /// The better PostgreSQL's throughput.
@@ -50,12 +45,7 @@ fn row(load: &str, clients: u32, peers: &[&str], runs: &[Run]) -> String {
 }
 
 /// Prints the whole table and, unless told not to, writes it to `bench/record/`.
-pub fn print_and_save(
-    root: &Path,
-    options: &Options,
-    loads: &[Load],
-    runs: &[Run],
-) -> Result<(), String> {
+pub fn print_and_save(options: &Options, loads: &[Load], runs: &[Run]) -> Result<(), String> {
     let peers: Vec<&str> = options.peers.iter().map(String::as_str).collect();
     let mut text = bench::record::heading("Beside PostgreSQL");
     let facts = format!(
@@ -65,20 +55,13 @@ pub fn print_and_save(
         options.scale, options.seconds, options.repeats,
     );
     text.push_str(&facts);
-    let heads = peers.join(" | ");
-    writeln!(text, "| load | clients | {heads} | × better PostgreSQL | × canned |")
-        .expect("strings take writes");
-    writeln!(text, "|{}", "---|".repeat(peers.len() + 4)).expect("strings take writes");
+    let (front, back) = (["load", "clients"], ["× better PostgreSQL", "× canned"]);
+    table_head(&mut text, front.iter().chain(&peers).chain(&back));
     for load in loads {
         for &clients in &options.clients {
             writeln!(text, "{}", row(&load.name, clients, &peers, runs))
                 .expect("strings take writes");
         }
     }
-    println!("\n{text}");
-    if options.record {
-        let file = bench::record::save(root, "peers", &text)?;
-        println!("recorded in {}", file.display());
-    }
-    Ok(())
+    bench::record::print_and_save("peers", &text, options.record)
 }

@@ -4,9 +4,10 @@
 mod load;
 mod record;
 
-use bench::servers::{self, Peer, ROOMY, Scratch};
+use bench::options::{self, Words};
+use bench::servers::{self, Peer, Places, ROOMY, Scratch};
 use load::{Load, Run};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What the command line chose.
@@ -37,48 +38,36 @@ fn options() -> Result<Options, String> {
         large: false,
         record: true,
     };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value\n{USAGE}"));
-        let number = |text: String| text.parse().map_err(|_| format!("'{text}' is no number"));
-        let list = |text: String| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-        match word.as_str() {
-            "--seconds" => options.seconds = number(value()?)?,
-            "--repeats" => options.repeats = number(value()?)? as usize,
-            "--scale" => options.scale = number(value()?)?,
-            "--loads" => options.loads = list(value()?),
-            "--peers" => options.peers = list(value()?),
-            "--clients" => {
-                options.clients =
-                    list(value()?).into_iter().map(number).collect::<Result<_, _>>()?;
-            }
+    let mut words = Words::of_process(USAGE);
+    while let Some(option) = words.option() {
+        match option.as_str() {
+            "--seconds" => options.seconds = words.number()?,
+            "--repeats" => options.repeats = words.number()?,
+            "--scale" => options.scale = words.number()?,
+            "--loads" => options.loads = words.list()?,
+            "--peers" => options.peers = words.list()?,
+            "--clients" => options.clients = words.numbers()?,
             "--large" => options.large = true,
             "--no-record" => options.record = false,
-            _ => return Err(USAGE.to_owned()),
+            _ => return Err(words.unknown()),
         }
     }
     Ok(options)
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|o| run(&o)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("status_logs: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    options::end("status_logs", options().and_then(|o| run(&o)))
 }
 
 fn run(options: &Options) -> Result<(), String> {
     let loads = Load::chosen(&options.loads)?;
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let places = Places::of_checkout();
     let work = Scratch::new("status-logs")?;
     let mut peers = Vec::new();
     for (i, name) in options.peers.iter().enumerate() {
         let settings = settings(name, options.large);
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-        let mut peer = servers::start(name, &root, work.path(), 54_340 + i as u16, &settings)?;
+        let mut peer = servers::start(name, &places, work.path(), 54_340 + i as u16, &settings)?;
         peer.initialise(options.scale)?;
         load::set_up(&peer)?;
         peers.push(peer);
@@ -91,7 +80,7 @@ fn run(options: &Options) -> Result<(), String> {
     }
     peers.iter_mut().for_each(Peer::stop);
     drop(work);
-    record::print_and_save(&root, options, &loads, &runs)
+    record::print_and_save(options, &loads, &runs)
 }
 
 fn measure(

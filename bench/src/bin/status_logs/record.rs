@@ -2,14 +2,12 @@
 
 use crate::Options;
 use crate::load::{Load, Run};
+use bench::record::table_head;
 use std::fmt::Write;
-use std::path::Path;
 
 fn median(runs: &[Run], load: &str, peer: &str, clients: u32, of: fn(&Run) -> f64) -> Option<f64> {
     let these = |r: &&Run| r.load == load && r.peer == peer && r.clients == clients;
-    let mut values: Vec<f64> = runs.iter().filter(these).map(of).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    bench::record::median(runs.iter().filter(these).map(of))
 }
 
 fn row(options: &Options, load: &str, clients: u32, runs: &[Run]) -> String {
@@ -32,12 +30,7 @@ fn row(options: &Options, load: &str, clients: u32, runs: &[Run]) -> String {
 }
 
 /// Prints the table and, unless told not to, writes it to `bench/record/`.
-pub fn print_and_save(
-    root: &Path,
-    options: &Options,
-    loads: &[Load],
-    runs: &[Run],
-) -> Result<(), String> {
+pub fn print_and_save(options: &Options, loads: &[Load], runs: &[Run]) -> Result<(), String> {
     let mut text = bench::record::heading("Status logs beside PostgreSQL");
     let pools = if options.large { "four times their default" } else { "their default" };
     let facts = format!(
@@ -47,20 +40,14 @@ pub fn print_and_save(
         options.scale, options.seconds, options.repeats,
     );
     text.push_str(&facts);
-    let heads = options.peers.join(" | ");
-    writeln!(text, "| load | clients | {heads} | × PostgreSQL 15 | × 18 |")
-        .expect("strings take writes");
-    writeln!(text, "|{}", "---|".repeat(options.peers.len() + 4)).expect("strings take writes");
+    let peers = options.peers.iter().map(String::as_str);
+    let columns = ["load", "clients"].into_iter().chain(peers);
+    table_head(&mut text, columns.chain(["× PostgreSQL 15", "× 18"]));
     for load in loads {
         for &clients in load.clients(&options.clients) {
             let row = row(options, load.name, clients, runs);
             writeln!(text, "{row}").expect("strings take writes");
         }
     }
-    println!("\n{text}");
-    if options.record {
-        let file = bench::record::save(root, "status_logs", &text)?;
-        println!("recorded in {}", file.display());
-    }
-    Ok(())
+    bench::record::print_and_save("status_logs", &text, options.record)
 }
