@@ -69,8 +69,9 @@ impl Walk<'_, '_> {
         let meta = self.index.rel.read(Fork::Main, META)?;
         let (entered, target) = (Node(meta.view()).meta_extents(), Node(meta.view()).meta_target());
         drop(meta);
+        let needed = extent_of(self.buckets - 1).index + 1;
         // One more if a crash came between an extent and its first bucket.
-        if entered != extents.len() && entered != extents.len() + 1 {
+        if entered != extents.len() || entered != needed && entered != needed + 1 {
             self.complain(META, format!("{entered} extents for {} buckets", self.buckets));
         }
         if usize::from(target) > MAX_ENTRIES {

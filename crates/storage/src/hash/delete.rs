@@ -187,9 +187,10 @@ impl HashIndex {
     /// First block and size of every extent, ascending: each began at the end of the file.
     pub(super) fn extents(&self) -> Vec<(u32, u32)> {
         let (mut extents, mut bucket) = (Vec::new(), 0);
-        while bucket < self.directory.buckets() {
+        while bucket < BUCKETS_MAX {
             let spot = extent_of(bucket);
-            extents.push((self.block_of(bucket).0, spot.blocks));
+            let Some(start) = self.directory.extent(spot.index) else { break };
+            extents.push((start, spot.blocks));
             bucket += spot.blocks;
         }
         extents

@@ -43,6 +43,12 @@ impl Directory {
         BlockNo(self.extents[spot.index].load(Relaxed) + spot.offset)
     }
 
+    /// The first block of an extent, if the metapage told of it: block 0 is the metapage's own.
+    pub fn extent(&self, index: usize) -> Option<u32> {
+        // Relaxed: see `buckets`.
+        Some(self.extents[index].load(Relaxed)).filter(|start| *start != META.0)
+    }
+
     /// Entries per bucket beyond which the index grows.
     pub fn target(&self) -> u32 {
         // Relaxed: set once, before the first number of buckets.
@@ -143,9 +149,8 @@ impl HashIndex {
             return Err(Error::damaged(self.name(), Some(META), "it is no metapage"));
         }
         self.counters.load(node.meta_entries());
-        let last = extent_of(node.meta_buckets() - 1);
-        let end = node.meta_extent(last.index) + last.blocks;
         // After a crash the file may be shorter than the extents: nobody must take their blocks for others.
+        let end = extents_end(node);
         if self.rel.blocks(Fork::Main)? < end {
             self.rel.ensure_blocks(Fork::Main, end)?;
         }
@@ -158,4 +163,14 @@ impl HashIndex {
     pub(super) fn block_of(&self, bucket: u32) -> BlockNo {
         self.directory.block_of(bucket)
     }
+}
+
+/// Where the extents that a metapage tells of end: with that of the last bucket, or with the next one, which a
+/// crash has left without a bucket.
+fn extents_end(meta: Node<'_>) -> u32 {
+    let buckets = meta.meta_buckets();
+    let next = (buckets < BUCKETS_MAX).then(|| extent_of(buckets));
+    let ahead = next.filter(|spot| spot.index < meta.meta_extents());
+    let last = ahead.unwrap_or_else(|| extent_of(buckets - 1));
+    meta.meta_extent(last.index) + last.blocks
 }
