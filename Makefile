@@ -72,10 +72,12 @@ bench-operations: deps deps-test
 	$(CARGO) build --release --locked -p thalweg -p bench
 	./target/release/operations $(BENCH)
 
-## Savepoints, lockers of rows, a hot row and a queue, beside PostgreSQL 15 and 18; recorded under bench/record/.
+## Savepoints, lockers of rows, a hot row and a queue, beside PostgreSQL 15 and 18; status look-ups in process;
+## recorded under bench/record/.
 bench-status-logs: deps deps-test
 	$(CARGO) build --release --locked -p thalweg -p bench
 	./target/release/status_logs $(BENCH)
+	./target/release/status_lookups
 
 ## Ten thousand connections beside 64 at work, long queries beside short ones; recorded under bench/record/.
 bench-connections: deps

@@ -130,13 +130,14 @@ pub fn set_up(peer: &Peer) -> Result<(), String> {
 }
 
 impl Load {
-    /// The loads that the names choose; `all` stands for every one.
+    /// The loads that the names choose; `all` stands for every one, `none` for none.
     pub fn chosen(names: &[String]) -> Result<Vec<Load>, String> {
         let mut chosen = Vec::new();
         for name in names {
             match LOADS.iter().find(|load| load.name == name) {
                 Some(load) => chosen.push(load.clone()),
                 None if name == "all" => chosen.extend(LOADS.iter().cloned()),
+                None if name == "none" => {}
                 None => {
                     let known: Vec<_> = LOADS.iter().map(|load| load.name).collect();
                     return Err(format!("no load '{name}'; there are {}", known.join(", ")));

@@ -1,11 +1,13 @@
 //! The status logs' loads beside PostgreSQL 15 and 18: savepoints held open, lockers of rows beside a long
 //! transaction, one hot row, a queue with SKIP LOCKED. Interleaved in one run, repeated, medians and ratios.
 
+mod depth;
 mod load;
 mod record;
 
 use bench::options::{self, Words};
 use bench::servers::{self, Peer, Places, ROOMY, Scratch};
+use depth::Deep;
 use load::{Load, Run};
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,6 +19,8 @@ pub struct Options {
     clients: Vec<u32>,
     scale: u32,
     loads: Vec<String>,
+    /// Numbers of savepoints of one transaction.
+    depths: Vec<u32>,
     peers: Vec<String>,
     /// Pools of four times their default size.
     large: bool,
@@ -25,7 +29,7 @@ pub struct Options {
 
 const USAGE: &str = "\
 usage: status_logs [--seconds 10] [--repeats 3] [--clients 1,8,32,64,128] [--scale 10] [--large] [--no-record]
-                   [--loads savepoints,control,…|all] [--peers thalweg,pg15,pg18]";
+                   [--loads tpcb-savepoints,…|all|none] [--depths 62500,250000,1000000] [--peers thalweg,pg15,pg18]";
 
 fn options() -> Result<Options, String> {
     let mut options = Options {
@@ -34,6 +38,7 @@ fn options() -> Result<Options, String> {
         clients: vec![1, 8, 32, 64, 128],
         scale: 10,
         loads: vec!["all".to_owned()],
+        depths: vec![62_500, 250_000, 1_000_000],
         peers: ["thalweg", "pg15", "pg18"].map(str::to_owned).to_vec(),
         large: false,
         record: true,
@@ -45,6 +50,7 @@ fn options() -> Result<Options, String> {
             "--repeats" => options.repeats = words.number()?,
             "--scale" => options.scale = words.number()?,
             "--loads" => options.loads = words.list()?,
+            "--depths" => options.depths = words.numbers()?,
             "--peers" => options.peers = words.list()?,
             "--clients" => options.clients = words.numbers()?,
             "--large" => options.large = true,
@@ -78,9 +84,15 @@ fn run(options: &Options) -> Result<(), String> {
             measure(options, load, clients, &peers, work.path(), &mut runs)?;
         }
     }
+    let mut deep: Vec<Deep> = Vec::new();
+    for &savepoints in &options.depths {
+        for peer in &mut peers {
+            deep.push(depth::run(peer, savepoints, work.path())?);
+        }
+    }
     peers.iter_mut().for_each(Peer::stop);
     drop(work);
-    record::print_and_save(options, &loads, &runs)
+    record::print_and_save(options, &loads, &runs, &deep)
 }
 
 fn measure(

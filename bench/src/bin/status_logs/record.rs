@@ -1,6 +1,7 @@
 //! The table on the terminal, and its record with machine and date.
 
 use crate::Options;
+use crate::depth::{self, Deep};
 use crate::load::{Load, Run};
 use bench::record::table_head;
 use std::fmt::Write;
@@ -30,7 +31,12 @@ fn row(options: &Options, load: &str, clients: u32, runs: &[Run]) -> String {
 }
 
 /// Prints the table and, unless told not to, writes it to `bench/record/`.
-pub fn print_and_save(options: &Options, loads: &[Load], runs: &[Run]) -> Result<(), String> {
+pub fn print_and_save(
+    options: &Options,
+    loads: &[Load],
+    runs: &[Run],
+    deep: &[Deep],
+) -> Result<(), String> {
     let mut text = bench::record::heading("Status logs beside PostgreSQL");
     let pools = if options.large { "four times their default" } else { "their default" };
     let facts = format!(
@@ -49,5 +55,6 @@ pub fn print_and_save(options: &Options, loads: &[Load], runs: &[Run]) -> Result
             writeln!(text, "{row}").expect("strings take writes");
         }
     }
+    depth::write_table(&mut text, deep);
     bench::record::print_and_save("status_logs", &text, options.record)
 }
