@@ -2,6 +2,7 @@
 
 use bench::pgbench::number_after;
 use bench::servers::{Peer, output};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -29,6 +30,8 @@ pub struct Load {
     beside: Beside,
     /// How many clients make sense; empty: as the command line says.
     clients: &'static [u32],
+    /// The load that differs from it in the savepoints only.
+    pub control: Option<&'static str>,
 }
 
 #[derive(Clone, Copy)]
@@ -79,20 +82,24 @@ const fn inserts(count: u32, savepoints: bool, connections: u32) -> Beside {
 }
 
 const fn load(name: &'static str, script: Script, beside: Beside) -> Load {
-    Load { name, script, beside, clients: &[] }
+    Load { name, script, beside, clients: &[], control: None }
+}
+
+const fn with_control(load: Load, control: &'static str) -> Load {
+    Load { control: Some(control), ..load }
 }
 
 const TPCB: Script = Script::BuiltIn("-btpcb-like");
 const SELECT: Script = Script::BuiltIn("-S");
 
 static LOADS: &[Load] = &[
-    load("tpcb-savepoints", TPCB, inserts(70, true, 1)),
+    with_control(load("tpcb-savepoints", TPCB, inserts(70, true, 1)), "tpcb-control"),
     load("tpcb-control", TPCB, inserts(70, false, 1)),
-    load("tpcb-savepoints-1000", TPCB, inserts(1000, true, 1)),
+    with_control(load("tpcb-savepoints-1000", TPCB, inserts(1000, true, 1)), "tpcb-control-1000"),
     load("tpcb-control-1000", TPCB, inserts(1000, false, 1)),
-    load("tpcb-savepoints-on-8", TPCB, inserts(70, true, 8)),
+    with_control(load("tpcb-savepoints-on-8", TPCB, inserts(70, true, 8)), "tpcb-control-on-8"),
     load("tpcb-control-on-8", TPCB, inserts(70, false, 8)),
-    load("select-savepoints", SELECT, inserts(70, true, 1)),
+    with_control(load("select-savepoints", SELECT, inserts(70, true, 1)), "select-control"),
     load("select-control", SELECT, inserts(70, false, 1)),
     load("lock-then-update", Script::Text(LOCK_THEN_UPDATE), Beside::LongTransactions),
     load("shared-locks", Script::Text(SHARED_LOCKS), Beside::LongTransactions),
@@ -127,6 +134,11 @@ pub fn set_up(peer: &Peer) -> Result<(), String> {
         peer.sql(statement)?;
     }
     Ok(())
+}
+
+/// The numbers of clients that any of the loads is measured with, ascending.
+pub fn all_clients(loads: &[Load], wanted: &[u32]) -> BTreeSet<u32> {
+    loads.iter().flat_map(|load| load.clients(wanted)).copied().collect()
 }
 
 impl Load {

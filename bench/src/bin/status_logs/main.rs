@@ -79,10 +79,8 @@ fn run(options: &Options) -> Result<(), String> {
         peers.push(peer);
     }
     let mut runs: Vec<Run> = Vec::new();
-    for load in &loads {
-        for &clients in load.clients(&options.clients) {
-            measure(options, load, clients, &peers, work.path(), &mut runs)?;
-        }
+    for clients in load::all_clients(&loads, &options.clients) {
+        measure(options, &loads, clients, &peers, work.path(), &mut runs)?;
     }
     let mut deep: Vec<Deep> = Vec::new();
     for &savepoints in &options.depths {
@@ -95,9 +93,10 @@ fn run(options: &Options) -> Result<(), String> {
     record::print_and_save(options, &loads, &runs, &deep)
 }
 
+/// Everything that is measured with so many clients, in rounds, so that a load's run has its control's beside it.
 fn measure(
     options: &Options,
-    load: &Load,
+    loads: &[Load],
     clients: u32,
     peers: &[Peer],
     work: &Path,
@@ -105,9 +104,13 @@ fn measure(
 ) -> Result<(), String> {
     for _ in 0..options.repeats {
         for peer in peers {
-            let run = load.run(peer, clients, options.seconds, options.scale, work)?;
-            eprintln!("{} {} clients={} {:.0} tps", run.load, run.peer, run.clients, run.tps);
-            runs.push(run);
+            for load in
+                loads.iter().filter(|load| load.clients(&options.clients).contains(&clients))
+            {
+                let run = load.run(peer, clients, options.seconds, options.scale, work)?;
+                eprintln!("{} {} clients={} {:.0} tps", run.load, run.peer, run.clients, run.tps);
+                runs.push(run);
+            }
         }
     }
     Ok(())
@@ -116,6 +119,7 @@ fn measure(
 /// PostgreSQL 15 has no settings for these pools; 18 has, under the names that Thalweg has too.
 fn settings(peer: &str, large: bool) -> Vec<String> {
     let mut settings: Vec<String> = ROOMY.iter().map(|&s| s.to_owned()).collect();
+    settings.push("synchronous_commit=off".to_owned());
     if large && peer != "pg15" {
         let defaults = [
             ("subtransaction_buffers", 128),
