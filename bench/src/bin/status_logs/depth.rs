@@ -22,6 +22,7 @@ pub struct Deep {
 
 /// Runs one such transaction, on a server that has just been started.
 pub fn run(peer: &mut Peer, savepoints: u32, work: &Path) -> Result<Deep, String> {
+    peer.stop();
     peer.restart()?;
     let script = work.join("deep.sql");
     write_script(&script, savepoints).map_err(|e| format!("{}: {e}", script.display()))?;
