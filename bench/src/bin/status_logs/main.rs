@@ -29,7 +29,7 @@ pub struct Options {
 
 const USAGE: &str = "\
 usage: status_logs [--seconds 10] [--repeats 3] [--clients 1,8,32,64,128] [--scale 10] [--large] [--no-record]
-                   [--loads tpcb-savepoints,…|all|none] [--depths 62500,250000,1000000] [--peers thalweg,pg15,pg18]";
+                   [--loads tpcb-savepoints,…|all|none] [--depths 12500,50000,1000000] [--peers thalweg,pg15,pg18]";
 
 fn options() -> Result<Options, String> {
     let mut options = Options {
@@ -38,7 +38,7 @@ fn options() -> Result<Options, String> {
         clients: vec![1, 8, 32, 64, 128],
         scale: 10,
         loads: vec!["all".to_owned()],
-        depths: vec![62_500, 250_000, 1_000_000],
+        depths: vec![12_500, 50_000, 1_000_000],
         peers: ["thalweg", "pg15", "pg18"].map(str::to_owned).to_vec(),
         large: false,
         record: true,
@@ -84,7 +84,7 @@ fn run(options: &Options) -> Result<(), String> {
     }
     let mut deep: Vec<Deep> = Vec::new();
     for &savepoints in &options.depths {
-        for peer in &mut peers {
+        for peer in peers.iter_mut().filter(|peer| depth::is_for(&peer.name, savepoints)) {
             deep.push(depth::run(peer, savepoints, work.path())?);
         }
     }
