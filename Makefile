@@ -9,7 +9,7 @@ WIRE_FUZZ_ROUNDS ?= 1000000
 SYNTAX_FUZZ_ROUNDS ?= 100000
 
 .PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-operations bench-status-logs drivers loom
+	bench-connections bench-operations bench-status-logs drivers loom lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -83,6 +83,18 @@ bench-status-logs: deps deps-test
 bench-connections: deps
 	$(CARGO) build --release --locked -p thalweg -p bench
 	./target/release/connections $(BENCH)
+
+## Every experiment of the lab beside PostgreSQL, drawn, under 20 minutes; goes on where it was interrupted. LAB adds
+## arguments, EXPERIMENTS chooses. Records go to lab/record/.
+EXPERIMENTS ?= all
+lab: deps deps-test
+	$(CARGO) build --release --locked -p thalweg -p bench -p lab
+	./target/release/lab run $(EXPERIMENTS) --resume $(LAB)
+
+## The same, longer, larger, under three hours.
+lab-long: deps deps-test
+	$(CARGO) build --release --locked -p thalweg -p bench -p lab
+	./target/release/lab run $(EXPERIMENTS) --long --resume $(LAB)
 
 ## Small suites of widely used drivers (Python, Node, Go, Java); DRIVERS chooses, SERVER=postgres compares.
 drivers: deps

@@ -24,6 +24,18 @@ pub fn usage(pid: u32) -> Usage {
     sum
 }
 
+/// What one process used, seconds; nothing when it is gone.
+pub fn of_process(pid: u32) -> Option<f64> {
+    Some(ticks(pid, false)? / TICKS_PER_S)
+}
+
+/// What this process's children used that it has waited for, seconds.
+pub fn of_children() -> f64 {
+    let fields = stat(std::process::id()).unwrap_or_default();
+    let ticks = |i: usize| fields.get(i).and_then(|f| f.parse::<f64>().ok()).unwrap_or(0.0);
+    (ticks(13) + ticks(14)) / TICKS_PER_S
+}
+
 /// The living children of a process.
 pub(super) fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
@@ -55,7 +67,7 @@ fn ticks(pid: u32, with_reaped: bool) -> Option<f64> {
 }
 
 /// Context switches of the whole machine since it started: backends that ended keep no count of theirs.
-fn machine_switches() -> u64 {
+pub fn machine_switches() -> u64 {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let line = text.lines().find_map(|l| l.strip_prefix("ctxt "));
     line.and_then(|n| n.trim().parse().ok()).unwrap_or(0)

@@ -10,6 +10,7 @@ pub use memory::resident_kib;
 pub use peer::{Peer, output};
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Room for the clients, a cache that holds the data, checkpoints out of the way of short runs.
 pub const ROOMY: &[&str] = &[
@@ -73,6 +74,8 @@ pub struct Start<'a> {
     pub port: u16,
     /// Written `name=value`.
     pub settings: &'a [&'a str],
+    /// How many of the machine's cores it may run on, the first ones; without, on all.
+    pub cores: Option<usize>,
 }
 
 impl Start<'_> {
@@ -85,6 +88,18 @@ impl Start<'_> {
             "canned" => thalweg::start_canned(self),
             other => {
                 Err(format!("no server is called '{other}'; there are thalweg, pg15, pg18, canned"))
+            }
+        }
+    }
+
+    /// A program that runs where this server may.
+    fn program(&self, path: &Path) -> Command {
+        match self.cores {
+            None => Command::new(path),
+            Some(cores) => {
+                let mut command = Command::new("taskset");
+                command.args(["-c", &format!("0-{}", cores - 1)]).arg(path);
+                command
             }
         }
     }
@@ -113,5 +128,5 @@ pub fn start(
     port: u16,
     settings: &[&str],
 ) -> Result<Peer, String> {
-    Start { server: name, name, places, work, port, settings }.run()
+    Start { server: name, name, places, work, port, settings, cores: None }.run()
 }

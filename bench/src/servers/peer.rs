@@ -123,18 +123,29 @@ impl Peer {
         Ok(begun.elapsed())
     }
 
+    /// How its process ended, if it did.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        let said = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let last = said.trim().lines().last().unwrap_or("it said nothing");
+        Some(format!("{} ended with {status}: {last}", self.name))
+    }
+
     /// Waits until it answers queries.
     pub fn wait_until_answering(&mut self) -> Result<(), String> {
+        self.wait_until_answering_while(&|| true)
+    }
+
+    /// Waits until it answers queries, as long as that is wanted.
+    pub fn wait_until_answering_while(&mut self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
         let give_up = Instant::now() + Duration::from_secs(600);
         let socket = self.socket();
         loop {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-                let last = said.trim().lines().last().unwrap_or("it said nothing");
-                return Err(format!(
-                    "{} ended with {status} before it answered: {last}",
-                    self.name
-                ));
+            if let Some(ended) = self.ended() {
+                return Err(ended);
+            }
+            if !wanted() {
+                return Err(format!("{} is not waited for any more", self.name));
             }
             if std::os::unix::net::UnixStream::connect(&socket).is_ok()
                 && (self.canned || self.sql("select 1").is_ok())

@@ -59,13 +59,14 @@ fn make_links(package: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The user id of `postgres`, when this process is root: PostgreSQL refuses to run as root.
+/// The user and group of `postgres`, or of `nobody` where no PostgreSQL is installed, when this process is root: PostgreSQL refuses to run as root.
 fn ordinary_user() -> Result<Option<(u32, u32)>, String> {
     if output(Command::new("id").arg("-u"))?.trim() != "0" {
         return Ok(None);
     }
     let id = |flag: &str| -> Result<u32, String> {
-        let text = output(Command::new("id").args([flag, "postgres"]))?;
+        let known = output(Command::new("id").args([flag, "postgres"]));
+        let text = known.or_else(|_| output(Command::new("id").args([flag, "nobody"])))?;
         text.trim().parse().map_err(|_| format!("strange user id '{text}'"))
     };
     Ok(Some((id("-u")?, id("-g")?)))
@@ -79,7 +80,7 @@ fn start(plan: &Start, bin: &Path, lib: Option<PathBuf>) -> Result<Peer, String>
         std::os::unix::fs::chown(&home, Some(uid), Some(gid)).map_err(|e| e.to_string())?;
     }
     let prepare = |program: &str| {
-        let mut command = Command::new(bin.join(program));
+        let mut command = plan.program(&bin.join(program));
         if let Some((uid, gid)) = user {
             command.uid(uid).gid(gid);
         }

@@ -2,13 +2,12 @@
 
 use super::Start;
 use super::peer::Peer;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Starts Thalweg on a fresh directory.
 pub fn start(start: &Start) -> Result<Peer, String> {
     let (home, port) = (start.home(), start.port);
-    let mut server = own_session(&start.places.programs.join("thalweg"));
+    let mut server = own_session(start, "thalweg");
     server.arg("serve").arg("--data").arg(home.join("data"));
     server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
     server.args(["--superuser", "postgres", "--auth", "trust"]);
@@ -21,7 +20,7 @@ pub fn start(start: &Start) -> Result<Peer, String> {
 /// Starts the server of canned replies.
 pub fn start_canned(start: &Start) -> Result<Peer, String> {
     let (home, port) = (start.home(), start.port);
-    let mut server = own_session(&start.places.programs.join("canned"));
+    let mut server = own_session(start, "canned");
     server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
     spawn(start, server, true)
 }
@@ -29,9 +28,10 @@ pub fn start_canned(start: &Start) -> Result<Peer, String> {
 /// A command in a session of its own, as a service has one and each of PostgreSQL's backends makes one: Linux
 /// shares the processor out between sessions (`sched_autogroup`), and a server in pgbench's would be at
 /// another rank than its peers.
-fn own_session(program: &Path) -> Command {
+fn own_session(start: &Start, program: &str) -> Command {
+    let program = start.program(&start.places.programs.join(program));
     let mut command = Command::new("setsid");
-    command.arg(program);
+    command.arg(program.get_program()).args(program.get_args());
     command
 }
 

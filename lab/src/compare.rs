@@ -1,0 +1,122 @@
+//! Two records beside each other. A difference is claimed only where it is larger than what the repetitions of
+//! both records scatter by; everything else is no difference.
+
+use crate::experiments::{Experiment, THROUGHPUT};
+use crate::model::Record;
+use crate::statistics::{Spread, cell};
+use std::fmt::Write;
+
+/// A change below this share is never claimed: machines differ by as much from one minute to the next.
+const LEAST: f64 = 0.05;
+
+/// How a cell went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Same,
+    Better,
+    Worse,
+}
+
+/// One cell of both records.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub what: String,
+    pub a: Spread,
+    pub b: Spread,
+    pub verdict: Verdict,
+}
+
+impl Change {
+    /// B's median over A's.
+    pub fn ratio(&self) -> f64 {
+        self.b.median / self.a.median
+    }
+
+    /// The largest change that repetitions alone account for, as a share of A's median.
+    pub fn scatter(&self) -> f64 {
+        ((self.a.width() + self.b.width()) / self.a.median).max(LEAST)
+    }
+}
+
+/// Whether B differs from A: their ranges are apart, and their medians by more than both ranges together.
+pub fn verdict(a: Spread, b: Spread, lower_is_better: bool) -> Verdict {
+    let apart = a.max < b.min || b.max < a.min;
+    let change = (b.median - a.median).abs();
+    if !apart || change <= a.width() + b.width() || change <= LEAST * a.median {
+        return Verdict::Same;
+    }
+    match (b.median > a.median) ^ lower_is_better {
+        true => Verdict::Better,
+        false => Verdict::Worse,
+    }
+}
+
+/// Every cell that both records have.
+pub fn changes(a: &Record, b: &Record) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for of_a in &a.experiments {
+        let Some(of_b) = b.experiments.iter().find(|e| e.name == of_a.name) else { continue };
+        let measure = Experiment::find(&of_a.name).map_or(THROUGHPUT, |e| e.measure);
+        for target in of_a.targets() {
+            for variant in of_a.variants() {
+                for x in of_a.xs() {
+                    let of = |results| cell(results, target, variant, x, measure.figure);
+                    let Some((a, b)) = of(of_a).zip(of(of_b)) else { continue };
+                    let comma = if variant.is_empty() { "" } else { ", " };
+                    changes.push(Change {
+                        what: format!("{}: {target}, {variant}{comma}{x} {}", of_a.name, of_a.axis),
+                        a,
+                        b,
+                        verdict: verdict(a, b, measure.lower_is_better),
+                    });
+                }
+            }
+        }
+    }
+    changes
+}
+
+/// The comparison as text; the last line says it all.
+pub fn report(a: &Record, b: &Record) -> Result<String, String> {
+    let changes = changes(a, b);
+    if changes.is_empty() {
+        return Err("the records have nothing in common".to_owned());
+    }
+    let mut text = String::new();
+    for (name, record) in [("A", a), ("B", b)] {
+        let commit = record.commit.as_deref().unwrap_or("unknown");
+        let partial = record.stopped.as_ref().map(|why| format!(", partial: {why}"));
+        let partial = partial.unwrap_or_default();
+        writeln!(text, "{name}: {}, commit {commit}{partial}", record.started)
+            .expect("strings take writes");
+    }
+    if a.machine != b.machine {
+        text.push_str("The machines differ: compare ratios within each, not these.\n");
+    }
+    text.push('\n');
+    for change in &changes {
+        let said = match change.verdict {
+            Verdict::Same => "no difference",
+            Verdict::Better => "BETTER",
+            Verdict::Worse => "WORSE",
+        };
+        writeln!(
+            text,
+            "{:<62} {:>10.1} → {:>10.1}  {:+6.1} % (repetitions: ±{:.0} %)  {said}",
+            change.what,
+            change.a.median,
+            change.b.median,
+            (change.ratio() - 1.0) * 100.0,
+            change.scatter() * 100.0
+        )
+        .expect("strings take writes");
+    }
+    let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
+    let (better, worse) = (count(Verdict::Better), count(Verdict::Worse));
+    let summary = match (better, worse) {
+        (0, 0) => format!("\nno difference: {} cells agree within their spread\n", changes.len()),
+        _ => format!("\n{better} better, {worse} worse of {} cells\n", changes.len()),
+    };
+    text.push_str(&summary);
+    Ok(text)
+}

@@ -1,0 +1,28 @@
+//! Room on disk.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Bytes that an ordinary user may still write where `path` is.
+pub fn free_bytes(path: &Path) -> Result<u64, String> {
+    let name = std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
+    // SAFETY: the structure is plain numbers, for which zeroes are values.
+    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the name ends in a zero byte, and the structure is ours; both outlive the call.
+    if unsafe { libc::statvfs(name.as_ptr(), &raw mut found) } != 0 {
+        return Err(format!("{}: {}", path.display(), std::io::Error::last_os_error()));
+    }
+    Ok(found.f_bavail * found.f_frsize)
+}
+
+/// As many descriptors as the system allows, here and in the children: each connection takes one.
+pub fn raise_open_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is ours and outlives both calls, which only read or fill it.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The experiments: what is asked, with which servers, under which loads. Scripts and the story of each lie
+//! in its folder, `lab/NAME`.
+
+mod list;
+
+pub use list::ALL;
+
+use crate::model::figure;
+
+/// One experiment.
+pub struct Experiment {
+    /// Its folder's name too.
+    pub name: &'static str,
+    pub title: &'static str,
+    pub question: &'static str,
+    /// What the horizontal axis counts.
+    pub axis: &'static str,
+    pub measure: Measure,
+    /// Whether servers that the lab did not start may be asked this.
+    pub read_only: bool,
+    /// What the seeds' threads published of it: experiment and baseline in their table.
+    pub seeds: &'static [(&'static str, &'static str)],
+    /// Our own ratio to draw beside theirs: each variant over another one of the same server; without, ours
+    /// over the better PostgreSQL.
+    pub own_baseline: Option<&'static str>,
+    /// What is drawn over time.
+    pub over_time: &'static [Course],
+    pub kind: Kind,
+}
+
+/// The figure that decides.
+#[derive(Clone, Copy)]
+pub struct Measure {
+    pub figure: &'static str,
+    pub label: &'static str,
+    pub lower_is_better: bool,
+}
+
+/// Transactions per second.
+pub const THROUGHPUT: Measure =
+    Measure { figure: figure::TPS, label: "transactions per second", lower_is_better: false };
+/// Where averages hide the story.
+pub const WORST_LATENCY: Measure = Measure {
+    figure: figure::P99,
+    label: "99th percentile of latency, milliseconds",
+    lower_is_better: true,
+};
+
+/// What a course over time shows.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Course {
+    Throughput,
+    Latency,
+    Dirty,
+    Cleaned,
+    Fsyncs,
+}
+
+/// How it is measured.
+pub enum Kind {
+    /// pgbench against servers.
+    Load(Plan),
+    /// go-tpc against servers.
+    Tpcc(Plan),
+    /// In process, by a program of `bench`.
+    Paths,
+}
+
+/// Servers and loads.
+pub struct Plan {
+    /// Servers that it makes sense for, of those that the lab can start.
+    pub targets: &'static [&'static str],
+    /// Settings for all of them.
+    pub settings: &'static [&'static str],
+    /// Ways to set up each target; each is a server of its own.
+    pub setups: fn(&str) -> Vec<Setup>,
+    /// Statements after pgbench's tables are there.
+    pub prepare: &'static [&'static str],
+    pub loads: &'static [Load],
+    pub short: Form,
+    pub long: Form,
+}
+
+/// How large, how long, how often.
+pub struct Form {
+    pub scale: u32,
+    pub seconds: u32,
+    pub rounds: u32,
+    pub clients: &'static [u32],
+}
+
+/// One way to set up a server.
+#[derive(Clone, Default)]
+pub struct Setup {
+    /// Goes into the variant's name.
+    pub name: String,
+    pub settings: Vec<String>,
+    /// Cores that it may run on, the first ones; then they are the axis, and not the clients.
+    pub cores: Option<usize>,
+}
+
+/// What clients do.
+pub struct Load {
+    /// Goes into the variant's name.
+    pub name: &'static str,
+    pub script: Script,
+    /// Session settings.
+    pub options: &'static str,
+    /// Transactions per second that clients start, instead of as many as they can.
+    pub pace: Option<u32>,
+    /// A script that one more client repeats beside.
+    pub beside: Option<&'static str>,
+    /// Share of the transactions whose latency is logged.
+    pub sampling: f64,
+    /// Statements before each run.
+    pub before: &'static [&'static str],
+}
+
+/// A script of pgbench.
+#[derive(Clone, Copy)]
+pub enum Script {
+    /// One of its own.
+    BuiltIn(&'static str),
+    Text(&'static str),
+}
+
+impl Experiment {
+    /// The experiment of this name.
+    pub fn find(name: &str) -> Result<&'static Experiment, String> {
+        ALL.iter().find(|e| e.name == name).ok_or_else(|| {
+            let known: Vec<&str> = ALL.iter().map(|e| e.name).collect();
+            format!("no experiment is called '{name}'; there are {}", known.join(", "))
+        })
+    }
+
+    /// Those that the names choose; `all` stands for every one.
+    pub fn chosen(names: &[String]) -> Result<Vec<&'static Experiment>, String> {
+        let mut chosen = Vec::new();
+        for name in names {
+            match name.as_str() {
+                "all" => chosen.extend(ALL),
+                name => chosen.push(Experiment::find(name)?),
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+impl Plan {
+    /// The form that was asked for.
+    pub fn form(&self, long: bool) -> &Form {
+        if long { &self.long } else { &self.short }
+    }
+}
+
+/// The name of a cell's variant: what of both names there is.
+pub fn variant(setup: &str, load: &str) -> String {
+    match (setup, load) {
+        ("", load) => load.to_owned(),
+        (setup, "") => setup.to_owned(),
+        (setup, load) => format!("{setup}, {load}"),
+    }
+}

@@ -1,0 +1,151 @@
+//! The seeds' experiments rerun by one command, beside real PostgreSQL, and drawn.
+
+mod compare;
+mod disk;
+mod experiments;
+mod interrupt;
+mod latencies;
+mod model;
+mod options;
+mod pack;
+mod process;
+mod progress;
+mod report;
+mod runner;
+mod seeds;
+mod statistics;
+mod table;
+mod target;
+
+#[cfg(test)]
+mod tests;
+
+use bench::servers::Places;
+use experiments::Experiment;
+use model::Record;
+use options::{Order, Run};
+use runner::Lab;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let words = std::env::args().skip(1).collect();
+    bench::options::end("lab", options::parse(words).and_then(obey))
+}
+
+fn obey(order: Order) -> Result<(), String> {
+    match order {
+        Order::Run(run) => measure(*run),
+        Order::List => {
+            experiments::ALL.iter().for_each(|e| println!("{:<16} {}", e.name, e.question));
+            Ok(())
+        }
+        Order::Report(path) => {
+            let record = Record::load(&path)?;
+            let folder =
+                if path.is_dir() { &path } else { path.parent().unwrap_or(Path::new(".")) };
+            println!("{}", report::write(&record, folder)?.display());
+            Ok(())
+        }
+        Order::Compare(a, b) => {
+            print!("{}", compare::report(&Record::load(&a)?, &Record::load(&b)?)?);
+            Ok(())
+        }
+        Order::Pack(file) => pack::pack(&places(None)?, &file),
+    }
+}
+
+fn measure(run: Run) -> Result<(), String> {
+    // Wrong names are told before anything is built or started.
+    Experiment::chosen(&run.request.experiments)?;
+    interrupt::listen();
+    disk::raise_open_files();
+    let places = places(run.programs)?;
+    let out = run.out.unwrap_or_else(|| base().join("record"));
+    let fresh = Record::begin(run.request);
+    let (record, folder) = match resumable(&out, &fresh).filter(|_| run.resume) {
+        Some((mut record, folder)) => {
+            eprintln!("going on with {}", folder.display());
+            record.stopped = Some(model::CUT_OFF.to_owned());
+            (record, folder)
+        }
+        None => {
+            let form = if fresh.request.long { "long" } else { "short" };
+            let folder = unused(&out, &format!("{}-{form}", fresh.started.replace(':', "")));
+            (fresh, folder)
+        }
+    };
+    record.save(&folder)?;
+    let mut lab = Lab { record, folder, places, targets: run.targets };
+    let ended = lab.run(&|results| println!("{}", table::table(results)));
+    let page = report::write(&lab.record, &lab.folder)?;
+    println!("{}", page.display());
+    ended.map_err(|why| {
+        format!("{why}; what was measured is in {}, marked as partial", lab.folder.display())
+    })
+}
+
+/// A directory that isn't there yet.
+fn unused(out: &Path, name: &str) -> PathBuf {
+    let names = (1..).map(|n| if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
+    let mut paths = names.map(|name| out.join(name));
+    paths.find(|path| !path.exists()).expect("there are enough numbers")
+}
+
+/// The newest partial record of what is asked for now.
+fn resumable(out: &Path, fresh: &Record) -> Option<(Record, PathBuf)> {
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(out).ok()?.flatten().map(|entry| entry.path()).collect();
+    folders.sort();
+    folders.into_iter().rev().find_map(|folder| {
+        let record = Record::load(&folder).ok()?;
+        let same = record.request == fresh.request
+            && record.machine == fresh.machine
+            && record.commit == fresh.commit;
+        Some((record, folder)).filter(|(record, _)| same && record.stopped.is_some())
+    })
+}
+
+/// Where records are kept and peers found: the lab's folder in a checkout, the pack's in a pack.
+fn base() -> PathBuf {
+    match pack::unpacked() {
+        Some(pack) => pack,
+        None => bench::record::checkout().join("lab"),
+    }
+}
+
+/// Where the programs are. Those of a checkout are built if they aren't there.
+fn places(programs: Option<PathBuf>) -> Result<Places, String> {
+    if let Some(pack) = pack::unpacked() {
+        return Ok(pack::places(&pack));
+    }
+    let mut places = Places::of_checkout();
+    let beside = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned));
+    let complete =
+        |folder: &PathBuf| folder.join("thalweg").exists() && folder.join("canned").exists();
+    match programs.or(beside.filter(complete)) {
+        Some(programs) => places.programs = programs,
+        None => {
+            eprintln!("building release programs …");
+            let mut cargo = Command::new("cargo");
+            cargo.args(["build", "--release", "--locked", "-p", "thalweg", "-p", "bench"]);
+            let built = cargo.current_dir(bench::record::checkout()).status();
+            if !built.map_err(|e| format!("cargo: {e}"))?.success() {
+                return Err("the release programs can't be built".to_owned());
+            }
+        }
+    }
+    for program in ["thalweg", "canned"] {
+        let path = places.programs.join(program);
+        if !path.exists() {
+            return Err(format!("{} is not there", path.display()));
+        }
+    }
+    if !places.pg15.join("pgbench").exists() {
+        return Err(format!(
+            "pgbench is not in {}: install Debian's postgresql-15",
+            places.pg15.display()
+        ));
+    }
+    Ok(places)
+}

@@ -1,0 +1,292 @@
+//! What a run of the lab leaves: one JSON file that describes itself. A value that a server can't tell is
+//! absent; zero means zero.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Version of the format.
+pub const FORMAT: u32 = 1;
+/// The record's name in its directory.
+pub const FILE: &str = "record.json";
+/// Why a record is partial as long as nothing better is known.
+pub const CUT_OFF: &str = "cut off, or still running";
+
+/// One run of the lab.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Record {
+    pub format: u32,
+    /// Date and time of the beginning, UTC.
+    pub started: String,
+    /// Commit that was measured, as far as the lab can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    pub machine: Machine,
+    /// What was asked for; what resumes takes it from here.
+    pub request: Request,
+    /// Why the record is partial; absent when it is whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
+    pub experiments: Vec<Results>,
+}
+
+/// Where it ran.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Machine {
+    pub processor: String,
+    pub cores: usize,
+    pub memory_kib: u64,
+    pub kernel: String,
+}
+
+/// What was asked for.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Default)]
+pub struct Request {
+    pub experiments: Vec<String>,
+    pub targets: Vec<String>,
+    /// The long form; else the short one.
+    pub long: bool,
+    /// Instead of the form's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Vec<u32>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scale: Option<u32>,
+    /// Whether servers given by URL may be written to.
+    #[serde(default)]
+    pub writes: bool,
+}
+
+/// One experiment's results.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Results {
+    pub name: String,
+    /// What `x` counts: `clients`, `cores`, `threads`.
+    pub axis: String,
+    /// Runs that a whole record has.
+    pub planned: usize,
+    /// What could not be measured, and why.
+    pub skipped: Vec<Skipped>,
+    pub runs: Vec<Run>,
+}
+
+/// Something that could not be measured.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Skipped {
+    pub target: String,
+    pub variant: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub x: Option<u32>,
+    pub why: String,
+}
+
+/// One measured run.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Run {
+    pub target: String,
+    pub variant: String,
+    pub x: u32,
+    pub round: u32,
+    pub seconds: u32,
+    /// Figures of the whole run by name; see [`figure`].
+    pub figures: BTreeMap<String, f64>,
+    /// Over time, about once a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<Sample>,
+}
+
+/// Names of figures. Those "per transaction" say so in the report.
+pub mod figure {
+    /// Transactions (or operations) per second.
+    pub const TPS: &str = "tps";
+    /// Processor time of the server per transaction, microseconds, user and kernel.
+    pub const SERVER_CPU: &str = "server_cpu_us";
+    /// Processor time of the client per transaction, microseconds.
+    pub const CLIENT_CPU: &str = "client_cpu_us";
+    /// Context switches of the machine per transaction.
+    pub const SWITCHES: &str = "switches";
+    /// Bytes of log per transaction.
+    pub const WAL_BYTES: &str = "wal_bytes";
+    /// Syncs of the log per transaction.
+    pub const FSYNCS: &str = "fsyncs";
+    /// Pages that the background writer or cleaner wrote, in the run.
+    pub const CLEANED: &str = "buffers_cleaned";
+    /// Pages that got a place in the cache, in the run.
+    pub const ALLOCATED: &str = "buffers_allocated";
+    pub const P50: &str = "latency_ms_p50";
+    pub const P90: &str = "latency_ms_p90";
+    pub const P99: &str = "latency_ms_p99";
+    pub const P999: &str = "latency_ms_p999";
+    pub const MAX: &str = "latency_ms_max";
+}
+
+/// What was seen at one time of a run. Rates are per second since the sample before.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Default)]
+pub struct Sample {
+    /// Seconds since the run began.
+    pub at_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tps: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms_p50: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms_p99: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms_max: Option<f64>,
+    /// Cores that the server kept busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpu: Option<f64>,
+    /// Cores that the client kept busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpu: Option<f64>,
+    /// Context switches of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switches: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wal_bytes: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fsyncs: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffers_cleaned: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffers_allocated: Option<f64>,
+    /// Memory of the machine that is written to files and not yet on disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dirty_kib: Option<f64>,
+    /// Sessions at work by what they wait for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<BTreeMap<String, u32>>,
+}
+
+impl Record {
+    /// An empty one, begun now, partial until it is said to be whole.
+    pub fn begin(request: Request) -> Record {
+        let shell = bench::record::shell;
+        let number = |command: &str| shell(command).parse().ok();
+        // A pack was made from a checkout that is not here.
+        let packed = std::env::var("LAB_COMMIT").ok();
+        let commit = packed.unwrap_or_else(|| shell("git rev-parse --short HEAD 2>/dev/null"));
+        Record {
+            format: FORMAT,
+            started: bench::record::date(),
+            commit: Some(commit).filter(|c| !c.is_empty()),
+            machine: Machine {
+                processor: shell("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2"),
+                cores: std::thread::available_parallelism().map_or(1, usize::from),
+                memory_kib: number("awk '/MemTotal/ {print $2}' /proc/meminfo").unwrap_or(0),
+                kernel: shell("uname -r"),
+            },
+            request,
+            stopped: Some(CUT_OFF.to_owned()),
+            experiments: Vec::new(),
+        }
+    }
+
+    /// Reads a record: the file, or its directory.
+    pub fn load(path: &Path) -> Result<Record, String> {
+        let file = if path.is_dir() { path.join(FILE) } else { path.to_owned() };
+        let text =
+            std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let record: Record = serde_json::from_str(&text)
+            .map_err(|e| format!("{} is no record of the lab: {e}", file.display()))?;
+        if record.format != FORMAT {
+            return Err(format!(
+                "{} has format {}, and this lab reads {FORMAT}",
+                file.display(),
+                record.format
+            ));
+        }
+        Ok(record)
+    }
+
+    /// Writes it to its directory; a reader sees the old one or the new one, whole.
+    pub fn save(&self, folder: &Path) -> Result<PathBuf, String> {
+        let file = folder.join(FILE);
+        let text = serde_json::to_string_pretty(self).map_err(|e| e.to_string())?;
+        write_whole(&file, text.as_bytes())?;
+        Ok(file)
+    }
+
+    /// The results of an experiment, empty if there are none yet.
+    pub fn results(&mut self, name: &str, axis: &str, planned: usize) -> &mut Results {
+        let at = self.experiments.iter().position(|e| e.name == name).unwrap_or_else(|| {
+            self.experiments.push(Results {
+                name: name.to_owned(),
+                axis: axis.to_owned(),
+                planned,
+                skipped: Vec::new(),
+                runs: Vec::new(),
+            });
+            self.experiments.len() - 1
+        });
+        self.experiments[at].planned = planned;
+        &mut self.experiments[at]
+    }
+}
+
+impl Results {
+    /// Whether this was measured already.
+    pub fn has(&self, target: &str, variant: &str, x: u32, round: u32) -> bool {
+        let same = |r: &Run| (&*r.target, &*r.variant, r.x, r.round) == (target, variant, x, round);
+        self.runs.iter().any(same)
+    }
+
+    /// Whether this was found impossible.
+    pub fn is_skipped(&self, target: &str, variant: &str, x: u32) -> bool {
+        let same = |s: &Skipped| {
+            s.target == target && s.variant == variant && s.x.is_none_or(|skipped| skipped == x)
+        };
+        self.skipped.iter().any(same)
+    }
+
+    /// The values of one figure in the rounds of one cell.
+    pub fn values(&self, target: &str, variant: &str, x: u32, figure: &str) -> Vec<f64> {
+        let these = |r: &&Run| r.target == target && r.variant == variant && r.x == x;
+        self.runs.iter().filter(these).filter_map(|r| r.figures.get(figure).copied()).collect()
+    }
+
+    /// Targets in the order of their first run.
+    pub fn targets(&self) -> Vec<&str> {
+        in_order(self.runs.iter().map(|r| &*r.target))
+    }
+
+    /// Variants in the order of their first run.
+    pub fn variants(&self) -> Vec<&str> {
+        in_order(self.runs.iter().map(|r| &*r.variant))
+    }
+
+    /// Values of the axis, ascending.
+    pub fn xs(&self) -> Vec<u32> {
+        let mut xs: Vec<u32> = self.runs.iter().map(|r| r.x).collect();
+        xs.sort_unstable();
+        xs.dedup();
+        xs
+    }
+}
+
+fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = Vec::new();
+    names.for_each(|name| {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    });
+    seen
+}
+
+/// Writes a file beside its place and moves it there.
+pub fn write_whole(file: &Path, bytes: &[u8]) -> Result<(), String> {
+    let failed = |e: std::io::Error| format!("{} can't be written: {e}", file.display());
+    let beside = file.with_extension("unfinished");
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    let written = std::fs::write(&beside, bytes).and_then(|()| std::fs::rename(&beside, file));
+    written.map_err(|e| {
+        let _ = std::fs::remove_file(&beside);
+        failed(e)
+    })
+}

@@ -1,0 +1,95 @@
+//! One line on the terminal: how far, what now, how long still. Where nobody watches, a line for each result.
+
+use crate::model::{Run, figure};
+use std::io::{IsTerminal, Write};
+use std::time::Instant;
+
+/// How far a run is.
+pub struct Progress {
+    whole: f64,
+    done: f64,
+    begun: Instant,
+    terminal: bool,
+    now: String,
+}
+
+const BAR: usize = 24;
+
+impl Progress {
+    /// Of a run that takes `whole` seconds, about.
+    pub fn new(whole: f64) -> Progress {
+        let terminal = std::io::stderr().is_terminal();
+        let now = String::new();
+        Progress { whole: whole.max(1.0), done: 0.0, begun: Instant::now(), terminal, now }
+    }
+
+    /// What is done now.
+    pub fn say(&mut self, what: &str) {
+        self.now = what.to_owned();
+        if self.terminal {
+            let line = self.line(self.begun.elapsed().as_secs_f64());
+            eprint!("\r\x1b[K{line}");
+            let _ = std::io::stderr().flush();
+        }
+    }
+
+    /// A result.
+    pub fn result(&self, run: &Run) {
+        if !self.terminal {
+            let tps = run.figures.get(figure::TPS).copied().unwrap_or(f64::NAN);
+            eprintln!("{}: {tps:.0} per second", self.line(self.begun.elapsed().as_secs_f64()));
+        }
+    }
+
+    /// Something that is to stay on the screen.
+    pub fn note(&self, what: &str) {
+        self.clear();
+        eprintln!("{what}");
+    }
+
+    /// So many of the seconds are behind us.
+    pub fn advance(&mut self, seconds: f64) {
+        self.done += seconds;
+    }
+
+    /// Empties the line.
+    pub fn clear(&self) {
+        if self.terminal {
+            eprint!("\r\x1b[K");
+        }
+    }
+
+    /// The line after so many seconds.
+    fn line(&self, elapsed_s: f64) -> String {
+        let share = (self.done / self.whole).min(1.0);
+        let full = (share * BAR as f64) as usize;
+        let bar: String = (0..BAR).map(|i| if i < full { '█' } else { '·' }).collect();
+        format!("{bar} {:3.0} %  {}  {}", share * 100.0, self.left(elapsed_s), self.now)
+    }
+
+    /// What is left if it goes on as it went, or as planned as long as nothing went.
+    fn left(&self, elapsed_s: f64) -> String {
+        let pace = if self.done > 10.0 { elapsed_s / self.done } else { 1.0 };
+        let left_s = (self.whole - self.done).max(0.0) * pace;
+        match left_s {
+            s if s < 90.0 => format!("{s:.0} s left"),
+            s => format!("{:.0} min left", s / 60.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_follows_the_pace() {
+        let mut progress = Progress::new(400.0);
+        assert_eq!(progress.left(0.0), "7 min left");
+        progress.advance(100.0);
+        assert_eq!(progress.left(200.0), "10 min left");
+        progress.advance(290.0);
+        assert_eq!(progress.left(390.0), "10 s left");
+        assert!(progress.line(390.0).contains(" 98 %"), "{}", progress.line(390.0));
+    }
+}

@@ -1,0 +1,257 @@
+//! Which charts an experiment's results become.
+
+use super::chart::{Chart, Form, Point, Series};
+use super::colours::{self, SEED};
+use super::finding;
+use crate::experiments::{Course, Experiment, Measure, THROUGHPUT, WORST_LATENCY};
+use crate::model::{Results, Sample, figure};
+use crate::seeds;
+use crate::statistics::{Spread, better_postgres, cell};
+
+const CPU: Measure = Measure {
+    figure: figure::SERVER_CPU,
+    label: "server's processor time per transaction, microseconds",
+    lower_is_better: true,
+};
+const SWITCHES: Measure = Measure {
+    figure: figure::SWITCHES,
+    label: "context switches of the machine per transaction",
+    lower_is_better: true,
+};
+
+/// All of them, the one that decides first.
+pub fn charts(e: &Experiment, results: &Results) -> Vec<Chart> {
+    let mut charts: Vec<Chart> = figure_chart(e, results, e.measure).into_iter().collect();
+    charts.extend(ratios(e, results));
+    for measure in [THROUGHPUT, WORST_LATENCY, CPU, SWITCHES] {
+        if measure.figure != e.measure.figure {
+            charts.extend(figure_chart(e, results, measure));
+        }
+    }
+    for course in e.over_time {
+        charts.extend(courses(e, results, *course));
+    }
+    charts
+}
+
+/// One figure over the axis, or as bars where the axis has one place.
+fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<Chart> {
+    let xs = results.xs();
+    let (targets, variants) = (results.targets(), results.variants());
+    let of = |target, variant, x| cell(results, target, variant, x, measure.figure);
+    let point = |at: usize, spread: Spread| Point {
+        x: at as f64,
+        y: spread.median,
+        low: spread.min,
+        high: spread.max,
+    };
+    let mut series = Vec::new();
+    let bars = xs.len() == 1;
+    for (t, &target) in targets.iter().enumerate() {
+        let colour = colours::of_target(target, t);
+        if bars {
+            let found = variants.iter().enumerate();
+            let points: Vec<Point> =
+                found.filter_map(|(v, name)| Some(point(v, of(target, name, xs[0])?))).collect();
+            series.push(Series { label: target.to_owned(), colour, dashed: false, points });
+            continue;
+        }
+        for (v, &variant) in variants.iter().enumerate() {
+            let found = xs.iter().enumerate();
+            let points: Vec<Point> =
+                found.filter_map(|(i, x)| Some(point(i, of(target, variant, *x)?))).collect();
+            let alone = targets.len() == 1;
+            series.push(Series {
+                label: label(target, variant, alone),
+                colour: if alone { colours::of_number(v) } else { colour },
+                dashed: !alone && v > 0,
+                points,
+            });
+        }
+    }
+    series.retain(|s| !s.points.is_empty());
+    if series.is_empty() {
+        return None;
+    }
+    let group = |v: &str| if v.is_empty() { format!("{} {}", xs[0], e.axis) } else { v.to_owned() };
+    let form = match bars {
+        true => Form::Bars(variants.iter().map(|v| group(v)).collect()),
+        false => Form::Lines(xs.iter().map(u32::to_string).collect()),
+    };
+    let decides = measure.figure == e.measure.figure;
+    Some(Chart {
+        name: format!("{}-{}", e.name, measure.figure),
+        title: format!("{}: {}", e.title, measure.label),
+        finding: if decides {
+            finding::sentence(e, results)
+        } else if measure.lower_is_better {
+            "Lower is better.".to_owned()
+        } else {
+            "Higher is better.".to_owned()
+        },
+        x_label: e.axis.to_owned(),
+        y_label: measure.label.to_owned(),
+        form,
+        log: measure.figure.starts_with("latency") && !bars,
+        series,
+    })
+}
+
+fn label(target: &str, variant: &str, alone: bool) -> String {
+    match (alone, variant) {
+        (true, variant) => variant.to_owned(),
+        (false, "") => target.to_owned(),
+        (false, variant) => format!("{target} {variant}"),
+    }
+}
+
+/// Our ratios beside the seeds', each to its own baseline.
+fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
+    if e.seeds.is_empty() {
+        return None;
+    }
+    let many = e.seeds.len() > 1;
+    let mut published = Vec::new();
+    for (experiment, baseline) in e.seeds {
+        for mut curve in seeds::curves(experiment, baseline) {
+            if many {
+                curve.label = format!("{} {}", experiment.replace('_', " "), curve.label);
+            }
+            published.push(curve);
+        }
+    }
+    let ours = own_ratios(e, results);
+    let same_axis = results.axis == "clients";
+    let mut xs: Vec<u32> = ours.iter().flat_map(|(_, _, p)| p.iter().map(|(x, _)| *x)).collect();
+    xs.extend(
+        published.iter().flat_map(|c| c.points.iter().map(|(x, _)| *x)).filter(|_| same_axis),
+    );
+    xs.sort_unstable();
+    xs.dedup();
+    let place = |x: u32| xs.iter().position(|other| *other == x).map(|at| at as f64);
+    let mut series = Vec::new();
+    for (number, (label, target, points)) in ours.iter().enumerate() {
+        let points = points.iter().filter_map(|(x, s)| {
+            Some(Point { x: place(*x)?, y: s.median, low: s.min, high: s.max })
+        });
+        let colour = colours::of_target(target, number);
+        let (label, points) = (label.clone(), points.collect());
+        series.push(Series { label, colour, dashed: false, points });
+    }
+    for curve in published.iter().filter(|_| same_axis) {
+        let points: Vec<Point> = curve
+            .points
+            .iter()
+            .filter_map(|(x, y)| Some(Point { x: place(*x)?, y: *y, low: *y, high: *y }))
+            .collect();
+        series.push(Series { label: curve.label.clone(), colour: SEED, dashed: true, points });
+    }
+    if ours.is_empty() || series.is_empty() {
+        return None;
+    }
+    Some(Chart {
+        name: format!("{}-seed", e.name),
+        title: format!("{}: beside the seed (grey)", e.title),
+        finding: finding::costs(e, results).unwrap_or_else(|| {
+            "Ratios, each to its own baseline; grey: what the seed's thread published.".to_owned()
+        }),
+        x_label: e.axis.to_owned(),
+        y_label: "throughput over that of its own baseline".to_owned(),
+        form: Form::Lines(xs.iter().map(u32::to_string).collect()),
+        log: false,
+        series,
+    })
+}
+
+type Ratios = (String, String, Vec<(u32, Spread)>);
+
+/// Each variant over the experiment's baseline on the same server; without one, ours over the better
+/// PostgreSQL.
+fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
+    let mut all = Vec::new();
+    for variant in results.variants() {
+        let baseline = e.own_baseline.unwrap_or(variant);
+        let targets = match e.own_baseline {
+            Some(baseline) if baseline == variant => Vec::new(),
+            Some(_) => results.targets(),
+            None => vec!["thalweg"],
+        };
+        for target in targets {
+            let at = |x: u32| -> Option<(u32, Spread)> {
+                let ours = cell(results, target, variant, x, figure::TPS)?;
+                let base = match e.own_baseline {
+                    Some(_) => cell(results, target, baseline, x, figure::TPS)?,
+                    None => better_postgres(results, variant, x)?.1,
+                };
+                Some((x, ours.over(base.median)))
+            };
+            let points: Vec<(u32, Spread)> = results.xs().into_iter().filter_map(at).collect();
+            let label = match e.own_baseline {
+                Some(baseline) => format!("{target} {variant} / {baseline}"),
+                None => format!("{target} / better PostgreSQL {variant}"),
+            };
+            if !points.is_empty() {
+                all.push((label.trim().to_owned(), target.to_owned(), points));
+            }
+        }
+    }
+    all
+}
+
+/// Reads one value out of a sample.
+type Reader = fn(&Sample) -> Option<f64>;
+
+/// What changed while the runs lasted, a line for each repetition, at the axis' last place; a chart for each
+/// variant.
+fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
+    let Some(&x) = results.xs().last() else { return Vec::new() };
+    let (name, label, of): (&str, &str, Reader) = match course {
+        Course::Throughput => ("tps", "transactions per second", |s| s.tps),
+        Course::Latency => {
+            ("latency", "99th percentile of latency, milliseconds", |s| s.latency_ms_p99)
+        }
+        Course::Dirty => {
+            ("dirty", "memory to be written, MiB", |s| s.dirty_kib.map(|kib| kib / 1024.0))
+        }
+        Course::Cleaned => {
+            ("cleaned", "pages written in the background per second", |s| s.buffers_cleaned)
+        }
+        Course::Fsyncs => ("fsyncs", "syncs of the log per second", |s| s.fsyncs),
+    };
+    let mut charts = Vec::new();
+    for variant in results.variants() {
+        let mut series = Vec::new();
+        for (t, target) in results.targets().into_iter().enumerate() {
+            let runs = results.runs.iter().filter(|r| {
+                r.target == target && r.variant == variant && r.x == x && r.samples.len() > 1
+            });
+            for run in runs {
+                let point = |s: &Sample| of(s).map(|y| Point { x: s.at_s, y, low: y, high: y });
+                let points: Vec<Point> = run.samples.iter().filter_map(point).collect();
+                let first = !series.iter().any(|s: &Series| s.label == target);
+                if points.len() > 1 {
+                    let label = if first { target.to_owned() } else { String::new() };
+                    let colour = colours::of_target(target, t);
+                    series.push(Series { label, colour, dashed: false, points });
+                }
+            }
+        }
+        if series.is_empty() {
+            continue;
+        }
+        let slug: String =
+            variant.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let of_variant = if variant.is_empty() { String::new() } else { format!("{variant}, ") };
+        charts.push(Chart {
+            name: format!("{}-{name}-over-time-{slug}", e.name),
+            title: format!("{}: {label}", e.title),
+            finding: format!("{of_variant}{x} {}, a line for each repetition", e.axis),
+            x_label: "seconds since the run began".to_owned(),
+            y_label: label.to_owned(),
+            form: Form::Course,
+            log: course == Course::Latency,
+            series,
+        });
+    }
+    charts
+}

@@ -1,0 +1,93 @@
+//! The page and its plots.
+
+use super::*;
+use crate::model::Sample;
+use crate::tests::{record, run};
+use bench::servers::Scratch;
+
+#[test]
+fn the_page_needs_nothing_but_itself() {
+    let scratch = Scratch::new("lab-page").unwrap();
+    let page = write(&record(2000.0, 1000.0), scratch.path()).unwrap();
+    let text = std::fs::read_to_string(page).unwrap();
+    for outside in ["src=", "<link", "@import", "url("] {
+        assert!(!text.contains(outside), "{outside}");
+    }
+    assert!(text.contains("prefers-color-scheme:dark"));
+    assert!(text.contains("hash against B-tree, 64 clients: thalweg +0 %, pg15 +0 %."), "{text}");
+    assert!(text.contains("Thalweg is faster everywhere: 2.00 times the better PostgreSQL."));
+    assert!(text.contains("transactions per second"));
+    assert!(!text.contains("class=\"partial\""));
+    let png = std::fs::read(scratch.path().join("s4-hash-tps.png")).unwrap();
+    assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
+}
+
+#[test]
+fn a_partial_record_says_so() {
+    let scratch = Scratch::new("lab-partial").unwrap();
+    let mut record = record(2000.0, 1000.0);
+    record.stopped = Some("interrupted <here>".to_owned());
+    record.experiments[0].planned += 5;
+    let page = write(&record, scratch.path()).unwrap();
+    let text = std::fs::read_to_string(page).unwrap();
+    assert!(text.contains("Partial: interrupted &lt;here&gt;."));
+    assert!(text.contains("24 of 29 runs."));
+}
+
+#[test]
+fn every_colour_of_a_plot_has_a_dark_form() {
+    let e = Experiment::find("s4-hash").unwrap();
+    let record = record(2000.0, 1000.0);
+    let known: Vec<String> = colours::all()
+        .map(|c| c.light)
+        .map(|[r, g, b]| format!("#{r:02X}{g:02X}{b:02X}"))
+        .collect();
+    let charts = charts::charts(e, &record.experiments[0]);
+    assert!(charts.len() >= 2, "throughput and the seed's ratios");
+    for chart in charts {
+        let svg = chart.svg().unwrap();
+        let label = chart.y_label.replace('\'', "&apos;");
+        assert!(svg.contains(&label), "the axis has its label: {label}");
+        for (at, _) in svg.match_indices("=\"#") {
+            let used = &svg[at + 2..at + 9];
+            assert!(known.iter().any(|colour| colour == used), "{used}");
+        }
+    }
+}
+
+#[test]
+fn one_place_becomes_bars_and_samples_become_courses() {
+    let e = Experiment::find("s3-latency").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results("s3-latency", "clients", 2);
+    for (target, p99) in [("thalweg", 2.0), ("pg15", 8.0)] {
+        let mut run = run(target, "uniform", 8, 0, 125.0);
+        run.figures.insert(figure::P99.to_owned(), p99);
+        let sample =
+            |at| Sample { at_s: f64::from(at), dirty_kib: Some(2048.0), ..Sample::default() };
+        run.samples = (1..4).map(sample).collect();
+        results.runs.push(run);
+    }
+    let charts = charts::charts(e, results);
+    assert!(matches!(charts[0].form, chart::Form::Bars(_)));
+    assert!(charts[0].finding.contains("4.00 times"), "{}", charts[0].finding);
+    let courses = charts.iter().filter(|c| c.form == chart::Form::Course);
+    let names: Vec<&str> = courses.map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["s3-latency-dirty-over-time-uniform"], "what nobody told is not drawn");
+}
+
+#[test]
+fn who_is_faster_where_is_said_in_a_sentence() {
+    let e = Experiment::find("ceiling").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results("ceiling", "clients", 4);
+    for (x, ours) in [(8, 150.0), (64, 400.0)] {
+        results.runs.push(run("thalweg", "point reads", x, 0, ours));
+        results.runs.push(run("pg15", "point reads", x, 0, 100.0));
+        results.runs.push(run("pg18", "point reads", x, 0, 80.0));
+    }
+    let sentence = finding::sentence(e, results);
+    assert_eq!(sentence, "Thalweg is faster everywhere: 1.50 to 4.00 times the better PostgreSQL.");
+    results.runs[0].figures.insert(figure::TPS.to_owned(), 50.0);
+    assert!(finding::sentence(e, results).starts_with("Thalweg is faster in 1 of 2: 0.50 to"));
+}

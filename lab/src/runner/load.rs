@@ -1,0 +1,193 @@
+//! One run of pgbench against one server.
+
+use super::probes::Probes;
+use super::sampler::{Sampler, Seen};
+use crate::experiments::{Load, Script};
+use crate::interrupt;
+use crate::latencies::Latencies;
+use crate::model::{Sample, figure};
+use crate::process::{self, Limits, Running};
+use crate::statistics::is_postgres;
+use crate::target::{Instance, said};
+use bench::pgbench::number_after;
+use bench::servers::cpu;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How much of it.
+pub struct Amount {
+    pub clients: u32,
+    pub seconds: u32,
+    pub scale: u32,
+}
+
+/// Figures of a run, and its course.
+pub type Measured = (BTreeMap<String, f64>, Vec<Sample>);
+
+/// Runs a load once. A transaction that fails is an error.
+pub fn run(
+    instance: &Instance,
+    load: &Load,
+    amount: &Amount,
+    work: &Path,
+) -> Result<Measured, String> {
+    before(instance, load)?;
+    let logs = fresh(&work.join("latencies"))?;
+    let mut beside = match load.beside {
+        Some(text) => Some(start_beside(instance, text, work)?),
+        None => None,
+    };
+    let views = Some(&instance.reach).filter(|_| !instance.is_canned());
+    let sampler = Sampler::begin(Probes::new(instance.pid(), views));
+    let client_before = cpu::of_children();
+    let seconds = amount.seconds + connecting_s(instance, amount.clients);
+    let command = pgbench(instance, load, &Amount { seconds, ..*amount }, &logs, work)?;
+    // The end of a transaction that waits for a lock takes its time.
+    let limits = Limits::seconds(u64::from(seconds) + 120);
+    let printed = process::run_beside(command, limits, |pid| sampler.client(pid));
+    let seen = sampler.end();
+    let client_cpu_s = cpu::of_children() - client_before;
+    if let Some(beside) = &mut beside {
+        interrupt::check()?;
+        beside.still_runs()?;
+    }
+    drop(beside);
+    let printed = printed?;
+    let latencies = Latencies::read(&logs)?;
+    let mut figures = figures(&printed.out, &seen, client_cpu_s)?;
+    latencies.figures(&mut figures);
+    Ok((figures, course(seen.samples, &printed.complaints, &latencies)))
+}
+
+/// Seconds that connecting takes, about: pgbench's duration counts them, its throughput does not. A process for
+/// each connection takes milliseconds.
+fn connecting_s(instance: &Instance, clients: u32) -> u32 {
+    let each_ms = if is_postgres(&instance.target) { 4 } else { 1 };
+    clients * each_ms / 1000
+}
+
+fn before(instance: &Instance, load: &Load) -> Result<(), String> {
+    if load.before.is_empty() || instance.is_canned() {
+        return Ok(());
+    }
+    let mut client = instance.reach.connect()?;
+    for statement in load.before {
+        client.simple_query(statement).map_err(|e| format!("'{statement}': {}", said(&e)))?;
+    }
+    Ok(())
+}
+
+fn fresh(folder: &Path) -> Result<PathBuf, String> {
+    let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    Ok(folder.to_owned())
+}
+
+fn write(work: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
+    let path = work.join(name);
+    std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(path)
+}
+
+fn start_beside(instance: &Instance, text: &str, work: &Path) -> Result<Running, String> {
+    let mut command = instance.reach.client("pgbench");
+    command.args(["-n", "-c", "1", "-T", "1000000", "-f"]).arg(write(work, "beside.sql", text)?);
+    process::start(command)
+}
+
+fn pgbench(
+    instance: &Instance,
+    load: &Load,
+    amount: &Amount,
+    logs: &Path,
+    work: &Path,
+) -> Result<Command, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(amount.clients as usize).min(16);
+    let mut command = instance.reach.client("pgbench");
+    command.args(["-n", "-M", "prepared", "-P", "1", "-l"]);
+    command.args(["-c", &amount.clients.to_string(), "-j", &threads.to_string()]);
+    command.args(["-T", &amount.seconds.to_string(), "-s", &amount.scale.to_string()]);
+    command.arg(format!("--log-prefix={}", logs.join("log").display()));
+    if load.sampling < 1.0 {
+        command.arg(format!("--sampling-rate={}", load.sampling));
+    }
+    if let Some(pace) = load.pace {
+        command.args(["-R", &pace.to_string()]);
+    }
+    match load.script {
+        Script::BuiltIn(name) => command.args(["-b", name]),
+        Script::Text(text) => command.arg("-f").arg(write(work, "script.sql", text)?),
+    };
+    command.env("PGOPTIONS", load.options);
+    Ok(command)
+}
+
+/// The figures of a whole run.
+pub fn figures(
+    printed: &str,
+    seen: &Seen,
+    client_cpu_s: f64,
+) -> Result<BTreeMap<String, f64>, String> {
+    let number = |label| number_after(printed, label);
+    let failed = number("number of failed transactions: ").unwrap_or(0.0);
+    if failed > 0.0 {
+        return Err(format!("{failed} transactions failed"));
+    }
+    let done = number("number of transactions actually processed: ").filter(|n| *n > 0.0);
+    let done = done.ok_or("no transaction got through")?;
+    let tps = number("tps = ").ok_or("pgbench told no throughput")?;
+    let mut figures = BTreeMap::from([(figure::TPS.to_owned(), tps)]);
+    figures.insert(figure::CLIENT_CPU.to_owned(), client_cpu_s * 1e6 / done);
+    add_counters(&mut figures, seen, done);
+    Ok(figures)
+}
+
+/// Counters, per transaction where that says more.
+pub fn add_counters(figures: &mut BTreeMap<String, f64>, seen: &Seen, done: f64) {
+    let whole = &seen.whole;
+    for (name, value) in [
+        (figure::SERVER_CPU, whole.server_cpu_s.map(|s| s * 1e6 / done)),
+        (figure::SWITCHES, whole.switches.map(|n| n / done)),
+        (figure::WAL_BYTES, whole.wal_bytes.map(|n| n / done)),
+        (figure::FSYNCS, whole.fsyncs.map(|n| n / done)),
+        (figure::CLEANED, whole.cleaned),
+        (figure::ALLOCATED, whole.allocated),
+    ] {
+        if let Some(value) = value {
+            figures.insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// The samples with what pgbench told of the same seconds.
+fn course(mut samples: Vec<Sample>, progress: &str, latencies: &Latencies) -> Vec<Sample> {
+    let lines = progress.lines().filter_map(|line| line.strip_prefix("progress: "));
+    let told = lines.filter_map(|line| {
+        let (second, rest) = line.split_once(" s, ")?;
+        Some((second.parse::<f64>().ok()?, rest.split_once(" tps")?.0.parse::<f64>().ok()?))
+    });
+    for (at_s, tps) in told {
+        let second = at_s.round() as u64;
+        let nearest = samples.iter_mut().find(|s| s.at_s.round() as u64 == second);
+        let sample = match nearest {
+            Some(sample) => sample,
+            None => {
+                samples.push(Sample { at_s, ..Sample::default() });
+                samples.last_mut().expect("it was just put there")
+            }
+        };
+        sample.tps = Some(tps);
+        if let Some(second) = latencies.second(second.saturating_sub(1)) {
+            sample.latency_ms_p50 = Some(second.p50);
+            sample.latency_ms_p99 = Some(second.p99);
+            sample.latency_ms_max = Some(second.max);
+        }
+    }
+    samples.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    samples
+}

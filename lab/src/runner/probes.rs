@@ -1,0 +1,140 @@
+//! What is read once a second beside a run: from the system for servers of this machine, from statistics views
+//! where a server has them.
+
+use crate::model::Sample;
+use crate::target::Reach;
+use bench::servers::cpu;
+use std::collections::BTreeMap;
+
+/// Counters that only grow. What can't be told is absent.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Counters {
+    pub server_cpu_s: Option<f64>,
+    pub client_cpu_s: Option<f64>,
+    pub switches: Option<f64>,
+    pub wal_bytes: Option<f64>,
+    pub fsyncs: Option<f64>,
+    pub cleaned: Option<f64>,
+    pub allocated: Option<f64>,
+}
+
+/// Ways to ask for a counter; the first that a server understands is used.
+const WAL_BYTES: &[&str] = &[
+    "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')",
+    "select wal_bytes from pg_stat_wal",
+];
+const FSYNCS: &[&str] = &[
+    "select wal_sync from pg_stat_wal",
+    "select sum(fsyncs) from pg_stat_io where object = 'wal'",
+];
+const CLEANED: &[&str] = &["select buffers_clean from pg_stat_bgwriter"];
+const ALLOCATED: &[&str] = &["select buffers_alloc from pg_stat_bgwriter"];
+const WAITS: &str = "select coalesce(wait_event_type || ':' || wait_event, 'running'), count(*) \
+                     from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
+                     and backend_type = 'client backend' group by 1";
+
+/// Reads a server.
+pub struct Probes {
+    pid: Option<u32>,
+    client: Option<postgres::Client>,
+    wal_bytes: Option<&'static str>,
+    fsyncs: Option<&'static str>,
+    cleaned: Option<&'static str>,
+    allocated: Option<&'static str>,
+    waits: Option<&'static str>,
+}
+
+impl Probes {
+    /// Of a server: its process, if it is the lab's, and its views, if it has any.
+    pub fn new(pid: Option<u32>, reach: Option<&Reach>) -> Probes {
+        let mut client = reach.and_then(|reach| reach.connect().ok());
+        let mut understood = |ways: &[&'static str]| -> Option<&'static str> {
+            let client = client.as_mut()?;
+            ways.iter().copied().find(|way| client.simple_query(way).is_ok())
+        };
+        let wal_bytes = understood(WAL_BYTES);
+        let fsyncs = understood(FSYNCS);
+        let (cleaned, allocated) = (understood(CLEANED), understood(ALLOCATED));
+        let waits = understood(&[WAITS]);
+        Probes { pid, client, wal_bytes, fsyncs, cleaned, allocated, waits }
+    }
+
+    /// Reads every counter. The client's processor time is that of its process, if it runs.
+    pub fn read(&mut self, client_pid: Option<u32>) -> Counters {
+        let usage = self.pid.map(cpu::usage);
+        Counters {
+            server_cpu_s: usage.map(|u| u.cpu_s),
+            client_cpu_s: client_pid.and_then(cpu::of_process),
+            switches: Some(cpu::machine_switches() as f64),
+            wal_bytes: self.number(self.wal_bytes),
+            fsyncs: self.number(self.fsyncs),
+            cleaned: self.number(self.cleaned),
+            allocated: self.number(self.allocated),
+        }
+    }
+
+    fn number(&mut self, query: Option<&str>) -> Option<f64> {
+        let rows = self.client.as_mut()?.simple_query(query?).ok()?;
+        rows.iter().find_map(|row| match row {
+            postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+            _ => None,
+        })
+    }
+
+    /// Sessions at work by what they wait for.
+    pub fn waits(&mut self) -> Option<BTreeMap<String, u32>> {
+        let rows = self.client.as_mut()?.simple_query(self.waits?).ok()?;
+        let pair = |row: &postgres::SimpleQueryMessage| match row {
+            postgres::SimpleQueryMessage::Row(row) => {
+                Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?))
+            }
+            _ => None,
+        };
+        Some(rows.iter().filter_map(pair).collect())
+    }
+}
+
+/// KiB of the machine's memory that are written to files and not on disk yet.
+pub fn dirty_kib() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let field = |name: &str| -> Option<f64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    Some(field("Dirty:")? + field("Writeback:")?)
+}
+
+impl Counters {
+    /// What was added since `before`.
+    pub fn since(&self, before: &Counters) -> Counters {
+        // A counter that went back belonged to something that is gone.
+        let grown = |now: Option<f64>, then: Option<f64>| {
+            now.zip(then).map(|(now, then)| now - then).filter(|grown| *grown >= 0.0)
+        };
+        Counters {
+            server_cpu_s: grown(self.server_cpu_s, before.server_cpu_s),
+            client_cpu_s: grown(self.client_cpu_s, before.client_cpu_s),
+            switches: grown(self.switches, before.switches),
+            wal_bytes: grown(self.wal_bytes, before.wal_bytes),
+            fsyncs: grown(self.fsyncs, before.fsyncs),
+            cleaned: grown(self.cleaned, before.cleaned),
+            allocated: grown(self.allocated, before.allocated),
+        }
+    }
+
+    /// As rates over so many seconds.
+    pub fn sample(&self, at_s: f64, seconds: f64) -> Sample {
+        let rate = |value: Option<f64>| value.map(|value| value / seconds);
+        Sample {
+            at_s,
+            server_cpu: rate(self.server_cpu_s),
+            client_cpu: rate(self.client_cpu_s),
+            switches: rate(self.switches),
+            wal_bytes: rate(self.wal_bytes),
+            fsyncs: rate(self.fsyncs),
+            buffers_cleaned: rate(self.cleaned),
+            buffers_allocated: rate(self.allocated),
+            ..Sample::default()
+        }
+    }
+}

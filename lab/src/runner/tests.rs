@@ -1,0 +1,134 @@
+//! Planning, resuming, and what is read out of the clients' words.
+
+use super::probes::Counters;
+use super::sampler::Seen;
+use super::*;
+use crate::model::{Request, figure};
+use crate::tests::run;
+
+fn lab(experiment: &str, targets: &[&str]) -> (Lab, Scratch) {
+    let scratch = Scratch::new(&format!("lab-{experiment}-{}", targets.len())).unwrap();
+    let request = Request {
+        experiments: vec![experiment.to_owned()],
+        targets: targets.iter().map(|&t| t.to_owned()).collect(),
+        rounds: Some(2),
+        seconds: Some(1),
+        ..Request::default()
+    };
+    let targets = targets.iter().map(|t| Wanted::parse(t).unwrap()).collect();
+    let nowhere = scratch.path().join("nowhere");
+    let places = Places { programs: nowhere.clone(), pg15: nowhere.clone(), cache: nowhere };
+    let folder = scratch.path().join("record");
+    (Lab { record: Record::begin(request), folder, places, targets }, scratch)
+}
+
+fn plan(experiment: &Experiment) -> &Plan {
+    match &experiment.kind {
+        Kind::Load(plan) | Kind::Tpcc(plan) => plan,
+        Kind::Paths => panic!("it has no servers"),
+    }
+}
+
+#[test]
+fn repetitions_are_interleaved() {
+    let (lab, _scratch) = lab("s4-hash", &["thalweg", "pg15"]);
+    let e = Experiment::find("s4-hash").unwrap();
+    let cells = lab.cells(e, plan(e));
+    assert_eq!(cells.len(), 2 * 2 * 2 * 2);
+    assert_ne!(cells[0].target, cells[1].target, "servers innermost");
+    assert!(cells[..8].iter().all(|c| c.round == 0), "repetitions outermost");
+}
+
+#[test]
+fn servers_of_others_are_only_read_unless_allowed() {
+    let url = "mine=postgres://u@h:1/d";
+    let count = |name: &str, writes: bool| {
+        let (mut lab, _scratch) = lab(name, &[url]);
+        lab.record.request.writes = writes;
+        let e = Experiment::find(name).unwrap();
+        lab.cells(e, plan(e)).len()
+    };
+    assert_eq!(count("s1-subtrans", false), 0);
+    assert!(count("s1-subtrans", true) > 0);
+    assert!(count("scale-clients", false) > 0);
+    assert_eq!(count("s5-wal-io", true), 2, "one setup: it is as it is");
+}
+
+#[test]
+fn a_peer_that_fails_to_start_is_told_and_left_out() {
+    let (mut lab, _scratch) = lab("s4-hash", &["pg15"]);
+    lab.run(&|_| ()).unwrap();
+    let results = &lab.record.experiments[0];
+    assert!(results.runs.is_empty());
+    assert_eq!(results.skipped.len(), 2, "one for each load");
+    assert!(results.skipped[0].why.contains("PostgreSQL 15 is not in"), "{results:?}");
+    assert_eq!(lab.record.stopped, None);
+    assert_eq!(Record::load(&lab.folder).unwrap(), lab.record);
+}
+
+#[test]
+fn what_was_measured_is_not_measured_again() {
+    let (mut lab, _scratch) = lab("s4-hash", &["pg15"]);
+    let e = Experiment::find("s4-hash").unwrap();
+    let cells = lab.cells(e, plan(e));
+    for cell in &cells {
+        let variant = variant("", plan(e).loads[cell.load].name);
+        let made = run("pg15", &variant, cell.x, cell.round, 1.0);
+        lab.record.results(e.name, e.axis, cells.len()).runs.push(made);
+    }
+    // Nothing is left to do, so that no server is started, which could not be.
+    lab.run(&|_| ()).unwrap();
+    let results = &lab.record.experiments[0];
+    assert_eq!((results.runs.len(), results.skipped.len()), (cells.len(), 0));
+}
+
+#[test]
+fn figures_are_per_transaction_and_only_those_that_were_seen() {
+    let whole = Counters { server_cpu_s: Some(2.0), fsyncs: Some(0.0), ..Counters::default() };
+    let seen = Seen { samples: Vec::new(), whole };
+    let printed = "number of transactions actually processed: 1000\n\
+                   number of failed transactions: 0 (0.000%)\ntps = 500.5 (without …)\n";
+    let figures = load::figures(printed, &seen, 1.0).unwrap();
+    assert_eq!(figures[figure::TPS], 500.5);
+    assert_eq!(figures[figure::SERVER_CPU], 2000.0);
+    assert_eq!(figures[figure::CLIENT_CPU], 1000.0);
+    assert_eq!(figures[figure::FSYNCS], 0.0);
+    assert!(!figures.contains_key(figure::WAL_BYTES));
+    let failed = printed.replace("failed transactions: 0", "failed transactions: 3");
+    assert!(load::figures(&failed, &seen, 1.0).unwrap_err().contains("3 transactions failed"));
+    assert!(load::figures("tps = 0", &seen, 1.0).is_err());
+}
+
+#[test]
+fn a_counter_that_went_back_says_nothing() {
+    let before = Counters { wal_bytes: Some(10.0), switches: Some(5.0), ..Counters::default() };
+    let after = Counters { wal_bytes: Some(3.0), switches: Some(9.0), ..Counters::default() };
+    let grown = after.since(&before);
+    assert_eq!((grown.wal_bytes, grown.switches, grown.fsyncs), (None, Some(4.0), None));
+}
+
+#[test]
+fn go_tpc_is_understood() {
+    let text = "[Current] NEW_ORDER - Takes(s): 1.0, Count: 9, TPM: 1.0\nFinished\n\
+        [Summary] NEW_ORDER - Takes(s): 9.9, Count: 120, TPM: 727.3, Sum(ms): 1, Avg(ms): 1, 50th(ms): 10.5, \
+        90th(ms): 15.7, 95th(ms): 17.8, 99th(ms): 22.0, 99.9th(ms): 30.4, Max(ms): 44.0\n\
+        [Summary] PAYMENT - Takes(s): 10.0, Count: 80, TPM: 500, 50th(ms): 4.2\n";
+    let (figures, done) = tpcc::summary(text).unwrap();
+    assert_eq!(done, 200.0);
+    assert_eq!(figures[figure::TPS], 20.0);
+    assert_eq!((figures[figure::P99], figures[figure::P50]), (22.0, 10.5));
+    let failed = format!("{text}[Summary] PAYMENT_ERR - Takes(s): 9.0, Count: 2, TPM: 12.0\n");
+    assert!(tpcc::summary(&failed).unwrap_err().contains("PAYMENT_ERR"));
+    assert!(tpcc::summary("nothing").is_err());
+}
+
+#[test]
+fn lines_of_paths_are_understood_and_others_are_not_taken_for_them() {
+    let text = "claim and insert, 64 bytes   1 thread    100.0 ns   2 threads    400.0 ns each\n\
+                commit of one client: p50 100.0 µs\n2 threads 5 ns\n";
+    let runs = paths::parse(text, 3);
+    assert_eq!(runs.len(), 2);
+    assert_eq!((runs[0].x, runs[0].figures[figure::TPS]), (1, 1e7));
+    assert_eq!((runs[1].x, runs[1].figures[figure::TPS]), (2, 5e6));
+    assert_eq!((runs[1].variant.as_str(), runs[1].round), ("claim and insert, 64 bytes", 3));
+}

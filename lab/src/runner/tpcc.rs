@@ -1,0 +1,105 @@
+//! TPC-C by go-tpc, over TCP: the program knows no unix sockets.
+
+use super::load::{Amount, Measured, add_counters};
+use super::probes::Probes;
+use super::sampler::Sampler;
+use crate::model::figure;
+use crate::process::{self, Limits};
+use crate::target::Instance;
+use bench::servers::{Places, cpu};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where the module that requires go-tpc lies in a checkout.
+const MODULE: &str = "lab/tpcc";
+const PACKAGE: &str = "github.com/pingcap/go-tpc/cmd/go-tpc";
+
+/// The program, built at first use.
+pub fn program(places: &Places) -> Result<PathBuf, String> {
+    let beside = places.programs.join("go-tpc");
+    if beside.exists() {
+        return Ok(beside);
+    }
+    let module = bench::record::checkout().join(MODULE);
+    if !module.join("go.mod").exists() {
+        return Err(format!("{MODULE} is not in this checkout"));
+    }
+    let built = places.cache.join("go-tpc");
+    if !built.exists() {
+        std::fs::create_dir_all(&places.cache).map_err(|e| e.to_string())?;
+        let mut go = Command::new("go");
+        go.args(["build", "-o"]).arg(&built).arg(PACKAGE);
+        go.current_dir(&module).env("GOFLAGS", "-mod=mod").env("GOSUMDB", "off");
+        process::run(go, Limits::minutes(20)).map_err(|e| format!("go-tpc can't be built: {e}"))?;
+    }
+    Ok(built)
+}
+
+fn tpcc(program: &PathBuf, instance: &Instance, step: &str, warehouses: u32) -> Command {
+    let mut command = Command::new(program);
+    command.args(["tpcc", step, "-d", "postgres", "-H", "127.0.0.1", "-D", "postgres"]);
+    command.args(["-U", &instance.reach.user, "-p", "none"]);
+    command.args(["-P", &instance.reach.port.to_string(), "--conn-params", "sslmode=disable"]);
+    command.args(["--warehouses", &warehouses.to_string()]);
+    command
+}
+
+/// Loads the tables.
+pub fn prepare(program: &PathBuf, instance: &Instance, warehouses: u32) -> Result<(), String> {
+    let mut command = tpcc(program, instance, "prepare", warehouses);
+    command.args(["-T", "2", "--no-check"]);
+    process::run(command, Limits::minutes(30)).map(drop)
+}
+
+/// Runs the mix once.
+pub fn run(program: &PathBuf, instance: &Instance, amount: &Amount) -> Result<Measured, String> {
+    let sampler = Sampler::begin(Probes::new(instance.pid(), Some(&instance.reach)));
+    let before = cpu::of_children();
+    let mut command = tpcc(program, instance, "run", amount.scale);
+    command.args(["-T", &amount.clients.to_string(), "--time", &format!("{}s", amount.seconds)]);
+    let limits = Limits::seconds(u64::from(amount.seconds) + 120);
+    let printed = process::run_beside(command, limits, |pid| sampler.client(pid))?;
+    let seen = sampler.end();
+    let client_cpu_s = cpu::of_children() - before;
+    let (mut figures, done) = summary(&printed.out)?;
+    figures.insert(figure::CLIENT_CPU.to_owned(), client_cpu_s * 1e6 / done);
+    add_counters(&mut figures, &seen, done);
+    Ok((figures, seen.samples))
+}
+
+/// Throughput of all kinds together, latencies of new orders, and how many got through. Lines are like
+/// `[Summary] NEW_ORDER - Takes(s): 9.9, Count: 120, TPM: 727.3, …, 50th(ms): 10.5, …, 99th(ms): 22.0, …`.
+pub fn summary(text: &str) -> Result<(BTreeMap<String, f64>, f64), String> {
+    let mut figures = BTreeMap::new();
+    let (mut done, mut seconds) = (0.0, 0.0_f64);
+    for line in text.lines().filter_map(|line| line.strip_prefix("[Summary] ")) {
+        let Some((kind, rest)) = line.split_once(" - ") else { continue };
+        let of = |name: &str| {
+            let mut fields = rest.split(", ").filter_map(|field| field.split_once(": "));
+            fields.find(|(field, _)| *field == name).and_then(|(_, v)| v.parse::<f64>().ok())
+        };
+        let count = of("Count").unwrap_or(0.0);
+        if kind.ends_with("_ERR") {
+            return Err(format!("{count} transactions of kind {kind} failed"));
+        }
+        done += count;
+        seconds = seconds.max(of("Takes(s)").unwrap_or(0.0));
+        if kind == "NEW_ORDER" {
+            for (name, field) in [
+                (figure::P50, "50th(ms)"),
+                (figure::P90, "90th(ms)"),
+                (figure::P99, "99th(ms)"),
+                (figure::P999, "99.9th(ms)"),
+                (figure::MAX, "Max(ms)"),
+            ] {
+                of(field).map(|value| figures.insert(name.to_owned(), value));
+            }
+        }
+    }
+    if done <= 0.0 || seconds <= 0.0 {
+        return Err("go-tpc told of no transaction".to_owned());
+    }
+    figures.insert(figure::TPS.to_owned(), done / seconds);
+    Ok((figures, done))
+}

@@ -1,0 +1,62 @@
+//! Medians with their spread.
+
+use crate::model::{Results, figure};
+
+/// Median (of an even number of values the middle of the two in the middle), least and greatest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of these values; nothing of none.
+    pub fn of(values: &[f64]) -> Option<Spread> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let of_two = (sorted.get((sorted.len().max(1) - 1) / 2)?, sorted.get(sorted.len() / 2)?);
+        Some(Spread {
+            median: f64::midpoint(*of_two.0, *of_two.1),
+            min: values.iter().copied().reduce(f64::min)?,
+            max: values.iter().copied().reduce(f64::max)?,
+        })
+    }
+
+    /// From least to greatest.
+    pub fn width(&self) -> f64 {
+        self.max - self.min
+    }
+
+    /// Each value divided by a number.
+    pub fn over(&self, divisor: f64) -> Spread {
+        Spread { median: self.median / divisor, min: self.min / divisor, max: self.max / divisor }
+    }
+}
+
+/// One figure of one cell.
+pub fn cell(
+    results: &Results,
+    target: &str,
+    variant: &str,
+    x: u32,
+    figure: &str,
+) -> Option<Spread> {
+    Spread::of(&results.values(target, variant, x, figure))
+}
+
+/// PostgreSQL's targets.
+pub fn is_postgres(target: &str) -> bool {
+    target.starts_with("pg")
+}
+
+/// The better PostgreSQL in a cell: the one with the most transactions per second, and how many.
+pub fn better_postgres<'a>(
+    results: &'a Results,
+    variant: &str,
+    x: u32,
+) -> Option<(&'a str, Spread)> {
+    let of = |target| Some((target, cell(results, target, variant, x, figure::TPS)?));
+    let found = results.targets().into_iter().filter(|t| is_postgres(t)).filter_map(of);
+    found.max_by(|a, b| a.1.median.total_cmp(&b.1.median))
+}

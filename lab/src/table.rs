@@ -1,0 +1,82 @@
+//! The table on the terminal.
+
+use crate::experiments::{Experiment, THROUGHPUT};
+use crate::model::{Results, figure};
+use crate::statistics::{better_postgres, cell};
+use std::fmt::Write;
+
+/// A number with as many digits as say something.
+pub fn short(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100_000.0 => format!("{:.0} k", value / 1000.0),
+        v if v >= 10_000.0 => format!("{:.1} k", value / 1000.0),
+        v if v >= 100.0 => format!("{value:.0}"),
+        v if v >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Rows are variants and places on the axis, columns servers; after each, ours over the better PostgreSQL.
+pub fn table(results: &Results) -> String {
+    let measure = Experiment::find(&results.name).map_or(THROUGHPUT, |e| e.measure);
+    let targets = results.targets();
+    let mut rows = vec![heads(results, &targets)];
+    for variant in results.variants() {
+        for x in results.xs() {
+            let mut row = vec![variant.to_owned(), x.to_string()];
+            for target in &targets {
+                row.push(one(results, target, variant, x, measure.figure));
+            }
+            let better = better_postgres(results, variant, x).map(|(_, spread)| spread.median);
+            let ours = cell(results, "thalweg", variant, x, figure::TPS).map(|s| s.median);
+            let ratio = ours.zip(better).map(|(ours, better)| format!("{:.2}", ours / better));
+            row.push(ratio.unwrap_or_default());
+            if row[2..].iter().any(|text| !text.is_empty()) {
+                rows.push(row);
+            }
+        }
+    }
+    let mut text = format!("\n{}: {}, median (min–max)\n", results.name, measure.label);
+    text.push_str(&aligned(&rows));
+    for skipped in &results.skipped {
+        let x = skipped.x.map(|x| format!(" {x} {}", results.axis)).unwrap_or_default();
+        let (target, variant) = (&skipped.target, &skipped.variant);
+        writeln!(text, "not measured: {target} {variant}{x}: {}", skipped.why)
+            .expect("strings take writes");
+    }
+    if results.runs.len() < results.planned && results.skipped.is_empty() {
+        writeln!(text, "partial: {} of {} runs", results.runs.len(), results.planned)
+            .expect("strings take writes");
+    }
+    text
+}
+
+fn heads(results: &Results, targets: &[&str]) -> Vec<String> {
+    let mut heads = vec![String::new(), results.axis.clone()];
+    heads.extend(targets.iter().map(|&t| t.to_owned()));
+    heads.push("thalweg/PostgreSQL".to_owned());
+    heads
+}
+
+/// Median, range and server's processor time of a cell.
+fn one(results: &Results, target: &str, variant: &str, x: u32, figure: &str) -> String {
+    let Some(spread) = cell(results, target, variant, x, figure) else { return String::new() };
+    let [median, min, max] = [spread.median, spread.min, spread.max].map(short);
+    let cpu = cell(results, target, variant, x, figure::SERVER_CPU);
+    let cpu = cpu.map(|cpu| format!(" {} µs", short(cpu.median))).unwrap_or_default();
+    format!("{median} ({min}–{max}){cpu}")
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> =
+            row.iter().enumerate().map(|(i, cell)| format!("{cell:<0$}", width(i))).collect();
+        writeln!(text, "{}", cells.join("  ").trim_end()).expect("strings take writes");
+    }
+    text
+}

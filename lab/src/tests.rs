@@ -1,0 +1,177 @@
+//! What has no folder of its own: the record, the comparison, the seeds' table, the command line.
+
+use crate::compare::{Verdict, changes, report, verdict};
+use crate::latencies::Latencies;
+use crate::model::{Record, Request, Run, Sample, Skipped, figure};
+use crate::options::{self, Order};
+use crate::seeds;
+use crate::statistics::Spread;
+use crate::target::Wanted;
+use bench::servers::Scratch;
+use std::collections::BTreeMap;
+
+pub fn run(target: &str, variant: &str, x: u32, round: u32, tps: f64) -> Run {
+    Run {
+        target: target.to_owned(),
+        variant: variant.to_owned(),
+        x,
+        round,
+        seconds: 2,
+        figures: BTreeMap::from([(figure::TPS.to_owned(), tps)]),
+        samples: Vec::new(),
+    }
+}
+
+/// Hash look-ups of two servers, three rounds, around these throughputs.
+pub fn record(ours: f64, theirs: f64) -> Record {
+    let mut record = Record::begin(Request::default());
+    record.stopped = None;
+    let results = record.results("s4-hash", "clients", 24);
+    for round in 0..3 {
+        let wobble = 1.0 + 0.02 * (f64::from(round) - 1.0);
+        for x in [8, 64] {
+            for variant in ["B-tree", "hash"] {
+                results.runs.push(run("thalweg", variant, x, round, ours * wobble));
+                results.runs.push(run("pg15", variant, x, round, theirs * wobble));
+            }
+        }
+    }
+    record
+}
+
+#[test]
+fn a_record_survives_its_file_and_what_is_unknown_is_absent() {
+    let scratch = Scratch::new("lab-record").unwrap();
+    let mut before = record(1000.0, 500.0);
+    let results = before.results("s4-hash", "clients", 24);
+    results.runs[0].samples.push(Sample { at_s: 1.0, fsyncs: Some(0.0), ..Sample::default() });
+    results.skipped.push(Skipped {
+        target: "pg18".to_owned(),
+        variant: String::new(),
+        x: None,
+        why: "not there".to_owned(),
+    });
+    let file = before.save(scratch.path()).unwrap();
+    assert_eq!(Record::load(&file).unwrap(), before);
+    assert_eq!(Record::load(scratch.path()).unwrap(), before);
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains("\"fsyncs\": 0.0"), "zero means zero");
+    assert!(!text.contains("wal_bytes") && !text.contains("null"), "what is unknown is absent");
+}
+
+#[test]
+fn the_median_of_an_even_number_lies_between() {
+    assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 9.0]).unwrap().median, 3.0);
+    assert_eq!(Spread::of(&[4.0, 1.0, 9.0]).unwrap().median, 4.0);
+    assert_eq!(Spread::of(&[]), None);
+}
+
+#[test]
+fn what_is_no_record_is_refused() {
+    let scratch = Scratch::new("lab-no-record").unwrap();
+    let file = scratch.path().join("other.json");
+    std::fs::write(&file, "{}").unwrap();
+    assert!(Record::load(&file).unwrap_err().contains("is no record of the lab"));
+    let mut newer = record(1.0, 1.0);
+    newer.format = 99;
+    newer.save(scratch.path()).unwrap();
+    assert!(Record::load(scratch.path()).unwrap_err().contains("has format 99"));
+}
+
+#[test]
+fn a_record_agrees_with_itself() {
+    let a = record(1000.0, 500.0);
+    let text = report(&a, &a).unwrap();
+    assert!(text.ends_with("no difference: 8 cells agree within their spread\n"), "{text}");
+}
+
+#[test]
+fn what_lies_within_the_repetitions_is_no_difference() {
+    let (a, b) = (record(1000.0, 500.0), record(1030.0, 490.0));
+    assert!(changes(&a, &b).iter().all(|c| c.verdict == Verdict::Same));
+}
+
+#[test]
+fn a_change_beyond_the_repetitions_is_told_with_its_direction() {
+    let (a, b) = (record(1000.0, 500.0), record(800.0, 600.0));
+    let text = report(&a, &b).unwrap();
+    assert!(text.ends_with("4 better, 4 worse of 8 cells\n"), "{text}");
+    let (low, high) =
+        (Spread { median: 1.0, min: 0.9, max: 1.1 }, Spread { median: 2.0, min: 1.9, max: 2.1 });
+    assert_eq!(verdict(low, high, true), Verdict::Worse);
+    assert_eq!(verdict(low, high, false), Verdict::Better);
+}
+
+#[test]
+fn records_without_a_common_cell_are_not_compared() {
+    let mut other = record(1.0, 1.0);
+    other.experiments.clear();
+    assert!(report(&record(1.0, 1.0), &other).unwrap_err().contains("nothing in common"));
+}
+
+#[test]
+fn the_seeds_table_reads_as_published() {
+    let figures = seeds::figures();
+    assert_eq!(figures.len(), 124);
+    let curves = seeds::curves("hash_metapage", "master");
+    assert_eq!(curves.len(), 1);
+    let (clients, ratio) = *curves[0].points.last().unwrap();
+    assert_eq!(clients, 80);
+    assert!((ratio - 291_224.012_066 / 88_412.736_416).abs() < 1e-9);
+    assert!(seeds::curves("hash_metapage", "unheard of").is_empty());
+}
+
+#[test]
+fn a_wrong_line_of_the_seeds_table_is_told() {
+    let heading = "seed,experiment,variant,clients,tps\n";
+    assert!(seeds::parse("clients,tps\n").is_err());
+    for line in ["S1,a,b,1", "S1,a,b,one,2", "S1,a,b,1,0"] {
+        let fault = seeds::parse(&format!("{heading}{line}\n")).unwrap_err();
+        assert!(fault.contains(line), "{fault}");
+    }
+}
+
+#[test]
+fn pgbench_logs_become_percentiles_of_the_whole_and_of_each_second() {
+    let lines = "0 1 1000 0 100 5\n1 1 3000 0 100 900\n0 2 500000 0 101 7 20\n1 2 failed 0 101 9\n";
+    let latencies = Latencies::parse(lines.lines());
+    let mut figures = BTreeMap::new();
+    latencies.figures(&mut figures);
+    assert!((figures[figure::P50] - 3.0).abs() < 0.01, "{figures:?}");
+    assert!((figures[figure::MAX] - 500.0).abs() < 0.5, "{figures:?}");
+    assert!((latencies.second(0).unwrap().max - 3.0).abs() < 0.01);
+    assert!((latencies.second(1).unwrap().p50 - 500.0).abs() < 0.5);
+    assert!(latencies.second(2).is_none());
+}
+
+#[test]
+fn targets_are_names_or_urls() {
+    assert_eq!(Wanted::parse("pg15"), Ok(Wanted::Own("pg15".to_owned())));
+    let Ok(Wanted::Url { name, url }) = Wanted::parse("mine=postgres://me:pw@db.example:6432/shop")
+    else {
+        panic!("a URL names a server");
+    };
+    assert_eq!((name.as_str(), url.host.as_str(), url.port), ("mine", "db.example", 6432));
+    assert_eq!((url.user.as_str(), url.database.as_str()), ("me", "shop"));
+    assert_eq!(url.password.as_deref(), Some("pw"));
+    for wrong in ["oracle", "mine=mysql://x", "mine=postgres://u@h:port/d", "mine=postgres://@/d"] {
+        assert!(Wanted::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn the_command_line_is_understood_or_refused() {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let Ok(Order::Run(run)) =
+        options::parse(words("run s4-hash --target pg15 --rounds 2 --resume"))
+    else {
+        panic!("a run was asked for");
+    };
+    assert_eq!(run.request.experiments, ["s4-hash"]);
+    assert_eq!((run.request.rounds, run.request.seconds), (Some(2), None));
+    assert_eq!(run.request.targets, ["pg15"]);
+    assert!(run.resume);
+    for wrong in ["run --rounds 0", "run --rounds", "run --fast", "compare a", "dance"] {
+        assert!(options::parse(words(wrong)).is_err(), "{wrong}");
+    }
+}
