@@ -40,32 +40,28 @@ fn line(line: &str) -> Result<Figure, String> {
     })
 }
 
-/// A published curve: how many times its baseline a variant reached.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Curve {
-    pub label: String,
-    /// Clients and ratio.
-    pub points: Vec<(u32, f64)>,
+/// A published curve over a published baseline: each an experiment and a variant of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Published {
+    pub label: &'static str,
+    pub of: (&'static str, &'static str),
+    pub over: (&'static str, &'static str),
 }
 
-/// The curves of one experiment over its baseline at the same number of clients.
-pub fn curves(experiment: &str, baseline: &str) -> Vec<Curve> {
-    let all = figures();
-    let here: Vec<&Figure> = all.iter().filter(|f| f.experiment == experiment).collect();
-    let base = |clients| {
-        here.iter().find(|f| f.variant == baseline && f.clients == clients).map(|f| f.tps)
-    };
-    let mut curves: Vec<Curve> = Vec::new();
-    for figure in &here {
-        let Some(base) = base(figure.clients).filter(|_| figure.variant != baseline) else {
-            continue;
+impl Published {
+    /// Clients, and how many times the baseline at the same number of clients.
+    pub fn points(&self) -> Vec<(u32, f64)> {
+        let all = figures();
+        let at = |(experiment, variant): (&str, &str), clients: u32| {
+            let same = |f: &&Figure| {
+                (&*f.experiment, &*f.variant, f.clients) == (experiment, variant, clients)
+            };
+            all.iter().find(same).map(|f| f.tps)
         };
-        let label = format!("{}: {} / {baseline}", figure.seed, figure.variant);
-        let point = (figure.clients, figure.tps / base);
-        match curves.iter_mut().find(|c| c.label == label) {
-            Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { label, points: vec![point] }),
-        }
+        let mut clients: Vec<u32> = all.iter().map(|f| f.clients).collect();
+        clients.sort_unstable();
+        clients.dedup();
+        let point = |n: u32| Some((n, at(self.of, n)? / at(self.over, n)?));
+        clients.into_iter().filter_map(point).collect()
     }
-    curves
 }

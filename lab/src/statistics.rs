@@ -1,5 +1,6 @@
 //! Medians with their spread.
 
+use crate::experiments::Measure;
 use crate::model::{Results, figure};
 
 /// Median (of an even number of values the middle of the two in the middle), least and greatest.
@@ -43,6 +44,16 @@ pub fn cell(
     figure: &str,
 ) -> Option<Spread> {
     Spread::of(&results.values(target, variant, x, figure))
+}
+
+/// How many times better Thalweg is than the better PostgreSQL in a cell, by the figure that decides.
+pub fn advantage(results: &Results, measure: &Measure, variant: &str, x: u32) -> Option<f64> {
+    let of = |target: &str| Some(cell(results, target, variant, x, measure.figure)?.median);
+    let theirs = results.targets().into_iter().filter(|t| is_postgres(t)).filter_map(of);
+    let lower = measure.lower_is_better;
+    let better = theirs.reduce(if lower { f64::min } else { f64::max })?;
+    let ours = of("thalweg")?;
+    Some(if lower { better / ours } else { ours / better })
 }
 
 /// PostgreSQL's targets.

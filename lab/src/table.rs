@@ -2,7 +2,7 @@
 
 use crate::experiments::{Experiment, THROUGHPUT};
 use crate::model::{Results, figure};
-use crate::statistics::{better_postgres, cell};
+use crate::statistics::{advantage, cell};
 use std::fmt::Write;
 
 /// A number with as many digits as say something.
@@ -16,7 +16,8 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// Rows are variants and places on the axis, columns servers; after each, ours over the better PostgreSQL.
+/// Rows are variants and places on the axis, columns servers; then how many times better we
+/// are than the better PostgreSQL.
 pub fn table(results: &Results) -> String {
     let measure = Experiment::find(&results.name).map_or(THROUGHPUT, |e| e.measure);
     let targets = results.targets();
@@ -27,10 +28,8 @@ pub fn table(results: &Results) -> String {
             for target in &targets {
                 row.push(one(results, target, variant, x, measure.figure));
             }
-            let better = better_postgres(results, variant, x).map(|(_, spread)| spread.median);
-            let ours = cell(results, "thalweg", variant, x, figure::TPS).map(|s| s.median);
-            let ratio = ours.zip(better).map(|(ours, better)| format!("{:.2}", ours / better));
-            row.push(ratio.unwrap_or_default());
+            let times = advantage(results, &measure, variant, x);
+            row.push(times.map(|times| format!("{times:.2}")).unwrap_or_default());
             if row[2..].iter().any(|text| !text.is_empty()) {
                 rows.push(row);
             }
@@ -54,7 +53,7 @@ pub fn table(results: &Results) -> String {
 fn heads(results: &Results, targets: &[&str]) -> Vec<String> {
     let mut heads = vec![String::new(), results.axis.clone()];
     heads.extend(targets.iter().map(|&t| t.to_owned()));
-    heads.push("thalweg/PostgreSQL".to_owned());
+    heads.push("× better".to_owned());
     heads
 }
 

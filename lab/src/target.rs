@@ -263,8 +263,10 @@ fn crowd_limit<'a>(target: &str, mut settings: Vec<&'a str>) -> Vec<&'a str> {
 }
 
 fn directory(target: &str, setup: &Setup) -> String {
-    let name = format!("{target}-{}{}", setup.name, setup.cores.map_or(0, |n| n));
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+    let cores = setup.cores.map(|n| format!("{n} cores")).unwrap_or_default();
+    let name = format!("{target} {} {cores}", setup.name);
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }
 
 /// A port that nobody listens on now.

@@ -1,6 +1,7 @@
 //! What has no folder of its own: the record, the comparison, the seeds' table, the command line.
 
 use crate::compare::{Verdict, changes, report, verdict};
+use crate::experiments::{ALL, Experiment};
 use crate::latencies::Latencies;
 use crate::model::{Record, Request, Run, Sample, Skipped, figure};
 use crate::options::{self, Order};
@@ -113,12 +114,19 @@ fn records_without_a_common_cell_are_not_compared() {
 fn the_seeds_table_reads_as_published() {
     let figures = seeds::figures();
     assert_eq!(figures.len(), 124);
-    let curves = seeds::curves("hash_metapage", "master");
-    assert_eq!(curves.len(), 1);
-    let (clients, ratio) = *curves[0].points.last().unwrap();
+    let e = Experiment::find("s4-hash").unwrap();
+    let (clients, ratio) = *e.seeds[0].points().last().unwrap();
     assert_eq!(clients, 80);
     assert!((ratio - 291_224.012_066 / 88_412.736_416).abs() < 1e-9);
-    assert!(seeds::curves("hash_metapage", "unheard of").is_empty());
+}
+
+#[test]
+fn every_published_curve_is_in_the_table() {
+    for e in ALL {
+        for curve in e.seeds {
+            assert!(curve.points().len() >= 2, "{}: {}", e.name, curve.label);
+        }
+    }
 }
 
 #[test]

@@ -127,8 +127,11 @@ impl Peer {
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let last = said.trim().lines().last().unwrap_or("it said nothing");
-        Some(format!("{} ended with {status}: {last}", self.name))
+        let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+        let fault =
+            |line: &&str| ["FATAL", "PANIC", "error"].iter().any(|word| line.contains(word));
+        let telling = lines().find(fault).or_else(|| lines().next()).unwrap_or("it said nothing");
+        Some(format!("{} ended with {status}: {telling}", self.name))
     }
 
     /// Waits until it answers queries.

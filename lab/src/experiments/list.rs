@@ -1,5 +1,7 @@
 //! Every experiment there is.
 
+use crate::seeds::Published;
+
 use super::{Course, Experiment, Form, Kind, Load, Plan, Script, Setup, THROUGHPUT, WORST_LATENCY};
 
 const PEERS: &[&str] = &["thalweg", "pg15", "pg18"];
@@ -71,9 +73,12 @@ fn log_setups(target: &str) -> Vec<Setup> {
         ("no protection", "off"),
     ] {
         for io in ["file", "mmap"] {
-            let settings = [format!("torn_page_protection={protection}"), format!("wal_io={io}")];
             let mut setup = setup(&format!("{name}, {io}"), &[]);
-            setup.settings.extend(settings);
+            setup.settings.push(format!("torn_page_protection={protection}"));
+            // Files are the default, also of builds that know nothing else.
+            if io != "file" {
+                setup.settings.push(format!("wal_io={io}"));
+            }
             setups.push(setup);
         }
     }
@@ -86,6 +91,18 @@ fn core_setups(_: &str) -> Vec<Setup> {
     let mut counts: Vec<usize> = (0..).map(|power| 1 << power).take_while(|n| *n < all).collect();
     counts.push(all);
     counts.into_iter().map(|n| Setup { cores: Some(n), ..Setup::default() }).collect()
+}
+
+const EXP1: (&str, &str) = ("exp1_subtrans_overflow", "head");
+const EXP2: (&str, &str) = ("exp2_multixact", "head");
+const LARGE: (&str, &str) = ("scale5000_fpw_on", "master");
+
+const fn published(
+    label: &'static str,
+    of: (&'static str, &'static str),
+    over: (&'static str, &'static str),
+) -> Published {
+    Published { label, of, over }
 }
 
 const fn form(scale: u32, seconds: u32, rounds: u32, clients: &'static [u32]) -> Form {
@@ -160,7 +177,10 @@ const S1_SUBTRANS: Experiment = Experiment {
     axis: "clients",
     measure: THROUGHPUT,
     read_only: false,
-    seeds: &[("exp1_subtrans_overflow", "head")],
+    seeds: &[
+        published("S1 banks", ("exp1_subtrans_overflow", "banks"), EXP1),
+        published("S1 banks, locks, LRU", ("exp1_subtrans_overflow", "banks_locks_lru"), EXP1),
+    ],
     own_baseline: Some("control"),
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
@@ -195,7 +215,10 @@ const S1_MULTIXACT: Experiment = Experiment {
     axis: "clients",
     measure: THROUGHPUT,
     read_only: false,
-    seeds: &[("exp2_multixact", "head")],
+    seeds: &[
+        published("S1 banks", ("exp2_multixact", "banks"), EXP2),
+        published("S1 banks, locks", ("exp2_multixact", "banks_locks"), EXP2),
+    ],
     own_baseline: None,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
@@ -220,7 +243,14 @@ const S2_WAL_PADDING: Experiment = Experiment {
     axis: "threads",
     measure: super::Measure { label: "operations per second", ..THROUGHPUT },
     read_only: true,
-    seeds: &[("wal_padding", "master")],
+    seeds: &[
+        published("S2 padding", ("wal_padding", "padding"), ("wal_padding", "master")),
+        published(
+            "S2 flexlock, padding",
+            ("wal_padding", "flexlock_padding"),
+            ("wal_padding", "flexlock"),
+        ),
+    ],
     own_baseline: None,
     over_time: &[],
     kind: Kind::Paths,
@@ -293,7 +323,7 @@ const S4_HASH: Experiment = Experiment {
     axis: "clients",
     measure: THROUGHPUT,
     read_only: false,
-    seeds: &[("hash_metapage", "master")],
+    seeds: &[published("S4 patch", ("hash_metapage", "patch"), ("hash_metapage", "master"))],
     own_baseline: Some("B-tree"),
     over_time: &[],
     kind: Kind::Load(Plan {
@@ -330,10 +360,9 @@ const S5_WAL_IO: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        ("scale500_fpw_on", "master"),
-        ("scale5000_fpw_on", "master"),
-        ("scale500_fpw_off", "master"),
-        ("scale5000_fpw_off", "master"),
+        published("S5 mmap, with images", ("scale5000_fpw_on", "mmap_segments"), LARGE),
+        published("S5 file, no images", ("scale5000_fpw_off", "master"), LARGE),
+        published("S5 mmap, no images", ("scale5000_fpw_off", "mmap_segments"), LARGE),
     ],
     own_baseline: Some("full-page images, file"),
     over_time: &[Course::Fsyncs],

@@ -6,6 +6,7 @@ mod list;
 pub use list::ALL;
 
 use crate::model::figure;
+use crate::seeds::Published;
 
 /// One experiment.
 pub struct Experiment {
@@ -18,8 +19,8 @@ pub struct Experiment {
     pub measure: Measure,
     /// Whether servers that the lab did not start may be asked this.
     pub read_only: bool,
-    /// What the seeds' threads published of it: experiment and baseline in their table.
-    pub seeds: &'static [(&'static str, &'static str)],
+    /// What the seeds' threads published of it.
+    pub seeds: &'static [Published],
     /// Our own ratio to draw beside theirs: each variant over another one of the same server; without, ours
     /// over the better PostgreSQL.
     pub own_baseline: Option<&'static str>,

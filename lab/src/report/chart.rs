@@ -59,12 +59,12 @@ pub struct Point {
     pub high: f64,
 }
 
-const WIDTH: u32 = 760;
+const WIDTH: u32 = 800;
 const LINES_HEIGHT: u32 = 400;
 const TOP: f64 = 84.0;
 const BOTTOM: f64 = 48.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 200.0;
+const RIGHT: f64 = 236.0;
 const BAR_LEFT: f64 = 200.0;
 const BAR: f64 = 15.0;
 const GROUP_GAP: f64 = 12.0;

@@ -5,7 +5,6 @@ use super::colours::{self, SEED};
 use super::finding;
 use crate::experiments::{Course, Experiment, Measure, THROUGHPUT, WORST_LATENCY};
 use crate::model::{Results, Sample, figure};
-use crate::seeds;
 use crate::statistics::{Spread, better_postgres, cell};
 
 const CPU: Measure = Measure {
@@ -110,22 +109,13 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
     if e.seeds.is_empty() {
         return None;
     }
-    let many = e.seeds.len() > 1;
-    let mut published = Vec::new();
-    for (experiment, baseline) in e.seeds {
-        for mut curve in seeds::curves(experiment, baseline) {
-            if many {
-                curve.label = format!("{} {}", experiment.replace('_', " "), curve.label);
-            }
-            published.push(curve);
-        }
-    }
+    let published: Vec<(&str, Vec<(u32, f64)>)> =
+        e.seeds.iter().map(|curve| (curve.label, curve.points())).collect();
     let ours = own_ratios(e, results);
     let same_axis = results.axis == "clients";
     let mut xs: Vec<u32> = ours.iter().flat_map(|(_, _, p)| p.iter().map(|(x, _)| *x)).collect();
-    xs.extend(
-        published.iter().flat_map(|c| c.points.iter().map(|(x, _)| *x)).filter(|_| same_axis),
-    );
+    let theirs = published.iter().flat_map(|(_, points)| points.iter().map(|(x, _)| *x));
+    xs.extend(theirs.filter(|_| same_axis));
     xs.sort_unstable();
     xs.dedup();
     let place = |x: u32| xs.iter().position(|other| *other == x).map(|at| at as f64);
@@ -138,13 +128,13 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
         let (label, points) = (label.clone(), points.collect());
         series.push(Series { label, colour, dashed: false, points });
     }
-    for curve in published.iter().filter(|_| same_axis) {
-        let points: Vec<Point> = curve
-            .points
+    for (label, points) in published.iter().filter(|_| same_axis) {
+        let points = points
             .iter()
             .filter_map(|(x, y)| Some(Point { x: place(*x)?, y: *y, low: *y, high: *y }))
             .collect();
-        series.push(Series { label: curve.label.clone(), colour: SEED, dashed: true, points });
+        let label = (*label).to_owned();
+        series.push(Series { label, colour: SEED, dashed: true, points });
     }
     if ours.is_empty() || series.is_empty() {
         return None;
@@ -156,7 +146,10 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
             "Ratios, each to its own baseline; grey: what the seed's thread published.".to_owned()
         }),
         x_label: e.axis.to_owned(),
-        y_label: "throughput over that of its own baseline".to_owned(),
+        y_label: match e.own_baseline {
+            Some(baseline) => format!("throughput over its own baseline's (ours: {baseline})"),
+            None => "throughput over its own baseline's (ours: the better PostgreSQL)".to_owned(),
+        },
         form: Form::Lines(xs.iter().map(u32::to_string).collect()),
         log: false,
         series,
@@ -187,8 +180,8 @@ fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
             };
             let points: Vec<(u32, Spread)> = results.xs().into_iter().filter_map(at).collect();
             let label = match e.own_baseline {
-                Some(baseline) => format!("{target} {variant} / {baseline}"),
-                None => format!("{target} / better PostgreSQL {variant}"),
+                Some(_) => format!("{target} {variant}"),
+                None => format!("{target} / PostgreSQL {variant}"),
             };
             if !points.is_empty() {
                 all.push((label.trim().to_owned(), target.to_owned(), points));

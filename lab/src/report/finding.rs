@@ -2,7 +2,7 @@
 
 use crate::experiments::Experiment;
 use crate::model::{Results, figure};
-use crate::statistics::{cell, is_postgres};
+use crate::statistics::{advantage, cell};
 use crate::table::short;
 
 /// Who is faster where.
@@ -20,41 +20,30 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
         true => short(least),
         false => format!("{} to {}", short(least), short(most)),
     };
-    let what = if e.measure.lower_is_better { "latency is lower" } else { "is faster" };
-    let of = if e.measure.lower_is_better { "better PostgreSQL's is" } else { "faster:" };
-    match (ahead, e.measure.lower_is_better) {
-        (n, false) if n == ratios.len() => {
+    let all = ratios.len();
+    match (e.measure.lower_is_better, ahead == all) {
+        (false, true) => {
             format!("Thalweg is faster everywhere: {range} times the better PostgreSQL.")
         }
-        (n, true) if n == ratios.len() => {
-            format!("Thalweg is lower everywhere: the better {of} {range} times as high.")
-                .replace("better better", "better")
+        (false, false) => {
+            format!("Thalweg is faster in {ahead} of {all}: {range} times the better PostgreSQL.")
         }
-        (n, _) => format!(
-            "Thalweg {what} in {n} of {}: {range} times the better PostgreSQL.",
-            ratios.len()
+        (true, true) => {
+            format!(
+                "Thalweg waits less everywhere: the better PostgreSQL's is {range} times as high."
+            )
+        }
+        (true, false) => format!(
+            "Thalweg waits less in {ahead} of {all}: the better PostgreSQL's is {range} times as high."
         ),
     }
 }
 
 /// How many times better we are than the better PostgreSQL, in every cell.
 fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
-    let of = |target: &str, variant: &str, x: u32| {
-        cell(results, target, variant, x, e.measure.figure).map(|spread| spread.median)
-    };
-    let mut all = Vec::new();
-    for variant in results.variants() {
-        for x in results.xs() {
-            let theirs = results.targets().into_iter().filter(|t| is_postgres(t));
-            let theirs = theirs.filter_map(|t| of(t, variant, x));
-            let lower = e.measure.lower_is_better;
-            let better = theirs.reduce(if lower { f64::min } else { f64::max });
-            if let Some((ours, theirs)) = of("thalweg", variant, x).zip(better) {
-                all.push(if lower { theirs / ours } else { ours / theirs });
-            }
-        }
-    }
-    all
+    let places =
+        results.variants().into_iter().flat_map(|v| results.xs().into_iter().map(move |x| (v, x)));
+    places.filter_map(|(variant, x)| advantage(results, &e.measure, variant, x)).collect()
 }
 
 /// What the other variant changes on each server at the axis' last place, where the experiment asks that.
