@@ -113,13 +113,14 @@ fn go_tpc_is_understood() {
         [Summary] NEW_ORDER - Takes(s): 9.9, Count: 120, TPM: 727.3, Sum(ms): 1, Avg(ms): 1, 50th(ms): 10.5, \
         90th(ms): 15.7, 95th(ms): 17.8, 99th(ms): 22.0, 99.9th(ms): 30.4, Max(ms): 44.0\n\
         [Summary] PAYMENT - Takes(s): 10.0, Count: 80, TPM: 500, 50th(ms): 4.2\n";
-    let (figures, done) = tpcc::summary(text).unwrap();
+    let (figures, done) = tpcc::summary(text, 8).unwrap();
     assert_eq!(done, 200.0);
     assert_eq!(figures[figure::TPS], 20.0);
     assert_eq!((figures[figure::P99], figures[figure::P50]), (22.0, 10.5));
     let failed = format!("{text}[Summary] PAYMENT_ERR - Takes(s): 9.0, Count: 2, TPM: 12.0\n");
-    assert!(tpcc::summary(&failed).unwrap_err().contains("PAYMENT_ERR"));
-    assert!(tpcc::summary("nothing").is_err());
+    assert_eq!(tpcc::summary(&failed, 2).unwrap().1, 200.0, "cut off at the end");
+    assert_eq!(tpcc::summary(&failed, 1).unwrap_err(), "2 transactions failed");
+    assert!(tpcc::summary("nothing", 8).is_err());
 }
 
 #[test]
