@@ -18,7 +18,7 @@ pub use history::History;
 pub use table::{Changed, Keyed, Table, is_conflict};
 
 use crate::enumerate::Scenario;
-use base::disk::sim::SimDisk;
+use base::disk::sim::{SECTOR_BYTES, SimDisk};
 use base::rank::Rank;
 use base::{Env, Persistence, RelId};
 use base::{park, sim};
@@ -31,8 +31,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use storage::buffer::TornPages;
 use storage::lock::LockTag;
+use storage::page::PAGE_BYTES;
 use storage::txlog::TxLogConfig;
 use storage::txn::{Isolation, Txn};
+use storage::wal::Compression;
 use storage::{Engine, EngineConfig};
 use table::{HASH_CODE, HASH_FILL, Index, open_hash, open_tree};
 
@@ -65,6 +67,7 @@ pub fn config(seed: u64) -> EngineConfig {
             0 => TornPages::DoubleWrite,
             _ => TornPages::FullPageWrites,
         },
+        wal_compression: Compression::Off,
         wal_buffers: 1 << 20,
         wal_insert_slots: 2,
         wal_segment_bytes: 1 << 18,
@@ -77,6 +80,19 @@ pub fn config(seed: u64) -> EngineConfig {
             ..TxLogConfig::default()
         },
     }
+}
+
+/// What the keeper changes the protection of torn pages to, again and again.
+fn protections(seed: u64) -> &'static [TornPages] {
+    match writes_pages_whole(seed) {
+        true => &[TornPages::Off, TornPages::DoubleWrite, TornPages::FullPageWrites],
+        false => &[TornPages::DoubleWrite, TornPages::FullPageWrites],
+    }
+}
+
+/// Whether the disk never writes half a page.
+fn writes_pages_whole(seed: u64) -> bool {
+    seed % 8 == 7
 }
 
 /// The machine, with this disk.
@@ -195,6 +211,7 @@ fn work(
     engine: &Arc<Engine>,
     books: &Arc<Books>,
     seed: u64,
+    protections: &'static [TornPages],
     history: History,
     enough: impl Fn(&History) -> bool + 'static,
 ) -> History {
@@ -212,7 +229,7 @@ fn work(
             left.set(left.get() - 1);
         });
     }
-    let mut keeper = Keeper::new(engine, books, seed, &history);
+    let mut keeper = Keeper::new(engine, books, seed, protections, &history);
     let ended = Rc::new(Cell::new(false));
     let (clients, keeper_ended) = (Rc::clone(&left), Rc::clone(&ended));
     sim::spawn_local(move || {
@@ -245,7 +262,7 @@ fn live_on(
         return Ok(next);
     }
     let _window = sim::window("later-life");
-    Ok(work(engine, &books, seed ^ at as u64, next, |history| {
+    Ok(work(engine, &books, seed ^ at as u64, protections(seed), next, |history| {
         history.commits.len() >= LATER_COMMITS
     }))
 }
@@ -260,7 +277,7 @@ impl Scenario for Bank {
         let books = Arc::new(Books::set_up(&engine));
         let history = History { ready_at: sim::operations(), ..History::default() };
         let written = disk.clone();
-        let history = work(&engine, &books, seed, history, move |history| {
+        let history = work(&engine, &books, seed, protections(seed), history, move |history| {
             history.commits.len() >= COMMITS_MIN && written.writes() >= WRITES_MIN
         });
         engine.shutdown().expect("it closes");
@@ -304,6 +321,10 @@ impl Scenario for Bank {
         history.commits.len()
     }
 
+    fn sector_bytes(&self, seed: u64) -> usize {
+        if writes_pages_whole(seed) { PAGE_BYTES } else { SECTOR_BYTES }
+    }
+
     fn windows(&self) -> &'static [&'static str] {
         &[
             "commit-not-flushed",
@@ -323,6 +344,7 @@ impl Scenario for Bank {
             "double-write",
             "write-in-place",
             "checkpoint",
+            "protection-changed",
             "segment-created",
             "recovery",
             "later-life",

@@ -8,7 +8,7 @@
 //! fails after the restart.
 
 use crate::log_hole;
-use base::disk::sim::{Crashes, SimDisk};
+use base::disk::sim::{Crashes, SECTOR_BYTES, SimDisk};
 use base::sim::{self, Passed};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -31,6 +31,10 @@ pub trait Scenario: 'static {
         at: usize,
         more: bool,
     ) -> Result<Self::History, String>;
+    /// What the disk of a seed's world writes as a whole.
+    fn sector_bytes(&self, _seed: u64) -> usize {
+        SECTOR_BYTES
+    }
     /// How many commits a run made.
     fn commits(&self, history: &Self::History) -> usize;
     /// Names of the crash windows that a set of seeds must have hit, beside [`WINDOWS`].
@@ -170,7 +174,7 @@ pub fn seed<S: Scenario>(
     coverage.operations += disk.operations();
     coverage.least = Some((scenario.commits(&history), disk.writes()));
     let run = Run { scenario, seed, history: Rc::new(history), windows };
-    let mut crashes = disk.crashes();
+    let mut crashes = disk.crashes().with_sectors_of(scenario.sector_bytes(seed));
     let tried: Vec<usize> = match points {
         Points::Every => (0..=crashes.len()).collect(),
         Points::Some(count) => {
@@ -229,7 +233,7 @@ impl<S: Scenario> Run<'_, S> {
                 return Err("a record behind the end of the log is whole after recovery".into());
             }
         }
-        let mut crashes = image.crashes();
+        let mut crashes = image.crashes().with_sectors_of(self.scenario.sector_bytes(self.seed));
         crashes.advance_to(rng.usize(begin..=crashes.len()));
         coverage.hit_passed(&windows, crashes.at());
         if plot == Plot::KilledFirst {

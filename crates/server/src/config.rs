@@ -14,6 +14,7 @@ use storage::EngineConfig;
 use storage::buffer::TornPages;
 use storage::txlog::slru::ALL_LOGS;
 use storage::txlog::{LogBuffers, TxLogConfig, TxLogStart};
+use storage::wal::Compression;
 
 use crate::StartError;
 use crate::options::{Authentication, Options};
@@ -152,11 +153,8 @@ impl Config {
         let shared_buffers = number("shared_buffers");
         EngineConfig {
             shared_buffers,
-            torn_pages: match self.value("torn_page_protection").as_text() {
-                "full_page_writes" => TornPages::FullPageWrites,
-                "off" => TornPages::Off,
-                _ => TornPages::DoubleWrite,
-            },
+            torn_pages: self.torn_pages(),
+            wal_compression: self.wal_compression(),
             wal_buffers: (number("wal_buffers") * PAGE_BYTES).next_power_of_two(),
             wal_insert_slots: match number("wal_insert_slots") {
                 0 => defaults.wal_insert_slots,
@@ -172,6 +170,24 @@ impl Config {
                 ..defaults.txlog
             },
             ..defaults
+        }
+    }
+
+    /// `torn_page_protection`.
+    pub fn torn_pages(&self) -> TornPages {
+        match self.value("torn_page_protection").as_text() {
+            "full_page_writes" => TornPages::FullPageWrites,
+            "off" => TornPages::Off,
+            _ => TornPages::DoubleWrite,
+        }
+    }
+
+    /// `wal_compression`.
+    pub fn wal_compression(&self) -> Compression {
+        match self.value("wal_compression").as_text() {
+            "lz4" | "on" => Compression::Lz4,
+            "zstd" => Compression::Zstd,
+            _ => Compression::Off,
         }
     }
 

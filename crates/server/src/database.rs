@@ -9,6 +9,7 @@ use std::sync::Arc;
 use base::Env;
 use base::disk::real::RealDisk;
 use sql::catalog::store::Cluster;
+use sql::settings::{self, Context, Setting, Value};
 use storage::Engine;
 use storage::wal::Wal;
 
@@ -61,7 +62,9 @@ impl Database {
         match made.and_then(|()| Cluster::open(&engine)) {
             Ok(cluster) => {
                 cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
-                Ok(Database { engine, cluster })
+                let database = Database { engine, cluster };
+                database.show(config, &[Context::Start, Context::Reload]);
+                Ok(database)
             }
             Err(fault) => {
                 if let Err(second) = engine.shutdown() {
@@ -83,6 +86,30 @@ impl Database {
         })
     }
 
+    /// Takes over what a configuration that was read again says about storage. What storage refuses stays as
+    /// it is, and the log says why.
+    pub(crate) fn reload(&self, config: &Config) {
+        self.engine.set_wal_compression(config.wal_compression());
+        let protected = self.engine.set_torn_pages(config.torn_pages());
+        let was = self.cluster.running.get(torn_page_protection());
+        self.show(config, &[Context::Reload]);
+        if let (Err(fault), Some(was)) = (protected, was) {
+            crate::log!("torn_page_protection stays as it is: {fault}");
+            self.cluster.running.set(torn_page_protection(), was);
+        }
+    }
+
+    /// Has every session show these settings as they are.
+    fn show(&self, config: &Config, of: &[Context]) {
+        for setting in settings::TABLE.iter().filter(|setting| of.contains(&setting.context)) {
+            self.cluster.running.set(setting, config.value(setting.name));
+        }
+        // The directory's own, whatever is configured.
+        let bytes = self.engine.wal().epoch().segment_bytes;
+        let setting = settings::find("wal_segment_size").expect("a known setting");
+        self.cluster.running.set(setting, Value::Integer((bytes >> 20) as i64));
+    }
+
     /// Storage.
     pub fn engine(&self) -> &Arc<Engine> {
         &self.engine
@@ -96,6 +123,10 @@ impl Database {
     pub(crate) fn wal(&self) -> &Wal {
         self.engine.wal()
     }
+}
+
+fn torn_page_protection() -> &'static Setting {
+    settings::find("torn_page_protection").expect("a known setting")
 }
 
 /// Nobody else may look into a new directory, and its configuration says what could be chosen.

@@ -121,8 +121,10 @@ impl Server {
         self.socket.as_ref().map(SocketFile::path)
     }
 
-    /// Takes over what a configuration that was read again says about new sessions.
+    /// Takes over what a configuration that was read again says about new sessions, and about what can change while
+    /// the server runs.
     pub fn reload(&self, config: &config::Config) {
+        self.shared.database.reload(config);
         self.shared.set_session_settings(config.session_settings().into());
     }
 

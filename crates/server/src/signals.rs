@@ -22,6 +22,13 @@ pub struct Signals {
     streams: [(Signal, Stream); 3],
 }
 
+/// Sends this process the signal to read its configuration again; false if the system refuses. To be used only
+/// where [`Signals`] listen.
+pub fn ask_for_reload() -> bool {
+    // SAFETY: plain system calls.
+    unsafe { libc::kill(libc::getpid(), libc::SIGHUP) == 0 }
+}
+
 impl Signals {
     /// Takes over SIGTERM, SIGINT and SIGHUP.
     ///

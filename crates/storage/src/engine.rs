@@ -23,7 +23,7 @@ use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, WalBarrier};
 use crate::txn::{Txn, TxnManager};
 use crate::vacuum;
-use crate::wal::{self, Epoch, LogEnd, LogShape, Wal, WalConfig, segment};
+use crate::wal::{self, Compression, Epoch, LogEnd, LogShape, Wal, WalConfig, segment};
 use base::clock;
 use base::disk::DirectoryLock;
 use base::env::Env;
@@ -45,8 +45,10 @@ const CONFIGURATION: &str = "thalweg.conf";
 pub struct EngineConfig {
     /// Pages in the buffer cache, `shared_buffers`.
     pub shared_buffers: usize,
-    /// `torn_page_protection`.
+    /// `torn_page_protection`, to begin with.
     pub torn_pages: TornPages,
+    /// `wal_compression`, to begin with.
+    pub wal_compression: Compression,
     /// Bytes of the log's ring, `wal_buffers`; a power of two.
     pub wal_buffers: usize,
     /// Insertion slots of the log, `wal_insert_slots`.
@@ -69,6 +71,7 @@ impl Default for EngineConfig {
         EngineConfig {
             shared_buffers: 16_384,
             torn_pages: TornPages::DoubleWrite,
+            wal_compression: Compression::Off,
             wal_buffers: 16 << 20,
             wal_insert_slots: (2 * cores).max(8),
             wal_segment_bytes: 16 << 20,
@@ -232,6 +235,17 @@ impl Engine {
         &self.pool
     }
 
+    /// Chooses another protection of pages against being written half, at any time; see
+    /// [`buffer::protection`].
+    pub fn set_torn_pages(&self, to: TornPages) -> Result<()> {
+        self.pool.set_torn_pages(to)
+    }
+
+    /// Chooses how whole pages in the log are packed, at any time.
+    pub fn set_wal_compression(&self, how: Compression) {
+        self.pool.set_compression(how);
+    }
+
     /// The log.
     pub fn wal(&self) -> &Arc<Wal> {
         &self.wal
@@ -384,6 +398,7 @@ fn pool_config(config: &EngineConfig) -> buffer::Config {
     buffer::Config {
         frames: config.shared_buffers,
         torn_pages: config.torn_pages,
+        compression: config.wal_compression,
         ..buffer::Config::default()
     }
 }

@@ -24,6 +24,7 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
         None => return Err("this user has no name: --superuser must give one".to_owned()),
     };
     let database = Arc::new(Database::open(&data, &superuser, &config).map_err(text)?);
+    database.cluster().set_reload(server::signals::ask_for_reload);
     if let Some(report) = database.engine().recovery() {
         server::write_log(format_args!(
             "recovered after an unclean end: {} log records from {} to {} in {:?}",
@@ -92,6 +93,7 @@ fn reload(server: &Server, config: &mut Config, data: &Path) {
             Context::User | Context::Superuser => {
                 server::write_log(format_args!("new sessions begin with {name} = {shown}"));
             }
+            Context::Reload => server::write_log(format_args!("{name} = {shown}")),
             _ => server::write_log(format_args!("{name} = {shown} takes effect at the next start")),
         }
     }

@@ -10,8 +10,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::btree::BTree;
+use storage::buffer::TornPages;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Txn, When};
+use storage::wal::Compression;
 use storage::{Engine, Error, Result, vacuum};
 
 /// Indexes of the accounts beside the one on the number.
@@ -23,6 +25,7 @@ pub struct Keeper {
     books: Arc<Books>,
     txn: Txn,
     rng: fastrand::Rng,
+    protections: &'static [TornPages],
     history: Rc<RefCell<History>>,
 }
 
@@ -32,12 +35,13 @@ impl Keeper {
         engine: &Arc<Engine>,
         books: &Arc<Books>,
         seed: u64,
+        protections: &'static [TornPages],
         history: &Rc<RefCell<History>>,
     ) -> Keeper {
         let rng = fastrand::Rng::with_seed(seed ^ 0x6B65_6570);
         let (engine, books, history) = (Arc::clone(engine), Arc::clone(books), Rc::clone(history));
         let txn = session(&engine);
-        Keeper { engine, books, txn, rng, history }
+        Keeper { engine, books, txn, rng, protections, history }
     }
 
     /// One piece of work.
@@ -45,6 +49,9 @@ impl Keeper {
         park::sleep(Duration::from_micros(self.rng.u64(500..6000)));
         if self.rng.u8(..5) == 0 {
             return self.stretch();
+        }
+        if self.rng.u8(..5) == 0 {
+            return self.protect();
         }
         self.txn.begin(Isolation::ReadCommitted);
         let done = match self.rng.u8(..10) {
@@ -77,6 +84,15 @@ impl Keeper {
         // Entries are nobody's transaction: they are there once the log is.
         self.engine.wal().flush(self.engine.wal().position());
         self.history.borrow_mut().tell_chains(span);
+    }
+
+    /// Another protection against torn pages, while everybody works.
+    fn protect(&mut self) {
+        let _window = sim::window("protection-changed");
+        let to = self.rng.choice(self.protections).expect("there are some");
+        self.engine.set_torn_pages(*to).expect("no page's write has failed");
+        let ways = [Compression::Off, Compression::Lz4, Compression::Zstd];
+        self.engine.set_wal_compression(*self.rng.choice(&ways).expect("there are some"));
     }
 
     fn vacuum(&self, table: &Table) -> Result<()> {

@@ -128,6 +128,13 @@ static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_stat_wal",
+        12293,
+        "SELECT w.wal_records, w.wal_fpi, w.wal_bytes, w.wal_buffers_full, w.wal_write, w.wal_sync, \
+         w.wal_write_time, w.wal_sync_time, w.stats_reset FROM pg_catalog.pg_stat_get_wal() w",
+    ),
+    view(
+        "pg_catalog",
         "pg_cursors",
         12077,
         "SELECT name, statement, is_holdable, is_binary, is_scrollable, creation_time \

@@ -82,15 +82,18 @@ const COMPARE_RECORD: Bodies = scalars! {
 };
 
 const LSN: Bodies = scalars! {
-    "pg_lsn_mi" => |_, a| {
-        let (x, y) = (a[0].as_int8() as u64, a[1].as_int8() as u64);
-        Numeric::from(x).sub(&Numeric::from(y)).map(Datum::Numeric)
-    };
+    "pg_lsn_mi" => |_, a| lsn_distance(a);
+    "pg_wal_lsn_diff" => |_, a| lsn_distance(a);
     "numeric_pg_lsn" => |_, a| to_lsn(a[0].as_numeric());
     "sql:5023" => |_, a| move_lsn(a[1].as_int8() as u64, a[0].as_numeric());
     "pg_lsn_pli" => |_, a| move_lsn(a[0].as_int8() as u64, a[1].as_numeric());
     "pg_lsn_mii" => |_, a| move_lsn(a[0].as_int8() as u64, &a[1].as_numeric().neg());
 };
+
+fn lsn_distance(a: &[Datum]) -> Result<Datum> {
+    let (x, y) = (a[0].as_int8() as u64, a[1].as_int8() as u64);
+    Numeric::from(x).sub(&Numeric::from(y)).map(Datum::Numeric)
+}
 
 /// The byte position that a number names.
 fn to_lsn(value: &Numeric) -> Result<Datum> {

@@ -9,6 +9,7 @@ use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::{Function, Rows};
+use crate::settings::{Context, Setting, Value};
 use crate::types::{Array, Datum, Names, Oid, Record, TypeId, TypeMod, input};
 
 use std::sync::Arc;
@@ -20,8 +21,10 @@ use super::{names, sequence};
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
     let name = func.name;
-    if let Some(value) = super::xacts::call(b, func, args)? {
-        return Ok(value);
+    for room in [super::xacts::call, super::wal::call_record] {
+        if let Some(value) = room(b, func, args)? {
+            return Ok(value);
+        }
     }
     for room in [
         of_sequences,
@@ -31,6 +34,7 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         super::activity::call,
         super::statistics::call,
         super::signal::call,
+        super::wal::call,
     ] {
         if let Some(value) = room(b, name, args)? {
             return Ok(value);
@@ -319,7 +323,7 @@ fn all_settings(b: &Backend) -> Vec<Vec<Datum>> {
             Datum::Null,
             Datum::text(setting.context.as_str()),
             Datum::text(setting.type_name()),
-            Datum::text(if *value == setting.default() { "default" } else { "session" }),
+            Datum::text(source(setting, &value)),
             min,
             max,
             words,
@@ -331,6 +335,15 @@ fn all_settings(b: &Backend) -> Vec<Vec<Datum>> {
         ]
     });
     rows.collect()
+}
+
+/// Where a value comes from, as far as that is known.
+fn source(setting: &Setting, value: &Value) -> &'static str {
+    match setting.context {
+        _ if *value == setting.default() => "default",
+        Context::Start | Context::Reload => "configuration file",
+        _ => "session",
+    }
 }
 
 fn current_setting(b: &Backend, args: &[Datum]) -> Result<Datum> {

@@ -28,6 +28,7 @@ mod statistics;
 mod stored;
 mod transaction;
 mod utility;
+mod wal;
 mod words;
 mod xacts;
 
@@ -141,7 +142,8 @@ impl Session {
         let Admitted { instance, presence, role: user_oid, is_superuser, settings } = admitted;
         let txn = Txn::attach(cluster.engine().txns(), pid, instance.database.0)?;
         let catalog = Arc::new(SessionCatalog::new(instance.clone()));
-        let mut values = Values::new(Values::table_defaults(), user);
+        let running = Arc::clone(&cluster.running);
+        let mut values = Values::new(Values::table_defaults(), user, running);
         for (name, value) in configured {
             values.set_startup(name, value)?;
         }

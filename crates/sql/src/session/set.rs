@@ -1,13 +1,14 @@
 //! The session's settings: values, SET and RESET with their undoing, SHOW.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use storage::lock::WaitLimits;
 use syntax::ast::{SetValue, TypeName};
 
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
-use crate::settings::{self, Context, Setting, TABLE, Value};
+use crate::settings::{self, Context, Running, Setting, TABLE, Value};
 use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use crate::types::{FormatContext, TimeZone};
 
@@ -48,6 +49,8 @@ pub struct Values {
     pub session_user: Box<str>,
     /// Settings that every statement or transaction looks at, ready to use.
     pub hot: Hot,
+    /// The server's own settings.
+    running: Arc<Running>,
 }
 
 /// See [`Values::hot`].
@@ -85,7 +88,7 @@ enum UndoTarget {
 
 impl Values {
     /// Values as the instance has them.
-    pub fn new(defaults: Vec<Value>, session_user: &str) -> Values {
+    pub fn new(defaults: Vec<Value>, session_user: &str, running: Arc<Running>) -> Values {
         let mut values = Values {
             current: defaults.clone(),
             defaults,
@@ -95,6 +98,7 @@ impl Values {
             path_generation: 0,
             untold: Vec::new(),
             session_user: session_user.into(),
+            running,
             hot: Hot {
                 synchronous: true,
                 repeatable_read: false,
@@ -132,7 +136,7 @@ impl Values {
     /// A setting as SHOW tells it; `None` if there is none of that name.
     pub fn show(&self, name: &str) -> Option<String> {
         if let Some(i) = position(name) {
-            return Some(TABLE[i].show(&self.current[i]));
+            return Some(TABLE[i].show(&self.value(i)));
         }
         match &*name.to_ascii_lowercase() {
             "session_authorization" => Some(self.session_user.to_string()),
@@ -142,8 +146,13 @@ impl Values {
     }
 
     /// Everything that SHOW ALL lists: name, value, description.
-    pub fn all(&self) -> impl Iterator<Item = (&'static Setting, &Value)> {
-        TABLE.iter().zip(&self.current)
+    pub fn all(&self) -> impl Iterator<Item = (&'static Setting, Value)> {
+        TABLE.iter().enumerate().map(|(i, setting)| (setting, self.value(i)))
+    }
+
+    /// What holds: for settings of the server, the server's.
+    fn value(&self, i: usize) -> Value {
+        self.running.get(&TABLE[i]).unwrap_or_else(|| self.current[i].clone())
     }
 
     /// Sets a value. `local`: for this transaction only.

@@ -285,7 +285,7 @@ impl Session {
                 .map(|(setting, value)| {
                     vec![
                         Datum::text(setting.name),
-                        Datum::text(setting.show(value)),
+                        Datum::text(setting.show(&value)),
                         Datum::text(setting.summary),
                     ]
                 })

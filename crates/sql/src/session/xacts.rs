@@ -101,7 +101,7 @@ fn age(next: u64, id: u32, first_normal: u32) -> i32 {
     if id < first_normal { i32::MAX } else { (next as u32).wrapping_sub(id) as i32 }
 }
 
-fn record(func: &Function, values: Vec<Datum>) -> Datum {
+pub(super) fn record(func: &Function, values: Vec<Datum>) -> Datum {
     let types = func.columns.iter().map(|(_, id)| *id);
     let fields = types.zip(values).collect();
     Datum::Record(Arc::new(Record { type_id: TypeId::RECORD, fields }))

@@ -4,12 +4,14 @@
 //! configuration file, `--set` and `--help` all read it. It holds descriptions only; values live
 //! where they are used: in the instance those that hold for everybody, in the session its own.
 
+mod running;
 mod table;
 mod value;
 
 #[cfg(test)]
 mod tests;
 
+pub use running::Running;
 pub use table::TABLE;
 pub use value::Value;
 

@@ -1,7 +1,7 @@
 //! The table of settings, by name.
 
 use super::{Context, Kind, Setting, Unit};
-use Context::{Internal, Start, Superuser, User};
+use Context::{Internal, Reload, Start, Superuser, User};
 
 /// Largest value of settings that PostgreSQL keeps in a signed 32-bit number.
 const INT_MAX: i64 = i32::MAX as i64;
@@ -334,7 +334,7 @@ pub const TABLE: &[Setting] = &[
         "torn_page_protection",
         "doublewrite",
         &["doublewrite", "full_page_writes", "off"],
-        Start,
+        Reload,
         "How pages survive a write that power loss cuts short.",
     ),
     number(
@@ -366,6 +366,13 @@ pub const TABLE: &[Setting] = &[
         Unit::Pages,
         Start,
         "Memory for log not yet written.",
+    ),
+    choice(
+        "wal_compression",
+        "off",
+        &["lz4", "zstd", "on", "off"],
+        Reload,
+        "How whole pages in the log are packed; on takes lz4.",
     ),
     number(
         "wal_insert_slots",

@@ -11,7 +11,7 @@ use super::{BTree, split};
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::page::PAGE_BYTES;
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, Tid, Xid, sim};
 
 /// Leaves are filled to this share, so that first changes find room.
@@ -276,8 +276,9 @@ impl BTree {
         let mut page = self.rel.write(Fork::Main, block)?;
         page.mark_dirty();
         page.copy_from(draft.node().0);
-        let at = journal.insert(|| {
-            Record::new(Kind::BTREE_PAGE, Xid::INVALID)
+        let at = journal.insert(|terms| {
+            terms
+                .record(Kind::BTREE_PAGE, Xid::INVALID)
                 .image_block(page.page_id(), split::image(draft))
         });
         if let Some(at) = at {

@@ -6,7 +6,7 @@ use crate::buffer::WriteGuard;
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, Tid, Xid, sim};
 
 /// What cleaning an index did.
@@ -102,8 +102,8 @@ impl BTree {
         page.mark_dirty();
         edit::remove(page, gone);
         let bytes: Vec<u8> = gone.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let at =
-            journal.insert(|| Record::new(Kind::BTREE_REMOVE, Xid::INVALID).block(&*page, &bytes));
+        let at = journal
+            .insert(|terms| terms.record(Kind::BTREE_REMOVE, Xid::INVALID).block(&*page, &bytes));
         if let Some(at) = at {
             page.set_lsn(at.end);
         }
@@ -148,8 +148,9 @@ impl BTree {
         }
         let (stamp, right) = (stamp.to_le_bytes(), right.0.to_le_bytes());
         let at_bytes = (at as u16).to_le_bytes();
-        let at = journal.insert(|| {
-            let record = Record::new(Kind::BTREE_UNLINK, Xid::INVALID)
+        let at = journal.insert(|terms| {
+            let record = terms
+                .record(Kind::BTREE_UNLINK, Xid::INVALID)
                 .block(&page, &stamp)
                 .block(&parent, &at_bytes)
                 .more(&right);

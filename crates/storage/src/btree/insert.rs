@@ -7,7 +7,7 @@ use crate::buffer::WriteGuard;
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::txn::Txn;
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, Tid, Xid};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -186,8 +186,8 @@ impl BTree {
         page.mark_dirty();
         let head = place.tie << 16 | at as u64;
         let head = head.to_le_bytes();
-        let at = journal.insert(|| {
-            Record::new(Kind::BTREE_INSERT, Xid::INVALID).block(&page, &head).more(place.key)
+        let at = journal.insert(|terms| {
+            terms.record(Kind::BTREE_INSERT, Xid::INVALID).block(&page, &head).more(place.key)
         });
         if let Some(at) = at {
             page.set_lsn(at.end);
@@ -267,8 +267,8 @@ impl BTree {
         }
         root.mark_dirty();
         edit::init(&mut root, 0);
-        let at =
-            journal.insert(|| Record::new(Kind::BTREE_INIT, Xid::INVALID).init_block(&root, &[]));
+        let at = journal
+            .insert(|terms| terms.record(Kind::BTREE_INIT, Xid::INVALID).init_block(&root, &[]));
         if let Some(at) = at {
             root.set_lsn(at.end);
         }

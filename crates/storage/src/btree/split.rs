@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
 use crate::page::{PAGE_BYTES, PageBytes};
-use crate::wal::{Kind, PageImage, Record, record_bound};
+use crate::wal::{Kind, PageImage, record_bound};
 use base::{BlockNo, Fork, Xid, sim};
 
 /// Log bytes of the longest step: a root split carries two pages whole and a key.
@@ -85,8 +85,9 @@ impl BTree {
         head[0..2].copy_from_slice(&(cut.at as u16).to_le_bytes());
         head[2..6].copy_from_slice(&right.block().0.to_le_bytes());
         head[6..12].copy_from_slice(&cut.tie.to_le_bytes()[..6]);
-        let at = journal.insert(|| {
-            Record::new(Kind::BTREE_SPLIT, Xid::INVALID)
+        let at = journal.insert(|terms| {
+            terms
+                .record(Kind::BTREE_SPLIT, Xid::INVALID)
                 .block(&left, &head)
                 .more(&cut.key)
                 .image_block(right.page_id(), image(&draft))
@@ -126,8 +127,9 @@ impl BTree {
         head[4..8].copy_from_slice(&right.block().0.to_le_bytes());
         head[8] = level;
         head[9..15].copy_from_slice(&cut.tie.to_le_bytes()[..6]);
-        let at = journal.insert(|| {
-            Record::new(Kind::BTREE_SPLIT_ROOT, Xid::INVALID)
+        let at = journal.insert(|terms| {
+            terms
+                .record(Kind::BTREE_SPLIT_ROOT, Xid::INVALID)
                 .init_block(&root, &head)
                 .more(&cut.key)
                 .image_block(left.page_id(), image(&left_draft))
@@ -197,8 +199,9 @@ impl BTree {
         head[0..2].copy_from_slice(&(at as u16).to_le_bytes());
         head[2..6].copy_from_slice(&child.0.to_le_bytes());
         head[6..12].copy_from_slice(&place.tie.to_le_bytes()[..6]);
-        let at = journal.insert(|| {
-            Record::new(Kind::BTREE_SEPARATOR, Xid::INVALID)
+        let at = journal.insert(|terms| {
+            terms
+                .record(Kind::BTREE_SEPARATOR, Xid::INVALID)
                 .block(&parent, &head)
                 .more(place.key)
                 .block(&left, &[])

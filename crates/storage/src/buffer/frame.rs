@@ -34,7 +34,7 @@ pub(super) struct Frame {
     pub credit: Credit,
     pub index: u32,
     fork: AtomicU8,
-    /// The next log record about the page must carry its image.
+    /// The log has no image of the page since it became dirty.
     pub owes_image: AtomicBool,
 }
 

@@ -227,8 +227,8 @@ impl Drop for WriteGuard<'_> {
     }
 }
 
-/// A latched page owes the log its image when it became dirty under `full_page_writes`; the first record
-/// about it pays.
+/// A latched page owes the log its image from when it became dirty; the first record about it that pays, under
+/// `full_page_writes`, carries it.
 impl LoggedPage for WriteGuard<'_> {
     fn page_id(&self) -> PageId {
         self.hold.frame.page_id()

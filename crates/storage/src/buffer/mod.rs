@@ -13,6 +13,7 @@ mod latch;
 mod load;
 mod memory;
 mod pool;
+mod protection;
 mod relation;
 pub mod replace;
 mod ring;
@@ -29,17 +30,19 @@ pub use replace::Policy;
 pub use ring::Ring;
 pub use write::CleanStep;
 
+use crate::wal::Compression;
 use std::time::Duration;
 
 /// What protects pages against being written half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub enum TornPages {
     /// Copies in the double-write area, synced before pages are written in place.
-    DoubleWrite,
+    DoubleWrite = 0,
     /// Images in the log, with the first record after a page became dirty.
-    FullPageWrites,
+    FullPageWrites = 1,
     /// Nothing: for disks that write 8 KiB atomically.
-    Off,
+    Off = 2,
 }
 
 /// Sizes and choices of a pool.
@@ -47,8 +50,10 @@ pub enum TornPages {
 pub struct Config {
     /// Frames, `shared_buffers` in pages.
     pub frames: usize,
-    /// `torn_page_protection`.
+    /// `torn_page_protection`, to begin with.
     pub torn_pages: TornPages,
+    /// `wal_compression`, to begin with.
+    pub compression: Compression,
     /// `buffer_replacement`.
     pub replacement: Policy,
     /// How long foreground work waits for a frame before it reports that there is none.
@@ -60,6 +65,7 @@ impl Default for Config {
         Config {
             frames: 16384,
             torn_pages: TornPages::DoubleWrite,
+            compression: Compression::Off,
             replacement: Policy::Probation,
             frame_wait: Duration::from_secs(10),
         }

@@ -6,12 +6,13 @@ use super::frame::{Frame, UNLOGGED};
 use super::free::FreeList;
 use super::load::Failures;
 use super::memory::Pages;
+use super::protection::Protection;
 use super::relation::{RelMap, Relation};
 use super::replace::{Candidates, Credit, Replacer};
 use super::slot::FRAMES_MAX;
 use super::sync::Places;
 use super::write::Writer;
-use super::{Config, PoolStats, Ring, TornPages};
+use super::{Config, PoolStats, Ring};
 use crate::error::{Error, Result};
 use crate::page::PageView;
 use crate::relfile::RelFiles;
@@ -35,6 +36,7 @@ pub struct Pool {
     pub(super) files: Arc<RelFiles>,
     pub(super) config: Config,
     pub(super) writer: Latch<Writer>,
+    pub(super) protection: Protection,
     pub(super) cleaner: CleanerState,
     pub(super) places: Places,
     pub(super) failures: Failures,
@@ -81,6 +83,7 @@ impl Pool {
             dirty: DirtyQueues::new(count as usize),
             places: Places::new(writer.last_batch()),
             writer: Latch::new(Rank::PageWriter, writer),
+            protection: Protection::new(&config),
             cleaner: CleanerState::default(),
             failures: Failures::default(),
             load_number: AtomicU32::new(0),
@@ -153,12 +156,6 @@ impl Pool {
         self.files.remove(rel)
     }
 
-    /// What protects pages against being written half.
-    #[inline]
-    pub fn torn_pages(&self) -> TornPages {
-        self.config.torn_pages
-    }
-
     /// The relation files.
     pub fn files(&self) -> &Arc<RelFiles> {
         &self.files
@@ -210,9 +207,8 @@ impl Pool {
     #[cold]
     pub(super) fn first_dirty(&self, frame: &Frame) {
         if frame.page_id().rel.is_logged() {
-            if self.config.torn_pages == TornPages::FullPageWrites {
-                frame.owes_image.store(true, Ordering::Relaxed);
-            }
+            // Relaxed: under the exclusive latch.
+            frame.owes_image.store(true, Ordering::Relaxed);
             self.dirty.enter(&self.frames, frame, || self.log_position());
         } else {
             // Relaxed: the frame's latch orders it.

@@ -19,22 +19,27 @@ use super::word::Attempt;
 use super::{Config, TornPages};
 use crate::error::{Result, fatal};
 use crate::page::{self, PAGE_BYTES};
+use base::disk::Disk;
 use base::env::Env;
 use base::park;
 use base::{Lsn, PageId};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The one writer's tools; under a latch.
 pub(super) struct Writer {
-    area: Option<Area>,
+    pub(super) area: Option<Area>,
+    pub(super) disk: Arc<dyn Disk>,
+    /// Number of the last batch of an area that was given up.
+    pub(super) last_batch: u64,
     /// A page for the area's header, then the copies.
     room: Box<[u8]>,
     copies: Vec<Copy>,
     /// Sealed copies whose in-place write failed: the page on disk may be torn, so the area must hold them
     /// until a write succeeds.
-    carried: Vec<(PageId, Box<[u8]>)>,
+    pub(super) carried: Vec<(PageId, Box<[u8]>)>,
     /// Highest LSN among the copies.
     lsn_max: Lsn,
     /// Lowest first-dirty position among the copies.
@@ -62,7 +67,7 @@ pub struct CleanStep {
 impl Writer {
     pub fn open(env: &Env, config: &Config) -> Result<Writer> {
         let area = match config.torn_pages {
-            TornPages::DoubleWrite | TornPages::FullPageWrites => Some(Area::open(&*env.disk)?),
+            TornPages::DoubleWrite | TornPages::FullPageWrites => Some(Area::open(&*env.disk, 0)?),
             TornPages::Off => {
                 doublewrite::remove(&*env.disk)?;
                 None
@@ -70,6 +75,8 @@ impl Writer {
         };
         Ok(Writer {
             area,
+            disk: Arc::clone(&env.disk),
+            last_batch: 0,
             room: vec![0; (1 + BATCH_MAX) * PAGE_BYTES].into(),
             copies: Vec::with_capacity(BATCH_MAX),
             carried: Vec::new(),
@@ -80,7 +87,7 @@ impl Writer {
 
     /// Number of the last batch in the double-write area.
     pub fn last_batch(&self) -> u64 {
-        self.area.as_ref().map_or(0, Area::sequence)
+        self.area.as_ref().map_or(self.last_batch, Area::sequence)
     }
 
     /// The bytes of copies `which`.
@@ -189,8 +196,7 @@ impl Pool {
         }
         // Relaxed: set and cleared under the exclusive latch. Under `full_page_writes` the log has an image of
         // the page since it became dirty, unless no record came: a row was only locked, or redo changed it.
-        let imaged = self.torn_pages() == TornPages::FullPageWrites
-            && !frame.owes_image.load(Ordering::Relaxed);
+        let imaged = !frame.owes_image.load(Ordering::Relaxed);
         let guarded = page.rel.is_logged() && !imaged;
         writer.rec_min = writer.rec_min.min(frame.begin_flush());
         latch::unlock_shared(frame);

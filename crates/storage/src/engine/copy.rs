@@ -8,8 +8,7 @@ use super::Engine;
 use crate::buffer::{Relation, Ring};
 use crate::error::Result;
 use crate::page::PageBytes;
-use crate::wal::record::MAX_IMAGE_BYTES;
-use crate::wal::{Kind, PageImage, Record, record_bound};
+use crate::wal::{Kind, MAX_IMAGE_BYTES, PageImage, record_bound};
 use base::{BlockNo, Fork, Xid, sim};
 
 /// Pages of the cache that reading may use.
@@ -47,7 +46,8 @@ impl Engine {
         let Some(mut claim) = claim else { return Ok(()) };
         let sound = !page.is_new() && page.header_is_sound();
         let hole = if sound { page.lower()..page.upper() } else { 0..0 };
-        let record = Record::new(Kind::PAGE_IMAGE, Xid::INVALID).info(to.rank() as u8);
+        let record =
+            to.owner().terms().record(Kind::PAGE_IMAGE, Xid::INVALID).info(to.rank() as u8);
         let image = PageImage::new(&bytes.0, hole);
         let at = self.wal.insert(&mut claim, &record.image_block(page.page_id(), image));
         page.set_lsn(at.end);

@@ -10,7 +10,7 @@ use super::page::*;
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::page::{PAGE_BYTES, PageBuf, PageBytes};
-use crate::wal::{Kind, PageImage, Record, record_bound};
+use crate::wal::{Kind, PageImage, record_bound};
 use base::{BlockNo, Fork, Tid, Xid, sim};
 
 /// Takes entries in order and makes an index of them.
@@ -145,12 +145,12 @@ impl HashIndex {
         let mut page = self.rel.write_for_redo(Fork::Main, block, true)?;
         page.mark_dirty();
         page.copy_from(draft.view());
-        let at = journal.insert(|| {
+        let at = journal.insert(|terms| {
             let mut bytes = PageBytes::new();
             draft.view().to_bytes(&mut bytes);
             let hole = draft.view().lower()..draft.view().upper();
             let image = PageImage::new(&bytes.0, hole);
-            Record::new(Kind::HASH_PAGE, Xid::INVALID).image_block(page.page_id(), image)
+            terms.record(Kind::HASH_PAGE, Xid::INVALID).image_block(page.page_id(), image)
         });
         if let Some(at) = at {
             page.set_lsn(at.end);

@@ -11,7 +11,7 @@ use crate::buffer::WriteGuard;
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{Fork, Tid, Xid, sim};
 
 /// Log bytes of an insert that finds no room: a removal of marked entries, then a page with one entry.
@@ -96,8 +96,8 @@ impl HashIndex {
         page.mark_dirty();
         let ops: [u8; ADD_ONE_BYTES] = edit::add_one(entry);
         edit::apply(page, &ops);
-        let at =
-            journal.insert(|| Record::new(Kind::HASH_INSERT, Xid::INVALID).block(&*page, &ops));
+        let at = journal
+            .insert(|terms| terms.record(Kind::HASH_INSERT, Xid::INVALID).block(&*page, &ops));
         if let Some(at) = at {
             page.set_lsn(at.end);
         }

@@ -19,7 +19,7 @@ use crate::buffer::{Relation, WriteGuard};
 use crate::error::Result;
 use crate::journal::Journal;
 use crate::txn::TxnManager;
-use crate::wal::{Kind, Record, Wal};
+use crate::wal::{Kind, Wal};
 use base::Xid;
 use base::rank::Rank;
 use directory::{Counters, Directory};
@@ -82,8 +82,8 @@ impl HashIndex {
             edit.page.mark_dirty();
             edit::apply(edit.page, edit.ops.bytes());
         }
-        let at = journal.insert(|| {
-            edits.iter().fold(Record::new(kind, Xid::INVALID), |record, edit| match edit.anew {
+        let at = journal.insert(|terms| {
+            edits.iter().fold(terms.record(kind, Xid::INVALID), |record, edit| match edit.anew {
                 true => record.init_block(&*edit.page, edit.ops.bytes()),
                 false => record.block(&*edit.page, edit.ops.bytes()),
             })

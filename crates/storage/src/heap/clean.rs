@@ -9,7 +9,7 @@ use crate::journal::Journal;
 use crate::page::LineFlags;
 use crate::txlog::TxLog;
 use crate::txn::{Fate, Flags, TupleHeader, visibility};
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Csn, Fork, Lsn, Tid, Xid, sim};
 
 /// `info` of a prune record: trailing unused line pointers are given back.
@@ -96,8 +96,8 @@ impl HeapRel {
         page.mark_dirty();
         apply(page, plan, info & TRUNCATE_LINES != 0);
         let bytes = plan.encode();
-        let at = journal.insert(|| {
-            Record::new(Kind::HEAP_PRUNE, Xid::INVALID).info(info).block(&*page, &bytes)
+        let at = journal.insert(|terms| {
+            terms.record(Kind::HEAP_PRUNE, Xid::INVALID).info(info).block(&*page, &bytes)
         });
         if let Some(at) = at {
             page.set_lsn(at.end);

@@ -10,7 +10,7 @@ use crate::journal::Journal;
 use crate::lock::{RowLock, RowTurn, WaitPolicy};
 use crate::page::PageMut;
 use crate::txn::{Flags, Lockers, Txn};
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, Tid, Xid};
 
 /// Offset and flags.
@@ -48,7 +48,8 @@ impl HeapRel {
             page.mark_dirty();
             end_version(&mut page, item, &ended);
             let head: [u8; HEAD_BYTES] = pack([tid.offset, logged(ended.flags)]);
-            let at = journal.insert(|| Record::new(Kind::HEAP_DELETE, xid).block(&page, &head));
+            let at =
+                journal.insert(|terms| terms.record(Kind::HEAP_DELETE, xid).block(&page, &head));
             if let Some(at) = at {
                 page.set_lsn(at.end);
             }

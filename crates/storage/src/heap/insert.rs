@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::journal::Journal;
 use crate::page::PageMut;
 use crate::txn::{Flags, TupleHeader, Txn};
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, Tid, Xid, sim};
 
 /// Log bytes of clearing a page's visibility.
@@ -30,8 +30,8 @@ impl HeapRel {
         let tid = Tid { block: page.block(), offset };
         put(&mut page, offset, &TupleHeader::inserted(xid, cid, tid), row);
         let offset_bytes = offset.to_le_bytes();
-        let at = journal.insert(|| {
-            let record = Record::new(Kind::HEAP_INSERT, xid);
+        let at = journal.insert(|terms| {
+            let record = terms.record(Kind::HEAP_INSERT, xid);
             let record = match anew {
                 true => record.init_block(&page, &offset_bytes),
                 false => record.block(&page, &offset_bytes),
@@ -61,7 +61,8 @@ impl HeapRel {
         page.mark_dirty();
         take_back(&mut page, tid.offset, xid);
         let bytes = tid.offset.to_le_bytes();
-        let at = journal.insert(|| Record::new(Kind::HEAP_TAKE_BACK, xid).block(&page, &bytes));
+        let at =
+            journal.insert(|terms| terms.record(Kind::HEAP_TAKE_BACK, xid).block(&page, &bytes));
         if let Some(at) = at {
             page.set_lsn(at.end);
         }

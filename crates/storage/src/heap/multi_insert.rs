@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::journal::Journal;
 use crate::page::{PAGE_BYTES, PageMut};
 use crate::txn::{Flags, TupleHeader, Txn};
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Tid, Xid};
 
 /// Whether rows are visible to all at once.
@@ -60,8 +60,8 @@ impl HeapRel {
                 tids.push(tid);
                 done += 1;
             }
-            let at = journal.insert(|| {
-                let record = Record::new(Kind::HEAP_MULTI_INSERT, xid);
+            let at = journal.insert(|terms| {
+                let record = terms.record(Kind::HEAP_MULTI_INSERT, xid);
                 let record = record.info(if freeze == Freeze::Yes { FROZEN } else { 0 });
                 match anew {
                     true => record.init_block(&page, &packed),
@@ -89,8 +89,11 @@ impl HeapRel {
         super::visible::promise(page);
         vm::put(&mut map, page.block(), vm::ALL_VISIBLE | vm::ALL_FROZEN);
         let block = page.block().0.to_le_bytes();
-        let at = journal.insert(|| {
-            Record::new(Kind::HEAP_ALL_VISIBLE, Xid::INVALID).block(&*page, &[]).block(&map, &block)
+        let at = journal.insert(|terms| {
+            terms
+                .record(Kind::HEAP_ALL_VISIBLE, Xid::INVALID)
+                .block(&*page, &[])
+                .block(&map, &block)
         });
         if let Some(at) = at {
             page.set_lsn(at.end);

@@ -12,7 +12,7 @@ use crate::journal::Journal;
 use crate::lock::{RowLock, RowTurn, WaitPolicy};
 use crate::page::{Item, PageMut, PageView};
 use crate::txn::{Flags, Lockers, TupleHeader, Txn};
-use crate::wal::{Kind, Record, record_bound};
+use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, Tid, Xid, sim};
 
 /// What an update changes.
@@ -182,8 +182,9 @@ impl HeapRel {
             suffix,
         ]);
         let middle = &row[usize::from(prefix)..row.len() - usize::from(suffix)];
-        let at = journal
-            .insert(|| Record::new(Kind::HEAP_UPDATE, new.xmin).block(&page, &head).more(middle));
+        let at = journal.insert(|terms| {
+            terms.record(Kind::HEAP_UPDATE, new.xmin).block(&page, &head).more(middle)
+        });
         if let Some(at) = at {
             page.set_lsn(at.end);
         }
@@ -215,8 +216,8 @@ impl HeapRel {
             (to.block.0 >> 16) as u16,
             to.offset,
         ]);
-        let at = journal.insert(|| {
-            let record = Record::new(Kind::HEAP_MOVE, new.xmin);
+        let at = journal.insert(|terms| {
+            let record = terms.record(Kind::HEAP_MOVE, new.xmin);
             let record = match anew {
                 true => record.init_block(&*to_page, &new_head),
                 false => record.block(&*to_page, &new_head),

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::journal::Journal;
 use crate::page::{LineFlags, PageMut};
 use crate::txn::{Flags, visibility};
-use crate::wal::{Kind, Record};
+use crate::wal::Kind;
 use base::{Csn, Lsn, Xid};
 
 impl HeapRel {
@@ -26,8 +26,11 @@ impl HeapRel {
         page::set_all_visible(heap, false);
         vm::put(&mut map, heap.block(), 0);
         let block = heap.block().0.to_le_bytes();
-        let at = journal.insert(|| {
-            Record::new(Kind::HEAP_NOT_VISIBLE, Xid::INVALID).block(&*heap, &[]).block(&map, &block)
+        let at = journal.insert(|terms| {
+            terms
+                .record(Kind::HEAP_NOT_VISIBLE, Xid::INVALID)
+                .block(&*heap, &[])
+                .block(&map, &block)
         });
         if let Some(at) = at {
             heap.set_lsn(at.end);
@@ -62,8 +65,11 @@ impl HeapRel {
         freeze(heap);
         vm::put(&mut map, heap.block(), vm::ALL_VISIBLE | vm::ALL_FROZEN);
         let block = heap.block().0.to_le_bytes();
-        let at = journal.insert(|| {
-            Record::new(Kind::HEAP_ALL_VISIBLE, Xid::INVALID).block(&*heap, &[]).block(&map, &block)
+        let at = journal.insert(|terms| {
+            terms
+                .record(Kind::HEAP_ALL_VISIBLE, Xid::INVALID)
+                .block(&*heap, &[])
+                .block(&map, &block)
         });
         if let Some(at) = at {
             heap.set_lsn(at.end);

@@ -89,7 +89,9 @@ impl RedoCtx {
         page.mark_dirty();
         if block.has_image() {
             let mut bytes = PageBytes::new();
-            block.restore_image(&mut bytes.0);
+            if !block.restore_image(&mut bytes.0) {
+                return Err(garbled(record));
+            }
             page.from_bytes(&bytes);
         } else {
             change(&mut page, block.bytes);

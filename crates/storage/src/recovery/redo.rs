@@ -123,6 +123,7 @@ impl Redo {
             Kind::NEXT_OID => {
                 self.counters.next_oid = self.counters.next_oid.max(u32_at(record, 0)?);
             }
+            Kind::FILLER => {}
             _ => return Err(garbled(record)),
         }
         Ok(())

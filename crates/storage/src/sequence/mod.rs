@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::page::{HEADER_BYTES, PAGE_BYTES, PageKind, PageMut, PageView};
 use crate::txn::{Txn, TxnManager};
-use crate::wal::{Kind, Record, Wal, record_bound};
+use crate::wal::{Kind, Wal, record_bound};
 use base::{BlockNo, Fork, Lsn, Xid};
 use std::sync::Arc;
 
@@ -166,8 +166,8 @@ fn store_logged(page: &mut WriteGuard<'_>, journal: &mut Journal<'_>, state: Sta
     let mut bytes = [0; STATE_BYTES];
     bytes[..8].copy_from_slice(&state.last.to_le_bytes());
     bytes[8] = u8::from(state.is_called);
-    let at =
-        journal.insert(|| Record::new(Kind::SEQUENCE, Xid::INVALID).init_block(&*page, &bytes));
+    let at = journal
+        .insert(|terms| terms.record(Kind::SEQUENCE, Xid::INVALID).init_block(&*page, &bytes));
     page.set_lsn(at.map_or(Lsn::ZERO, |at| at.end));
 }
 

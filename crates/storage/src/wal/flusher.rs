@@ -9,13 +9,13 @@
 use super::Wal;
 use super::gather::Gathering;
 use super::ring::BLOCK_BYTES;
+use super::stats::count;
 use crate::error::{Error, fatal};
 use base::clock;
-use base::pad::Padded;
 use base::park;
 use base::sync::spin_hint;
 use base::{Lsn, clock::Instant};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long an asynchronous commit may stay undurable. PostgreSQL's `wal_writer_delay`.
@@ -23,15 +23,6 @@ pub(super) const LAZY_DELAY: Duration = Duration::from_millis(200);
 
 /// Rounds of up to this size go through one buffer and one write.
 const BOUNCE_BYTES: usize = 128 * 1024;
-
-/// Counters of the flusher; one writer.
-#[derive(Default)]
-pub(super) struct Counters {
-    pub flushes: AtomicU64,
-    pub writes: AtomicU64,
-    pub bytes_written: AtomicU64,
-    pub sync_nanos: AtomicU64,
-}
 
 /// What the flusher alone knows.
 struct State {
@@ -99,7 +90,11 @@ impl State {
             }
             self.lazy_until = Some(clock::now().after(LAZY_DELAY));
         }
-        if stopping || ring_pressed(wal) {
+        if ring_pressed(wal) {
+            count(&wal.counters.pressed, 1);
+            return Some(position);
+        }
+        if stopping {
             return Some(position);
         }
         let requested = wal.durable.requested().min(position);
@@ -128,16 +123,19 @@ impl State {
         self.gathering.begin(wal.durable.requests());
         let complete = wait_complete(wal, target);
         let first = wal.epoch.segment_of(self.written);
+        let writing = clock::now();
         if let Err(e) = self.write(wal, complete) {
             fatal(&format!("the log can't be written: {e}"));
         }
+        count(&wal.counters.write_nanos, clock::now().since(writing).as_nanos() as u64);
         self.written = complete;
+        wal.counters.written.store(complete.0, Ordering::Relaxed);
         // Written bytes are the file's; only the last, partial block will be read from the ring again.
         let kept = complete.0 - complete.0 % BLOCK_BYTES;
         wal.space.ring_free_below(kept + wal.ring.capacity());
         self.sync(wal, first, complete);
         wal.store.written_before(wal.epoch.segment_of(complete));
-        wal.counters.flushes.fetch_add(1, Ordering::Relaxed);
+        count(&wal.counters.flushes, 1);
         wal.durable.advance(complete);
         let now = clock::now();
         self.gathering.end(now, now.since(begun));
@@ -194,9 +192,10 @@ impl State {
                     "the log can't be made durable: could not sync file \"{path}\": {e}"
                 ));
             }
+            count(&wal.counters.syncs, 1);
         }
         let nanos = clock::now().since(begin).as_nanos() as u64;
-        wal.counters.sync_nanos.fetch_add(nanos, Ordering::Relaxed);
+        count(&wal.counters.sync_nanos, nanos);
     }
 }
 
@@ -204,8 +203,8 @@ fn write_piece(wal: &Wal, segment: u64, at: Lsn, bytes: &[u8]) -> Result<Lsn, Er
     let written = wal.store.file(segment).write_at(bytes, wal.epoch.file_offset(at));
     written
         .map_err(|e| Error::io("write", super::segment::path(wal.epoch.timeline, segment), e))?;
-    wal.counters.writes.fetch_add(1, Ordering::Relaxed);
-    wal.counters.bytes_written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    count(&wal.counters.writes, 1);
+    count(&wal.counters.bytes_written, bytes.len() as u64);
     Ok(Lsn(at.0 + bytes.len() as u64))
 }
 
@@ -223,6 +222,3 @@ pub(super) fn wait_complete(wal: &Wal, target: Lsn) -> Lsn {
         if tries < SPINS { spin_hint() } else { park::yield_now() }
     }
 }
-
-/// The counters on lines of their own.
-pub(super) type PaddedCounters = Padded<Counters>;

@@ -58,6 +58,8 @@ kinds! {
     CHECKPOINT = 0x01, "checkpoint";
     /// Object ids up to the number in the record may have been handed out.
     NEXT_OID = 0x02, "next-oid";
+    /// Nothing: fills a segment that is to be finished.
+    FILLER = 0x03, "filler";
 
     /// A relation's files were created by a transaction that may still fail.
     FILE_CREATE = 0x10, "file-create";

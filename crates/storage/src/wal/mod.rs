@@ -9,6 +9,7 @@ mod durable;
 mod flusher;
 mod gather;
 mod holds;
+mod image;
 pub mod kind;
 mod maker;
 mod publish;
@@ -18,19 +19,24 @@ mod reserve;
 mod ring;
 pub mod segment;
 mod space;
+mod stats;
 mod store;
+mod switch;
 mod view;
 
 pub use durable::DurableWatch;
 pub use holds::RedoHold;
+pub use image::{Compression, MAX_IMAGE_BYTES, PageImage, Terms};
 pub use kind::{Kind, Room};
 pub use reader::{LogEnd, Reader, erase_tail};
-pub use record::{LoggedPage, MAX_RECORD_BYTES, PageImage, Record, record_bound};
+pub use record::{LoggedPage, MAX_RECORD_BYTES, Record, record_bound};
 pub use segment::{Epoch, LogShape};
+pub use stats::WalStats;
 pub use view::{BlockView, RecordView};
 
 use crate::error::{Error, Result, or_abort};
 use base::env::{Background, Env};
+use base::pad::Padded;
 use base::park::Context;
 use base::{Csn, Lsn, LsnRange};
 use durable::Durable;
@@ -71,7 +77,8 @@ pub struct Wal {
     origin: u64,
     /// Where checksums begin.
     seed: u32,
-    counters: flusher::PaddedCounters,
+    counters: Padded<stats::Counters>,
+    since: stats::Since,
     holds: Holds,
     maker: OnceLock<Context>,
     backgrounds: Mutex<Vec<Background>>,
@@ -82,25 +89,6 @@ pub struct Wal {
 pub struct Claim<'w> {
     wal: &'w Wal,
     left: u64,
-}
-
-/// Counters, as of now.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WalStats {
-    /// Records inserted since the start.
-    pub records: u64,
-    /// Commit records among them; divided by `flushes`, the commits that share a sync.
-    pub commits: u64,
-    /// Flush rounds since the start.
-    pub flushes: u64,
-    /// Write calls.
-    pub writes: u64,
-    /// Bytes written, partial blocks counted each time.
-    pub bytes_written: u64,
-    /// Nanoseconds spent in syncs.
-    pub sync_nanos: u64,
-    /// Bytes of log inserted since the start.
-    pub bytes: u64,
 }
 
 thread_local! {
@@ -131,6 +119,7 @@ impl Wal {
             origin,
             seed: record::crc_seed(epoch.timeline, epoch.number),
             counters: Default::default(),
+            since: stats::Since::now(),
             holds: Holds::default(),
             maker: OnceLock::new(),
             backgrounds: Mutex::default(),
@@ -212,6 +201,9 @@ impl Wal {
         let sealed = record.seal(self.seed, &mut scratch);
         let slot = self.reserve.enter(HINT.get());
         let place = self.reserve.reserve(&slot, units, false);
+        if record.image_count() > 0 {
+            self.reserve.count_images(&slot, record.image_count() as u64);
+        }
         let at = self.range(place.start, units);
         self.copy(sealed, at.start);
         self.reserve.leave(slot);
@@ -271,6 +263,12 @@ impl Wal {
         Csn(self.origin + self.publish.last() * UNIT_BYTES + 1)
     }
 
+    /// Every byte before it has been handed to the system.
+    pub fn written(&self) -> Lsn {
+        // Relaxed: for people.
+        Lsn(self.counters.written.load(Ordering::Relaxed)).max(self.durable())
+    }
+
     /// Every byte before it is on disk.
     #[inline]
     pub fn durable(&self) -> Lsn {
@@ -323,21 +321,6 @@ impl Wal {
     /// The run's identity.
     pub fn epoch(&self) -> &Epoch {
         &self.epoch
-    }
-
-    /// Counters.
-    pub fn stats(&self) -> WalStats {
-        let (records, commits) = self.reserve.counts();
-        // Relaxed: statistics.
-        WalStats {
-            records,
-            commits,
-            flushes: self.counters.flushes.load(Ordering::Relaxed),
-            writes: self.counters.writes.load(Ordering::Relaxed),
-            bytes_written: self.counters.bytes_written.load(Ordering::Relaxed),
-            sync_nanos: self.counters.sync_nanos.load(Ordering::Relaxed),
-            bytes: self.position().0 - self.epoch.start.0,
-        }
     }
 
     /// Recovery will never again read below `lsn`: segments before it are reused or removed.

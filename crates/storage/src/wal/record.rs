@@ -10,6 +10,7 @@
 //! timeline, epoch, everything after itself, and the record's start LSN, in this order: a record that is
 //! intact but lies elsewhere, or was written before a recovery, does not verify.
 
+use super::image::{MAX_IMAGE_BYTES, PageImage, Terms};
 use super::kind::Kind;
 use base::crc::{crc32c, crc32c_append};
 use base::{Lsn, PageId, Xid};
@@ -24,13 +25,6 @@ pub const RECORD_ALIGN: usize = 8;
 pub const MAX_BLOCKS: usize = 8;
 /// Longest record, padding included.
 pub const MAX_RECORD_BYTES: usize = 128 * 1024;
-/// Bytes that describe a page image, before its bytes.
-pub const IMAGE_HEADER_BYTES: usize = 5;
-/// Most log bytes that an image adds to a record.
-pub const MAX_IMAGE_BYTES: usize = IMAGE_HEADER_BYTES + PAGE_BYTES;
-
-/// Size of the pages that records speak of.
-const PAGE_BYTES: usize = 8192;
 /// Pieces that a record may be assembled from.
 const MAX_PIECES: usize = 16;
 
@@ -48,8 +42,8 @@ const _: () = assert!(MAX_IMAGE_BYTES <= u16::MAX as usize);
 pub trait LoggedPage {
     /// Which page.
     fn page_id(&self) -> PageId;
-    /// The page as it is now, if this is its first change since it was last clean on disk and images
-    /// protect against torn pages (or a backup runs). Called after the page was changed.
+    /// The page as it is now, if the log has no image of it since it was last clean on disk. Asked for only
+    /// where images protect against torn pages, after the page was changed; whoever asks logs it.
     fn image(&self) -> Option<PageImage>;
 }
 
@@ -73,25 +67,6 @@ impl<T: LoggedPage + ?Sized> LoggedPage for &T {
     }
 }
 
-/// A copied page, with the unused middle left out.
-pub struct PageImage {
-    bytes: Vec<u8>,
-}
-
-impl PageImage {
-    /// Copies `page` without `hole` (the bytes between line pointers and rows, which need not be zero).
-    pub fn new(page: &[u8; PAGE_BYTES], hole: std::ops::Range<usize>) -> PageImage {
-        assert!(hole.start <= hole.end && hole.end <= PAGE_BYTES, "a hole lies inside its page");
-        let mut bytes = Vec::with_capacity(MAX_IMAGE_BYTES - hole.len());
-        bytes.push(0); // how it is compressed: not
-        bytes.extend_from_slice(&(hole.start as u16).to_le_bytes());
-        bytes.extend_from_slice(&(hole.len() as u16).to_le_bytes());
-        bytes.extend_from_slice(&page[..hole.start]);
-        bytes.extend_from_slice(&page[hole.end..]);
-        PageImage { bytes }
-    }
-}
-
 /// A block reference under construction.
 #[derive(Clone, Copy)]
 struct Block {
@@ -109,6 +84,7 @@ pub struct Record<'a> {
     length: u32,
     kind: Kind,
     info: u8,
+    terms: Terms,
     block_count: u8,
     piece_count: u8,
     /// Where main data begins among the pieces, or [`NO_MAIN`].
@@ -124,13 +100,21 @@ pub struct Record<'a> {
 const NO_MAIN: u8 = u8::MAX;
 
 impl<'a> Record<'a> {
-    /// An empty record of this kind; `xid` is the transaction on whose behalf, or [`Xid::INVALID`].
+    /// An empty record of this kind; `xid` is the transaction on whose behalf, or [`Xid::INVALID`]. It carries
+    /// no images but those that it is given.
     #[inline]
     pub fn new(kind: Kind, xid: Xid) -> Record<'a> {
+        Record::on(Terms::NONE, kind, xid)
+    }
+
+    /// As [`Record::new`], with images as `terms` say.
+    #[inline]
+    pub fn on(terms: Terms, kind: Kind, xid: Xid) -> Record<'a> {
         Record {
             length: HEADER_BYTES as u32,
             kind,
             info: 0,
+            terms,
             block_count: 0,
             piece_count: 0,
             main_from: NO_MAIN,
@@ -148,18 +132,18 @@ impl<'a> Record<'a> {
         self
     }
 
-    /// Names a changed page and what its redo needs. If the page owes an image, the image replaces
-    /// `bytes`: redo of a block may use only its own bytes and main data.
+    /// Names a changed page and what its redo needs. If the page owes an image and the record pays, the image
+    /// replaces `bytes`: redo of a block may use only its own bytes and main data.
     #[inline]
     pub fn block(mut self, page: impl LoggedPage, bytes: &'a [u8]) -> Record<'a> {
-        self.add_block(page.page_id(), page.image(), 0, bytes);
+        self.add_block(page.page_id(), self.owed(&page), 0, bytes);
         self
     }
 
     /// Names a page that redo builds anew from zeros.
     #[inline]
     pub fn init_block(mut self, page: impl LoggedPage, bytes: &'a [u8]) -> Record<'a> {
-        self.add_block(page.page_id(), page.image(), WILL_INIT, bytes);
+        self.add_block(page.page_id(), self.owed(&page), WILL_INIT, bytes);
         self
     }
 
@@ -198,6 +182,17 @@ impl<'a> Record<'a> {
     }
 
     #[inline]
+    fn owed(&self, page: &impl LoggedPage) -> Option<PageImage> {
+        if self.terms.pays { page.image() } else { None }
+    }
+
+    /// How many whole pages it carries.
+    #[inline]
+    pub(super) fn image_count(&self) -> usize {
+        self.images.len()
+    }
+
+    #[inline]
     fn add_block(&mut self, page: PageId, image: Option<PageImage>, flags: u8, bytes: &'a [u8]) {
         assert!(self.main_from == NO_MAIN, "blocks come before main data");
         let at = usize::from(self.block_count);
@@ -217,11 +212,12 @@ impl<'a> Record<'a> {
 
     #[cold]
     fn add_image(&mut self, image: PageImage) {
+        let image = image.compressed(self.terms.compression);
         let last = self.block_count - 1;
         let header = &mut self.blocks[usize::from(last)].header;
         header[8] |= WILL_INIT | IMAGE;
-        header[9..11].copy_from_slice(&(image.bytes.len() as u16).to_le_bytes());
-        self.grow(image.bytes.len());
+        header[9..11].copy_from_slice(&(image.bytes().len() as u16).to_le_bytes());
+        self.grow(image.bytes().len());
         self.images.push((last, image));
     }
 
@@ -316,7 +312,7 @@ impl<'a> Record<'a> {
             let block = &self.blocks[i];
             f(&block.header);
             if block.header[8] & IMAGE != 0 {
-                f(&images.next().expect("a block that says so has an image").1.bytes);
+                f(images.next().expect("a block that says so has an image").1.bytes());
             }
             let next =
                 if i + 1 < count { self.blocks[i + 1].first_piece.into() } else { main_from };

@@ -66,12 +66,14 @@ struct Slot {
     /// Records and commits that went through the slot. Only an owner writes them.
     records: AtomicU64,
     commits: AtomicU64,
+    /// Whole pages in those records.
+    images: AtomicU64,
 }
 
 impl Slot {
     fn new() -> Slot {
-        let (records, commits) = (AtomicU64::new(0), AtomicU64::new(0));
-        Slot { bound: AtomicU64::new(EMPTY), records, commits }
+        let zero = || AtomicU64::new(0);
+        Slot { bound: AtomicU64::new(EMPTY), records: zero(), commits: zero(), images: zero() }
     }
 
     /// Relaxed, and no read-modify-write: the slot is owned, and its owners follow each other.
@@ -162,11 +164,20 @@ impl Reserve {
         position(self.word.load(Ordering::SeqCst))
     }
 
-    /// Records and commits inserted so far, about.
-    pub fn counts(&self) -> (u64, u64) {
-        let each = self.slots.iter();
-        let get = |of: &AtomicU64| of.load(Ordering::Relaxed);
-        each.fold((0, 0), |sum, slot| (sum.0 + get(&slot.records), sum.1 + get(&slot.commits)))
+    /// Counts the whole pages of the record that the slot was taken for.
+    #[cold]
+    pub fn count_images(&self, slot: &Occupied, images: u64) {
+        let count = &self.slots[slot.0].images;
+        // Relaxed, and no read-modify-write: as in `count`.
+        count.store(count.load(Ordering::Relaxed) + images, Ordering::Relaxed);
+    }
+
+    /// Records, commits and whole pages inserted so far, about.
+    pub fn counts(&self) -> [u64; 3] {
+        let sum = |of: fn(&Slot) -> &AtomicU64| {
+            self.slots.iter().map(|slot| of(slot).load(Ordering::Relaxed)).sum()
+        };
+        [sum(|slot| &slot.records), sum(|slot| &slot.commits), sum(|slot| &slot.images)]
     }
 
     /// A position below which every byte has been copied.

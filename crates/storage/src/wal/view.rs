@@ -1,15 +1,13 @@
 //! Reading a log record back: a checked view over its bytes.
 
+use super::image;
 use super::kind::Kind;
 use super::record::{
-    BLOCK_HEADER_BYTES, FORK_MASK, HEADER_BYTES, IMAGE, IMAGE_HEADER_BYTES, MAX_BLOCKS,
-    MAX_RECORD_BYTES, RECORD_ALIGN, WILL_INIT,
+    BLOCK_HEADER_BYTES, FORK_MASK, HEADER_BYTES, IMAGE, MAX_BLOCKS, MAX_RECORD_BYTES, RECORD_ALIGN,
+    WILL_INIT,
 };
 use base::crc::crc32c_append;
 use base::{BlockNo, Fork, Lsn, LsnRange, PageId, RelId, Xid};
-
-/// Size of the pages that images restore.
-const PAGE_BYTES: usize = 8192;
 
 /// A record in memory, its checksum verified.
 #[derive(Clone, Copy, Debug)]
@@ -116,15 +114,14 @@ impl BlockView<'_> {
         self.image.is_some()
     }
 
-    /// Writes the page's image into `page`; false if the record has none.
-    pub fn restore_image(&self, page: &mut [u8; PAGE_BYTES]) -> bool {
-        let Some(image) = self.image else { return false };
-        let (hole, hole_len) = image_hole(image);
-        let bytes = &image[IMAGE_HEADER_BYTES..];
-        page[..hole].copy_from_slice(&bytes[..hole]);
-        page[hole..hole + hole_len].fill(0);
-        page[hole + hole_len..].copy_from_slice(&bytes[hole..]);
-        true
+    /// Bytes of the page's image as it lies in the log; 0 if there is none.
+    pub fn image_bytes(&self) -> usize {
+        self.image.map_or(0, <[u8]>::len)
+    }
+
+    /// Writes the page's image into `page`; false if the record has none, or one that can't be unpacked.
+    pub fn restore_image(&self, page: &mut [u8; image::PAGE_BYTES]) -> bool {
+        self.image.is_some_and(|image| image::restore(image, page))
     }
 }
 
@@ -135,7 +132,7 @@ fn split_block(bytes: &[u8]) -> Option<(BlockView<'_>, &[u8])> {
     let length = usize::from(u16::from_le_bytes([header[9], header[10]]));
     let content = bytes.get(BLOCK_HEADER_BYTES..BLOCK_HEADER_BYTES + length)?;
     let has_image = flags & IMAGE != 0;
-    if has_image && !is_image(content) {
+    if has_image && !image::is_image(content) {
         return None;
     }
     let page = PageId {
@@ -150,20 +147,6 @@ fn split_block(bytes: &[u8]) -> Option<(BlockView<'_>, &[u8])> {
         image: has_image.then_some(content),
     };
     Some((block, &bytes[BLOCK_HEADER_BYTES + length..]))
-}
-
-/// Whether the bytes are a page image: known compression, a hole inside the page, the right length.
-fn is_image(bytes: &[u8]) -> bool {
-    if bytes.len() < IMAGE_HEADER_BYTES || bytes[0] != 0 {
-        return false;
-    }
-    let (hole, hole_len) = image_hole(bytes);
-    hole + hole_len <= PAGE_BYTES && bytes.len() - IMAGE_HEADER_BYTES == PAGE_BYTES - hole_len
-}
-
-fn image_hole(bytes: &[u8]) -> (usize, usize) {
-    let at = |i: usize| usize::from(u16::from_le_bytes([bytes[i], bytes[i + 1]]));
-    (at(1), at(3))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

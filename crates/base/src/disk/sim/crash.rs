@@ -5,7 +5,7 @@ use super::{Inner, Op, SimDisk, parent};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-/// What the device writes as a whole.
+/// What a device writes as a whole, if nothing else is said.
 pub const SECTOR_BYTES: usize = 512;
 
 /// Durable names and contents.
@@ -30,6 +30,8 @@ pub struct Crashes {
     journal: Vec<Op>,
     dirs: BTreeSet<String>,
     at: usize,
+    /// What the device writes as a whole.
+    sector: usize,
     /// Indexes of writes and length changes not yet covered by a sync, per file, in order.
     unsynced: BTreeMap<u64, Vec<usize>>,
     /// Indexes of creations, renames and removals whose directory was not synced since, in order.
@@ -43,9 +45,16 @@ impl Crashes {
             journal,
             dirs,
             at: 0,
+            sector: SECTOR_BYTES,
             unsynced: BTreeMap::new(),
             unsynced_names: Vec::new(),
         }
+    }
+
+    /// On a device that writes so many bytes as a whole, at multiples of as many, instead of [`SECTOR_BYTES`].
+    pub fn with_sectors_of(mut self, bytes: usize) -> Crashes {
+        self.sector = bytes;
+        self
     }
 
     /// The number of operations that have happened at the current point.
@@ -144,7 +153,7 @@ impl Crashes {
                 _ => Fate::SectorsDrawn,
             };
             for &i in waiting {
-                tear(&mut image, &self.journal[i], fate, rng);
+                tear(&mut image, &self.journal[i], fate, self.sector, rng);
             }
         }
         // A journaling file system keeps the order of name changes: some prefix of them survives.
@@ -192,7 +201,7 @@ fn apply(image: &mut Image, op: &Op) {
 }
 
 /// Lets an unsynced operation reach the disk whole, in part, or not at all.
-fn tear(image: &mut Image, op: &Op, fate: Fate, rng: &mut fastrand::Rng) {
+fn tear(image: &mut Image, op: &Op, fate: Fate, sector: usize, rng: &mut fastrand::Rng) {
     let whole = match fate {
         Fate::AllLost => return,
         Fate::AllKept => true,
@@ -218,7 +227,7 @@ fn tear(image: &mut Image, op: &Op, fate: Fate, rng: &mut fastrand::Rng) {
     let mut done = 0;
     while done < bytes.len() {
         let position = *offset as usize + done;
-        let n = (SECTOR_BYTES - position % SECTOR_BYTES).min(bytes.len() - done);
+        let n = (sector - position % sector).min(bytes.len() - done);
         if rng.bool() {
             bytes.apply(content, *offset, done, n);
         }

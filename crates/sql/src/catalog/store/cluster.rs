@@ -17,6 +17,7 @@ use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::exec::spill::TempFiles;
 use crate::session::board::{Board, Lease};
+use crate::settings::Running;
 use crate::types::{Datum, Oid, TimestampTz};
 
 use super::opened::Opened;
@@ -33,13 +34,20 @@ pub struct Cluster {
     pub temp_files: Arc<TempFiles>,
     /// When the directory was opened.
     pub started: TimestampTz,
+    /// Settings of the server as they are.
+    pub running: Arc<Running>,
     /// Databases that somebody has used, until they are dropped.
     databases: Latch<BTreeMap<Oid, Arc<Instance>>>,
     /// By process number.
     sessions: Latch<BTreeMap<i32, Connected>>,
     /// The server's sessions, to functions that interrupt them.
     signal: Latch<Option<Arc<Signal>>>,
+    /// How the server is asked to read its configuration again.
+    reload: Latch<Option<Arc<Reload>>>,
 }
+
+/// Has the configuration read again, soon; false if that can't be asked for.
+type Reload = dyn Fn() -> bool + Send + Sync;
 
 /// The role of the session with a process number, if there is one; it is interrupted if so asked.
 type Signal = dyn Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync;
@@ -82,9 +90,11 @@ impl Cluster {
             superuser,
             temp_files,
             started: crate::session::stamp(),
+            running: Arc::default(),
             databases: Latch::new(Rank::Outer, BTreeMap::new()),
             sessions: Latch::new(Rank::Leaf, BTreeMap::new()),
             signal: Latch::new(Rank::Leaf, None),
+            reload: Latch::new(Rank::Leaf, None),
         }
     }
 
@@ -156,6 +166,17 @@ impl Cluster {
         signal: impl Fn(i32, Option<Interrupt>) -> Option<Oid> + Send + Sync + 'static,
     ) {
         *self.signal.lock() = Some(Arc::new(signal));
+    }
+
+    /// Says how the server is asked to read its configuration again. Without, it can't be.
+    pub fn set_reload(&self, reload: impl Fn() -> bool + Send + Sync + 'static) {
+        *self.reload.lock() = Some(Arc::new(reload));
+    }
+
+    /// Asks the server to read its configuration again; false if there is none to ask.
+    pub fn reload(&self) -> bool {
+        let reload = self.reload.lock().clone();
+        reload.is_some_and(|reload| reload())
     }
 
     /// The role of the session with this process number.

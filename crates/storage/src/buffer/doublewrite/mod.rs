@@ -76,12 +76,13 @@ fn header_crc(header: &[u8]) -> u32 {
 }
 
 impl Area {
-    /// Opens the file, making it if absent. What is in it has been recovered.
-    pub fn open(disk: &dyn Disk) -> Result<Area> {
+    /// Opens the file, making it if absent. What is in it has been recovered. Batches go on behind number `last`
+    /// and those that are there.
+    pub fn open(disk: &dyn Disk, last: u64) -> Result<Area> {
         let fail = |e| Error::io("open", PATH, e);
         let known = disk.exists(PATH).map_err(fail)?;
         let file = disk.open(PATH, Open::Create).map_err(fail)?;
-        let mut sequence = 0;
+        let mut sequence = last;
         if known {
             for area in 0..AREAS {
                 sequence =
@@ -131,7 +132,7 @@ pub(super) fn remove(disk: &dyn Disk) -> Result<()> {
     let fail = |e| Error::io("remove", PATH, e);
     if disk.exists(PATH).map_err(fail)? {
         disk.remove(PATH).map_err(fail)?;
-        disk.sync_dir("").map_err(fail)?;
+        disk.sync_dir("").map_err(|e| Error::io("sync", PATH, e))?;
     }
     Ok(())
 }

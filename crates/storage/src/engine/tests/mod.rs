@@ -7,7 +7,7 @@ mod bank;
 
 use super::*;
 use crate::page::PageKind;
-use crate::wal::{Kind, PageImage, Record, record, record_bound};
+use crate::wal::{Kind, MAX_IMAGE_BYTES, PageImage, Record, record_bound};
 use base::disk::Disk;
 use base::disk::sim::{Access, SimDisk};
 use base::{BlockNo, Fork, LsnRange, RelId, sim};
@@ -43,7 +43,7 @@ fn begin(engine: &Engine) -> Txn {
 /// Writes `value` to a page and logs the whole page.
 fn set(engine: &Engine, txn: &Txn, rel: &Relation, block: u32, value: u64) -> LsnRange {
     let xid = txn.xid().unwrap();
-    let mut claim = engine.wal().claim(record_bound(1, 1, record::MAX_IMAGE_BYTES)).unwrap();
+    let mut claim = engine.wal().claim(record_bound(1, 1, MAX_IMAGE_BYTES)).unwrap();
     while rel.blocks(Fork::Main).unwrap() <= block {
         drop(rel.extend(Fork::Main).unwrap());
     }

@@ -1,0 +1,110 @@
+//! The log's settings that change while the server runs, and its figures.
+
+use server::config::Config;
+
+use crate::House;
+use crate::client::Client;
+
+fn value(client: &mut Client, query: &str) -> String {
+    let told = client.query(query);
+    let line = told.lines().find_map(|line| line.strip_prefix("D "));
+    line.unwrap_or_else(|| panic!("{query}: {told}")).to_owned()
+}
+
+fn number(client: &mut Client, query: &str) -> f64 {
+    value(client, query).parse().unwrap()
+}
+
+/// Images and bytes that the log gets from an update of one row, all pages being clean before. Vacuum may add some.
+fn logged(client: &mut Client) -> (f64, f64) {
+    for statement in ["checkpoint", "select pg_stat_reset_shared('wal')"] {
+        assert!(!client.query(statement).contains("ERROR"));
+    }
+    assert_eq!(client.query("update logged set v = v + 1 where id = 1"), "C UPDATE 1\nZ I");
+    (
+        number(client, "select wal_fpi from pg_stat_wal"),
+        number(client, "select wal_bytes from pg_stat_wal"),
+    )
+}
+
+#[test]
+fn the_protection_of_pages_changes_while_the_server_runs() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create table logged (id int primary key, v int, filler text)");
+    me.query(
+        "insert into logged select n, 0, repeat('some text ', 20) from generate_series(1, 300) n",
+    );
+    let reload = |settings: &[(&str, &str)]| {
+        let mut config = Config::new();
+        for (name, value) in settings {
+            config.set(name, value).unwrap();
+        }
+        house.server.as_ref().unwrap().reload(&config);
+    };
+    let images = "full_page_writes";
+    assert_eq!(value(&mut me, "show torn_page_protection"), "doublewrite");
+    let (none, least) = logged(&mut me);
+    assert!(none < 1.0 && least < 5000.0, "{none} images, {least} bytes");
+    reload(&[("torn_page_protection", images)]);
+    assert_eq!(value(&mut me, "show torn_page_protection"), images, "in a session that was there");
+    let (plain, most) = logged(&mut me);
+    assert!(plain > 0.0 && most / plain > 2000.0, "{plain} images, {most} bytes");
+    for how in ["lz4", "zstd", "on"] {
+        reload(&[("torn_page_protection", images), ("wal_compression", how)]);
+        let (packed, bytes) = logged(&mut me);
+        assert!(packed > 0.0, "{how}");
+        let (each, before) = (bytes / packed, most / plain);
+        assert!(each < 0.7 * before, "{how}: {each} bytes for each image, {before} before");
+    }
+    for (to, file) in [("off", false), (images, true), ("off", false), ("doublewrite", true)] {
+        reload(&[("torn_page_protection", to)]);
+        assert_eq!(house.dir.join("data/doublewrite").exists(), file, "{to}");
+        logged(&mut me);
+    }
+    assert!(logged(&mut me).0 < 1.0);
+    assert_eq!(value(&mut me, "select count(*) from logged where v = 10"), "1");
+}
+
+#[test]
+fn the_figures_of_the_log_are_what_happened() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create table logged (id int primary key)");
+    me.query("select pg_stat_reset_shared('wal')");
+    let figures = "select wal_records, wal_bytes, wal_write, wal_sync from pg_stat_wal";
+    let row = |client: &mut Client| -> Vec<f64> {
+        value(client, figures).split(',').map(|n| n.parse().unwrap()).collect()
+    };
+    let before = row(&mut me);
+    let from = value(&mut me, "select pg_current_wal_insert_lsn()");
+    for n in 0..50 {
+        assert_eq!(me.query(&format!("insert into logged values ({n})")), "C INSERT 0 1\nZ I");
+    }
+    let after = row(&mut me);
+    // A row, its entry in the index and the commit, each time; vacuum may add to it.
+    assert!(after[0] - before[0] >= 150.0, "{before:?} {after:?}");
+    let lasted = format!("select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '{from}')");
+    assert!(after[1] - before[1] <= number(&mut me, &lasted));
+    assert!(after[1] - before[1] >= 50.0 * 100.0);
+    // One client: each commit waits for a write and a sync of its own.
+    assert!(after[2] - before[2] >= 50.0 && after[3] - before[3] >= 50.0, "{before:?} {after:?}");
+    assert!(number(&mut me, "select wal_sync_time from pg_stat_wal") > 0.0);
+}
+
+#[test]
+fn a_segment_can_be_finished_before_it_is_full() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create table logged (id int primary key)");
+    let segment = "select pg_walfile_name(pg_current_wal_insert_lsn() + 1)";
+    for n in 0..3 {
+        me.query(&format!("insert into logged values ({n})"));
+        let before = value(&mut me, segment);
+        let end = value(&mut me, "select pg_switch_wal()");
+        assert!(end.ends_with("00000"), "the end of a segment: {end}");
+        assert!(value(&mut me, segment) > before);
+        assert!(house.dir.join("data/wal").join(&before).exists());
+    }
+    assert_eq!(value(&mut me, "select count(*) from logged"), "3");
+}

@@ -1,0 +1,104 @@
+//! Functions about the log: where it is, what it has done, the files it lies in.
+
+use base::Lsn;
+use storage::wal::Wal;
+
+use crate::error::{Result, bail, sql_error};
+use crate::func::Function;
+use crate::types::{Datum, Numeric, TimestampTz};
+
+use super::EPOCH_OFFSET_USECS;
+use super::backend::Backend;
+use super::names;
+use super::xacts::record;
+
+/// What `pg_stat_reset_shared` can be asked for. Nothing but the log has figures to reset.
+const RESETS: [&str; 4] = ["archiver", "bgwriter", "recovery_prefetch", "wal"];
+
+/// Calls a function that gives one value; none where it is not one.
+pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    let wal = b.txn.manager().wal().clone();
+    Ok(Some(match name {
+        "pg_current_wal_insert_lsn" => lsn(wal.position()),
+        "pg_current_wal_lsn" => lsn(wal.written()),
+        "pg_current_wal_flush_lsn" => lsn(wal.durable()),
+        "pg_switch_wal" => {
+            if !is_superuser(b)? {
+                bail!(INSUFFICIENT_PRIVILEGE, "permission denied for function pg_switch_wal");
+            }
+            lsn(wal.switch()?)
+        }
+        "pg_walfile_name" => Datum::text(wal.place_of(position(&args[0])).0),
+        "pg_stat_reset_shared" => {
+            let target = &**args[0].as_text();
+            if !RESETS.contains(&target) {
+                let error =
+                    sql_error!(INVALID_PARAMETER_VALUE, "unrecognized reset target: \"{target}\"");
+                let hint =
+                    "Target must be \"archiver\", \"bgwriter\", \"recovery_prefetch\", or \"wal\".";
+                return Err(error.with_hint(hint));
+            }
+            if target == "wal" {
+                wal.reset_stats();
+            }
+            Datum::VOID
+        }
+        "pg_reload_conf" => {
+            let asked = b.instance.cluster()?.reload();
+            if !asked {
+                b.notice("WARNING", sql_error!(WARNING, "failed to send signal to postmaster"));
+            }
+            asked.into()
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Calls a function that gives a record; none where it is not one.
+pub(super) fn call_record(
+    b: &mut Backend,
+    func: &Function,
+    args: &[Datum],
+) -> Result<Option<Datum>> {
+    let wal = b.txn.manager().wal();
+    Ok(match func.name {
+        "pg_stat_get_wal" => Some(record(func, figures(wal))),
+        "pg_walfile_name_offset" => {
+            let (file, offset) = wal.place_of(position(&args[0]));
+            Some(record(func, vec![Datum::text(file), Datum::Int4(offset as i32)]))
+        }
+        _ => None,
+    })
+}
+
+/// The row of `pg_stat_wal`.
+fn figures(wal: &Wal) -> Vec<Datum> {
+    let (stats, since) = wal.stats_shown();
+    let count = |n: u64| Datum::Int8(n as i64);
+    let millis = |nanos: u64| Datum::Float8(nanos as f64 / 1e6);
+    vec![
+        count(stats.records),
+        count(stats.images),
+        Datum::Numeric(Numeric::from(stats.bytes)),
+        count(stats.pressed),
+        count(stats.writes),
+        count(stats.syncs),
+        millis(stats.write_nanos),
+        millis(stats.sync_nanos),
+        Datum::TimestampTz(TimestampTz(since - EPOCH_OFFSET_USECS)),
+    ]
+}
+
+fn lsn(at: Lsn) -> Datum {
+    Datum::Int8(at.0 as i64)
+}
+
+fn position(arg: &Datum) -> Lsn {
+    Lsn(arg.as_int8() as u64)
+}
+
+fn is_superuser(b: &Backend) -> Result<bool> {
+    let cluster = b.instance.cluster()?;
+    let role = names::role_by_oid(&cluster.shared, &b.txn, b.user_oid)?;
+    Ok(role.is_some_and(|role| role.row.bool("rolsuper")))
+}
