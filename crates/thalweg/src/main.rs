@@ -2,11 +2,14 @@
 
 mod arguments;
 mod serve;
+mod waldump;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use arguments::Command;
+use waldump::Fault;
 
 fn main() -> ExitCode {
     let command = match arguments::read(std::env::args().skip(1)) {
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
         }
         Command::Serve { data, superuser, config } => serve::run(data, superuser, config),
         Command::Check { data } => check(&data),
+        Command::WalDump(wanted) => dump(&wanted),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -34,6 +38,23 @@ fn main() -> ExitCode {
             eprintln!("thalweg: {fault}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// `thalweg waldump`: shows the log, to whoever reads it as long as he does.
+fn dump(wanted: &waldump::Wanted) -> Result<(), String> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let done = waldump::run(wanted, &mut out).and_then(|()| out.flush().map_err(Fault::from));
+    match done {
+        Err(Fault::Log(why)) => {
+            // What was found before the fault comes first.
+            let _ = out.flush();
+            Err(why)
+        }
+        Err(Fault::Output(fault)) if fault.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("the output cannot be written: {fault}"))
+        }
+        _ => Ok(()),
     }
 }
 

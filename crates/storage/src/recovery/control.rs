@@ -124,6 +124,11 @@ impl ControlFile {
         }
     }
 
+    /// Reads what the file says, also while an engine is running on the directory.
+    pub fn read(disk: &dyn Disk) -> Result<Control> {
+        ControlFile::open(disk).map(|file| file.content)
+    }
+
     /// What it says.
     pub fn content(&self) -> &Control {
         &self.content

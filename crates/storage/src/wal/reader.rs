@@ -4,8 +4,8 @@
 //! segment's header says that a later run went on from exactly there. If it says that the run went on from
 //! *elsewhere*, the log was damaged after it was written: that is an error, not an end.
 
-use super::record::{self, HEADER_BYTES};
-use super::segment::{self, Epoch, LogShape};
+use super::record::{self, HEADER_BYTES, RECORD_ALIGN};
+use super::segment::{self, DIRECTORY, Epoch, LogShape};
 use super::view::{RecordView, padded_length};
 use crate::error::{Error, Result};
 use base::Lsn;
@@ -65,6 +65,48 @@ impl Reader {
             file,
             file_segment: number,
         })
+    }
+
+    /// A reader at the first intact record that starts at `from` or later; `None` if there is none. Any position will
+    /// do: a record is known by its checksum, which covers its place.
+    pub fn find(disk: Arc<dyn Disk>, shape: LogShape, from: Lsn) -> Result<Option<Reader>> {
+        let from = Lsn(from.0.next_multiple_of(RECORD_ALIGN as u64));
+        let mut reader = Reader::open(disk, shape, from)?;
+        loop {
+            if reader.intact_length()?.is_some() {
+                return Ok(Some(reader));
+            }
+            reader.at.0 += RECORD_ALIGN as u64;
+            if !reader.fill(HEADER_BYTES as u64)? {
+                let next = Lsn((reader.file_segment + 1) * shape.segment_bytes);
+                if segment::open(&*reader.disk, &shape, reader.file_segment + 1)?.is_none() {
+                    return Ok(None);
+                }
+                reader = Reader::open(reader.disk, shape, next)?;
+            }
+        }
+    }
+
+    /// After the end of the log: whether intact records of the same run lie behind it, and where. They are what a crash
+    /// leaves that kept later writes and lost earlier ones, or what damage cut off.
+    pub fn resumes_at(&self) -> Result<Option<Lsn>> {
+        let behind = Lsn(self.at.0 + RECORD_ALIGN as u64);
+        if segment::open(&*self.disk, &self.shape, self.epoch.segment_of(behind))?.is_none() {
+            return Ok(None);
+        }
+        let found = Reader::find(Arc::clone(&self.disk), self.shape, behind)?;
+        Ok(found.filter(|found| found.epoch == self.epoch).map(|found| found.at))
+    }
+
+    /// The first position that a segment of the directory holds; `None` without segments.
+    pub fn first_position(disk: &dyn Disk, shape: LogShape) -> Result<Option<Lsn>> {
+        let names = disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))?;
+        for number in names.iter().filter_map(|name| segment::parse_name(shape.timeline, name)) {
+            if segment::open(disk, &shape, number)?.is_some() {
+                return Ok(Some(Lsn(number * shape.segment_bytes)));
+            }
+        }
+        Ok(None)
     }
 
     /// Where the next record starts, or the log ends.

@@ -1,6 +1,6 @@
 //! Reading a log record back: a checked view over its bytes.
 
-use super::image;
+use super::image::{self, Compression};
 use super::kind::Kind;
 use super::record::{
     BLOCK_HEADER_BYTES, FORK_MASK, HEADER_BYTES, IMAGE, MAX_BLOCKS, MAX_RECORD_BYTES, RECORD_ALIGN,
@@ -112,6 +112,15 @@ impl BlockView<'_> {
     /// Whether the whole page is in the record.
     pub fn has_image(&self) -> bool {
         self.image.is_some()
+    }
+
+    /// How the page's image is packed, as a dump tells it; `None` if there is none.
+    pub fn image_how(&self) -> Option<&'static str> {
+        self.image.map(|image| match Compression::from_code(image[0]) {
+            Some(Compression::Lz4) => " lz4",
+            Some(Compression::Zstd) => " zstd",
+            Some(Compression::Off) | None => "",
+        })
     }
 
     /// Bytes of the page's image as it lies in the log; 0 if there is none.
