@@ -48,10 +48,11 @@ pub fn pack(from: &Places, file: &Path) -> Result<(), String> {
     let scratch = Scratch::new("lab-pack")?;
     let pack = scratch.path().join("thalweg-lab");
     let lab = std::env::current_exe().map_err(|e| e.to_string())?;
-    let mut programs = vec![lab];
-    programs.extend(["thalweg", "canned", "wal_paths"].map(|name| from.programs.join(name)));
-    for program in &programs {
-        let copy = copy(program, &pack.join("bin"))?;
+    let mut programs = vec![("lab", lab)];
+    let built = ["thalweg", "canned", "wal_paths"];
+    programs.extend(built.map(|name| (name, from.programs.join(name))));
+    for (name, program) in &programs {
+        let copy = copy_as(program, &pack.join("bin"), name)?;
         output(Command::new("strip").arg(&copy))?;
     }
     postgres(from, &pack)?;
@@ -122,7 +123,11 @@ fn loaded(text: &str) -> Vec<PathBuf> {
 }
 
 fn copy(file: &Path, folder: &Path) -> Result<PathBuf, String> {
-    let name = file.file_name().ok_or_else(|| format!("{} is no file", file.display()))?;
+    let name = file.file_name().and_then(|name| name.to_str());
+    copy_as(file, folder, name.ok_or_else(|| format!("{} is no file", file.display()))?)
+}
+
+fn copy_as(file: &Path, folder: &Path, name: &str) -> Result<PathBuf, String> {
     let place = folder.join(name);
     let copied = std::fs::create_dir_all(folder).and_then(|()| std::fs::copy(file, &place));
     copied.map_err(|e| format!("{}: {e}", file.display()))?;

@@ -12,6 +12,7 @@ use crate::experiments::Experiment;
 use crate::model::{Record, Results, figure, write_whole};
 use crate::statistics::{Spread, cell};
 use crate::table::short;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -128,6 +129,7 @@ fn section(
     }
     put("</div>".to_owned());
     put(figures(results));
+    put(waits(results));
     put("</section>".to_owned());
     Ok(())
 }
@@ -162,6 +164,45 @@ fn figures(results: &Results) -> String {
     }
     text.push_str("</table></div></details>");
     text
+}
+
+/// What the sessions at work waited for at the axis' last place: of all that were seen once a second, the
+/// share of each wait, the most frequent first. Servers that can't tell are not in it.
+fn waits(results: &Results) -> String {
+    let mut rows = String::new();
+    for variant in results.variants() {
+        for target in results.targets() {
+            let runs = results.runs.iter().filter(|r| {
+                r.target == target && r.variant == variant && results.xs().last() == Some(&r.x)
+            });
+            let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+            for (wait, count) in
+                runs.flat_map(|r| &r.samples).filter_map(|s| s.waits.as_ref()).flatten()
+            {
+                *seen.entry(wait).or_default() += count;
+            }
+            let all: u32 = seen.values().sum();
+            let mut seen: Vec<(&str, u32)> = seen.into_iter().collect();
+            seen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            let share = |count: u32| f64::from(count) * 100.0 / f64::from(all);
+            let most = seen.iter().take(6).map(|(wait, n)| format!("{wait} {:.0} %", share(*n)));
+            let most = escape(&most.collect::<Vec<_>>().join(", "));
+            if all > 0 {
+                let (target, variant) = (escape(target), escape(variant));
+                write!(rows, "<tr><td>{target}</td><td>{variant}</td><td>{most}</td></tr>")
+                    .expect("strings take writes");
+            }
+        }
+    }
+    if rows.is_empty() {
+        return rows;
+    }
+    let x = results.xs().last().copied().unwrap_or_default();
+    format!(
+        "<details><summary>What sessions at work waited for, {x} {}</summary><div class=\"scroll\"><table>\
+         <tr><th>server</th><th>variant</th><th>share of the sessions seen at work</th></tr>{rows}</table></div></details>",
+        escape(&results.axis)
+    )
 }
 
 fn ranged(spread: Spread) -> String {

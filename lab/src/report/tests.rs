@@ -91,3 +91,18 @@ fn who_is_faster_where_is_said_in_a_sentence() {
     results.runs[0].figures.insert(figure::TPS.to_owned(), 50.0);
     assert!(finding::sentence(e, results).starts_with("Thalweg is faster in 1 of 2: 0.50 to"));
 }
+
+#[test]
+fn waits_are_shares_of_the_sessions_seen_at_the_last_place() {
+    let mut record = record(1.0, 1.0);
+    let results = &mut record.experiments[0];
+    assert!(!waits(results).contains("table"), "nobody told of any");
+    let last = results.runs.iter_mut().find(|r| r.x == 64).unwrap();
+    let seen = |pairs: &[(&str, u32)]| {
+        let waits = pairs.iter().map(|(wait, n)| ((*wait).to_owned(), *n)).collect();
+        Sample { waits: Some(waits), ..Sample::default() }
+    };
+    last.samples = vec![seen(&[("running", 1), ("IO:WALSync", 2)]), seen(&[("IO:WALSync", 1)])];
+    let text = waits(results);
+    assert!(text.contains("<td>IO:WALSync 75 %, running 25 %</td>"), "{text}");
+}
