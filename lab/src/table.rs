@@ -8,6 +8,7 @@ use std::fmt::Write;
 /// A number with as many digits as say something.
 pub fn short(value: f64) -> String {
     match value.abs() {
+        v if v >= 1e6 => format!("{:.1} M", value / 1e6),
         v if v >= 100_000.0 => format!("{:.0} k", value / 1000.0),
         v if v >= 10_000.0 => format!("{:.1} k", value / 1000.0),
         v if v >= 100.0 => format!("{value:.0}"),

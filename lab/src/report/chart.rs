@@ -173,6 +173,7 @@ impl Scale {
 fn tick(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
+        v if v >= 1e6 => format!("{} M", v / 1e6),
         v if v >= 10_000.0 => format!("{} k", v / 1000.0),
         v if (0.01..1.0).contains(&v) => format!("{v:.2}").trim_end_matches('0').to_owned(),
         v => format!("{}", (v * 100.0).round() / 100.0),
@@ -280,7 +281,9 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
             let path: Vec<(f64, f64)> = series.points.iter().map(place).collect();
             match series.dashed {
                 true => self.dashes(&path, series.colour, 1.6)?,
-                false => self.line(&path, series.colour, if aside == 0.0 { 1.6 } else { 2.2 })?,
+                false => {
+                    self.line(&path, series.colour, if places.is_none() { 1.6 } else { 2.2 })?
+                }
             }
             for point in series.points.iter().filter(|_| places.is_some()) {
                 let (x, middle) = place(point);

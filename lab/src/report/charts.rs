@@ -3,7 +3,7 @@
 use super::chart::{Chart, Form, Point, Series};
 use super::colours::{self, SEED};
 use super::finding;
-use crate::experiments::{Course, Experiment, Measure, THROUGHPUT, WORST_LATENCY};
+use crate::experiments::{Course, Experiment, Kind, Measure, THROUGHPUT, WORST_LATENCY};
 use crate::model::{Results, Sample, figure};
 use crate::statistics::{Spread, better_postgres, cell};
 
@@ -91,7 +91,8 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
         x_label: e.axis.to_owned(),
         y_label: measure.label.to_owned(),
         form,
-        log: measure.figure.starts_with("latency") && !bars,
+        // Paths in process differ by orders of magnitude, and so do latencies.
+        log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths)) && !bars,
         series,
     })
 }

@@ -1,5 +1,6 @@
 //! What an experiment's figures say, in one sentence.
 
+use crate::compare::{Verdict, verdict};
 use crate::experiments::Experiment;
 use crate::model::{Results, figure};
 use crate::statistics::{advantage, cell};
@@ -46,16 +47,21 @@ fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
     places.filter_map(|(variant, x)| advantage(results, &e.measure, variant, x)).collect()
 }
 
-/// What the other variant changes on each server at the axis' last place, where the experiment asks that.
+/// What the other variant changes on each server at the axis' last place, where the experiment asks that; what
+/// the repetitions alone account for is no difference.
 pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     let baseline = e.own_baseline?;
     let x = *results.xs().last()?;
     let others: Vec<&str> = results.variants().into_iter().filter(|v| *v != baseline).collect();
     let &[variant] = &others[..] else { return None };
     let change = |target: &str| {
-        let of = |variant| cell(results, target, variant, x, figure::TPS).map(|s| s.median);
-        let percent = (of(variant)? / of(baseline)? - 1.0) * 100.0;
-        Some(format!("{target} {percent:+.0} %"))
+        let of = |variant| cell(results, target, variant, x, figure::TPS);
+        let (with, without) = (of(variant)?, of(baseline)?);
+        let percent = (with.median / without.median - 1.0) * 100.0;
+        Some(match verdict(without, with, false) {
+            Verdict::Same => format!("{target} no difference"),
+            _ => format!("{target} {percent:+.0} %"),
+        })
     };
     let changes: Vec<String> = results.targets().into_iter().filter_map(change).collect();
     if changes.is_empty() {
