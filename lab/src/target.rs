@@ -131,7 +131,10 @@ impl Reach {
 pub fn said(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(refusal) => format!("{} ({})", refusal.message(), refusal.code().code()),
-        None => error.to_string(),
+        None => match std::error::Error::source(error) {
+            Some(reason) => format!("{error}: {reason}"),
+            None => error.to_string(),
+        },
     }
 }
 

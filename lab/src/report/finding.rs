@@ -3,7 +3,7 @@
 use crate::compare::{Verdict, verdict};
 use crate::experiments::Experiment;
 use crate::model::{Results, figure};
-use crate::statistics::{advantage, cell};
+use crate::statistics::{advantage, cell, is_postgres};
 use crate::table::short;
 
 /// Who is faster where.
@@ -16,35 +16,47 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
         };
     };
     let most = ratios.iter().copied().fold(least, f64::max);
-    let ahead = ratios.iter().filter(|r| **r > 1.0).count();
     let range = match short(least) == short(most) {
         true => short(least),
         false => format!("{} to {}", short(least), short(most)),
     };
-    let all = ratios.len();
-    match (e.measure.lower_is_better, ahead == all) {
-        (false, true) => {
-            format!("Thalweg is faster everywhere: {range} times the better PostgreSQL.")
+    let (ahead, all) = (ahead(e, results), ratios.len());
+    let place = match ahead == all {
+        true => "everywhere".to_owned(),
+        false => format!("in {ahead} of {all}, beyond what repetitions scatter"),
+    };
+    match e.measure.lower_is_better {
+        false => format!("Thalweg is faster {place}: {range} times the better PostgreSQL."),
+        true => {
+            format!("Thalweg waits less {place}: the better PostgreSQL's is {range} times as high.")
         }
-        (false, false) => {
-            format!("Thalweg is faster in {ahead} of {all}: {range} times the better PostgreSQL.")
-        }
-        (true, true) => {
-            format!(
-                "Thalweg waits less everywhere: the better PostgreSQL's is {range} times as high."
-            )
-        }
-        (true, false) => format!(
-            "Thalweg waits less in {ahead} of {all}: the better PostgreSQL's is {range} times as high."
-        ),
     }
+}
+
+/// In how many cells every repetition of ours is better than every one of each PostgreSQL.
+fn ahead(e: &Experiment, results: &Results) -> usize {
+    let ahead = |(variant, x): (&str, u32)| {
+        let of = |target| cell(results, target, variant, x, e.measure.figure);
+        let theirs = results.targets().into_iter().filter(|target| is_postgres(target));
+        let mut theirs = theirs.filter_map(of).peekable();
+        let Some(ours) = of("thalweg").filter(|_| theirs.peek().is_some()) else {
+            return false;
+        };
+        theirs.all(|theirs| match e.measure.lower_is_better {
+            true => ours.max < theirs.min,
+            false => ours.min > theirs.max,
+        })
+    };
+    places(results).filter(|place| ahead(*place)).count()
+}
+
+fn places(results: &Results) -> impl Iterator<Item = (&str, u32)> {
+    results.variants().into_iter().flat_map(|v| results.xs().into_iter().map(move |x| (v, x)))
 }
 
 /// How many times better we are than the better PostgreSQL, in every cell.
 fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
-    let places =
-        results.variants().into_iter().flat_map(|v| results.xs().into_iter().map(move |x| (v, x)));
-    places.filter_map(|(variant, x)| advantage(results, &e.measure, variant, x)).collect()
+    places(results).filter_map(|(variant, x)| advantage(results, &e.measure, variant, x)).collect()
 }
 
 /// What the other variant changes on each server at the axis' last place, where the experiment asks that; what

@@ -146,6 +146,10 @@ impl Lab {
     ) -> Result<(), String> {
         let cells = self.cells(e, plan);
         let planned = cells.len();
+        if planned == 0 {
+            let why = "no target that was given may be used for this experiment";
+            progress.note(&format!("{}: {why}", e.name));
+        }
         self.record.results(e.name, e.axis, planned);
         let wanted = |lab: &mut Lab, cell: &Cell| {
             let name = name(plan, &lab.targets, cell);
