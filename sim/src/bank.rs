@@ -18,6 +18,7 @@ pub use history::History;
 pub use table::{Changed, Keyed, Table, is_conflict};
 
 use crate::enumerate::Scenario;
+use base::disk::SyncMethod;
 use base::disk::sim::{SECTOR_BYTES, SimDisk};
 use base::rank::Rank;
 use base::{Env, Persistence, RelId};
@@ -71,6 +72,8 @@ pub fn config(seed: u64) -> EngineConfig {
         wal_buffers: 1 << 20,
         wal_insert_slots: 2,
         wal_segment_bytes: 1 << 18,
+        wal_sync_method: SyncMethod::Fdatasync,
+        min_wal_bytes: 1 << 19,
         max_wal_bytes: 1 << 20,
         checkpoint_timeout: Duration::from_millis(20),
         open_files_max: 8,

@@ -1,10 +1,11 @@
-//! What the log's paths cost, in nanoseconds per operation, on a disk that forgets at once; then what one
-//! client's synchronous commit costs on the real disk, beside a bare write and fdatasync of the same block.
+//! What the log's paths cost, in nanoseconds per operation, on a disk that forgets at once; small records of two
+//! threads by the number of insertion slots, beside copying the same bytes; then what one client's synchronous commit
+//! costs on the real disk by each `wal_sync_method`, beside a bare write and fdatasync of the same block.
 //!
 //! `cargo run --release -p bench --bin wal_paths [-- DIRECTORY_ON_THE_DISK_TO_MEASURE]`
 
 use base::disk::real::RealDisk;
-use base::disk::{DirectoryLock, Disk, File, Open};
+use base::disk::{DirectoryLock, Disk, File, Open, SyncMethod};
 use base::env::Env;
 use base::{BlockNo, Fork, Lsn, PageId, RelId, Xid};
 use std::hint::black_box;
@@ -15,9 +16,16 @@ use std::time::Instant;
 use storage::wal::{Epoch, Kind, Record, Wal, WalConfig, record_bound, segment};
 
 const SEGMENT: u64 = 16 << 20;
+const RING: usize = 64 << 20;
 const ROUNDS: usize = 9;
 const EACH: u64 = 100_000;
-const COMMITS: usize = 2_000;
+/// Commits of one method in one round.
+const COMMITS: usize = 400;
+const METHODS: [(&str, SyncMethod); 3] = [
+    ("fdatasync", SyncMethod::Fdatasync),
+    ("open_datasync", SyncMethod::OpenDatasync),
+    ("io_uring", SyncMethod::IoUring),
+];
 
 /// Takes everything, keeps nothing.
 struct Forgetful;
@@ -70,7 +78,7 @@ impl File for Forgetful {
     }
 }
 
-fn open(disk: Arc<dyn Disk>) -> Arc<Wal> {
+fn open(disk: Arc<dyn Disk>, insert_slots: usize, sync_method: SyncMethod) -> Arc<Wal> {
     let start = Lsn(SEGMENT);
     let epoch = Epoch {
         system_id: 1,
@@ -80,7 +88,13 @@ fn open(disk: Arc<dyn Disk>) -> Arc<Wal> {
         start,
         previous_end: start,
     };
-    let config = WalConfig { buffer_bytes: 64 << 20, insert_slots: 8, files_bytes_max: 1 << 30 };
+    let config = WalConfig {
+        buffer_bytes: RING,
+        insert_slots,
+        files_bytes_min: 1 << 30,
+        files_bytes_max: 1 << 30,
+        sync_method,
+    };
     Wal::open(&Env::new(disk), config, epoch).expect("a log opens")
 }
 
@@ -116,8 +130,8 @@ fn insert(wal: &Wal, row: &[u8]) {
     black_box(wal.insert(&mut claim, &record));
 }
 
-fn nanos(threads: usize, bytes: usize, step: Step) -> f64 {
-    let wal = open(Arc::new(Forgetful));
+fn nanos(threads: usize, slots: usize, bytes: usize, step: Step) -> f64 {
+    let wal = open(Arc::new(Forgetful), slots, SyncMethod::Fdatasync);
     let row = vec![7; bytes];
     let begin = Instant::now();
     std::thread::scope(|scope| {
@@ -131,9 +145,50 @@ fn nanos(threads: usize, bytes: usize, step: Step) -> f64 {
 }
 
 fn median(mut of: impl FnMut() -> f64) -> f64 {
-    let mut all: Vec<f64> = (0..ROUNDS).map(|_| of()).collect();
+    middle((0..ROUNDS).map(|_| of()).collect())
+}
+
+fn middle(mut all: Vec<f64>) -> f64 {
     all.sort_by(f64::total_cmp);
-    all[ROUNDS / 2]
+    all[all.len() / 2]
+}
+
+/// Nanoseconds to copy a record of `bytes` to the next place of a ring, each of two threads into its own.
+fn copying(bytes: usize) -> f64 {
+    let row = vec![7_u8; bytes];
+    let mut rings = [vec![1_u8; RING / 2], vec![1_u8; RING / 2]];
+    let begin = Instant::now();
+    std::thread::scope(|scope| {
+        for ring in &mut rings {
+            scope.spawn(|| {
+                for place in ring.chunks_exact_mut(bytes).take(EACH as usize) {
+                    place.copy_from_slice(black_box(&row));
+                }
+            });
+        }
+    });
+    begin.elapsed().as_nanos() as f64 / EACH as f64
+}
+
+/// Two threads' small records, by the number of slots; the variants take turns.
+fn slots() {
+    for bytes in [64, 256] {
+        let variants = [1, 2, 8];
+        let mut took = vec![Vec::new(); variants.len() + 1];
+        for _ in 0..ROUNDS {
+            for (of, slots) in took.iter_mut().zip(variants) {
+                of.push(nanos(2, slots, bytes - 34, insert));
+            }
+            took[variants.len()].push(copying(bytes));
+        }
+        let names = variants.map(|n| format!("{n} slots")).into_iter().chain(["copied".to_owned()]);
+        for (name, took) in names.zip(took) {
+            let ns = middle(took);
+            // Two threads at the same time.
+            let (millions, gigabytes) = (2e3 / ns, 2.0 * bytes as f64 / ns);
+            println!("{bytes} bytes, 2 threads, {name:<8} {millions:7.2} M/s {gigabytes:7.2} GB/s");
+        }
+    }
 }
 
 /// Microseconds: p50 and p99 of `one`.
@@ -149,37 +204,65 @@ fn latency(mut one: impl FnMut()) -> (f64, f64) {
     (all[COMMITS / 2], all[COMMITS * 99 / 100])
 }
 
+/// One client's commits, by each method in turn.
 fn commits(directory: &str) {
     let root = format!("{directory}/thalweg-wal-paths-{}", std::process::id());
     let disk = Arc::new(RealDisk::new(&root));
-    disk.create_dir(segment::DIRECTORY).expect("the directory can be made");
+    disk.create_dir("").expect("the directory can be made");
     let bare = std::fs::File::create(format!("{root}/bare")).expect("a file can be made");
     bare.write_all_at(&vec![0; 16 << 20], 0).and_then(|()| bare.sync_all()).expect("room");
     let mut at = 0;
-    let floor = latency(|| {
+    let mut floor = || {
         at += 64;
         let block = at / 4096 * 4096;
         bare.write_all_at(&[1; 4096], block).and_then(|()| bare.sync_data()).expect("it syncs");
+    };
+    let allowed = METHODS.into_iter().filter(|(name, how)| {
+        let fault = disk.check_sync_method(*how).err();
+        fault.iter().for_each(|e| println!("{name}: not here: {e}"));
+        fault.is_none()
     });
-    let wal = open(disk);
-    let commit = latency(|| {
-        let mut claim = wal.claim(record_bound(1, 0, 12)).expect("there is room");
-        let record = Record::new(Kind::COMMIT, Xid(5)).data(&[1; 12]);
-        let end = wal.insert_commit(&mut claim, &record, |_| ()).end;
-        wal.flush(end);
-    });
-    println!("write and fdatasync:  p50 {:7.1} µs  p99 {:7.1} µs", floor.0, floor.1);
-    println!("commit of one client: p50 {:7.1} µs  p99 {:7.1} µs", commit.0, commit.1);
-    wal.close();
+    let logs: Vec<_> = allowed
+        .map(|(name, how)| {
+            let disk = Arc::new(RealDisk::new(format!("{root}/{name}")));
+            disk.create_dir(segment::DIRECTORY).expect("the directory can be made");
+            (name, open(disk, 8, how), Vec::new(), Vec::new())
+        })
+        .collect();
+    let (mut logs, mut bare_times) = (logs, (Vec::new(), Vec::new()));
+    for _ in 0..ROUNDS {
+        let (p50, p99) = latency(&mut floor);
+        bare_times.0.push(p50);
+        bare_times.1.push(p99);
+        for (_, wal, medians, tails) in &mut logs {
+            let (p50, p99) = latency(|| {
+                let mut claim = wal.claim(record_bound(1, 0, 12)).expect("there is room");
+                let record = Record::new(Kind::COMMIT, Xid(5)).data(&[1; 12]);
+                let end = wal.insert_commit(&mut claim, &record, |_| ()).end;
+                wal.flush(end);
+            });
+            medians.push(p50);
+            tails.push(p99);
+        }
+    }
+    let show = |name: &str, p50: Vec<f64>, p99: Vec<f64>| {
+        println!("{name:<32} p50 {:7.1} µs  p99 {:7.1} µs", middle(p50), middle(p99));
+    };
+    show("bare write and fdatasync", bare_times.0, bare_times.1);
+    for (name, wal, p50, p99) in logs {
+        show(&format!("one client's commit, {name}"), p50, p99);
+        wal.close();
+    }
     std::fs::remove_dir_all(root).expect("what was made can be removed");
 }
 
 fn main() {
     for (name, bytes, step) in PATHS {
-        let one = median(|| nanos(1, *bytes, *step));
-        let two = median(|| nanos(2, *bytes, *step));
+        let one = median(|| nanos(1, 8, *bytes, *step));
+        let two = median(|| nanos(2, 8, *bytes, *step));
         println!("{name:<36} 1 thread {one:8.1} ns   2 threads {two:8.1} ns each");
     }
+    slots();
     let temporary = std::env::temp_dir().display().to_string();
     commits(&std::env::args().nth(1).unwrap_or(temporary));
 }

@@ -9,6 +9,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base::disk::SyncMethod;
 use sql::settings::{self, Context, Setting, Value};
 use storage::EngineConfig;
 use storage::buffer::TornPages;
@@ -161,6 +162,8 @@ impl Config {
                 chosen => chosen,
             },
             wal_segment_bytes: number("wal_segment_size").next_power_of_two() as u64 * MIB,
+            wal_sync_method: self.wal_sync_method(),
+            min_wal_bytes: number("min_wal_size") as u64 * MIB,
             max_wal_bytes: number("max_wal_size") as u64 * MIB,
             checkpoint_timeout: Duration::from_secs(number("checkpoint_timeout") as u64),
             txlog: TxLogConfig {
@@ -188,6 +191,15 @@ impl Config {
             "lz4" | "on" => Compression::Lz4,
             "zstd" => Compression::Zstd,
             _ => Compression::Off,
+        }
+    }
+
+    /// `wal_sync_method`.
+    pub fn wal_sync_method(&self) -> SyncMethod {
+        match self.value("wal_sync_method").as_text() {
+            "open_datasync" => SyncMethod::OpenDatasync,
+            "io_uring" => SyncMethod::IoUring,
+            _ => SyncMethod::Fdatasync,
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base::Env;
 use base::disk::real::RealDisk;
 use sql::catalog::store::Cluster;
-use sql::settings::{self, Context, Setting, Value};
+use sql::settings::{self, Context, Value};
 use storage::Engine;
 use storage::wal::Wal;
 
@@ -90,12 +90,20 @@ impl Database {
     /// it is, and the log says why.
     pub(crate) fn reload(&self, config: &Config) {
         self.engine.set_wal_compression(config.wal_compression());
-        let protected = self.engine.set_torn_pages(config.torn_pages());
-        let was = self.cluster.running.get(torn_page_protection());
+        let changed = [
+            ("torn_page_protection", self.engine.set_torn_pages(config.torn_pages())),
+            ("wal_sync_method", self.engine.wal().set_sync_method(config.wal_sync_method())),
+        ];
+        let changed = changed.map(|(name, done)| {
+            let setting = settings::find(name).expect("a known setting");
+            (setting, self.cluster.running.get(setting), done)
+        });
         self.show(config, &[Context::Reload]);
-        if let (Err(fault), Some(was)) = (protected, was) {
-            crate::log!("torn_page_protection stays as it is: {fault}");
-            self.cluster.running.set(torn_page_protection(), was);
+        for (setting, was, done) in changed {
+            if let (Err(fault), Some(was)) = (done, was) {
+                crate::log!("{} stays as it is: {fault}", setting.name);
+                self.cluster.running.set(setting, was);
+            }
         }
     }
 
@@ -123,10 +131,6 @@ impl Database {
     pub(crate) fn wal(&self) -> &Wal {
         self.engine.wal()
     }
-}
-
-fn torn_page_protection() -> &'static Setting {
-    settings::find("torn_page_protection").expect("a known setting")
 }
 
 /// Nobody else may look into a new directory, and its configuration says what could be chosen.

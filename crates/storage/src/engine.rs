@@ -25,7 +25,7 @@ use crate::txn::{Txn, TxnManager};
 use crate::vacuum;
 use crate::wal::{self, Compression, Epoch, LogEnd, LogShape, Wal, WalConfig, segment};
 use base::clock;
-use base::disk::DirectoryLock;
+use base::disk::{DirectoryLock, SyncMethod};
 use base::env::Env;
 use base::hash::hash_of;
 use base::rank::Rank;
@@ -55,6 +55,10 @@ pub struct EngineConfig {
     pub wal_insert_slots: usize,
     /// Log bytes in a segment, `wal_segment_size`. Counts when a directory is made.
     pub wal_segment_bytes: u64,
+    /// `wal_sync_method`, to begin with.
+    pub wal_sync_method: SyncMethod,
+    /// `min_wal_size`, in bytes.
+    pub min_wal_bytes: u64,
     /// `max_wal_size`, in bytes.
     pub max_wal_bytes: u64,
     /// `checkpoint_timeout`.
@@ -75,6 +79,8 @@ impl Default for EngineConfig {
             wal_buffers: 16 << 20,
             wal_insert_slots: (2 * cores).max(8),
             wal_segment_bytes: 16 << 20,
+            wal_sync_method: SyncMethod::Fdatasync,
+            min_wal_bytes: 80 << 20,
             max_wal_bytes: 1 << 30,
             checkpoint_timeout: Duration::from_secs(300),
             txlog: TxLogConfig::default(),
@@ -390,7 +396,9 @@ fn wal_config(config: &EngineConfig) -> WalConfig {
     WalConfig {
         buffer_bytes: config.wal_buffers,
         insert_slots: config.wal_insert_slots,
+        files_bytes_min: config.min_wal_bytes,
         files_bytes_max: config.max_wal_bytes,
+        sync_method: config.wal_sync_method,
     }
 }
 

@@ -46,7 +46,13 @@ impl Rig {
             start: Lsn(SEGMENT),
             previous_end: Lsn(SEGMENT),
         };
-        let config = WalConfig { buffer_bytes: 1 << 20, insert_slots: 4, files_bytes_max: 1 << 30 };
+        let config = WalConfig {
+            buffer_bytes: 1 << 20,
+            insert_slots: 4,
+            files_bytes_max: 1 << 30,
+            files_bytes_min: 1 << 30,
+            sync_method: base::disk::SyncMethod::Fdatasync,
+        };
         let env = base::Env::new(Arc::new(disk.clone()));
         let wal = Wal::open(&env, config, epoch).unwrap();
         let pool = pool(&disk, frames);

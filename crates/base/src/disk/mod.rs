@@ -20,6 +20,19 @@ pub enum Open {
     CreateNew,
 }
 
+/// How a write is made durable, where both are asked for at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum SyncMethod {
+    /// `pwrite`, then `fdatasync`.
+    #[default]
+    Fdatasync = 0,
+    /// One call that returns when the bytes are durable, as with `O_DSYNC`.
+    OpenDatasync = 1,
+    /// A write and a linked sync, ordered by one call.
+    IoUring = 2,
+}
+
 /// A directory tree; paths are relative to its root, with `/` between names.
 pub trait Disk: Send + Sync {
     /// Opens a file for reading and writing.
@@ -41,6 +54,10 @@ pub trait Disk: Send + Sync {
     /// Closes a file that has been removed, without waiting for the system to free what it held. Never parks.
     fn discard(&self, file: Arc<dyn File>) {
         drop(file);
+    }
+    /// Whether [`File::write_durably`] can be done so here.
+    fn check_sync_method(&self, _how: SyncMethod) -> io::Result<()> {
+        Ok(())
     }
     /// Takes an exclusive, process-lifetime lock on a file made for it. `WouldBlock` if another has it.
     fn lock(&self, path: &str) -> io::Result<DirectoryLock>;
@@ -64,6 +81,11 @@ pub trait File: Send + Sync {
     }
     /// Makes the content, and the length, durable (`fdatasync`).
     fn sync(&self) -> io::Result<()>;
+    /// Writes all of `buf` and makes it durable.
+    fn write_durably(&self, buf: &[u8], offset: u64, _how: SyncMethod) -> io::Result<()> {
+        self.write_at(buf, offset)?;
+        self.sync()
+    }
     /// Cuts or extends with zeros.
     fn set_len(&self, bytes: u64) -> io::Result<()>;
     /// Length in bytes.

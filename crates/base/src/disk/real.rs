@@ -3,9 +3,10 @@
 //! On a thread the calls are plain system calls. On a fiber a read first asks for what the system has
 //! cached (`RWF_NOWAIT`); that, writes and syncs otherwise go to a small pool of I/O threads.
 
+mod durable;
 mod pool;
 
-use super::{DirectoryLock, Disk, File, Open, extend_by_writing};
+use super::{DirectoryLock, Disk, File, Open, SyncMethod, extend_by_writing};
 use crate::park;
 use std::fs;
 use std::io;
@@ -100,6 +101,10 @@ impl Disk for RealDisk {
         pool::leave(move || drop(file));
     }
 
+    fn check_sync_method(&self, how: SyncMethod) -> io::Result<()> {
+        durable::check(how)
+    }
+
     fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
         let file = open_lock_file(&self.path(path))?;
         // SAFETY: plain system call on a descriptor that we own.
@@ -180,6 +185,10 @@ impl File for RealFile {
 
     fn sync(&self) -> io::Result<()> {
         blocking(|| self.file.sync_data())
+    }
+
+    fn write_durably(&self, buf: &[u8], offset: u64, how: SyncMethod) -> io::Result<()> {
+        blocking(|| durable::write(&self.file, buf, offset, how))
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {

@@ -25,6 +25,17 @@ fn contract(disk: &dyn Disk) {
     file.set_len(4).unwrap();
     assert_eq!(file.len().unwrap(), 4);
     file.sync().unwrap();
+    for how in [SyncMethod::Fdatasync, SyncMethod::OpenDatasync, SyncMethod::IoUring] {
+        // Not every system lets io_uring be used; who is told so does not try.
+        if disk.check_sync_method(how).is_ok() {
+            let bytes = vec![how as u8 + 1; 70_000];
+            file.write_durably(&bytes, 5, how).unwrap();
+            let mut back = vec![0; 70_000];
+            assert_eq!(file.read_at(&mut back, 5).unwrap(), 70_000);
+            assert!(back == bytes, "{how:?}");
+        }
+    }
+    file.set_len(4).unwrap();
     disk.open("a/g", Open::Create).unwrap();
     let taken = disk.rename_new("a/f", "a/g").err().unwrap();
     assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);

@@ -108,3 +108,30 @@ fn a_segment_can_be_finished_before_it_is_full() {
     }
     assert_eq!(value(&mut me, "select count(*) from logged"), "3");
 }
+
+#[test]
+fn the_log_is_made_durable_as_the_settings_say() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create table logged (how text)");
+    for how in ["open_datasync", "io_uring", "fdatasync"] {
+        let mut config = Config::new();
+        config.set("wal_sync_method", how).unwrap();
+        house.server.as_ref().unwrap().reload(&config);
+        let shown = value(&mut me, "show wal_sync_method");
+        // A system that forbids io_uring is told of when it is chosen, and the method stays.
+        assert!(shown == how || (how == "io_uring" && shown == "open_datasync"), "{shown}");
+        let syncs = "select wal_sync from pg_stat_wal";
+        let before = number(&mut me, syncs);
+        for _ in 0..10 {
+            assert_eq!(
+                me.query(&format!("insert into logged values ('{how}')")),
+                "C INSERT 0 1\nZ I"
+            );
+        }
+        assert!(number(&mut me, syncs) >= before + 10.0, "{how}");
+    }
+    assert_eq!(value(&mut me, "select count(*) from logged"), "30");
+    let told = me.query("set commit_delay = 100");
+    assert!(told.contains("commit_delay has no effect"), "{told}");
+}

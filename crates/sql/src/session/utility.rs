@@ -244,7 +244,16 @@ impl Session {
                 }
                 Err(SqlError::unsupported("changing the role is not supported yet"))
             }
-            _ => self.backend.values.set(name, text, local),
+            lower => {
+                self.backend.values.set(name, text, local)?;
+                if matches!(lower, "commit_delay" | "commit_siblings") {
+                    let why = sql_error!(SUCCESSFUL_COMPLETION, "{lower} has no effect");
+                    let detail = "A flush of the log takes all that came while the one before ran, and finds out by \
+                                  itself how long to wait for company.";
+                    self.backend.notice("NOTICE", why.with_detail(detail));
+                }
+                Ok(())
+            }
         }
     }
 

@@ -95,6 +95,15 @@ pub const TABLE: &[Setting] = &[
         "The least severe messages that are sent to the client.",
     ),
     number(
+        "commit_delay",
+        0,
+        (0, 100_000),
+        Unit::Plain,
+        Superuser,
+        "Has no effect: a flush of the log finds out by itself how long to wait for company.",
+    ),
+    number("commit_siblings", 5, (0, 1000), Unit::Plain, User, "Has no effect, as commit_delay."),
+    number(
         "commit_timestamp_buffers",
         0,
         SLRU_BUFFERS,
@@ -213,6 +222,14 @@ pub const TABLE: &[Setting] = &[
         Unit::MiB,
         Start,
         "Log that may gather between two checkpoints.",
+    ),
+    number(
+        "min_wal_size",
+        80,
+        (2, INT_MAX),
+        Unit::MiB,
+        Start,
+        "Log files that are kept for reuse, however little was needed lately.",
     ),
     number(
         "multixact_member_buffers",
@@ -389,6 +406,13 @@ pub const TABLE: &[Setting] = &[
         Unit::MiB,
         Start,
         "Size of a file of the log, a power of two; counts when the directory is made.",
+    ),
+    choice(
+        "wal_sync_method",
+        "fdatasync",
+        &["fdatasync", "open_datasync", "io_uring"],
+        Reload,
+        "How the log is made durable.",
     ),
     number("work_mem", 4096, (64, INT_MAX), Unit::KiB, User, "Memory of one sort or hash table."),
     number(

@@ -249,7 +249,8 @@ fn step<T>(
         return Step::Found(found(at));
     }
     let child = node.slot(at.saturating_sub(1)).child();
-    Step::Down { child, level: node.level() - 1 }
+    // Wrapping: what is read without a latch may change between two looks; then the step is not taken.
+    Step::Down { child, level: node.level().wrapping_sub(1) }
 }
 
 fn step_before<T>(
@@ -271,5 +272,5 @@ fn step_before<T>(
     }
     let way = at.saturating_sub(1);
     let fence = (way > 0).then(|| (node.key(way), node.tie(way)));
-    (Step::Down { child: node.slot(way).child(), level: node.level() - 1 }, fence)
+    (Step::Down { child: node.slot(way).child(), level: node.level().wrapping_sub(1) }, fence)
 }

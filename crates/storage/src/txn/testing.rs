@@ -52,6 +52,8 @@ impl World {
             buffer_bytes: BUFFER_BYTES_MIN,
             insert_slots: 4,
             files_bytes_max: 64 * SEGMENT,
+            files_bytes_min: 64 * SEGMENT,
+            sync_method: base::disk::SyncMethod::Fdatasync,
         };
         let epoch = Epoch {
             system_id: 1,

@@ -12,6 +12,7 @@ use super::ring::BLOCK_BYTES;
 use super::stats::count;
 use crate::error::{Error, fatal};
 use base::clock;
+use base::disk::SyncMethod;
 use base::park;
 use base::sync::spin_hint;
 use base::{Lsn, clock::Instant};
@@ -124,16 +125,21 @@ impl State {
         let complete = wait_complete(wal, target);
         let first = wal.epoch.segment_of(self.written);
         let writing = clock::now();
-        if let Err(e) = self.write(wal, complete) {
-            fatal(&format!("the log can't be written: {e}"));
-        }
-        count(&wal.counters.write_nanos, clock::now().since(writing).as_nanos() as u64);
+        let written = self.write(wal, complete);
+        let is_durable =
+            written.unwrap_or_else(|e| fatal(&format!("the log can't be written: {e}")));
+        let took = clock::now().since(writing).as_nanos() as u64;
+        count(if is_durable { &wal.counters.sync_nanos } else { &wal.counters.write_nanos }, took);
         self.written = complete;
         wal.counters.written.store(complete.0, Ordering::Relaxed);
         // Written bytes are the file's; only the last, partial block will be read from the ring again.
         let kept = complete.0 - complete.0 % BLOCK_BYTES;
         wal.space.ring_free_below(kept + wal.ring.capacity());
-        self.sync(wal, first, complete);
+        if is_durable {
+            count(&wal.counters.syncs, 1);
+        } else {
+            self.sync(wal, first, complete);
+        }
         wal.store.written_before(wal.epoch.segment_of(complete));
         count(&wal.counters.flushes, 1);
         wal.durable.advance(complete);
@@ -142,9 +148,24 @@ impl State {
         wal.segments_needed();
     }
 
-    /// Writes the blocks of `[written, complete)`.
-    fn write(&mut self, wal: &Wal, complete: Lsn) -> Result<(), Error> {
+    /// Writes the blocks of `[written, complete)`. True if they are durable, too: what fits one write can be made so
+    /// by the same call.
+    fn write(&mut self, wal: &Wal, complete: Lsn) -> Result<bool, Error> {
         let mut at = Lsn(self.written.0 - self.written.0 % BLOCK_BYTES);
+        let how = wal.sync_method();
+        let segment = wal.epoch.segment_of(at);
+        let is_one = (complete.0 - at.0) as usize <= BOUNCE_BYTES
+            && segment == wal.epoch.segment_of(Lsn(complete.0 - 1));
+        if how != SyncMethod::Fdatasync && is_one {
+            let bytes = self.bounce(wal, at, complete);
+            let file = wal.store.file(segment);
+            let written = file.write_durably(bytes, wal.epoch.file_offset(at), how);
+            written.map_err(|e| {
+                Error::io("write", super::segment::path(wal.epoch.timeline, segment), e)
+            })?;
+            count_write(wal, bytes);
+            return Ok(true);
+        }
         while at < complete {
             let segment = wal.epoch.segment_of(at);
             let end = complete.min(wal.epoch.start_of(segment + 1));
@@ -159,7 +180,7 @@ impl State {
             };
             at = next;
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Copies `[at, end)` out of the ring; zeros fill the last block, where others may be copying.
@@ -203,9 +224,13 @@ fn write_piece(wal: &Wal, segment: u64, at: Lsn, bytes: &[u8]) -> Result<Lsn, Er
     let written = wal.store.file(segment).write_at(bytes, wal.epoch.file_offset(at));
     written
         .map_err(|e| Error::io("write", super::segment::path(wal.epoch.timeline, segment), e))?;
+    count_write(wal, bytes);
+    Ok(Lsn(at.0 + bytes.len() as u64))
+}
+
+fn count_write(wal: &Wal, bytes: &[u8]) {
     count(&wal.counters.writes, 1);
     count(&wal.counters.bytes_written, bytes.len() as u64);
-    Ok(Lsn(at.0 + bytes.len() as u64))
 }
 
 /// A complete position not below `target`: waits out inserters that are copying.

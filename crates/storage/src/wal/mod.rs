@@ -35,6 +35,7 @@ pub use stats::WalStats;
 pub use view::{BlockView, RecordView};
 
 use crate::error::{Error, Result, or_abort};
+use base::disk::{Disk, SyncMethod};
 use base::env::{Background, Env};
 use base::pad::Padded;
 use base::park::Context;
@@ -46,7 +47,7 @@ use reserve::{Reserve, UNIT_BYTES};
 use ring::Ring;
 use space::{Claimant, Denied, Space};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use store::Store;
 
@@ -57,8 +58,13 @@ pub struct WalConfig {
     pub buffer_bytes: usize,
     /// Insertion slots, `wal_insert_slots`.
     pub insert_slots: usize,
-    /// Old segments are kept for reuse as long as all files together take no more than this.
+    /// Old segments are kept for reuse up to what was needed lately, if all files together then take no less than
+    /// this (`min_wal_size`) …
+    pub files_bytes_min: u64,
+    /// … and no more than this (`max_wal_size`).
     pub files_bytes_max: u64,
+    /// How the log is made durable, `wal_sync_method`, to begin with.
+    pub sync_method: SyncMethod,
 }
 
 /// Smallest `wal_buffers`: room for some of the longest records.
@@ -72,6 +78,7 @@ pub struct Wal {
     space: Space,
     durable: Durable,
     store: Store,
+    sync_method: AtomicU8,
     epoch: Epoch,
     /// Positions count units from here; one unit before the epoch's start, so that no commit has position 0.
     origin: u64,
@@ -105,7 +112,9 @@ impl Wal {
     /// returns. `epoch.start` must be where recovery found that the log may go on.
     pub fn open(env: &Env, config: WalConfig, epoch: Epoch) -> Result<Arc<Wal>> {
         check_sizes(&config, &epoch)?;
-        let files_max = (config.files_bytes_max / epoch.segment_bytes) as usize;
+        check_method(&env.disk, config.sync_method)?;
+        let files = |bytes: u64| (bytes / epoch.segment_bytes) as usize;
+        let kept = files(config.files_bytes_min)..=files(config.files_bytes_max);
         let origin = epoch.start.0 - UNIT_BYTES;
         let capacity = config.buffer_bytes as u64;
         let wal = Arc::new(Wal {
@@ -114,7 +123,8 @@ impl Wal {
             ring: Ring::new(config.buffer_bytes),
             space: Space::new(epoch.start.0, capacity, config.insert_slots),
             durable: Durable::new(epoch.start),
-            store: Store::open(Arc::clone(&env.disk), epoch, files_max)?,
+            store: Store::open(Arc::clone(&env.disk), epoch, kept)?,
+            sync_method: AtomicU8::new(config.sync_method as u8),
             epoch,
             origin,
             seed: record::crc_seed(epoch.timeline, epoch.number),
@@ -323,6 +333,22 @@ impl Wal {
         &self.epoch
     }
 
+    /// Has the log made durable in another way from the next flush on. Refused where the system can't.
+    pub fn set_sync_method(&self, how: SyncMethod) -> Result<()> {
+        check_method(self.store.disk(), how)?;
+        // Relaxed: any flush is right by any method.
+        self.sync_method.store(how as u8, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn sync_method(&self) -> SyncMethod {
+        match self.sync_method.load(Ordering::Relaxed) {
+            code if code == SyncMethod::OpenDatasync as u8 => SyncMethod::OpenDatasync,
+            code if code == SyncMethod::IoUring as u8 => SyncMethod::IoUring,
+            _ => SyncMethod::Fdatasync,
+        }
+    }
+
     /// Recovery will never again read below `lsn`: segments before it are reused or removed.
     pub fn release_before(&self, lsn: Lsn) -> Result<()> {
         self.store.release_before(self.epoch.segment_of(lsn))?;
@@ -389,6 +415,17 @@ impl Drop for Claim<'_> {
             self.wal.durable.request(self.wal.position());
         }
     }
+}
+
+fn check_method(disk: &Arc<dyn Disk>, how: SyncMethod) -> Result<()> {
+    disk.check_sync_method(how).map_err(|e| {
+        let name = match how {
+            SyncMethod::Fdatasync => "fdatasync",
+            SyncMethod::OpenDatasync => "open_datasync",
+            SyncMethod::IoUring => "io_uring",
+        };
+        Error::Refused(format!("the system does not allow wal_sync_method = {name}: {e}"))
+    })
 }
 
 fn check_sizes(config: &WalConfig, epoch: &Epoch) -> Result<()> {

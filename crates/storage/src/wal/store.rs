@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use base::disk::{Disk, File, Open};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 const TEMPORARY: &str = "wal/new-segment";
@@ -18,8 +19,8 @@ const TEMPORARY: &str = "wal/new-segment";
 pub(super) struct Store {
     disk: Arc<dyn Disk>,
     epoch: Epoch,
-    /// How many files to keep at most when old ones come free.
-    files_max: usize,
+    /// How many files to keep when old ones come free: at least, and at most.
+    kept: RangeInclusive<usize>,
     state: Mutex<State>,
 }
 
@@ -31,13 +32,17 @@ struct State {
     spares: BTreeSet<u64>,
     /// Segments that recovery may read, besides the ready ones.
     old: BTreeSet<u64>,
+    /// Segments before this one were released last.
+    released: u64,
+    /// How many segments lie between two releases: the most of late, slowly forgotten. In sixteenths.
+    pace: u64,
 }
 
 impl Store {
     /// Takes stock of the directory; segments from the epoch's start on hold nothing (recovery has seen
     /// the log end before), and become spares.
-    pub fn open(disk: Arc<dyn Disk>, epoch: Epoch, files_max: usize) -> Result<Store> {
-        let mut state = State::default();
+    pub fn open(disk: Arc<dyn Disk>, epoch: Epoch, kept: RangeInclusive<usize>) -> Result<Store> {
+        let mut state = State { released: epoch.segment_of(epoch.start), ..State::default() };
         let names = disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))?;
         let first = epoch.segment_of(epoch.start);
         for name in names {
@@ -59,7 +64,7 @@ impl Store {
             }
         }
         disk.sync_dir(DIRECTORY).map_err(|e| Error::io("sync", DIRECTORY, e))?;
-        Ok(Store { disk, epoch, files_max, state: Mutex::new(state) })
+        Ok(Store { disk, epoch, kept, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -162,16 +167,30 @@ impl Store {
         state.old.extend(done.into_keys());
     }
 
-    /// Recovery will not read segments before `number`: keeps some as spares, removes the rest.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
+    /// Recovery will not read segments before `number`: keeps some as spares, removes the rest. Spares are to last
+    /// until the next release, going by how many segments there were between the last ones.
     pub fn release_before(&self, number: u64) -> Result<usize> {
         let surplus = {
             let mut state = self.lock();
             let keep = state.old.split_off(&number);
             let free = std::mem::replace(&mut state.old, keep);
-            let mut room = self
-                .files_max
-                .saturating_sub(state.ready.len() + state.old.len() + state.spares.len());
+            state.pace = pace(state.pace, number.saturating_sub(state.released));
+            state.released = state.released.max(number);
+            let used = state.ready.len() + state.old.len();
+            let wanted = used + (state.pace as usize * 11 / 10).div_ceil(16);
+            // As in PostgreSQL, the upper bound wins where they contradict each other.
+            let files = wanted.max(*self.kept.start()).min(*self.kept.end());
+            let mut room = files.saturating_sub(used + state.spares.len());
             let mut surplus = Vec::new();
+            while files < used + state.spares.len()
+                && let Some(spare) = state.spares.pop_first()
+            {
+                surplus.push(spare);
+            }
             for segment in free {
                 if room > 0 {
                     room -= 1;
@@ -188,4 +207,10 @@ impl Store {
         }
         Ok(surplus.len())
     }
+}
+
+/// The pace after a release that was `segments` behind the one before: rises at once, falls by a tenth.
+fn pace(before: u64, segments: u64) -> u64 {
+    let now = segments * 16;
+    if now >= before { now } else { (before * 9 + now) / 10 }
 }

@@ -8,7 +8,13 @@ pub(super) const SEGMENT: u64 = 64 * 1024;
 pub(super) const KIND: Kind = Kind::PAGE_IMAGE;
 
 fn config() -> WalConfig {
-    WalConfig { buffer_bytes: BUFFER_BYTES_MIN, insert_slots: 4, files_bytes_max: 8 * SEGMENT }
+    WalConfig {
+        buffer_bytes: BUFFER_BYTES_MIN,
+        insert_slots: 4,
+        files_bytes_max: 8 * SEGMENT,
+        files_bytes_min: 8 * SEGMENT,
+        sync_method: SyncMethod::Fdatasync,
+    }
 }
 
 pub(super) fn first_epoch() -> Epoch {
@@ -30,6 +36,11 @@ pub(super) fn new_disk() -> SimDisk {
     let disk = SimDisk::new();
     disk.create_dir(segment::DIRECTORY).unwrap();
     disk
+}
+
+/// As `config`, for a log that is flushed by `how`.
+fn config_with(how: SyncMethod) -> WalConfig {
+    WalConfig { sync_method: how, ..config() }
 }
 
 pub(super) fn open(disk: &SimDisk, epoch: Epoch) -> Arc<Wal> {
@@ -92,6 +103,38 @@ fn what_is_flushed_is_read_back_across_ring_and_segments() {
             }
             assert!(reader.read().unwrap().is_none());
             assert_eq!(reader.end().at, last);
+        });
+    }
+}
+
+#[test]
+fn the_log_is_as_durable_by_every_method() {
+    for how in [SyncMethod::Fdatasync, SyncMethod::OpenDatasync, SyncMethod::IoUring] {
+        sim::run(how as u64, move || {
+            let disk = new_disk();
+            let env = Env::new(Arc::new(disk.clone()));
+            let wal = Wal::open(&env, config_with(how), first_epoch()).unwrap();
+            let mut told = Vec::new();
+            for xid in 3..60 {
+                let at = put(&wal, xid, &vec![xid as u8; if xid % 9 == 0 { 90_000 } else { 500 }]);
+                if xid % 3 == 0 {
+                    wal.flush(at.end);
+                    told.push((disk.operations(), xid));
+                }
+                if xid == 40 {
+                    wal.set_sync_method(SyncMethod::Fdatasync).unwrap();
+                }
+            }
+            wal.close();
+            let stats = wal.stats();
+            assert!(stats.syncs >= stats.flushes && stats.flushes >= 19, "{stats:?}");
+            let mut crashes = disk.crashes();
+            let mut rng = fastrand::Rng::with_seed(1);
+            for (operations, xid) in told {
+                crashes.advance_to(operations);
+                let (found, _) = read_all(&crashes.image(&mut rng), first_epoch().start);
+                assert!(found.contains(&xid), "{how:?}: {xid} was told durable");
+            }
         });
     }
 }
@@ -358,6 +401,36 @@ fn released_segments_are_reused_up_to_the_limit() {
             .filter(|&at| disk.describe(at).starts_with("create wal/new-segment"))
             .count();
         assert!(creations <= 9, "{creations} segments were made from nothing");
+    });
+}
+
+/// As many are kept as were needed between two releases of late, from `min_wal_size` to `max_wal_size`.
+#[test]
+fn files_follow_what_was_needed_lately() {
+    sim::run(4, || {
+        let disk = new_disk();
+        let sizes =
+            WalConfig { files_bytes_min: 6 * SEGMENT, files_bytes_max: 40 * SEGMENT, ..config() };
+        let wal = Wal::open(&Env::new(Arc::new(disk.clone())), sizes, first_epoch()).unwrap();
+        let files_after = |records: usize, rounds: usize| {
+            for _ in 0..rounds {
+                let mut last = LsnRange { start: Lsn::ZERO, end: Lsn::ZERO };
+                for _ in 0..records {
+                    last = put(&wal, 3, &[1; 30_000]);
+                }
+                wal.flush(last.end);
+                wal.release_before(last.start).unwrap();
+            }
+            base::park::sleep(std::time::Duration::from_secs(1));
+            disk.list("wal").unwrap().len()
+        };
+        let some = files_after(20, 3);
+        assert!((11..=18).contains(&some), "{some}");
+        let many = files_after(200, 3);
+        assert!((39..=41).contains(&many), "{many}");
+        let few = files_after(1, 60);
+        assert!((6..=8).contains(&few), "{few}");
+        wal.close();
     });
 }
 

@@ -59,6 +59,8 @@ fn load(seed: u64, torn: Protections) -> (SimDisk, Vec<(usize, Lsn)>) {
             buffer_bytes: wal::BUFFER_BYTES_MIN,
             insert_slots: 4,
             files_bytes_max: 1 << 30,
+            files_bytes_min: 1 << 30,
+            sync_method: base::disk::SyncMethod::Fdatasync,
         };
         let env = Env::new(Arc::new(disk.clone()));
         let wal = Wal::open(&env, config, epoch()).unwrap();
