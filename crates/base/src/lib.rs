@@ -20,6 +20,7 @@ pub mod park;
 pub mod rank;
 pub mod sim;
 pub mod sync;
+pub mod usage;
 pub mod wait_event;
 
 pub use env::Env;

@@ -62,6 +62,7 @@ impl Database {
         match made.and_then(|()| Cluster::open(&engine)) {
             Ok(cluster) => {
                 cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
+                engine.keep_warm();
                 let database = Database { engine, cluster };
                 database.show(config, &[Context::Start, Context::Reload]);
                 Ok(database)

@@ -9,6 +9,7 @@
 mod copy;
 mod inherited;
 pub(crate) mod oids;
+mod warm;
 
 pub use oids::{FIRST_NORMAL_OID, Oids};
 
@@ -29,10 +30,12 @@ use base::disk::{DirectoryLock, SyncMethod};
 use base::env::Env;
 use base::hash::hash_of;
 use base::rank::Rank;
+use base::usage::{self, Role};
 use base::{Lsn, Persistence, RelId};
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use warm::Warmth;
 
 /// The name of the lock file.
 const LOCK: &str = "lock";
@@ -101,6 +104,7 @@ pub struct Engine {
     vacuum_queue: Arc<vacuum::Queue>,
     vacuum: OnceLock<vacuum::Worker>,
     redone: Option<RedoReport>,
+    warmth: Warmth,
     _lock: DirectoryLock,
 }
 
@@ -166,8 +170,10 @@ impl Engine {
         }
         relfiles.reset(clean)?;
         let pool = Pool::open(env, pool_config(config), Arc::clone(&relfiles))?;
+        let acting = usage::act_as(Role::Startup);
         let redone = redo::run(&env.disk, &before, &pool, &config.txlog);
         let redone = redone.inspect_err(|_| pool.stop())?;
+        drop(acting);
         let (end, counters) = (redone.end, redone.counters);
         if !clean {
             wal::erase_tail(&*env.disk, &before.shape, &end)?;
@@ -212,6 +218,7 @@ impl Engine {
             vacuum_queue: Arc::default(),
             vacuum: OnceLock::new(),
             redone: (!clean).then_some(report),
+            warmth: Warmth::default(),
             _lock: lock,
         }))
     }
@@ -222,6 +229,7 @@ impl Engine {
         if let Some(worker) = self.vacuum.get() {
             worker.stop();
         }
+        self.cool_down();
         self.checkpointer.stop();
         self.files.close();
         self.txns.close();

@@ -11,6 +11,7 @@ use crate::clock::{self, Instant};
 use crate::fiber;
 use crate::interrupt::{self, Interrupt, Pending};
 use crate::rank::Held;
+use crate::usage::Counts;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -30,6 +31,8 @@ pub(crate) struct Inner {
     pub(crate) interrupts: Pending,
     /// Where waits are shown, or null; see [`crate::wait_event`].
     pub(crate) sink: AtomicPtr<AtomicU32>,
+    /// What it has used; see [`crate::usage`].
+    pub(crate) counts: Counts,
     #[cfg_attr(
         not(debug_assertions),
         allow(dead_code, reason = "ranks are checked in debug builds")
@@ -49,6 +52,7 @@ impl Inner {
             wake,
             interrupts: Pending::default(),
             sink: AtomicPtr::default(),
+            counts: Counts::default(),
             held: Held::default(),
         }
     }

@@ -166,7 +166,7 @@ impl Binder<'_, '_> {
             let first = func.defaults.len() - missing;
             for (text, id) in func.defaults[first..].iter().zip(&func.args[given..]) {
                 let literal = Expr::Const(Const {
-                    value: Datum::text(*text),
+                    value: if *text == "NULL" { Datum::Null } else { Datum::text(*text) },
                     ty: Ty::UNKNOWN,
                     loc: Loc::NONE,
                 });

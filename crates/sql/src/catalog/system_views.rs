@@ -2,6 +2,8 @@
 //!
 //! They are text of the program, not rows: every database has those of the program that runs it.
 
+mod statistics;
+
 /// One view.
 pub struct SystemView {
     pub schema: &'static str,
@@ -21,7 +23,7 @@ const fn view(
 
 /// The view of that name in that schema.
 pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
-    VIEWS.iter().find(|view| view.schema == schema && view.name == name)
+    VIEWS.iter().chain(statistics::VIEWS).find(|view| view.schema == schema && view.name == name)
 }
 
 static VIEWS: &[SystemView] = &[
@@ -154,36 +156,6 @@ static VIEWS: &[SystemView] = &[
         "SELECT name, setting, unit, category, short_desc, extra_desc, context, vartype, source, \
          min_val, max_val, enumvals, boot_val, reset_val, sourcefile, sourceline, pending_restart \
          FROM pg_catalog.pg_show_all_settings()",
-    ),
-    view(
-        "pg_catalog",
-        "pg_stat_all_tables",
-        12145,
-        "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, \
-         pg_catalog.pg_stat_get_tuples_inserted(c.oid) AS n_tup_ins, \
-         pg_catalog.pg_stat_get_tuples_updated(c.oid) AS n_tup_upd, \
-         pg_catalog.pg_stat_get_tuples_deleted(c.oid) AS n_tup_del, \
-         pg_catalog.pg_stat_get_tuples_hot_updated(c.oid) AS n_tup_hot_upd, \
-         pg_catalog.pg_stat_get_live_tuples(c.oid) AS n_live_tup, \
-         pg_catalog.pg_stat_get_dead_tuples(c.oid) AS n_dead_tup, \
-         pg_catalog.pg_stat_get_ins_since_vacuum(c.oid) AS n_ins_since_vacuum, \
-         pg_catalog.pg_stat_get_autovacuum_count(c.oid) AS autovacuum_count \
-         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind = 'r'",
-    ),
-    view(
-        "pg_catalog",
-        "pg_stat_sys_tables",
-        12155,
-        "SELECT * FROM pg_catalog.pg_stat_all_tables \
-         WHERE schemaname IN ('pg_catalog', 'information_schema')",
-    ),
-    view(
-        "pg_catalog",
-        "pg_stat_user_tables",
-        12161,
-        "SELECT * FROM pg_catalog.pg_stat_all_tables \
-         WHERE schemaname NOT IN ('pg_catalog', 'information_schema')",
     ),
     view(
         "information_schema",

@@ -7,6 +7,7 @@ use base::ids::Tid;
 use std::ops::Bound;
 
 use storage::btree::{Bounds, Direction, Scan};
+use storage::buffer::Figure;
 use storage::heap::RowBuf;
 use storage::index::Index;
 
@@ -96,6 +97,7 @@ impl IndexScan {
             let index = cx.host.tree(&self.plan.index)?;
             let next = self.ranges.as_mut().and_then(Vec::pop);
             let Some(range) = next else { return Ok(None) };
+            index.relation().count(Figure::IndexScans, 1);
             self.scan = Some(match index {
                 Index::BTree(_) => Entries::Tree(range.scan(self.plan.backward)),
                 Index::Hash(hash) => {
@@ -165,12 +167,15 @@ impl Operator for IndexScan {
             let plan = &*self.plan;
             let (txn, snapshot) = (cx.host.txn(), cx.host.snapshot());
             let heap = cx.host.heap(&plan.table)?;
+            let pages = cx.host.tree(&plan.index)?.relation();
+            pages.count(Figure::IndexEntries, 1);
             if !heap.fetch(txn, snapshot, tid, &mut self.stored)? {
                 if heap.is_gone(tid)? {
                     self.found_dead();
                 }
                 continue;
             }
+            pages.count(Figure::IndexRows, 1);
             if !self.has_key(cx)? {
                 continue;
             }

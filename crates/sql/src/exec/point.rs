@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use base::ids::Tid;
+use storage::buffer::Figure;
 use storage::heap::{HeapRel, RowBuf};
 use storage::index::Index;
 use storage::txn::Snapshot;
@@ -82,8 +83,12 @@ impl PointKey {
         let heap = host.heap(&self.table)?;
         let tree = host.tree(&self.index)?;
         tree.lookup(key, tids)?;
+        let pages = tree.relation();
+        pages.count(Figure::IndexScans, 1);
+        pages.count(Figure::IndexEntries, tids.len() as u64);
         for (misses, tid) in tids.iter().enumerate() {
             if heap.fetch(host.txn(), snapshot, *tid, row)? {
+                pages.count(Figure::IndexRows, 1);
                 if misses > 0 {
                     mark_dead(heap, tree, key)?;
                 }

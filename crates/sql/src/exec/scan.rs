@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::ids::{BlockNo, Tid};
+use storage::buffer::Figure;
 use storage::heap::{HeapRel, HeapScan, RowBuf};
 use storage::txn::{Snapshot, TupleHeader, Txn};
 
@@ -159,9 +160,13 @@ impl Operator for SeqScan {
         let heap = cx.host.heap(&plan.table)?;
         let scan = match &mut self.scan {
             Some(scan) => scan,
-            None => self.scan.insert(HeapScan::new(heap, *cx.host.snapshot())?),
+            None => {
+                heap.relation().count(Figure::Scans, 1);
+                self.scan.insert(HeapScan::new(heap, *cx.host.snapshot())?)
+            }
         };
         while let Some(row) = scan.next(heap, cx.host.txn())? {
+            heap.relation().count(Figure::ScanRows, 1);
             let stored = Stored { tid: row.tid, header: row.header(), bytes: row.bytes };
             decode(&plan.table, &plan.outputs, stored, &mut self.row);
             if passes(plan.filter.as_ref(), &self.row, cx)? {

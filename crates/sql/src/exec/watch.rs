@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use base::usage::{self, Usage};
+
 use crate::error::Result;
 use crate::plan::node::Node;
 use crate::types::Datum;
 
-use super::spill::Usage;
+use super::spill::Usage as Memory;
 use super::{Cx, Operator, Running};
 
 thread_local! {
@@ -34,8 +36,10 @@ pub struct Watched {
     pub total_ns: AtomicU64,
     /// Rows that conditions dropped, here and below.
     pub removed: AtomicU64,
+    /// Pages and log used, here and below.
+    used: Mutex<Usage>,
     /// How it got on with its memory, the last time.
-    usage: Mutex<Option<Usage>>,
+    memory: Mutex<Option<Memory>>,
 }
 
 impl Watched {
@@ -43,8 +47,13 @@ impl Watched {
         counter.load(Ordering::Relaxed)
     }
 
-    pub fn usage(&self) -> Option<Usage> {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn memory(&self) -> Option<Memory> {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Pages and log that it and what is below it used.
+    pub fn used(&self) -> Usage {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn add(counter: &AtomicU64, more: u64) {
@@ -79,7 +88,8 @@ pub(super) fn watched(node: &Node, operator: Running) -> Running {
     match watched {
         None => operator,
         Some(watched) => {
-            Box::new(Watch { operator, watched, started: false, spent_ns: 0, met: false })
+            let used = Usage::default();
+            Box::new(Watch { operator, watched, started: false, spent_ns: 0, met: false, used })
         }
     }
 }
@@ -92,6 +102,7 @@ struct Watch {
     spent_ns: u64,
     /// It has given a row since it was started.
     met: bool,
+    used: Usage,
 }
 
 impl Operator for Watch {
@@ -100,13 +111,14 @@ impl Operator for Watch {
             self.started = true;
             Watched::add(&self.watched.loops, 1);
         }
-        let removed = cx.state.removed;
+        let (removed, used) = (cx.state.removed, usage::so_far());
         let begun = base::clock::now();
         let found = self.operator.next(cx);
         let spent = base::clock::now().since(begun).as_nanos() as u64;
         self.spent_ns += spent;
         Watched::add(&self.watched.total_ns, spent);
         Watched::add(&self.watched.removed, cx.state.removed - removed);
+        self.used = self.used + (usage::so_far() - used);
         if matches!(found, Ok(true)) {
             Watched::add(&self.watched.rows, 1);
         }
@@ -128,9 +140,13 @@ impl Operator for Watch {
 }
 
 impl Watch {
-    fn tell_usage(&self) {
+    fn tell_usage(&mut self) {
+        let used = std::mem::take(&mut self.used);
+        let mut all = self.watched.used.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = *all + used;
+        drop(all);
         if let Some(usage) = self.operator.usage() {
-            *self.watched.usage.lock().unwrap_or_else(PoisonError::into_inner) = Some(usage);
+            *self.watched.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(usage);
         }
     }
 }

@@ -98,6 +98,18 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_stat_get_numscans" "pg_stat_get_live_tuples" "pg_stat_get_dead_tuples"
     "pg_stat_get_tuples_inserted" "pg_stat_get_tuples_updated" "pg_stat_get_tuples_deleted"
     "pg_stat_get_tuples_hot_updated" "pg_stat_get_ins_since_vacuum" "pg_stat_get_autovacuum_count"
+    "pg_stat_get_tuples_returned" "pg_stat_get_tuples_fetched" "pg_stat_get_blocks_fetched"
+    "pg_stat_get_blocks_hit" "pg_stat_get_mod_since_analyze" "pg_stat_get_vacuum_count"
+    "pg_stat_get_analyze_count" "pg_stat_get_autoanalyze_count" "pg_stat_get_last_vacuum_time"
+    "pg_stat_get_last_autovacuum_time" "pg_stat_get_last_analyze_time"
+    "pg_stat_get_last_autoanalyze_time" "pg_stat_get_progress_info"
+    "pg_stat_get_bgwriter_timed_checkpoints" "pg_stat_get_bgwriter_requested_checkpoints"
+    "pg_stat_get_checkpoint_write_time" "pg_stat_get_checkpoint_sync_time"
+    "pg_stat_get_bgwriter_buf_written_checkpoints" "pg_stat_get_bgwriter_buf_written_clean"
+    "pg_stat_get_bgwriter_maxwritten_clean" "pg_stat_get_buf_written_backend"
+    "pg_stat_get_buf_fsync_backend" "pg_stat_get_buf_alloc"
+    "pg_stat_get_bgwriter_stat_reset_time" "pg_stat_get_io" "pg_buffercache_pages" "pg_prewarm"
+    "autoprewarm_dump_now"
 );
 
 const WINDOW: Bodies = declared!(Body::Window,

@@ -167,6 +167,7 @@ impl Tables {
     fn build() -> Tables {
         let bodies = bodies();
         let functions: &[Function] = rows(include_str!("data/pg_proc.tsv"))
+            .chain(rows(include_str!("data/own_proc.tsv")))
             .map(|row| read_function(row, &bodies))
             .collect::<Vec<_>>()
             .leak();

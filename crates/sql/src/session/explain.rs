@@ -2,9 +2,11 @@
 
 mod cost;
 mod entries;
+mod used;
 
 use std::sync::Arc;
 
+use base::usage::{self, Usage};
 use syntax::ast::{self, OptionValue, Statement};
 
 use crate::bind::Params;
@@ -12,7 +14,7 @@ use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, SortExpr};
 use crate::bind::walk;
 use crate::error::{Result, SqlError, bail};
-use crate::exec::spill::Usage;
+use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::{Profile, Watched};
 use crate::plan::node::{
     Aggregate, ConflictPlan, HashJoin, IndexScan, JoinType, KeyValue, ModifyAction, NestLoop, Node,
@@ -28,6 +30,7 @@ use super::portal::Run;
 use super::prepare::{is_plannable, plain_field};
 use cost::{Cost, Costs};
 use entries::EntryNames;
+use used::Show;
 
 /// Bytes of a sorted row beside its values.
 const SORT_ROW_BYTES: u64 = 24;
@@ -42,6 +45,7 @@ impl Session {
         described: bool,
     ) -> Result<String> {
         let (mut analyze, mut costs, mut timing, mut summary) = (false, true, true, None);
+        let mut show = Show::default();
         for option in &explain.options {
             let on = match &option.value {
                 None => true,
@@ -57,7 +61,9 @@ impl Session {
                 "costs" => costs = on,
                 "timing" => timing = on,
                 "summary" => summary = Some(on),
-                "verbose" | "buffers" | "settings" | "wal" => {}
+                "buffers" => show.buffers = on,
+                "wal" => show.wal = on,
+                "verbose" | "settings" => {}
                 "format" => match &option.value {
                     Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("text") => {}
                     _ => return Err(SqlError::unsupported("EXPLAIN formats other than text")),
@@ -65,6 +71,10 @@ impl Session {
                 other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
             }
         }
+        if show.wal && !analyze {
+            bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option WAL requires ANALYZE");
+        }
+        let before = usage::so_far();
         let begun = base::clock::now();
         let (planned, params) = match &*explain.statement {
             Statement::Execute(execute) => self.prepared_call(execute)?,
@@ -85,6 +95,8 @@ impl Session {
             }
         };
         let planning = base::clock::now().since(begun);
+        let planning_used = usage::so_far() - before;
+        let before = usage::so_far();
         let mut profile = None;
         let begun = base::clock::now();
         if analyze {
@@ -95,6 +107,7 @@ impl Session {
             while run.next(&mut self.backend)?.is_some() {}
         }
         let elapsed = base::clock::now().since(begun);
+        let used = usage::so_far() - before;
         let printed = |qualified: bool| {
             let mut printer = Printer {
                 backend: &self.backend,
@@ -104,16 +117,22 @@ impl Session {
                 timing,
                 profile: profile.clone(),
                 elapsed_ns: elapsed.as_nanos() as u64,
+                used,
+                show,
                 shown: None,
                 names: EntryNames::new(qualified),
             };
             printer.node(&planned.plan.root, 0);
+            used::put_in_place(&mut printer.lines);
             (printer.lines, printer.names.taken.len() + usize::from(is_insert(&planned.plan.root)))
         };
         // Columns are qualified where there is more than one entry.
         let (mut lines, entries) = printed(false);
         if entries > 1 {
             (lines, _) = printed(true);
+        }
+        if show.buffers {
+            used::of_planning(&planning_used, &mut lines);
         }
         if summary.unwrap_or(analyze) {
             lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1e3));
@@ -138,6 +157,9 @@ struct Printer<'a> {
     /// What the nodes did, if they were run.
     profile: Option<Arc<Profile>>,
     elapsed_ns: u64,
+    /// What the whole plan used.
+    used: Usage,
+    show: Show,
     /// The projection or filter that the next node is shown with: its rows are the ones that count.
     shown: Option<&'a Node>,
     names: EntryNames,
@@ -157,6 +179,7 @@ impl<'a> Printer<'a> {
         }
         self.did(&mut line, shown);
         self.line(depth, line);
+        self.used(depth, shown);
     }
 
     fn line(&mut self, depth: usize, text: String) {
@@ -196,7 +219,7 @@ impl<'a> Printer<'a> {
     fn sorted(&mut self, depth: usize, node: &Node) {
         let done = self.profile.as_ref().and_then(|profile| profile.of(node));
         let Some(done) = done.filter(|done| Watched::get(&done.loops) > 0) else { return };
-        if let Some(Usage::ExternalMerge { disk_bytes }) = done.usage() {
+        if let Some(Memory::ExternalMerge { disk_bytes }) = done.memory() {
             let kib = disk_bytes.div_ceil(1024);
             self.detail(depth, "Sort Method", &format!("external merge  Disk: {kib}kB"));
             return;
@@ -205,8 +228,8 @@ impl<'a> Printer<'a> {
         let width = Costs { backend: self.backend }.of(node).width;
         let bytes = each * (u64::from(width) + SORT_ROW_BYTES);
         let kib = bytes.div_ceil(1024).max(SORT_KIB_MIN);
-        let method = match done.usage() {
-            Some(Usage::Sort { top: true }) => "top-N heapsort",
+        let method = match done.memory() {
+            Some(Memory::Sort { top: true }) => "top-N heapsort",
             _ => "quicksort",
         };
         self.detail(depth, "Sort Method", &format!("{method}  Memory: {kib}kB"));
@@ -617,20 +640,21 @@ impl<'a> Printer<'a> {
         }
         self.did(&mut line, &join.inner);
         self.line(depth, line);
-        if let Some(Usage::Hash { batches, buckets, peak_bytes, .. }) = self.usage(node) {
+        self.used(depth, &join.inner);
+        if let Some(Memory::Hash { batches, buckets, peak_bytes, .. }) = self.memory(node) {
             let kib = peak_bytes.div_ceil(1024);
             let text = format!("{buckets}  Batches: {batches}  Memory Usage: {kib}kB");
             self.detail(depth, "Buckets", &text);
         }
     }
 
-    fn usage(&self, node: &Node) -> Option<Usage> {
-        self.profile.as_ref()?.of(node)?.usage()
+    fn memory(&self, node: &Node) -> Option<Memory> {
+        self.profile.as_ref()?.of(node)?.memory()
     }
 
     /// What a table of groups took.
     fn grouped(&mut self, depth: usize, node: &Node) {
-        let Some(Usage::Hash { batches, peak_bytes, disk_bytes, .. }) = self.usage(node) else {
+        let Some(Memory::Hash { batches, peak_bytes, disk_bytes, .. }) = self.memory(node) else {
             return;
         };
         let mut text = format!("{batches}  Memory Usage: {}kB", peak_bytes.div_ceil(1024));

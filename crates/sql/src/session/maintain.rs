@@ -84,6 +84,7 @@ impl Session {
         }
         let backend = &self.backend;
         let heap = backend.heap(table)?;
+        let before = heap.activity();
         let snapshot = backend.txn.statement_snapshot();
         let mut scan = HeapScan::new(heap, snapshot)?;
         let mut rows = 0u64;
@@ -95,6 +96,7 @@ impl Session {
             }
         }
         let blocks = heap.relation().blocks(base::Fork::Main)?;
+        heap.note_analyzed(false, rows, &before);
         let store = &backend.instance.store;
         let key = [Datum::Oid(table.oid)];
         let row = store.find_one(&backend.txn, "pg_class", "pg_class_oid_index", &key)?;

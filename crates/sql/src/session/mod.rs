@@ -4,6 +4,7 @@ mod activity;
 mod admit;
 mod backend;
 pub(crate) mod board;
+mod buffers;
 mod client;
 mod copy;
 mod copy_binary;

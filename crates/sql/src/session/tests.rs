@@ -16,6 +16,7 @@ use crate::error::{Result, SqlError};
 
 mod point;
 mod spilling;
+mod statistics;
 mod texts;
 
 /// A client that writes down what it is told.

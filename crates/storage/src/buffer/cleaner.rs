@@ -8,9 +8,11 @@ use super::doublewrite::BATCH_MAX;
 use super::pool::{Pool, Victims};
 use super::sync;
 use crate::error::{Result, fatal};
+use base::RelId;
 use base::clock::{self, Instant};
 use base::env::{Background, Env};
 use base::lot;
+use base::usage::{self, Role};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -98,6 +100,7 @@ impl Drop for Vital {
 
 fn run(pool: &Pool) {
     let _vital = Vital;
+    let _acting = usage::act_as(Role::Cleaner);
     let mut pace = Pace::new(pool);
     while !pool.cleaner.stopping() {
         let took = pace.measure(pool);
@@ -179,6 +182,7 @@ fn refill(pool: &Pool) -> Result<()> {
                 && let Some(idle) = frame.word.idle()
                 && pool.evict(frame, idle)
             {
+                pool.io.evicted(RelId(frame.place_hint().0));
                 clean.push(index);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::Ring;
 use super::frame::Frame;
+use super::io::{Purpose, Timed};
 use super::latch;
 use super::pool::count;
 use super::relation::Relation;
@@ -115,6 +116,10 @@ impl Relation {
             match slot.place() {
                 Place::Frame(index) => {
                     if let Some(frame) = self.try_pin(slot, index)? {
+                        self.map().count_hit();
+                        if let Some(ring) = &ring {
+                            self.pool().io.ring_hit(self.id(), ring.purpose());
+                        }
                         return Ok(frame);
                     }
                 }
@@ -189,24 +194,40 @@ impl Relation {
         ring: Option<&mut Ring>,
     ) -> Result<&Frame> {
         let pool = self.pool();
-        let counts = ring.is_none();
+        let (counts, purpose) = (ring.is_none(), Purpose::of(ring.as_deref()));
         let frame = pool.take_frame(ring)?;
         let mut memory = PageMut::new(pool.pages.get(frame.index));
         if source == Source::File {
             // By way of a private copy: an old reader without a latch may still look at the frame.
             let mut bytes = PageBytes([0; PAGE_BYTES]);
+            let timed = Timed::start();
             if let Err(error) = self.read_checked(page, &mut bytes) {
                 pool.free.give(&[frame.index]);
                 return Err(error);
             }
             memory.from_bytes(&bytes);
             count(&pool.counters.loads, 1);
+            pool.io.read(page.rel, purpose, &timed);
+            self.map().count_read();
         } else {
             memory.clear();
         }
         frame.bind(page, slot);
         pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), counts);
         Ok(frame)
+    }
+
+    /// Reads the block from its file, if it is not in memory, and leaves no trace of it here: so that the
+    /// system's cache has it.
+    pub fn read_past(&self, fork: Fork, block: BlockNo) -> Result<()> {
+        self.map().check_there()?;
+        let resident =
+            self.map().fork(fork).slot(block).is_some_and(|slot| slot.place() != Place::Empty);
+        if resident {
+            return Ok(());
+        }
+        let mut bytes = PageBytes([0; PAGE_BYTES]);
+        self.pool().files.read(PageId { rel: self.id(), fork, block }, &mut bytes.0)
     }
 
     fn read_checked(&self, page: PageId, bytes: &mut PageBytes) -> Result<()> {

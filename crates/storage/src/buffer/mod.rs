@@ -9,6 +9,7 @@ pub mod doublewrite;
 mod frame;
 mod free;
 mod guard;
+mod io;
 mod latch;
 mod load;
 mod memory;
@@ -19,15 +20,18 @@ pub mod replace;
 mod ring;
 mod slot;
 mod sync;
+mod tally;
 mod translation;
 mod word;
 mod write;
 
 pub use guard::{Cursor, CursorPage, Pin, ReadGuard, WriteGuard};
-pub use pool::Pool;
+pub use io::{IoCounts, IoKey, Purpose};
+pub use pool::{Pool, Resident};
 pub use relation::{Optimistic, Relation};
 pub use replace::Policy;
 pub use ring::Ring;
+pub use tally::Figure;
 pub use write::CleanStep;
 
 use crate::wal::Compression;

@@ -4,6 +4,7 @@ use super::cleaner::CleanerState;
 use super::dirty::DirtyQueues;
 use super::frame::{Frame, UNLOGGED};
 use super::free::FreeList;
+use super::io::{IoCounts, IoKey, IoStats, Purpose};
 use super::load::Failures;
 use super::memory::Pages;
 use super::protection::Protection;
@@ -22,7 +23,8 @@ use base::env::Env;
 use base::hash::{HashMap, hash_of};
 use base::latch::Latch;
 use base::rank::Rank;
-use base::{Lsn, RelId};
+use base::usage::{self, Use};
+use base::{BlockNo, Fork, Lsn, Persistence, RelId};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -42,6 +44,9 @@ pub struct Pool {
     pub(super) failures: Failures,
     pub(super) load_number: AtomicU32,
     pub(super) counters: Counters,
+    pub(super) io: IoStats,
+    /// Hits of relations that were dropped since.
+    hits_gone: AtomicU64,
     relations: Latch<HashMap<RelId, Arc<RelMap>>>,
     wal: OnceLock<Arc<Wal>>,
     /// Before the log is attached: where redo is.
@@ -88,6 +93,8 @@ impl Pool {
             failures: Failures::default(),
             load_number: AtomicU32::new(0),
             counters: Counters::default(),
+            io: IoStats::default(),
+            hits_gone: AtomicU64::new(0),
             relations: Latch::new(Rank::BufferMap, HashMap::default()),
             wal: OnceLock::new(),
             redo_at: AtomicU64::new(1),
@@ -144,12 +151,18 @@ impl Pool {
         Ok(self.relation(rel, rank))
     }
 
+    /// The rank that the relation's main fork is used at; `None`: nobody has used it yet.
+    pub fn rank_of(&self, rel: RelId) -> Option<Rank> {
+        self.relations.lock().get(&rel).map(|map| map.main_rank())
+    }
+
     /// Removes the relation: its pages leave the cache unwritten, its files are deleted. Nobody may use it any
     /// more; pins that are about to go are waited for. Fine if it does not exist. To be called without a latch.
     pub fn drop_relation(self: &Arc<Self>, rel: RelId) -> Result<()> {
         let map = self.relations.lock().remove(&rel);
         if let Some(map) = map {
             map.set_dropped();
+            count(&self.hits_gone, map.hits());
             Relation::new(Arc::clone(self), map).discard_all();
         }
         self.forget_copies(|page| page.rel == rel);
@@ -193,6 +206,43 @@ impl Pool {
         }
     }
 
+    /// Reads, writes and extensions, by whom and for what.
+    pub fn io_stats(&self) -> Vec<(IoKey, IoCounts)> {
+        self.io.all()
+    }
+
+    /// Pages found in memory, by all relations there are or were.
+    pub fn hits(&self) -> u64 {
+        let maps: Vec<Arc<RelMap>> = self.relations.lock().values().cloned().collect();
+        let now: u64 = maps.iter().map(|map| map.hits()).sum();
+        now + self.hits_gone.load(Ordering::Relaxed)
+    }
+
+    /// What each frame holds now, by a look without a latch: a page that comes or goes meanwhile may be shown
+    /// as it was or as it will be.
+    pub fn residents(&self) -> impl Iterator<Item = Option<Resident>> {
+        self.frames.iter().map(|frame| {
+            if frame.word.is_absent() {
+                return None;
+            }
+            let pins = frame.word.pins();
+            let (rel, fork, block) = frame.place_hint();
+            // It may have gone meanwhile.
+            if frame.word.is_absent() {
+                return None;
+            }
+            Some(Resident {
+                frame: frame.index,
+                rel: RelId(rel),
+                fork: Fork::from_u8(fork)?,
+                block: BlockNo(block),
+                dirty: frame.is_dirty(),
+                credit: self.replacer.credit_of(&frame.credit),
+                pins,
+            })
+        })
+    }
+
     /// Frames that are dirty now: a scan, for people and tests.
     pub fn dirty_count(&self) -> usize {
         self.frames.iter().filter(|f| f.is_dirty()).count()
@@ -206,7 +256,10 @@ impl Pool {
     /// Marks the frame's page dirty for the first time since it was last copied. Its holder is exclusive.
     #[cold]
     pub(super) fn first_dirty(&self, frame: &Frame) {
-        if frame.page_id().rel.is_logged() {
+        let rel = frame.page_id().rel;
+        let temporary = rel.persistence() == Persistence::Temporary;
+        usage::count(if temporary { Use::LocalDirtied } else { Use::Dirtied }, 1);
+        if rel.is_logged() {
             // Relaxed: under the exclusive latch.
             frame.owes_image.store(true, Ordering::Relaxed);
             self.dirty.enter(&self.frames, frame, || self.log_position());
@@ -220,7 +273,7 @@ impl Pool {
     /// clean it asks the cleaner and waits, up to the configured time.
     pub(super) fn take_frame(&self, ring: Option<&mut Ring>) -> Result<&Frame> {
         if let Some(ring) = ring {
-            let index = match ring.reusable().and_then(|index| self.reuse(index)) {
+            let index = match ring.reusable().and_then(|index| self.reuse(index, ring.purpose())) {
                 Some(index) => index,
                 None => self.take_free()?,
             };
@@ -231,10 +284,16 @@ impl Pool {
     }
 
     /// Evicts the page that a ring loaded a while ago, if nobody else wants it.
-    fn reuse(&self, index: u32) -> Option<u32> {
+    fn reuse(&self, index: u32, purpose: Purpose) -> Option<u32> {
         let frame = &self.frames[index as usize];
         let idle = frame.word.idle()?;
-        (!self.replacer.is_wanted(&frame.credit) && self.evict(frame, idle)).then_some(index)
+        let (rel, ..) = frame.place_hint();
+        let rel = RelId(rel);
+        if self.replacer.is_wanted(&frame.credit) || !self.evict(frame, idle) {
+            return None;
+        }
+        self.io.reused(rel, purpose);
+        Some(index)
     }
 
     fn take_free(&self) -> Result<u32> {
@@ -300,11 +359,30 @@ impl Pool {
             frame.word.publish(0);
             return None;
         }
-        let page = hash_of(&frame.page_id());
+        let page = frame.page_id();
         frame.unbind();
         count(&self.counters.evictions, 1);
-        Some(page)
+        Some(hash_of(&page))
     }
+}
+
+/// A page in a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resident {
+    /// The frame's number, from 0.
+    pub frame: u32,
+    /// Whose page.
+    pub rel: RelId,
+    /// Of which fork.
+    pub fork: Fork,
+    /// Which block.
+    pub block: BlockNo,
+    /// Whether it differs from the disk's, or may.
+    pub dirty: bool,
+    /// What the replacement policy has credited it with.
+    pub credit: u32,
+    /// How many hold it.
+    pub pins: u64,
 }
 
 /// What a sweep has found.
@@ -340,7 +418,9 @@ impl Candidates for Victims<'_> {
             self.dirty.push(index);
             return None;
         }
+        let (rel, ..) = frame.place_hint();
         let page = self.pool.try_evict(frame, frame.word.idle()?)?;
+        self.pool.io.evicted(RelId(rel));
         self.freed.push(index);
         Some(page)
     }

@@ -3,10 +3,12 @@
 use super::Ring;
 use super::frame::Frame;
 use super::guard::{Pin, ReadGuard, WriteGuard};
+use super::io::Timed;
 use super::latch;
 use super::load::{Source, trade_pin};
 use super::pool::{Pool, count};
 use super::slot::Slot;
+use super::tally::{Figure, Tally};
 use super::translation::{ForkMap, UNKNOWN};
 use super::word::{Attempt, EXCLUSIVE, SHARED};
 use crate::error::{Error, Result};
@@ -14,9 +16,10 @@ use crate::page::{PageMut, PageView};
 use base::hash::hash_of;
 use base::rank::{self, Rank};
 use base::sim;
-use base::{BlockNo, Fork, PageId, RelId};
+use base::usage::{self, Use};
+use base::{BlockNo, Fork, PageId, Persistence, RelId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Translation of one relation's forks; lives while a handle does, or the pool.
 pub(super) struct RelMap {
@@ -25,12 +28,16 @@ pub(super) struct RelMap {
     /// Set when the relation was dropped: handles that are left find nothing any more.
     dropped: AtomicBool,
     forks: [ForkMap; 3],
+    tally: Tally,
+    /// Pages read from its files.
+    reads: AtomicU64,
 }
 
 impl RelMap {
     pub fn new(id: RelId, rank: Rank) -> RelMap {
         let forks = std::array::from_fn(|_| ForkMap::new());
-        RelMap { id, rank, dropped: AtomicBool::new(false), forks }
+        let (tally, reads) = (Tally::new(), AtomicU64::new(0));
+        RelMap { id, rank, dropped: AtomicBool::new(false), forks, tally, reads }
     }
 
     /// From now on loading and extending fail.
@@ -44,6 +51,32 @@ impl RelMap {
             return Err(Error::NoSuchRelation(self.id));
         }
         Ok(())
+    }
+
+    /// Whether [`RelMap::set_dropped`] was called.
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// A page was found in memory.
+    #[inline]
+    pub fn count_hit(&self) {
+        self.tally.count(Figure::Hits, 1);
+        let temporary = self.id.persistence() == Persistence::Temporary;
+        usage::count(if temporary { Use::LocalHit } else { Use::Hit }, 1);
+    }
+
+    /// A page was read from its file.
+    pub fn count_read(&self) {
+        // Relaxed: a figure for people.
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.id.persistence() == Persistence::Temporary;
+        usage::count(if temporary { Use::LocalRead } else { Use::Read }, 1);
+    }
+
+    /// Pages found in memory so far.
+    pub fn hits(&self) -> u64 {
+        self.tally.sum(Figure::Hits)
     }
 
     #[inline]
@@ -119,6 +152,28 @@ impl Relation {
         self.map.main_rank()
     }
 
+    /// Counts what is done with the relation.
+    #[inline]
+    pub fn count(&self, figure: Figure, by: u64) {
+        self.map.tally.count(figure, by);
+    }
+
+    /// What has been done with it, by all, since it was first used.
+    pub fn figure(&self, figure: Figure) -> u64 {
+        self.map.tally.sum(figure)
+    }
+
+    /// Pages read from its files since it was first used.
+    pub fn pages_read(&self) -> u64 {
+        // Relaxed: a figure for people.
+        self.map.reads.load(Ordering::Relaxed)
+    }
+
+    /// Whether it was dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.map.is_dropped()
+    }
+
     /// The pool it lives in.
     pub fn owner(&self) -> &Arc<Pool> {
         &self.pool
@@ -165,6 +220,7 @@ impl Relation {
             match frame.word.try_shared() {
                 Attempt::Taken if slot.still(raw) => {
                     self.pool.replacer.hit(&frame.credit);
+                    self.map.count_hit();
                     return Ok(ReadGuard::new(self, frame, rank));
                 }
                 Attempt::Taken => latch::unlock_shared(frame),
@@ -191,6 +247,7 @@ impl Relation {
         {
             if slot.still(raw) {
                 self.pool.replacer.hit(&frame.credit);
+                self.map.count_hit();
                 return Ok(WriteGuard::new(self, frame, rank));
             }
             latch::unlock_exclusive(frame, 0);
@@ -209,6 +266,7 @@ impl Relation {
         {
             if slot.still(raw) {
                 self.pool.replacer.hit(&frame.credit);
+                self.map.count_hit();
                 return Ok(Pin::new(self, frame));
             }
             frame.word.unpin();
@@ -279,6 +337,29 @@ impl Relation {
         block: BlockNo,
         f: impl FnOnce(PageView<'_>) -> Option<T>,
     ) -> Optimistic<T> {
+        self.look(fork, block, true, f)
+    }
+
+    /// As [`Relation::optimistic`], by somebody who reads the page properly next: it earns no credit and is not
+    /// counted.
+    #[inline]
+    pub fn peek<T>(
+        &self,
+        fork: Fork,
+        block: BlockNo,
+        f: impl FnOnce(PageView<'_>) -> Option<T>,
+    ) -> Optimistic<T> {
+        self.look(fork, block, false, f)
+    }
+
+    #[inline]
+    fn look<T>(
+        &self,
+        fork: Fork,
+        block: BlockNo,
+        counts: bool,
+        f: impl FnOnce(PageView<'_>) -> Option<T>,
+    ) -> Optimistic<T> {
         let Some((frame, slot, raw)) = self.resident(fork, block) else {
             return Optimistic::Retry;
         };
@@ -286,7 +367,10 @@ impl Relation {
         if !slot.still(raw) {
             return Optimistic::Retry;
         }
-        self.pool.replacer.hit(&frame.credit);
+        if counts {
+            self.pool.replacer.hit(&frame.credit);
+            self.map.count_hit();
+        }
         match f(self.pool.view(frame)) {
             Some(answer) if frame.word.read_still_valid(begun) => Optimistic::Ok(answer),
             _ => Optimistic::Retry,
@@ -327,7 +411,9 @@ impl Relation {
         }
         if block.0 >= *physical {
             let more = (block.0 / 8).clamp(1, EXTEND_MAX);
+            let timed = Timed::start();
             self.pool.files.extend(self.id(), fork, block, more)?;
+            self.pool.io.extended(self.id(), u64::from(more), &timed);
             *physical = block.0 + more;
         }
         let slot = map.slot_or_make(block);

@@ -1,9 +1,12 @@
 //! A ring: the few frames that a large scan, COPY or vacuum goes round in, so that it evicts its own pages
 //! and nobody else's.
 
+use super::io::Purpose;
+
 /// Frames that one scan has loaded pages into. A frame whose page others have come to use, or that is dirty,
 /// is left where it is and replaced in the ring by another.
 pub struct Ring {
+    purpose: Purpose,
     frames: Vec<u32>,
     next: usize,
     capacity: usize,
@@ -13,8 +16,13 @@ pub struct Ring {
 
 impl Ring {
     /// A ring of at most `pages` pages; PostgreSQL takes 32 for scans and vacuum, 2048 for bulk writes.
-    pub fn new(pages: usize) -> Ring {
-        Ring { frames: Vec::new(), next: 0, capacity: pages.max(1), at: None }
+    pub fn new(pages: usize, purpose: Purpose) -> Ring {
+        Ring { purpose, frames: Vec::new(), next: 0, capacity: pages.max(1), at: None }
+    }
+
+    /// What it serves, for figures.
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
     }
 
     /// The frame whose turn it is, once the ring is full.

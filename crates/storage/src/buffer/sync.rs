@@ -7,6 +7,7 @@
 
 use super::cleaner::Vital;
 use super::doublewrite::AREAS;
+use super::io::Timed;
 use super::pool::Pool;
 use crate::error::fatal;
 use base::Lsn;
@@ -14,6 +15,7 @@ use base::clock;
 use base::latch::Latch;
 use base::lot;
 use base::rank::Rank;
+use base::usage::{self, Role};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -84,7 +86,10 @@ impl Places {
             state.syncing = std::mem::replace(&mut state.unsynced, Lsn::MAX);
             state.written
         };
-        if let Err(error) = pool.files.sync_logged() {
+        let timed = Timed::start();
+        let done = pool.files.sync_logged();
+        pool.io.synced(1, &timed);
+        if let Err(error) = done {
             fatal(&format!("{error}; what the system dropped can't be known"));
         }
         let mut state = self.state.lock();
@@ -107,6 +112,7 @@ impl Places {
 /// The context that syncs behind the cleaner.
 pub(super) fn run(pool: &Pool) {
     let _vital = Vital;
+    let _acting = usage::act_as(Role::Cleaner);
     let places = &pool.places;
     while !pool.cleaner.stopping() {
         let idle = || !places.asked.load(Ordering::SeqCst) && !pool.cleaner.stopping();

@@ -265,7 +265,6 @@ impl FrameWord {
     }
 
     /// Pins now, transient ones included.
-    #[cfg(test)]
     pub fn pins(&self) -> u64 {
         self.load() & PINS
     }

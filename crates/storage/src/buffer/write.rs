@@ -13,6 +13,7 @@
 
 use super::doublewrite::{self, Area, BATCH_MAX};
 use super::frame::Frame;
+use super::io::Timed;
 use super::latch;
 use super::pool::{Pool, count};
 use super::word::Attempt;
@@ -222,7 +223,10 @@ impl Pool {
         while at < writer.copies.len() {
             let run = writer.run_from(at);
             let page = writer.copies[at].page;
-            if let Err(error) = self.files.write(page, writer.bytes(run.clone())) {
+            let timed = Timed::start();
+            let done = self.files.write(page, writer.bytes(run.clone()));
+            self.io.written(page.rel, run.len(), &timed);
+            if let Err(error) = done {
                 self.carry(writer, run);
                 return Err(error);
             }

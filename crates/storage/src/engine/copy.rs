@@ -5,7 +5,7 @@
 //! to the log whole. The free-space map stays behind, it is a hint.
 
 use super::Engine;
-use crate::buffer::{Relation, Ring};
+use crate::buffer::{Purpose, Relation, Ring};
 use crate::error::Result;
 use crate::page::PageBytes;
 use crate::wal::{Kind, MAX_IMAGE_BYTES, PageImage, record_bound};
@@ -20,7 +20,7 @@ impl Engine {
     pub fn copy_relation(&self, from: &Relation, to: &Relation) -> Result<()> {
         assert_eq!(from.rank(), to.rank(), "a copy is of the same kind");
         let _window = sim::window("relation-copy");
-        let mut ring = Ring::new(RING_PAGES);
+        let mut ring = Ring::new(RING_PAGES, Purpose::BulkRead);
         let mut bytes = PageBytes::new();
         for fork in [Fork::Main, Fork::Visibility] {
             for block in (0..from.blocks(fork)?).map(BlockNo) {

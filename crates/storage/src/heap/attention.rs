@@ -4,7 +4,7 @@ use super::HeapRel;
 use super::room::Activity;
 use base::{Csn, Fork, RelId};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Whom to tell.
 type Tell = Box<dyn Fn(RelId) + Send + Sync>;
@@ -20,7 +20,11 @@ pub(super) struct Attention {
     left: AtomicU64,
     /// The horizon of the last cleaning that left enough to come back for; 0: there was none.
     held_at: AtomicU64,
-    cleanings: AtomicU64,
+    history: [Past; Upkeep::ALL.len()],
+    /// Changes of rows as of the last ANALYZE.
+    analyzed: AtomicU64,
+    /// Rows there were when they were last counted, and rows inserted and deleted until then.
+    counted: Counted,
     tell: OnceLock<Tell>,
     /// Who is to know has been told, and no cleaning has begun since.
     told: AtomicBool,
@@ -35,8 +39,62 @@ pub struct Dirt {
     pub dead: u64,
     /// Rows inserted since the last cleaning.
     pub inserted: u64,
-    /// Cleanings since the handle was opened.
-    pub cleanings: u64,
+    /// Rows changed since the last ANALYZE.
+    pub changed: u64,
+    /// Whether `live` rests on a count, not on the number of pages.
+    pub counted: bool,
+}
+
+/// What is done to a table to keep it well.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Upkeep {
+    /// VACUUM.
+    Vacuum,
+    /// Vacuum by the background worker.
+    AutoVacuum,
+    /// ANALYZE.
+    Analyze,
+    /// The same by the background worker.
+    AutoAnalyze,
+}
+
+impl Upkeep {
+    const ALL: [Upkeep; 4] =
+        [Upkeep::Vacuum, Upkeep::AutoVacuum, Upkeep::Analyze, Upkeep::AutoAnalyze];
+}
+
+#[derive(Default)]
+struct Counted {
+    is_known: AtomicBool,
+    rows: AtomicU64,
+    inserted: AtomicU64,
+    deleted: AtomicU64,
+}
+
+impl Counted {
+    fn set(&self, rows: u64, then: &Activity) {
+        self.rows.store(rows, Relaxed);
+        self.inserted.store(then.inserted, Relaxed);
+        self.deleted.store(then.deleted, Relaxed);
+        self.is_known.store(true, Relaxed);
+    }
+
+    fn rows(&self, now: &Activity) -> Option<u64> {
+        let since = |now: u64, then: &AtomicU64| now.saturating_sub(then.load(Relaxed));
+        let inserted = since(now.inserted, &self.inserted);
+        let deleted = since(now.deleted, &self.deleted);
+        let rows = self.rows.load(Relaxed) + inserted;
+        self.is_known.load(Relaxed).then(|| rows.saturating_sub(deleted))
+    }
+}
+
+/// How often one of these was done, and when it last ended.
+#[derive(Default)]
+struct Past {
+    times: AtomicU64,
+    /// Microseconds since 1970; 0: never.
+    last: AtomicI64,
 }
 
 /// Changes of one stripe between two looks at the sums.
@@ -55,6 +113,10 @@ impl Activity {
     /// Ended versions that vacuum is wanted for.
     fn ended(&self) -> u64 {
         self.deleted + self.updated + self.hot_updated / HOT_DISCOUNT
+    }
+
+    fn changes(&self) -> u64 {
+        self.inserted + self.deleted + self.updated + self.hot_updated
     }
 }
 
@@ -100,11 +162,35 @@ impl HeapRel {
         let ended = now.ended().saturating_sub(last.ended.load(Relaxed));
         let live = self.live_at_last(&now);
         Dirt {
-            live: (live + inserted).saturating_sub(now.deleted.min(ended)),
+            live: last
+                .counted
+                .rows(&now)
+                .unwrap_or_else(|| (live + inserted).saturating_sub(now.deleted.min(ended))),
             dead: last.left.load(Relaxed) + ended,
             inserted,
-            cleanings: last.cleanings.load(Relaxed),
+            counted: last.counted.is_known.load(Relaxed),
+            changed: now.changes().saturating_sub(last.analyzed.load(Relaxed)),
         }
+    }
+
+    /// Something was done to the table.
+    fn note_upkeep(&self, what: Upkeep) {
+        let past = &self.attention.history[what as usize];
+        past.times.fetch_add(1, Relaxed);
+        past.last.store(base::clock::wall_micros(), Relaxed);
+    }
+
+    /// The table was analyzed just now: it has `rows`, and they had changed as often as `before` says.
+    pub fn note_analyzed(&self, background: bool, rows: u64, before: &Activity) {
+        self.attention.counted.set(rows, before);
+        self.attention.analyzed.store(before.changes(), Relaxed);
+        self.note_upkeep(if background { Upkeep::AutoAnalyze } else { Upkeep::Analyze });
+    }
+
+    /// How often something was done, and when it last ended: in microseconds since 1970, 0 for never.
+    pub fn upkeep(&self, what: Upkeep) -> (u64, i64) {
+        let past = &self.attention.history[what as usize];
+        (past.times.load(Relaxed), past.last.load(Relaxed))
     }
 
     /// Whether a cleaning now would find what the last one found: that left much which open snapshots may
@@ -131,15 +217,23 @@ impl HeapRel {
 
     /// A cleaning that began when the horizon was `horizon` has ended, having met `live` versions on
     /// `scanned` pages and left `left` that had ended. Tells whether those are worth another one.
-    pub(crate) fn note_cleaned(&self, horizon: Csn, live: u64, left: u64, scanned: u32) -> bool {
+    pub(crate) fn note_cleaned(
+        &self,
+        horizon: Csn,
+        live: u64,
+        left: u64,
+        scanned: u32,
+        background: bool,
+    ) -> bool {
         let last = &self.attention;
         // Pages that were skipped hold about as many rows as those that were not.
         let pages = u64::from(self.rel.blocks(Fork::Main).unwrap_or(0));
         if let Some(live) = (live * pages).checked_div(u64::from(scanned)) {
             last.live.store(live.max(1), Relaxed);
+            last.counted.set(live, &self.activity());
         }
         last.left.store(left, Relaxed);
-        last.cleanings.fetch_add(1, Relaxed);
+        self.note_upkeep(if background { Upkeep::AutoVacuum } else { Upkeep::Vacuum });
         let again = is_worth_cleaning(left, last.live.load(Relaxed));
         last.held_at.store(if again { horizon.0 } else { 0 }, Relaxed);
         again

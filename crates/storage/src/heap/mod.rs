@@ -12,6 +12,7 @@ mod liveness;
 mod lock_row;
 mod multi_insert;
 mod page;
+mod progress;
 mod prune;
 pub mod redo;
 mod room;
@@ -21,12 +22,13 @@ mod update;
 mod visible;
 pub mod vm;
 
-pub use attention::Dirt;
+pub use attention::{Dirt, Upkeep};
 pub use check::{Line, Version};
 pub use clean::PageCleaning;
 pub use fetch::RowBuf;
 pub use multi_insert::Freeze;
 pub use page::{MAX_LINES, MAX_ROW_BYTES};
+pub use progress::{Phase, Seen};
 pub use room::Activity;
 pub use scan::{HeapScan, Row};
 pub use update::Change;
@@ -41,6 +43,7 @@ use attention::Attention;
 use base::Tid;
 use base::latch::Latch;
 use base::rank::Rank;
+use progress::Progress;
 use room::Stripe;
 use std::fmt;
 use std::sync::Arc;
@@ -58,6 +61,7 @@ pub struct HeapRel {
     attention: Attention,
     /// Held by a vacuum, from beginning to end.
     vacuum: Latch<()>,
+    progress: Progress,
 }
 
 /// How an attempt to change or lock a row ended.
@@ -109,6 +113,7 @@ impl HeapRel {
             stripes: (0..room::STRIPES).map(|_| Stripe::default()).collect(),
             attention: Attention::default(),
             vacuum: Latch::new(Rank::Outer, ()),
+            progress: Progress::default(),
         }
     }
 
@@ -125,6 +130,16 @@ impl HeapRel {
     /// What makes one vacuum at a time.
     pub(crate) fn vacuum_latch(&self) -> &Latch<()> {
         &self.vacuum
+    }
+
+    /// Where its vacuum says how far it has come.
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// The vacuum that is at work on it now.
+    pub fn vacuum_seen(&self) -> Option<Seen> {
+        self.progress.seen()
     }
 
     /// For messages.

@@ -3,7 +3,7 @@
 
 use super::fetch::{Chain, hint};
 use super::{HeapRel, page};
-use crate::buffer::{Optimistic, ReadGuard, Ring};
+use crate::buffer::{Optimistic, Purpose, ReadGuard, Ring};
 use crate::error::Result;
 use crate::page::{Item, LineFlags, PAGE_BYTES, PageBytes, PageView};
 use crate::txn::{Fate, Flags, Snapshot, TUPLE_HEADER_BYTES, TupleHeader, Txn, visibility};
@@ -73,7 +73,7 @@ impl HeapScan {
         Ok(HeapScan {
             snapshot,
             blocks,
-            ring: large.then(|| Ring::new(RING_PAGES)),
+            ring: large.then(|| Ring::new(RING_PAGES, Purpose::BulkRead)),
             block: BlockNo(0),
             page: PageBytes::new(),
             found: Vec::new(),
@@ -228,9 +228,9 @@ fn judge(
 impl HeapRel {
     /// Whether pruning the page would help readers and probably succeed. A look without latch.
     fn is_pruning_due(&self, block: BlockNo) -> bool {
-        let look = self.rel.optimistic(Fork::Main, block, |page| {
-            Some((page::prune_hint(page), page.free_space()))
-        });
+        let look = self
+            .rel
+            .peek(Fork::Main, block, |page| Some((page::prune_hint(page), page.free_space())));
         match look {
             Optimistic::Ok((hint, free)) => {
                 let nearly_full = free < (PAGE_BYTES / 10).max(self.reserve);

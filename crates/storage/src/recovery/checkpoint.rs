@@ -26,6 +26,7 @@ use base::env::{Background, Env};
 use base::latch::Latch;
 use base::park::{self, Context};
 use base::rank::Rank;
+use base::usage::{self, Role};
 use base::{Lsn, Xid};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -60,6 +61,7 @@ pub struct Checkpointer {
     redo: AtomicU64,
     ended: AtomicU64,
     count: AtomicU64,
+    requested: AtomicU64,
     stop: AtomicBool,
     context: OnceLock<Context>,
     background: Mutex<Option<Background>>,
@@ -111,6 +113,7 @@ impl Checkpointer {
             redo: AtomicU64::new(control.content().redo.0),
             ended: AtomicU64::new(0),
             count: AtomicU64::new(0),
+            requested: AtomicU64::new(0),
             control: Latch::new(Rank::Outer, control),
             wal: rooms.wal,
             pool: rooms.pool,
@@ -129,6 +132,7 @@ impl Checkpointer {
 
     /// CHECKPOINT: everything logged so far is in its place when this returns.
     pub fn checkpoint(&self) -> Result<()> {
+        self.requested.fetch_add(1, Ordering::Relaxed);
         self.perform(Extent::All)
     }
 
@@ -140,6 +144,11 @@ impl Checkpointer {
     /// Checkpoints since the start.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
+    }
+
+    /// How many of them somebody asked for.
+    pub fn requested(&self) -> u64 {
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// Ends the background context.
@@ -163,6 +172,7 @@ impl Checkpointer {
     }
 
     fn run(&self) {
+        let _acting = usage::act_as(Role::Checkpointer);
         let _ = self.context.set(park::current());
         let mut samples = Samples::new(self.config.timeout / SAMPLES);
         while !self.stop.load(Ordering::Acquire) {
@@ -196,6 +206,8 @@ impl Checkpointer {
     }
 
     fn perform(&self, extent: Extent) -> Result<()> {
+        // Also where a session asked for it.
+        let _acting = usage::act_as(Role::Checkpointer);
         let mut control = self.control.lock();
         let _window = base::sim::window("checkpoint");
         let begin = self.wal.settled_position();

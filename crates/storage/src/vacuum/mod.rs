@@ -8,9 +8,9 @@ pub use queue::Queue;
 pub use worker::{Clean, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::IndexCleaning;
-use crate::buffer::Ring;
+use crate::buffer::{Purpose, Ring};
 use crate::error::Result;
-use crate::heap::{HeapRel, vm};
+use crate::heap::{HeapRel, Phase, vm};
 use crate::index::Index;
 use base::{BlockNo, Fork, Tid};
 use pace::Pace;
@@ -19,7 +19,7 @@ use pace::Pace;
 const RING_PAGES: usize = 32;
 
 /// Dead rows remembered at a time; with more, the indexes are cleaned more than once. 8 bytes each.
-const DEAD_MAX: usize = 4 << 20;
+pub const DEAD_MAX: usize = 4 << 20;
 
 /// How a vacuum goes about it.
 #[derive(Clone, Copy, Default)]
@@ -29,6 +29,10 @@ pub struct Options<'o> {
     /// Background work: rests half the time, and ends early once this says that somebody waits for the
     /// table.
     pub background: Option<&'o dyn Fn() -> bool>,
+    /// Index entries of dead rows stay, and so do the rows' line pointers: a later vacuum has them to do.
+    pub keep_index_entries: bool,
+    /// Whose vacuum it is, for those who watch.
+    pub pid: i32,
 }
 
 /// What a vacuum did.
@@ -80,16 +84,21 @@ pub fn try_vacuum(
 fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Report> {
     heap.txns().refresh();
     let horizon = heap.txns().horizon();
+    let background = options.background.is_some();
     heap.note_cleaning();
+    let _watched = heap.progress().begin(options.pid, background);
+    let pages = heap.relation().blocks(Fork::Main)?;
+    heap.progress().has_blocks(pages);
     let mut pass = Pass {
         heap,
+        keep_index_entries: options.keep_index_entries,
         indexes,
         every_page: options.every_page,
         pace: Pace::new(options.background),
-        ring: Ring::new(RING_PAGES),
+        ring: Ring::new(RING_PAGES, Purpose::Vacuum),
         dead: Vec::new(),
         report: Report {
-            pages: heap.relation().blocks(Fork::Main)?,
+            pages,
             indexes: vec![IndexCleaning::default(); indexes.len()],
             ..Report::default()
         },
@@ -102,7 +111,8 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     }
     done?;
     let left = report.recently_dead;
-    report.come_back = heap.note_cleaned(horizon, report.live, left, report.pages_scanned);
+    let scanned = report.pages_scanned;
+    report.come_back = heap.note_cleaned(horizon, report.live, left, scanned, background);
     Ok(report)
 }
 
@@ -110,6 +120,7 @@ struct Pass<'v> {
     heap: &'v HeapRel,
     indexes: &'v [Index],
     every_page: bool,
+    keep_index_entries: bool,
     pace: Pace<'v>,
     ring: Ring,
     /// Dead line pointers met since the indexes were last cleaned; ascending.
@@ -121,11 +132,15 @@ impl Pass<'_> {
     fn run(&mut self) -> Result<()> {
         for block in (0..self.report.pages).map(BlockNo) {
             self.page(block)?;
+            self.heap.progress().scanned(block.0 + 1, self.dead.len());
             if self.dead.len() >= DEAD_MAX {
                 self.clean_indexes()?;
             }
         }
-        if self.dead.is_empty() { Ok(()) } else { self.clean_indexes() }
+        if self.dead.is_empty() || self.keep_index_entries {
+            return Ok(());
+        }
+        self.clean_indexes()
     }
 
     fn page(&mut self, block: BlockNo) -> Result<()> {
@@ -154,7 +169,13 @@ impl Pass<'_> {
 
     /// Removes every entry that leads to a dead line pointer, then the line pointers (H3).
     fn clean_indexes(&mut self) -> Result<()> {
+        if self.keep_index_entries {
+            self.dead.clear();
+            return Ok(());
+        }
         debug_assert!(self.dead.is_sorted(), "pages are visited in order");
+        let progress = self.heap.progress();
+        progress.enters(Phase::Indexes);
         let dead = std::mem::take(&mut self.dead);
         self.report.index_passes += 1;
         let pace = &mut self.pace;
@@ -166,13 +187,16 @@ impl Pass<'_> {
             sum.removed += done.removed;
             sum.pages_deleted += done.pages_deleted;
         }
+        progress.indexes_done();
         for page in dead.chunk_by(|a, b| a.block == b.block) {
             self.pace.rest()?;
+            progress.reclaimed(page[0].block.0 + 1);
             let offsets: Vec<u16> = page.iter().map(|tid| tid.offset).collect();
             let visible = self.heap.reclaim_lines(&mut self.ring, page[0].block, &offsets)?;
             self.report.lines_freed += offsets.len() as u64;
             self.report.pages_all_visible += u32::from(visible);
         }
+        progress.enters(Phase::Heap);
         Ok(())
     }
 }

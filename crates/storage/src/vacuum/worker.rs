@@ -6,6 +6,7 @@ use crate::heap::HeapRel;
 use crate::index::Index;
 use base::RelId;
 use base::env::{Background, Env};
+use base::usage::{self, Role};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -67,6 +68,7 @@ impl Worker {
         let counters = Arc::new(Counters::default());
         let (its_queue, its_counters) = (Arc::clone(&queue), Arc::clone(&counters));
         let background = env.spawn("vacuum", move || {
+            let _acting = usage::act_as(Role::Vacuum);
             while let Some(rel) = its_queue.pop() {
                 match clean(&open, rel) {
                     Ok(Round::NotNow) => its_queue.push_after(rel, AGAIN),
@@ -122,7 +124,7 @@ fn clean(open: &Open, rel: RelId) -> Result<Round> {
     let mut result = Ok(None);
     let opened = open(rel, &mut |heap, indexes, waited_for| {
         if !heap.is_held_back() {
-            let options = Options { every_page: false, background: Some(waited_for) };
+            let options = Options { background: Some(waited_for), ..Options::default() };
             result = try_vacuum(heap, indexes, &options);
         }
     });

@@ -39,6 +39,7 @@ use base::disk::{Disk, SyncMethod};
 use base::env::{Background, Env};
 use base::pad::Padded;
 use base::park::Context;
+use base::usage::{self, Use};
 use base::{Csn, Lsn, LsnRange};
 use durable::Durable;
 use holds::Holds;
@@ -217,6 +218,7 @@ impl Wal {
         let at = self.range(place.start, units);
         self.copy(sealed, at.start);
         self.reserve.leave(slot);
+        count(record, at);
         at
     }
 
@@ -240,6 +242,7 @@ impl Wal {
         self.publish.mark(place);
         self.copy(sealed, at.start);
         self.reserve.leave(slot);
+        count(record, at);
         self.publish.wait(place);
         at
     }
@@ -426,6 +429,16 @@ fn check_method(disk: &Arc<dyn Disk>, how: SyncMethod) -> Result<()> {
         };
         Error::Refused(format!("the system does not allow wal_sync_method = {name}: {e}"))
     })
+}
+
+/// The current context has logged a record.
+#[inline]
+fn count(record: &Record<'_>, at: LsnRange) {
+    usage::count(Use::WalRecords, 1);
+    usage::count(Use::WalBytes, at.end.0 - at.start.0);
+    if record.image_count() > 0 {
+        usage::count(Use::WalImages, record.image_count() as u64);
+    }
 }
 
 fn check_sizes(config: &WalConfig, epoch: &Epoch) -> Result<()> {

@@ -35,6 +35,10 @@ impl Ddl<'_> {
                 self.drop_schemas(drop)?;
                 return Ok("DROP SCHEMA".to_owned());
             }
+            ObjectKind::Extension => {
+                self.drop_extensions(drop)?;
+                return Ok("DROP EXTENSION".to_owned());
+            }
             _ => {
                 return Err(sql_error!(
                     FEATURE_NOT_SUPPORTED,

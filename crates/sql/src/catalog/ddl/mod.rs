@@ -12,6 +12,7 @@ mod create_table;
 mod database;
 mod depend;
 mod drop;
+mod extension;
 mod foreign_key;
 mod generated;
 mod index;
@@ -125,6 +126,7 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::CreateSequence(s) => ddl.create_sequence(s).map(|()| tag("CREATE SEQUENCE")),
         Statement::AlterSequence(s) => ddl.alter_sequence(s).map(|()| tag("ALTER SEQUENCE")),
         Statement::CreateSchema(s) => ddl.create_schema(s).map(|()| tag("CREATE SCHEMA")),
+        Statement::CreateExtension(s) => ddl.create_extension(s).map(|()| tag("CREATE EXTENSION")),
         Statement::CreateView(s) => ddl.create_view(s).map(|()| tag("CREATE VIEW")),
         Statement::CreateDatabase(s) => ddl.create_database(s).map(|()| tag("CREATE DATABASE")),
         Statement::DropDatabase(s) => ddl.drop_database(s).map(|()| tag("DROP DATABASE")),

@@ -10,6 +10,7 @@ use base::interrupt::Interrupt;
 use base::latch::Latch;
 use base::rank::Rank;
 use storage::Engine;
+use storage::heap::Seen;
 use storage::lock::{LockMode, LockTag};
 use storage::txn::Txn;
 
@@ -158,6 +159,12 @@ impl Cluster {
     /// All sessions, by process number.
     pub fn sessions(&self) -> Vec<(i32, Connected)> {
         self.sessions.lock().iter().map(|(pid, connected)| (*pid, *connected)).collect()
+    }
+
+    /// Vacuums at work: database, table, how far.
+    pub fn vacuums(&self) -> Vec<(Oid, Oid, Seen)> {
+        let all = self.shared.opened.vacuums();
+        all.into_iter().map(|(owner, seen)| (owner.database, owner.relation, seen)).collect()
     }
 
     /// Says how sessions are found and interrupted by process number. Without, there are no others.

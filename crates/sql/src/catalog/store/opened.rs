@@ -10,7 +10,7 @@ use base::rank::Rank;
 use storage::Engine;
 use storage::btree::BTree;
 use storage::hash::{FILL_PERCENT, HashIndex};
-use storage::heap::HeapRel;
+use storage::heap::{HeapRel, Seen};
 use storage::index::Index;
 
 use crate::catalog::{AccessMethod, IndexDef, TableDef};
@@ -19,9 +19,9 @@ use crate::types::Oid;
 /// How full inserts make pages, in percent; PostgreSQL's default.
 const FILLFACTOR: u8 = 100;
 
-/// Handles that somebody has.
+/// Handles that somebody has; heaps as long as they are there, since they know what was done to them.
 pub(super) struct Opened {
-    heaps: Latch<Handles<HeapRel>>,
+    heaps: Latch<Heaps>,
     trees: Latch<Handles<BTree>>,
     hashes: Latch<Handles<HashIndex>>,
 }
@@ -29,7 +29,7 @@ pub(super) struct Opened {
 impl Default for Opened {
     fn default() -> Opened {
         Opened {
-            heaps: Latch::new(Rank::Leaf, Handles::default()),
+            heaps: Latch::new(Rank::Leaf, Heaps::default()),
             trees: Latch::new(Rank::Leaf, Handles::default()),
             hashes: Latch::new(Rank::Leaf, Handles::default()),
         }
@@ -43,6 +43,37 @@ pub(super) struct Owner {
     pub relation: Oid,
 }
 
+struct Heaps {
+    by_storage: HashMap<RelId, (Arc<HeapRel>, Owner)>,
+    /// When to look for heaps that were dropped.
+    sweep_at: usize,
+}
+
+impl Default for Heaps {
+    fn default() -> Heaps {
+        Heaps { by_storage: HashMap::default(), sweep_at: SWEEP_AT }
+    }
+}
+
+impl Heaps {
+    /// The heap that is there, or else `made`; and whether it is that.
+    fn keep(&mut self, owner: Owner, made: Arc<HeapRel>) -> (Arc<HeapRel>, bool) {
+        let storage = made.relation().id();
+        if let Some((known, _)) = self.by_storage.get(&storage) {
+            return (known.clone(), false);
+        }
+        if self.by_storage.len() >= self.sweep_at {
+            self.by_storage.retain(|_, (heap, _)| !heap.relation().is_dropped());
+            self.sweep_at = (2 * self.by_storage.len()).max(SWEEP_AT);
+        }
+        self.by_storage.insert(storage, (made.clone(), owner));
+        (made, true)
+    }
+}
+
+/// So many handles are never too many.
+const SWEEP_AT: usize = 64;
+
 struct Handles<T> {
     /// With whose it is.
     by_storage: HashMap<RelId, (Weak<T>, Owner)>,
@@ -52,7 +83,7 @@ struct Handles<T> {
 
 impl<T> Default for Handles<T> {
     fn default() -> Handles<T> {
-        Handles { by_storage: HashMap::default(), sweep_at: 64 }
+        Handles { by_storage: HashMap::default(), sweep_at: SWEEP_AT }
     }
 }
 
@@ -64,7 +95,7 @@ impl<T> Handles<T> {
         }
         if self.by_storage.len() >= self.sweep_at {
             self.by_storage.retain(|_, (handle, _)| handle.strong_count() > 0);
-            self.sweep_at = (2 * self.by_storage.len()).max(64);
+            self.sweep_at = (2 * self.by_storage.len()).max(SWEEP_AT);
         }
         self.by_storage.insert(storage, (Arc::downgrade(made), owner));
         (made.clone(), true)
@@ -78,13 +109,13 @@ impl<T> Handles<T> {
 impl Opened {
     /// A table's rows. The heap tells the engine's vacuum when it is due.
     pub fn heap(&self, engine: &Engine, database: Oid, table: &TableDef) -> Arc<HeapRel> {
-        if let Some(known) = self.heaps.lock().get(table.storage) {
-            return known;
+        if let Some((known, _)) = self.heaps.lock().by_storage.get(&table.storage) {
+            return known.clone();
         }
         let relation = engine.pool().relation(table.storage, Rank::HeapPage);
         let made = Arc::new(HeapRel::new(relation, engine.txns(), FILLFACTOR));
         let owner = Owner { database, relation: table.oid };
-        let (heap, is_new) = self.heaps.lock().keep(table.storage, owner, &made);
+        let (heap, is_new) = self.heaps.lock().keep(owner, made);
         // A temporary table goes with its session, and is locked by nobody else.
         if is_new && table.persistence != Persistence::Temporary {
             let queue = Arc::clone(engine.vacuum_queue());
@@ -108,8 +139,17 @@ impl Opened {
         }
     }
 
-    /// The table whose rows are in this storage, if its heap was opened; `None` also if nobody has had the
-    /// handle for a while: then what it counted is forgotten, too.
+    /// Heaps that are being vacuumed now, with whose they are and how far that has come.
+    pub fn vacuums(&self) -> Vec<(Owner, Seen)> {
+        let heaps = self.heaps.lock();
+        let seen = heaps
+            .by_storage
+            .values()
+            .filter_map(|(heap, owner)| Some((*owner, heap.vacuum_seen()?)));
+        seen.collect()
+    }
+
+    /// The table whose rows are in this storage, if its heap was opened.
     pub fn owner(&self, storage: RelId) -> Option<Owner> {
         self.heaps.lock().by_storage.get(&storage).map(|(_, owner)| *owner)
     }

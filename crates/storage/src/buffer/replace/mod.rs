@@ -190,6 +190,11 @@ impl Replacer {
         credit.count() > 0
     }
 
+    /// What a page is credited with, for people.
+    pub fn credit_of(&self, credit: &Credit) -> u32 {
+        credit.count()
+    }
+
     /// Moves the window of a policy that goes by time. Called now and then.
     pub fn note_time(&self, now: Instant) {
         if let Policy::ClockLruk { window } = self.policy {

@@ -232,7 +232,7 @@ fn a_ring_leaves_the_working_set_alone() {
         }
         assert!(rounds < 100, "40 pages that are always read do not stay in 128 frames");
     };
-    let mut ring = Ring::new(8);
+    let mut ring = Ring::new(8, Purpose::BulkRead);
     for n in 0..600 {
         let page = big.read_in(&mut ring, Fork::Main, BlockNo(n)).unwrap();
         assert_eq!(stamped(page.view(), page.page_id()), Some(u64::from(n) + 1));

@@ -1,0 +1,171 @@
+//! What a context has used: pages found, read and dirtied, log written. For people, who ask of one statement.
+//!
+//! Every context (a thread or a fiber) has counts of its own, which only it writes: a count is a load and a store
+//! of memory that nobody shares. Whoever wants to know what a piece of work used takes the difference of
+//! [`so_far`] before and after it, on the context that does it.
+
+use crate::park;
+use std::ops::{Add, Sub};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+macro_rules! uses {
+    ($($(#[$doc:meta])* $variant:ident $field:ident;)*) => {
+        /// What is counted.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(usize)]
+        pub enum Use {
+            $($(#[$doc])* $variant,)*
+        }
+
+        const USES: usize = [$(Use::$variant,)*].len();
+
+        /// Counts of a context, or what lies between two of them.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct Usage {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl Usage {
+            fn of(counts: &Counts) -> Usage {
+                Usage { $($field: counts.uses[Use::$variant as usize].load(Relaxed),)* }
+            }
+        }
+
+        impl Sub for Usage {
+            type Output = Usage;
+
+            fn sub(self, before: Usage) -> Usage {
+                Usage { $($field: self.$field.wrapping_sub(before.$field),)* }
+            }
+        }
+
+        impl Add for Usage {
+            type Output = Usage;
+
+            fn add(self, more: Usage) -> Usage {
+                Usage { $($field: self.$field.wrapping_add(more.$field),)* }
+            }
+        }
+    };
+}
+
+uses! {
+    /// Pages found in memory.
+    Hit hit;
+    /// Pages read from files.
+    Read read;
+    /// Pages that became dirty.
+    Dirtied dirtied;
+    /// The same three of temporary tables.
+    LocalHit local_hit;
+    /// Read.
+    LocalRead local_read;
+    /// Dirtied.
+    LocalDirtied local_dirtied;
+    /// Pages' worth of temporary files read.
+    TempRead temp_read;
+    /// Pages' worth of temporary files written.
+    TempWritten temp_written;
+    /// Log records inserted.
+    WalRecords wal_records;
+    /// Images of pages in them.
+    WalImages wal_images;
+    /// Bytes of them.
+    WalBytes wal_bytes;
+}
+
+/// What a context works as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Role {
+    /// A client's session, or whoever embeds the engine.
+    #[default]
+    Client,
+    /// Background vacuum.
+    Vacuum,
+    /// The page cleaner.
+    Cleaner,
+    /// The checkpointer.
+    Checkpointer,
+    /// Redo, and what opening the engine needs.
+    Startup,
+}
+
+impl Role {
+    /// All of them, in their order.
+    pub const ALL: [Role; 5] =
+        [Role::Client, Role::Vacuum, Role::Cleaner, Role::Checkpointer, Role::Startup];
+}
+
+/// A context's counts. All relaxed: only the context itself looks at them.
+#[derive(Default)]
+pub(crate) struct Counts {
+    uses: [AtomicU64; USES],
+    role: AtomicU8,
+}
+
+/// The current context used `by` more.
+#[inline]
+pub fn count(what: Use, by: u64) {
+    park::with_current(|me| {
+        let count = &me.counts.uses[what as usize];
+        // Not an addition in one step: nobody else writes it.
+        count.store(count.load(Relaxed).wrapping_add(by), Relaxed);
+    });
+}
+
+/// What the current context has used since it was made.
+pub fn so_far() -> Usage {
+    park::with_current(|me| Usage::of(&me.counts))
+}
+
+/// What the current context works as.
+pub fn role() -> Role {
+    let role = park::with_current(|me| me.counts.role.load(Relaxed));
+    Role::ALL[usize::from(role)]
+}
+
+/// Until it is dropped, the context works as something else.
+#[must_use = "the role is given back when this is dropped"]
+pub struct Acting(Role);
+
+/// From now on the current context works as `role`.
+pub fn act_as(role: Role) -> Acting {
+    Acting(replace(role))
+}
+
+fn replace(role: Role) -> Role {
+    let before = park::with_current(|me| me.counts.role.swap(role as u8, Relaxed));
+    Role::ALL[usize::from(before)]
+}
+
+impl Drop for Acting {
+    fn drop(&mut self) {
+        replace(self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_counts_its_own_use() {
+        let before = so_far();
+        count(Use::Hit, 2);
+        count(Use::WalBytes, 100);
+        std::thread::spawn(|| count(Use::Hit, 1000)).join().unwrap();
+        let used = so_far() - before;
+        assert_eq!(used, Usage { hit: 2, wal_bytes: 100, ..Usage::default() });
+    }
+
+    #[test]
+    fn a_role_is_given_back() {
+        assert_eq!(role(), Role::Client);
+        {
+            let _acting = act_as(Role::Vacuum);
+            assert_eq!(role(), Role::Vacuum);
+        }
+        assert_eq!(role(), Role::Client);
+    }
+}

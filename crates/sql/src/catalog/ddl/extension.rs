@@ -1,0 +1,65 @@
+//! Extensions: those of PostgreSQL's whose objects are built in here. CREATE EXTENSION notes that a database wants
+//! one; its functions and views are there with or without.
+
+use syntax::ast::{CreateExtension, DropObjects, ObjectName};
+
+use crate::catalog::store::PUBLIC;
+use crate::catalog::store::row::RowBuilder;
+use crate::error::{Result, SqlState, sql_error};
+use crate::types::Datum;
+
+use super::Ddl;
+
+/// Names and versions.
+const BUILT_IN: &[(&str, &str)] = &[("pg_buffercache", "1.3"), ("pg_prewarm", "1.2")];
+
+impl Ddl<'_> {
+    pub(super) fn create_extension(&mut self, create: &CreateExtension) -> Result<()> {
+        let name = &*create.name;
+        if self.extension(name)?.is_some() {
+            let text = format!("extension \"{name}\" already exists");
+            if !create.if_not_exists {
+                return Err(sql_error!(DUPLICATE_OBJECT, "{text}"));
+            }
+            self.host.notice("NOTICE", sql_error!(DUPLICATE_OBJECT, "{text}, skipping"));
+            return Ok(());
+        }
+        let Some((_, version)) = BUILT_IN.iter().find(|(known, _)| *known == name) else {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "extension \"{name}\" is not available"
+            )
+            .with_hint("The extension must first be installed on the system where PostgreSQL is running."));
+        };
+        let oid = self.new_oid()?;
+        let row = RowBuilder::of("pg_extension")
+            .oid("oid", oid)
+            .set("extname", name)
+            .oid("extowner", self.host.user())
+            .oid("extnamespace", PUBLIC)
+            .set("extrelocatable", true)
+            .set("extversion", *version);
+        self.store().insert(self.txn(), "pg_extension", &row.build())?;
+        Ok(())
+    }
+
+    pub(super) fn drop_extensions(&mut self, drop: &DropObjects) -> Result<()> {
+        for name in &drop.names {
+            let ObjectName::Name(name) = name else { continue };
+            let name = name.last();
+            match self.extension(name)? {
+                Some(found) => self.store().delete(self.txn(), "pg_extension", &found)?,
+                None => {
+                    let text = format!("extension \"{name}\" does not exist");
+                    self.missing::<()>(drop, SqlState::UNDEFINED_OBJECT, text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn extension(&self, name: &str) -> Result<Option<crate::catalog::store::Found>> {
+        let key = [Datum::text(name)];
+        self.store().find_one(self.txn(), "pg_extension", "pg_extension_name_index", &key)
+    }
+}

@@ -1,0 +1,202 @@
+//! Views of what the server has done: tables, indexes, pages, vacuums.
+
+use super::{SystemView, view};
+
+pub(super) static VIEWS: &[SystemView] = &[
+    view(
+        "pg_catalog",
+        "pg_stat_all_tables",
+        12142,
+        "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, \
+         pg_catalog.pg_stat_get_numscans(c.oid) AS seq_scan, \
+         pg_catalog.pg_stat_get_tuples_returned(c.oid) AS seq_tup_read, (SELECT \
+         sum(pg_catalog.pg_stat_get_numscans(i.indexrelid)) FROM pg_catalog.pg_index i WHERE \
+         i.indrelid = c.oid)::bigint AS idx_scan, (SELECT \
+         sum(pg_catalog.pg_stat_get_tuples_fetched(i.indexrelid)) FROM pg_catalog.pg_index i \
+         WHERE i.indrelid = c.oid)::bigint + pg_catalog.pg_stat_get_tuples_fetched(c.oid) AS \
+         idx_tup_fetch, pg_catalog.pg_stat_get_tuples_inserted(c.oid) AS n_tup_ins, \
+         pg_catalog.pg_stat_get_tuples_updated(c.oid) AS n_tup_upd, \
+         pg_catalog.pg_stat_get_tuples_deleted(c.oid) AS n_tup_del, \
+         pg_catalog.pg_stat_get_tuples_hot_updated(c.oid) AS n_tup_hot_upd, \
+         pg_catalog.pg_stat_get_live_tuples(c.oid) AS n_live_tup, \
+         pg_catalog.pg_stat_get_dead_tuples(c.oid) AS n_dead_tup, \
+         pg_catalog.pg_stat_get_mod_since_analyze(c.oid) AS n_mod_since_analyze, \
+         pg_catalog.pg_stat_get_ins_since_vacuum(c.oid) AS n_ins_since_vacuum, \
+         pg_catalog.pg_stat_get_last_vacuum_time(c.oid) AS last_vacuum, \
+         pg_catalog.pg_stat_get_last_autovacuum_time(c.oid) AS last_autovacuum, \
+         pg_catalog.pg_stat_get_last_analyze_time(c.oid) AS last_analyze, \
+         pg_catalog.pg_stat_get_last_autoanalyze_time(c.oid) AS last_autoanalyze, \
+         pg_catalog.pg_stat_get_vacuum_count(c.oid) AS vacuum_count, \
+         pg_catalog.pg_stat_get_autovacuum_count(c.oid) AS autovacuum_count, \
+         pg_catalog.pg_stat_get_analyze_count(c.oid) AS analyze_count, \
+         pg_catalog.pg_stat_get_autoanalyze_count(c.oid) AS autoanalyze_count FROM \
+         pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE \
+         c.relkind IN ('r', 't', 'm', 'p')",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_sys_tables",
+        12152,
+        "SELECT * FROM pg_catalog.pg_stat_all_tables WHERE schemaname IN ('pg_catalog', \
+         'information_schema') OR schemaname ~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_user_tables",
+        12161,
+        "SELECT * FROM pg_catalog.pg_stat_all_tables WHERE schemaname NOT IN ('pg_catalog', \
+         'information_schema') AND schemaname !~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_all_tables",
+        12170,
+        "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, \
+         pg_catalog.pg_stat_get_blocks_fetched(c.oid) - \
+         pg_catalog.pg_stat_get_blocks_hit(c.oid) AS heap_blks_read, \
+         pg_catalog.pg_stat_get_blocks_hit(c.oid) AS heap_blks_hit, (SELECT \
+         sum(pg_catalog.pg_stat_get_blocks_fetched(i.indexrelid) - \
+         pg_catalog.pg_stat_get_blocks_hit(i.indexrelid)) FROM pg_catalog.pg_index i WHERE \
+         i.indrelid = c.oid)::bigint AS idx_blks_read, (SELECT \
+         sum(pg_catalog.pg_stat_get_blocks_hit(i.indexrelid)) FROM pg_catalog.pg_index i \
+         WHERE i.indrelid = c.oid)::bigint AS idx_blks_hit, NULL::bigint AS toast_blks_read, \
+         NULL::bigint AS toast_blks_hit, NULL::bigint AS tidx_blks_read, NULL::bigint AS \
+         tidx_blks_hit FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = \
+         c.relnamespace WHERE c.relkind IN ('r', 't', 'm')",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_sys_tables",
+        12175,
+        "SELECT * FROM pg_catalog.pg_statio_all_tables WHERE schemaname IN ('pg_catalog', \
+         'information_schema') OR schemaname ~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_user_tables",
+        12179,
+        "SELECT * FROM pg_catalog.pg_statio_all_tables WHERE schemaname NOT IN ('pg_catalog', \
+         'information_schema') AND schemaname !~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_all_indexes",
+        12183,
+        "SELECT c.oid AS relid, i.oid AS indexrelid, n.nspname AS schemaname, c.relname AS \
+         relname, i.relname AS indexrelname, pg_catalog.pg_stat_get_numscans(i.oid) AS \
+         idx_scan, pg_catalog.pg_stat_get_tuples_returned(i.oid) AS idx_tup_read, \
+         pg_catalog.pg_stat_get_tuples_fetched(i.oid) AS idx_tup_fetch FROM \
+         pg_catalog.pg_class c JOIN pg_catalog.pg_index x ON c.oid = x.indrelid JOIN \
+         pg_catalog.pg_class i ON i.oid = x.indexrelid JOIN pg_catalog.pg_namespace n ON \
+         n.oid = c.relnamespace WHERE c.relkind IN ('r', 't', 'm')",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_sys_indexes",
+        12188,
+        "SELECT * FROM pg_catalog.pg_stat_all_indexes WHERE schemaname IN ('pg_catalog', \
+         'information_schema') OR schemaname ~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_user_indexes",
+        12192,
+        "SELECT * FROM pg_catalog.pg_stat_all_indexes WHERE schemaname NOT IN ('pg_catalog', \
+         'information_schema') AND schemaname !~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_all_indexes",
+        12196,
+        "SELECT c.oid AS relid, i.oid AS indexrelid, n.nspname AS schemaname, c.relname AS \
+         relname, i.relname AS indexrelname, pg_catalog.pg_stat_get_blocks_fetched(i.oid) - \
+         pg_catalog.pg_stat_get_blocks_hit(i.oid) AS idx_blks_read, \
+         pg_catalog.pg_stat_get_blocks_hit(i.oid) AS idx_blks_hit FROM pg_catalog.pg_class c \
+         JOIN pg_catalog.pg_index x ON c.oid = x.indrelid JOIN pg_catalog.pg_class i ON i.oid \
+         = x.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE \
+         c.relkind IN ('r', 't', 'm')",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_sys_indexes",
+        12201,
+        "SELECT * FROM pg_catalog.pg_statio_all_indexes WHERE schemaname IN ('pg_catalog', \
+         'information_schema') OR schemaname ~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_user_indexes",
+        12205,
+        "SELECT * FROM pg_catalog.pg_statio_all_indexes WHERE schemaname NOT IN \
+         ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_all_sequences",
+        12209,
+        "SELECT c.oid AS relid, n.nspname AS schemaname, c.relname AS relname, \
+         pg_catalog.pg_stat_get_blocks_fetched(c.oid) - \
+         pg_catalog.pg_stat_get_blocks_hit(c.oid) AS blks_read, \
+         pg_catalog.pg_stat_get_blocks_hit(c.oid) AS blks_hit FROM pg_catalog.pg_class c JOIN \
+         pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_sys_sequences",
+        12214,
+        "SELECT * FROM pg_catalog.pg_statio_all_sequences WHERE schemaname IN ('pg_catalog', \
+         'information_schema') OR schemaname ~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_statio_user_sequences",
+        12218,
+        "SELECT * FROM pg_catalog.pg_statio_all_sequences WHERE schemaname NOT IN \
+         ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast'",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_bgwriter",
+        12289,
+        "SELECT pg_catalog.pg_stat_get_bgwriter_timed_checkpoints() AS checkpoints_timed, \
+         pg_catalog.pg_stat_get_bgwriter_requested_checkpoints() AS checkpoints_req, \
+         pg_catalog.pg_stat_get_checkpoint_write_time() AS checkpoint_write_time, \
+         pg_catalog.pg_stat_get_checkpoint_sync_time() AS checkpoint_sync_time, \
+         pg_catalog.pg_stat_get_bgwriter_buf_written_checkpoints() AS buffers_checkpoint, \
+         pg_catalog.pg_stat_get_bgwriter_buf_written_clean() AS buffers_clean, \
+         pg_catalog.pg_stat_get_bgwriter_maxwritten_clean() AS maxwritten_clean, \
+         pg_catalog.pg_stat_get_buf_written_backend() AS buffers_backend, \
+         pg_catalog.pg_stat_get_buf_fsync_backend() AS buffers_backend_fsync, \
+         pg_catalog.pg_stat_get_buf_alloc() AS buffers_alloc, \
+         pg_catalog.pg_stat_get_bgwriter_stat_reset_time() AS stats_reset",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_io",
+        12301,
+        "SELECT backend_type, object, context, reads, read_time, writes, write_time, \
+         writebacks, writeback_time, extends, extend_time, op_bytes, hits, evictions, reuses, \
+         fsyncs, fsync_time, stats_reset FROM pg_catalog.pg_stat_get_io()",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_progress_vacuum",
+        12302,
+        "SELECT s.pid, s.datid, d.datname, s.relid, CASE s.param1 WHEN 0 THEN 'initializing' \
+         WHEN 1 THEN 'scanning heap' WHEN 2 THEN 'vacuuming indexes' WHEN 3 THEN 'vacuuming \
+         heap' WHEN 4 THEN 'cleaning up indexes' WHEN 5 THEN 'truncating heap' WHEN 6 THEN \
+         'performing final cleanup' END AS phase, s.param2 AS heap_blks_total, s.param3 AS \
+         heap_blks_scanned, s.param4 AS heap_blks_vacuumed, s.param5 AS index_vacuum_count, \
+         s.param6 AS max_dead_tuples, s.param7 AS num_dead_tuples FROM \
+         pg_catalog.pg_stat_get_progress_info('VACUUM') s LEFT JOIN pg_catalog.pg_database d \
+         ON s.datid = d.oid",
+    ),
+    view(
+        "pg_catalog",
+        "pg_buffercache",
+        9100,
+        "SELECT bufferid, relfilenode, reltablespace, reldatabase, relforknumber, \
+         relblocknumber, isdirty, usagecount, pinning_backends FROM \
+         pg_catalog.pg_buffercache_pages()",
+    ),
+];

@@ -1,0 +1,226 @@
+//! What the buffer cache has done and holds: `pg_stat_bgwriter`, `pg_stat_io`, `pg_buffercache`, `pg_prewarm`.
+
+use base::hash::HashMap;
+use base::usage::Role;
+use base::{BlockNo, Fork};
+use storage::buffer::{IoCounts, IoKey, Purpose};
+
+use crate::error::{Result, bail};
+use crate::types::{Datum, Oid, TypeId};
+
+use super::backend::Backend;
+
+/// Bytes of a page.
+const PAGE_BYTES: i64 = 8192;
+/// The tablespace of everything.
+const TABLESPACE: Oid = Oid(1663);
+
+/// One of these functions that return a value.
+pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    if name == "pg_prewarm" {
+        return prewarm(b, args).map(Some);
+    }
+    let engine = &b.instance.store.engine;
+    if name == "autoprewarm_dump_now" {
+        return Ok(Some(Datum::Int8(engine.note_residents()? as i64)));
+    }
+    let Some(figure) = name.strip_prefix("pg_stat_get_") else { return Ok(None) };
+    if !args.is_empty() {
+        return Ok(None);
+    }
+    let by = |role: Role| sum(engine.pool().io_stats(), |key| key.role == role);
+    let ms = |time: std::time::Duration| Datum::Float8(time.as_secs_f64() * 1e3);
+    let int = |n: u64| Datum::Int8(n as i64);
+    let (checkpoints, requested) =
+        (engine.checkpointer().count(), engine.checkpointer().requested());
+    Ok(Some(match figure {
+        "bgwriter_timed_checkpoints" => int(checkpoints.saturating_sub(requested)),
+        "bgwriter_requested_checkpoints" => int(requested),
+        "checkpoint_write_time" => ms(by(Role::Checkpointer).write_time),
+        "checkpoint_sync_time" => ms(by(Role::Checkpointer).sync_time),
+        "bgwriter_buf_written_checkpoints" => int(by(Role::Checkpointer).writes),
+        "bgwriter_buf_written_clean" => int(by(Role::Cleaner).writes),
+        // It has no such limit.
+        "bgwriter_maxwritten_clean" => int(0),
+        "buf_written_backend" => int(by(Role::Client).writes + by(Role::Vacuum).writes),
+        "buf_fsync_backend" => int(by(Role::Client).syncs + by(Role::Vacuum).syncs),
+        "buf_alloc" => int(engine.pool().stats().taken),
+        "bgwriter_stat_reset_time" => b.instance.cluster()?.started.into(),
+        _ => return Ok(None),
+    }))
+}
+
+fn sum(all: Vec<(IoKey, IoCounts)>, of: impl Fn(&IoKey) -> bool) -> IoCounts {
+    all.iter().filter(|(key, _)| of(key)).fold(IoCounts::default(), |sum, (_, counts)| IoCounts {
+        reads: sum.reads + counts.reads,
+        read_time: sum.read_time + counts.read_time,
+        writes: sum.writes + counts.writes,
+        write_time: sum.write_time + counts.write_time,
+        extends: sum.extends + counts.extends,
+        extend_time: sum.extend_time + counts.extend_time,
+        ring_hits: sum.ring_hits + counts.ring_hits,
+        evictions: sum.evictions + counts.evictions,
+        reuses: sum.reuses + counts.reuses,
+        syncs: sum.syncs + counts.syncs,
+        sync_time: sum.sync_time + counts.sync_time,
+    })
+}
+
+/// The rows of `pg_stat_io`. What can't happen is null: nobody but the cleaner and the checkpointer writes pages.
+pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
+    let (pool, since) = (b.instance.store.engine.pool(), b.instance.cluster()?.started);
+    let all = pool.io_stats();
+    let ring_hits: u64 = all.iter().map(|(_, counts)| counts.ring_hits).sum();
+    let hits = pool.hits().saturating_sub(ring_hits);
+    let rows = all.into_iter().filter(|(key, _)| exists(key)).map(|(key, counts)| {
+        let writes = matches!(key.role, Role::Cleaner | Role::Checkpointer | Role::Startup);
+        let reads = !matches!(key.role, Role::Cleaner | Role::Checkpointer);
+        let some = |on: bool, value: Datum| if on { value } else { Datum::Null };
+        let int = |n: u64| Datum::Int8(n as i64);
+        let ms = |time: std::time::Duration| Datum::Float8(time.as_secs_f64() * 1e3);
+        let normal = key.purpose == Purpose::Normal;
+        // All roles' hits outside of rings are counted as one.
+        let of_clients = key.role == Role::Client && normal && !key.temporary;
+        vec![
+            Datum::text(backend_type(key.role)),
+            Datum::text(if key.temporary { "temp relation" } else { "relation" }),
+            Datum::text(match key.purpose {
+                Purpose::Normal => "normal",
+                Purpose::BulkRead => "bulkread",
+                Purpose::Vacuum => "vacuum",
+            }),
+            some(reads, int(counts.reads)),
+            some(reads, ms(counts.read_time)),
+            some(writes, int(counts.writes)),
+            some(writes, ms(counts.write_time)),
+            Datum::Null,
+            Datum::Null,
+            some(reads && normal, int(counts.extends)),
+            some(reads && normal, ms(counts.extend_time)),
+            Datum::Int8(PAGE_BYTES),
+            match () {
+                () if of_clients => int(hits),
+                () if !normal => int(counts.ring_hits),
+                () => Datum::Null,
+            },
+            int(counts.evictions),
+            some(!normal, int(counts.reuses)),
+            some(writes && normal, int(counts.syncs)),
+            some(writes && normal, ms(counts.sync_time)),
+            since.into(),
+        ]
+    });
+    Ok(rows.collect())
+}
+
+/// Can this be?
+fn exists(key: &IoKey) -> bool {
+    match key.role {
+        Role::Client => !key.temporary || key.purpose == Purpose::Normal,
+        Role::Vacuum => !key.temporary && key.purpose != Purpose::BulkRead,
+        Role::Cleaner | Role::Startup => key.purpose == Purpose::Normal && !key.temporary,
+        Role::Checkpointer => key.purpose == Purpose::Normal && !key.temporary,
+    }
+}
+
+fn backend_type(role: Role) -> &'static str {
+    match role {
+        Role::Client => "client backend",
+        Role::Vacuum => "autovacuum worker",
+        Role::Cleaner => "background writer",
+        Role::Checkpointer => "checkpointer",
+        Role::Startup => "startup",
+    }
+}
+
+/// The rows of `pg_buffercache`. Storage has one number in all databases; whose it is, is known of this
+/// database's and of what all share, else null.
+pub(super) fn cached(b: &Backend) -> Result<Vec<Vec<Datum>>> {
+    let store = &b.instance.store;
+    let own = store.scan(&b.txn, "pg_class", |row| row.oid("relfilenode").is_valid())?;
+    let mut database: HashMap<u32, Oid> = HashMap::default();
+    for found in &own {
+        database.insert(found.row.oid("relfilenode").0, b.catalog.database);
+    }
+    for table in store.system_tables() {
+        let shared = crate::catalog::store::schema::catalog_by_oid(table.oid)
+            .is_some_and(|catalog| catalog.shared);
+        let of = if shared { Oid::INVALID } else { b.catalog.database };
+        let indexes = table.indexes.iter().map(|index| index.storage);
+        for storage in indexes.chain([table.storage]) {
+            database.insert(storage.0, of);
+        }
+    }
+    let rows = store.engine.pool().residents().enumerate().map(|(at, page)| {
+        let mut row = vec![Datum::Int4(at as i32 + 1)];
+        match page {
+            None => row.resize(9, Datum::Null),
+            Some(page) => row.extend([
+                Datum::Oid(Oid(page.rel.0)),
+                Datum::Oid(TABLESPACE),
+                database.get(&page.rel.0).map_or(Datum::Null, |oid| Datum::Oid(*oid)),
+                Datum::Int2(page.fork as i16),
+                Datum::Int8(page.block.0.into()),
+                Datum::Bool(page.dirty),
+                Datum::Int2(page.credit as i16),
+                Datum::Int4(page.pins as i32),
+            ]),
+        }
+        row
+    });
+    Ok(rows.collect())
+}
+
+/// `pg_prewarm(relation, mode, fork, first, last)`: how many blocks.
+fn prewarm(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
+    for (arg, what) in args.iter().zip(["relation", "prewarm type", "relation fork"]) {
+        if arg.is_null() {
+            bail!(INVALID_PARAMETER_VALUE, "{what} cannot be null");
+        }
+    }
+    let oid = args[0].as_oid();
+    let Some(relation) = super::statistics::relation(b, oid)? else {
+        let name = super::names::of_object(b, TypeId::REGCLASS, oid)?;
+        bail!(
+            WRONG_OBJECT_TYPE,
+            "relation \"{}\" does not have storage",
+            name.unwrap_or_else(|| oid.to_string())
+        );
+    };
+    let mode = args[1].as_text().to_string();
+    if !matches!(&*mode, "buffer" | "read" | "prefetch") {
+        bail!(INVALID_PARAMETER_VALUE, "invalid prewarm type")
+    }
+    let fork = match &**args[2].as_text() {
+        "main" => Fork::Main,
+        "fsm" => Fork::FreeSpace,
+        "vm" => Fork::Visibility,
+        "init" => bail!(UNDEFINED_FILE, "fork \"init\" does not exist for this relation"),
+        _ => bail!(INVALID_PARAMETER_VALUE, "invalid fork name"),
+    };
+    let blocks = i64::from(relation.blocks(fork)?);
+    let bound = |arg: &Datum, default: i64, word: &str| {
+        let block = if arg.is_null() { default } else { arg.as_int8() };
+        if !arg.is_null() && !(0..blocks).contains(&block) {
+            bail!(
+                INVALID_PARAMETER_VALUE,
+                "{word} block number must be between 0 and {}",
+                blocks - 1
+            );
+        }
+        Ok(block)
+    };
+    let first = bound(&args[3], 0, "starting")?;
+    let last = bound(&args[4], blocks - 1, "ending")?;
+    for block in first..=last {
+        base::interrupt::check().map_err(crate::error::interrupted)?;
+        base::park::checkpoint();
+        let block = BlockNo(block as u32);
+        match &*mode {
+            "buffer" => drop(relation.read(fork, block)?),
+            // The system's cache then has them, too: reading ahead is what that costs it anyway.
+            _ => relation.read_past(fork, block)?,
+        }
+    }
+    Ok(Datum::Int8((last - first + 1).max(0)))
+}

@@ -1,0 +1,184 @@
+//! What pages cost in reads, writes and extensions: by whom, for which kind of table, in which ring.
+//!
+//! All of it happens off the fast path, where a shared counter is cheap beside the file call that it counts.
+
+use super::Ring;
+use base::clock;
+use base::usage::Role;
+use base::{Persistence, RelId};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// For what a page was wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(usize)]
+pub enum Purpose {
+    /// To be used, and kept.
+    #[default]
+    Normal,
+    /// A large scan, in its ring.
+    BulkRead,
+    /// Vacuum, in its ring.
+    Vacuum,
+}
+
+impl Purpose {
+    /// All of them, in their order.
+    pub const ALL: [Purpose; 3] = [Purpose::Normal, Purpose::BulkRead, Purpose::Vacuum];
+
+    pub(super) fn of(ring: Option<&Ring>) -> Purpose {
+        ring.map_or(Purpose::Normal, Ring::purpose)
+    }
+}
+
+/// Whose, of what, and for what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IoKey {
+    /// Who did it.
+    pub role: Role,
+    /// To a temporary table.
+    pub temporary: bool,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// What was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IoCounts {
+    /// Pages read from files.
+    pub reads: u64,
+    /// Time in that.
+    pub read_time: Duration,
+    /// Pages written to their places.
+    pub writes: u64,
+    /// Time in that.
+    pub write_time: Duration,
+    /// Blocks that files were lengthened by.
+    pub extends: u64,
+    /// Time in that.
+    pub extend_time: Duration,
+    /// Pages found in memory by scans that go round in a ring.
+    pub ring_hits: u64,
+    /// Pages evicted for other pages.
+    pub evictions: u64,
+    /// Pages of a ring that made room for its next.
+    pub reuses: u64,
+    /// Files synced.
+    pub syncs: u64,
+    /// Time in that.
+    pub sync_time: Duration,
+}
+
+#[derive(Default)]
+struct Counts {
+    reads: AtomicU64,
+    read_ns: AtomicU64,
+    writes: AtomicU64,
+    write_ns: AtomicU64,
+    extends: AtomicU64,
+    extend_ns: AtomicU64,
+    ring_hits: AtomicU64,
+    evictions: AtomicU64,
+    reuses: AtomicU64,
+    syncs: AtomicU64,
+    sync_ns: AtomicU64,
+}
+
+/// The counts of a pool.
+#[derive(Default)]
+pub(super) struct IoStats([[[Counts; Purpose::ALL.len()]; 2]; Role::ALL.len()]);
+
+/// A file call that is being timed.
+pub(super) struct Timed(clock::Instant);
+
+impl Timed {
+    pub fn start() -> Timed {
+        Timed(clock::now())
+    }
+
+    fn ns(&self) -> u64 {
+        clock::now().since(self.0).as_nanos() as u64
+    }
+}
+
+fn add(counter: &AtomicU64, by: u64) {
+    // Relaxed: figures for people.
+    counter.fetch_add(by, Relaxed);
+}
+
+impl IoStats {
+    /// The current context's counts.
+    fn mine(&self, rel: RelId, purpose: Purpose) -> &Counts {
+        let temporary = rel.persistence() == Persistence::Temporary;
+        &self.0[base::usage::role() as usize][usize::from(temporary)][purpose as usize]
+    }
+
+    pub fn read(&self, rel: RelId, purpose: Purpose, timed: &Timed) {
+        let counts = self.mine(rel, purpose);
+        add(&counts.reads, 1);
+        add(&counts.read_ns, timed.ns());
+    }
+
+    pub fn written(&self, rel: RelId, pages: usize, timed: &Timed) {
+        let counts = self.mine(rel, Purpose::Normal);
+        add(&counts.writes, pages as u64);
+        add(&counts.write_ns, timed.ns());
+    }
+
+    pub fn extended(&self, rel: RelId, blocks: u64, timed: &Timed) {
+        let counts = self.mine(rel, Purpose::Normal);
+        add(&counts.extends, blocks);
+        add(&counts.extend_ns, timed.ns());
+    }
+
+    pub fn ring_hit(&self, rel: RelId, purpose: Purpose) {
+        add(&self.mine(rel, purpose).ring_hits, 1);
+    }
+
+    pub fn evicted(&self, rel: RelId) {
+        add(&self.mine(rel, Purpose::Normal).evictions, 1);
+    }
+
+    pub fn reused(&self, rel: RelId, purpose: Purpose) {
+        add(&self.mine(rel, purpose).reuses, 1);
+    }
+
+    pub fn synced(&self, files: usize, timed: &Timed) {
+        let counts = &self.0[base::usage::role() as usize][0][Purpose::Normal as usize];
+        add(&counts.syncs, files as u64);
+        add(&counts.sync_ns, timed.ns());
+    }
+
+    /// All counts, by role, kind of table and purpose.
+    pub fn all(&self) -> Vec<(IoKey, IoCounts)> {
+        let mut all = Vec::new();
+        for (role, of_role) in Role::ALL.into_iter().zip(&self.0) {
+            for (temporary, of_kind) in [false, true].into_iter().zip(of_role) {
+                for (purpose, counts) in Purpose::ALL.into_iter().zip(of_kind) {
+                    all.push((IoKey { role, temporary, purpose }, counts.sum()));
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Counts {
+    fn sum(&self) -> IoCounts {
+        let get = |counter: &AtomicU64| counter.load(Relaxed);
+        let time = |counter: &AtomicU64| Duration::from_nanos(get(counter));
+        IoCounts {
+            reads: get(&self.reads),
+            read_time: time(&self.read_ns),
+            writes: get(&self.writes),
+            write_time: time(&self.write_ns),
+            extends: get(&self.extends),
+            extend_time: time(&self.extend_ns),
+            ring_hits: get(&self.ring_hits),
+            evictions: get(&self.evictions),
+            reuses: get(&self.reuses),
+            syncs: get(&self.syncs),
+            sync_time: time(&self.sync_ns),
+        }
+    }
+}
