@@ -9,7 +9,7 @@ WIRE_FUZZ_ROUNDS ?= 1000000
 SYNTAX_FUZZ_ROUNDS ?= 100000
 
 .PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-operations bench-status-logs drivers loom lab lab-long
+	bench-connections bench-operations bench-status-logs drivers tpcc loom lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -100,6 +100,11 @@ lab-long: deps deps-test
 drivers: deps
 	$(CARGO) build --release --locked -p thalweg
 	./tests/drivers/run.sh $(DRIVERS)
+
+## TPC-C by go-tpc: load, check, run, check; TPCC is warehouses, seconds, clients. SERVER=postgres compares.
+tpcc: deps
+	$(CARGO) build --release --locked -p thalweg
+	./lab/tpcc/run.sh $(TPCC)
 
 ## Model checks of the lock-free kernels.
 loom:

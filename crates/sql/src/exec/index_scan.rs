@@ -202,6 +202,15 @@ impl Operator for IndexScan {
 }
 
 impl Encoded {
+    /// Takes in a range that begins inside of this one, or before it ends.
+    fn swallows(&mut self, next: &Encoded) -> bool {
+        let overlap = self.high.is_empty() || next.low < self.high;
+        if overlap && !self.high.is_empty() && (next.high.is_empty() || next.high > self.high) {
+            self.high = next.high.clone();
+        }
+        overlap
+    }
+
     fn scan(&self, backward: bool) -> Scan {
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let high = match self.high.is_empty() {
@@ -221,7 +230,10 @@ fn encode_ranges(plan: &node::IndexScan, cx: &mut Cx<'_>) -> Result<Vec<Encoded>
     }
     if plan.ranges.len() > 1 || encoded.len() > 1 {
         encoded.sort_by(|a, b| a.low.cmp(&b.low));
-        encoded.dedup_by(|a, b| a.low == b.low && a.high == b.high);
+        // Each entry is read once, however many ranges it lies in.
+        encoded.dedup_by(|next, range| {
+            next.low == range.low && next.high == range.high || range.swallows(next)
+        });
     }
     if !plan.backward {
         encoded.reverse();

@@ -9,6 +9,7 @@ use crate::bind::walk;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError};
 
+use super::alternatives::choose_ranges;
 use super::choose::{IndexChoice, choose_index};
 use super::cte::PlannedCte;
 use super::estimate::{self, filtered, operator, table_rows};
@@ -329,10 +330,16 @@ impl Planner {
                 }));
                 return Ok(Planned { node, layout, rows: 1.0, sorted: false });
             }
-            let choice = choose_index(cx, table, rel, &conditions, outer.is_some(), order);
-            if let Some(choice) = choice {
+            let by_outer = outer.is_some();
+            let choice = choose_index(cx, table, rel, &conditions, by_outer, order);
+            let in_order = order.is_some() && choice.as_ref().is_some_and(|choice| choice.sorted);
+            let ranges = match in_order {
+                true => None,
+                false => choose_ranges(cx, table, rel, &conditions, by_outer, choice.as_ref()),
+            };
+            if let Some(choices) = ranges.or_else(|| choice.map(|choice| vec![choice])) {
                 return self
-                    .index_scan(table, alias, choice, conditions, layout, outputs, outer, order);
+                    .index_scan(table, alias, choices, conditions, layout, outputs, outer, order);
             }
         }
         let filter = self.rewrite_all(&conditions, &mut Below::row(&layout))?;
@@ -350,46 +357,67 @@ impl Planner {
         &mut self,
         table: &Arc<TableDef>,
         alias: &str,
-        choice: IndexChoice,
+        choices: Vec<IndexChoice>,
         conditions: Vec<Expr>,
         layout: Layout,
         outputs: Vec<ScanColumn>,
         mut outer: Option<&mut Outer<'_>>,
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
-        let mut range = KeyRange::default();
-        for value in choice.equal {
-            range.equal.push(match value {
-                KeyValue::IsNull => KeyValue::IsNull,
-                KeyValue::Is(expr) => KeyValue::Is(self.over_outer(&expr, outer.as_deref_mut())?),
-                KeyValue::AnyOf(expr) => {
-                    KeyValue::AnyOf(self.over_outer(&expr, outer.as_deref_mut())?)
-                }
-            });
+        let mut ranges = Vec::with_capacity(choices.len());
+        for choice in &choices {
+            ranges.push(self.key_range(choice, &mut outer)?);
         }
-        for (bound, into) in [(choice.lower, &mut range.lower), (choice.upper, &mut range.upper)] {
-            if let Some((expr, inclusive)) = bound {
-                *into = Some((self.over_outer(&expr, outer.as_deref_mut())?, inclusive));
-            }
-        }
+        let is_single = choices.len() == 1;
+        let choice = choices.into_iter().next().expect("there is one at least");
+        // What one of several ranges guarantees, the others don't.
+        let guaranteed = if is_single { &choice.used[..] } else { &[] };
         let rest: Vec<Expr> = conditions
             .iter()
             .enumerate()
-            .filter(|(i, _)| !choice.used.contains(i))
+            .filter(|(i, _)| !guaranteed.contains(i))
             .map(|(_, c)| c.clone())
             .collect();
         let filter = self.rewrite_all(&rest, &mut Below::row(&layout))?;
-        let rows = if choice.unique { 1.0 } else { filtered(table_rows(table), &conditions) };
+        let rows = match choice.unique && is_single {
+            true => 1.0,
+            false => filtered(table_rows(table), &conditions),
+        };
         let node = Node::IndexScan(Arc::new(IndexScan {
             table: table.clone(),
             alias: alias.into(),
             index: choice.index,
-            ranges: vec![range],
+            ranges,
             backward: choice.backward,
             outputs,
             filter: Expr::all_of(filter),
         }));
-        Ok(Planned { node, layout, rows, sorted: order.is_some() && choice.sorted })
+        let sorted = is_single && order.is_some() && choice.sorted;
+        Ok(Planned { node, layout, rows, sorted })
+    }
+
+    fn key_range(
+        &mut self,
+        choice: &IndexChoice,
+        outer: &mut Option<&mut Outer<'_>>,
+    ) -> Result<KeyRange> {
+        let mut range = KeyRange::default();
+        for value in &choice.equal {
+            range.equal.push(match value {
+                KeyValue::IsNull => KeyValue::IsNull,
+                KeyValue::Is(expr) => KeyValue::Is(self.over_outer(expr, outer.as_deref_mut())?),
+                KeyValue::AnyOf(expr) => {
+                    KeyValue::AnyOf(self.over_outer(expr, outer.as_deref_mut())?)
+                }
+            });
+        }
+        for (bound, into) in [(&choice.lower, &mut range.lower), (&choice.upper, &mut range.upper)]
+        {
+            if let Some((expr, inclusive)) = bound {
+                *into = Some((self.over_outer(expr, outer.as_deref_mut())?, *inclusive));
+            }
+        }
+        Ok(range)
     }
 }
 

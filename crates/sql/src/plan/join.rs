@@ -45,6 +45,7 @@ impl Planner {
         for item in items {
             flatten(cx, item, &mut units, &mut conditions);
         }
+        super::equal::spread_constants(&mut conditions);
         if units.is_empty() {
             let filter = self.rewrite_all(&conditions, &mut Below::nothing())?;
             let node = Node::OneRow(Expr::all_of(filter).map(Arc::new));

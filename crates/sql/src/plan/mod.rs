@@ -5,8 +5,10 @@
 pub mod node;
 
 mod access;
+mod alternatives;
 mod choose;
 mod cte;
+mod equal;
 pub mod estimate;
 mod group;
 mod join;

@@ -17,8 +17,8 @@ use crate::error::{Result, SqlError, bail};
 use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::{Profile, Watched};
 use crate::plan::node::{
-    Aggregate, ConflictPlan, HashJoin, IndexScan, JoinType, KeyValue, ModifyAction, NestLoop, Node,
-    ScanColumn, WindowAgg,
+    Aggregate, ConflictPlan, HashJoin, IndexScan, JoinType, KeyRange, KeyValue, ModifyAction,
+    NestLoop, Node, ScanColumn, WindowAgg,
 };
 use crate::types::{Datum, TypeId};
 use syntax::deparse::quote_ident;
@@ -580,38 +580,43 @@ impl<'a> Printer<'a> {
         let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
         self.head(depth, format!("Index Scan{way} using {index} on {on}"), node);
         let names = scan_names(&scan.table, &scan.outputs);
-        let mut conditions = Vec::new();
-        for range in &scan.ranges {
-            let key = |i: usize| match scan.index.keys.get(i) {
-                Some(key) => key.source.name(&scan.table),
-                None => "?".to_owned(),
-            };
-            for (i, value) in range.equal.iter().enumerate() {
-                conditions.push(match value {
-                    KeyValue::Is(expr) => format!("({} = {})", key(i), self.operand(expr, &names)),
-                    KeyValue::IsNull => format!("({} IS NULL)", key(i)),
-                    KeyValue::AnyOf(expr) => {
-                        format!("({} = ANY ({}))", key(i), self.operand(expr, &names))
-                    }
-                });
-            }
-            let next = range.equal.len();
-            for (bound, symbol) in [(&range.lower, ">"), (&range.upper, "<")] {
-                if let Some((expr, inclusive)) = bound {
-                    let equal = if *inclusive { "=" } else { "" };
-                    let value = self.operand(expr, &names);
-                    conditions.push(format!("({} {symbol}{equal} {value})", key(next)));
-                }
-            }
-        }
-        if !conditions.is_empty() {
-            let text = match &conditions[..] {
-                [only] => only.clone(),
-                all => format!("({})", all.join(" AND ")),
-            };
+        let of_ranges: Vec<Vec<String>> =
+            scan.ranges.iter().map(|range| self.range_conditions(scan, range, &names)).collect();
+        let text = match &of_ranges[..] {
+            [conditions] => all_of(conditions),
+            ranges => any_of(&ranges.iter().map(|range| all_of(range)).collect::<Vec<_>>()),
+        };
+        if !text.is_empty() {
             self.detail(depth, "Index Cond", &text);
         }
         self.scan_filter(depth, node, &scan.filter, names, &entry)
+    }
+
+    /// What a range says, one condition for each key.
+    fn range_conditions(&self, scan: &IndexScan, range: &KeyRange, names: &Names) -> Vec<String> {
+        let mut conditions = Vec::new();
+        let key = |i: usize| match scan.index.keys.get(i) {
+            Some(key) => key.source.name(&scan.table),
+            None => "?".to_owned(),
+        };
+        for (i, value) in range.equal.iter().enumerate() {
+            conditions.push(match value {
+                KeyValue::Is(expr) => format!("({} = {})", key(i), self.operand(expr, names)),
+                KeyValue::IsNull => format!("({} IS NULL)", key(i)),
+                KeyValue::AnyOf(expr) => {
+                    format!("({} = ANY ({}))", key(i), self.operand(expr, names))
+                }
+            });
+        }
+        let next = range.equal.len();
+        for (bound, symbol) in [(&range.lower, ">"), (&range.upper, "<")] {
+            if let Some((expr, inclusive)) = bound {
+                let equal = if *inclusive { "=" } else { "" };
+                let value = self.operand(expr, names);
+                conditions.push(format!("({} {symbol}{equal} {value})", key(next)));
+            }
+        }
+        conditions
     }
 
     /// The condition of a scan, and what it sorted out; what the nodes above call the scan's columns.
@@ -667,6 +672,19 @@ impl<'a> Printer<'a> {
     fn operand(&self, expr: &Expr, names: &Names) -> String {
         self.text(expr, names)
     }
+}
+
+/// Conditions joined by AND, in brackets if they are several.
+fn all_of(conditions: &[String]) -> String {
+    match conditions {
+        [] => String::new(),
+        [only] => only.clone(),
+        all => format!("({})", all.join(" AND ")),
+    }
+}
+
+fn any_of(conditions: &[String]) -> String {
+    format!("({})", conditions.join(" OR "))
 }
 
 fn is_insert(node: &Node) -> bool {

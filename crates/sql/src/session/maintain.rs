@@ -3,7 +3,7 @@
 use storage::heap::HeapScan;
 use storage::lock::LockMode;
 use storage::vacuum::Options;
-use syntax::ast::Vacuum;
+use syntax::ast::{DefOption, OptionValue, Vacuum};
 
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, sql_error};
@@ -17,6 +17,8 @@ impl Session {
         if vacuum.vacuum {
             self.refuse_block("VACUUM")?;
         }
+        let asked = |option: &DefOption| &*option.name == "analyze" && is_on(option);
+        let analyzes = !vacuum.vacuum || vacuum.options.iter().any(asked);
         let mut tables = Vec::new();
         for one in &vacuum.relations {
             let found = self.backend.with_catalog(|catalog| catalog.relation(&one.relation))?;
@@ -44,7 +46,7 @@ impl Session {
             if vacuum.vacuum {
                 self.clean_table(&table)?;
             }
-            self.count_table(&table)?;
+            self.count_table(&table, analyzes)?;
         }
         Ok(if vacuum.vacuum { "VACUUM" } else { "ANALYZE" }.to_owned())
     }
@@ -78,7 +80,7 @@ impl Session {
     }
 
     /// Counts a table's rows and blocks, for the planner and `pg_class`.
-    fn count_table(&mut self, table: &TableDef) -> Result<()> {
+    fn count_table(&mut self, table: &TableDef, analyzes: bool) -> Result<()> {
         if table.kind != TableKind::Table || table.is_catalog() {
             return Ok(());
         }
@@ -96,7 +98,9 @@ impl Session {
             }
         }
         let blocks = heap.relation().blocks(base::Fork::Main)?;
-        heap.note_analyzed(false, rows, &before);
+        if analyzes {
+            heap.note_analyzed(false, rows, &before);
+        }
         let store = &backend.instance.store;
         let key = [Datum::Oid(table.oid)];
         let row = store.find_one(&backend.txn, "pg_class", "pg_class_oid_index", &key)?;
@@ -109,5 +113,18 @@ impl Session {
             backend.catalog.note_change(&backend.txn, table.oid)?;
         }
         Ok(())
+    }
+}
+
+/// Whether an option without a value, or with a word or number for yes, is set.
+fn is_on(option: &DefOption) -> bool {
+    match &option.value {
+        None => true,
+        Some(OptionValue::Bool(on)) => *on,
+        Some(OptionValue::Integer(n)) => *n != 0,
+        Some(OptionValue::String(word)) => {
+            !matches!(&*word.to_ascii_lowercase(), "off" | "false" | "no" | "0")
+        }
+        Some(_) => true,
     }
 }
