@@ -7,6 +7,7 @@
 pub mod ddl;
 pub mod foreign_key;
 mod handle;
+pub mod statistics;
 pub mod store;
 pub mod system_views;
 mod table;

@@ -8,6 +8,7 @@ use storage::index::Index;
 
 use super::Handle;
 use super::foreign_key::ForeignKeys;
+use super::statistics::Statistics;
 use crate::bind::Ty;
 use crate::types::keycode::KeyColumn;
 use crate::types::row::{RowDesc, ValueKind};
@@ -56,6 +57,8 @@ pub struct TableDef {
     /// As of the last VACUUM or ANALYZE: live rows (below zero: never counted) and blocks.
     pub stored_rows: f32,
     pub stored_blocks: u32,
+    /// What ANALYZE has found.
+    pub statistics: Statistics,
     /// Its rows.
     pub heap: Handle<Arc<HeapRel>>,
 }

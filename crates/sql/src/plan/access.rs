@@ -12,7 +12,7 @@ use crate::error::{Result, SqlError};
 use super::alternatives::choose_ranges;
 use super::choose::{IndexChoice, choose_index};
 use super::cte::PlannedCte;
-use super::estimate::{self, filtered, operator, table_rows};
+use super::estimate::{self, filtered, filtered_by, operator, table_rows};
 use super::level::Layout;
 use super::node::{
     FunctionScan, IndexScan, KeyRange, KeyValue, Node, ScanColumn, SeqScan, TidScan,
@@ -313,7 +313,8 @@ impl Planner {
             .iter()
             .map(|(_, column, ty)| ScanColumn { column: *column, ty: *ty })
             .collect();
-        let rows = filtered(table_rows(table), &conditions);
+        let columns = |expr: &Expr| column_of(expr, rel, table);
+        let rows = filtered_by(table_rows(table), &conditions, &columns);
         if table.kind == TableKind::Table {
             if let Some((tids, rest)) = tid_conditions(rel, &conditions) {
                 let mut exprs = Vec::with_capacity(tids.len());
@@ -338,8 +339,9 @@ impl Planner {
                 false => choose_ranges(cx, table, rel, &conditions, by_outer, choice.as_ref()),
             };
             if let Some(choices) = ranges.or_else(|| choice.map(|choice| vec![choice])) {
-                return self
-                    .index_scan(table, alias, choices, conditions, layout, outputs, outer, order);
+                return self.index_scan(
+                    table, alias, choices, conditions, layout, outputs, outer, order, rows,
+                );
             }
         }
         let filter = self.rewrite_all(&conditions, &mut Below::row(&layout))?;
@@ -363,6 +365,7 @@ impl Planner {
         outputs: Vec<ScanColumn>,
         mut outer: Option<&mut Outer<'_>>,
         order: Option<&WantedOrder>,
+        rows: f64,
     ) -> Result<Planned> {
         let mut ranges = Vec::with_capacity(choices.len());
         for choice in &choices {
@@ -381,7 +384,7 @@ impl Planner {
         let filter = self.rewrite_all(&rest, &mut Below::row(&layout))?;
         let rows = match choice.unique && is_single {
             true => 1.0,
-            false => filtered(table_rows(table), &conditions),
+            false => rows,
         };
         let node = Node::IndexScan(Arc::new(IndexScan {
             table: table.clone(),
@@ -418,6 +421,21 @@ impl Planner {
             }
         }
         Ok(range)
+    }
+}
+
+/// The table's column that an expression is.
+pub(super) fn column_of<'t>(
+    expr: &Expr,
+    rel: u16,
+    table: &'t TableDef,
+) -> Option<(&'t TableDef, u16)> {
+    match expr {
+        Expr::Var(var) if var.level == 0 && var.rel == rel => match var.column {
+            Column::User(column) => Some((table, column)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::{Result, SqlError, check_stack};
 use crate::types::TypeId;
 
 use super::Planner;
-use super::access::{Outer, Planned, QueryCx, WantedOrder};
+use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
 use super::choose::{choose_index, widen};
 use super::estimate::{operator, table_rows};
 use super::level::Layout;
@@ -378,7 +378,8 @@ fn entry_rows(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr]) -> f64 {
             if choose_index(cx, table, rel, conditions, false, None).is_some_and(|c| c.unique) {
                 return 1.0;
             }
-            super::estimate::filtered(table_rows(table), conditions)
+            let columns = |expr: &Expr| column_of(expr, rel, table);
+            super::estimate::filtered_by(table_rows(table), conditions, &columns)
         }
         RelKind::Values(rows) => rows.len() as f64,
         _ => super::estimate::filtered(super::estimate::FUNCTION_ROWS, conditions),
@@ -438,7 +439,12 @@ fn index_pays(
         return false;
     }
     let rows = table_rows(table);
-    let per_lookup = if choice.unique { 4.0 } else { 8.0 + rows * 0.005 };
+    // By what is known of the first key's values.
+    let found = match choice.index.key_columns().next().flatten() {
+        Some(column) => table.distinct_values(column, rows).map_or(rows * 0.005, |n| rows / n),
+        None => rows * 0.005,
+    };
+    let per_lookup = if choice.unique { 4.0 } else { 8.0 + found };
     outer_rows * per_lookup < rows
 }
 

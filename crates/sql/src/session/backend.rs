@@ -13,6 +13,7 @@ use storage::txn::{Isolation, Snapshot, Txn};
 use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
 use crate::catalog::foreign_key::ForeignKeys;
+use crate::catalog::statistics::Statistics;
 use crate::catalog::store::lookup::lock_mode;
 use crate::catalog::store::{Instance, SearchPath, SessionCatalog};
 use crate::catalog::{
@@ -256,6 +257,7 @@ impl Backend {
             storage: base::RelId(0),
             stored_rows: -1.0,
             stored_blocks: 0,
+            statistics: Statistics::default(),
             heap: Handle::default(),
         });
         self.views.insert(view.oid, def.clone());

@@ -44,36 +44,7 @@ impl Session {
         client: &mut dyn Client,
         described: bool,
     ) -> Result<String> {
-        let (mut analyze, mut costs, mut timing, mut summary) = (false, true, true, None);
-        let mut show = Show::default();
-        for option in &explain.options {
-            let on = match &option.value {
-                None => true,
-                Some(OptionValue::Bool(on)) => *on,
-                Some(OptionValue::Integer(n)) => *n != 0,
-                Some(OptionValue::String(word)) => {
-                    !matches!(&*word.to_ascii_lowercase(), "off" | "false" | "0")
-                }
-                _ => true,
-            };
-            match &*option.name {
-                "analyze" => analyze = on,
-                "costs" => costs = on,
-                "timing" => timing = on,
-                "summary" => summary = Some(on),
-                "buffers" => show.buffers = on,
-                "wal" => show.wal = on,
-                "verbose" | "settings" => {}
-                "format" => match &option.value {
-                    Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("text") => {}
-                    _ => return Err(SqlError::unsupported("EXPLAIN formats other than text")),
-                },
-                other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
-            }
-        }
-        if show.wal && !analyze {
-            bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option WAL requires ANALYZE");
-        }
+        let Options { analyze, costs, timing, summary, show } = Options::of(explain)?;
         let before = usage::so_far();
         let begun = base::clock::now();
         let (planned, params) = match &*explain.statement {
@@ -144,6 +115,56 @@ impl Session {
         let rows: Vec<Vec<Datum>> = lines.into_iter().map(|line| vec![Datum::text(line)]).collect();
         self.send_rows(&fields, &rows, client, described)?;
         Ok("EXPLAIN".to_owned())
+    }
+}
+
+/// What is asked for.
+struct Options {
+    analyze: bool,
+    costs: bool,
+    timing: bool,
+    summary: Option<bool>,
+    show: Show,
+}
+
+impl Options {
+    fn of(explain: &ast::Explain) -> Result<Options> {
+        let mut wanted = Options {
+            analyze: false,
+            costs: true,
+            timing: true,
+            summary: None,
+            show: Show::default(),
+        };
+        for option in &explain.options {
+            let on = match &option.value {
+                None => true,
+                Some(OptionValue::Bool(on)) => *on,
+                Some(OptionValue::Integer(n)) => *n != 0,
+                Some(OptionValue::String(word)) => {
+                    !matches!(&*word.to_ascii_lowercase(), "off" | "false" | "0")
+                }
+                _ => true,
+            };
+            match &*option.name {
+                "analyze" => wanted.analyze = on,
+                "costs" => wanted.costs = on,
+                "timing" => wanted.timing = on,
+                "summary" => wanted.summary = Some(on),
+                "buffers" => wanted.show.buffers = on,
+                "wal" => wanted.show.wal = on,
+                "verbose" | "settings" => {}
+                "format" => match &option.value {
+                    Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("text") => {}
+                    _ => return Err(SqlError::unsupported("EXPLAIN formats other than text")),
+                },
+                other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
+            }
+        }
+        if wanted.show.wal && !wanted.analyze {
+            bail!(INVALID_PARAMETER_VALUE, "EXPLAIN option WAL requires ANALYZE");
+        }
+        Ok(wanted)
     }
 }
 

@@ -1,58 +1,80 @@
 //! VACUUM and ANALYZE.
 
-use storage::heap::HeapScan;
 use storage::lock::LockMode;
-use storage::vacuum::Options;
-use syntax::ast::{DefOption, OptionValue, Vacuum};
+use storage::vacuum::{Options, Report};
+use syntax::ast::{DefOption, OptionValue, Vacuum, VacuumRelation};
 
 use crate::catalog::{TableDef, TableKind};
-use crate::error::{Result, sql_error};
+use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::Host;
 use crate::types::{Datum, Oid};
 
 use super::Session;
+use super::analyze::{Counted, analyze};
 
-impl Session {
-    pub(super) fn vacuum(&mut self, vacuum: &Vacuum) -> Result<String> {
-        if vacuum.vacuum {
-            self.refuse_block("VACUUM")?;
-        }
-        let asked = |option: &DefOption| &*option.name == "analyze" && is_on(option);
-        let analyzes = !vacuum.vacuum || vacuum.options.iter().any(asked);
-        let mut tables = Vec::new();
-        for one in &vacuum.relations {
-            let found = self.backend.with_catalog(|catalog| catalog.relation(&one.relation))?;
-            let Some(table) = found else {
-                return Err(crate::bind::at(
-                    sql_error!(
-                        UNDEFINED_TABLE,
-                        "relation \"{}\" does not exist",
-                        one.relation.name
-                    ),
-                    one.relation.loc,
-                ));
-            };
-            tables.push(table.oid);
-        }
-        if vacuum.relations.is_empty() {
-            tables = self.every_table()?;
-        }
-        for oid in tables {
-            // Keeps indexes from being added or dropped meanwhile, and other vacuums away.
-            let backend = &self.backend;
-            backend.catalog.lock(&backend.txn, oid, LockMode::ShareUpdateExclusive)?;
-            // As it is under the lock; it may have been dropped before.
-            let Some(table) = backend.catalog.table(&backend.txn, oid)? else { continue };
-            if vacuum.vacuum {
-                self.clean_table(&table)?;
-            }
-            self.count_table(&table, analyzes)?;
-        }
-        Ok(if vacuum.vacuum { "VACUUM" } else { "ANALYZE" }.to_owned())
-    }
+/// What a statement asks for.
+#[derive(Default)]
+struct Wanted {
+    analyze: bool,
+    verbose: bool,
+    full: bool,
+    /// Pages that the visibility map calls all visible, too.
+    every_page: bool,
+    keep_index_entries: bool,
+    skip_locked: bool,
+}
+
+/// A table, and the columns to be analyzed: all, if none are named.
+struct Target {
+    oid: Oid,
+    columns: Vec<Box<str>>,
 }
 
 impl Session {
+    pub(super) fn vacuum(&mut self, vacuum: &Vacuum) -> Result<String> {
+        let tag = if vacuum.vacuum { "VACUUM" } else { "ANALYZE" };
+        let wanted = Wanted::of(vacuum, tag)?;
+        if vacuum.vacuum {
+            self.refuse_block("VACUUM")?;
+        }
+        let targets = self.targets(&vacuum.relations)?;
+        for target in targets {
+            let Some(table) = self.lock_target(&target, &wanted, tag)? else { continue };
+            if table.kind != TableKind::Table {
+                continue;
+            }
+            if vacuum.vacuum && wanted.full && !table.is_catalog() {
+                crate::catalog::ddl::compact(&mut self.backend, table.oid)?;
+            } else if vacuum.vacuum {
+                self.clean_table(&table, &wanted)?;
+            }
+            if wanted.analyze && !table.is_catalog() {
+                let table = self.backend.catalog.table(&self.backend.txn, table.oid)?;
+                let table = table.ok_or_else(|| SqlError::internal("the table is locked"))?;
+                self.analyze_table(&table, &target.columns, wanted.verbose)?;
+            }
+        }
+        Ok(tag.to_owned())
+    }
+
+    fn targets(&mut self, named: &[VacuumRelation]) -> Result<Vec<Target>> {
+        let mut targets = Vec::new();
+        for one in named {
+            let found = self.backend.with_catalog(|catalog| catalog.relation(&one.relation))?;
+            let Some(table) = found else {
+                let name = &one.relation.name;
+                bail!(UNDEFINED_TABLE, "relation \"{name}\" does not exist");
+            };
+            let columns = one.columns.iter().map(|name| (**name).into()).collect();
+            targets.push(Target { oid: table.oid, columns });
+        }
+        if named.is_empty() {
+            let all = self.every_table()?.into_iter();
+            targets.extend(all.map(|oid| Target { oid, columns: Vec::new() }));
+        }
+        Ok(targets)
+    }
+
     /// All tables, system tables among them, but for temporary ones.
     fn every_table(&self) -> Result<Vec<Oid>> {
         let backend = &self.backend;
@@ -62,11 +84,45 @@ impl Session {
         Ok(classes.iter().map(|found| found.row.oid("oid")).collect())
     }
 
-    /// Removes a table's dead rows and their index entries.
-    fn clean_table(&mut self, table: &TableDef) -> Result<()> {
-        if table.kind != TableKind::Table {
-            return Ok(());
+    /// Locks a table, so that indexes are not added or dropped meanwhile, and other vacuums stay away; as it is
+    /// under the lock. None: it is gone, or locked by another and to be skipped.
+    fn lock_target(
+        &mut self,
+        target: &Target,
+        wanted: &Wanted,
+        tag: &str,
+    ) -> Result<Option<std::sync::Arc<TableDef>>> {
+        let mode = match wanted.full {
+            true => LockMode::AccessExclusive,
+            false => LockMode::ShareUpdateExclusive,
+        };
+        let backend = &mut self.backend;
+        if !wanted.skip_locked {
+            backend.catalog.lock(&backend.txn, target.oid, mode)?;
+        } else if !backend.catalog.try_lock(&backend.txn, target.oid, mode)? {
+            let name = backend.catalog.table(&backend.txn, target.oid)?;
+            let name = name.map_or_else(String::new, |table| table.name.to_string());
+            let doing = if tag == "VACUUM" { "vacuum" } else { "analyze" };
+            backend.notice(
+                "WARNING",
+                sql_error!(
+                    LOCK_NOT_AVAILABLE,
+                    "skipping {doing} of \"{name}\" --- lock not available"
+                ),
+            );
+            return Ok(None);
         }
+        // It may have been dropped before.
+        backend.catalog.table(&backend.txn, target.oid)
+    }
+
+    /// Removes a table's dead rows and their index entries.
+    fn clean_table(&mut self, table: &TableDef, wanted: &Wanted) -> Result<()> {
+        let name = format!("{}.{}", self.backend.database, table.qualified());
+        if wanted.verbose {
+            self.inform(format!("vacuuming \"{name}\""));
+        }
+        let begun = base::clock::now();
         let backend = &self.backend;
         // This transaction's own snapshot must not keep alive what nobody else sees.
         backend.txn.release_statement();
@@ -75,44 +131,153 @@ impl Session {
         for index in &table.indexes {
             trees.push(store.tree(index)?.clone());
         }
-        storage::vacuum::vacuum(backend.heap(table)?, &trees, &Options::default())?;
+        let options = Options {
+            every_page: wanted.every_page,
+            keep_index_entries: wanted.keep_index_entries,
+            pid: backend.pid,
+            ..Options::default()
+        };
+        let report = storage::vacuum::vacuum(backend.heap(table)?, &trees, &options)?;
+        if !wanted.analyze && !table.is_catalog() {
+            let rows = backend.heap(table)?.dirt().live;
+            self.note_size(table, rows as f64, report.pages)?;
+        }
+        if wanted.verbose {
+            let elapsed = base::clock::now().since(begun);
+            self.inform(told(&name, table, &report, elapsed));
+        }
         Ok(())
     }
 
-    /// Counts a table's rows and blocks, for the planner and `pg_class`.
-    fn count_table(&mut self, table: &TableDef, analyzes: bool) -> Result<()> {
-        if table.kind != TableKind::Table || table.is_catalog() {
-            return Ok(());
+    /// Looks at a sample of a table's rows, for the planner.
+    fn analyze_table(&mut self, table: &TableDef, named: &[Box<str>], verbose: bool) -> Result<()> {
+        let name = table.qualified();
+        if verbose {
+            self.inform(format!("analyzing \"{name}\""));
         }
-        let backend = &self.backend;
-        let heap = backend.heap(table)?;
-        let before = heap.activity();
-        let snapshot = backend.txn.statement_snapshot();
-        let mut scan = HeapScan::new(heap, snapshot)?;
-        let mut rows = 0u64;
-        while scan.next(heap, &backend.txn)?.is_some() {
-            rows += 1;
-            if rows.is_multiple_of(1024) {
-                base::park::checkpoint();
-                base::interrupt::check().map_err(crate::error::interrupted)?;
+        let mut columns = Vec::new();
+        for name in named {
+            let Some(at) = table.column(name) else {
+                bail!(
+                    UNDEFINED_COLUMN,
+                    "column \"{name}\" of relation \"{}\" does not exist",
+                    table.name
+                );
+            };
+            if columns.contains(&(at as u16)) {
+                bail!(
+                    DUPLICATE_COLUMN,
+                    "column \"{name}\" of relation \"{}\" appears more than once",
+                    table.name
+                );
             }
+            columns.push(at as u16);
         }
-        let blocks = heap.relation().blocks(base::Fork::Main)?;
-        if analyzes {
-            heap.note_analyzed(false, rows, &before);
+        if named.is_empty() {
+            columns = table.live().map(|(at, _)| at as u16).collect();
         }
+        let heap = self.backend.heap(table)?;
+        let before = heap.activity();
+        let counted = analyze(&self.backend, table, &columns)?;
+        heap.note_analyzed(false, counted.rows as u64, &before);
+        self.note_size(table, counted.rows, counted.pages)?;
+        if verbose {
+            let Counted { rows, pages, sampled_pages, sampled_rows } = counted;
+            self.inform(format!(
+                "\"{}\": scanned {sampled_pages} of {pages} pages; {sampled_rows} rows in sample, \
+                 {rows} estimated total rows",
+                table.name
+            ));
+        }
+        Ok(())
+    }
+
+    /// Writes down how many rows and pages a table has.
+    fn note_size(&mut self, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
+        let backend = &self.backend;
         let store = &backend.instance.store;
         let key = [Datum::Oid(table.oid)];
         let row = store.find_one(&backend.txn, "pg_class", "pg_class_oid_index", &key)?;
         if let Some(row) = row {
             let counts = [
                 ("reltuples", Datum::Float4(rows as f32)),
-                ("relpages", Datum::Int4(blocks as i32)),
+                ("relpages", Datum::Int4(pages as i32)),
             ];
             store.update_columns(&backend.txn, "pg_class", &row, &counts)?;
             backend.catalog.note_change(&backend.txn, table.oid)?;
         }
         Ok(())
+    }
+
+    /// What VERBOSE asked for.
+    fn inform(&mut self, text: String) {
+        self.backend.notice("INFO", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
+    }
+}
+
+/// What a vacuum has done, as VERBOSE tells it.
+fn told(name: &str, table: &TableDef, report: &Report, elapsed: std::time::Duration) -> String {
+    let mut text = format!(
+        "finished vacuuming \"{name}\": index scans: {}\n\
+         pages: 0 removed, {} remain, {} scanned ({:.2}% of total)\n\
+         tuples: {} removed, {} remain, {} are dead but not yet removable\n\
+         line pointers: {} freed",
+        report.index_passes,
+        report.pages,
+        report.pages_scanned,
+        100.0 * f64::from(report.pages_scanned) / f64::from(report.pages.max(1)),
+        report.removed,
+        report.live,
+        report.recently_dead,
+        report.lines_freed,
+    );
+    for (index, done) in table.indexes.iter().zip(&report.indexes) {
+        text.push_str(&format!(
+            "\nindex \"{}\": {} pages, {} entries removed, {} pages deleted",
+            index.name, done.pages, done.removed, done.pages_deleted
+        ));
+    }
+    text.push_str(&format!("\nelapsed: {:.2} s", elapsed.as_secs_f64()));
+    text
+}
+
+impl Wanted {
+    fn of(vacuum: &Vacuum, tag: &str) -> Result<Wanted> {
+        let mut wanted = Wanted { analyze: !vacuum.vacuum, ..Wanted::default() };
+        for option in &vacuum.options {
+            let on = is_on(option);
+            match (&*option.name, vacuum.vacuum) {
+                ("verbose", _) => wanted.verbose = on,
+                ("skip_locked", _) => wanted.skip_locked = on,
+                ("analyze", true) => wanted.analyze = on,
+                ("full", true) => wanted.full = on,
+                // Whatever everybody sees is frozen on the way.
+                ("freeze" | "disable_page_skipping", true) => wanted.every_page |= on,
+                ("index_cleanup", true) => wanted.keep_index_entries = !on,
+                // There is nothing to give these to: pages at the end are not cut off, a vacuum is one
+                // context, rows have no second table.
+                ("truncate" | "parallel" | "process_toast", true) => {}
+                ("buffer_usage_limit", _) => {}
+                (other, _) => {
+                    let error = sql_error!(SYNTAX_ERROR, "unrecognized {tag} option \"{other}\"");
+                    return Err(crate::bind::at(error, option.loc));
+                }
+            }
+        }
+        let columns = vacuum.relations.iter().any(|one| !one.columns.is_empty());
+        if columns && !wanted.analyze {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "ANALYZE option must be specified when a column list is provided"
+            );
+        }
+        if wanted.full && vacuum.options.iter().any(|o| &*o.name == "disable_page_skipping") {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "VACUUM option DISABLE_PAGE_SKIPPING cannot be used with FULL"
+            );
+        }
+        Ok(wanted)
     }
 }
 

@@ -125,6 +125,14 @@ pub const TABLE: &[Setting] = &[
         Superuser,
         "How long a statement waits for a lock before it looks whether the wait can ever end.",
     ),
+    number(
+        "default_statistics_target",
+        100,
+        (1, 10_000),
+        Unit::Plain,
+        User,
+        "How many common values and parts of a histogram ANALYZE keeps of a column.",
+    ),
     choice(
         "default_transaction_isolation",
         "read committed",

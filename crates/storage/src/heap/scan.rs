@@ -43,7 +43,9 @@ struct Found {
 /// A scan's state. The heap and the transaction are handed to every step, so that it can live anywhere.
 pub struct HeapScan {
     snapshot: Snapshot,
+    /// The blocks to come, or their places among those chosen.
     blocks: Range<u32>,
+    chosen: Option<Vec<u32>>,
     ring: Option<Ring>,
     block: BlockNo,
     page: Box<PageBytes>,
@@ -73,6 +75,7 @@ impl HeapScan {
         Ok(HeapScan {
             snapshot,
             blocks,
+            chosen: None,
             ring: large.then(|| Ring::new(RING_PAGES, Purpose::BulkRead)),
             block: BlockNo(0),
             page: PageBytes::new(),
@@ -80,6 +83,15 @@ impl HeapScan {
             next: 0,
             build: None,
         })
+    }
+
+    /// Over these blocks, which are there, in a ring of its own.
+    pub fn some(heap: &HeapRel, snapshot: Snapshot, blocks: Vec<u32>) -> Result<HeapScan> {
+        let places = 0..blocks.len() as u32;
+        let mut scan = HeapScan::over(heap, snapshot, places)?;
+        scan.chosen = Some(blocks);
+        scan.ring = Some(Ring::new(RING_PAGES, Purpose::BulkRead));
+        Ok(scan)
     }
 
     /// Over the whole heap, for an index to be built from it: rows come with their roots, and the scan
@@ -101,7 +113,8 @@ impl HeapScan {
     /// The next visible row.
     pub fn next(&mut self, heap: &HeapRel, txn: &Txn) -> Result<Option<Row<'_>>> {
         while self.next == self.found.len() {
-            let Some(block) = self.blocks.next() else { return Ok(None) };
+            let Some(next) = self.blocks.next() else { return Ok(None) };
+            let block = self.chosen.as_ref().map_or(next, |blocks| blocks[next as usize]);
             self.load(heap, txn, BlockNo(block))?;
         }
         let Found { offset, at, len } = self.found[self.next];

@@ -15,6 +15,9 @@ use crate::types::{Datum, Oid};
 use super::Ddl;
 use super::create_table::missing_value;
 
+/// How long VACUUM FULL waits for older snapshots to go.
+const OLDER_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
+
 impl Ddl<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<String> {
         let tag = match alter.kind {
@@ -320,6 +323,35 @@ impl Ddl<'_> {
         self.update_attribute(oid, number, &changes)?;
         self.changed(oid)?;
         self.write_anew(oid, rows)
+    }
+
+    /// VACUUM FULL: the rows as they are, into new storage. The caller has locked the table alone.
+    pub(super) fn compact(&mut self, oid: Oid) -> Result<()> {
+        let table = self.table(oid)?;
+        self.must_be_unwatched()?;
+        self.rewrite(&table, &mut |_, _| Ok(()))
+    }
+
+    /// Waits until no snapshot is left that would look for rows where they were: the new storage shows
+    /// rows as of now.
+    fn must_be_unwatched(&self) -> Result<()> {
+        let txn = self.host.txn();
+        txn.release_statement();
+        let txns = txn.manager();
+        let now = txns.wal().published();
+        let give_up = base::clock::now().after(OLDER_WAIT);
+        while txns.refresh().csn < now {
+            base::interrupt::check().map_err(crate::error::interrupted)?;
+            if base::clock::now() >= give_up {
+                return Err(sql_error!(
+                    OBJECT_IN_USE,
+                    "cannot rewrite a table while older snapshots are in use"
+                )
+                .with_hint("Try again when transactions that have begun before have ended."));
+            }
+            base::park::sleep(std::time::Duration::from_millis(5));
+        }
+        Ok(())
     }
 
     /// Rewrites every row into new storage, and every index.

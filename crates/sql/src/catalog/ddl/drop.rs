@@ -169,6 +169,7 @@ impl Ddl<'_> {
         let constraints = "pg_constraint_conrelid_contypid_conname_index";
         self.delete_rows("pg_constraint", constraints, &key)?;
         self.delete_rows("pg_attrdef", "pg_attrdef_adrelid_adnum_index", &key)?;
+        self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
         self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(table.row_type.oid())])?;
         self.drop_relation_rows(table.oid)?;
         self.store().drop_storage(self.txn(), table.storage)?;

@@ -143,6 +143,12 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
     })
 }
 
+/// VACUUM FULL of a table that the caller has locked alone.
+pub fn compact(host: &mut dyn DdlHost, table: Oid) -> Result<()> {
+    let catalog = host.catalog();
+    Ddl { host, catalog }.compact(table)
+}
+
 impl Ddl<'_> {
     /// The text by which an expression that somebody wrote is stored: as it was written, where there is no
     /// better.

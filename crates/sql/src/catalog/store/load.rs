@@ -7,6 +7,7 @@ use storage::txn::Txn;
 
 use crate::bind::Ty;
 use crate::catalog::foreign_key::ForeignKeys;
+use crate::catalog::statistics::Statistics;
 use crate::catalog::{
     AccessMethod, CheckDef, ColumnDef, Handle, Identity, IndexDef, IndexKey, KeySource, TableDef,
     TableKind,
@@ -45,6 +46,10 @@ impl Store {
             TableKind::Table => self.load_indexes(txn, oid, &columns)?,
             _ => Vec::new(),
         };
+        let statistics = match kind {
+            TableKind::Table => self.load_statistics(txn, oid, &columns)?,
+            _ => Statistics::default(),
+        };
         let namespace = class.oid("relnamespace");
         let storage = class.oid("relfilenode");
         Ok(Some(TableDef {
@@ -68,6 +73,7 @@ impl Store {
             storage: RelId(storage.0),
             stored_rows: class.get("reltuples").as_float4(),
             stored_blocks: class.int4("relpages") as u32,
+            statistics,
             heap: Handle::default(),
         }))
     }
@@ -321,6 +327,7 @@ pub fn system_definition(
         storage: storage_of(schema.oid),
         stored_rows: -1.0,
         stored_blocks: 0,
+        statistics: Statistics::default(),
         heap: Handle::default(),
     }
 }

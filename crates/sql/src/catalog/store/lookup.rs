@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use base::hash::HashMap;
 use base::latch::Latch;
 use base::rank::Rank;
-use storage::lock::{LockMode, LockTag};
+use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Txn, When};
 
 use crate::catalog::{Access, TableDef};
@@ -211,6 +211,19 @@ impl SessionCatalog {
             if let Some(table) = self.table(txn, oid)? {
                 return Ok(Some(table));
             }
+        }
+    }
+
+    /// As [`SessionCatalog::lock`], but without waiting; false if somebody is in the way.
+    pub fn try_lock(&self, txn: &Txn, oid: Oid, mode: LockMode) -> Result<bool> {
+        if catalog_by_oid(oid).is_some() {
+            return Ok(true);
+        }
+        let tag = LockTag::Relation { db: self.database.0, rel: oid.0 };
+        match txn.locks().lock(tag, mode, LockScope::Transaction, WaitPolicy::Never) {
+            Ok(_) => Ok(true),
+            Err(storage::Error::LockNotAvailable) => Ok(false),
+            Err(other) => Err(other.into()),
         }
     }
 

@@ -10,6 +10,7 @@ mod instance;
 mod layout;
 pub mod load;
 mod load_keys;
+mod load_statistics;
 pub mod lookup;
 mod opened;
 pub mod row;

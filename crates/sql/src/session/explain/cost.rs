@@ -2,11 +2,11 @@
 //!
 //! For EXPLAIN alone: the planner chooses by coarser guesses of its own (`plan::estimate`).
 
-use crate::bind::tree::{Expr, Ty};
+use crate::bind::tree::{Column, Expr, Ty};
 use crate::catalog::{AccessMethod, TableDef};
 use crate::exec::Host;
-use crate::plan::estimate::filtered;
-use crate::plan::node::{HashJoin, IndexScan, JoinType, NestLoop, Node, Sort};
+use crate::plan::estimate::{filtered, filtered_by, range_share};
+use crate::plan::node::{HashJoin, IndexScan, JoinType, NestLoop, Node, ScanColumn, Sort};
 use crate::session::backend::Backend;
 use crate::types::{Datum, TypeId, type_info};
 
@@ -153,10 +153,12 @@ impl Costs<'_> {
             }
             Node::SeqScan(scan) => {
                 let (pages, rows) = self.size(&scan.table);
+                let columns = |expr: &Expr| column_of(expr, &scan.table, &scan.outputs);
                 let conditions = scan.filter.as_ref().map_or(&[][..], conjuncts);
                 let per_row = CPU_TUPLE + CPU_OPERATOR * conditions.len() as f64;
                 let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
-                Cost::new(0.0, pages * SEQ_PAGE + rows * per_row, filtered(rows, conditions), width)
+                let left = filtered_by(rows, conditions, &columns);
+                Cost::new(0.0, pages * SEQ_PAGE + rows * per_row, left, width)
             }
             Node::IndexScan(scan) => self.index_scan(scan),
             Node::TidScan(scan) => {
@@ -192,6 +194,10 @@ impl Costs<'_> {
         let (pages, rows) = self.size(&scan.table);
         let mut share = 0.0;
         for range in &scan.ranges {
+            if let Some(known) = range_share(&scan.table, &scan.index.keys, range, rows) {
+                share += known;
+                continue;
+            }
             let bounds = [&range.lower, &range.upper].into_iter().flatten().count() as i32;
             let of_bounds = if bounds == 2 { DISTINCT.recip() } else { 3_f64.powi(-bounds) };
             share += DISTINCT.recip().powi(range.equal.len() as i32) * of_bounds;
@@ -216,7 +222,10 @@ impl Costs<'_> {
             CPU_INDEX_TUPLE + CPU_TUPLE + CPU_OPERATOR * (quals.min(1) + conditions.len()) as f64;
         let total = startup + (leaves + fetched) * RANDOM_PAGE + found * per_row;
         let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
-        Cost::new(startup, total, filtered(found, conditions), width)
+        let columns = |expr: &Expr| column_of(expr, &scan.table, &scan.outputs);
+        // Of several ranges the condition says again what the ranges say.
+        let conditions = if scan.ranges.len() > 1 { &[] } else { conditions };
+        Cost::new(startup, total, filtered_by(found, conditions, &columns), width)
     }
 
     fn nest_loop(&self, join: &NestLoop) -> Cost {
@@ -275,6 +284,19 @@ fn descent(rows: f64) -> f64 {
     let height = (rows / 300.0).max(1.0).log(300.0).floor();
     let comparisons = rows.max(1.0).log2().ceil() * CPU_OPERATOR;
     comparisons + (height + 1.0) * 50.0 * CPU_OPERATOR
+}
+
+/// The table's column that a slot of a scan holds.
+fn column_of<'t>(
+    expr: &Expr,
+    table: &'t TableDef,
+    outputs: &[ScanColumn],
+) -> Option<(&'t TableDef, u16)> {
+    let Expr::Slot(slot) = expr else { return None };
+    match outputs.get(usize::from(slot.slot))?.column {
+        Column::User(column) => Some((table, column)),
+        _ => None,
+    }
 }
 
 fn conjuncts(condition: &Expr) -> &[Expr] {

@@ -117,3 +117,77 @@ fn only_the_cleaner_and_the_checkpointer_write() {
                    AND context = 'normal'";
     assert_eq!(row(&mut bench, clients), "<null>");
 }
+
+/// The rows that a statement's first node is thought to give.
+fn estimated(bench: &mut Bench, sql: &str) -> u64 {
+    let out = bench.run(&format!("EXPLAIN {sql}"));
+    let rows = out.split("rows=").nth(1).and_then(|rest| rest.split(' ').next());
+    rows.and_then(|rows| rows.parse().ok()).unwrap_or_else(|| panic!("{sql}: {out}"))
+}
+
+#[test]
+fn estimates_follow_what_analyze_has_found() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (id int, few int, skewed int, gap int)");
+    bench.run(
+        "INSERT INTO t SELECT i, i % 10, CASE WHEN i % 2 = 0 THEN 0 ELSE i END, \
+         CASE WHEN i % 4 = 0 THEN NULL ELSE 7 END FROM generate_series(1, 4000) i",
+    );
+    bench.run("CREATE INDEX t_id ON t USING hash (id)");
+    bench.run("CREATE INDEX t_few ON t (few)");
+    let near = |found: u64, wanted: u64| found.abs_diff(wanted) <= wanted / 10 + 1;
+    bench.run("ANALYZE t");
+    for (condition, wanted) in [
+        ("id = 77", 1),
+        ("id = 77 AND few = 7", 1),
+        ("few = 3", 400),
+        ("few IN (3, 4)", 800),
+        ("few <> 3", 3600),
+        ("skewed = 0", 2000),
+        ("skewed = 1001", 1),
+        ("id < 1000", 1000),
+        ("id BETWEEN 1000 AND 1400", 400),
+        ("id > 3000 AND few = 1", 100),
+        ("gap IS NULL", 1000),
+        ("gap IS NOT NULL", 3000),
+        ("few = 3 OR few = 4", 800),
+        ("id > 100000", 1),
+    ] {
+        let found = estimated(&mut bench, &format!("SELECT * FROM t WHERE {condition}"));
+        assert!(near(found, wanted), "{condition}: {found}, not {wanted}");
+    }
+    // Another type: what was found of the old one is of no use, and does no harm.
+    bench.run("ALTER TABLE t ALTER COLUMN few TYPE text USING few::text");
+    estimated(&mut bench, "SELECT * FROM t WHERE few = '3' AND few < '5'");
+}
+
+#[test]
+fn long_values_are_listed_as_far_as_a_row_holds_them() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a text)");
+    bench.run(
+        "INSERT INTO t SELECT (SELECT string_agg(md5(i % 300 || '.' || j), '') \
+         FROM generate_series(1, 28) j) FROM generate_series(1, 900) i",
+    );
+    bench.run("ANALYZE t");
+    let listed = "SELECT n_distinct, cardinality(most_common_vals::text::text[]) BETWEEN 1 AND 60, \
+                  cardinality(histogram_bounds::text::text[]) BETWEEN 2 AND 60 \
+                  FROM pg_stats WHERE tablename = 't'";
+    assert_eq!(row(&mut bench, listed), "-0.33333334|t|t");
+}
+
+#[test]
+fn a_full_vacuum_gives_space_back_and_waits_for_older_snapshots() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY, b text)");
+    bench.run("INSERT INTO t SELECT i, repeat('x', 500) FROM generate_series(1, 1000) i");
+    bench.run("DELETE FROM t WHERE a > 10");
+    let size = "SELECT pg_relation_size('t')";
+    let before: u64 = row(&mut bench, size).parse().unwrap();
+    assert_eq!(bench.run("VACUUM FULL t"), "VACUUM\n");
+    let after: u64 = row(&mut bench, size).parse().unwrap();
+    assert!(after * 10 < before, "{before} bytes, then {after}");
+    assert_eq!(row(&mut bench, "SELECT count(*), max(a) FROM t WHERE a > 0"), "10|10");
+    let told = bench.run("VACUUM (VERBOSE) t");
+    assert!(told.contains("INFO: finished vacuuming \"postgres.public.t\""), "{told}");
+}

@@ -1,0 +1,165 @@
+//! ANALYZE: a sample of a table's rows, and what it tells of the columns, into `pg_statistic`.
+
+mod column;
+mod sample;
+
+use storage::heap::MAX_ROW_BYTES;
+use storage::txn::TUPLE_HEADER_BYTES;
+
+use crate::catalog::statistics::{COMMON, CORRELATION, HISTOGRAM};
+use crate::catalog::store::row::RowBuilder;
+use crate::catalog::{ColumnDef, TableDef};
+use crate::error::Result;
+use crate::exec::Host;
+use crate::types::{Array, Datum, Oid, TypeId, type_info};
+
+use super::backend::Backend;
+use column::{Found, Sampled};
+
+/// Rows sampled for each entry of a list.
+const ROWS_PER_ENTRY: usize = 300;
+
+/// What ANALYZE knows of a table as a whole.
+pub(super) struct Counted {
+    pub rows: f64,
+    pub pages: u32,
+    pub sampled_pages: usize,
+    pub sampled_rows: usize,
+}
+
+/// Samples a table and writes down what it tells of these columns (from 0).
+pub(super) fn analyze(b: &Backend, table: &TableDef, columns: &[u16]) -> Result<Counted> {
+    let target = b.values.get("default_statistics_target").as_integer().max(1) as usize;
+    let heap = b.heap(table)?;
+    let sample = sample::take(b, heap, table, ROWS_PER_ENTRY * target)?;
+    for &at in columns {
+        let column = &table.columns[usize::from(at)];
+        let values: Vec<&Datum> = sample.rows.iter().map(|row| &row[usize::from(at)]).collect();
+        let sampled = Sampled { rows: values.len(), total: sample.total, target };
+        let operators = Operators::of(column.ty.id);
+        let mut found = column::examine(&values, column.ty.id, operators.is_some(), sampled);
+        base::park::checkpoint();
+        base::interrupt::check().map_err(crate::error::interrupted)?;
+        if !values.is_empty() {
+            write(b, table, at, column, &mut found, operators)?;
+        }
+    }
+    Ok(Counted {
+        rows: sample.total,
+        pages: sample.pages,
+        sampled_pages: sample.sampled_pages,
+        sampled_rows: sample.rows.len(),
+    })
+}
+
+/// The operators by which a type's values are listed and ordered.
+#[derive(Clone, Copy)]
+struct Operators {
+    equal: Oid,
+    less: Oid,
+}
+
+impl Operators {
+    fn of(ty: TypeId) -> Option<Operators> {
+        // Strings of limited length have text's.
+        let ty = if ty == TypeId::VARCHAR { TypeId::TEXT } else { ty };
+        let own = |symbol: &str| {
+            let mut of = crate::func::operators(symbol);
+            of.find(|op| op.left == ty && op.right == ty).map(|op| op.oid)
+        };
+        Some(Operators { equal: own("=")?, less: own("<")? })
+    }
+}
+
+fn write(
+    b: &Backend,
+    table: &TableDef,
+    at: u16,
+    column: &ColumnDef,
+    found: &mut Found,
+    operators: Option<Operators>,
+) -> Result<()> {
+    let store = &b.instance.store;
+    let def = store.system_table("pg_statistic");
+    let mut encoded = Vec::new();
+    let values = loop {
+        let values = row(table, at, column, found, operators);
+        encoded.clear();
+        let fits = def.desc.encode(&values, &mut encoded).map(|()| encoded.len());
+        // A row has to fit a page: with long values fewer are listed.
+        match fits {
+            Ok(bytes) if bytes + TUPLE_HEADER_BYTES <= MAX_ROW_BYTES => break values,
+            _ if halve(found) => {}
+            Ok(_) => break values,
+            Err(error) => return Err(error),
+        }
+    };
+    let key = [Datum::Oid(table.oid), Datum::Int2(at as i16 + 1), Datum::Bool(false)];
+    let index = "pg_statistic_relid_att_inh_index";
+    match store.find_one(&b.txn, "pg_statistic", index, &key)? {
+        Some(old) => store.update(&b.txn, "pg_statistic", &old, &values),
+        None => store.insert(&b.txn, "pg_statistic", &values).map(|_| ()),
+    }
+}
+
+/// Takes out every other bound and the less common half of the list. False: nothing is left to take.
+fn halve(found: &mut Found) -> bool {
+    if found.bounds.len() < 3 && found.common.is_empty() {
+        let had = !found.bounds.is_empty();
+        found.bounds.clear();
+        return had;
+    }
+    found.common.truncate(found.common.len() / 2);
+    let old = std::mem::take(&mut found.bounds);
+    let parts = if old.len() < 2 { 0 } else { old.len().div_ceil(2).max(2) };
+    found.bounds = (0..parts).map(|i| old[i * (old.len() - 1) / (parts - 1)].clone()).collect();
+    true
+}
+
+/// A row of `pg_statistic`.
+fn row(
+    table: &TableDef,
+    at: u16,
+    column: &ColumnDef,
+    found: &Found,
+    operators: Option<Operators>,
+) -> Vec<Datum> {
+    let numbers = |list: Vec<f64>| -> Datum {
+        let list = list.into_iter().map(|n| Datum::Float4(n as f32)).collect();
+        Array::from_elements(TypeId::FLOAT4, list).into()
+    };
+    let values = |list: Vec<Datum>| -> Datum { Array::from_elements(column.ty.id, list).into() };
+    let mut slots: Vec<(i16, Oid, Datum, Datum)> = Vec::new();
+    if let Some(Operators { equal, less }) = operators {
+        if !found.common.is_empty() {
+            let (list, shares) = found.common.iter().cloned().unzip();
+            slots.push((COMMON, equal, numbers(shares), values(list)));
+        }
+        if !found.bounds.is_empty() {
+            slots.push((HISTOGRAM, less, Datum::Null, values(found.bounds.clone())));
+        }
+        if let Some(correlation) = found.correlation {
+            slots.push((CORRELATION, less, numbers(vec![correlation]), Datum::Null));
+        }
+    }
+    let collation = type_info(column.ty.id).map_or(Oid::INVALID, |info| info.collation);
+    let mut row = RowBuilder::of("pg_statistic")
+        .oid("starelid", table.oid)
+        .set("staattnum", Datum::Int2(at as i16 + 1))
+        .set("stainherit", false)
+        .set("stanullfrac", Datum::Float4(found.nulls as f32))
+        .set("stawidth", Datum::Int4(found.width as i32))
+        .set("stadistinct", Datum::Float4(found.distinct as f32));
+    for slot in 1..=5 {
+        let unused = (0, Oid::INVALID, Datum::Null, Datum::Null);
+        let (kind, op, numbers, values) = slots.get(slot - 1).cloned().unwrap_or(unused);
+        let collation = if kind == 0 { Oid::INVALID } else { collation };
+        row = row
+            .set(&format!("stakind{slot}"), Datum::Int2(kind))
+            .oid(&format!("staop{slot}"), op)
+            .oid(&format!("stacoll{slot}"), collation)
+            .set(&format!("stanumbers{slot}"), numbers)
+            .set(&format!("stavalues{slot}"), values);
+    }
+    row.build()
+}

@@ -1,0 +1,61 @@
+//! Rows of a table for ANALYZE: those of randomly chosen pages, and of these at random if they are too many.
+
+use storage::heap::{HeapRel, HeapScan};
+
+use crate::catalog::TableDef;
+use crate::error::Result;
+use crate::session::backend::Backend;
+use crate::types::Datum;
+use crate::types::row::RowView;
+
+/// What was taken.
+pub(super) struct Sample {
+    /// In the order of the table.
+    pub rows: Vec<Vec<Datum>>,
+    /// Rows of the table, by the pages that were read.
+    pub total: f64,
+    pub pages: u32,
+    pub sampled_pages: usize,
+}
+
+/// At most so many rows, from at most as many pages.
+pub(super) fn take(b: &Backend, heap: &HeapRel, table: &TableDef, most: usize) -> Result<Sample> {
+    let pages = heap.relation().blocks(base::Fork::Main)?;
+    let mut random = fastrand::Rng::with_seed(u64::from(table.oid.0) << 32 | u64::from(pages));
+    let blocks = choose(pages, most, &mut random);
+    let sampled_pages = blocks.len();
+    let mut scan = HeapScan::some(heap, b.txn.statement_snapshot(), blocks)?;
+    let mut rows: Vec<(usize, Vec<Datum>)> = Vec::new();
+    let mut seen = 0usize;
+    while let Some(row) = scan.next(heap, &b.txn)? {
+        let at = if rows.len() < most { rows.len() } else { random.usize(..=seen) };
+        if at < most {
+            let view = RowView::new(&table.desc, row.bytes);
+            let values = (0..table.columns.len()).map(|i| view.get(i)).collect();
+            match rows.get_mut(at) {
+                Some(row) => *row = (seen, values),
+                None => rows.push((seen, values)),
+            }
+        }
+        seen += 1;
+    }
+    rows.sort_unstable_by_key(|(order, _)| *order);
+    let total = match sampled_pages {
+        0 => 0.0,
+        read => (seen as f64 / read as f64 * f64::from(pages) + 0.5).floor(),
+    };
+    let rows = rows.into_iter().map(|(_, row)| row).collect();
+    Ok(Sample { rows, total, pages, sampled_pages })
+}
+
+/// So many of the first `pages` numbers, ascending, each as likely as any other.
+fn choose(pages: u32, most: usize, random: &mut fastrand::Rng) -> Vec<u32> {
+    let (mut chosen, mut wanted) = (Vec::new(), most.min(pages as usize));
+    for block in 0..pages {
+        if random.u32(..pages - block) < wanted as u32 {
+            chosen.push(block);
+            wanted -= 1;
+        }
+    }
+    chosen
+}
