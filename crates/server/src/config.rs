@@ -12,7 +12,7 @@ use std::time::Duration;
 use base::disk::SyncMethod;
 use sql::settings::{self, Context, Setting, Value};
 use storage::EngineConfig;
-use storage::buffer::TornPages;
+use storage::buffer::{Policy, TornPages};
 use storage::txlog::slru::ALL_LOGS;
 use storage::txlog::{LogBuffers, TxLogConfig, TxLogStart};
 use storage::wal::Compression;
@@ -156,6 +156,14 @@ impl Config {
             shared_buffers,
             torn_pages: self.torn_pages(),
             wal_compression: self.wal_compression(),
+            replacement: match self.value("buffer_replacement").as_text() {
+                "clock" => Policy::Clock,
+                "clock_lruk" => {
+                    let window = number("buffer_correlation_window") as u64;
+                    Policy::ClockLruk { window: Duration::from_millis(window) }
+                }
+                _ => Policy::Probation,
+            },
             wal_buffers: (number("wal_buffers") * PAGE_BYTES).next_power_of_two(),
             wal_insert_slots: match number("wal_insert_slots") {
                 0 => defaults.wal_insert_slots,
@@ -343,6 +351,8 @@ mod tests {
         );
         for (name, value) in [
             ("shared_buffers", "64MB"),
+            ("buffer_replacement", "clock_lruk"),
+            ("buffer_correlation_window", "2s"),
             ("wal_buffers", "3MB"),
             ("max_wal_size", "4GB"),
             ("transaction_buffers", "1MB"),
@@ -352,6 +362,8 @@ mod tests {
         }
         let engine = config.engine();
         assert_eq!((engine.shared_buffers, engine.wal_buffers), (8192, 4 << 20));
+        let window = Duration::from_secs(2);
+        assert_eq!(engine.replacement, Policy::ClockLruk { window });
         assert_eq!(engine.max_wal_bytes, 4 << 30);
         assert_eq!(engine.txlog.buffers.0[storage::txlog::LogKind::Xact as usize], 128);
         assert_eq!(engine.torn_pages, TornPages::Off);

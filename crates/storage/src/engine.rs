@@ -66,6 +66,8 @@ pub struct EngineConfig {
     pub max_wal_bytes: u64,
     /// `checkpoint_timeout`.
     pub checkpoint_timeout: Duration,
+    /// `buffer_replacement`.
+    pub replacement: buffer::Policy,
     /// Sizes of the status logs.
     pub txlog: TxLogConfig,
     /// Relation files kept open.
@@ -79,6 +81,7 @@ impl Default for EngineConfig {
             shared_buffers: 16_384,
             torn_pages: TornPages::DoubleWrite,
             wal_compression: Compression::Off,
+            replacement: buffer::Policy::Probation,
             wal_buffers: 16 << 20,
             wal_insert_slots: (2 * cores).max(8),
             wal_segment_bytes: 16 << 20,
@@ -415,6 +418,7 @@ fn pool_config(config: &EngineConfig) -> buffer::Config {
         frames: config.shared_buffers,
         torn_pages: config.torn_pages,
         compression: config.wal_compression,
+        replacement: config.replacement,
         ..buffer::Config::default()
     }
 }

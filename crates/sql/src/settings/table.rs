@@ -71,6 +71,21 @@ pub const TABLE: &[Setting] = &[
         "How long a client may take to say who it is.",
     ),
     number("block_size", 8192, (8192, 8192), Unit::Plain, Internal, "Bytes in a page."),
+    number(
+        "buffer_correlation_window",
+        3000,
+        (1, INT_MAX),
+        Unit::Milliseconds,
+        Start,
+        "Uses of a page within this time count once under buffer_replacement = clock_lruk.",
+    ),
+    choice(
+        "buffer_replacement",
+        "probation",
+        &["probation", "clock", "clock_lruk"],
+        Start,
+        "Which page makes room for another: proven ones last, PostgreSQL's sweep, or a sweep that counts uses.",
+    ),
     choice(
         "bytea_output",
         "hex",

@@ -1,4 +1,5 @@
 use super::*;
+use base::usage::Role;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const BLOCKS: u32 = 64;
@@ -39,6 +40,13 @@ fn mill(threads: u64, rounds: u64, torn: TornPages, replacement: Policy) {
         assert_eq!(get(&rel, BlockNo(n)), 7);
     }
     world.assert_unpinned();
+    // Foreground work has written no page, however much it changed.
+    let written = |role: Role| -> u64 {
+        let all = world.pool.io_stats();
+        all.iter().filter(|(key, _)| key.role == role).map(|(_, counts)| counts.writes).sum()
+    };
+    assert_eq!(written(Role::Client), 0);
+    assert!(written(Role::Cleaner) > 0);
     world.pool.clean_all().unwrap();
     let again = World::over(world.disk.clone(), 16, torn);
     let rel = again.relation(5);
