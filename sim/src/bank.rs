@@ -63,6 +63,7 @@ pub struct Bank;
 /// torn pages are dealt with.
 pub fn config(seed: u64) -> EngineConfig {
     EngineConfig {
+        replacement: storage::buffer::Policy::Probation,
         shared_buffers: 32,
         torn_pages: match seed % 2 {
             0 => TornPages::DoubleWrite,
