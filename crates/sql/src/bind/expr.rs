@@ -2,6 +2,7 @@
 
 use syntax::ast::{self, Indirection, LikeKind, Literal, Loc, Quantifier};
 
+use crate::catalog::collation;
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::func::CastUse;
 use crate::types::{Datum, TypeId};
@@ -76,17 +77,11 @@ impl Binder<'_, '_> {
             ast::Expr::Least(list) => self.min_max(list, false),
             ast::Expr::Cast(cast) => self.cast(cast),
             ast::Expr::Collate(collate) => {
-                let name = collate.collation.last();
-                if !matches!(name, "default" | "C" | "POSIX" | "ucs_basic" | "C.UTF-8" | "C.utf8") {
-                    return Err(at(
-                        sql_error!(
-                            UNDEFINED_OBJECT,
-                            "collation \"{name}\" for encoding \"UTF8\" does not exist"
-                        ),
-                        collate.loc,
-                    ));
-                }
-                self.expr(&collate.arg).and_then(|arg| super::coerce::resolve_unknown(self, arg))
+                let arg = self.expr(&collate.arg)?;
+                let arg = super::coerce::resolve_unknown(self, arg)?;
+                collation::check_for(arg.type_id(), &collate.collation)
+                    .map_err(|error| at(error, collate.loc))?;
+                Ok(arg)
             }
             ast::Expr::Array(list) => self.array(list, None),
             ast::Expr::Row(row) => {

@@ -4,6 +4,7 @@
 //! relations and types by name, literals to values. Where the answers come from is behind
 //! [`Lookup`], which the session implements over the stored catalogs (and tests over a list).
 
+pub mod collation;
 pub mod ddl;
 pub mod foreign_key;
 mod handle;

@@ -14,6 +14,7 @@ use storage::index::Index;
 use crate::bind::tree::Expr;
 use crate::catalog::IndexDef;
 use crate::error::Result;
+use crate::func::like;
 use crate::plan::node::{self, KeyRange, KeyValue};
 use crate::types::keycode::{VALUE_MARKER, after_prefix};
 use crate::types::row::RowView;
@@ -268,7 +269,17 @@ fn encode_range(
         prefixes = longer;
     }
     let column = range.equal.len();
-    let (lower, upper) = (bound(&range.lower, cx)?, bound(&range.upper, cx)?);
+    let (lower, upper) = match &range.pattern {
+        None => (bound(&range.lower, cx)?, bound(&range.upper, cx)?),
+        Some(pattern) => match eval(pattern, &[], cx)? {
+            Datum::Null => return Ok(()),
+            pattern => {
+                let start = like::literal_start(pattern.as_text());
+                let end = like::after_start(&start).map(|end| (Datum::text(end), false));
+                (Some(Some((Datum::text(start), true))), Some(end))
+            }
+        },
+    };
     let (Some(lower), Some(upper)) = (lower, upper) else { return Ok(()) };
     for prefix in prefixes {
         out.extend(encode_bounds(index, column, prefix, lower.as_ref(), upper.as_ref()));

@@ -17,6 +17,7 @@ mod limit;
 mod load;
 mod lock_rows;
 mod modify;
+mod pattern_scan;
 mod point;
 mod scan;
 mod set;
@@ -74,6 +75,9 @@ fn operator(node: &Node) -> Running {
         Node::OneRow(filter) => boxed(|| scan::OneRow::new(filter.clone())),
         Node::Values(rows) => boxed(|| scan::Values::new(rows.clone())),
         Node::SeqScan(plan) => boxed(|| scan::SeqScan::new(plan.clone())),
+        Node::IndexScan(plan) if plan.hangs_on_pattern() => {
+            boxed(|| pattern_scan::PatternScan::new(plan.clone()))
+        }
         Node::IndexScan(plan) => boxed(|| index_scan::IndexScan::new(plan.clone())),
         Node::TidScan(plan) => boxed(|| scan::TidScan::new(plan.clone())),
         Node::FunctionScan(plan) => boxed(|| function::FunctionScan::new(plan.clone())),

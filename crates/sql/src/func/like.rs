@@ -79,6 +79,34 @@ fn next_char(text: &[u8], at: usize) -> usize {
     next
 }
 
+/// What every text that matches `pattern` begins with.
+pub fn literal_start(pattern: &str) -> String {
+    let mut start = String::new();
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '%' | '_' => break,
+            // A pattern that ends with it is an error, which whoever tests it finds.
+            '\\' => start.extend(chars.next()),
+            _ => start.push(c),
+        }
+    }
+    start
+}
+
+/// The first text that comes after all that begin with `start`, by code points; `None`: nothing does.
+pub fn after_start(start: &str) -> Option<String> {
+    let mut end: String = start.into();
+    while let Some(last) = end.pop() {
+        // The range leaves out what is no character.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            end.push(next);
+            return Some(end);
+        }
+    }
+    None
+}
+
 fn like(text: &Datum, pattern: &Datum) -> Result<bool> {
     matches(text.as_text().as_bytes(), pattern.as_text().as_bytes())
 }

@@ -17,7 +17,7 @@ mod digest;
 mod float;
 mod hash;
 mod int;
-mod like;
+pub mod like;
 mod numeric;
 mod pattern;
 mod plain;

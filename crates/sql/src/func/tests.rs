@@ -101,3 +101,29 @@ fn operators_and_casts_are_found() {
     assert!(matches!(cast.method, CastMethod::Function(f) if f.name == "int8"));
     assert_eq!(aggregates("sum").count(), 7);
 }
+
+#[test]
+fn a_pattern_bounds_what_matches_it() {
+    use super::like::{after_start, literal_start};
+    for (pattern, start) in [
+        ("abc%", "abc"),
+        ("a\\%b_c", "a%b"),
+        ("%a", ""),
+        ("", ""),
+        ("abc", "abc"),
+        ("a\\", "a"),
+        ("ä%", "ä"),
+    ] {
+        assert_eq!(literal_start(pattern), start, "{pattern}");
+    }
+    let after = |start: &str| after_start(start);
+    assert_eq!(after("ab").as_deref(), Some("ac"));
+    assert_eq!(after("a\u{d7ff}").as_deref(), Some("a\u{e000}"));
+    assert_eq!(after("a\u{10ffff}").as_deref(), Some("b"));
+    assert_eq!(after("\u{10ffff}"), None);
+    assert_eq!(after(""), None);
+    for start in ["a", "a\u{7f}", "\u{7ff}", "\u{ffff}", "b\u{10ffff}"] {
+        let end = after(start).expect("there is a later one");
+        assert!(end.as_str() > start && format!("{start}\u{10ffff}\u{10ffff}") < end);
+    }
+}

@@ -420,6 +420,9 @@ impl Planner {
                 *into = Some((self.over_outer(expr, outer.as_deref_mut())?, *inclusive));
             }
         }
+        if let Some(pattern) = &choice.pattern {
+            range.pattern = Some(self.over_outer(pattern, outer.as_deref_mut())?);
+        }
         Ok(range)
     }
 }

@@ -10,7 +10,7 @@ use crate::bind::tree::{
 };
 use crate::bind::walk;
 use crate::catalog::{AccessMethod, IndexDef, IndexKey, KeySource, TableDef};
-use crate::func::{self, CastMethod};
+use crate::func::{self, CastMethod, like};
 use crate::types::{Datum, TypeId, type_info};
 
 use super::access::{QueryCx, WantedOrder};
@@ -23,6 +23,8 @@ pub(super) struct IndexChoice {
     pub equal: Vec<KeyValue>,
     pub lower: Option<(Expr, bool)>,
     pub upper: Option<(Expr, bool)>,
+    /// Instead of both; see [`super::node::KeyRange`].
+    pub pattern: Option<Expr>,
     /// Positions of the conditions that the range guarantees.
     pub used: Vec<usize>,
     /// At most one row.
@@ -35,7 +37,8 @@ impl IndexChoice {
     /// Higher is better.
     fn score(&self) -> (bool, usize, usize, bool) {
         let single = self.equal.iter().filter(|v| !matches!(v, KeyValue::AnyOf(_))).count();
-        let bounds = usize::from(self.lower.is_some()) + usize::from(self.upper.is_some());
+        let bounds = [self.lower.is_some(), self.upper.is_some(), self.pattern.is_some()];
+        let bounds = bounds.into_iter().filter(|is_there| *is_there).count();
         (self.unique, single * 2 + (self.equal.len() - single), bounds, self.sorted)
     }
 }
@@ -154,6 +157,7 @@ fn match_index(
         equal: Vec::new(),
         lower: None,
         upper: None,
+        pattern: None,
         used: Vec::new(),
         unique: false,
         sorted: false,
@@ -184,6 +188,7 @@ fn match_index(
     if let Some(order) = order
         && !any_of
         && index.method == AccessMethod::BTree
+        && (choice.pattern.is_none() || !choice.equal.is_empty())
     {
         (choice.sorted, choice.backward) = gives_order(index, choice.equal.len(), rel, order);
     }
@@ -191,7 +196,7 @@ fn match_index(
     // many rows other conditions leave out, not for one row.
     let for_order =
         |order: &WantedOrder| order.limited && (!order.extreme || conditions.len() == 1);
-    let bounded = choice.lower.is_some() || choice.upper.is_some();
+    let bounded = choice.lower.is_some() || choice.upper.is_some() || choice.pattern.is_some();
     let useful =
         !choice.used.is_empty() || bounded || (choice.sorted && order.is_some_and(for_order));
     useful.then_some(choice)
@@ -226,6 +231,42 @@ fn bounds(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: b
         {
             *slot = fit(right, key.ty.id).map(|value| (value, true));
         }
+    }
+    if choice.lower.is_none() && choice.upper.is_none() {
+        pattern(choice, key, conditions, outer);
+    }
+}
+
+/// What a LIKE says of where the key begins and ends: all texts that match begin as the pattern does. The condition
+/// itself is left to be tested.
+fn pattern(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: bool) {
+    if !compatible(key.ty.id, TypeId::TEXT) {
+        return;
+    }
+    for condition in conditions {
+        let Expr::Call(call) = condition else { continue };
+        let [text, pattern] = &call.args[..] else { continue };
+        if operator(call) != Some("~~") || !key.is(text) || !usable(pattern, key.rel, outer) {
+            continue;
+        }
+        let Expr::Const(c) = pattern else {
+            choice.pattern = Some(pattern.clone());
+            continue;
+        };
+        if c.value.is_null() {
+            continue;
+        }
+        let start = like::literal_start(c.value.as_text());
+        if start.is_empty() {
+            continue;
+        }
+        let bound = |text: String| {
+            Expr::Const(Const { value: Datum::text(text), ty: Ty::of(TypeId::TEXT), loc: c.loc })
+        };
+        choice.upper = like::after_start(&start).map(|end| (bound(end), false));
+        choice.lower = Some((bound(start), true));
+        choice.pattern = None;
+        return;
     }
 }
 

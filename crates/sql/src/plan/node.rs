@@ -115,6 +115,16 @@ pub struct KeyRange {
     /// Bounds on the column after them: value and whether it is included.
     pub lower: Option<(Expr, bool)>,
     pub upper: Option<(Expr, bool)>,
+    /// Instead of both: a pattern of LIKE that the column matches. What it begins with bounds the range.
+    pub pattern: Option<Expr>,
+}
+
+impl IndexScan {
+    /// Whether the range is the whole index if a pattern happens to begin with a wildcard.
+    pub fn hangs_on_pattern(&self) -> bool {
+        let all = |range: &KeyRange| range.equal.is_empty() && range.pattern.is_some();
+        self.ranges.iter().any(all)
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use storage::lock::LockMode;
 use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
 
 use crate::catalog::store::builtin::attribute_row;
-use crate::catalog::{KeySource, TableDef, TableKind};
+use crate::catalog::{KeySource, TableDef, TableKind, collation};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::{self, Cx, State};
 use crate::types::{Datum, Oid};
@@ -289,6 +289,9 @@ impl Ddl<'_> {
         }
         self.refuse_if_viewed(&table, Some(&change.column))?;
         let ty = self.host.type_of(&change.type_name)?;
+        if let Some(name) = &change.collation {
+            collation::check_for(ty.id, name)?;
+        }
         let text = match &change.using {
             Some(using) => super::text_of(using)?,
             None => syntax::deparse::quote_ident(&change.column).into_owned(),

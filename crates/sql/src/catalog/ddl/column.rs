@@ -5,6 +5,7 @@ use syntax::ast::{
 };
 
 use crate::bind::{Expr, Ty};
+use crate::catalog::collation;
 use crate::catalog::store::row::RowBuilder;
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid, TypeId};
@@ -72,6 +73,9 @@ impl Ddl<'_> {
             (None, None) => return Err(sql_error!(SYNTAX_ERROR, "a column needs a type")),
         };
         check_column_type(&def.name, ty)?;
+        if let Some(name) = &def.collation {
+            collation::check_for(ty.id, name).map_err(|error| crate::bind::at(error, name.loc))?;
+        }
         check_column_name(&def.name)?;
         let mut column = NewColumn::plain(def.name.clone(), ty);
         let mut null_written = false;

@@ -13,7 +13,7 @@ use crate::catalog::store::builtin::{am_oid, attribute_row, class_row, index_row
 use crate::catalog::store::load::{EXPRESSION_SEPARATOR, INDOPTION_DESC, INDOPTION_NULLS_FIRST};
 use crate::catalog::store::row::vector;
 use crate::catalog::store::schema::catalog;
-use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind};
+use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind, collation};
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid, TypeId, keycode};
 
@@ -137,12 +137,8 @@ impl Ddl<'_> {
         element: &IndexElement,
         name: String,
     ) -> Result<KeySpec> {
-        if let Some(collation) = element.collation.as_ref().filter(|c| !is_c(c.last())) {
-            return Err(sql_error!(
-                FEATURE_NOT_SUPPORTED,
-                "collation \"{}\" is not supported for indexes",
-                collation.last()
-            ));
+        if let Some(name) = &element.collation {
+            collation::check(name)?;
         }
         let (source, ty) = match &element.key {
             IndexKey::Column(name) => {
@@ -434,8 +430,4 @@ fn fill_factor(options: &[DefOption]) -> Result<Option<u8>> {
         percent = Some(number as u8);
     }
     Ok(percent)
-}
-
-fn is_c(collation: &str) -> bool {
-    matches!(collation, "C" | "POSIX" | "default")
 }
