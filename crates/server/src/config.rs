@@ -184,6 +184,11 @@ impl Config {
         }
     }
 
+    /// `pg_prewarm.autoprewarm`.
+    pub(crate) fn keeps_warm(&self) -> bool {
+        self.value("pg_prewarm.autoprewarm").as_bool()
+    }
+
     /// `torn_page_protection`.
     pub fn torn_pages(&self) -> TornPages {
         match self.value("torn_page_protection").as_text() {

@@ -62,7 +62,9 @@ impl Database {
         match made.and_then(|()| Cluster::open(&engine)) {
             Ok(cluster) => {
                 cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
-                engine.keep_warm();
+                if config.keeps_warm() {
+                    engine.keep_warm();
+                }
                 let database = Database { engine, cluster };
                 database.show(config, &[Context::Start, Context::Reload]);
                 Ok(database)

@@ -121,7 +121,10 @@ impl Scene {
         let mood = Arc::<Mutex<Option<Hook>>>::default();
         let disk = Moody { real: RealDisk::new(data), mood: Arc::clone(&mood) };
         let env = Env::new(Arc::new(disk));
-        let database = Arc::new(Database::open_in(&env, data, "me", &small()).unwrap());
+        let mut config = small();
+        // A block that is to fail would be read before it is told to.
+        config.set("pg_prewarm.autoprewarm", "off").unwrap();
+        let database = Arc::new(Database::open_in(&env, data, "me", &config).unwrap());
         let mut options = options();
         options.data = data.to_owned();
         Scene { house: House::over(database, options), mood }

@@ -278,6 +278,12 @@ pub const TABLE: &[Setting] = &[
         Start,
         "Memory for pages of notifications.",
     ),
+    flag(
+        "pg_prewarm.autoprewarm",
+        true,
+        Start,
+        "Whether the pages that the cache held at an orderly stop are read again at the next start.",
+    ),
     number(
         "port",
         5432,
