@@ -77,7 +77,7 @@ bench-operations: deps deps-test
 bench-status-logs: deps deps-test
 	$(CARGO) build --release --locked -p thalweg -p bench
 	./target/release/status_logs $(BENCH)
-	./target/release/status_lookups
+	./target/release/status_lookups $(filter --no-record,$(BENCH))
 
 ## Ten thousand connections beside 64 at work, long queries beside short ones; recorded under bench/record/.
 bench-connections: deps
@@ -102,7 +102,7 @@ drivers: deps
 	./tests/drivers/run.sh $(DRIVERS)
 
 ## TPC-C by go-tpc: load, check, run, check; TPCC is warehouses, seconds, clients. SERVER=postgres compares.
-tpcc: deps
+tpcc: deps deps-test
 	$(CARGO) build --release --locked -p thalweg
 	./lab/tpcc/run.sh $(TPCC)
 

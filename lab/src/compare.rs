@@ -38,9 +38,10 @@ impl Change {
     }
 }
 
-/// Whether B differs from A: their ranges are apart, and their medians by more than both ranges together.
+/// Whether B differs from A: their ranges are apart, and their medians by more than both ranges together. One
+/// repetition does not tell what repetitions scatter by, and so never that there is a difference.
 pub fn verdict(a: Spread, b: Spread, lower_is_better: bool) -> Verdict {
-    let apart = a.max < b.min || b.max < a.min;
+    let apart = a.is_below(&b) || b.is_below(&a);
     let change = (b.median - a.median).abs();
     if !apart || change <= a.width() + b.width() || change <= LEAST * a.median {
         return Verdict::Same;
@@ -100,14 +101,17 @@ pub fn report(a: &Record, b: &Record) -> Result<String, String> {
             Verdict::Better => "BETTER",
             Verdict::Worse => "WORSE",
         };
+        let scatter = match change.a.count.min(change.b.count) {
+            1 => "a single repetition".to_owned(),
+            _ => format!("repetitions: ±{:.0} %", change.scatter() * 100.0),
+        };
         writeln!(
             text,
-            "{:<62} {:>10.1} → {:>10.1}  {:+6.1} % (repetitions: ±{:.0} %)  {said}",
+            "{:<62} {:>10.1} → {:>10.1}  {:+6.1} % ({scatter})  {said}",
             change.what,
             change.a.median,
             change.b.median,
             (change.ratio() - 1.0) * 100.0,
-            change.scatter() * 100.0
         )
         .expect("strings take writes");
     }

@@ -3,6 +3,7 @@
 mod compare;
 mod disk;
 mod experiments;
+mod folder;
 mod interrupt;
 mod latencies;
 mod model;
@@ -22,6 +23,7 @@ mod tests;
 
 use bench::servers::Places;
 use experiments::Experiment;
+use folder::Folder;
 use model::Record;
 use options::{Order, Run};
 use runner::Lab;
@@ -59,51 +61,35 @@ fn measure(run: Run) -> Result<(), String> {
     // Wrong names are told before anything is built or started.
     Experiment::chosen(&run.request.experiments)?;
     interrupt::listen();
-    disk::raise_open_files();
+    bench::servers::raise_open_files();
     let places = places(run.programs)?;
     let out = run.out.unwrap_or_else(|| base().join("record"));
     let fresh = Record::begin(run.request);
-    let (record, folder) = match resumable(&out, &fresh).filter(|_| run.resume) {
-        Some((mut record, folder)) => {
-            eprintln!("going on with {}", folder.display());
-            record.stopped = Some(model::CUT_OFF.to_owned());
+    let found = if run.resume { Folder::resumable(&out, &fresh) } else { None };
+    let (record, folder) = match found {
+        Some((record, folder)) => {
+            eprintln!("going on with {}", folder.path().display());
             (record, folder)
         }
         None => {
             let form = if fresh.request.long { "long" } else { "short" };
-            let folder = unused(&out, &format!("{}-{form}", fresh.started.replace(':', "")));
-            (fresh, folder)
+            let name = format!("{}-{form}", fresh.started.replace(':', ""));
+            (fresh, Folder::create(&out, &name)?)
         }
     };
-    record.save(&folder)?;
-    let mut lab = Lab { record, folder, places, targets: run.targets };
+    let path = folder.path().to_owned();
+    record.save(&path)?;
+    let mut lab = Lab { record, folder: path, places, targets: run.targets };
     let ended = lab.run(&|results| println!("{}", table::table(results)));
-    let page = report::write(&lab.record, &lab.folder)?;
-    println!("{}", page.display());
+    let page = report::write(&lab.record, &lab.folder);
+    if let Ok(page) = &page {
+        println!("{}", page.display());
+    }
+    // Why a run ended comes before what that kept from being drawn.
     ended.map_err(|why| {
         format!("{why}; what was measured is in {}, marked as partial", lab.folder.display())
-    })
-}
-
-/// A directory that isn't there yet.
-fn unused(out: &Path, name: &str) -> PathBuf {
-    let names = (1..).map(|n| if n == 1 { name.to_owned() } else { format!("{name}-{n}") });
-    let mut paths = names.map(|name| out.join(name));
-    paths.find(|path| !path.exists()).expect("there are enough numbers")
-}
-
-/// The newest partial record of what is asked for now.
-fn resumable(out: &Path, fresh: &Record) -> Option<(Record, PathBuf)> {
-    let mut folders: Vec<PathBuf> =
-        std::fs::read_dir(out).ok()?.flatten().map(|entry| entry.path()).collect();
-    folders.sort();
-    folders.into_iter().rev().find_map(|folder| {
-        let record = Record::load(&folder).ok()?;
-        let same = record.request == fresh.request
-            && record.machine == fresh.machine
-            && record.commit == fresh.commit;
-        Some((record, folder)).filter(|(record, _)| same && record.stopped.is_some())
-    })
+    })?;
+    page.map(drop)
 }
 
 /// Where records are kept and peers found: the lab's folder in a checkout, the pack's in a pack.

@@ -43,6 +43,7 @@ pub struct Machine {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Default)]
 pub struct Request {
     pub experiments: Vec<String>,
+    /// Names; servers given by URL with their place, as `NAME=URL`.
     pub targets: Vec<String>,
     /// The long form; else the short one.
     pub long: bool,
@@ -210,7 +211,7 @@ impl Record {
         Ok(file)
     }
 
-    /// The results of an experiment, empty if there are none yet.
+    /// The results of an experiment, empty if there are none yet; `planned` is 0 where it is not known.
     pub fn results(&mut self, name: &str, axis: &str, planned: usize) -> &mut Results {
         let at = self.experiments.iter().position(|e| e.name == name).unwrap_or_else(|| {
             self.experiments.push(Results {
@@ -222,7 +223,10 @@ impl Record {
             });
             self.experiments.len() - 1
         });
-        self.experiments[at].planned = planned;
+        // Whoever only looks for them does not know how many runs there are to be.
+        if planned > 0 {
+            self.experiments[at].planned = planned;
+        }
         &mut self.experiments[at]
     }
 }

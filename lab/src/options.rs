@@ -17,7 +17,8 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   unless --writes allows to make pgbench's tables new there.
   --programs  where thalweg, canned and wal_paths are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
-  --resume    goes on with the newest partial record under --out, if it is of the same machine, commit and request.";
+  --resume    goes on with the newest partial record under --out that is of the same machine, commit and request and
+              that no other lab is writing.";
 
 /// What to do.
 pub enum Order {
@@ -85,7 +86,7 @@ fn run(words: Vec<String>) -> Result<Run, String> {
         run.targets =
             ["thalweg", "pg15", "pg18", "canned"].map(|t| Wanted::Own(t.to_owned())).to_vec();
     }
-    request.targets = run.targets.iter().map(|t| t.name().to_owned()).collect();
+    request.targets = run.targets.iter().map(Wanted::recorded).collect();
     run.request = request;
     Ok(run)
 }

@@ -3,12 +3,13 @@
 use crate::experiments::Measure;
 use crate::model::{Results, figure};
 
-/// Median (of an even number of values the middle of the two in the middle), least and greatest.
+/// Median (of an even number of values the middle of the two in the middle), least and greatest, and of how many.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub median: f64,
     pub min: f64,
     pub max: f64,
+    pub count: usize,
 }
 
 impl Spread {
@@ -21,6 +22,7 @@ impl Spread {
             median: f64::midpoint(*of_two.0, *of_two.1),
             min: values.iter().copied().reduce(f64::min)?,
             max: values.iter().copied().reduce(f64::max)?,
+            count: values.len(),
         })
     }
 
@@ -31,7 +33,14 @@ impl Spread {
 
     /// Each value divided by a number.
     pub fn over(&self, divisor: f64) -> Spread {
-        Spread { median: self.median / divisor, min: self.min / divisor, max: self.max / divisor }
+        let [median, min, max] = [self.median, self.min, self.max].map(|value| value / divisor);
+        Spread { median, min, max, ..*self }
+    }
+
+    /// Whether every value of this is less than every one of the other. One value alone has no range to be
+    /// apart from another's.
+    pub fn is_below(&self, other: &Spread) -> bool {
+        self.count > 1 && other.count > 1 && self.max < other.min
     }
 }
 

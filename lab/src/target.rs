@@ -71,6 +71,17 @@ impl Wanted {
             Wanted::Own(name) | Wanted::Url { name, .. } => name,
         }
     }
+
+    /// As a record names it: with the place, so that another server of the same name is another target, and
+    /// without the password.
+    pub fn recorded(&self) -> String {
+        match self {
+            Wanted::Own(name) => name.clone(),
+            Wanted::Url { name, url: Url { host, port, user, database, .. } } => {
+                format!("{name}=postgres://{user}@{host}:{port}/{database}")
+            }
+        }
+    }
 }
 
 impl Url {

@@ -97,10 +97,25 @@ fn a_change_beyond_the_repetitions_is_told_with_its_direction() {
     let (a, b) = (record(1000.0, 500.0), record(800.0, 600.0));
     let text = report(&a, &b).unwrap();
     assert!(text.ends_with("4 better, 4 worse of 8 cells\n"), "{text}");
-    let (low, high) =
-        (Spread { median: 1.0, min: 0.9, max: 1.1 }, Spread { median: 2.0, min: 1.9, max: 2.1 });
+    let of = |values: &[f64]| Spread::of(values).unwrap();
+    let (low, high) = (of(&[0.9, 1.0, 1.1]), of(&[1.9, 2.0, 2.1]));
     assert_eq!(verdict(low, high, true), Verdict::Worse);
     assert_eq!(verdict(low, high, false), Verdict::Better);
+}
+
+#[test]
+fn one_repetition_alone_is_no_difference() {
+    let of = |values: &[f64]| Spread::of(values).unwrap();
+    assert_eq!(verdict(of(&[1.0]), of(&[2.0, 2.1]), false), Verdict::Same);
+    assert_eq!(verdict(of(&[1.0, 1.1]), of(&[2.0]), false), Verdict::Same);
+    let single = |ours: f64| {
+        let mut record = record(ours, 500.0);
+        record.experiments[0].runs.retain(|run| run.round == 0);
+        record
+    };
+    let text = report(&single(1000.0), &single(2000.0)).unwrap();
+    assert!(text.ends_with("no difference: 8 cells agree within their spread\n"), "{text}");
+    assert!(text.contains("(a single repetition)  no difference"), "{text}");
 }
 
 #[test]
@@ -179,6 +194,11 @@ fn the_command_line_is_understood_or_refused() {
     assert_eq!((run.request.rounds, run.request.seconds), (Some(2), None));
     assert_eq!(run.request.targets, ["pg15"]);
     assert!(run.resume);
+    let Ok(Order::Run(run)) = options::parse(words("run --target mine=postgres://me:secret@h/d"))
+    else {
+        panic!("a run was asked for");
+    };
+    assert_eq!(run.request.targets, ["mine=postgres://me@h:5432/d"]);
     for wrong in ["run --rounds 0", "run --rounds", "run --fast", "compare a", "dance"] {
         assert!(options::parse(words(wrong)).is_err(), "{wrong}");
     }

@@ -8,6 +8,7 @@ use base::disk::real::RealDisk;
 use base::disk::{DirectoryLock, Disk, File, Open, SyncMethod};
 use base::env::Env;
 use base::{BlockNo, Fork, Lsn, PageId, RelId, Xid};
+use bench::record::median;
 use std::hint::black_box;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -144,13 +145,8 @@ fn nanos(threads: usize, slots: usize, bytes: usize, step: Step) -> f64 {
     took / EACH as f64
 }
 
-fn median(mut of: impl FnMut() -> f64) -> f64 {
-    middle((0..ROUNDS).map(|_| of()).collect())
-}
-
-fn middle(mut all: Vec<f64>) -> f64 {
-    all.sort_by(f64::total_cmp);
-    all[all.len() / 2]
+fn middle(all: impl IntoIterator<Item = f64>) -> f64 {
+    median(all).expect("there is a round")
 }
 
 /// Nanoseconds to copy a record of `bytes` to the next place of a ring, each of two threads into its own.
@@ -258,8 +254,8 @@ fn commits(directory: &str) {
 
 fn main() {
     for (name, bytes, step) in PATHS {
-        let one = median(|| nanos(1, 8, *bytes, *step));
-        let two = median(|| nanos(2, 8, *bytes, *step));
+        let of = |threads| middle((0..ROUNDS).map(|_| nanos(threads, 8, *bytes, *step)));
+        let (one, two) = (of(1), of(2));
         println!("{name:<36} 1 thread {one:8.1} ns   2 threads {two:8.1} ns each");
     }
     slots();

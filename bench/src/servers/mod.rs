@@ -1,11 +1,13 @@
 //! Servers under test: Thalweg, PostgreSQL 15 and 18, the canned-reply ceiling; each on a directory of its own.
 
 pub mod cpu;
+mod descriptors;
 mod memory;
 mod peer;
 mod postgres;
 mod thalweg;
 
+pub use descriptors::raise_open_files;
 pub use memory::resident_kib;
 pub use peer::{Peer, output};
 

@@ -24,7 +24,7 @@ use crate::options::{Authentication, Options};
 pub const FILE_NAME: &str = "thalweg.conf";
 
 /// What settings count in.
-const PAGE_BYTES: usize = 8192;
+pub(crate) const PAGE_BYTES: usize = 8192;
 const MIB: u64 = 1 << 20;
 
 /// Values of settings that somebody has chosen; the others have their defaults.

@@ -14,7 +14,7 @@ use storage::Engine;
 use storage::wal::Wal;
 
 use crate::StartError;
-use crate::config::{self, Config};
+use crate::config::{self, Config, PAGE_BYTES};
 
 /// An open directory.
 pub struct Database {
@@ -115,10 +115,14 @@ impl Database {
         for setting in settings::TABLE.iter().filter(|setting| of.contains(&setting.context)) {
             self.cluster.running.set(setting, config.value(setting.name));
         }
-        // The directory's own, whatever is configured.
-        let bytes = self.engine.wal().epoch().segment_bytes;
-        let setting = settings::find("wal_segment_size").expect("a known setting");
-        self.cluster.running.set(setting, Value::Integer((bytes >> 20) as i64));
+        // The log's own, whatever is configured: a directory keeps its segments' size, and the ring's is rounded up.
+        let wal = self.engine.wal();
+        let mebibytes = wal.epoch().segment_bytes >> 20;
+        let pages = wal.buffer_bytes() / PAGE_BYTES as u64;
+        for (name, value) in [("wal_segment_size", mebibytes), ("wal_buffers", pages)] {
+            let setting = settings::find(name).expect("a known setting");
+            self.cluster.running.set(setting, Value::Integer(value as i64));
+        }
     }
 
     /// Storage.

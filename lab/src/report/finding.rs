@@ -33,7 +33,7 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
     }
 }
 
-/// In how many cells every repetition of ours is better than every one of each PostgreSQL.
+/// In how many cells every repetition of ours is better than every one of each PostgreSQL, repeated at least once.
 fn ahead(e: &Experiment, results: &Results) -> usize {
     let ahead = |(variant, x): (&str, u32)| {
         let of = |target| cell(results, target, variant, x, e.measure.figure);
@@ -43,8 +43,8 @@ fn ahead(e: &Experiment, results: &Results) -> usize {
             return false;
         };
         theirs.all(|theirs| match e.measure.lower_is_better {
-            true => ours.max < theirs.min,
-            false => ours.min > theirs.max,
+            true => ours.is_below(&theirs),
+            false => theirs.is_below(&ours),
         })
     };
     places(results).filter(|place| ahead(*place)).count()

@@ -67,8 +67,9 @@ impl Lab {
             }
         }
         self.record.stopped = ended.as_ref().err().cloned();
-        self.record.save(&self.folder)?;
-        ended
+        // Why a run ended comes before what that kept from being written.
+        let saved = self.record.save(&self.folder);
+        ended.and(saved.map(drop))
     }
 
     fn experiment(&mut self, e: &Experiment, progress: &mut Progress) -> Result<(), String> {
@@ -229,9 +230,12 @@ impl Lab {
         match target {
             Wanted::Own(name) => {
                 let tables = if tpcc { 0 } else { scale };
+                if tpcc {
+                    tpcc::build(&self.places)?;
+                }
                 let instance = Instance::start(name, plan, setup, tables, &self.places, work)?;
                 if tpcc {
-                    tpcc::prepare(&tpcc::program(&self.places)?, &instance, scale)?;
+                    tpcc::prepare(&tpcc::program(&self.places), &instance, scale)?;
                 }
                 Ok(instance)
             }
@@ -266,8 +270,7 @@ impl Lab {
         }
         enough_space(work)?;
         let measured = match e.kind {
-            Kind::Tpcc(_) => tpcc::program(&self.places)
-                .and_then(|program| tpcc::run(&program, instance, &amount)),
+            Kind::Tpcc(_) => tpcc::run(&tpcc::program(&self.places), instance, &amount),
             _ => load::run(instance, load, &amount, work),
         };
         match measured {
@@ -306,7 +309,7 @@ impl Lab {
         for round in 0..rounds {
             interrupt::check()?;
             progress.say(&format!("{} round {}", e.name, round + 1));
-            let results = self.record.results(e.name, e.axis, rounds as usize);
+            let results = self.record.results(e.name, e.axis, 0);
             let known = results.runs.iter().any(|run| run.round == round);
             if !known && results.skipped.is_empty() {
                 match paths::run(&self.places, work, round) {
@@ -332,8 +335,7 @@ impl Lab {
     fn skip(&mut self, e: &Experiment, target: &str, variant: &str, x: Option<usize>, why: &str) {
         let (target, variant) = (target.to_owned(), variant.to_owned());
         let (x, why) = (x.map(|x| x as u32), why.to_owned());
-        let planned = 0;
-        let results = self.record.results(e.name, e.axis, planned);
+        let results = self.record.results(e.name, e.axis, 0);
         results.skipped.push(Skipped { target, variant, x, why });
     }
 }

@@ -62,6 +62,10 @@ fn a_peer_that_fails_to_start_is_told_and_left_out() {
     assert!(results.runs.is_empty());
     assert_eq!(results.skipped.len(), 2, "one for each load");
     assert!(results.skipped[0].why.contains("PostgreSQL 15 is not in"), "{results:?}");
+    // Two clients, loads and rounds each.
+    assert_eq!(results.planned, 8);
+    let text = crate::table::table(results);
+    assert!(text.contains("\n0 of 8 runs\n"), "{text}");
     assert_eq!(lab.record.stopped, None);
     assert_eq!(Record::load(&lab.folder).unwrap(), lab.record);
 }
@@ -78,8 +82,15 @@ fn what_was_measured_is_not_measured_again() {
     }
     // Nothing is left to do, so that no server is started, which could not be.
     lab.run(&|_| ()).unwrap();
-    let results = &lab.record.experiments[0];
+    let results = &mut lab.record.experiments[0];
     assert_eq!((results.runs.len(), results.skipped.len()), (cells.len(), 0));
+    assert!(!crate::table::table(results).contains("of 8 runs"));
+    // One round less: what is missing is tried, and told.
+    results.runs.retain(|run| run.round == 0);
+    lab.run(&|_| ()).unwrap();
+    let page = crate::report::write(&lab.record, &lab.folder).unwrap();
+    let text = std::fs::read_to_string(page).unwrap();
+    assert!(text.contains("4 of 8 runs."), "{text}");
 }
 
 #[test]

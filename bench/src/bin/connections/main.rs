@@ -78,7 +78,7 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    raise_open_files();
+    servers::raise_open_files();
     let work = Scratch::new("connections")?;
     let limit = format!("max_connections={}", options.connections);
     let settings = [&*limit, "shared_buffers=256MB"];
@@ -233,16 +233,4 @@ fn beside(
 /// How many workers a server has by default.
 fn workers() -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
-}
-
-/// As many descriptors as the system allows: each connection takes one here and one in the server.
-fn raise_open_files() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is ours and outlives both calls, which only read or fill it.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
 }

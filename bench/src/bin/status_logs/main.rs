@@ -9,6 +9,7 @@ use bench::options::{self, Words};
 use bench::servers::{self, Peer, Places, ROOMY, Scratch};
 use depth::Deep;
 use load::{Load, Run};
+use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -31,7 +32,7 @@ const USAGE: &str = "\
 usage: status_logs [--seconds 10] [--repeats 3] [--clients 1,8,32,64,128] [--scale 10] [--large] [--no-record]
                    [--loads tpcb-savepoints,…|all|none] [--depths 12500,50000,1000000] [--peers thalweg,pg15,pg18]";
 
-fn options() -> Result<Options, String> {
+fn options(mut words: Words) -> Result<Options, String> {
     let mut options = Options {
         seconds: 10,
         repeats: 3,
@@ -43,11 +44,10 @@ fn options() -> Result<Options, String> {
         large: false,
         record: true,
     };
-    let mut words = Words::of_process(USAGE);
     while let Some(option) = words.option() {
         match option.as_str() {
             "--seconds" => options.seconds = words.number()?,
-            "--repeats" => options.repeats = words.number()?,
+            "--repeats" => options.repeats = words.number::<NonZero<usize>>()?.get(),
             "--scale" => options.scale = words.number()?,
             "--loads" => options.loads = words.list()?,
             "--depths" => options.depths = words.numbers()?,
@@ -62,7 +62,7 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    options::end("status_logs", options().and_then(|o| run(&o)))
+    options::end("status_logs", options(Words::of_process(USAGE)).and_then(|o| run(&o)))
 }
 
 fn run(options: &Options) -> Result<(), String> {
@@ -116,10 +116,14 @@ fn measure(
     Ok(())
 }
 
-/// PostgreSQL 15 has no settings for these pools; 18 has, under the names that Thalweg has too.
+/// PostgreSQL 15 has no settings for these pools; 18 has, under the names that Thalweg has too. A cache that fills
+/// itself again after a restart would be taken for the memory of the savepoints that are then measured.
 fn settings(peer: &str, large: bool) -> Vec<String> {
     let mut settings: Vec<String> = ROOMY.iter().map(|&s| s.to_owned()).collect();
     settings.push("synchronous_commit=off".to_owned());
+    if peer == "thalweg" {
+        settings.push("pg_prewarm.autoprewarm=off".to_owned());
+    }
     if large && peer != "pg15" {
         let defaults = [
             ("subtransaction_buffers", 128),
@@ -130,4 +134,25 @@ fn settings(peer: &str, large: bool) -> Vec<String> {
         settings.extend(defaults.map(|(name, pages)| format!("{name}={}", 4 * pages)));
     }
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_repeated_at_least_once() {
+        let words =
+            |repeats: &str| Words::new(USAGE, vec!["--repeats".to_owned(), repeats.to_owned()]);
+        assert_eq!(options(words("2")).map(|o| o.repeats), Ok(2));
+        assert!(options(words("0")).is_err());
+    }
+
+    #[test]
+    fn memory_after_a_restart_is_not_that_of_a_cache_filled_again() {
+        let refilled =
+            |peer| !settings(peer, false).iter().any(|s| s == "pg_prewarm.autoprewarm=off");
+        assert!(!refilled("thalweg"));
+        assert!(refilled("pg15"), "it has no such setting until it loads a module for it");
+    }
 }

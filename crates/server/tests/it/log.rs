@@ -1,9 +1,12 @@
 //! The log's settings that change while the server runs, and its figures.
 
+use std::sync::Arc;
+
+use server::Database;
 use server::config::Config;
 
-use crate::House;
 use crate::client::Client;
+use crate::{House, options};
 
 fn value(client: &mut Client, query: &str) -> String {
     let told = client.query(query);
@@ -134,4 +137,24 @@ fn the_log_is_made_durable_as_the_settings_say() {
     assert_eq!(value(&mut me, "select count(*) from logged"), "30");
     let told = me.query("set commit_delay = 100");
     assert!(told.contains("commit_delay has no effect"), "{told}");
+}
+
+#[test]
+fn sizes_of_the_log_are_shown_as_they_are() {
+    let options = options();
+    let mut config = Config::new();
+    for (name, value) in
+        [("wal_buffers", "3MB"), ("wal_segment_size", "3MB"), ("shared_buffers", "8MB")]
+    {
+        config.set(name, value).unwrap();
+    }
+    let data = options.socket_dir.clone().unwrap().join("data");
+    let house = House::over(Arc::new(Database::open(&data, "me", &config).unwrap()), options);
+    let mut me = house.client();
+    assert_eq!(value(&mut me, "show wal_buffers"), "4MB");
+    assert_eq!(value(&mut me, "show wal_segment_size"), "4MB");
+    // Read again, they say nothing about what was started.
+    config.set("wal_buffers", "1MB").unwrap();
+    house.server.as_ref().unwrap().reload(&config);
+    assert_eq!(value(&mut me, "show wal_buffers"), "4MB");
 }

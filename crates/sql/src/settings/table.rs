@@ -411,7 +411,7 @@ pub const TABLE: &[Setting] = &[
         (8, 262_143),
         Unit::Pages,
         Start,
-        "Memory for log not yet written.",
+        "Memory for log not yet written, rounded up to a power of two.",
     ),
     choice(
         "wal_compression",

@@ -336,6 +336,11 @@ impl Wal {
         &self.epoch
     }
 
+    /// Bytes of the ring.
+    pub fn buffer_bytes(&self) -> u64 {
+        self.ring.capacity()
+    }
+
     /// Has the log made durable in another way from the next flush on. Refused where the system can't.
     pub fn set_sync_method(&self, how: SyncMethod) -> Result<()> {
         check_method(self.store.disk(), how)?;

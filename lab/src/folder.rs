@@ -1,0 +1,122 @@
+//! A record's directory. One lab at a time writes to it: two that go on with the same record would each write it
+//! anew without the other's runs.
+
+use crate::model::{CUT_OFF, Record};
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The file in it that is locked as long as a lab writes there; the lock goes with the process.
+const LOCK: &str = "lock";
+
+/// A directory that is ours for now.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes a new one under `out`, called `name`, or that with a number.
+    pub fn create(out: &Path, name: &str) -> Result<Folder, String> {
+        let failed = |path: &Path, e| format!("{} can't be made: {e}", path.display());
+        std::fs::create_dir_all(out).map_err(|e| failed(out, e))?;
+        let mut path = out.join(name);
+        let mut number = 1;
+        while let Err(e) = std::fs::create_dir(&path) {
+            if e.kind() != ErrorKind::AlreadyExists {
+                return Err(failed(&path, e));
+            }
+            number += 1;
+            path = out.join(format!("{name}-{number}"));
+        }
+        Folder::lock(&path)?.ok_or_else(|| format!("{} was taken", path.display()))
+    }
+
+    /// The newest one under `out` that holds a partial record of what is asked for now and that no other lab
+    /// writes to; with that record.
+    pub fn resumable(out: &Path, fresh: &Record) -> Option<(Record, Folder)> {
+        let entries = std::fs::read_dir(out).ok()?.flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.sort();
+        paths.into_iter().rev().find_map(|path| {
+            let wanted = |record: &Record| record.stopped.is_some() && same(record, fresh);
+            Record::load(&path).ok().filter(wanted)?;
+            let folder = Folder::lock(&path).ok()??;
+            // Whoever held the lock until now may have finished it meanwhile.
+            let mut record = Record::load(&path).ok().filter(wanted)?;
+            record.stopped = Some(CUT_OFF.to_owned());
+            Some((record, folder))
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes a directory, unless another lab has it.
+    fn lock(path: &Path) -> Result<Option<Folder>, String> {
+        let name = path.join(LOCK);
+        let failed = |e| format!("{} can't be locked: {e}", name.display());
+        let lock = File::create(&name).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(Folder { path: path.to_owned(), _lock: lock })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(failed(e)),
+        }
+    }
+}
+
+/// Whether a record is of what another one is to be of.
+fn same(record: &Record, other: &Record) -> bool {
+    record.request == other.request
+        && record.machine == other.machine
+        && record.commit == other.commit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Request;
+    use bench::servers::Scratch;
+
+    fn asked(target: &str) -> Record {
+        Record::begin(Request { targets: vec![target.to_owned()], ..Request::default() })
+    }
+
+    #[test]
+    fn a_record_that_is_being_written_is_left_alone() {
+        let scratch = Scratch::new("lab-two-at-once").unwrap();
+        let fresh = asked("thalweg");
+        let first = Folder::create(scratch.path(), "a").unwrap();
+        fresh.save(first.path()).unwrap();
+        assert!(Folder::resumable(scratch.path(), &fresh).is_none(), "its lab is at work");
+        let second = Folder::create(scratch.path(), "a").unwrap();
+        assert_ne!(first.path(), second.path());
+        fresh.save(second.path()).unwrap();
+        let path = first.path().to_owned();
+        drop(first);
+        let (_, again) = Folder::resumable(scratch.path(), &fresh).unwrap();
+        assert_eq!(again.path(), path, "the newer one is still being written");
+    }
+
+    #[test]
+    fn only_what_is_partial_and_asked_for_again_is_gone_on_with() {
+        let scratch = Scratch::new("lab-resumable").unwrap();
+        let path = scratch.path();
+        let mut record = asked("mine=postgres://me@here:5432/d");
+        record.stopped = Some("interrupted".to_owned());
+        let folder = Folder::create(path, "a").unwrap();
+        record.save(folder.path()).unwrap();
+        drop(folder);
+        let elsewhere = asked("mine=postgres://me@there:5432/d");
+        assert!(Folder::resumable(path, &elsewhere).is_none(), "another server of this name");
+        let (found, folder) = Folder::resumable(path, &record).unwrap();
+        assert_eq!(found.stopped.as_deref(), Some(CUT_OFF));
+        record.stopped = None;
+        record.save(folder.path()).unwrap();
+        drop(folder);
+        assert!(Folder::resumable(path, &record).is_none(), "it is whole");
+    }
+}
