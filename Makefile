@@ -8,12 +8,15 @@ TORTURE_SEEDS ?= 1000
 WIRE_FUZZ_ROUNDS ?= 1000000
 SYNTAX_FUZZ_ROUNDS ?= 100000
 
+# Release builds tell what they were built from: `thalweg --version`, and the records of what was measured.
+RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
+
 .PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture mutations bench \
 	bench-connections bench-operations bench-status-logs drivers tpcc loom lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
-	$(CARGO) build --release -p thalweg
+	$(RELEASE) -p thalweg
 	./target/release/thalweg serve --data $(DATA)
 
 ## Everything CI runs.
@@ -54,7 +57,7 @@ kill-test:
 ## The long versions, by hand before an issue is called resolved.
 torture:
 	$(CARGO) run --release --locked -p sim -- crash --seeds $(TORTURE_SEEDS)
-	$(CARGO) build --release --locked -p thalweg
+	$(RELEASE) -p thalweg
 	./tests/kill9.sh 100
 	./tests/kill9.sh 20 torn_page_protection=full_page_writes
 
@@ -64,46 +67,46 @@ mutations:
 
 ## Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling, interleaved; recorded under bench/record/.
 bench: deps deps-test
-	$(CARGO) build --release --locked -p thalweg -p bench
+	$(RELEASE) -p thalweg -p bench
 	./target/release/peers $(BENCH)
 
 ## Loading, data larger than the cache, recovery, restart, memory, beside PostgreSQL 15; recorded.
 bench-operations: deps deps-test
-	$(CARGO) build --release --locked -p thalweg -p bench
+	$(RELEASE) -p thalweg -p bench
 	./target/release/operations $(BENCH)
 
 ## Savepoints, lockers of rows, a hot row and a queue, beside PostgreSQL 15 and 18; status look-ups in process;
 ## recorded under bench/record/.
 bench-status-logs: deps deps-test
-	$(CARGO) build --release --locked -p thalweg -p bench
+	$(RELEASE) -p thalweg -p bench
 	./target/release/status_logs $(BENCH)
 	./target/release/status_lookups $(filter --no-record,$(BENCH))
 
 ## Ten thousand connections beside 64 at work, long queries beside short ones; recorded under bench/record/.
 bench-connections: deps
-	$(CARGO) build --release --locked -p thalweg -p bench
+	$(RELEASE) -p thalweg -p bench
 	./target/release/connections $(BENCH)
 
 ## Every experiment of the lab beside PostgreSQL, drawn, under 20 minutes; goes on where it was interrupted. LAB adds
 ## arguments, EXPERIMENTS chooses. Records go to lab/record/.
 EXPERIMENTS ?= all
 lab: deps deps-test
-	$(CARGO) build --release --locked -p thalweg -p bench -p lab
+	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --resume $(LAB)
 
 ## The same, longer, larger, under three hours.
 lab-long: deps deps-test
-	$(CARGO) build --release --locked -p thalweg -p bench -p lab
+	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --long --resume $(LAB)
 
 ## Small suites of widely used drivers (Python, Node, Go, Java); DRIVERS chooses, SERVER=postgres compares.
 drivers: deps
-	$(CARGO) build --release --locked -p thalweg
+	$(RELEASE) -p thalweg
 	./tests/drivers/run.sh $(DRIVERS)
 
 ## TPC-C by go-tpc: load, check, run, check; TPCC is warehouses, seconds, clients. SERVER=postgres compares.
 tpcc: deps deps-test
-	$(CARGO) build --release --locked -p thalweg
+	$(RELEASE) -p thalweg
 	./lab/tpcc/run.sh $(TPCC)
 
 ## Model checks of the lock-free kernels.

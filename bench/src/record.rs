@@ -20,6 +20,12 @@ pub fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// The checkout's commit, marked where files of it are changed.
+pub fn commit() -> String {
+    let root = checkout().display().to_string();
+    shell(&format!("git -C '{root}' describe --always --dirty --exclude '*'"))
+}
+
 /// Date, machine and commit in one sentence.
 pub fn circumstances() -> String {
     format!(

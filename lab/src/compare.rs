@@ -86,9 +86,11 @@ pub fn report(a: &Record, b: &Record) -> Result<String, String> {
     let mut text = String::new();
     for (name, record) in [("A", a), ("B", b)] {
         let commit = record.commit.as_deref().unwrap_or("unknown");
+        let program = record.program.as_deref().map(|sum| format!(", program {sum}"));
+        let program = program.unwrap_or_default();
         let partial = record.stopped.as_ref().map(|why| format!(", partial: {why}"));
         let partial = partial.unwrap_or_default();
-        writeln!(text, "{name}: {}, commit {commit}{partial}", record.started)
+        writeln!(text, "{name}: {}, commit {commit}{program}{partial}", record.started)
             .expect("strings take writes");
     }
     if a.machine != b.machine {

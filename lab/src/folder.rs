@@ -72,7 +72,7 @@ impl Folder {
 fn same(record: &Record, other: &Record) -> bool {
     record.request == other.request
         && record.machine == other.machine
-        && record.commit == other.commit
+        && (&record.commit, &record.program) == (&other.commit, &other.program)
 }
 
 #[cfg(test)]
@@ -80,6 +80,20 @@ mod tests {
     use super::*;
     use crate::model::Request;
     use bench::servers::Scratch;
+    use std::time::{Duration, Instant};
+
+    /// What is found when the lock is free. Children that other tests start hold all our files until they are
+    /// another program, a moment after the folder was dropped here.
+    fn found(out: &Path, fresh: &Record) -> (Record, Folder) {
+        let give_up = Instant::now() + Duration::from_secs(60);
+        loop {
+            if let Some(found) = Folder::resumable(out, fresh) {
+                return found;
+            }
+            assert!(Instant::now() < give_up, "nothing to go on with in {}", out.display());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 
     fn asked(target: &str) -> Record {
         Record::begin(Request { targets: vec![target.to_owned()], ..Request::default() })
@@ -97,7 +111,7 @@ mod tests {
         fresh.save(second.path()).unwrap();
         let path = first.path().to_owned();
         drop(first);
-        let (_, again) = Folder::resumable(scratch.path(), &fresh).unwrap();
+        let (_, again) = found(scratch.path(), &fresh);
         assert_eq!(again.path(), path, "the newer one is still being written");
     }
 
@@ -110,10 +124,13 @@ mod tests {
         let folder = Folder::create(path, "a").unwrap();
         record.save(folder.path()).unwrap();
         drop(folder);
+        let mut rebuilt = record.clone();
+        rebuilt.program = Some("0123456789abcdef".to_owned());
+        assert!(Folder::resumable(path, &rebuilt).is_none(), "another program");
         let elsewhere = asked("mine=postgres://me@there:5432/d");
         assert!(Folder::resumable(path, &elsewhere).is_none(), "another server of this name");
-        let (found, folder) = Folder::resumable(path, &record).unwrap();
-        assert_eq!(found.stopped.as_deref(), Some(CUT_OFF));
+        let (again, folder) = found(path, &record);
+        assert_eq!(again.stopped.as_deref(), Some(CUT_OFF));
         record.stopped = None;
         record.save(folder.path()).unwrap();
         drop(folder);

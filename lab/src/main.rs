@@ -64,7 +64,7 @@ fn measure(run: Run) -> Result<(), String> {
     bench::servers::raise_open_files();
     let places = places(run.programs)?;
     let out = run.out.unwrap_or_else(|| base().join("record"));
-    let fresh = Record::begin(run.request);
+    let fresh = Record::begin(run.request).measures(&places.programs.join("thalweg"));
     let found = if run.resume { Folder::resumable(&out, &fresh) } else { None };
     let (record, folder) = match found {
         Some((record, folder)) => {
@@ -115,6 +115,7 @@ fn places(programs: Option<PathBuf>) -> Result<Places, String> {
             eprintln!("building release programs …");
             let mut cargo = Command::new("cargo");
             cargo.args(["build", "--release", "--locked", "-p", "thalweg", "-p", "bench"]);
+            cargo.env("THALWEG_COMMIT", bench::record::commit());
             let built = cargo.current_dir(bench::record::checkout()).status();
             if !built.map_err(|e| format!("cargo: {e}"))?.success() {
                 return Err("the release programs can't be built".to_owned());

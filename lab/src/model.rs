@@ -1,9 +1,11 @@
 //! What a run of the lab leaves: one JSON file that describes itself. A value that a server can't tell is
 //! absent; zero means zero.
 
+use bench::servers::output;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Version of the format.
 pub const FORMAT: u32 = 1;
@@ -18,9 +20,12 @@ pub struct Record {
     pub format: u32,
     /// Date and time of the beginning, UTC.
     pub started: String,
-    /// Commit that was measured, as far as the lab can tell.
+    /// Commit that Thalweg's program was built from, if it tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// The first digits of the SHA-256 of that program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
     pub machine: Machine,
     /// What was asked for; what resumes takes it from here.
     pub request: Request,
@@ -167,13 +172,11 @@ impl Record {
     pub fn begin(request: Request) -> Record {
         let shell = bench::record::shell;
         let number = |command: &str| shell(command).parse().ok();
-        // A pack was made from a checkout that is not here.
-        let packed = std::env::var("LAB_COMMIT").ok();
-        let commit = packed.unwrap_or_else(|| shell("git rev-parse --short HEAD 2>/dev/null"));
         Record {
             format: FORMAT,
             started: bench::record::date(),
-            commit: Some(commit).filter(|c| !c.is_empty()),
+            commit: None,
+            program: None,
             machine: Machine {
                 processor: shell("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2"),
                 cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -184,6 +187,15 @@ impl Record {
             stopped: Some(CUT_OFF.to_owned()),
             experiments: Vec::new(),
         }
+    }
+
+    /// That this program of Thalweg's is what is measured.
+    pub fn measures(mut self, program: &Path) -> Record {
+        let version = output(Command::new(program).arg("--version")).unwrap_or_default();
+        self.commit = commit_in(&version).map(str::to_owned);
+        let sum = output(Command::new("sha256sum").arg(program)).unwrap_or_default();
+        self.program = sum.get(..16).map(str::to_owned);
+        self
     }
 
     /// Reads a record: the file, or its directory.
@@ -269,6 +281,11 @@ impl Results {
         xs.dedup();
         xs
     }
+}
+
+/// The commit in what `thalweg --version` prints, `thalweg 0.1.0 (commit 0123abc)`.
+pub fn commit_in(version: &str) -> Option<&str> {
+    version.trim().split_once("(commit ")?.1.strip_suffix(')')
 }
 
 fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {

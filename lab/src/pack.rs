@@ -20,7 +20,7 @@ const LOADERS: &[&str] =
 const SCRIPT: &str = r#"#!/bin/sh
 # Runs the lab from where this lies: ./run.sh [scale-cores]. Records go to ./record.
 here=$(cd "$(dirname "$0")" && pwd)
-export LAB_PACK="$here" LAB_COMMIT="$(cat "$here/COMMIT")" LD_LIBRARY_PATH="$here/lib"
+export LAB_PACK="$here" LD_LIBRARY_PATH="$here/lib"
 if ! "$here/bin/lab" list >/dev/null 2>&1; then
     echo "This machine's C library is too old for the pack, or it is no x86-64 Linux." >&2
     exit 1
@@ -58,7 +58,6 @@ pub fn pack(from: &Places, file: &Path) -> Result<(), String> {
     postgres(from, &pack)?;
     libraries(&pack)?;
     write(&pack.join("run.sh"), SCRIPT)?;
-    write(&pack.join("COMMIT"), &bench::record::shell("git rev-parse --short HEAD"))?;
     output(Command::new("chmod").args(["-R", "a+rX"]).arg(&pack))?;
     output(Command::new("chmod").arg("a+x").arg(pack.join("run.sh")))?;
     let mut tar = Command::new("tar");

@@ -3,7 +3,7 @@
 use crate::compare::{Verdict, changes, report, verdict};
 use crate::experiments::{ALL, Experiment};
 use crate::latencies::Latencies;
-use crate::model::{Record, Request, Run, Sample, Skipped, figure};
+use crate::model::{Record, Request, Run, Sample, Skipped, commit_in, figure};
 use crate::options::{self, Order};
 use crate::seeds;
 use crate::statistics::Spread;
@@ -65,6 +65,28 @@ fn the_median_of_an_even_number_lies_between() {
     assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 9.0]).unwrap().median, 3.0);
     assert_eq!(Spread::of(&[4.0, 1.0, 9.0]).unwrap().median, 4.0);
     assert_eq!(Spread::of(&[]), None);
+}
+
+#[test]
+fn the_program_that_is_measured_tells_what_it_is() {
+    assert_eq!(commit_in("thalweg 0.1.0 (commit 0123abc-dirty)\n"), Some("0123abc-dirty"));
+    assert_eq!(commit_in("thalweg 0.1.0\n"), None);
+    let scratch = Scratch::new("lab-program").unwrap();
+    let program = scratch.path().join("thalweg");
+    let of = |said: &str| {
+        // By another process: a file that any of this one's children still has open can't be executed.
+        let file = program.display().to_string();
+        let lines = format!("'#!/bin/sh' \"echo '{said}'\"");
+        bench::record::shell(&format!("printf '%s\\n' {lines} >'{file}' && chmod +x '{file}'"));
+        let record = Record::begin(Request::default()).measures(&program);
+        (record.commit, record.program.unwrap())
+    };
+    let (commit, sum) = of("thalweg 0.1.0 (commit 0123abc)");
+    assert_eq!(commit.as_deref(), Some("0123abc"));
+    assert_eq!(sum.len(), 16);
+    let (commit, other) = of("thalweg 0.1.0");
+    assert_eq!(commit, None, "and not what the checkout has now");
+    assert_ne!(sum, other);
 }
 
 #[test]

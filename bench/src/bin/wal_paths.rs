@@ -5,19 +5,16 @@
 //! `cargo run --release -p bench --bin wal_paths [-- DIRECTORY_ON_THE_DISK_TO_MEASURE]`
 
 use base::disk::real::RealDisk;
-use base::disk::{DirectoryLock, Disk, File, Open, SyncMethod};
-use base::env::Env;
-use base::{BlockNo, Fork, Lsn, PageId, RelId, Xid};
+use base::disk::{Disk, SyncMethod};
+use base::{BlockNo, Fork, PageId, RelId, Xid};
+use bench::log::{Forgetful, RING, open};
 use bench::record::median;
 use std::hint::black_box;
-use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Instant;
-use storage::wal::{Epoch, Kind, Record, Wal, WalConfig, record_bound, segment};
+use storage::wal::{Kind, Record, Wal, record_bound, segment};
 
-const SEGMENT: u64 = 16 << 20;
-const RING: usize = 64 << 20;
 const ROUNDS: usize = 9;
 const EACH: u64 = 100_000;
 /// Commits of one method in one round.
@@ -27,77 +24,6 @@ const METHODS: [(&str, SyncMethod); 3] = [
     ("open_datasync", SyncMethod::OpenDatasync),
     ("io_uring", SyncMethod::IoUring),
 ];
-
-/// Takes everything, keeps nothing.
-struct Forgetful;
-
-impl Disk for Forgetful {
-    fn open(&self, _: &str, _: Open) -> io::Result<Arc<dyn File>> {
-        Ok(Arc::new(Forgetful))
-    }
-    fn rename_new(&self, _: &str, _: &str) -> io::Result<()> {
-        Ok(())
-    }
-    fn rename_over(&self, _: &str, _: &str) -> io::Result<()> {
-        Ok(())
-    }
-    fn remove(&self, _: &str) -> io::Result<()> {
-        Ok(())
-    }
-    fn create_dir(&self, _: &str) -> io::Result<()> {
-        Ok(())
-    }
-    fn sync_dir(&self, _: &str) -> io::Result<()> {
-        Ok(())
-    }
-    fn list(&self, _: &str) -> io::Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-    fn exists(&self, _: &str) -> io::Result<bool> {
-        Ok(false)
-    }
-    fn lock(&self, _: &str) -> io::Result<DirectoryLock> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-}
-
-impl File for Forgetful {
-    fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<usize> {
-        Ok(0)
-    }
-    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
-        Ok(())
-    }
-    fn sync(&self) -> io::Result<()> {
-        Ok(())
-    }
-    fn set_len(&self, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-    fn len(&self) -> io::Result<u64> {
-        Ok(u64::MAX)
-    }
-}
-
-fn open(disk: Arc<dyn Disk>, insert_slots: usize, sync_method: SyncMethod) -> Arc<Wal> {
-    let start = Lsn(SEGMENT);
-    let epoch = Epoch {
-        system_id: 1,
-        timeline: 1,
-        number: 1,
-        segment_bytes: SEGMENT,
-        start,
-        previous_end: start,
-    };
-    let config = WalConfig {
-        buffer_bytes: RING,
-        insert_slots,
-        files_bytes_min: 1 << 30,
-        files_bytes_max: 1 << 30,
-        sync_method,
-    };
-    Wal::open(&Env::new(disk), config, epoch).expect("a log opens")
-}
 
 /// One step of a path under test: the log, and a row to log.
 type Step = fn(&Wal, &[u8]);

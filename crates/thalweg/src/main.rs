@@ -25,7 +25,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Version => {
-            println!("thalweg {}", env!("CARGO_PKG_VERSION"));
+            println!("thalweg {}{}", env!("CARGO_PKG_VERSION"), commit());
             Ok(())
         }
         Command::Serve { data, superuser, config } => serve::run(data, superuser, config),
@@ -39,6 +39,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What it was built from, if whoever built it said so, as the Makefile does.
+fn commit() -> String {
+    let commit = option_env!("THALWEG_COMMIT").filter(|commit| !commit.is_empty());
+    commit.map(|commit| format!(" (commit {commit})")).unwrap_or_default()
 }
 
 /// `thalweg waldump`: shows the log, to whoever reads it as long as he does.

@@ -63,7 +63,10 @@ pub fn write(record: &Record, folder: &Path) -> Result<PathBuf, String> {
 fn page(record: &Record, body: &str) -> String {
     let rules: String = colours::all().map(|c| c.rule()).collect();
     let machine = &record.machine;
-    let commit = record.commit.as_deref().map(|c| format!(", commit {c}")).unwrap_or_default();
+    let told = |name: &str, value: &Option<String>| {
+        value.as_deref().map(|value| format!(", {name} {}", escape(value))).unwrap_or_default()
+    };
+    let commit = told("commit", &record.commit) + &told("program", &record.program);
     let partial = record.stopped.as_ref().map(|why| {
         format!("<p class=\"partial\">Partial: {}. What is here was measured; what is missing was not.</p>", escape(why))
     });
