@@ -15,7 +15,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
 
   Targets: thalweg, pg15, pg18, canned (all of them without --target), or any server by URL, which is only read
   unless --writes allows to make pgbench's tables new there.
-  --programs  where thalweg, canned and wal_paths are (LAB_PROGRAMS); by default those beside this program, or
+  --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
   --resume    goes on with the newest partial record under --out that is of the same machine, commit and request and
               that no other lab is writing.";

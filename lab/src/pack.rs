@@ -49,7 +49,7 @@ pub fn pack(from: &Places, file: &Path) -> Result<(), String> {
     let pack = scratch.path().join("thalweg-lab");
     let lab = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut programs = vec![("lab", lab)];
-    let built = ["thalweg", "canned", "wal_paths"];
+    let built = ["thalweg", "canned", "wal_padding", "wal_paths"];
     programs.extend(built.map(|name| (name, from.programs.join(name))));
     for (name, program) in &programs {
         let copy = copy_as(program, &pack.join("bin"), name)?;

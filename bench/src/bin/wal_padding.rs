@@ -1,21 +1,21 @@
 //! Does it matter where the log's control words lie? The thread's question in process, with ever more sessions at
-//! once: a log behind one lock, as PostgreSQL's was at the time, its words beside each other (packed) or each on
-//! cache lines of its own (padded); beside it Thalweg's log, where an insertion reserves its place by one addition.
-//! Records have 256 bytes and a checksum; nothing goes to a disk.
+//! once, and nothing of a log but what sessions share: the place for a record of 256 bytes is found under one lock,
+//! which covers the copy too, as PostgreSQL's log was at the time; or by one addition, as Thalweg's is, with a slot
+//! that says how far the log is whole. Each with its words beside each other (packed), and each on cache lines of its
+//! own (padded). Neither makes a header, claims room or writes anything: what Thalweg's own insertion costs with all
+//! that, `wal_paths` measures.
 //!
 //! `cargo run --release -p bench --bin wal_padding`
 
 use base::crc::crc32c;
-use base::disk::SyncMethod;
 use base::pad::Padded;
-use base::{BlockNo, Fork, PageId, RelId, Xid};
-use bench::log::{Forgetful, open};
 use bench::record::median;
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Barrier, Mutex, MutexGuard};
+use std::ops::Deref;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Barrier, Mutex, MutexGuard};
 use std::time::Instant;
-use storage::wal::{Kind, Record, record_bound};
 
 const SESSIONS: [usize; 4] = [1, 2, 32, 80];
 /// Insertions of all sessions together in one run.
@@ -23,63 +23,84 @@ const INSERTIONS: usize = 240_000;
 const ROUNDS: usize = 3;
 const RECORD: usize = 256;
 const PAGE: u64 = 8192;
-const RING: usize = 1 << 20;
+const SLOTS: usize = 8;
+/// A slot that nobody has.
+const EMPTY: u64 = u64::MAX;
 
-/// Where the next record goes, and the memory it goes to.
-struct Insert {
-    at: u64,
-    ring: Vec<u8>,
-}
-
-impl Default for Insert {
-    fn default() -> Insert {
-        Insert { at: 0, ring: vec![1; RING] }
-    }
-}
-
-/// The words that sessions share: what inserting is locked by, how far the log is asked to be written, how far
-/// it is written.
+/// The words that sessions share.
 trait Words: Default + Sync {
-    fn insert(&self) -> &Mutex<Insert>;
+    /// What inserting is locked by: where the next record goes.
+    fn locked(&self) -> &Mutex<u64>;
+    /// Where the next record goes, where nothing is locked.
+    fn position(&self) -> &AtomicU64;
+    /// Lower bounds of what is not copied yet.
+    fn slot(&self, number: usize) -> &AtomicU64;
+    /// How far the log is asked to be written.
     fn requested(&self) -> &Mutex<u64>;
+    /// How far it is written.
     fn written(&self) -> &AtomicU64;
 }
 
+/// One behind the other.
 #[derive(Default)]
-struct PackedWords {
-    insert: Mutex<Insert>,
-    requested: Mutex<u64>,
-    written: AtomicU64,
-}
+struct Packed<T>(T);
 
-#[derive(Default)]
-struct PaddedWords {
-    insert: Padded<Mutex<Insert>>,
-    requested: Padded<Mutex<u64>>,
-    written: Padded<AtomicU64>,
-}
-
-impl Words for PackedWords {
-    fn insert(&self) -> &Mutex<Insert> {
-        &self.insert
-    }
-    fn requested(&self) -> &Mutex<u64> {
-        &self.requested
-    }
-    fn written(&self) -> &AtomicU64 {
-        &self.written
+impl<T> Deref for Packed<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
     }
 }
 
-impl Words for PaddedWords {
-    fn insert(&self) -> &Mutex<Insert> {
-        &self.insert
+macro_rules! words {
+    ($name:ident, $place:ident) => {
+        #[derive(Default)]
+        struct $name {
+            locked: $place<Mutex<u64>>,
+            position: $place<AtomicU64>,
+            slots: [$place<AtomicU64>; SLOTS],
+            requested: $place<Mutex<u64>>,
+            written: $place<AtomicU64>,
+        }
+
+        impl Words for $name {
+            fn locked(&self) -> &Mutex<u64> {
+                &self.locked
+            }
+            fn position(&self) -> &AtomicU64 {
+                &self.position
+            }
+            fn slot(&self, number: usize) -> &AtomicU64 {
+                &self.slots[number % SLOTS]
+            }
+            fn requested(&self) -> &Mutex<u64> {
+                &self.requested
+            }
+            fn written(&self) -> &AtomicU64 {
+                &self.written
+            }
+        }
+    };
+}
+
+words!(PackedWords, Packed);
+words!(PaddedWords, Padded);
+
+/// Memory for the records of one run; every record has a place of its own.
+struct Ring(Vec<AtomicU64>);
+
+impl Ring {
+    fn new() -> Ring {
+        // Written once now: nobody shall meet page faults under a lock.
+        Ring((0..INSERTIONS * RECORD / 8).map(|n| AtomicU64::new(n as u64)).collect())
     }
-    fn requested(&self) -> &Mutex<u64> {
-        &self.requested
-    }
-    fn written(&self) -> &AtomicU64 {
-        &self.written
+
+    fn put(&self, at: u64, row: &[u64]) {
+        let begin = at as usize / 8;
+        for (word, value) in self.0[begin..begin + row.len()].iter().zip(row) {
+            // Relaxed: whoever reads them goes by the lock or the slot.
+            word.store(*value, Relaxed);
+        }
     }
 }
 
@@ -87,17 +108,16 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().expect("no code panics under it")
 }
 
-/// Inserts one record under the lock; whoever fills a page asks for it to be written.
-fn insert(words: &impl Words, row: &[u8]) {
-    // Every insertion looks how far the log is written, as it does to see whether a page needs an image.
+/// What every insertion does before: it looks how far the log is written, to see whether a page needs an image,
+/// and makes the record's checksum.
+fn begin(words: &impl Words, row: &[u64]) {
+    // Relaxed: only its cache line matters here.
     black_box(words.written().load(Relaxed));
-    black_box(crc32c(row));
-    let mut insert = held(words.insert());
-    let begin = insert.at as usize % RING;
-    insert.ring[begin..begin + row.len()].copy_from_slice(row);
-    insert.at += row.len() as u64;
-    let at = insert.at;
-    drop(insert);
+    black_box(crc32c(&[row[0] as u8; RECORD]));
+}
+
+/// Whoever fills a page asks for it to be written.
+fn end(words: &impl Words, at: u64) {
     if at.is_multiple_of(PAGE) {
         *held(words.requested()) = at;
         // Relaxed: only its cache line matters here.
@@ -105,49 +125,73 @@ fn insert(words: &impl Words, row: &[u8]) {
     }
 }
 
-/// Nanoseconds of each of so many sessions for one `step`.
-fn nanos(sessions: usize, step: &(impl Fn() + Sync)) -> f64 {
+fn one_lock(words: &impl Words, ring: &Ring, _: usize, row: &[u64]) {
+    begin(words, row);
+    let mut position = held(words.locked());
+    ring.put(*position, row);
+    *position += RECORD as u64;
+    let at = *position;
+    drop(position);
+    end(words, at);
+}
+
+fn reservation(words: &impl Words, ring: &Ring, session: usize, row: &[u64]) {
+    begin(words, row);
+    let mut number = session;
+    // Acquire: pairs with the release that empties a slot, so that the slot's next bound comes after it.
+    let slot = loop {
+        let (slot, bound) = (words.slot(number), words.position().load(Relaxed));
+        if slot.compare_exchange(EMPTY, bound, AcqRel, Relaxed).is_ok() {
+            break slot;
+        }
+        number += 1;
+        if number.is_multiple_of(SLOTS) {
+            std::thread::yield_now();
+        }
+    };
+    // Release: whoever reads the position then finds the bound in its slot.
+    let at = words.position().fetch_add(RECORD as u64, Release);
+    ring.put(at, row);
+    // Release: whoever finds it empty finds the record copied.
+    slot.store(EMPTY, Release);
+    end(words, at + RECORD as u64);
+}
+
+type Insert<W> = fn(&W, &Ring, usize, &[u64]);
+
+/// Nanoseconds of each of so many sessions for one insertion.
+fn nanos<W: Words>(sessions: usize, insert: Insert<W>) -> f64 {
     let each = INSERTIONS / sessions;
-    let start = Barrier::new(sessions + 1);
-    let mut begin = Instant::now();
+    let (words, ring, row) = (W::default(), Ring::new(), [7; RECORD / 8]);
+    (0..SLOTS).for_each(|number| words.slot(number).store(EMPTY, Relaxed));
+    let (start, next) = (Barrier::new(sessions + 1), AtomicUsize::new(0));
+    let mut begun = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..sessions {
             scope.spawn(|| {
+                let session = next.fetch_add(1, Relaxed);
                 start.wait();
-                (0..each).for_each(|_| step());
+                (0..each).for_each(|_| insert(&words, &ring, session, &row));
             });
         }
-        begin = Instant::now();
+        begun = Instant::now();
         start.wait();
     });
-    begin.elapsed().as_nanos() as f64 / each as f64
-}
-
-fn one_lock<W: Words>(sessions: usize) -> f64 {
-    let (words, row) = (W::default(), [7; RECORD]);
-    nanos(sessions, &|| insert(&words, &row))
-}
-
-fn thalweg(sessions: usize) -> f64 {
-    let slots = (2 * std::thread::available_parallelism().map_or(1, usize::from)).max(8);
-    let wal = open(Arc::new(Forgetful), slots, SyncMethod::Fdatasync);
-    let row = [7; RECORD - 34];
-    let page = PageId { rel: RelId(7), fork: Fork::Main, block: BlockNo(3) };
-    let took = nanos(sessions, &|| {
-        let mut claim = wal.claim(record_bound(1, 1, 2 + row.len())).expect("there is room");
-        let record = Record::new(Kind::PAGE_IMAGE, Xid(5)).block(page, &[1, 2]).more(&row);
-        black_box(wal.insert(&mut claim, &record));
-    });
-    wal.close();
+    let took = begun.elapsed().as_nanos() as f64 / each as f64;
+    let all = (each * sessions * RECORD) as u64;
+    // Acquire: as whoever writes the log would read it.
+    let end = words.position().load(Acquire).max(*held(words.locked()));
+    assert_eq!(end, all, "every record has its place");
     took
 }
 
 fn main() {
     type Variant = (&'static str, fn(usize) -> f64);
-    let variants: [Variant; 3] = [
-        ("one lock, packed", one_lock::<PackedWords>),
-        ("one lock, padded", one_lock::<PaddedWords>),
-        ("Thalweg's reservation", thalweg),
+    let variants: [Variant; 4] = [
+        ("one lock, packed", |n| nanos::<PackedWords>(n, one_lock)),
+        ("one lock, padded", |n| nanos::<PaddedWords>(n, one_lock)),
+        ("reservation, packed", |n| nanos::<PackedWords>(n, reservation)),
+        ("reservation, padded", |n| nanos::<PaddedWords>(n, reservation)),
     ];
     let mut took = vec![vec![Vec::new(); SESSIONS.len()]; variants.len()];
     for _ in 0..ROUNDS {

@@ -113,6 +113,7 @@ pub static ALL: &[Experiment] = &[
     S1_SUBTRANS,
     S1_MULTIXACT,
     S2_WAL_PADDING,
+    LOG_PATHS,
     S3_LATENCY,
     S3_TPCC,
     S4_HASH,
@@ -235,16 +236,36 @@ const S1_MULTIXACT: Experiment = Experiment {
 
 const S2_WAL_PADDING: Experiment = Experiment {
     name: "s2-wal-padding",
+    title: "The log's control words, packed and padded",
+    question: "Does it matter to ever more sessions at once whether the words that the log's insertions share lie \
+               on the same cache lines, and whether insertions lock the log or reserve their place?",
+    axis: "sessions",
+    measure: super::Measure { label: "insertions per second", ..THROUGHPUT },
+    read_only: true,
+    seeds: &[
+        published("S2 padding", ("wal_padding", "padding"), ("wal_padding", "master")),
+        published(
+            "S2 flexlock, padding",
+            ("wal_padding", "flexlock_padding"),
+            ("wal_padding", "flexlock"),
+        ),
+    ],
+    own_baseline: Some("one lock, packed"),
+    over_time: &[],
+    kind: Kind::Paths("wal_padding"),
+};
+
+const LOG_PATHS: Experiment = Experiment {
+    name: "log-paths",
     title: "The log's insertion paths",
     question: "What does one insertion into the log cost, and what do two sessions at once cost each other?",
     axis: "threads",
     measure: super::Measure { label: "operations per second", ..THROUGHPUT },
     read_only: true,
-    // The thread's figures are of whole servers by clients: nothing here has that axis.
     seeds: &[],
     own_baseline: None,
     over_time: &[],
-    kind: Kind::Paths,
+    kind: Kind::Paths("wal_paths"),
 };
 
 const S3_LATENCY: Experiment = Experiment {

@@ -63,8 +63,8 @@ pub enum Kind {
     Load(Plan),
     /// go-tpc against servers.
     Tpcc(Plan),
-    /// In process, by a program of `bench`.
-    Paths,
+    /// In process, by this program of `bench`.
+    Paths(&'static str),
 }
 
 /// Servers and loads.

@@ -92,7 +92,7 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
         y_label: measure.label.to_owned(),
         form,
         // Paths in process differ by orders of magnitude, and so do latencies.
-        log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths)) && !bars,
+        log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths(_))) && !bars,
         series,
     })
 }
@@ -113,10 +113,9 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
     let published: Vec<(&str, Vec<(u32, f64)>)> =
         e.seeds.iter().map(|curve| (curve.label, curve.points())).collect();
     let ours = own_ratios(e, results);
-    let same_axis = results.axis == "clients";
     let mut xs: Vec<u32> = ours.iter().flat_map(|(_, _, p)| p.iter().map(|(x, _)| *x)).collect();
     let theirs = published.iter().flat_map(|(_, points)| points.iter().map(|(x, _)| *x));
-    xs.extend(theirs.filter(|_| same_axis));
+    xs.extend(theirs);
     xs.sort_unstable();
     xs.dedup();
     let place = |x: u32| xs.iter().position(|other| *other == x).map(|at| at as f64);
@@ -125,11 +124,16 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
         let points = points.iter().filter_map(|(x, s)| {
             Some(Point { x: place(*x)?, y: s.median, low: s.min, high: s.max })
         });
-        let colour = colours::of_target(target, number);
+        let alone = results.targets().len() == 1;
+        // As in the other charts, where the baseline has the first colour.
+        let colour = match alone {
+            true => colours::of_number(number + 1),
+            false => colours::of_target(target, number),
+        };
         let (label, points) = (label.clone(), points.collect());
         series.push(Series { label, colour, dashed: false, points });
     }
-    for (label, points) in published.iter().filter(|_| same_axis) {
+    for (label, points) in &published {
         let points = points
             .iter()
             .filter_map(|(x, y)| Some(Point { x: place(*x)?, y: *y, low: *y, high: *y }))
@@ -181,7 +185,7 @@ fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
             };
             let points: Vec<(u32, Spread)> = results.xs().into_iter().filter_map(at).collect();
             let label = match e.own_baseline {
-                Some(_) => format!("{target} {variant}"),
+                Some(_) => label(target, variant, results.targets().len() == 1),
                 None => format!("{target} / PostgreSQL {variant}"),
             };
             if !points.is_empty() {

@@ -1,13 +1,16 @@
 //! What an experiment's figures say, in one sentence.
 
 use crate::compare::{Verdict, verdict};
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, Kind};
 use crate::model::{Results, figure};
 use crate::statistics::{advantage, cell, is_postgres};
 use crate::table::short;
 
 /// Who is faster where.
 pub fn sentence(e: &Experiment, results: &Results) -> String {
+    if let (Kind::Paths(_), Some(costs)) = (&e.kind, costs(e, results)) {
+        return costs;
+    }
     let ratios = ratios(e, results);
     let Some(least) = ratios.iter().copied().reduce(f64::min) else {
         return match results.runs.is_empty() {
@@ -59,25 +62,36 @@ fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
     places(results).filter_map(|(variant, x)| advantage(results, &e.measure, variant, x)).collect()
 }
 
-/// What the other variant changes on each server at the axis' last place, where the experiment asks that; what
-/// the repetitions alone account for is no difference.
+/// What another variant changes on each server, or where there is one only what each other variant changes, at the
+/// axis' last place, where the experiment asks that; what the repetitions alone account for is no difference.
 pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     let baseline = e.own_baseline?;
     let x = *results.xs().last()?;
     let others: Vec<&str> = results.variants().into_iter().filter(|v| *v != baseline).collect();
-    let &[variant] = &others[..] else { return None };
-    let change = |target: &str| {
+    let targets = results.targets();
+    let change = |target: &str, variant: &str| {
         let of = |variant| cell(results, target, variant, x, figure::TPS);
         let (with, without) = (of(variant)?, of(baseline)?);
         let percent = (with.median / without.median - 1.0) * 100.0;
         Some(match verdict(without, with, false) {
-            Verdict::Same => format!("{target} no difference"),
-            _ => format!("{target} {percent:+.0} %"),
+            Verdict::Same => "no difference".to_owned(),
+            _ => format!("{percent:+.0} %"),
         })
     };
-    let changes: Vec<String> = results.targets().into_iter().filter_map(change).collect();
+    let named = |name: &str, change: Option<String>| change.map(|c| format!("{name} {c}"));
+    let (of, changes): (String, Vec<String>) = match (&targets[..], &others[..]) {
+        (_, &[variant]) => {
+            let changes = targets.iter().filter_map(|t| named(t, change(t, variant)));
+            (format!("{variant} against {baseline}"), changes.collect())
+        }
+        (&[target], _) => {
+            let changes = others.iter().filter_map(|v| named(v, change(target, v)));
+            (format!("against {baseline}"), changes.collect())
+        }
+        _ => return None,
+    };
     if changes.is_empty() {
         return None;
     }
-    Some(format!("{variant} against {baseline}, {x} {}: {}.", e.axis, changes.join(", ")))
+    Some(format!("{of}, {x} {}: {}.", e.axis, changes.join("; ")))
 }

@@ -8,7 +8,7 @@ mod finding;
 #[cfg(test)]
 mod tests;
 
-use crate::experiments::Experiment;
+use crate::experiments::{Experiment, Kind};
 use crate::model::{Record, Results, figure, write_whole};
 use crate::statistics::{Spread, cell};
 use crate::table::short;
@@ -111,7 +111,7 @@ fn section(
     put(format!("<p class=\"muted\">{}</p>", escape(e.question)));
     if !results.runs.is_empty() {
         put(format!("<p><strong>{}</strong></p>", escape(&finding::sentence(e, results))));
-        if let Some(costs) = finding::costs(e, results) {
+        if let Some(costs) = finding::costs(e, results).filter(|_| has_servers(e)) {
             put(format!("<p>{}</p>", escape(&costs)));
         }
     }
@@ -135,6 +135,11 @@ fn section(
     put(waits(results));
     put("</section>".to_owned());
     Ok(())
+}
+
+/// Where there are none, what variants cost is the finding itself.
+fn has_servers(e: &Experiment) -> bool {
+    !matches!(e.kind, Kind::Paths(_))
 }
 
 /// Every figure of every cell, medians with their ranges.

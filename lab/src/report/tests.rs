@@ -16,7 +16,7 @@ fn the_page_needs_nothing_but_itself() {
     assert!(text.contains("prefers-color-scheme:dark"));
     assert!(
         text.contains(
-            "hash against B-tree, 64 clients: thalweg no difference, pg15 no difference."
+            "hash against B-tree, 64 clients: thalweg no difference; pg15 no difference."
         ),
         "{text}"
     );
@@ -119,4 +119,29 @@ fn waits_are_shares_of_the_sessions_seen_at_the_last_place() {
     last.samples = vec![seen(&[("running", 1), ("IO:WALSync", 2)]), seen(&[("IO:WALSync", 1)])];
     let text = waits(results);
     assert!(text.contains("<td>IO:WALSync 75 %, running 25 %</td>"), "{text}");
+}
+
+#[test]
+fn ways_in_process_are_compared_with_their_baseline_beside_the_seed() {
+    let e = Experiment::find("s2-wal-padding").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 8);
+    for round in 0..2 {
+        for x in [2, 80] {
+            let wobble = f64::from(round);
+            for (way, tps) in [("packed", 1000.0), ("padded", 1000.5), ("other", 3000.0)] {
+                let variant =
+                    if way == "other" { way.to_owned() } else { format!("one lock, {way}") };
+                results.runs.push(run("thalweg", &variant, x, round, tps + wobble));
+            }
+        }
+    }
+    let said =
+        "against one lock, packed, 80 sessions: one lock, padded no difference; other +200 %.";
+    assert_eq!(finding::sentence(e, results), said);
+    let charts = charts::charts(e, results);
+    let seed = charts.iter().find(|c| c.name == "s2-wal-padding-seed").unwrap();
+    let labels: Vec<&str> = seed.series.iter().map(|s| s.label.as_str()).collect();
+    assert_eq!(labels, ["one lock, padded", "other", "S2 padding", "S2 flexlock, padding"]);
+    assert_eq!(seed.form, chart::Form::Lines(["2", "32", "80"].map(str::to_owned).to_vec()));
 }

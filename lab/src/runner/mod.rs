@@ -77,7 +77,7 @@ impl Lab {
         let scratch = Scratch::new("lab")?;
         match &e.kind {
             Kind::Load(plan) | Kind::Tpcc(plan) => self.servers(e, plan, &scratch, progress),
-            Kind::Paths => self.paths(e, scratch.path(), progress),
+            Kind::Paths(program) => self.paths(e, program, scratch.path(), progress),
         }
     }
 
@@ -299,6 +299,7 @@ impl Lab {
     fn paths(
         &mut self,
         e: &Experiment,
+        program: &str,
         work: &Path,
         progress: &mut Progress,
     ) -> Result<(), String> {
@@ -312,7 +313,7 @@ impl Lab {
             let results = self.record.results(e.name, e.axis, 0);
             let known = results.runs.iter().any(|run| run.round == round);
             if !known && results.skipped.is_empty() {
-                match paths::run(&self.places, work, round) {
+                match paths::run(&self.places, program, work, round) {
                     Ok(runs) => {
                         let results = self.record.results(e.name, e.axis, 0);
                         results.runs.extend(runs);

@@ -7,18 +7,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-const PROGRAM: &str = "wal_paths";
-
-/// Measures the log's paths once.
-pub fn run(places: &Places, work: &Path, round: u32) -> Result<Vec<Run>, String> {
-    let program = places.programs.join(PROGRAM);
+/// Measures once with the program of this name; what it puts on a disk, it puts into `work`.
+pub fn run(places: &Places, name: &str, work: &Path, round: u32) -> Result<Vec<Run>, String> {
+    let program = places.programs.join(name);
     if !program.exists() {
         return Err(format!("{} is not there; is it built?", program.display()));
     }
     let mut command = Command::new(program);
-    command.arg(work);
+    command.env("TMPDIR", work);
     let runs = parse(&process::run(command, Limits::minutes(10))?.out, round);
-    if runs.is_empty() { Err(format!("{PROGRAM} told of no path")) } else { Ok(runs) }
+    if runs.is_empty() { Err(format!("{name} told of no path")) } else { Ok(runs) }
 }
 
 /// Lines `NAME  1 thread X ns  2 threads Y ns …`: nanoseconds of each thread for one operation.

@@ -25,7 +25,7 @@ fn lab(experiment: &str, targets: &[&str]) -> (Lab, Scratch) {
 fn plan(experiment: &Experiment) -> &Plan {
     match &experiment.kind {
         Kind::Load(plan) | Kind::Tpcc(plan) => plan,
-        Kind::Paths => panic!("it has no servers"),
+        Kind::Paths(_) => panic!("it has no servers"),
     }
 }
 
