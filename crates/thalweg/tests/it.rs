@@ -432,6 +432,21 @@ fn the_log_is_shown_record_by_record_and_damage_is_told() {
         told.lines().any(|line| line.contains(" heap-insert ") && line.contains(" lz4)")),
         "{told}"
     );
+    // What is written while it looks is no damage.
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                connection.query("insert into t values (0)").unwrap();
+            }
+        });
+        for _ in 0..5 {
+            let (sound, told, complaints) = dump(&data, &["--from", &from]);
+            assert!(sound, "{}{complaints}", told.lines().last().unwrap_or_default());
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        writer.join().unwrap();
+    });
     drop(connection);
     database.close().unwrap();
 

@@ -9,6 +9,7 @@ use crate::buffer::Pool;
 use crate::error::{Error, Result};
 use base::disk::Open;
 use base::env::Background;
+use base::latch::Latch;
 use base::rank::Rank;
 use base::{BlockNo, Fork, RelId};
 use std::fmt::Write;
@@ -22,12 +23,25 @@ const NEW_PATH: &str = "warm.pages.new";
 const HEAD: &str = "thalweg warm pages 1";
 
 /// The state of an engine that keeps warm.
-#[derive(Default)]
 pub(super) struct Warmth {
     keeps: AtomicBool,
     stopping: Arc<AtomicBool>,
     loaded: Arc<AtomicU64>,
     background: Mutex<Option<Background>>,
+    /// Held while a note is written: one at a time.
+    writing: Latch<()>,
+}
+
+impl Default for Warmth {
+    fn default() -> Warmth {
+        Warmth {
+            keeps: AtomicBool::default(),
+            stopping: Arc::default(),
+            loaded: Arc::default(),
+            background: Mutex::default(),
+            writing: Latch::new(Rank::Outer, ()),
+        }
+    }
 }
 
 /// Neighbours in one fork.
@@ -110,6 +124,7 @@ impl Engine {
 
     fn write_note(&self, text: &str) -> std::io::Result<()> {
         let disk = &self.env.disk;
+        let _alone = self.warmth.writing.lock();
         if disk.exists(NEW_PATH)? {
             disk.remove(NEW_PATH)?;
         }
@@ -166,6 +181,10 @@ fn load(pool: &Arc<Pool>, runs: &[Run], stopping: &AtomicBool, loaded: &AtomicU6
                 break;
             }
             loaded.fetch_add(1, Relaxed);
+        }
+        // Whoever dropped it meanwhile may have been done before its pages came: nobody else would remove them.
+        if matches!(pool.files().exists(run.rel), Ok(false)) {
+            let _ = pool.drop_relation(run.rel);
         }
     }
 }

@@ -13,7 +13,7 @@ use base::Xid;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 use std::cell::RefCell;
 use std::ops::Range;
-use zstd::bulk::Compressor;
+use zstd::bulk::{Compressor, Decompressor};
 
 /// Size of the pages that records speak of.
 pub(super) const PAGE_BYTES: usize = 8192;
@@ -113,6 +113,8 @@ impl PageImage {
 thread_local! {
     /// With its working memory, a megabyte or so that is costly to make anew.
     static ZSTD: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    /// The same of recovery and of a log's readers, a tenth of it.
+    static UNZSTD: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
 /// Length of `content` packed into `room`, which is as long as lz4 may need; `None` if it can't be packed.
@@ -160,9 +162,13 @@ pub(super) fn restore(image: &[u8], page: &mut [u8; PAGE_BYTES]) -> bool {
         Some(Compression::Lz4) => {
             matches!(decompress_into(packed, content), Ok(n) if n == length)
         }
-        Some(Compression::Zstd) => {
-            matches!(zstd::bulk::decompress_to_buffer(packed, content), Ok(n) if n == length)
-        }
+        Some(Compression::Zstd) => UNZSTD.with_borrow_mut(|zstd| {
+            if zstd.is_none() {
+                *zstd = Decompressor::new().ok();
+            }
+            let unpacked = zstd.as_mut().map(|zstd| zstd.decompress_to_buffer(packed, content));
+            matches!(unpacked, Some(Ok(n)) if n == length)
+        }),
         None => false,
     };
     if unpacked {

@@ -95,7 +95,11 @@ impl Reader {
             return Ok(None);
         }
         let found = Reader::find(Arc::clone(&self.disk), self.shape, behind)?;
-        Ok(found.filter(|found| found.epoch == self.epoch).map(|found| found.at))
+        let Some(found) = found.filter(|found| found.epoch == self.epoch) else { return Ok(None) };
+        // A running engine writes in order: if it has written those behind since the end was read, it has written
+        // what lay there, too.
+        let mut again = Reader::open(Arc::clone(&self.disk), self.shape, self.at)?;
+        Ok(again.intact_length()?.is_none().then_some(found.at))
     }
 
     /// The first position that a segment of the directory holds; `None` without segments.

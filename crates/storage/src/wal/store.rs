@@ -171,8 +171,8 @@ impl Store {
         &self.disk
     }
 
-    /// Recovery will not read segments before `number`: keeps some as spares, removes the rest. Spares are to last
-    /// until the next release, going by how many segments there were between the last ones.
+    /// Recovery will not read segments before `number`: keeps the last of them as spares, removes the rest. Spares are
+    /// to last until the next release, going by how many segments there were between the last ones.
     pub fn release_before(&self, number: u64) -> Result<usize> {
         let surplus = {
             let mut state = self.lock();
@@ -184,20 +184,13 @@ impl Store {
             let wanted = used + (state.pace as usize * 11 / 10).div_ceil(16);
             // As in PostgreSQL, the upper bound wins where they contradict each other.
             let files = wanted.max(*self.kept.start()).min(*self.kept.end());
-            let mut room = files.saturating_sub(used + state.spares.len());
+            // The oldest go first: what stays is read on into the log without a gap.
+            state.spares.extend(free);
             let mut surplus = Vec::new();
             while files < used + state.spares.len()
                 && let Some(spare) = state.spares.pop_first()
             {
                 surplus.push(spare);
-            }
-            for segment in free {
-                if room > 0 {
-                    room -= 1;
-                    state.spares.insert(segment);
-                } else {
-                    surplus.push(segment);
-                }
             }
             surplus
         };

@@ -18,6 +18,7 @@ impl Wal {
         let begun = self.position();
         let current = self.epoch.segment_of(begun);
         if begun == self.epoch.start_of(current) {
+            self.flush(begun);
             return Ok(begun);
         }
         let end = self.epoch.start_of(current + 1);

@@ -422,7 +422,11 @@ fn files_follow_what_was_needed_lately() {
                 wal.release_before(last.start).unwrap();
             }
             base::park::sleep(std::time::Duration::from_secs(1));
-            disk.list("wal").unwrap().len()
+            let names = disk.list("wal").unwrap();
+            let numbers = names.iter().filter_map(|name| segment::parse_name(1, name));
+            let numbers: Vec<u64> = numbers.collect();
+            assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{numbers:?}");
+            names.len()
         };
         let some = files_after(20, 3);
         assert!((11..=18).contains(&some), "{some}");
@@ -430,6 +434,45 @@ fn files_follow_what_was_needed_lately() {
         assert!((39..=41).contains(&many), "{many}");
         let few = files_after(1, 60);
         assert!((6..=8).contains(&few), "{few}");
+        wal.close();
+    });
+}
+
+#[test]
+fn a_log_that_goes_on_while_it_is_read_has_no_gap() {
+    sim::run(4, || {
+        let disk = new_disk();
+        let wal = open(&disk, first_epoch());
+        wal.flush(put(&wal, 3, &[1; 100]).end);
+        let mut reader = Reader::open(Arc::new(disk.clone()), shape(), Lsn(SEGMENT)).unwrap();
+        while reader.read().unwrap().is_some() {}
+        let next = put(&wal, 3, &[2; 100]);
+        wal.flush(put(&wal, 3, &[3; 100]).end);
+        assert_eq!(reader.resumes_at().unwrap(), None);
+        // But one that was lost is missed.
+        let file = disk.open(&segment::path(1, 1), Open::Existing).unwrap();
+        let at = first_epoch().file_offset(next.start) + 30;
+        file.write_at(&[9], at).unwrap();
+        assert_eq!(reader.resumes_at().unwrap(), Some(next.end));
+        wal.close();
+    });
+}
+
+#[test]
+fn a_switch_is_durable_also_where_a_segment_has_just_begun() {
+    sim::run(4, || {
+        let disk = new_disk();
+        let wal = open(&disk, first_epoch());
+        let end = Lsn(2 * SEGMENT);
+        while wal.position() < end {
+            let header = record::HEADER_BYTES.next_multiple_of(record::RECORD_ALIGN);
+            let left = (end.0 - wal.position().0) as usize;
+            put(&wal, 3, &vec![0; left.saturating_sub(header).min(20_000)]);
+        }
+        assert_eq!(wal.position(), end, "the last record fits to the byte");
+        assert!(wal.durable() < end);
+        assert_eq!(wal.switch().unwrap(), end);
+        assert!(wal.durable() >= end);
         wal.close();
     });
 }

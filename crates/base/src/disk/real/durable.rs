@@ -1,7 +1,7 @@
 //! A write and its sync in one call of the system.
 
 use crate::disk::SyncMethod;
-use io_uring::{IoUring, opcode, squeue, types};
+use io_uring::{IoUring, Probe, opcode, squeue, types};
 use std::cell::RefCell;
 use std::fs;
 use std::io;
@@ -21,17 +21,23 @@ thread_local! {
 pub(super) fn check(how: SyncMethod) -> io::Result<()> {
     match how {
         SyncMethod::Fdatasync | SyncMethod::OpenDatasync => Ok(()),
-        SyncMethod::IoUring => IoUring::new(4).map(drop),
+        SyncMethod::IoUring => {
+            let ring = IoUring::new(4)?;
+            let mut probe = Probe::new();
+            ring.submitter().register_probe(&mut probe)?;
+            let has = |code| probe.is_supported(code);
+            match has(opcode::Write::CODE) && has(opcode::Fsync::CODE) {
+                true => Ok(()),
+                false => Err(io::ErrorKind::Unsupported.into()),
+            }
+        }
     }
 }
 
 /// Writes all of `bytes` and makes them durable, with the file's length if that changes.
 pub(super) fn write(file: &fs::File, bytes: &[u8], offset: u64, how: SyncMethod) -> io::Result<()> {
     match how {
-        SyncMethod::Fdatasync => {
-            file.write_all_at(bytes, offset)?;
-            file.sync_data()
-        }
+        SyncMethod::Fdatasync => in_two_steps(file, bytes, offset),
         SyncMethod::OpenDatasync => write_through(file, bytes, offset),
         SyncMethod::IoUring => RING.with_borrow_mut(|ring| {
             if ring.is_none() {
@@ -40,6 +46,11 @@ pub(super) fn write(file: &fs::File, bytes: &[u8], offset: u64, how: SyncMethod)
             linked(ring.as_mut().expect("made above"), file, bytes, offset)
         }),
     }
+}
+
+fn in_two_steps(file: &fs::File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.write_all_at(bytes, offset)?;
+    file.sync_data()
 }
 
 /// As a file opened with `O_DSYNC` is written.
@@ -56,8 +67,11 @@ fn write_through(file: &fs::File, bytes: &[u8], offset: u64) -> io::Result<()> {
             Ok(n) => done += n,
             Err(_) => {
                 let fault = io::Error::last_os_error();
-                if fault.kind() != io::ErrorKind::Interrupted {
-                    return Err(fault);
+                match fault.raw_os_error() {
+                    Some(libc::EINTR) => {}
+                    // A file system that can't: known only now, since it is the file's matter.
+                    Some(libc::EOPNOTSUPP) => return in_two_steps(file, rest, at as u64),
+                    _ => return Err(fault),
                 }
             }
         }

@@ -53,6 +53,23 @@ fn pages_are_there_again() {
 }
 
 #[test]
+fn notes_do_not_disturb_each_other() {
+    let disk = SimDisk::new();
+    closed(&disk, 0..20);
+    let engine = Engine::open(&config(), &env(&disk)).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..300 {
+                    engine.note_residents().unwrap();
+                }
+            });
+        }
+    });
+    engine.shutdown().unwrap();
+}
+
+#[test]
 fn a_note_that_does_not_fit_is_passed_over() {
     let disk = SimDisk::new();
     let rel = closed(&disk, 0..20);
