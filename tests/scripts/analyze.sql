@@ -63,3 +63,12 @@ BEGIN;
 ANALYZE sampled;
 VACUUM sampled;
 ROLLBACK;
+-- What was found out about a column goes with its type; of what is not there, nothing was counted.
+ANALYZE sampled;
+SELECT count(*) FROM pg_stats WHERE tablename = 'sampled' AND attname = 'word';
+ALTER TABLE sampled ALTER COLUMN word TYPE varchar(200);
+SELECT count(*) FROM pg_stats WHERE tablename = 'sampled' AND attname = 'word';
+SELECT pg_stat_get_numscans(1), pg_stat_get_live_tuples(1), pg_stat_get_last_vacuum_time(1);
+CREATE INDEX ON sampled (id COLLATE "C");
+CREATE INDEX ON sampled ((id + 1) COLLATE "C");
+CREATE INDEX ON sampled (word COLLATE "nosuch");

@@ -62,9 +62,14 @@ fn of_alternatives(
     outer: bool,
 ) -> Option<Vec<IndexChoice>> {
     let mut choices: Vec<IndexChoice> = Vec::with_capacity(alternatives.len());
+    // What all have in common is copied once, behind what each has of its own.
+    let (mut conditions, mut own) = (rest.to_vec(), 0);
     for alternative in alternatives {
-        let mut conditions = alternative.clone().into_conjuncts();
-        conditions.extend_from_slice(rest);
+        let conjuncts = alternative.clone().into_conjuncts();
+        let count = conjuncts.len();
+        conditions.splice(..own, conjuncts);
+        own = count;
+        base::park::checkpoint();
         let choice = choose_index(cx, table, rel, &conditions, outer, None)?;
         let fits = choice.index.method == AccessMethod::BTree
             && plain_keys(&choice).is_some_and(|keys| keys > 0)

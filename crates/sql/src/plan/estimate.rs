@@ -11,7 +11,7 @@ use super::node::{KeyRange, KeyValue};
 
 /// Rows of a table that was never counted.
 const UNKNOWN_ROWS: f64 = 1000.0;
-/// Share of rows that an equality keeps, a range, a range with two ends, and any other condition.
+/// Share of rows that an equality keeps, a range, any other condition, and IS NULL.
 const EQUAL: f64 = 0.005;
 const RANGE: f64 = 1.0 / 3.0;
 const OTHER: f64 = 0.5;

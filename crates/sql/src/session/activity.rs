@@ -152,6 +152,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
             others.iter().any(|pid| blockers.contains(&pid.as_int4())).into()
         }
         "pg_stat_reset_slru" => {
+            super::names::must_be_superuser(b, name)?;
             let log = match &args[0] {
                 Datum::Null => None,
                 // PostgreSQL counts what it does not know under "other", where nothing is here.

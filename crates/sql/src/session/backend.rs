@@ -171,6 +171,10 @@ impl Backend {
         {
             return Ok(path.clone());
         }
+        self.txn.briefly(|| self.look_up_path(key))
+    }
+
+    fn look_up_path(&self, key: PathKey) -> Result<Arc<SearchPath>> {
         let mut schemas = Vec::new();
         let mut creation = None;
         let mut has_catalog = false;

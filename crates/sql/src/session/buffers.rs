@@ -151,7 +151,13 @@ pub(super) fn cached(b: &Backend) -> Result<Vec<Vec<Datum>>> {
             database.insert(storage.0, of);
         }
     }
-    let rows = store.engine.pool().residents().enumerate().map(|(at, page)| {
+    let mut rows = Vec::new();
+    for (at, page) in store.engine.pool().residents().enumerate() {
+        // There may be millions.
+        if at % 1024 == 0 {
+            base::interrupt::check().map_err(crate::error::interrupted)?;
+            base::park::checkpoint();
+        }
         let mut row = vec![Datum::Int4(at as i32 + 1)];
         match page {
             None => row.resize(9, Datum::Null),
@@ -166,9 +172,9 @@ pub(super) fn cached(b: &Backend) -> Result<Vec<Vec<Datum>>> {
                 Datum::Int4(page.pins as i32),
             ]),
         }
-        row
-    });
-    Ok(rows.collect())
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 /// `pg_prewarm(relation, mode, fork, first, last)`: how many blocks.

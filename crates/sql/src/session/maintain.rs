@@ -97,6 +97,8 @@ impl Session {
             false => LockMode::ShareUpdateExclusive,
         };
         let backend = &mut self.backend;
+        // Looking the name up must not keep those waiting who have the lock, and wait for older snapshots to go.
+        backend.txn.release_statement();
         if !wanted.skip_locked {
             backend.catalog.lock(&backend.txn, target.oid, mode)?;
         } else if !backend.catalog.try_lock(&backend.txn, target.oid, mode)? {
@@ -139,8 +141,9 @@ impl Session {
         };
         let report = storage::vacuum::vacuum(backend.heap(table)?, &trees, &options)?;
         if !wanted.analyze && !table.is_catalog() {
-            let rows = backend.heap(table)?.dirt().live;
-            self.note_size(table, rows as f64, report.pages)?;
+            // What was never counted stays so.
+            let rows = report.rows.map_or(f64::from(table.stored_rows), |rows| rows as f64);
+            self.note_size(table, rows, report.pages)?;
         }
         if wanted.verbose {
             let elapsed = base::clock::now().since(begun);
@@ -179,7 +182,7 @@ impl Session {
         let heap = self.backend.heap(table)?;
         let before = heap.activity();
         let counted = analyze(&self.backend, table, &columns)?;
-        heap.note_analyzed(false, counted.rows as u64, &before);
+        heap.note_analyzed(false, counted.rows as u64, counted.pages, &before);
         self.note_size(table, counted.rows, counted.pages)?;
         if verbose {
             let Counted { rows, pages, sampled_pages, sampled_rows } = counted;

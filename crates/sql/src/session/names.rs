@@ -176,6 +176,21 @@ pub fn role_by_oid(store: &Store, txn: &Txn, oid: Oid) -> Result<Option<Found>> 
     store.find_one(txn, "pg_authid", "pg_authid_oid_index", &[Datum::Oid(oid)])
 }
 
+/// Refuses to call a function that only superusers may call.
+pub fn must_be_superuser(b: &Backend, function: &str) -> Result<()> {
+    if !is_superuser(b, b.user_oid)? {
+        bail!(INSUFFICIENT_PRIVILEGE, "permission denied for function {function}");
+    }
+    Ok(())
+}
+
+/// Whether a role may do everything.
+pub fn is_superuser(b: &Backend, role: Oid) -> Result<bool> {
+    let cluster = b.instance.cluster()?;
+    let role = role_by_oid(&cluster.shared, &b.txn, role)?;
+    Ok(role.is_some_and(|role| role.row.bool("rolsuper")))
+}
+
 /// A relation's row type, by name.
 pub fn row_type(backend: &Backend, schema: Option<&str>, name: &str) -> Result<Option<TypeId>> {
     let path = backend.search_path()?;

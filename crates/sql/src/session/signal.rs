@@ -4,7 +4,7 @@ use base::clock;
 use base::interrupt::Interrupt;
 use std::time::Duration;
 
-use crate::error::{Result, SqlError, bail, interrupted, sql_error};
+use crate::error::{Result, bail, interrupted, sql_error};
 use crate::types::Datum;
 
 use super::backend::Backend;
@@ -30,12 +30,8 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         warn(b, format!("PID {pid} is not a PostgreSQL server process"));
         return Ok(Some(false.into()));
     };
-    let is_superuser = |oid| {
-        let role = names::role_by_oid(&cluster.shared, &b.txn, oid)?;
-        Ok::<_, SqlError>(role.is_some_and(|role| role.row.bool("rolsuper")))
-    };
-    if role != b.user_oid && !is_superuser(b.user_oid)? {
-        if is_superuser(role)? {
+    if role != b.user_oid && !names::is_superuser(b, b.user_oid)? {
+        if names::is_superuser(b, role)? {
             bail!(INSUFFICIENT_PRIVILEGE, "must be a superuser to {verb} superuser {query}");
         }
         let doing = if how == Interrupt::Cancel { "canceled" } else { "terminated" };

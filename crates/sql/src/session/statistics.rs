@@ -16,7 +16,10 @@ use super::names;
 pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
     let Some(figure) = name.strip_prefix("pg_stat_get_") else { return Ok(None) };
     let [Datum::Oid(oid)] = args else { return Ok(None) };
-    let Some(table) = names::table_by_oid(b, *oid)? else { return Ok(Some(Datum::Null)) };
+    let Some(table) = names::table_by_oid(b, *oid)? else {
+        let never = figure.ends_with("_time");
+        return Ok(Some(if never { Datum::Null } else { Datum::Int8(0) }));
+    };
     let value = match of_pages(b, &table, figure) {
         Some(value) => Some(Datum::Int8(value as i64)),
         None => of_rows(b, &table, figure)?,
@@ -82,9 +85,6 @@ fn of_rows(b: &Backend, table: &TableDef, figure: &str) -> Result<Option<Datum>>
         "tuples_updated" => done.updated + done.hot_updated,
         "tuples_hot_updated" => done.hot_updated,
         "tuples_deleted" => done.deleted,
-        "live_tuples" if !dirt.counted && table.stored_rows >= 0.0 => {
-            (table.stored_rows as u64 + done.inserted).saturating_sub(done.deleted)
-        }
         "live_tuples" => dirt.live,
         "dead_tuples" => dirt.dead,
         "ins_since_vacuum" => dirt.inserted,

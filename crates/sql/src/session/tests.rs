@@ -87,21 +87,22 @@ impl Client for Recorder {
 }
 
 mod databases;
+mod full_vacuum;
 mod vacuum;
 
 /// A fresh data directory with one session on it.
 struct Bench {
     cluster: Arc<Cluster>,
     session: Session,
-    _dir: Dir,
+    dir: Dir,
 }
 
-struct Dir(std::path::PathBuf, Arc<Engine>);
+struct Dir(std::path::PathBuf, Option<Arc<Engine>>);
 
 impl Drop for Dir {
     fn drop(&mut self) {
         // Whatever runs in the background must not find its files gone.
-        let _ = self.1.shutdown();
+        self.1.take().map(|engine| engine.shutdown());
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -119,7 +120,20 @@ impl Bench {
         Cluster::create(&engine, "postgres").unwrap();
         let cluster = Cluster::open(&engine).unwrap();
         let session = Session::open(&cluster, "postgres", "postgres").unwrap();
-        Bench { cluster, session, _dir: Dir(dir, engine) }
+        Bench { cluster, session, dir: Dir(dir, Some(engine)) }
+    }
+
+    /// The same directory, with what is in memory gone.
+    fn restarted(self) -> Bench {
+        let Bench { cluster, session, mut dir } = self;
+        drop((session, cluster));
+        dir.1.take().unwrap().shutdown().unwrap();
+        let env = Env::new(Arc::new(RealDisk::new(&dir.0)));
+        let engine = Engine::open(&EngineConfig::default(), &env).unwrap();
+        let cluster = Cluster::open(&engine).unwrap();
+        let session = Session::open(&cluster, "postgres", "postgres").unwrap();
+        dir.1 = Some(engine);
+        Bench { cluster, session, dir }
     }
 
     fn run(&mut self, sql: &str) -> String {

@@ -3,7 +3,7 @@
 use base::Lsn;
 use storage::wal::Wal;
 
-use crate::error::{Result, bail, sql_error};
+use crate::error::{Result, sql_error};
 use crate::func::Function;
 use crate::types::{Datum, Numeric, TimestampTz};
 
@@ -23,13 +23,12 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         "pg_current_wal_lsn" => lsn(wal.written()),
         "pg_current_wal_flush_lsn" => lsn(wal.durable()),
         "pg_switch_wal" => {
-            if !is_superuser(b)? {
-                bail!(INSUFFICIENT_PRIVILEGE, "permission denied for function pg_switch_wal");
-            }
+            names::must_be_superuser(b, name)?;
             lsn(wal.switch()?)
         }
         "pg_walfile_name" => Datum::text(wal.place_of(position(&args[0])).0),
         "pg_stat_reset_shared" => {
+            names::must_be_superuser(b, name)?;
             let target = &**args[0].as_text();
             if !RESETS.contains(&target) {
                 let error =
@@ -44,6 +43,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
             Datum::VOID
         }
         "pg_reload_conf" => {
+            names::must_be_superuser(b, name)?;
             let asked = b.instance.cluster()?.reload();
             if !asked {
                 b.notice("WARNING", sql_error!(WARNING, "failed to send signal to postmaster"));
@@ -95,10 +95,4 @@ fn lsn(at: Lsn) -> Datum {
 
 fn position(arg: &Datum) -> Lsn {
     Lsn(arg.as_int8() as u64)
-}
-
-fn is_superuser(b: &Backend) -> Result<bool> {
-    let cluster = b.instance.cluster()?;
-    let role = names::role_by_oid(&cluster.shared, &b.txn, b.user_oid)?;
-    Ok(role.is_some_and(|role| role.row.bool("rolsuper")))
 }

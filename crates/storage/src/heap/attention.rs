@@ -1,10 +1,10 @@
 //! Noticing that a heap has changed enough to be cleaned.
 
-use super::HeapRel;
 use super::room::Activity;
+use super::{Freeze, HeapRel};
 use base::{Csn, Fork, RelId};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Whom to tell.
 type Tell = Box<dyn Fn(RelId) + Send + Sync>;
@@ -23,7 +23,6 @@ pub(super) struct Attention {
     history: [Past; Upkeep::ALL.len()],
     /// Changes of rows as of the last ANALYZE.
     analyzed: AtomicU64,
-    /// Rows there were when they were last counted, and rows inserted and deleted until then.
     counted: Counted,
     tell: OnceLock<Tell>,
     /// Who is to know has been told, and no cleaning has begun since.
@@ -41,8 +40,14 @@ pub struct Dirt {
     pub inserted: u64,
     /// Rows changed since the last ANALYZE.
     pub changed: u64,
-    /// Whether `live` rests on a count, not on the number of pages.
-    pub counted: bool,
+}
+
+/// What came of a cleaning.
+pub(crate) struct Cleaned {
+    /// What it left is worth another one.
+    pub again: bool,
+    /// How many rows there are; `None`: nothing tells.
+    pub rows: Option<u64>,
 }
 
 /// What is done to a table to keep it well.
@@ -64,22 +69,32 @@ impl Upkeep {
         [Upkeep::Vacuum, Upkeep::AutoVacuum, Upkeep::Analyze, Upkeep::AutoAnalyze];
 }
 
+/// Rows and pages there were when rows were last counted, and rows inserted and deleted until then.
 #[derive(Default)]
 struct Counted {
     is_known: AtomicBool,
     rows: AtomicU64,
+    pages: AtomicU32,
     inserted: AtomicU64,
     deleted: AtomicU64,
 }
 
 impl Counted {
-    fn set(&self, rows: u64, then: &Activity) {
+    fn set(&self, rows: u64, pages: u32, then: &Activity) {
         self.rows.store(rows, Relaxed);
+        self.pages.store(pages, Relaxed);
         self.inserted.store(then.inserted, Relaxed);
         self.deleted.store(then.deleted, Relaxed);
         self.is_known.store(true, Relaxed);
     }
 
+    /// The last count: rows, and the pages they were on.
+    fn last(&self) -> Option<(u64, u32)> {
+        let known = self.is_known.load(Relaxed);
+        known.then(|| (self.rows.load(Relaxed), self.pages.load(Relaxed)))
+    }
+
+    /// The last count, and what was done since.
     fn rows(&self, now: &Activity) -> Option<u64> {
         let since = |now: u64, then: &AtomicU64| now.saturating_sub(then.load(Relaxed));
         let inserted = since(now.inserted, &self.inserted);
@@ -106,6 +121,8 @@ const ENDED_MIN: u64 = 50;
 const INSERTED_MIN: u64 = 1000;
 /// Rows on a page, where nothing better is known.
 const ROWS_PER_PAGE: u64 = 60;
+/// Looking at less than this share of a table's pages does not change what is known of its rows.
+const FEW: f64 = 0.02;
 /// Versions ended without a trace in indexes count this much less: pruning takes most of them.
 const HOT_DISCOUNT: u64 = 4;
 
@@ -168,7 +185,6 @@ impl HeapRel {
                 .unwrap_or_else(|| (live + inserted).saturating_sub(now.deleted.min(ended))),
             dead: last.left.load(Relaxed) + ended,
             inserted,
-            counted: last.counted.is_known.load(Relaxed),
             changed: now.changes().saturating_sub(last.analyzed.load(Relaxed)),
         }
     }
@@ -180,9 +196,33 @@ impl HeapRel {
         past.last.store(base::clock::wall_micros(), Relaxed);
     }
 
-    /// The table was analyzed just now: it has `rows`, and they had changed as often as `before` says.
-    pub fn note_analyzed(&self, background: bool, rows: u64, before: &Activity) {
-        self.attention.counted.set(rows, before);
+    /// The rows were counted before this handle was opened: so many, on so many pages. Nothing was done to the
+    /// table since.
+    pub fn was_counted(&self, rows: u64, pages: u32) {
+        self.attention.live.store(rows, Relaxed);
+        self.attention.counted.set(rows, pages, &Activity::default());
+    }
+
+    /// This heap, new, has `rows` on `pages` in place of `old`, and nobody uses either: what was done to the table
+    /// counts on. It is clean, but for rows that are not frozen.
+    pub fn succeed(&self, old: &HeapRel, rows: u64, pages: u32, freeze: Freeze) {
+        self.count_on_from(old);
+        let (now, own, old) = (self.activity(), &self.attention, &old.attention);
+        for (own, old) in own.history.iter().zip(&old.history) {
+            own.times.store(old.times.load(Relaxed), Relaxed);
+            own.last.store(old.last.load(Relaxed), Relaxed);
+        }
+        own.analyzed.store(old.analyzed.load(Relaxed), Relaxed);
+        let seen = if freeze == Freeze::Yes { 0 } else { rows };
+        own.inserted.store(now.inserted.saturating_sub(seen), Relaxed);
+        own.ended.store(now.ended(), Relaxed);
+        own.live.store(rows.max(1), Relaxed);
+        own.counted.set(rows, pages, &now);
+    }
+
+    /// The table was analyzed just now: it has `rows` on `pages`, and they had changed as often as `before` says.
+    pub fn note_analyzed(&self, background: bool, rows: u64, pages: u32, before: &Activity) {
+        self.attention.counted.set(rows, pages, before);
         self.attention.analyzed.store(before.changes(), Relaxed);
         self.note_upkeep(if background { Upkeep::AutoAnalyze } else { Upkeep::Analyze });
     }
@@ -215,31 +255,98 @@ impl HeapRel {
         last.told.store(false, Relaxed);
     }
 
-    /// A cleaning that began when the horizon was `horizon` has ended, having met `live` versions on
-    /// `scanned` pages and left `left` that had ended. Tells whether those are worth another one.
+    /// A cleaning that began when the horizon was `horizon` has ended. Of the `pages` it has looked at `scanned`,
+    /// met `live` versions there, and left `left` that had ended.
     pub(crate) fn note_cleaned(
         &self,
         horizon: Csn,
         live: u64,
         left: u64,
-        scanned: u32,
+        (scanned, pages): (u32, u32),
         background: bool,
-    ) -> bool {
+    ) -> Cleaned {
         let last = &self.attention;
-        // Pages that were skipped hold about as many rows as those that were not.
-        let pages = u64::from(self.rel.blocks(Fork::Main).unwrap_or(0));
-        if let Some(live) = (live * pages).checked_div(u64::from(scanned)) {
-            last.live.store(live.max(1), Relaxed);
-            last.counted.set(live, &self.activity());
+        let now = self.activity();
+        let rows = match estimate(last.counted.last(), live, scanned, pages) {
+            Estimate::New(rows) => {
+                last.counted.set(rows, pages, &now);
+                Some(rows)
+            }
+            Estimate::Old(rows) => Some(rows),
+            Estimate::None => last.counted.rows(&now),
+        };
+        if let Some(rows) = rows {
+            last.live.store(rows.max(1), Relaxed);
         }
         last.left.store(left, Relaxed);
         self.note_upkeep(if background { Upkeep::AutoVacuum } else { Upkeep::Vacuum });
         let again = is_worth_cleaning(left, last.live.load(Relaxed));
         last.held_at.store(if again { horizon.0 } else { 0 }, Relaxed);
-        again
+        Cleaned { again, rows }
     }
+}
+
+/// How many rows a table has after a cleaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Estimate {
+    /// Counted, as far as pages were looked at.
+    New(u64),
+    /// Too little was looked at to know better than the last count.
+    Old(u64),
+    /// There was no count, and too little was looked at.
+    None,
+}
+
+/// What `live` rows on `scanned` of `pages` tell. Pages that were skipped have not changed: they are as full as at
+/// the last count (rows, pages), whatever is on the others. A few pages say nothing: they may be the same each time,
+/// and would be taken for more and more of the table.
+fn estimate(counted: Option<(u64, u32)>, live: u64, scanned: u32, pages: u32) -> Estimate {
+    if scanned >= pages {
+        return Estimate::New(live);
+    }
+    let rounded = |rows: f64| (rows + 0.5).floor() as u64;
+    let all = f64::from(pages);
+    let Some((rows, on)) = counted.filter(|(_, on)| *on > 0) else {
+        return match scanned {
+            0 | 1 => Estimate::None,
+            scanned => Estimate::New(rounded(live as f64 / f64::from(scanned) * all)),
+        };
+    };
+    let density = rows as f64 / f64::from(on);
+    if scanned <= 1 || on == pages && f64::from(scanned) < all * FEW {
+        return Estimate::Old(rounded(density * all));
+    }
+    Estimate::New(rounded(density * f64::from(pages - scanned)) + live)
 }
 
 fn is_worth_cleaning(ended: u64, live: u64) -> bool {
     ended > ENDED_MIN + live / 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Estimate, estimate};
+
+    #[test]
+    fn pages_that_were_skipped_are_as_full_as_they_were() {
+        let counted = Some((100_000, 1000));
+        // Everything, or nothing, was looked at.
+        assert_eq!(estimate(counted, 7, 1000, 1000), Estimate::New(7));
+        assert_eq!(estimate(None, 0, 0, 0), Estimate::New(0));
+        assert_eq!(estimate(counted, 0, 0, 1000), Estimate::Old(100_000));
+        // The oldest third is gone.
+        assert_eq!(estimate(counted, 0, 300, 1000), Estimate::New(70_000));
+        // The last page of many; a few pages again and again; a few that are new.
+        assert_eq!(estimate(counted, 3, 1, 1000), Estimate::Old(100_000));
+        assert_eq!(estimate(counted, 0, 19, 1000), Estimate::Old(100_000));
+        assert_eq!(estimate(counted, 0, 20, 1000), Estimate::New(98_000));
+        assert_eq!(estimate(counted, 10, 2, 1002), Estimate::New(100_010));
+        // Pages came full and all visible.
+        assert_eq!(estimate(counted, 0, 0, 2000), Estimate::Old(200_000));
+        // Never counted, or counted while it was empty.
+        for nothing in [None, Some((0, 0))] {
+            assert_eq!(estimate(nothing, 50, 5, 10), Estimate::New(100));
+            assert_eq!(estimate(nothing, 50, 1, 10), Estimate::None);
+        }
+    }
 }

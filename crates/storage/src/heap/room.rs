@@ -94,6 +94,18 @@ impl HeapRel {
         }
     }
 
+    /// Goes on from what was counted in another heap. Nobody may be changing either.
+    pub(super) fn count_on_from(&self, other: &HeapRel) {
+        for (own, theirs) in self.stripes.iter().zip(&other.stripes) {
+            let (own, theirs) = (&own.0, &theirs.0);
+            // Relaxed: figures.
+            own.inserted.store(theirs.inserted.load(Relaxed), Relaxed);
+            own.deleted.store(theirs.deleted.load(Relaxed), Relaxed);
+            own.updated.store(theirs.updated.load(Relaxed), Relaxed);
+            own.hot_updated.store(theirs.hot_updated.load(Relaxed), Relaxed);
+        }
+    }
+
     /// A latched page with room for a new row of `len` bytes. It may be all zero: then the caller
     /// initialises it, and logs that.
     pub(super) fn page_with_room(&self, txn: &Txn, len: usize) -> Result<WriteGuard<'_>> {

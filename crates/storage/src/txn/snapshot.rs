@@ -120,6 +120,23 @@ impl Txn {
         Ok(xids)
     }
 
+    /// Whether a snapshot of this session is in force.
+    pub fn has_snapshot(&self) -> bool {
+        // Relaxed: the session's own store.
+        self.slot().txn.snapshot.load(Ordering::Relaxed) != NONE
+    }
+
+    /// Does something, and lets go of the snapshots that it took if none was in force before: for look-ups whose
+    /// outcome does not depend on what they have read staying in place.
+    pub fn briefly<R>(&self, look: impl FnOnce() -> R) -> R {
+        let had = self.has_snapshot();
+        let found = look();
+        if !had {
+            self.release_statement();
+        }
+        found
+    }
+
     /// The statement has ended: its snapshot is not needed any more.
     #[inline]
     pub fn release_statement(&self) {

@@ -50,6 +50,8 @@ pub struct Report {
     pub recently_dead: u64,
     /// Versions left on the pages looked at.
     pub live: u64,
+    /// Rows of the whole table, by that and by what was known before; `None`: nothing tells.
+    pub rows: Option<u64>,
     /// Line pointers set free after the indexes were cleaned.
     pub lines_freed: u64,
     /// Times the indexes were gone through.
@@ -112,7 +114,8 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     done?;
     let left = report.recently_dead;
     let scanned = report.pages_scanned;
-    report.come_back = heap.note_cleaned(horizon, report.live, left, scanned, background);
+    let cleaned = heap.note_cleaned(horizon, report.live, left, (scanned, pages), background);
+    (report.come_back, report.rows) = (cleaned.again, cleaned.rows);
     Ok(report)
 }
 

@@ -1,9 +1,12 @@
 //! ALTER TABLE.
 
 use base::rank::Rank;
+use base::{Fork, Tid};
 use std::sync::Arc;
 
+use storage::heap::{Freeze, HeapRel};
 use storage::lock::LockMode;
+use storage::txn::Txn;
 use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
 
 use crate::catalog::store::builtin::attribute_row;
@@ -17,6 +20,8 @@ use super::create_table::missing_value;
 
 /// How long VACUUM FULL waits for older snapshots to go.
 const OLDER_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
+/// Bytes of rows that are stored together.
+const BATCH_BYTES: usize = 64 * 1024;
 
 impl Ddl<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<String> {
@@ -151,7 +156,7 @@ impl Ddl<'_> {
             self.set_generated(oid, number, &column)?;
             let (table, at) = (self.table(oid)?, number as usize - 1);
             let expr = self.generation(&table, at)?;
-            self.rewrite(&table, &mut |row, cx| {
+            self.rewrite(&table, Freeze::No, &mut |row, cx| {
                 row[at] = exec::eval(&expr, row, cx)?;
                 Ok(())
             })?;
@@ -182,7 +187,7 @@ impl Ddl<'_> {
                 (None, fill) => fill.cloned(),
             };
             if let Some(filler) = filler {
-                return self.rewrite(&table, &mut |row, cx| {
+                return self.rewrite(&table, Freeze::No, &mut |row, cx| {
                     row[at] = exec::eval(&filler, &[], cx)?;
                     Ok(())
                 });
@@ -319,20 +324,24 @@ impl Ddl<'_> {
             ("atthasmissing", Datum::Bool(false)),
             ("attmissingval", Datum::Null),
         ];
-        let rows = self.read_rewritten(&table, &mut |row, cx| {
+        self.update_attribute(oid, number, &changes)?;
+        // What was found out about the old values is not true of the new ones.
+        let key = [Datum::Oid(oid), Datum::Int2(number)];
+        self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
+        self.changed(oid)?;
+        self.rewrite(&table, Freeze::No, &mut |row, cx| {
             row[at] = exec::eval(&value, row, cx)?;
             Ok(())
-        })?;
-        self.update_attribute(oid, number, &changes)?;
-        self.changed(oid)?;
-        self.write_anew(oid, rows)
+        })
     }
 
-    /// VACUUM FULL: the rows as they are, into new storage. The caller has locked the table alone.
+    /// VACUUM FULL: the rows as they are, into new storage. The caller has locked the table alone. No snapshot that is
+    /// in force sees other rows than these, so everybody is to see them: also who has taken a snapshot before this
+    /// is committed.
     pub(super) fn compact(&mut self, oid: Oid) -> Result<()> {
         let table = self.table(oid)?;
         self.must_be_unwatched()?;
-        self.rewrite(&table, &mut |_, _| Ok(()))
+        self.rewrite(&table, Freeze::Yes, &mut |_, _| Ok(()))
     }
 
     /// Waits until no snapshot is left that would look for rows where they were: the new storage shows
@@ -357,63 +366,97 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Rewrites every row into new storage, and every index.
+    /// Writes the rows of `old`, changed, into new storage of the table as it is defined now, and every index anew.
     fn rewrite(
         &mut self,
-        table: &Arc<TableDef>,
+        old: &Arc<TableDef>,
+        freeze: Freeze,
         change: &mut dyn FnMut(&mut Vec<Datum>, &mut Cx<'_>) -> Result<()>,
     ) -> Result<()> {
-        let rows = self.read_rewritten(table, change)?;
-        self.write_anew(table.oid, rows)
-    }
-
-    fn read_rewritten(
-        &mut self,
-        table: &Arc<TableDef>,
-        change: &mut dyn FnMut(&mut Vec<Datum>, &mut Cx<'_>) -> Result<()>,
-    ) -> Result<Vec<Vec<Datum>>> {
-        let mut state = State::default();
-        let mut changed = Vec::new();
-        let mut rows = super::build::TableRows::start(self.host, table)?;
-        while let Some(row) = rows.next(self.host, table)? {
-            let mut row = row.to_vec();
-            let mut cx = Cx { state: &mut state, host: &mut *self.host };
-            change(&mut row, &mut cx)?;
-            changed.push(row);
-        }
-        Ok(changed)
-    }
-
-    fn write_anew(&mut self, oid: Oid, rows: Vec<Vec<Datum>>) -> Result<()> {
-        let table = self.table(oid)?;
-        let old = table.storage;
-        let storage = self.store().create_storage(self.txn(), table.persistence, Rank::HeapPage)?;
-        self.update_class(oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
-        self.store().drop_storage(self.txn(), old)?;
-        self.changed(oid)?;
-        let table = self.table(oid)?;
-        let mut encoded = Vec::new();
-        for row in &rows {
-            for (column, value) in table.columns.iter().zip(row) {
-                if column.not_null && value.is_null() && !column.dropped {
-                    return Err(sql_error!(
-                        NOT_NULL_VIOLATION,
-                        "column \"{}\" of relation \"{}\" contains null values",
-                        column.name,
-                        table.name
-                    )
-                    .with_table(&table.schema_name, &table.name)
-                    .with_column(&column.name));
-                }
-            }
-            encoded.clear();
-            table.desc.encode(row, &mut encoded)?;
-            self.host.heap(&table)?.insert(self.host.txn(), &encoded)?;
-            base::park::checkpoint();
-        }
+        let storage = self.store().create_storage(self.txn(), old.persistence, Rank::HeapPage)?;
+        self.update_class(old.oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
+        // It goes when the transaction commits: until then it can be read.
+        self.store().drop_storage(self.txn(), old.storage)?;
+        self.changed(old.oid)?;
+        let table = self.table(old.oid)?;
+        let count = self.copy_rows(old, &table, freeze, change)?;
+        let (from, to) = (self.host.heap(old)?, self.host.heap(&table)?);
+        let pages = to.relation().blocks(Fork::Main)?;
+        to.succeed(from, count, pages, freeze);
+        let size =
+            [("relpages", Datum::Int4(pages as i32)), ("reltuples", Datum::Float4(count as f32))];
+        self.update_class(old.oid, &size)?;
+        self.changed(old.oid)?;
         for index in &table.indexes {
             self.rebuild(&table, index.oid)?;
         }
         Ok(())
     }
+
+    /// Fills `table`, which is empty, with the rows of `old`, changed; how many there are.
+    fn copy_rows(
+        &mut self,
+        old: &Arc<TableDef>,
+        table: &Arc<TableDef>,
+        freeze: Freeze,
+        change: &mut dyn FnMut(&mut Vec<Datum>, &mut Cx<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        let mut state = State::default();
+        let mut batch = Batch::default();
+        let mut count = 0;
+        let mut rows = super::build::TableRows::start(self.host, old)?;
+        while let Some(row) = rows.next(self.host, old)? {
+            let mut row = row.to_vec();
+            let mut cx = Cx { state: &mut state, host: &mut *self.host };
+            change(&mut row, &mut cx)?;
+            check_nulls(table, &row)?;
+            count += 1;
+            table.desc.encode(&row, &mut batch.bytes)?;
+            batch.ends.push(batch.bytes.len());
+            if batch.bytes.len() >= BATCH_BYTES {
+                batch.store(self.host.heap(table)?, self.txn(), freeze)?;
+            }
+        }
+        batch.store(self.host.heap(table)?, self.txn(), freeze)?;
+        Ok(count)
+    }
+}
+
+/// Rows to be stored together, one after the other, and where each ends.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    tids: Vec<Tid>,
+}
+
+impl Batch {
+    fn store(&mut self, heap: &HeapRel, txn: &Txn, freeze: Freeze) -> Result<()> {
+        let mut start = 0;
+        let rows =
+            self.ends.iter().map(|end| &self.bytes[std::mem::replace(&mut start, *end)..*end]);
+        let rows: Vec<&[u8]> = rows.collect();
+        heap.multi_insert(txn, &rows, freeze, &mut self.tids)?;
+        self.bytes.clear();
+        self.ends.clear();
+        self.tids.clear();
+        base::park::checkpoint();
+        Ok(())
+    }
+}
+
+fn check_nulls(table: &TableDef, row: &[Datum]) -> Result<()> {
+    for (column, value) in table.columns.iter().zip(row) {
+        if column.not_null && value.is_null() && !column.dropped {
+            return Err(sql_error!(
+                NOT_NULL_VIOLATION,
+                "column \"{}\" of relation \"{}\" contains null values",
+                column.name,
+                table.name
+            )
+            .with_table(&table.schema_name, &table.name)
+            .with_column(&column.name));
+        }
+    }
+    Ok(())
 }

@@ -137,9 +137,6 @@ impl Ddl<'_> {
         element: &IndexElement,
         name: String,
     ) -> Result<KeySpec> {
-        if let Some(name) = &element.collation {
-            collation::check(name)?;
-        }
         let (source, ty) = match &element.key {
             IndexKey::Column(name) => {
                 let column = table.column(name).ok_or_else(|| {
@@ -154,6 +151,9 @@ impl Ddl<'_> {
                 (KeySource::Expr(text.into()), bound.ty())
             }
         };
+        if let Some(name) = &element.collation {
+            collation::check_for(ty.id, name)?;
+        }
         let has_class = match method {
             AccessMethod::BTree => keycode::has_order(ty.id),
             AccessMethod::Hash => keycode::has_equality(ty.id),

@@ -54,7 +54,7 @@ fn open(cluster: &Weak<Cluster>, storage: RelId, clean: &mut Clean<'_>) -> Resul
 }
 
 /// Takes a lock if nobody is in the way.
-fn locked(txn: &Txn, tag: LockTag, mode: LockMode) -> Result<bool> {
+pub(super) fn locked(txn: &Txn, tag: LockTag, mode: LockMode) -> Result<bool> {
     match txn.locks().lock(tag, mode, LockScope::Transaction, WaitPolicy::Never) {
         Ok(_) => Ok(true),
         Err(storage::Error::LockNotAvailable) => Ok(false),

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use base::hash::HashMap;
 use base::latch::Latch;
 use base::rank::Rank;
-use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
+use storage::lock::{LockMode, LockTag};
 use storage::txn::{Txn, When};
 
 use crate::catalog::{Access, TableDef};
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid};
 
+use super::cleaning::locked;
 use super::instance::Instance;
 use super::load::PG_CATALOG;
 use super::schema::{catalog, catalog_by_oid};
@@ -189,7 +190,8 @@ impl SessionCatalog {
     }
 
     /// A relation by name, locked. When the catalogs change while the lock is waited for, the name is
-    /// looked up again.
+    /// looked up again. No snapshot is in force afterwards, or while the lock is waited for, if none was before: who
+    /// has the lock may be waiting for older snapshots to go.
     pub fn open(
         &self,
         txn: &Txn,
@@ -200,15 +202,13 @@ impl SessionCatalog {
     ) -> Result<Option<Arc<TableDef>>> {
         loop {
             let version = self.instance.version();
-            let Some(oid) = self.resolve(txn, path, schema, name)? else { return Ok(None) };
+            let resolved = || txn.briefly(|| self.resolve(txn, path, schema, name));
+            let Some(oid) = resolved()? else { return Ok(None) };
             self.lock(txn, oid, mode)?;
-            if self.instance.version() != version {
-                let again = self.resolve(txn, path, schema, name)?;
-                if again != Some(oid) {
-                    continue;
-                }
+            if self.instance.version() != version && resolved()? != Some(oid) {
+                continue;
             }
-            if let Some(table) = self.table(txn, oid)? {
+            if let Some(table) = txn.briefly(|| self.table(txn, oid))? {
                 return Ok(Some(table));
             }
         }
@@ -219,12 +219,7 @@ impl SessionCatalog {
         if catalog_by_oid(oid).is_some() {
             return Ok(true);
         }
-        let tag = LockTag::Relation { db: self.database.0, rel: oid.0 };
-        match txn.locks().lock(tag, mode, LockScope::Transaction, WaitPolicy::Never) {
-            Ok(_) => Ok(true),
-            Err(storage::Error::LockNotAvailable) => Ok(false),
-            Err(other) => Err(other.into()),
-        }
+        locked(txn, LockTag::Relation { db: self.database.0, rel: oid.0 }, mode)
     }
 
     /// Locks a relation until the transaction ends. System tables change shape never, and need none.

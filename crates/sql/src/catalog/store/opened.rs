@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Weak};
 
+use base::Fork;
 use base::hash::HashMap;
 use base::ids::{Persistence, RelId};
 use base::latch::Latch;
@@ -113,7 +114,15 @@ impl Opened {
             return known.clone();
         }
         let relation = engine.pool().relation(table.storage, Rank::HeapPage);
-        let made = Arc::new(HeapRel::new(relation, engine.txns(), FILLFACTOR));
+        let made = HeapRel::new(relation, engine.txns(), FILLFACTOR);
+        match made.relation().blocks(Fork::Main) {
+            Ok(0) => made.was_counted(0, 0),
+            _ if table.stored_rows >= 0.0 => {
+                made.was_counted(table.stored_rows as u64, table.stored_blocks);
+            }
+            _ => {}
+        }
+        let made = Arc::new(made);
         let owner = Owner { database, relation: table.oid };
         let (heap, is_new) = self.heaps.lock().keep(owner, made);
         // A temporary table goes with its session, and is locked by nobody else.

@@ -2,6 +2,40 @@
 
 use super::{SystemView, view};
 
+/// The rows of another view that are about system tables.
+macro_rules! of_the_system {
+    ($name:literal, $oid:literal, $all:literal) => {
+        view(
+            "pg_catalog",
+            $name,
+            $oid,
+            concat!(
+                "SELECT * FROM pg_catalog.",
+                $all,
+                " WHERE schemaname IN ('pg_catalog', 'information_schema') \
+                 OR schemaname ~ '^pg_toast'"
+            ),
+        )
+    };
+}
+
+/// Its other rows.
+macro_rules! of_users {
+    ($name:literal, $oid:literal, $all:literal) => {
+        view(
+            "pg_catalog",
+            $name,
+            $oid,
+            concat!(
+                "SELECT * FROM pg_catalog.",
+                $all,
+                " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') \
+                 AND schemaname !~ '^pg_toast'"
+            ),
+        )
+    };
+}
+
 pub(super) static VIEWS: &[SystemView] = &[
     view(
         "pg_catalog",
@@ -63,20 +97,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE \
          c.relkind IN ('r', 't', 'm', 'p')",
     ),
-    view(
-        "pg_catalog",
-        "pg_stat_sys_tables",
-        12152,
-        "SELECT * FROM pg_catalog.pg_stat_all_tables WHERE schemaname IN ('pg_catalog', \
-         'information_schema') OR schemaname ~ '^pg_toast'",
-    ),
-    view(
-        "pg_catalog",
-        "pg_stat_user_tables",
-        12161,
-        "SELECT * FROM pg_catalog.pg_stat_all_tables WHERE schemaname NOT IN ('pg_catalog', \
-         'information_schema') AND schemaname !~ '^pg_toast'",
-    ),
+    of_the_system!("pg_stat_sys_tables", 12152, "pg_stat_all_tables"),
+    of_users!("pg_stat_user_tables", 12161, "pg_stat_all_tables"),
     view(
         "pg_catalog",
         "pg_statio_all_tables",
@@ -94,20 +116,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          tidx_blks_hit FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = \
          c.relnamespace WHERE c.relkind IN ('r', 't', 'm')",
     ),
-    view(
-        "pg_catalog",
-        "pg_statio_sys_tables",
-        12175,
-        "SELECT * FROM pg_catalog.pg_statio_all_tables WHERE schemaname IN ('pg_catalog', \
-         'information_schema') OR schemaname ~ '^pg_toast'",
-    ),
-    view(
-        "pg_catalog",
-        "pg_statio_user_tables",
-        12179,
-        "SELECT * FROM pg_catalog.pg_statio_all_tables WHERE schemaname NOT IN ('pg_catalog', \
-         'information_schema') AND schemaname !~ '^pg_toast'",
-    ),
+    of_the_system!("pg_statio_sys_tables", 12175, "pg_statio_all_tables"),
+    of_users!("pg_statio_user_tables", 12179, "pg_statio_all_tables"),
     view(
         "pg_catalog",
         "pg_stat_all_indexes",
@@ -120,20 +130,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          pg_catalog.pg_class i ON i.oid = x.indexrelid JOIN pg_catalog.pg_namespace n ON \
          n.oid = c.relnamespace WHERE c.relkind IN ('r', 't', 'm')",
     ),
-    view(
-        "pg_catalog",
-        "pg_stat_sys_indexes",
-        12188,
-        "SELECT * FROM pg_catalog.pg_stat_all_indexes WHERE schemaname IN ('pg_catalog', \
-         'information_schema') OR schemaname ~ '^pg_toast'",
-    ),
-    view(
-        "pg_catalog",
-        "pg_stat_user_indexes",
-        12192,
-        "SELECT * FROM pg_catalog.pg_stat_all_indexes WHERE schemaname NOT IN ('pg_catalog', \
-         'information_schema') AND schemaname !~ '^pg_toast'",
-    ),
+    of_the_system!("pg_stat_sys_indexes", 12188, "pg_stat_all_indexes"),
+    of_users!("pg_stat_user_indexes", 12192, "pg_stat_all_indexes"),
     view(
         "pg_catalog",
         "pg_statio_all_indexes",
@@ -146,20 +144,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          = x.indexrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE \
          c.relkind IN ('r', 't', 'm')",
     ),
-    view(
-        "pg_catalog",
-        "pg_statio_sys_indexes",
-        12201,
-        "SELECT * FROM pg_catalog.pg_statio_all_indexes WHERE schemaname IN ('pg_catalog', \
-         'information_schema') OR schemaname ~ '^pg_toast'",
-    ),
-    view(
-        "pg_catalog",
-        "pg_statio_user_indexes",
-        12205,
-        "SELECT * FROM pg_catalog.pg_statio_all_indexes WHERE schemaname NOT IN \
-         ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast'",
-    ),
+    of_the_system!("pg_statio_sys_indexes", 12201, "pg_statio_all_indexes"),
+    of_users!("pg_statio_user_indexes", 12205, "pg_statio_all_indexes"),
     view(
         "pg_catalog",
         "pg_statio_all_sequences",
@@ -170,20 +156,8 @@ pub(super) static VIEWS: &[SystemView] = &[
          pg_catalog.pg_stat_get_blocks_hit(c.oid) AS blks_hit FROM pg_catalog.pg_class c JOIN \
          pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S'",
     ),
-    view(
-        "pg_catalog",
-        "pg_statio_sys_sequences",
-        12214,
-        "SELECT * FROM pg_catalog.pg_statio_all_sequences WHERE schemaname IN ('pg_catalog', \
-         'information_schema') OR schemaname ~ '^pg_toast'",
-    ),
-    view(
-        "pg_catalog",
-        "pg_statio_user_sequences",
-        12218,
-        "SELECT * FROM pg_catalog.pg_statio_all_sequences WHERE schemaname NOT IN \
-         ('pg_catalog', 'information_schema') AND schemaname !~ '^pg_toast'",
-    ),
+    of_the_system!("pg_statio_sys_sequences", 12214, "pg_statio_all_sequences"),
+    of_users!("pg_statio_user_sequences", 12218, "pg_statio_all_sequences"),
     view(
         "pg_catalog",
         "pg_stat_bgwriter",
