@@ -141,7 +141,7 @@ const CEILING: Experiment = Experiment {
             Load { name: "point reads", ..READ },
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
-        short: form(10, 2, 3, &[8, 64]),
+        short: form(10, 2, 3, &[64]),
         long: form(10, 10, 5, &[1, 8, 32, 64, 128]),
     }),
 };
@@ -162,7 +162,7 @@ const SCALE_CLIENTS: Experiment = Experiment {
         setups: plain,
         prepare: &[],
         loads: &[READ],
-        short: form(10, 2, 3, &[1, 16, 128, 1000, 10_000]),
+        short: form(10, 2, 3, &[1, 128, 1000, 10_000]),
         long: form(10, 10, 5, &[1, 4, 16, 64, 256, 1000, 2000, 5000, 10_000]),
     }),
 };
@@ -200,7 +200,7 @@ const S1_SUBTRANS: Experiment = Experiment {
                 ..WRITE_ASYNC
             },
         ],
-        short: form(10, 3, 3, &[8, 64]),
+        short: form(10, 2, 3, &[8, 64]),
         long: form(50, 15, 5, &[1, 8, 32, 64, 128]),
     }),
 };
@@ -229,7 +229,7 @@ const S1_MULTIXACT: Experiment = Experiment {
             beside: Some(include_str!("../../s1-multixact/long.sql")),
             ..WRITE_ASYNC
         }],
-        short: form(10, 3, 3, &[8, 32, 128]),
+        short: form(10, 2, 3, &[8, 32, 128]),
         long: form(50, 15, 5, &[1, 8, 32, 64, 128]),
     }),
 };
@@ -301,7 +301,7 @@ const S3_LATENCY: Experiment = Experiment {
                 ..PACED
             },
         ],
-        short: form(20, 6, 2, &[8]),
+        short: form(20, 5, 2, &[8]),
         long: form(50, 120, 3, &[8]),
     }),
 };
@@ -384,7 +384,7 @@ const S5_WAL_IO: Experiment = Experiment {
         setups: log_setups,
         prepare: &[],
         loads: &[WRITE],
-        short: form(10, 3, 3, &[32]),
+        short: form(10, 2, 3, &[32]),
         long: form(100, 15, 5, &[1, 8, 32, 64]),
     }),
 };

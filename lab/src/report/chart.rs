@@ -61,7 +61,9 @@ pub struct Point {
 
 const WIDTH: u32 = 800;
 const LINES_HEIGHT: u32 = 400;
-const TOP: f64 = 84.0;
+/// Characters of a finding that fit beside each other.
+const LINE: usize = 108;
+const TOP: f64 = 88.0;
 const BOTTOM: f64 = 48.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 236.0;
@@ -229,7 +231,10 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
 
     fn chart(&self, chart: &Chart) -> Drawn<DB> {
         self.text(&chart.title, 12.0, 18.0, &Look { bold: true, size: 16.0, ..LABEL })?;
-        self.text(&chart.finding, 12.0, 40.0, &Look { size: 13.0, ..LABEL })?;
+        for (number, line) in wrapped(&chart.finding, LINE).iter().enumerate() {
+            let y = 36.0 + 14.0 * number as f64;
+            self.text(line, 12.0, y, &Look { size: 12.5, ..LABEL })?;
+        }
         match &chart.form {
             Form::Bars(groups) => self.bars(chart, groups),
             Form::Lines(places) => self.lines(chart, Some(places)),
@@ -365,6 +370,21 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         }
         self.line(&[(left, TOP - 6.0), (left, bottom)], MUTED, 1.0)
     }
+}
+
+/// Text in lines of at most so many characters, broken between words.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is one line at least");
+        if last.is_empty() || last.chars().count() + 1 + word.chars().count() <= most {
+            last.push_str(if last.is_empty() { "" } else { " " });
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 /// How text looks.

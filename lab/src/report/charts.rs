@@ -18,19 +18,54 @@ const SWITCHES: Measure = Measure {
     lower_is_better: true,
 };
 
+/// How many times higher one load's figures are than another's, that both can't be read on one axis.
+const TOO_FAR: f64 = 8.0;
+
 /// All of them, the one that decides first.
 pub fn charts(e: &Experiment, results: &Results) -> Vec<Chart> {
-    let mut charts: Vec<Chart> = figure_chart(e, results, e.measure).into_iter().collect();
+    let mut charts = figure_charts(e, results, e.measure);
     charts.extend(ratios(e, results));
     for measure in [THROUGHPUT, WORST_LATENCY, CPU, SWITCHES] {
         if measure.figure != e.measure.figure {
-            charts.extend(figure_chart(e, results, measure));
+            charts.extend(figure_charts(e, results, measure));
         }
     }
     for course in e.over_time {
         charts.extend(courses(e, results, *course));
     }
     charts
+}
+
+/// One figure. Loads that are not asked to be compared with each other have a chart each where one would press the
+/// other to the floor, or lines of several would cross.
+fn figure_charts(e: &Experiment, results: &Results, measure: Measure) -> Vec<Chart> {
+    let variants = results.variants();
+    let asked = e.own_baseline.is_some() || matches!(e.kind, Kind::Paths(_));
+    let highest = |variant: &&str| {
+        let runs = results.runs.iter().filter(|run| run.variant == *variant);
+        runs.filter_map(|run| run.figures.get(measure.figure)).copied().reduce(f64::max)
+    };
+    let all: Vec<f64> = variants.iter().filter_map(highest).collect();
+    let (least, most) = all.iter().fold((f64::MAX, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
+    if asked || variants.len() < 2 || (results.xs().len() == 1 && most < least * TOO_FAR) {
+        return figure_chart(e, results, measure).into_iter().collect();
+    }
+    let mut charts = Vec::new();
+    for variant in variants {
+        let mut alone = results.clone();
+        alone.runs.retain(|run| run.variant == variant);
+        alone.runs.iter_mut().for_each(|run| run.variant.clear());
+        if let Some(mut chart) = figure_chart(e, &alone, measure) {
+            chart.name = format!("{}-{}", chart.name, slug(variant));
+            chart.title = format!("{}, {variant}", e.title);
+            charts.push(chart);
+        }
+    }
+    charts
+}
+
+fn slug(variant: &str) -> String {
+    variant.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
 /// One figure over the axis, or as bars where the axis has one place.
@@ -237,11 +272,9 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         if series.is_empty() {
             continue;
         }
-        let slug: String =
-            variant.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let of_variant = if variant.is_empty() { String::new() } else { format!("{variant}, ") };
         charts.push(Chart {
-            name: format!("{}-{name}-over-time-{slug}", e.name),
+            name: format!("{}-{name}-over-time-{}", e.name, slug(variant)),
             title: format!("{}: {label}", e.title),
             finding: format!("{of_variant}{x} {}, a line for each repetition", e.axis),
             x_label: "seconds since the run began".to_owned(),

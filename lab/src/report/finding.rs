@@ -3,13 +3,16 @@
 use crate::compare::{Verdict, verdict};
 use crate::experiments::{Experiment, Kind};
 use crate::model::{Results, figure};
-use crate::statistics::{advantage, cell, is_postgres};
+use crate::statistics::{Spread, advantage, cell, is_postgres};
 use crate::table::short;
+
+const NO_DIFFERENCE: &str = "no difference";
 
 /// Who is faster where.
 pub fn sentence(e: &Experiment, results: &Results) -> String {
-    if let (Kind::Paths(_), Some(costs)) = (&e.kind, costs(e, results)) {
-        return costs;
+    if matches!(e.kind, Kind::Paths(_)) {
+        let plain = "In process, no server beside it; higher is better.";
+        return costs(e, results).unwrap_or_else(|| plain.to_owned());
     }
     let ratios = ratios(e, results);
     let Some(least) = ratios.iter().copied().reduce(f64::min) else {
@@ -23,34 +26,47 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
         true => short(least),
         false => format!("{} to {}", short(least), short(most)),
     };
-    let (ahead, all) = (ahead(e, results), ratios.len());
-    let place = match ahead == all {
-        true => "everywhere".to_owned(),
-        false => format!("in {ahead} of {all}, beyond what repetitions scatter"),
+    let (ahead, behind) = decided(e, results);
+    let (faster, slower) = match e.measure.lower_is_better {
+        false => ("is faster", "slower"),
+        true => ("waits less", "longer"),
     };
-    match e.measure.lower_is_better {
-        false => format!("Thalweg is faster {place}: {range} times the better PostgreSQL."),
-        true => {
-            format!("Thalweg waits less {place}: the better PostgreSQL's is {range} times as high.")
+    let times = match e.measure.lower_is_better {
+        false => format!("{range} times the better PostgreSQL"),
+        true => format!("the better PostgreSQL's is {range} times as high"),
+    };
+    let all = ratios.len();
+    match (ahead, behind) {
+        (0, 0) => format!("No difference beyond what repetitions scatter; medians: {times}."),
+        (ahead, _) if ahead == all => format!("Thalweg {faster} everywhere: {times}."),
+        (ahead, 0) => {
+            format!(
+                "Thalweg {faster} in {ahead} of {all}, beyond what repetitions scatter: {times}."
+            )
         }
+        (ahead, behind) => format!(
+            "Thalweg {faster} in {ahead} of {all} and {slower} in {behind}, beyond what repetitions scatter: {times}."
+        ),
     }
 }
 
-/// In how many cells every repetition of ours is better than every one of each PostgreSQL, repeated at least once.
-fn ahead(e: &Experiment, results: &Results) -> usize {
-    let ahead = |(variant, x): (&str, u32)| {
+/// In how many cells every repetition of ours is better than every one of each PostgreSQL, and in how many every one
+/// of some PostgreSQL is better than every one of ours; repeated at least once.
+fn decided(e: &Experiment, results: &Results) -> (usize, usize) {
+    let (mut ahead, mut behind) = (0, 0);
+    for (variant, x) in places(results) {
         let of = |target| cell(results, target, variant, x, e.measure.figure);
         let theirs = results.targets().into_iter().filter(|target| is_postgres(target));
-        let mut theirs = theirs.filter_map(of).peekable();
-        let Some(ours) = of("thalweg").filter(|_| theirs.peek().is_some()) else {
-            return false;
+        let theirs: Vec<Spread> = theirs.filter_map(of).collect();
+        let Some(ours) = of("thalweg").filter(|_| !theirs.is_empty()) else { continue };
+        let better = |a: &Spread, b: &Spread| match e.measure.lower_is_better {
+            true => a.is_below(b),
+            false => b.is_below(a),
         };
-        theirs.all(|theirs| match e.measure.lower_is_better {
-            true => ours.is_below(&theirs),
-            false => theirs.is_below(&ours),
-        })
-    };
-    places(results).filter(|place| ahead(*place)).count()
+        ahead += usize::from(theirs.iter().all(|theirs| better(&ours, theirs)));
+        behind += usize::from(theirs.iter().any(|theirs| better(theirs, &ours)));
+    }
+    (ahead, behind)
 }
 
 fn places(results: &Results) -> impl Iterator<Item = (&str, u32)> {
@@ -74,7 +90,7 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
         let (with, without) = (of(variant)?, of(baseline)?);
         let percent = (with.median / without.median - 1.0) * 100.0;
         Some(match verdict(without, with, false) {
-            Verdict::Same => "no difference".to_owned(),
+            Verdict::Same => NO_DIFFERENCE.to_owned(),
             _ => format!("{percent:+.0} %"),
         })
     };
@@ -92,6 +108,9 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     };
     if changes.is_empty() {
         return None;
+    }
+    if changes.iter().all(|change| change.ends_with(NO_DIFFERENCE)) {
+        return Some(format!("{of}, {x} {}: {NO_DIFFERENCE} on any.", e.axis));
     }
     Some(format!("{of}, {x} {}: {}.", e.axis, changes.join("; ")))
 }

@@ -25,13 +25,41 @@ pub struct Amount {
 /// Figures of a run, and its course.
 pub type Measured = (BTreeMap<String, f64>, Vec<Sample>);
 
-/// Runs a load once. A transaction that fails is an error.
+/// A server that takes longer to take all connections in is not measured.
+const LONGEST_CONNECTING_S: u32 = 120;
+
+/// Runs a load once. A transaction that fails is an error. pgbench's duration counts the time in which clients
+/// connect: where that left too little of it to measure in, the run is made anew, longer.
 pub fn run(
     instance: &Instance,
     load: &Load,
     amount: &Amount,
     work: &Path,
 ) -> Result<Measured, String> {
+    let mut connecting_s = usual_connecting_s(instance, amount.clients);
+    loop {
+        let longer = Amount { seconds: amount.seconds + connecting_s, ..*amount };
+        let (printed, measured) = attempt(instance, load, &longer, work)?;
+        match missing_s(&printed, amount.seconds, connecting_s) {
+            None => return measured,
+            Some(wanted) if wanted > LONGEST_CONNECTING_S => {
+                let clients = amount.clients;
+                return Err(format!(
+                    "{clients} clients were not connected within {connecting_s} s"
+                ));
+            }
+            Some(wanted) => connecting_s = wanted,
+        }
+    }
+}
+
+/// What pgbench printed, and what was measured.
+fn attempt(
+    instance: &Instance,
+    load: &Load,
+    amount: &Amount,
+    work: &Path,
+) -> Result<(String, Result<Measured, String>), String> {
     before(instance, load)?;
     let logs = fresh(&work.join("latencies"))?;
     let mut beside = match load.beside {
@@ -41,10 +69,9 @@ pub fn run(
     let views = Some(&instance.reach).filter(|_| !instance.is_canned());
     let sampler = Sampler::begin(Probes::new(instance.pid(), views));
     let client_before = cpu::of_children();
-    let seconds = amount.seconds + connecting_s(instance, amount.clients);
-    let command = pgbench(instance, load, &Amount { seconds, ..*amount }, &logs, work)?;
+    let command = pgbench(instance, load, amount, &logs, work)?;
     // The end of a transaction that waits for a lock takes its time.
-    let limits = Limits::seconds(u64::from(seconds) + 120);
+    let limits = Limits::seconds(u64::from(amount.seconds) + 120);
     let printed = process::run_beside(command, limits, |pid| sampler.client(pid));
     let seen = sampler.end();
     let client_cpu_s = cpu::of_children() - client_before;
@@ -55,16 +82,31 @@ pub fn run(
     drop(beside);
     let printed = printed?;
     let latencies = Latencies::read(&logs)?;
-    let mut figures = figures(&printed.out, &seen, client_cpu_s)?;
-    latencies.figures(&mut figures);
-    Ok((figures, course(seen.samples, &printed.complaints, &latencies)))
+    let measured = figures(&printed.out, &seen, client_cpu_s).map(|mut figures| {
+        latencies.figures(&mut figures);
+        (figures, course(seen.samples, &printed.complaints, &latencies))
+    });
+    Ok((printed.out, measured))
 }
 
-/// Seconds that connecting takes, about: pgbench's duration counts them, its throughput does not. A process for
-/// each connection takes milliseconds.
-fn connecting_s(instance: &Instance, clients: u32) -> u32 {
+/// Seconds that connecting takes, about. A process for each connection takes milliseconds.
+fn usual_connecting_s(instance: &Instance, clients: u32) -> u32 {
     let each_ms = if is_postgres(&instance.target) { 4 } else { 1 };
     clients * each_ms / 1000
+}
+
+/// How many seconds to allow for connecting instead, where `allowed_s` left less than three quarters of `seconds`.
+pub fn missing_s(printed: &str, seconds: u32, allowed_s: u32) -> Option<u32> {
+    let took_s = match number_after(printed, "initial connection time = ") {
+        Some(milliseconds) => milliseconds / 1000.0,
+        // It does not tell when nothing got through at all, in the whole time.
+        None if number_after(printed, "actually processed: ") == Some(0.0) => {
+            f64::from(seconds + allowed_s)
+        }
+        None => return None,
+    };
+    let too_late = took_s > f64::from(allowed_s) + f64::from(seconds) / 4.0;
+    too_late.then(|| (took_s * 1.25).ceil() as u32)
 }
 
 fn before(instance: &Instance, load: &Load) -> Result<(), String> {

@@ -144,3 +144,13 @@ fn lines_of_paths_are_understood_and_others_are_not_taken_for_them() {
     assert_eq!((runs[1].x, runs[1].figures[figure::TPS]), (2, 5e6));
     assert_eq!((runs[1].variant.as_str(), runs[1].round), ("claim and insert, 64 bytes", 3));
 }
+
+#[test]
+fn time_in_which_clients_connect_is_no_time_to_measure_in() {
+    let told = |ms: f64| format!("initial connection time = {ms} ms\ntps = 400.0 (without …)\n");
+    assert_eq!(load::missing_s(&told(4300.0), 2, 4), None);
+    assert_eq!(load::missing_s(&told(5600.0), 2, 4), Some(7));
+    let nothing = "number of transactions actually processed: 0\n";
+    assert_eq!(load::missing_s(nothing, 2, 4), Some(8), "nothing in six seconds");
+    assert_eq!(load::missing_s("tps = 1", 2, 4), None);
+}
