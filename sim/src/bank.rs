@@ -332,6 +332,7 @@ impl Scenario for Bank {
     fn windows(&self) -> &'static [&'static str] {
         &[
             "commit-not-flushed",
+            "flush-by-committer",
             "heap-inserted",
             "heap-updated-elsewhere",
             "heap-pruned",

@@ -132,6 +132,7 @@ impl Config {
                 0 => cores(),
                 chosen => chosen as usize,
             },
+            busy_poll: Duration::from_micros(number("worker_busy_poll") as u64),
             max_connections: number("max_connections") as usize,
             reserved_connections: number("superuser_reserved_connections") as usize,
             authentication: match self.value("authentication").as_text() {

@@ -8,6 +8,7 @@
 //!              └─ worker::drive            fibers that waited or are long
 //! ```
 
+mod busy_poll;
 pub mod config;
 mod connection;
 mod database;

@@ -28,6 +28,8 @@ pub struct Options {
     pub data: PathBuf,
     /// Worker threads.
     pub workers: usize,
+    /// How long a worker with one client looks for its next request before it sleeps.
+    pub busy_poll: Duration,
     /// Sessions at a time.
     pub max_connections: usize,
     /// How many of them only superusers get.

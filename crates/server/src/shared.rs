@@ -10,6 +10,7 @@ use storage::wal::Wal;
 
 use crate::options::Options;
 
+use crate::busy_poll::Pollers;
 use crate::database::Database;
 use crate::worker::{Door, Order};
 
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     sessions: Mutex<BTreeMap<i32, Known>>,
     /// Sessions and clients that are about to get one.
     taken: AtomicUsize,
+    pub(crate) pollers: Arc<Pollers>,
 }
 
 /// What all workers know of a session.
@@ -41,7 +43,9 @@ impl Shared {
     pub(crate) fn new(database: Arc<Database>, options: Options, doors: Vec<Arc<Door>>) -> Self {
         let session_settings = Mutex::new(options.session_settings.clone().into());
         let sessions = Mutex::default();
-        Shared { database, options, session_settings, doors, sessions, taken: AtomicUsize::new(0) }
+        let taken = AtomicUsize::new(0);
+        let pollers = Pollers::new(std::thread::available_parallelism().map_or(1, usize::from));
+        Shared { database, options, session_settings, doors, sessions, taken, pollers }
     }
 
     pub(crate) fn wal(&self) -> &Wal {

@@ -11,7 +11,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::{Rc, Weak};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use base::interrupt::Interrupt;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
 
+use crate::busy_poll::BusyPoll;
 use crate::connection::{Accepted, Connection, Link, READ_BYTES};
 use crate::gate::Gate;
 use crate::outgoing::Outgoing;
@@ -58,15 +59,24 @@ pub(crate) enum Order {
 pub(crate) struct Door {
     orders: Mutex<Vec<Order>>,
     notify: Notify,
+    /// Somebody has called since the driver last looked.
+    called: AtomicBool,
     /// Connections that it has, or is about to have.
     load: AtomicUsize,
 }
 
 impl Door {
+    /// Wakes the worker's driver.
+    fn call(&self) {
+        // Relaxed here and where it is read: a hint, for a worker that is awake; `notify` is what counts.
+        self.called.store(true, Ordering::Relaxed);
+        self.notify.notify_one();
+    }
+
     /// Hands in an order and wakes the worker.
     pub(crate) fn order(&self, order: Order) {
         self.orders.lock().expect("no code panics under it").push(order);
-        self.notify.notify_one();
+        self.call();
     }
 
     /// Counts a connection that is about to be handed in.
@@ -91,6 +101,7 @@ pub(crate) struct Worker {
     watch: Arc<DurableWatch>,
     pool: RefCell<Vec<Vec<u8>>>,
     outgoing: Outgoing,
+    pub(crate) busy_poll: BusyPoll,
     /// Sessions by process number.
     sessions: RefCell<BTreeMap<i32, Rc<Link>>>,
     /// Connections that have no session yet.
@@ -135,16 +146,18 @@ impl Worker {
 
     fn new(number: usize, shared: Arc<Shared>, door: Arc<Door>) -> Self {
         let (woken, durable) = (Arc::clone(&door), Arc::clone(&door));
-        let watch = shared.wal().watch_durable(move |_| durable.notify.notify_one());
+        let watch = shared.wal().watch_durable(move |_| durable.call());
+        let busy_poll = BusyPoll::new(shared.options.busy_poll, Arc::clone(&shared.pollers));
         Worker {
             shared,
-            scheduler: Scheduler::new(fiber::Order::Fifo, move || woken.notify.notify_one()),
+            scheduler: Scheduler::new(fiber::Order::Fifo, move || woken.call()),
             number,
             door,
             gate: RefCell::default(),
             watch,
             pool: RefCell::default(),
             outgoing: Outgoing::new(),
+            busy_poll,
             sessions: RefCell::default(),
             strangers: RefCell::default(),
             alarm: Cell::new(None),
@@ -155,6 +168,7 @@ impl Worker {
     /// Runs what is not run at once, until the worker is told to end and its last session has.
     async fn drive(self: &Rc<Self>) {
         loop {
+            self.door.called.store(false, Ordering::Relaxed);
             self.take_orders();
             self.open_gate();
             self.send_postponed();
@@ -296,7 +310,10 @@ impl Worker {
             return;
         }
         self.gate.borrow_mut().add(lsn, Rc::clone(link));
-        if self.shared.wal().want_durable(&self.watch, lsn) {
+        let wal = self.shared.wal();
+        // Nobody else is kept waiting meanwhile.
+        let is_durable = self.busy_poll.has_lone_client() && wal.is_quiet() && wal.flush_here(lsn);
+        if is_durable || wal.want_durable(&self.watch, lsn) {
             self.door.notify.notify_one();
         }
     }
@@ -330,6 +347,8 @@ impl Worker {
 fn before_sleep() {
     if let Some(worker) = OWN.with_borrow(Weak::upgrade) {
         worker.send_postponed();
+        // Relaxed: see `Door::call`.
+        worker.busy_poll.look(|| worker.door.called.load(Ordering::Relaxed));
     }
 }
 

@@ -233,7 +233,9 @@ impl Connection {
             self.input.reserve(READ_BYTES);
         }
         let polled = self.reader.poll_read(context, &mut self.input);
-        if polled.is_pending() && self.input.is_empty() {
+        if polled.is_ready() {
+            self.worker.busy_poll.heard(&self.link);
+        } else if self.input.is_empty() {
             self.worker.reuse(std::mem::take(&mut self.input));
         }
         polled

@@ -47,6 +47,7 @@ fn options() -> Options {
         port: 5432,
         data: dir.join("data"),
         workers: 2,
+        busy_poll: Duration::from_micros(100),
         max_connections: 3000,
         reserved_connections: 0,
         authentication: Authentication::Trust,

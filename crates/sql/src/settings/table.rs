@@ -445,6 +445,14 @@ pub const TABLE: &[Setting] = &[
     ),
     number("work_mem", 4096, (64, INT_MAX), Unit::KiB, User, "Memory of one sort or hash table."),
     number(
+        "worker_busy_poll",
+        100,
+        (0, 10_000),
+        Unit::Plain,
+        Start,
+        "For how many microseconds a worker with one client looks for its next request before it sleeps; 0: not at all.",
+    ),
+    number(
         "worker_threads",
         0,
         (0, 1024),

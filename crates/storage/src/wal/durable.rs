@@ -31,6 +31,8 @@ struct Asked {
     writers: AtomicU64,
     /// The flusher parks, or is about to: a request must wake it.
     asleep: AtomicBool,
+    /// It does so because another flushes.
+    aside: AtomicBool,
     /// Somebody wants what there is to be durable within [`super::flusher::LAZY_DELAY`].
     soon: AtomicBool,
     stop: AtomicBool,
@@ -67,6 +69,7 @@ impl Durable {
                 gathering: AtomicU64::new(u64::MAX),
                 writers: AtomicU64::new(0),
                 asleep: AtomicBool::new(false),
+                aside: AtomicBool::new(false),
                 soon: AtomicBool::new(false),
                 stop: AtomicBool::new(false),
             }),
@@ -89,17 +92,23 @@ impl Durable {
         if self.get() >= lsn {
             return;
         }
-        // SeqCst, here and in `nap`: either the flusher, going to sleep, sees the request, or this
-        // context sees it asleep.
-        if self.asked.requested.fetch_max(lsn.0, Ordering::SeqCst) < lsn.0 {
-            // SeqCst, here and in `gather`: either the flusher, going to rest, counts this request, or
-            // this context sees what it rests for.
-            let requests = self.asked.requests.fetch_add(1, Ordering::SeqCst) + 1;
-            if requests == self.asked.gathering.load(Ordering::SeqCst) {
-                self.unpark_flusher();
-            }
+        // SeqCst, inside, here and in `gather`: either the flusher, going to rest, counts this request, or
+        // this context sees what it rests for.
+        if let Some(requests) = self.count_request(lsn)
+            && requests == self.asked.gathering.load(Ordering::SeqCst)
+        {
+            self.unpark_flusher();
         }
         self.wake_flusher();
+    }
+
+    /// Notes a request and wakes nobody; how many have come, if it is above all before it.
+    #[inline]
+    pub fn count_request(&self, lsn: Lsn) -> Option<u64> {
+        // SeqCst, here and in `nap`: either the flusher, going to sleep, sees the request, or this
+        // context sees it asleep.
+        let is_highest = self.asked.requested.fetch_max(lsn.0, Ordering::SeqCst) < lsn.0;
+        is_highest.then(|| self.asked.requests.fetch_add(1, Ordering::SeqCst) + 1)
     }
 
     /// Asks that what is in the log now be durable before long.
@@ -245,6 +254,22 @@ impl Durable {
             park::park_until(deadline);
         }
         self.asked.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// Parks the flusher while another flushes; `is_free` tells whether that has ended.
+    pub fn stand_aside(&self, is_free: impl Fn() -> bool) {
+        self.asked.aside.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        self.nap(None, is_free);
+        if self.stopping() {
+            park::yield_now();
+        }
+        self.asked.aside.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether the flusher stands aside.
+    pub fn stood_aside(&self) -> bool {
+        self.asked.aside.load(Ordering::SeqCst)
     }
 
     /// The log is durable up to `lsn`: tells everybody who waited for that.

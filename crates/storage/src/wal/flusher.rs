@@ -1,4 +1,5 @@
-//! The flusher: one context that writes what is complete, syncs it, and says so.
+//! The flusher: one context that writes what is complete, syncs it, and says so; a committer that is alone does
+//! that itself ([`flush_here`]).
 //!
 //! It is greedy: each round takes everything that is complete, so that commits that arrive while a sync is
 //! in flight share the next one. Where many commit at the same time it rests between rounds
@@ -16,7 +17,7 @@ use base::disk::SyncMethod;
 use base::park;
 use base::sync::spin_hint;
 use base::{Lsn, clock::Instant};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 /// How long an asynchronous commit may stay undurable. PostgreSQL's `wal_writer_delay`.
@@ -25,8 +26,8 @@ pub(super) const LAZY_DELAY: Duration = Duration::from_millis(200);
 /// Rounds of up to this size go through one buffer and one write.
 const BOUNCE_BYTES: usize = 128 * 1024;
 
-/// What the flusher alone knows.
-struct State {
+/// What whoever flushes knows; its lock is the right to flush. It is only ever tried: nobody waits for it.
+pub(super) struct State {
     /// Everything before it is written (not necessarily synced).
     written: Lsn,
     bounce: Box<[Block]>,
@@ -43,15 +44,12 @@ const _: () = assert!(BOUNCE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
 /// Body of the flusher's context; returns when told to stop and everything is durable.
 pub(super) fn run(wal: &Wal) {
     wal.durable.set_flusher(park::current());
-    let blocks = BOUNCE_BYTES / BLOCK_BYTES as usize;
-    let mut state = State {
-        written: wal.durable(),
-        bounce: vec![Block([0; BLOCK_BYTES as usize]); blocks].into_boxed_slice(),
-        lazy_until: None,
-        gathering: Gathering::default(),
-    };
     loop {
         let stopping = wal.durable.stopping();
+        let Ok(mut state) = wal.flushing.try_lock() else {
+            wal.durable.stand_aside(|| wal.flushing.try_lock().is_ok());
+            continue;
+        };
         if let Some(target) = state.target(wal, stopping) {
             if !stopping && !ring_pressed(wal) {
                 state.gather(wal);
@@ -61,11 +59,31 @@ pub(super) fn run(wal: &Wal) {
             return;
         } else {
             let deadline = state.lazy_until;
+            drop(state);
             wal.durable.nap(deadline, || {
                 has_work(wal) || (deadline.is_none() && wal.durable.wants_soon())
             });
         }
     }
+}
+
+/// Flushes up to `lsn` on the caller's own context, if nobody else flushes and a flush is short; false otherwise.
+/// It saves two switches between threads, which may take longer than the flush.
+pub(super) fn flush_here(wal: &Wal, lsn: Lsn) -> bool {
+    match wal.flushing.try_lock() {
+        Ok(mut state) if !state.gathering.is_slow() => {
+            wal.durable.count_request(lsn);
+            state.round(wal, lsn);
+        }
+        _ => return false,
+    }
+    // SeqCst, with the one in `Durable::stand_aside`: either the flusher finds the lock free, or this context
+    // sees that it stood aside.
+    fence(Ordering::SeqCst);
+    if wal.durable.stood_aside() || has_work(wal) {
+        wal.durable.wake_flusher();
+    }
+    true
 }
 
 /// Whether a round is called for now.
@@ -80,6 +98,16 @@ fn ring_pressed(wal: &Wal) -> bool {
 }
 
 impl State {
+    pub fn new(written: Lsn) -> State {
+        let blocks = BOUNCE_BYTES / BLOCK_BYTES as usize;
+        State {
+            written,
+            bounce: vec![Block([0; BLOCK_BYTES as usize]); blocks].into_boxed_slice(),
+            lazy_until: None,
+            gathering: Gathering::default(),
+        }
+    }
+
     /// Up to where this round must come; `None` when nothing is to be done now.
     fn target(&mut self, wal: &Wal, stopping: bool) -> Option<Lsn> {
         let position = wal.position();

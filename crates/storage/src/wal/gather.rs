@@ -15,6 +15,8 @@ use std::time::Duration;
 const REST_SYNCS: u32 = 20;
 /// The longest rest on a disk however slow: what is saved is the round's work, not its waiting.
 const REST_MAX: Duration = Duration::from_millis(2);
+/// Rounds that take longer are left to the flusher, whoever asks: who flushes can do nothing else meanwhile.
+const SLOW: Duration = Duration::from_millis(1);
 /// After so many rounds the flusher waits for one commit more.
 const PROBE_ROUNDS: u32 = 8;
 
@@ -52,6 +54,11 @@ impl Gathering {
             self.rounds = 0;
             self.goal += 1;
         }
+    }
+
+    /// Whether a round takes so long that nobody should do it who has other work.
+    pub fn is_slow(&self) -> bool {
+        self.round > SLOW
     }
 
     /// The round is over.

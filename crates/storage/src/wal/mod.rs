@@ -78,6 +78,7 @@ pub struct Wal {
     ring: Ring,
     space: Space,
     durable: Durable,
+    flushing: Mutex<flusher::State>,
     store: Store,
     sync_method: AtomicU8,
     epoch: Epoch,
@@ -124,6 +125,7 @@ impl Wal {
             ring: Ring::new(config.buffer_bytes),
             space: Space::new(epoch.start.0, capacity, config.insert_slots),
             durable: Durable::new(epoch.start),
+            flushing: Mutex::new(flusher::State::new(epoch.start)),
             store: Store::open(Arc::clone(&env.disk), epoch, kept)?,
             sync_method: AtomicU8::new(config.sync_method as u8),
             epoch,
@@ -292,6 +294,20 @@ impl Wal {
     pub fn flush(&self, lsn: Lsn) {
         debug_assert!(lsn <= self.position(), "nobody can wait for log that is not there");
         self.durable.wait(lsn);
+    }
+
+    /// Makes the log durable up to `lsn` on the caller's own thread, which the disk blocks meanwhile, if nobody
+    /// else flushes and a flush is a matter of microseconds. False otherwise: nothing is done then. Worth it for
+    /// who is the only one that writes ([`Wal::is_quiet`]); others share flushes.
+    pub fn flush_here(&self, lsn: Lsn) -> bool {
+        debug_assert!(lsn <= self.position(), "nobody can wait for log that is not there");
+        self.durable() >= lsn || flusher::flush_here(self, lsn)
+    }
+
+    /// Whether of late no more than one transaction that writes was under way at a time.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.durable.writers() <= 1
     }
 
     /// Asks for durability up to `lsn` and goes on.

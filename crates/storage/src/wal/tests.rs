@@ -502,6 +502,46 @@ fn lazy_requests_are_served_and_a_watch_is_told_once() {
     });
 }
 
+/// Committers that flush by themselves, others that wait for the flusher, and some that wait for nobody: all of it
+/// becomes durable.
+#[test]
+fn committers_may_flush_by_themselves() {
+    let by_themselves = Arc::new(AtomicUsize::new(0));
+    for seed in 0..20 {
+        let count = Arc::clone(&by_themselves);
+        sim::run(seed, move || {
+            let disk = new_disk();
+            let env = Env::new(Arc::new(disk.clone()));
+            let wal = open(&disk, first_epoch());
+            let committer = |i: u64| {
+                let (wal, count) = (Arc::clone(&wal), Arc::clone(&count));
+                move || {
+                    for n in 0..20 {
+                        let at = put(&wal, 3 + n, &[i as u8; 100]);
+                        match (i + n) % 3 {
+                            0 => wal.request_flush_soon(),
+                            1 if wal.flush_here(at.end) => {
+                                assert!(wal.durable() >= at.end);
+                                count.fetch_add(1, Ordering::Relaxed);
+                            }
+                            _ => wal.flush(at.end),
+                        }
+                        base::park::sleep(std::time::Duration::from_micros(50 * i * n));
+                    }
+                }
+            };
+            let started: Vec<_> = (0..3).map(|i| env.spawn("committer", committer(i))).collect();
+            started.into_iter().for_each(Background::join);
+            // What nobody waits for needs no further reason.
+            base::park::sleep(std::time::Duration::from_millis(250));
+            assert_eq!(wal.durable(), wal.position());
+            wal.close();
+            assert_eq!(read_all(&disk, Lsn(SEGMENT)).0.len(), 60);
+        });
+    }
+    assert!(by_themselves.load(Ordering::Relaxed) > 0, "the flusher did it all");
+}
+
 #[test]
 fn waiters_for_ring_space_get_it_without_anybody_asking_for_a_flush() {
     for seed in 0..10 {
