@@ -11,8 +11,21 @@ use wire::frame::{self, Split};
 use wire::frontend::{Execute, Requests, Target};
 use wire::startup;
 
-trait Stream: Read + Write + Send {}
-impl<T: Read + Write + Send> Stream for T {}
+trait Stream: Read + Write + Send {
+    fn wait_for(&self, limit: Duration);
+}
+
+impl Stream for UnixStream {
+    fn wait_for(&self, limit: Duration) {
+        self.set_read_timeout(Some(limit)).unwrap();
+    }
+}
+
+impl Stream for TcpStream {
+    fn wait_for(&self, limit: Duration) {
+        self.set_read_timeout(Some(limit)).unwrap();
+    }
+}
 
 pub struct Client {
     stream: Box<dyn Stream>,
@@ -29,17 +42,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl Client {
     pub fn unix(path: &Path) -> Client {
         let stream = UnixStream::connect(path).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Client::over(Box::new(stream))
     }
 
     pub fn tcp(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         Client::over(Box::new(stream))
     }
 
     fn over(stream: Box<dyn Stream>) -> Client {
+        stream.wait_for(PATIENCE);
         Client { stream, input: Vec::new(), process: 0, key: 0 }
     }
 
@@ -123,6 +135,22 @@ impl Client {
         let mut byte = [0];
         self.stream.read_exact(&mut byte).unwrap();
         byte[0]
+    }
+
+    /// Whether nothing comes for so long.
+    pub fn is_silent(&mut self, long: Duration) -> bool {
+        self.stream.wait_for(long);
+        let mut piece = [0; 16 << 10];
+        let read = self.stream.read(&mut piece);
+        self.stream.wait_for(PATIENCE);
+        match read {
+            Err(fault) if fault.kind() == std::io::ErrorKind::WouldBlock => true,
+            Err(fault) => panic!("{fault}"),
+            Ok(count) => {
+                self.input.extend_from_slice(&piece[..count]);
+                false
+            }
+        }
     }
 
     /// Expects the server to hang up without another word.

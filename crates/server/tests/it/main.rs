@@ -9,6 +9,7 @@ mod directory;
 mod disks;
 mod drivers;
 mod faults;
+mod gated;
 mod log;
 mod nesting;
 mod protocol;
