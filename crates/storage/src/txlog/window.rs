@@ -162,6 +162,14 @@ impl Window {
     #[cold]
     fn get_slow(&self, xid: Xid) -> Result<Entry, SlruError> {
         let (page, index) = (page_of(xid), index_of(xid));
+        // Acquire: pairs with the release in `prepare_slow`. Before the looks: a page that comes to the ring after
+        // one would be missed there, and is nowhere else.
+        if page >= self.next.load(Ordering::Acquire) {
+            return Ok(Entry::NOTHING);
+        }
+        if let Some(entry) = self.in_ring(page).and_then(|frame| frame.read(page, index)) {
+            return Ok(entry);
+        }
         if let Some(frame) = self.stragglers.read().get(&page)
             && let Some(entry) = frame.read(page, index)
         {
@@ -169,8 +177,7 @@ impl Window {
         }
         // A page is in its next place before it leaves its old one, in the order ring, stragglers, spill:
         // what is in neither of the first two is in the third, unless the window has moved past it.
-        // Acquire: pairs with the release in `prepare_slow`.
-        if xid < self.start() || page >= self.next.load(Ordering::Acquire) {
+        if xid < self.start() {
             return Ok(Entry::NOTHING);
         }
         match self.spill.read(page, |words| words.word(index)) {
@@ -338,6 +345,52 @@ impl Drop for Window {
         for frame in self.moving.get_mut().all.drain(..) {
             // SAFETY: made by `Box::into_raw` in `new_frame`, and nobody can refer to it any more.
             drop(unsafe { Box::from_raw(frame) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::txlog::slru::LogKind;
+    use base::disk::Disk;
+    use base::disk::sim::SimDisk;
+    use base::{Env, sim};
+    use std::sync::Arc;
+
+    /// Whoever looks for a page that is just being made finds nothing on it, whichever moment that is.
+    #[test]
+    fn a_page_that_comes_while_it_is_looked_for_is_empty() {
+        const PAGES: u64 = 12;
+        let first = |page: u64| Xid(page * WINDOW_PAGE);
+        for seed in 0..40 {
+            sim::run(seed, move || {
+                let disk = Arc::new(SimDisk::new());
+                disk.create_dir("txlog").unwrap();
+                disk.create_dir(LogKind::Subtrans.directory()).unwrap();
+                let no_barrier = Arc::new(|_| ());
+                let files = Arc::clone(&disk);
+                let spill = Slru::open(LogKind::Subtrans, 1, 0, files, no_barrier).unwrap();
+                let window = Arc::new(Window::new(first(0), 2, spill));
+                let env = Env::new(disk);
+                let looks = || {
+                    let window = Arc::clone(&window);
+                    move || {
+                        while window.next.load(Ordering::Relaxed) < PAGES {
+                            for page in 0..=PAGES {
+                                assert_eq!(window.get(first(page)).unwrap(), Entry::NOTHING);
+                                base::park::yield_now();
+                            }
+                        }
+                    }
+                };
+                let lookers: Vec<_> = (0..2).map(|_| env.spawn("looker", looks())).collect();
+                for page in 0..PAGES {
+                    window.prepare(first(page)).unwrap();
+                    base::park::yield_now();
+                }
+                lookers.into_iter().for_each(base::env::Background::join);
+            });
         }
     }
 }
