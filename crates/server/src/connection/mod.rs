@@ -88,9 +88,7 @@ impl Connection {
     pub(crate) async fn serve(mut self) {
         std::future::poll_fn(|context| self.turn(context)).await;
         // Nothing more will come; a client that still waits for something learns it this way.
-        let shut = |context: &mut Context<'_>| self.link.writer.borrow_mut().poll_shutdown(context);
-        let shutdown = std::future::poll_fn(shut).await;
-        if let Err(fault) = shutdown
+        if let Err(fault) = self.link.writer.borrow().shutdown()
             && fault.kind() != io::ErrorKind::NotConnected
         {
             crate::log!("could not close a connection: {fault}");

@@ -1,13 +1,18 @@
-//! The two kinds of socket, as one; each in two halves, because the task reads and its worker writes.
+//! The two kinds of socket, as one; in two halves, because the task reads and its worker writes.
+//!
+//! The runtime is asked to tell of what comes, and of room for more only while there is none. A runtime's own
+//! streams watch for both from the start; then the system wakes a worker each time that a client takes a
+//! reply, to tell it of room that nobody waits for.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream, tcp, unix};
+use socket2::Socket;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// A socket that was accepted and not yet given to a worker.
 pub(crate) enum Accepted {
@@ -25,15 +30,15 @@ pub(crate) enum Peer {
 }
 
 /// What a client sends.
-pub(crate) enum Reader {
-    Unix(unix::OwnedReadHalf),
-    Tcp(tcp::OwnedReadHalf),
+pub(crate) struct Reader {
+    socket: AsyncFd<Rc<Socket>>,
 }
 
-/// What a client is sent. Dropping it tells the client that nothing more will come.
-pub(crate) enum Writer {
-    Unix(unix::OwnedWriteHalf),
-    Tcp(tcp::OwnedWriteHalf),
+/// What a client is sent.
+pub(crate) struct Writer {
+    socket: Rc<Socket>,
+    /// Tells of room; only while there was none.
+    room: Option<AsyncFd<Rc<Socket>>>,
 }
 
 /// Most bytes that one read takes.
@@ -41,40 +46,52 @@ pub(crate) const READ_BYTES: usize = 16 << 10;
 
 /// Registers an accepted socket with this thread's runtime.
 pub(crate) fn open(accepted: Accepted) -> io::Result<(Reader, Writer, Peer)> {
-    match accepted {
+    let (socket, peer) = match accepted {
         Accepted::Unix(socket) => {
-            let stream = UnixStream::from_std(socket)?;
-            let uid = stream.peer_cred()?.uid();
-            let (reader, writer) = stream.into_split();
-            Ok((Reader::Unix(reader), Writer::Unix(writer), Peer::Local { uid }))
+            let peer = Peer::Local { uid: peer_uid(&socket)? };
+            (Socket::from(socket), peer)
         }
         Accepted::Tcp(socket, address) => {
-            socket.set_nodelay(true)?;
-            keep_alive(&socket)?;
-            let (reader, writer) = TcpStream::from_std(socket)?.into_split();
-            Ok((Reader::Tcp(reader), Writer::Tcp(writer), Peer::Remote(address)))
+            let socket = Socket::from(socket);
+            socket.set_tcp_nodelay(true)?;
+            // Lets the system notice, in hours, that a client's machine is gone.
+            socket.set_keepalive(true)?;
+            (socket, Peer::Remote(address))
         }
-    }
+    };
+    socket.set_nonblocking(true)?;
+    let socket = Rc::new(socket);
+    let watched = watch(Rc::clone(&socket), Interest::READABLE)?;
+    Ok((Reader { socket: watched }, Writer { socket, room: None }, peer))
 }
 
 impl Reader {
     /// Appends what has come to `into`, using its spare room. Zero bytes: the client has hung up.
     ///
-    /// A read that leaves room free tells the runtime that there is no more, so the next one waits
-    /// for the socket without asking it once in vain.
+    /// A read that leaves room free has taken all there was, so the next one waits for the socket without
+    /// asking it once in vain.
     pub(crate) fn poll_read(
         &mut self,
         context: &mut Context<'_>,
         into: &mut Vec<u8>,
     ) -> Poll<io::Result<usize>> {
-        let mut room = ReadBuf::uninit(into.spare_capacity_mut());
-        debug_assert!(room.remaining() > 0, "a read without room looks like a client that left");
-        let polled = match self {
-            Reader::Unix(half) => Pin::new(half).poll_read(context, &mut room),
-            Reader::Tcp(half) => Pin::new(half).poll_read(context, &mut room),
+        let room = into.spare_capacity_mut();
+        let most = room.len();
+        debug_assert!(most > 0, "a read without room looks like a client that left");
+        let count = loop {
+            let mut readiness = ready!(self.socket.poll_read_ready(context))?;
+            match self.socket.get_ref().recv(room) {
+                Ok(count) => {
+                    if 0 < count && count < most {
+                        readiness.clear_ready();
+                    }
+                    break count;
+                }
+                Err(fault) if fault.kind() == ErrorKind::WouldBlock => readiness.clear_ready(),
+                Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
+                Err(fault) => return Poll::Ready(Err(fault)),
+            }
         };
-        std::task::ready!(polled)?;
-        let count = room.filled().len();
         let len = into.len() + count;
         // SAFETY: `count` bytes behind the old end were filled by the read.
         unsafe { into.set_len(len) };
@@ -84,17 +101,16 @@ impl Reader {
 
 impl Writer {
     pub(crate) fn descriptor(&self) -> RawFd {
-        match self {
-            Writer::Unix(half) => half.as_ref().as_raw_fd(),
-            Writer::Tcp(half) => half.as_ref().as_raw_fd(),
-        }
+        self.socket.as_raw_fd()
     }
 
-    /// Writes as much as there is room for; none: [`io::ErrorKind::WouldBlock`].
+    /// Writes as much as there is room for; none: [`ErrorKind::WouldBlock`].
     pub(crate) fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Writer::Unix(half) => half.try_write(bytes),
-            Writer::Tcp(half) => half.try_write(bytes),
+        loop {
+            match self.socket.send_with_flags(bytes, libc::MSG_NOSIGNAL) {
+                Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
+                written => return written,
+            }
         }
     }
 
@@ -104,34 +120,54 @@ impl Writer {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match self {
-            Writer::Unix(half) => Pin::new(half).poll_write(context, bytes),
-            Writer::Tcp(half) => Pin::new(half).poll_write(context, bytes),
+        loop {
+            match self.try_write(bytes) {
+                Err(fault) if fault.kind() == ErrorKind::WouldBlock => {}
+                written => {
+                    self.room = None;
+                    return Poll::Ready(written);
+                }
+            }
+            let room = match &mut self.room {
+                Some(room) => room,
+                none => {
+                    // Under a number of its own: one can be watched once only.
+                    let again = self.socket.try_clone()?;
+                    none.insert(watch(Rc::new(again), Interest::WRITABLE)?)
+                }
+            };
+            ready!(room.poll_write_ready(context))?.clear_ready();
         }
     }
 
     /// Tells the client that nothing more will come.
-    pub(crate) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Writer::Unix(half) => Pin::new(half).poll_shutdown(context),
-            Writer::Tcp(half) => Pin::new(half).poll_shutdown(context),
-        }
+    pub(crate) fn shutdown(&self) -> io::Result<()> {
+        self.socket.shutdown(std::net::Shutdown::Write)
     }
 }
 
-/// Lets the system notice, in hours, that a client's machine is gone.
-fn keep_alive(socket: &std::net::TcpStream) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the descriptor is open as long as `socket` is borrowed, and the option's value is an
-    // integer of the size that is passed.
+/// Has this thread's runtime tell of `interest`.
+fn watch(socket: Rc<Socket>, interest: Interest) -> io::Result<AsyncFd<Rc<Socket>>> {
+    // SAFETY: a `Socket` is closed when its last owner is dropped, of which the result is one, and nobody takes
+    // the descriptor out of it.
+    let watched = unsafe { AsyncFd::register_with_interest(socket, interest) };
+    Ok(watched?)
+}
+
+/// The user that runs the process at the other end.
+fn peer_uid(socket: &std::os::unix::net::UnixStream) -> io::Result<u32> {
+    let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: the descriptor is open as long as `socket` is borrowed, and the option's value is of the type
+    // and the size that are passed.
     let result = unsafe {
-        libc::setsockopt(
+        libc::getsockopt(
             socket.as_raw_fd(),
             libc::SOL_SOCKET,
-            libc::SO_KEEPALIVE,
-            (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
+            libc::SO_PEERCRED,
+            (&raw mut who).cast(),
+            &raw mut length,
         )
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 { Ok(who.uid) } else { Err(io::Error::last_os_error()) }
 }
