@@ -1,6 +1,5 @@
 //! Micro-benchmarks, the canned-reply ceiling and in-process drivers.
 
-pub mod log;
 pub mod options;
 pub mod pgbench;
 pub mod record;

@@ -35,7 +35,7 @@ pub fn circumstances() -> String {
         shell("nproc"),
         shell("grep MemTotal /proc/meminfo | tr -s ' '"),
         shell("uname -r"),
-        shell("git rev-parse --short HEAD"),
+        commit(),
     )
 }
 

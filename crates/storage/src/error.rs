@@ -234,6 +234,14 @@ impl From<Interrupt> for Error {
     }
 }
 
+/// Tells of an error that `who` met in the background, where nobody is waiting for an answer, and that it will meet
+/// again or get over when it tries anew. A simulated disk gives cause for none but a lack of room.
+pub(crate) fn complain(who: &str, error: &Error) {
+    let expected = matches!(error, Error::DiskFull { .. } | Error::ShuttingDown);
+    assert!(expected || !base::sim::active(), "{who}: {error}");
+    eprintln!("thalweg: {who}: {error}");
+}
+
 /// Ends the process: going on could lose what was promised. Recovery answers.
 pub(crate) fn fatal(why: &str) -> ! {
     eprintln!("thalweg: fatal: {why}");

@@ -5,122 +5,27 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use base::Env;
-use base::disk::real::RealDisk;
-use base::disk::{DirectoryLock, Disk, File, Open};
 use server::Database;
 
+use crate::moody::{Access, Mood, Moody};
 use crate::{House, options, small};
 
 /// Set in a child: the directory that it works in.
 const CHILD: &str = "THALWEG_TEST_DISK";
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Access {
-    Read,
-    Write,
-    Sync,
-    Open,
-}
-
-type Hook = Box<dyn FnMut(Access, &str, u64) -> Option<io::Error> + Send>;
-
-/// A directory of the machine whose files can be made to fail.
-struct Moody {
-    real: RealDisk,
-    mood: Arc<Mutex<Option<Hook>>>,
-}
-
-struct MoodyFile {
-    real: Arc<dyn File>,
-    path: String,
-    mood: Arc<Mutex<Option<Hook>>>,
-}
-
-fn ask(mood: &Mutex<Option<Hook>>, access: Access, path: &str, offset: u64) -> io::Result<()> {
-    let fault = mood.lock().unwrap().as_mut().and_then(|hook| hook(access, path, offset));
-    fault.map_or(Ok(()), Err)
-}
-
-impl Disk for Moody {
-    fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
-        ask(&self.mood, Access::Open, path, 0)?;
-        let (real, mood) = (self.real.open(path, how)?, Arc::clone(&self.mood));
-        Ok(Arc::new(MoodyFile { real, path: path.to_owned(), mood }))
-    }
-
-    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
-        self.real.rename_new(from, to)
-    }
-
-    fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
-        self.real.rename_over(from, to)
-    }
-
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.real.remove(path)
-    }
-
-    fn create_dir(&self, path: &str) -> io::Result<()> {
-        self.real.create_dir(path)
-    }
-
-    fn sync_dir(&self, path: &str) -> io::Result<()> {
-        self.real.sync_dir(path)
-    }
-
-    fn list(&self, path: &str) -> io::Result<Vec<String>> {
-        self.real.list(path)
-    }
-
-    fn exists(&self, path: &str) -> io::Result<bool> {
-        self.real.exists(path)
-    }
-
-    fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
-        self.real.lock(path)
-    }
-}
-
-impl File for MoodyFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        ask(&self.mood, Access::Read, &self.path, offset)?;
-        self.real.read_at(buf, offset)
-    }
-
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        ask(&self.mood, Access::Write, &self.path, offset)?;
-        self.real.write_at(buf, offset)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        ask(&self.mood, Access::Sync, &self.path, 0)?;
-        self.real.sync()
-    }
-
-    fn set_len(&self, bytes: u64) -> io::Result<()> {
-        ask(&self.mood, Access::Write, &self.path, bytes)?;
-        self.real.set_len(bytes)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.real.len()
-    }
-}
-
 /// A server in the child's directory, and its disk's mood.
 struct Scene {
     house: House,
-    mood: Arc<Mutex<Option<Hook>>>,
+    mood: Mood,
 }
 
 impl Scene {
     fn open(data: &Path) -> Scene {
-        let mood = Arc::<Mutex<Option<Hook>>>::default();
-        let disk = Moody { real: RealDisk::new(data), mood: Arc::clone(&mood) };
-        let env = Env::new(Arc::new(disk));
+        let mood = Mood::default();
+        let env = Env::new(Arc::new(Moody::new(data, &mood)));
         let mut config = small();
         // A block that is to fail would be read before it is told to.
         config.set("pg_prewarm.autoprewarm", "off").unwrap();
@@ -128,14 +33,6 @@ impl Scene {
         let mut options = options();
         options.data = data.to_owned();
         Scene { house: House::over(database, options), mood }
-    }
-
-    fn fail(&self, hook: impl FnMut(Access, &str, u64) -> Option<io::Error> + Send + 'static) {
-        *self.mood.lock().unwrap() = Some(Box::new(hook));
-    }
-
-    fn recover(&self) {
-        *self.mood.lock().unwrap() = None;
     }
 
     fn say(&self, statement: &str) -> String {
@@ -187,7 +84,7 @@ fn a_full_disk_refuses_what_needs_room_and_nothing_else() {
     let play = |data: &Path| {
         prepare(data);
         let scene = Scene::open(data);
-        scene.fail(|access, path, _| {
+        scene.mood.turn(|access, path, _| {
             (access == Access::Write && path.starts_with("base/")).then(enospc)
         });
         let full = scene.say("create table u as select a, b from t, generate_series(1, 30)");
@@ -195,7 +92,7 @@ fn a_full_disk_refuses_what_needs_room_and_nothing_else() {
         assert_eq!(scene.say("select count(*) from t"), COUNT);
         let deleted = scene.say("begin; delete from t where a = 1; rollback");
         assert_eq!(deleted, "C BEGIN\nC DELETE 1\nC ROLLBACK\nZ I");
-        scene.recover();
+        scene.mood.recover();
         assert_eq!(scene.say("insert into t values (0, '')"), "C INSERT 0 1\nZ I");
     };
     scenario("a_full_disk_refuses_what_needs_room_and_nothing_else", play, |data, output, log| {
@@ -209,7 +106,7 @@ fn a_log_without_room_refuses_writes_until_there_is_some() {
     let play = |data: &Path| {
         prepare(data);
         let scene = Scene::open(data);
-        scene.fail(|access, path, _| {
+        scene.mood.turn(|access, path, _| {
             (access == Access::Open && path == "wal/new-segment").then(enospc)
         });
         let mut done = 0;
@@ -223,7 +120,7 @@ fn a_log_without_room_refuses_writes_until_there_is_some() {
         };
         assert!(full.starts_with("ERROR 53100 could not extend file \"wal/"), "{full}");
         assert_eq!(scene.say("select count(*) from t"), COUNT);
-        scene.recover();
+        scene.mood.recover();
         crate::timers::until("there is room again", || {
             scene.say("update t set a = a where a = 1") == "C UPDATE 1\nZ I"
         });
@@ -242,14 +139,14 @@ fn a_block_that_can_not_be_read_is_named_and_the_rest_is_served() {
         let path = scene.say("select pg_relation_filepath('t')");
         let file = path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap();
         let broken = file.to_owned();
-        scene.fail(move |access, path, offset| {
+        scene.mood.turn(move |access, path, offset| {
             (access == Access::Read && path == broken && offset == 3 * 8192).then(eio)
         });
         let told = scene.say("select count(*) from t");
         let expected = format!("ERROR 58030 could not read block 3 of file \"{file}\"");
         assert!(told.contains(&expected), "{told}");
         assert!(scene.say("select count(*) > 0 from pg_class").contains("D t\n"));
-        scene.recover();
+        scene.mood.recover();
         assert_eq!(scene.say("select count(*) from t"), COUNT);
     };
     let name = "a_block_that_can_not_be_read_is_named_and_the_rest_is_served";
@@ -265,7 +162,8 @@ fn a_log_that_can_not_be_synced_ends_the_server_and_keeps_what_was_told() {
         prepare(data);
         let scene = Scene::open(data);
         scene
-            .fail(|access, path, _| (access == Access::Sync && path.starts_with("wal/")).then(eio));
+            .mood
+            .turn(|access, path, _| (access == Access::Sync && path.starts_with("wal/")).then(eio));
         println!("{}", scene.say("insert into t values (201, 'never told')"));
     };
     let name = "a_log_that_can_not_be_synced_ends_the_server_and_keeps_what_was_told";
@@ -284,7 +182,7 @@ fn places_that_can_not_be_synced_end_the_server_and_lose_nothing() {
         prepare(data);
         let scene = Scene::open(data);
         assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
-        scene.fail(|access, path, _| {
+        scene.mood.turn(|access, path, _| {
             (access == Access::Sync && path.starts_with("base/")).then(eio)
         });
         println!("{}", scene.say("checkpoint"));

@@ -4,18 +4,16 @@
 //! answer rests on such a commit waits. Then the machine stops, which is: another server opens the directory as it
 //! is on the disk at that moment.
 
-use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use base::Env;
-use base::disk::real::RealDisk;
-use base::disk::{DirectoryLock, Disk, File, Open};
 use server::Database;
 
 use crate::activity::until;
 use crate::client::Client;
+use crate::moody::{Access, Mood, Moody};
 use crate::{House, options, small};
 
 /// Long enough for an answer that is only on its way.
@@ -40,83 +38,6 @@ impl Weir {
     fn pass(&self) {
         let held = self.held.lock().unwrap();
         drop(self.changed.wait_while(held, |held| *held).unwrap());
-    }
-}
-
-/// A directory of the machine whose log can be held up.
-struct Held {
-    real: RealDisk,
-    weir: Arc<Weir>,
-}
-
-struct HeldFile {
-    real: Arc<dyn File>,
-    weir: Arc<Weir>,
-}
-
-impl Disk for Held {
-    fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
-        let real = self.real.open(path, how)?;
-        if !path.starts_with("wal") {
-            return Ok(real);
-        }
-        Ok(Arc::new(HeldFile { real, weir: Arc::clone(&self.weir) }))
-    }
-
-    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
-        self.real.rename_new(from, to)
-    }
-
-    fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {
-        self.real.rename_over(from, to)
-    }
-
-    fn remove(&self, path: &str) -> io::Result<()> {
-        self.real.remove(path)
-    }
-
-    fn create_dir(&self, path: &str) -> io::Result<()> {
-        self.real.create_dir(path)
-    }
-
-    fn sync_dir(&self, path: &str) -> io::Result<()> {
-        self.real.sync_dir(path)
-    }
-
-    fn list(&self, path: &str) -> io::Result<Vec<String>> {
-        self.real.list(path)
-    }
-
-    fn exists(&self, path: &str) -> io::Result<bool> {
-        self.real.exists(path)
-    }
-
-    fn lock(&self, path: &str) -> io::Result<DirectoryLock> {
-        self.real.lock(path)
-    }
-}
-
-impl File for HeldFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.real.read_at(buf, offset)
-    }
-
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.weir.pass();
-        self.real.write_at(buf, offset)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.weir.pass();
-        self.real.sync()
-    }
-
-    fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.real.set_len(bytes)
-    }
-
-    fn len(&self) -> io::Result<u64> {
-        self.real.len()
     }
 }
 
@@ -159,8 +80,14 @@ fn nobody_is_told_what_a_crash_takes_back() {
     let home = options.socket_dir.clone().unwrap();
     let data = home.join("data");
     let weir = Arc::new(Weir::default());
-    let disk = Held { real: RealDisk::new(&data), weir: Arc::clone(&weir) };
-    let env = Env::new(Arc::new(disk));
+    let (mood, passing) = (Mood::default(), Arc::clone(&weir));
+    mood.turn(move |access, path, _| {
+        if path.starts_with("wal") && matches!(access, Access::Write | Access::Sync) {
+            passing.pass();
+        }
+        None
+    });
+    let env = Env::new(Arc::new(Moody::new(&data, &mood)));
     let database = Arc::new(Database::open_in(&env, &data, "me", &small()).unwrap());
     let house = House::over(database, options);
     let _release = Release(Arc::clone(&weir));

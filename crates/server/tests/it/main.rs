@@ -11,6 +11,7 @@ mod drivers;
 mod faults;
 mod gated;
 mod log;
+mod moody;
 mod nesting;
 mod protocol;
 mod sessions;

@@ -7,7 +7,7 @@
 use super::doublewrite::BATCH_MAX;
 use super::pool::{Pool, Victims};
 use super::sync;
-use crate::error::{Result, fatal};
+use crate::error::{Result, complain, fatal};
 use base::RelId;
 use base::clock::{self, Instant};
 use base::env::{Background, Env};
@@ -109,7 +109,7 @@ fn run(pool: &Pool) {
         let wait = match outcome {
             // The one who waits gets the error when its time is up; the log gets it now.
             Err(error) => {
-                eprintln!("thalweg: page cleaner: {error}");
+                complain("page cleaner", &error);
                 RETRY
             }
             Ok(()) if pool.free.waiting() > 0 => Duration::from_millis(1),

@@ -6,7 +6,7 @@
 
 use super::Engine;
 use crate::buffer::Pool;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, complain};
 use base::disk::Open;
 use base::env::Background;
 use base::latch::Latch;
@@ -159,7 +159,7 @@ impl Engine {
         if self.warmth.keeps.load(Relaxed)
             && let Err(error) = self.note_residents()
         {
-            eprintln!("thalweg: the cache's pages could not be noted: {error}");
+            complain("the cache's pages could not be noted", &error);
         }
     }
 }

@@ -18,7 +18,7 @@ use super::control::{ControlFile, Counters, State};
 use super::files::{RelationFiles, log_pending};
 use crate::buffer::Pool;
 use crate::engine::oids::Oids;
-use crate::error::{Error, Result, fatal, or_abort};
+use crate::error::{Error, Result, complain, fatal, or_abort};
 use crate::txn::TxnManager;
 use crate::wal::{Kind, Record, Wal, record_bound};
 use base::clock::{self, Instant};
@@ -177,7 +177,7 @@ impl Checkpointer {
         let mut samples = Samples::new(self.config.timeout / SAMPLES);
         while !self.stop.load(Ordering::Acquire) {
             if let Err(e) = self.tick(&mut samples) {
-                eprintln!("thalweg: checkpointer: {e}");
+                complain("checkpointer", &e);
             }
             park::park_until(Some(clock::now().after(TICK)));
         }

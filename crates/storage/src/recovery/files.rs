@@ -14,7 +14,7 @@
 use super::ctx::RedoCtx;
 use super::redo::rank_of;
 use crate::buffer::{Pool, Relation};
-use crate::error::{Error, Result, or_abort};
+use crate::error::{Error, Result, complain, or_abort};
 use crate::txn::{Txn, TxnManager};
 use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
 use base::env::{Background, Env};
@@ -188,7 +188,7 @@ impl RelationFiles {
         for &rel in &job.rels {
             if let Err(e) = self.pool.drop_relation(rel) {
                 // Wasted room until the next start after a crash, nothing worse.
-                eprintln!("thalweg: relation {rel} was dropped, but its files remain: {e}");
+                complain(&format!("relation {rel} was dropped, but its files remain"), &e);
             }
         }
         if let Some(txns) = self.txns.get().and_then(Weak::upgrade) {

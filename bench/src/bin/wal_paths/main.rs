@@ -4,11 +4,13 @@
 //!
 //! `cargo run --release -p bench --bin wal_paths [-- DIRECTORY_ON_THE_DISK_TO_MEASURE]`
 
+mod log;
+
 use base::disk::real::RealDisk;
 use base::disk::{Disk, SyncMethod};
 use base::{BlockNo, Fork, PageId, RelId, Xid};
-use bench::log::{Forgetful, RING, open};
 use bench::record::median;
+use log::{Forgetful, RING, open};
 use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;

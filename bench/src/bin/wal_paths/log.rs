@@ -8,12 +8,12 @@ use std::sync::Arc;
 use storage::wal::{Epoch, Wal, WalConfig};
 
 /// Bytes of a segment.
-pub const SEGMENT: u64 = 16 << 20;
+const SEGMENT: u64 = 16 << 20;
 /// Bytes of the ring.
-pub const RING: usize = 64 << 20;
+pub(crate) const RING: usize = 64 << 20;
 
 /// Opens a new log.
-pub fn open(disk: Arc<dyn Disk>, insert_slots: usize, sync_method: SyncMethod) -> Arc<Wal> {
+pub(crate) fn open(disk: Arc<dyn Disk>, insert_slots: usize, sync_method: SyncMethod) -> Arc<Wal> {
     let start = Lsn(SEGMENT);
     let epoch = Epoch {
         system_id: 1,
@@ -34,7 +34,7 @@ pub fn open(disk: Arc<dyn Disk>, insert_slots: usize, sync_method: SyncMethod) -
 }
 
 /// Takes everything, keeps nothing.
-pub struct Forgetful;
+pub(crate) struct Forgetful;
 
 impl Disk for Forgetful {
     fn open(&self, _: &str, _: Open) -> io::Result<Arc<dyn File>> {
