@@ -90,7 +90,9 @@ impl Checker<'_> {
     }
 
     fn has_primary_key(&self, def: &TableDef, rel: u16) -> bool {
-        let Some(primary) = def.indexes.iter().find(|index| index.primary) else { return false };
+        let Some(primary) = def.indexes.iter().find(|i| i.primary && i.immediate) else {
+            return false;
+        };
         primary.key_columns().all(|column| {
             column.is_some_and(|column| {
                 self.keys.iter().any(|key| {

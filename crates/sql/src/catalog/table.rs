@@ -125,6 +125,11 @@ pub struct IndexDef {
     pub unique: bool,
     pub primary: bool,
     pub nulls_not_distinct: bool,
+    /// Equal keys never meet; of a deferrable constraint they may until a statement or the transaction is done
+    /// (`pg_index.indimmediate`).
+    pub immediate: bool,
+    /// Of a deferrable constraint: checked at the end of the transaction unless SET CONSTRAINTS says otherwise.
+    pub initially_deferred: bool,
     /// Queries may use it, and it may be trusted for uniqueness.
     pub valid: bool,
     /// Rows had versions when it was built that it does not know (`pg_index.indcheckxmin`): a snapshot may

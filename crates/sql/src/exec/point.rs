@@ -45,6 +45,7 @@ impl PointKey {
     pub fn of(scan: &IndexScan) -> Option<PointKey> {
         let [range] = &scan.ranges[..] else { return None };
         let whole = scan.index.unique
+            && scan.index.immediate
             && range.lower.is_none()
             && range.upper.is_none()
             && range.equal.len() == scan.index.keys.len();

@@ -184,7 +184,8 @@ fn match_index(
         }
     }
     let nulls = choice.equal.iter().any(|v| matches!(v, KeyValue::IsNull));
-    choice.unique = index.unique && choice.equal.len() == index.keys.len() && !any_of && !nulls;
+    let is_whole = choice.equal.len() == index.keys.len() && !any_of && !nulls;
+    choice.unique = index.unique && index.immediate && is_whole;
     if let Some(order) = order
         && !any_of
         && index.method == AccessMethod::BTree

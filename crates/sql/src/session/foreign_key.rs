@@ -1,4 +1,4 @@
-//! Foreign keys at work: when a statement is done (or, deferred, its transaction), what it changed is looked
+//! Foreign keys at work (unique ones that are checked late ride along, see [`super::unique`]): when a statement is done (or, deferred, its transaction), what it changed is looked
 //! into. A referring row must find the row it refers to, and holds it by KEY SHARE; when a row goes that
 //! others refer to, they hinder it, go with it, or are made to refer elsewhere.
 //!
@@ -91,13 +91,18 @@ impl Events {
     }
 
     fn waits_for_commit(&self, event: &Event) -> bool {
-        let key = event.key();
-        let is_check = match event {
-            Event::Refers { .. } => true,
-            Event::Gone { new, .. } => action(key, new.is_some()) == Action::NoAction,
+        let (constraint, deferrable, initially) = match event {
+            Event::Refers { key, .. } => (key.oid, key.deferrable, key.initially_deferred),
+            Event::Gone { key, new, .. } => {
+                let is_check = action(key, new.is_some()) == Action::NoAction;
+                (key.oid, key.deferrable && is_check, key.initially_deferred)
+            }
+            Event::Repeats { index, .. } => {
+                (index.constraint.unwrap_or(index.oid), true, index.initially_deferred)
+            }
         };
-        let said = self.modes.named.get(&key.oid).copied().or(self.modes.all);
-        key.deferrable && is_check && said.unwrap_or(key.initially_deferred)
+        let said = self.modes.named.get(&constraint).copied().or(self.modes.all);
+        deferrable && said.unwrap_or(initially)
     }
 }
 
@@ -149,6 +154,7 @@ impl Session {
             match &event {
                 Event::Refers { key, row } => self.row_must_find(key, *row, &mut found)?,
                 Event::Gone { key, old, new } => self.row_is_gone(key, old, new.as_deref())?,
+                Event::Repeats { index, row } => self.row_must_be_alone(index, *row)?,
             }
             // What came of it is looked into first.
             while let Some(new) = self.backend.events.waiting.pop_back() {
@@ -288,7 +294,7 @@ impl Session {
     }
 
     /// `(a, b)=(1, x)`.
-    fn key_shown(&self, table: &TableDef, columns: &[u16], values: &[Datum]) -> String {
+    pub(super) fn key_shown(&self, table: &TableDef, columns: &[u16], values: &[Datum]) -> String {
         let column = |c: &u16| &table.columns[usize::from(*c)];
         let names: Vec<&str> = columns.iter().map(|c| &*column(c).name).collect();
         let shown: Vec<String> = values
@@ -419,6 +425,7 @@ fn copies(events: &[Event]) -> Vec<Event> {
         Event::Gone { key, old, new } => {
             Event::Gone { key: key.clone(), old: old.clone(), new: new.clone() }
         }
+        Event::Repeats { index, row } => Event::Repeats { index: index.clone(), row: *row },
     };
     events.iter().map(copy).collect()
 }

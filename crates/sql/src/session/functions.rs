@@ -540,8 +540,11 @@ fn constraint_definition(b: &mut Backend, oid: Oid, pretty: Option<&Datum>) -> R
         None => String::new(),
     };
     Ok(match row.letter("contype") {
-        b'p' => Datum::text(format!("PRIMARY KEY ({}){}", columns(), included())),
-        b'u' => Datum::text(format!("UNIQUE ({}){}", columns(), included())),
+        kind @ (b'p' | b'u') => {
+            let word = if kind == b'p' { "PRIMARY KEY" } else { "UNIQUE" };
+            let timing = timing_definition(row);
+            Datum::text(format!("{word} ({}){}{timing}", columns(), included()))
+        }
         b'c' => {
             let pretty = pretty.is_some_and(Datum::as_bool);
             let shown = shown(b, row.text("conbin"), &table, pretty);
@@ -588,17 +591,20 @@ fn foreign_key_definition(
     if !row.int2s("confdelsetcols").is_empty() {
         text.push_str(&format!(" ({})", list(table, "confdelsetcols")));
     }
-    for (column, words) in
-        [("condeferrable", " DEFERRABLE"), ("condeferred", " INITIALLY DEFERRED")]
-    {
-        if row.bool(column) {
-            text.push_str(words);
-        }
-    }
+    text.push_str(timing_definition(row));
     if !row.bool("convalidated") {
         text.push_str(" NOT VALID");
     }
     Ok(text)
+}
+
+/// When a constraint is checked.
+fn timing_definition(row: &CatalogRow) -> &'static str {
+    match (row.bool("condeferrable"), row.bool("condeferred")) {
+        (true, true) => " DEFERRABLE INITIALLY DEFERRED",
+        (true, false) => " DEFERRABLE",
+        (false, _) => "",
+    }
 }
 
 fn view_definition(b: &Backend, oid: Oid) -> Result<Datum> {

@@ -29,6 +29,7 @@ mod standing;
 mod statistics;
 mod stored;
 mod transaction;
+mod unique;
 mod utility;
 mod wal;
 mod words;

@@ -35,12 +35,6 @@ impl Ddl<'_> {
         key: &IndexConstraint,
         primary: bool,
     ) -> Result<()> {
-        if constraint.deferrable || constraint.initially_deferred {
-            return Err(sql_error!(
-                FEATURE_NOT_SUPPORTED,
-                "deferrable constraints are not supported"
-            ));
-        }
         if key.using_index.is_some() || key.without_overlaps {
             return Err(sql_error!(
                 FEATURE_NOT_SUPPORTED,
@@ -75,12 +69,17 @@ impl Ddl<'_> {
                 unique: true,
                 primary,
                 nulls_not_distinct: key.nulls_not_distinct,
+                immediate: !constraint.deferrable,
                 predicate: None,
             },
         )?;
         let numbers = self.index_columns(&table, &key.columns);
         let row = self.constraint_row(&name, &table, if primary { b'p' } else { b'u' })?;
-        let row = row.set("conkey", numbers).oid("conindid", index);
+        let row = row
+            .set("conkey", numbers)
+            .oid("conindid", index)
+            .set("condeferrable", constraint.deferrable)
+            .set("condeferred", constraint.initially_deferred);
         self.store().insert(self.txn(), "pg_constraint", &row.build())?;
         self.changed(oid)
     }

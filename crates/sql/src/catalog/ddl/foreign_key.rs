@@ -374,6 +374,9 @@ fn referenced_key(
                 referenced.name
             ));
         };
+        if !primary.immediate {
+            return Err(is_deferrable("primary key", referenced));
+        }
         return Ok((primary.key_columns().flatten().collect(), primary.clone()));
     }
     let columns = key_columns(referenced, &clause.referenced_columns)?;
@@ -390,14 +393,24 @@ fn referenced_key(
             && index.keys.len() == columns.len()
             && index.key_columns().flatten().all(|c| columns.contains(&c))
     };
-    match referenced.indexes.iter().find(fits) {
+    let fitting = || referenced.indexes.iter().filter(fits);
+    match fitting().find(|index| index.immediate) {
         Some(index) => Ok((columns, index.clone())),
+        None if fitting().next().is_some() => Err(is_deferrable("unique constraint", referenced)),
         None => Err(sql_error!(
             INVALID_FOREIGN_KEY,
             "there is no unique constraint matching given keys for referenced table \"{}\"",
             referenced.name
         )),
     }
+}
+
+fn is_deferrable(what: &str, referenced: &TableDef) -> SqlError {
+    sql_error!(
+        OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "cannot use a deferrable {what} for referenced table \"{}\"",
+        referenced.name
+    )
 }
 
 /// Whether a constraint is one that CREATE TABLE must add after all others: it may refer to the table's own

@@ -40,6 +40,8 @@ pub(super) struct NewIndex {
     pub unique: bool,
     pub primary: bool,
     pub nulls_not_distinct: bool,
+    /// See [`IndexDef::immediate`](crate::catalog::IndexDef::immediate).
+    pub immediate: bool,
     pub predicate: Option<Box<str>>,
     /// INCLUDE columns, from 0.
     pub included: Vec<u16>,
@@ -124,6 +126,7 @@ impl Ddl<'_> {
             unique: create.unique,
             primary: false,
             nulls_not_distinct: create.nulls_not_distinct,
+            immediate: true,
             predicate,
         };
         self.new_index(&table, &index)?;
@@ -323,6 +326,7 @@ fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) ->
         .set("indisunique", new.unique)
         .set("indisprimary", new.primary)
         .set("indnullsnotdistinct", new.nulls_not_distinct)
+        .set("indimmediate", new.immediate)
         .set("indoption", vector(TypeId::INT2, new.keys.iter().map(option).collect()));
     if !expressions.is_empty() {
         row = row.set("indexprs", expressions.join(&EXPRESSION_SEPARATOR.to_string()));

@@ -136,6 +136,7 @@ impl Store {
             let id = row.oid("indexrelid");
             let class = self.find_one(txn, "pg_class", "pg_class_oid_index", &[Datum::Oid(id)])?;
             let Some(class) = class else { continue };
+            let constraint = self.index_constraint(txn, oid, id)?;
             indexes.push(Arc::new(IndexDef {
                 oid: id,
                 name: class.row.text("relname").into(),
@@ -145,11 +146,13 @@ impl Store {
                 unique: row.bool("indisunique"),
                 primary: row.bool("indisprimary"),
                 nulls_not_distinct: row.bool("indnullsnotdistinct"),
+                immediate: row.bool("indimmediate"),
+                initially_deferred: constraint.as_ref().is_some_and(|c| c.row.bool("condeferred")),
                 valid: row.bool("indisvalid"),
                 check_xmin: made_by.filter(|_| row.bool("indcheckxmin")),
                 keys: self.index_keys(txn, id, row, columns)?,
                 included: included(row),
-                constraint: self.index_constraint(txn, oid, id)?,
+                constraint: constraint.map(|c| c.row.oid("oid")),
                 predicate: text_or_none(row, "indpred"),
                 tree: Handle::default(),
             }));
@@ -190,12 +193,12 @@ impl Store {
         Ok(keys)
     }
 
-    fn index_constraint(&self, txn: &Txn, table: Oid, index: Oid) -> Result<Option<Oid>> {
+    fn index_constraint(&self, txn: &Txn, table: Oid, index: Oid) -> Result<Option<Found>> {
         let rows = self.constraints(txn, table)?;
         let own = |f: &&Found| {
             f.row.oid("conindid") == index && matches!(f.row.letter("contype"), b'p' | b'u')
         };
-        Ok(rows.iter().find(own).map(|f| f.row.oid("oid")))
+        Ok(rows.into_iter().find(|found| own(&found)))
     }
 
     /// The rows of `pg_constraint` of a table.
@@ -300,6 +303,8 @@ pub fn system_definition(
             unique: index.unique,
             primary: index.primary,
             nulls_not_distinct: false,
+            immediate: true,
+            initially_deferred: false,
             valid: true,
             check_xmin: None,
             keys: index.columns.iter().map(key).collect(),

@@ -81,6 +81,14 @@ fn find_conflict(
         false => conflict.arbiters.iter().map(|i| &**i).collect(),
     };
     for arbiter in arbiters {
+        if !arbiter.immediate {
+            return Err(sql_error!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
+                "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters"
+            )
+            .with_table(&table.schema_name, &table.name)
+            .with_constraint(&arbiter.name));
+        }
         let Some(values) = index::key_datums(arbiter, source, cx)? else { continue };
         if !index::must_be_alone(arbiter, &values) {
             continue;

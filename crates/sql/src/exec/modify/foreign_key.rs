@@ -1,11 +1,12 @@
-//! What changes of rows mean for foreign keys: noted row by row, looked into when the statement is done.
+//! What changes of rows mean for foreign keys, and for unique ones that are checked late: noted row by row, looked
+//! into when the statement is done.
 
 use std::sync::Arc;
 
 use base::ids::Tid;
 
-use crate::catalog::TableDef;
 use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
 use crate::exec::Cx;
 use crate::types::Datum;
@@ -20,14 +21,8 @@ pub enum Event {
     Refers { key: Arc<ForeignKey>, row: Tid },
     /// A row that others may refer to was deleted, or its key changed.
     Gone { key: Arc<ForeignKey>, old: Box<[Datum]>, new: Option<Box<[Datum]>> },
-}
-
-impl Event {
-    pub fn key(&self) -> &Arc<ForeignKey> {
-        match self {
-            Event::Refers { key, .. } | Event::Gone { key, .. } => key,
-        }
-    }
+    /// A row whose key another one may have: entered into this index, for this place.
+    Repeats { index: Arc<IndexDef>, row: Tid },
 }
 
 /// A row was inserted at `tid`.

@@ -10,6 +10,7 @@ use crate::exec::eval::{eval, passes};
 use crate::types::{Datum, is_equal};
 
 use super::Work;
+use super::foreign_key::Event;
 
 /// The values of an index's key columns for a row; `None` when a partial index leaves the row out.
 pub(in crate::exec) fn key_datums(
@@ -30,7 +31,7 @@ pub(in crate::exec) fn key_datums(
 }
 
 /// Encodes key values. Appends to `key`.
-pub(in crate::exec) fn encode(index: &IndexDef, values: &[Datum], key: &mut Vec<u8>) {
+pub(crate) fn encode(index: &IndexDef, values: &[Datum], key: &mut Vec<u8>) {
     for (column, value) in index.keys.iter().zip(values) {
         column.code().encode(value, key);
     }
@@ -55,6 +56,14 @@ pub(in crate::exec) fn insert_all(
             cx.host.tree(index)?.insert(&work.key, tid)?;
             continue;
         }
+        if !index.immediate {
+            cx.host.tree(index)?.insert(&work.key, tid)?;
+            // Whoever enters the same key from now on finds this entry.
+            if may_repeat(table, index, tid, &work.key, cx)? {
+                cx.host.note(Event::Repeats { index: index.clone(), row: tid });
+            }
+            continue;
+        }
         let heap = cx.host.heap(table)?;
         let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
         match cx.host.tree(index)?.insert_unique(txn, &work.key, tid, &mut judge) {
@@ -67,6 +76,24 @@ pub(in crate::exec) fn insert_all(
         }
     }
     Ok(())
+}
+
+/// Whether a row other than the one at `tid` has its key, or may come to have it.
+fn may_repeat(
+    table: &TableDef,
+    index: &IndexDef,
+    tid: Tid,
+    key: &[u8],
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    let (heap, mut tids) = (cx.host.heap(table)?, Vec::new());
+    cx.host.tree(index)?.lookup(key, &mut tids)?;
+    for other in tids {
+        if other != tid && !matches!(heap.liveness(cx.host.txn(), other)?, Liveness::Dead) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Encodes a row's key into `key`; whether it must be alone. `None` when the index leaves the row out: a

@@ -203,6 +203,7 @@ impl Costs<'_> {
             share += DISTINCT.recip().powi(range.equal.len() as i32) * of_bounds;
         }
         let unique = scan.index.unique
+            && scan.index.immediate
             && scan.ranges.iter().all(|range| range.equal.len() == scan.index.keys.len());
         let found = match unique {
             true => scan.ranges.len() as f64,
