@@ -1,5 +1,7 @@
 //! Pieces of execution that commands on catalogs use: index keys, and what an expression reads.
 
+use std::collections::BTreeSet;
+
 use crate::bind::tree::{Column, Expr, NextValue, Ty};
 use crate::bind::walk;
 use crate::catalog::{IndexDef, TableDef};
@@ -34,12 +36,12 @@ pub fn key_text(table: &TableDef, index: &IndexDef, values: &[Datum], cx: &Cx<'_
     index::key_text(table, index, values, cx)
 }
 
-/// The columns (from 0) that an expression over a table's slots reads, ascending.
+/// The columns (from 0) that an expression over a table's slots reads, in the order in which it names them.
 pub fn columns_of(expr: &Expr) -> Vec<u16> {
     let mut columns = Vec::new();
     collect_columns(expr, &mut columns);
-    columns.sort_unstable();
-    columns.dedup();
+    let mut seen = BTreeSet::new();
+    columns.retain(|column| seen.insert(*column));
     columns
 }
 

@@ -81,6 +81,9 @@ impl Ddl<'_> {
             AlterTableStep::DropNotNull { column } => self.drop_not_null(oid, column),
             AlterTableStep::AlterColumnType(change) => self.alter_type(oid, change),
             AlterTableStep::AddConstraint(constraint) => self.add_constraint(oid, constraint),
+            AlterTableStep::AlterConstraint { name, deferrable, initially_deferred } => {
+                self.alter_constraint(oid, name, *deferrable, *initially_deferred)
+            }
             AlterTableStep::ValidateConstraint { name } => self.validate_constraint(oid, name),
             AlterTableStep::DropConstraint { name, if_exists, cascade } => {
                 self.drop_constraint(oid, name, *if_exists, *cascade)

@@ -165,7 +165,7 @@ impl Ddl<'_> {
     }
 
     /// Makes the sequence behind a serial or identity column.
-    fn column_sequence(
+    pub(super) fn column_sequence(
         &mut self,
         table: &str,
         column: &str,

@@ -18,7 +18,10 @@ impl Ddl<'_> {
         match &constraint.kind {
             ConstraintKind::PrimaryKey(key) => self.add_key(table, constraint, key, true),
             ConstraintKind::Unique(key) => self.add_key(table, constraint, key, false),
-            ConstraintKind::Check(expr) => self.add_check(table, constraint, super::text_of(expr)?),
+            ConstraintKind::Check(expr) => {
+                let (name, not_valid) = (constraint.name.as_deref(), constraint.not_valid);
+                self.add_check(table, name, not_valid, super::text_of(expr)?)
+            }
             ConstraintKind::ForeignKey(key) => self.add_foreign_key(table, constraint, key),
             ConstraintKind::Exclude(_) => {
                 Err(sql_error!(FEATURE_NOT_SUPPORTED, "exclusion constraints are not supported"))
@@ -58,30 +61,45 @@ impl Ddl<'_> {
         for name in &key.including {
             included.push(super::index::included_column(&table, name)?);
         }
-        let index = self.new_index(
-            &table,
-            &NewIndex {
-                name: name.clone(),
-                method: AccessMethod::BTree,
-                fill_percent: None,
-                included,
-                keys,
-                unique: true,
-                primary,
-                nulls_not_distinct: key.nulls_not_distinct,
-                immediate: !constraint.deferrable,
-                predicate: None,
-            },
-        )?;
-        let numbers = self.index_columns(&table, &key.columns);
-        let row = self.constraint_row(&name, &table, if primary { b'p' } else { b'u' })?;
-        let row = row
-            .set("conkey", numbers)
-            .oid("conindid", index)
-            .set("condeferrable", constraint.deferrable)
-            .set("condeferred", constraint.initially_deferred);
-        self.store().insert(self.txn(), "pg_constraint", &row.build())?;
+        let new = NewIndex {
+            name: name.clone(),
+            method: AccessMethod::BTree,
+            fill_percent: None,
+            included,
+            keys,
+            unique: true,
+            primary,
+            nulls_not_distinct: key.nulls_not_distinct,
+            immediate: !constraint.deferrable,
+            predicate: None,
+        };
+        let index = self.new_index(&table, &new)?;
+        self.key_constraint(&table, &new, index, constraint.initially_deferred)?;
         self.changed(oid)
+    }
+
+    /// The `pg_constraint` row of an index that was made for it.
+    pub(super) fn key_constraint(
+        &mut self,
+        table: &TableDef,
+        new: &NewIndex,
+        index: Oid,
+        initially_deferred: bool,
+    ) -> Result<()> {
+        let number = |key: &KeySpec| match key.source {
+            KeySource::Column(column) => Datum::Int2(column as i16 + 1),
+            KeySource::Expr(_) => Datum::Int2(0),
+        };
+        let numbers = Array::from_elements(TypeId::INT2, new.keys.iter().map(number).collect());
+        let kind = if new.primary { b'p' } else { b'u' };
+        let row = self
+            .constraint_row(&new.name, table, kind)?
+            .set("conkey", Datum::from(numbers))
+            .oid("conindid", index)
+            .set("condeferrable", !new.immediate)
+            .set("condeferred", initially_deferred);
+        self.store().insert(self.txn(), "pg_constraint", &row.build())?;
+        Ok(())
     }
 
     fn key_columns(
@@ -178,14 +196,20 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn add_check(&mut self, oid: Oid, constraint: &Constraint, text: String) -> Result<()> {
+    pub(super) fn add_check(
+        &mut self,
+        oid: Oid,
+        name: Option<&str>,
+        not_valid: bool,
+        text: String,
+    ) -> Result<()> {
         let table = self.table(oid)?;
         let stored = Stored::Over { table: &table, kind: ExprKind::Check };
         let text = self.text_to_store(text, stored)?;
         let expr = self.host.bind_table_expr(&table, &text, ExprKind::Check)?;
-        let name = match &constraint.name {
+        let name = match name {
             Some(name) => {
-                if table.checks.iter().any(|c| c.name == *name) {
+                if table.checks.iter().any(|c| *c.name == *name) {
                     return Err(sql_error!(
                         DUPLICATE_OBJECT,
                         "constraint \"{name}\" for relation \"{}\" already exists",
@@ -205,7 +229,7 @@ impl Ddl<'_> {
                 names::free_constraint_name(catalog, txn, oid, &table.name, column, "check", &[])?
             }
         };
-        if !constraint.not_valid {
+        if !not_valid {
             self.check_rows(&table, &name, &expr)?;
         }
         let numbers: Vec<Datum> =
@@ -213,7 +237,7 @@ impl Ddl<'_> {
         let row = self
             .constraint_row(&name, &table, b'c')?
             .set("conkey", Array::from_elements(TypeId::INT2, numbers))
-            .set("convalidated", !constraint.not_valid)
+            .set("convalidated", !not_valid)
             .set("conbin", text);
         self.store().insert(self.txn(), "pg_constraint", &row.build())?;
         self.changed(oid)?;
@@ -271,15 +295,6 @@ impl Ddl<'_> {
             .letter("confmatchtype", b' ')
             .set("conislocal", true)
             .set("connoinherit", kind != b'c'))
-    }
-
-    /// `pg_constraint.conkey` of columns by name.
-    fn index_columns(&self, table: &TableDef, columns: &[Box<str>]) -> Datum {
-        let numbers = columns
-            .iter()
-            .filter_map(|name| table.column(name).map(|c| Datum::Int2(c as i16 + 1)))
-            .collect();
-        Datum::from(Array::from_elements(TypeId::INT2, numbers))
     }
 
     /// DROP CONSTRAINT.

@@ -3,9 +3,7 @@
 use base::ids::Persistence;
 use base::rank::Rank;
 use storage::lock::LockMode;
-use syntax::ast::{
-    self, Constraint, ConstraintKind, CreateTable, CreateTableAs, TableElement, TableLike,
-};
+use syntax::ast::{self, Constraint, ConstraintKind, CreateTable, CreateTableAs, TableElement};
 
 use crate::bind::Ty;
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
@@ -13,6 +11,7 @@ use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
 use super::column::NewColumn;
+use super::like::Place;
 use super::{Ddl, no_relation};
 
 /// From the syntax tree's to storage's.
@@ -54,6 +53,11 @@ impl Ddl<'_> {
         for (i, column) in columns.iter().enumerate() {
             self.set_generated(oid, i as i16 + 1, column)?;
         }
+        for element in &create.elements {
+            if let TableElement::Like(like) = element {
+                self.like_whole(oid, like)?;
+            }
+        }
         for constraint in &constraints {
             self.add_constraint(oid, constraint)?;
         }
@@ -85,6 +89,7 @@ impl Ddl<'_> {
         schema: Oid,
     ) -> Result<(Vec<NewColumn>, Vec<Constraint>)> {
         let table = &create.relation.name;
+        let place = Place { table, schema, persistence: create.persistence };
         let mut columns: Vec<NewColumn> = Vec::new();
         let mut constraints = Vec::new();
         for element in &create.elements {
@@ -95,7 +100,7 @@ impl Ddl<'_> {
                     columns.push(column);
                 }
                 TableElement::Constraint(constraint) => constraints.push(constraint.clone()),
-                TableElement::Like(like) => self.like(like, &mut columns)?,
+                TableElement::Like(like) => self.like(like, &place, &mut columns)?,
             }
         }
         for (i, column) in columns.iter().enumerate() {
@@ -134,26 +139,6 @@ impl Ddl<'_> {
             _ => 3,
         });
         Ok((columns, constraints))
-    }
-
-    /// `LIKE other`: names, types, NOT NULL and what INCLUDING asks for.
-    fn like(&mut self, like: &TableLike, columns: &mut Vec<NewColumn>) -> Result<()> {
-        let other = self.open(&like.relation, LockMode::AccessShare)?;
-        for (_, column) in other.live() {
-            columns.push(NewColumn {
-                name: column.name.clone(),
-                ty: column.ty,
-                not_null: column.not_null,
-                default: column.default.clone().filter(|_| match column.generated {
-                    true => like.including.generated,
-                    false => like.including.defaults,
-                }),
-                generated: column.generated && like.including.generated,
-                identity: None,
-                owned_sequence: None,
-            });
-        }
-        Ok(())
     }
 
     /// Writes the rows of a new table (and of its row type), and makes its storage.

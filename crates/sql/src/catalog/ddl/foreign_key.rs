@@ -35,6 +35,12 @@ fn functions(on_delete: Action, on_update: Action) -> (Oid, Oid) {
     (Oid(first(on_delete)), Oid(first(on_update) + 1))
 }
 
+/// Whether a trigger that calls this function may be deferred: one that only looks.
+pub(super) fn can_wait(function: Oid) -> bool {
+    let (no_delete, no_update) = functions(Action::NoAction, Action::NoAction);
+    [CHECK_INSERT, CHECK_UPDATE, no_delete, no_update].contains(&function)
+}
+
 /// What a FOREIGN KEY clause comes to.
 struct NewKey {
     referenced: Arc<TableDef>,
@@ -170,12 +176,12 @@ impl Ddl<'_> {
         let referenced = key.referenced.oid;
         let check = clause.deferrable;
         let rows = [
-            ('a', referenced, table.oid, deleted, AFTER_DELETE, actions.0 == Action::NoAction),
-            ('a', referenced, table.oid, updated, AFTER_UPDATE, actions.1 == Action::NoAction),
-            ('c', table.oid, referenced, CHECK_INSERT, AFTER_INSERT, true),
-            ('c', table.oid, referenced, CHECK_UPDATE, AFTER_UPDATE, true),
+            ('a', referenced, table.oid, deleted, AFTER_DELETE),
+            ('a', referenced, table.oid, updated, AFTER_UPDATE),
+            ('c', table.oid, referenced, CHECK_INSERT, AFTER_INSERT),
+            ('c', table.oid, referenced, CHECK_UPDATE, AFTER_UPDATE),
         ];
-        for (letter, on, other, function, kind, can_wait) in rows {
+        for (letter, on, other, function, kind) in rows {
             let oid = self.new_oid()?;
             let row = RowBuilder::of("pg_trigger")
                 .oid("oid", oid)
@@ -188,8 +194,8 @@ impl Ddl<'_> {
                 .oid("tgconstrrelid", other)
                 .oid("tgconstrindid", key.index.oid)
                 .oid("tgconstraint", constraint)
-                .set("tgdeferrable", check && can_wait)
-                .set("tginitdeferred", clause.initially_deferred && can_wait)
+                .set("tgdeferrable", check && can_wait(function))
+                .set("tginitdeferred", clause.initially_deferred && can_wait(function))
                 .set("tgattr", crate::catalog::store::row::vector(TypeId::INT2, Vec::new()))
                 .set("tgargs", Datum::bytea(&[]));
             self.store().insert(self.txn(), "pg_trigger", &row.build())?;

@@ -16,6 +16,7 @@ mod extension;
 mod foreign_key;
 mod generated;
 mod index;
+mod like;
 mod names;
 mod rename;
 mod schema;

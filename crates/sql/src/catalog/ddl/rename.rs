@@ -283,7 +283,13 @@ impl Ddl<'_> {
         self.set_comment(class, object, sub, comment.text.as_deref())
     }
 
-    fn set_comment(&mut self, class: Oid, object: Oid, sub: i32, text: Option<&str>) -> Result<()> {
+    pub(super) fn set_comment(
+        &mut self,
+        class: Oid,
+        object: Oid,
+        sub: i32,
+        text: Option<&str>,
+    ) -> Result<()> {
         let key = [Datum::Oid(object), Datum::Oid(class), Datum::Int4(sub)];
         self.delete_rows("pg_description", "pg_description_o_c_o_index", &key)?;
         if let Some(text) = text.filter(|t| !t.is_empty()) {
