@@ -35,7 +35,7 @@ use storage::lock::LockTag;
 use storage::page::PAGE_BYTES;
 use storage::txlog::TxLogConfig;
 use storage::txn::{Isolation, Txn};
-use storage::wal::Compression;
+use storage::wal::{Compression, WalIo};
 use storage::{Engine, EngineConfig};
 use table::{HASH_CODE, HASH_FILL, Index, open_hash, open_tree};
 
@@ -60,7 +60,7 @@ const LATER_COMMITS: usize = 16;
 pub struct Bank;
 
 /// A small engine: eviction, checkpoints and segment switches happen all the time. Seeds take turns in how
-/// torn pages are dealt with.
+/// torn pages are dealt with and in how the log is written.
 pub fn config(seed: u64) -> EngineConfig {
     EngineConfig {
         replacement: storage::buffer::Policy::Probation,
@@ -74,6 +74,10 @@ pub fn config(seed: u64) -> EngineConfig {
         wal_insert_slots: 2,
         wal_segment_bytes: 1 << 18,
         wal_sync_method: SyncMethod::Fdatasync,
+        wal_io: match seed / 2 % 2 {
+            0 => WalIo::File,
+            _ => WalIo::Mmap,
+        },
         min_wal_bytes: 1 << 19,
         max_wal_bytes: 1 << 20,
         checkpoint_timeout: Duration::from_millis(20),

@@ -15,7 +15,7 @@ use storage::EngineConfig;
 use storage::buffer::{Policy, TornPages};
 use storage::txlog::slru::ALL_LOGS;
 use storage::txlog::{LogBuffers, TxLogConfig, TxLogStart};
-use storage::wal::Compression;
+use storage::wal::{Compression, WalIo};
 
 use crate::StartError;
 use crate::options::{Authentication, Options};
@@ -172,6 +172,7 @@ impl Config {
             },
             wal_segment_bytes: number("wal_segment_size").next_power_of_two() as u64 * MIB,
             wal_sync_method: self.wal_sync_method(),
+            wal_io: self.wal_io(),
             min_wal_bytes: number("min_wal_size") as u64 * MIB,
             max_wal_bytes: number("max_wal_size") as u64 * MIB,
             checkpoint_timeout: Duration::from_secs(number("checkpoint_timeout") as u64),
@@ -215,6 +216,13 @@ impl Config {
             "io_uring" => SyncMethod::IoUring,
             _ => SyncMethod::Fdatasync,
         }
+    }
+
+    /// `wal_io`.
+    pub fn wal_io(&self) -> WalIo {
+        let all = [WalIo::File, WalIo::Mmap, WalIo::Pmem, WalIo::PmemEmulated];
+        let chosen = self.value("wal_io");
+        all.into_iter().find(|io| io.name() == chosen.as_text()).unwrap_or_default()
     }
 
     /// Settings of sessions that somebody has chosen.

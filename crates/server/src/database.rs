@@ -11,7 +11,7 @@ use base::disk::real::RealDisk;
 use sql::catalog::store::Cluster;
 use sql::settings::{self, Context, Value};
 use storage::Engine;
-use storage::wal::Wal;
+use storage::wal::{Wal, WalIo};
 
 use crate::StartError;
 use crate::config::{self, Config, PAGE_BYTES};
@@ -64,6 +64,11 @@ impl Database {
                 cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
                 if config.keeps_warm() {
                     engine.keep_warm();
+                }
+                if config.wal_io() == WalIo::PmemEmulated {
+                    crate::log!(
+                        "wal_io = pmem_emulated only emulates persistent memory: nothing is durable here"
+                    );
                 }
                 let database = Database { engine, cluster };
                 database.show(config, &[Context::Start, Context::Reload]);

@@ -24,7 +24,7 @@ use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, WalBarrier};
 use crate::txn::{Txn, TxnManager};
 use crate::vacuum;
-use crate::wal::{self, Compression, Epoch, LogEnd, LogShape, Wal, WalConfig, segment};
+use crate::wal::{self, Compression, Epoch, LogEnd, LogShape, Wal, WalConfig, WalIo, segment};
 use base::clock;
 use base::disk::{DirectoryLock, SyncMethod};
 use base::env::Env;
@@ -60,6 +60,8 @@ pub struct EngineConfig {
     pub wal_segment_bytes: u64,
     /// `wal_sync_method`, to begin with.
     pub wal_sync_method: SyncMethod,
+    /// `wal_io`.
+    pub wal_io: WalIo,
     /// `min_wal_size`, in bytes.
     pub min_wal_bytes: u64,
     /// `max_wal_size`, in bytes.
@@ -86,6 +88,7 @@ impl Default for EngineConfig {
             wal_insert_slots: (2 * cores).max(8),
             wal_segment_bytes: 16 << 20,
             wal_sync_method: SyncMethod::Fdatasync,
+            wal_io: WalIo::File,
             min_wal_bytes: 80 << 20,
             max_wal_bytes: 1 << 30,
             checkpoint_timeout: Duration::from_secs(300),
@@ -164,6 +167,7 @@ impl Engine {
         let lock = lock(env)?;
         let mut control = ControlFile::open(&*env.disk)?;
         let before = *control.content();
+        wal::check_io(&*env.disk, &before.shape, before.redo, config.wal_io)?;
         let relfiles = Arc::new(RelFiles::open(Arc::clone(&env.disk), config.open_files_max)?);
         let clean = before.state == State::Clean;
         if !clean {
@@ -410,6 +414,7 @@ fn wal_config(config: &EngineConfig) -> WalConfig {
         files_bytes_min: config.min_wal_bytes,
         files_bytes_max: config.max_wal_bytes,
         sync_method: config.wal_sync_method,
+        io: config.wal_io,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::recovery::RedoCtx;
 use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, TxLogStart, WalBarrier};
 use crate::txn::{Isolation, Txn, TxnManager};
-use crate::wal::{Epoch, Kind, LogShape, Reader, RecordView, Room, Wal, WalConfig, segment};
+use crate::wal::{Epoch, Kind, LogShape, Reader, RecordView, Room, Wal, WalConfig, WalIo, segment};
 use crate::{btree, hash, heap, sequence};
 use base::disk::Disk;
 use base::disk::sim::SimDisk;
@@ -52,6 +52,7 @@ impl Rig {
             files_bytes_max: 1 << 30,
             files_bytes_min: 1 << 30,
             sync_method: base::disk::SyncMethod::Fdatasync,
+            io: WalIo::File,
         };
         let env = base::Env::new(Arc::new(disk.clone()));
         let wal = Wal::open(&env, config, epoch).unwrap();

@@ -5,15 +5,20 @@ use base::disk::{DirectoryLock, Disk, File, Open, SyncMethod};
 use base::env::Env;
 use std::io;
 use std::sync::Arc;
-use storage::wal::{Epoch, Wal, WalConfig};
+use storage::wal::{Epoch, Wal, WalConfig, WalIo};
 
 /// Bytes of a segment.
 const SEGMENT: u64 = 16 << 20;
 /// Bytes of the ring.
 pub(crate) const RING: usize = 64 << 20;
 
-/// Opens a new log.
-pub(crate) fn open(disk: Arc<dyn Disk>, insert_slots: usize, sync_method: SyncMethod) -> Arc<Wal> {
+/// Opens a new log; what the disk or the system does not allow is told.
+pub(crate) fn open(
+    disk: Arc<dyn Disk>,
+    insert_slots: usize,
+    sync_method: SyncMethod,
+    io: WalIo,
+) -> Result<Arc<Wal>, storage::Error> {
     let start = Lsn(SEGMENT);
     let epoch = Epoch {
         system_id: 1,
@@ -29,8 +34,9 @@ pub(crate) fn open(disk: Arc<dyn Disk>, insert_slots: usize, sync_method: SyncMe
         files_bytes_min: 1 << 30,
         files_bytes_max: 1 << 30,
         sync_method,
+        io,
     };
-    Wal::open(&Env::new(disk), config, epoch).expect("a log opens")
+    Wal::open(&Env::new(disk), config, epoch)
 }
 
 /// Takes everything, keeps nothing.

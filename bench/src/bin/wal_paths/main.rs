@@ -1,6 +1,8 @@
 //! What the log's paths cost, in nanoseconds per operation, on a disk that forgets at once; small records of two
 //! threads by the number of insertion slots, beside copying the same bytes; then what one client's synchronous commit
-//! costs on the real disk by each `wal_sync_method`, beside a bare write and fdatasync of the same block.
+//! costs on the real disk by each `wal_sync_method` and each `wal_io`, beside a bare write and fdatasync of the same
+//! block, and how fast two threads bring a stream of records to the disk. Persistent memory is emulated, where the
+//! directory is on a memory file system: nothing is durable there, and the figures are those of an emulation.
 //!
 //! `cargo run --release -p bench --bin wal_paths [-- DIRECTORY_ON_THE_DISK_TO_MEASURE]`
 
@@ -15,17 +17,24 @@ use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::Instant;
-use storage::wal::{Kind, Record, Wal, record_bound, segment};
+use storage::wal::{Kind, Record, Wal, WalIo, record_bound, segment};
 
 const ROUNDS: usize = 9;
 const EACH: u64 = 100_000;
 /// Commits of one method in one round.
 const COMMITS: usize = 400;
-const METHODS: [(&str, SyncMethod); 3] = [
-    ("fdatasync", SyncMethod::Fdatasync),
-    ("open_datasync", SyncMethod::OpenDatasync),
-    ("io_uring", SyncMethod::IoUring),
+/// Ways to a durable record.
+const WAYS: [(&str, SyncMethod, WalIo); 6] = [
+    ("fdatasync", SyncMethod::Fdatasync, WalIo::File),
+    ("open_datasync", SyncMethod::OpenDatasync, WalIo::File),
+    ("io_uring", SyncMethod::IoUring, WalIo::File),
+    ("mmap", SyncMethod::Fdatasync, WalIo::Mmap),
+    ("pmem", SyncMethod::Fdatasync, WalIo::Pmem),
+    ("pmem_emulated (an emulation)", SyncMethod::Fdatasync, WalIo::PmemEmulated),
 ];
+/// Bytes of a record of a stream, and of a stream.
+const RECORD: usize = 500;
+const STREAM: usize = 200 << 20;
 
 /// One step of a path under test: the log, and a row to log.
 type Step = fn(&Wal, &[u8]);
@@ -60,7 +69,8 @@ fn insert(wal: &Wal, row: &[u8]) {
 }
 
 fn nanos(threads: usize, slots: usize, bytes: usize, step: Step) -> f64 {
-    let wal = open(Arc::new(Forgetful), slots, SyncMethod::Fdatasync);
+    let forgetful = Arc::new(Forgetful);
+    let wal = open(forgetful, slots, SyncMethod::Fdatasync, WalIo::File).expect("a log opens");
     let row = vec![7; bytes];
     let begin = Instant::now();
     std::thread::scope(|scope| {
@@ -141,18 +151,7 @@ fn commits(directory: &str) {
         let block = at / 4096 * 4096;
         bare.write_all_at(&[1; 4096], block).and_then(|()| bare.sync_data()).expect("it syncs");
     };
-    let allowed = METHODS.into_iter().filter(|(name, how)| {
-        let fault = disk.check_sync_method(*how).err();
-        fault.iter().for_each(|e| println!("{name}: not here: {e}"));
-        fault.is_none()
-    });
-    let logs: Vec<_> = allowed
-        .map(|(name, how)| {
-            let disk = Arc::new(RealDisk::new(format!("{root}/{name}")));
-            disk.create_dir(segment::DIRECTORY).expect("the directory can be made");
-            (name, open(disk, 8, how), Vec::new(), Vec::new())
-        })
-        .collect();
+    let logs = logs(&root);
     let (mut logs, mut bare_times) = (logs, (Vec::new(), Vec::new()));
     for _ in 0..ROUNDS {
         let (p50, p99) = latency(&mut floor);
@@ -180,13 +179,51 @@ fn commits(directory: &str) {
     std::fs::remove_dir_all(root).expect("what was made can be removed");
 }
 
+/// A log by each way that there is here: name, log, and room for what is measured.
+fn logs(root: &str) -> Vec<(&'static str, Arc<Wal>, Vec<f64>, Vec<f64>)> {
+    let mut logs = Vec::new();
+    for (name, how, io) in WAYS {
+        let disk = Arc::new(RealDisk::new(format!("{root}/{name}")));
+        disk.create_dir(segment::DIRECTORY).expect("the directory can be made");
+        match open(disk, 8, how, io) {
+            Ok(wal) => logs.push((name, wal, Vec::new(), Vec::new())),
+            Err(refused) => println!("{name}: not here: {refused}"),
+        }
+    }
+    logs
+}
+
+/// Two threads' records, as fast as they come, until all are durable. The first stream fills fresh files, the others
+/// go on into new ones that are made beside them.
+fn streams(directory: &str) {
+    let root = format!("{directory}/thalweg-wal-streams-{}", std::process::id());
+    let row = vec![7; RECORD];
+    for round in 0..3 {
+        for (name, wal, ..) in logs(&root) {
+            let begin = Instant::now();
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| (0..STREAM / 2 / RECORD).for_each(|_| insert(&wal, &row)));
+                }
+            });
+            wal.flush(wal.position());
+            let rate = STREAM as f64 / 1e6 / begin.elapsed().as_secs_f64();
+            println!("stream {round}, {name:<30} {rate:7.0} MB/s");
+            wal.close();
+        }
+        std::fs::remove_dir_all(&root).expect("what was made can be removed");
+    }
+}
+
 fn main() {
+    let temporary = std::env::temp_dir().display().to_string();
+    let directory = std::env::args().nth(1).unwrap_or(temporary);
     for (name, bytes, step) in PATHS {
         let of = |threads| middle((0..ROUNDS).map(|_| nanos(threads, 8, *bytes, *step)));
         let (one, two) = (of(1), of(2));
         println!("{name:<36} 1 thread {one:8.1} ns   2 threads {two:8.1} ns each");
     }
     slots();
-    let temporary = std::env::temp_dir().display().to_string();
-    commits(&std::env::args().nth(1).unwrap_or(temporary));
+    commits(&directory);
+    streams(&directory);
 }

@@ -3,9 +3,11 @@
 //! Calls look blocking; on a fiber they park instead of blocking the thread. Two implementations:
 //! [`real::RealDisk`] and [`sim::SimDisk`].
 
+pub mod map;
 pub mod real;
 pub mod sim;
 
+use map::{MapKind, Mapping, Place};
 use std::io;
 use std::sync::Arc;
 
@@ -93,6 +95,11 @@ pub trait File: Send + Sync {
     /// Whether it is empty.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
+    }
+    /// Maps a stretch of the file into memory, its pages at hand. `Unsupported` says, in its words, what can't be done
+    /// so here. The file must not become shorter meanwhile.
+    fn map(&self, _place: &Place<'_>, _kind: MapKind) -> io::Result<Box<dyn Mapping>> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "its files can't be mapped"))
     }
     /// The real descriptor, where there is one: for memory mapping and asynchronous I/O.
     fn raw_fd(&self) -> Option<std::os::fd::RawFd> {

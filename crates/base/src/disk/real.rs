@@ -4,8 +4,12 @@
 //! cached (`RWF_NOWAIT`); that, writes and syncs otherwise go to a small pool of I/O threads.
 
 mod durable;
+mod mapped;
+mod persist;
 mod pool;
+mod sigbus;
 
+use super::map::{MapKind, Mapping, Place};
 use super::{DirectoryLock, Disk, File, Open, SyncMethod, extend_by_writing};
 use crate::park;
 use std::fs;
@@ -197,6 +201,10 @@ impl File for RealFile {
 
     fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
+    }
+
+    fn map(&self, place: &Place<'_>, kind: MapKind) -> io::Result<Box<dyn Mapping>> {
+        blocking(|| mapped::map(&self.file, place, kind))
     }
 
     fn raw_fd(&self) -> Option<RawFd> {

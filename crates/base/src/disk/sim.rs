@@ -7,15 +7,18 @@
 
 mod content;
 mod crash;
+mod mapped;
 
 pub use crash::{Crashes, SECTOR_BYTES};
 
+use super::map::{MapKind, Mapping, Place};
 use super::{DirectoryLock, Disk, File, Open};
 use crate::park;
 use crate::sim;
 use content::{Content, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -32,6 +35,8 @@ pub enum Access {
     Sync,
     /// Changing the length.
     SetLen,
+    /// Mapping into memory.
+    Map,
     /// Renaming, removing, making or syncing a directory.
     Directory,
 }
@@ -39,17 +44,43 @@ pub enum Access {
 /// Decides whether an access to `path` at `offset` fails.
 pub type FaultHook = Box<dyn FnMut(Access, &str, u64) -> Option<io::Error> + Send>;
 
-/// One operation of the journal. `usize` in `Sync` is the journal's length when the sync began: later
-/// writes are not covered by it.
+/// One operation of the journal. `began` of a sync is the journal's length when it began: later writes are not
+/// covered by it.
 #[derive(Clone)]
 enum Op {
-    Create { path: String, id: u64 },
-    Rename { from: String, to: String },
-    Remove { path: String },
-    Write { id: u64, offset: u64, bytes: Written },
-    SetLen { id: u64, bytes: u64 },
-    Sync { id: u64, began: usize },
-    SyncDir { path: String },
+    Create {
+        path: String,
+        id: u64,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
+    Remove {
+        path: String,
+    },
+    Write {
+        id: u64,
+        offset: u64,
+        bytes: Written,
+    },
+    SetLen {
+        id: u64,
+        bytes: u64,
+    },
+    Sync {
+        id: u64,
+        began: usize,
+    },
+    /// Covers writes that lie in the range alone.
+    SyncRange {
+        id: u64,
+        range: Range<u64>,
+        began: usize,
+    },
+    SyncDir {
+        path: String,
+    },
 }
 
 #[derive(Default)]
@@ -61,6 +92,8 @@ struct Inner {
     next_id: u64,
     journal: Vec<Op>,
     writes: usize,
+    mapped: Vec<mapped::Mapped>,
+    next_key: u64,
     fault: Option<FaultHook>,
     /// What was there, durable, when the journal began.
     base: crash::Image,
@@ -124,7 +157,8 @@ impl SimDisk {
 
     /// Replays the journal so far; see [`Crashes`].
     pub fn crashes(&self) -> Crashes {
-        let inner = self.lock_inner();
+        let mut inner = self.lock_inner();
+        inner.absorb_all();
         Crashes::new(inner.base.clone(), inner.journal.clone(), inner.dirs.clone())
     }
 
@@ -139,6 +173,7 @@ impl SimDisk {
             }
             Op::SetLen { id, bytes } => format!("set length {bytes} of file #{id}"),
             Op::Sync { id, .. } => format!("sync file #{id}"),
+            Op::SyncRange { id, range, .. } => format!("sync {range:?} of file #{id}"),
             Op::SyncDir { path } => format!("sync directory {path:?}"),
         }
     }
@@ -147,11 +182,13 @@ impl SimDisk {
     pub fn corrupt(&self, path: &str, offset: u64, change: impl FnOnce(&mut [u8])) {
         let mut inner = self.lock_inner();
         let id = inner.names[path];
+        inner.absorb_file(id);
         let content = inner.contents.get_mut(&id).expect("named files have content");
         let mut bytes = vec![0; content.len() - offset as usize];
         content.read(offset as usize, &mut bytes);
         change(&mut bytes);
         content.write(offset as usize, &bytes);
+        inner.show(id, offset, offset + bytes.len() as u64);
     }
 
     fn access(&self, kind: Access, path: &str, offset: u64) -> io::Result<MutexGuard<'_, Inner>> {
@@ -173,6 +210,7 @@ impl SimDisk {
         {
             return Err(error);
         }
+        inner.absorb();
         Ok(inner)
     }
 }
@@ -282,19 +320,26 @@ impl SimFile {
 impl File for SimFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut inner = self.disk.access(Access::Read, &self.path, offset)?;
+        inner.absorb_file(self.id);
         Ok(self.content(&mut inner).read(offset as usize, buf))
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         let mut inner = self.disk.access(Access::Write, &self.path, offset)?;
+        inner.absorb_file(self.id);
         let bytes = Written::new(buf);
         bytes.apply(self.content(&mut inner), offset, 0, buf.len());
+        inner.show(self.id, offset, offset + buf.len() as u64);
         inner.log(Op::Write { id: self.id, offset, bytes });
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
-        let began = self.disk.operations();
+        let began = {
+            let mut inner = self.disk.lock_inner();
+            inner.absorb_file(self.id);
+            inner.journal.len()
+        };
         let mut inner = self.disk.access(Access::Sync, &self.path, 0)?;
         inner.log(Op::Sync { id: self.id, began });
         Ok(())
@@ -305,6 +350,14 @@ impl File for SimFile {
         self.content(&mut inner).resize(bytes as usize);
         inner.log(Op::SetLen { id: self.id, bytes });
         Ok(())
+    }
+
+    fn map(&self, place: &Place<'_>, _: MapKind) -> io::Result<Box<dyn Mapping>> {
+        if !sim::active() {
+            let why = "the simulated disk maps files in a simulation only";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        mapped::map(&self.disk, self.id, &self.path, place)
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -1,3 +1,4 @@
+use super::map::{MapKind, Place, Window};
 use super::real::RealDisk;
 use super::sim::{Access, SimDisk};
 use super::*;
@@ -177,4 +178,163 @@ fn a_killed_process_leaves_its_unsynced_writes_to_the_next() {
     };
     assert_eq!(survivors(true), 40);
     assert!((1..40).contains(&survivors(false)));
+}
+
+const PAGE: usize = 4096;
+const KINDS: [MapKind; 3] = [MapKind::Cached, MapKind::Persistent, MapKind::PersistentEmulated];
+
+/// What a mapped file does on both disks: its bytes are there, stores are in the file, and a place can be used again.
+fn mapping_contract(disk: &dyn Disk, kind: MapKind) {
+    let file = disk.open("mapped", Open::Create).unwrap();
+    file.write_at(&[5; 4 * PAGE], 0).unwrap();
+    let window = Window::reserve(8 * PAGE).unwrap();
+    for (at, offset) in [(0, PAGE), (3 * PAGE, 0), (0, 2 * PAGE)] {
+        let place =
+            Place { window: &window, at, offset: offset as u64, bytes: 2 * PAGE, name: "mapped" };
+        let mapping = file.map(&place, kind).unwrap();
+        let address = window.address(at);
+        let byte = (at + offset) as u8 ^ 0x55;
+        // SAFETY: two pages are mapped there, and nobody else is at them.
+        unsafe {
+            assert!(matches!(address.add(PAGE).read(), 5 | 0x55));
+            address.add(100).write_bytes(byte, PAGE);
+        }
+        mapping.sync(offset as u64 + 100, PAGE as u64).unwrap();
+        let mut back = vec![0; PAGE];
+        file.read_at(&mut back, offset as u64 + 100).unwrap();
+        assert!(back.iter().all(|b| *b == byte));
+        // What is written to the file shows in the memory.
+        file.write_at(&[5; 4 * PAGE], 0).unwrap();
+        // SAFETY: as above.
+        assert_eq!(unsafe { address.add(101).read() }, 5);
+        drop(mapping);
+    }
+    disk.remove("mapped").unwrap();
+}
+
+#[test]
+fn files_of_both_disks_can_be_mapped() {
+    crate::sim::run(1, || mapping_contract(&SimDisk::new(), MapKind::Cached));
+    let memory = std::path::PathBuf::from("/dev/shm");
+    for directory in [std::env::temp_dir(), memory].iter().filter(|place| place.is_dir()) {
+        let root = directory.join(format!("thalweg-base-map-{}", std::process::id()));
+        let disk = RealDisk::new(&root);
+        disk.create_dir("").unwrap();
+        mapping_contract(&disk, MapKind::Cached);
+        let file = disk.open("probe", Open::Create).unwrap();
+        file.set_len(PAGE as u64).unwrap();
+        let window = Window::reserve(PAGE).unwrap();
+        for kind in &KINDS[1..] {
+            let place = Place { window: &window, at: 0, offset: 0, bytes: PAGE, name: "probe" };
+            match file.map(&place, *kind).map(drop) {
+                Ok(()) => mapping_contract(&disk, *kind),
+                Err(e) => assert_eq!(e.kind(), io::ErrorKind::Unsupported, "{e}"),
+            }
+        }
+        std::fs::remove_dir_all(root).unwrap();
+    }
+}
+
+/// Stores to a mapping: those that a sync covers survive every crash; others survive some, page by page, torn or not, and
+/// all survive the process.
+#[test]
+fn synced_stores_survive_every_crash_and_others_only_some() {
+    let disk = SimDisk::new();
+    let theirs = disk.clone();
+    let (before, after) = crate::sim::run(1, move || {
+        let file = theirs.open("f", Open::CreateNew).unwrap();
+        file.write_at(&[1; 4 * PAGE], 0).unwrap();
+        file.sync().unwrap();
+        theirs.sync_dir("").unwrap();
+        let window = Window::reserve(4 * PAGE).unwrap();
+        let place = Place { window: &window, at: 0, offset: 0, bytes: 4 * PAGE, name: "f" };
+        let mapping = file.map(&place, MapKind::Cached).unwrap();
+        // SAFETY: mapped, and nobody else is at it.
+        let store = |page: usize, byte| unsafe {
+            window.address(page * PAGE).write_bytes(byte, PAGE);
+        };
+        (0..4).for_each(|page| store(page, 2));
+        let before = theirs.operations();
+        mapping.sync(PAGE as u64 + 7, PAGE as u64).unwrap();
+        let after = theirs.operations();
+        store(3, 3);
+        drop(mapping);
+        (before, after)
+    });
+    assert!(after > before + 4, "stores are journaled page by page before the sync");
+    let pages = |image: &SimDisk| {
+        let mut all = vec![0; 4 * PAGE];
+        image.open("f", Open::Existing).unwrap().read_at(&mut all, 0).unwrap();
+        all
+    };
+    let mut crashes = disk.crashes();
+    crashes.advance_to(crashes.len());
+    assert_eq!(pages(&crashes.killed())[3 * PAGE..], [3; PAGE]);
+    let mut outcomes = [std::collections::BTreeSet::new(), std::collections::BTreeSet::new()];
+    for seed in 0..100 {
+        let all = pages(&crashes.image(&mut fastrand::Rng::with_seed(seed)));
+        assert!(all[PAGE..3 * PAGE].iter().all(|b| *b == 2), "bytes 7 to 4103 of it were synced");
+        outcomes[0].insert(all[..PAGE].to_vec());
+        outcomes[1].insert(all[3 * PAGE..].to_vec());
+    }
+    assert!(outcomes.iter().all(|of| of.len() > 3), "what was not synced is lost, kept and torn");
+}
+
+/// Set in processes that [`bus_error`] starts.
+const BUS_ERROR: &str = "THALWEG_TEST_BUS_ERROR";
+
+/// Touches a page behind the end of a file that was cut after it was mapped.
+fn touch_cut_page(whose: &str) {
+    let root = temp_root("cut");
+    let disk = RealDisk::new(&root);
+    disk.create_dir("").unwrap();
+    let file = disk.open("cut", Open::Create).unwrap();
+    file.set_len(2 * PAGE as u64).unwrap();
+    let window = Window::reserve(2 * PAGE).unwrap();
+    let name = "wal/of-this-name";
+    let place = Place { window: &window, at: 0, offset: 0, bytes: 2 * PAGE, name };
+    let mapping = file.map(&place, MapKind::Cached).unwrap();
+    file.set_len(PAGE as u64).unwrap();
+    std::fs::remove_dir_all(root).unwrap();
+    let mut address = window.address(PAGE);
+    if whose == "another's" {
+        let (all, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
+        // SAFETY: plain calls; a fresh mapping, of an empty file.
+        address = unsafe {
+            let empty = libc::memfd_create(c"empty".as_ptr(), 0);
+            libc::mmap(std::ptr::null_mut(), PAGE, all, flags, empty, 0).cast()
+        };
+    }
+    // SAFETY: mapped; there is no page, which is the point.
+    unsafe { address.write_volatile(1) };
+    drop(mapping);
+    unreachable!("the page is not there");
+}
+
+fn bus_error(whose: &str) -> (String, Option<i32>) {
+    let me = std::env::current_exe().unwrap();
+    let name = "disk::tests::a_page_that_is_gone_ends_the_process";
+    let mut child = std::process::Command::new(me);
+    let child = child.args(["--exact", name, "--nocapture"]).env(BUS_ERROR, whose).output();
+    let child = child.unwrap();
+    let said = String::from_utf8_lossy(&child.stderr).into_owned();
+    (said, std::os::unix::process::ExitStatusExt::signal(&child.status))
+}
+
+#[test]
+fn a_page_that_is_gone_ends_the_process() {
+    if let Ok(whose) = std::env::var(BUS_ERROR) {
+        return touch_cut_page(&whose);
+    }
+    let (said, signal) = bus_error("ours");
+    assert_eq!(signal, Some(libc::SIGABRT), "{said}");
+    assert!(
+        said.contains(
+            "fatal: the system can't bring a page of the mapped file \"wal/of-this-name\""
+        )
+    );
+    // Elsewhere it is the signal's own affair.
+    let (said, signal) = bus_error("another's");
+    assert_eq!(signal, Some(libc::SIGBUS), "{said}");
+    assert!(!said.contains("mapped file"), "{said}");
 }

@@ -428,6 +428,13 @@ pub const TABLE: &[Setting] = &[
         Start,
         "Slots for inserting into the log at the same time; 0 for twice the cores.",
     ),
+    choice(
+        "wal_io",
+        "file",
+        &["file", "mmap", "pmem", "pmem_emulated"],
+        Start,
+        "How records come into the log's files: written, stored to mapped memory, to persistent memory, or as if it were.",
+    ),
     number(
         "wal_segment_size",
         16,

@@ -20,6 +20,7 @@ fn config() -> EngineConfig {
         max_wal_bytes: 8 * wal::segment::SEGMENT_BYTES_MIN,
         checkpoint_timeout: Duration::from_millis(20),
         open_files_max: 8,
+        wal_io: wal::testing::io(),
         txlog: TxLogConfig {
             buffers: LogBuffers([16; 7]),
             shared_buffers: 64,

@@ -4,7 +4,7 @@
 use super::{Txn, TxnManager};
 use crate::txlog::{LogBuffers, MultiXactId, TxLog, TxLogConfig, TxLogStart, WalBarrier};
 use crate::wal::segment::DIRECTORY;
-use crate::wal::{BUFFER_BYTES_MIN, Epoch, Wal, WalConfig};
+use crate::wal::{BUFFER_BYTES_MIN, Epoch, Wal, WalConfig, WalIo};
 use base::disk::Disk;
 use base::disk::sim::SimDisk;
 use base::{Env, Lsn, Xid};
@@ -54,6 +54,7 @@ impl World {
             files_bytes_max: 64 * SEGMENT,
             files_bytes_min: 64 * SEGMENT,
             sync_method: base::disk::SyncMethod::Fdatasync,
+            io: WalIo::File,
         };
         let epoch = Epoch {
             system_id: 1,

@@ -1,6 +1,7 @@
 //! The log when the disk misbehaves.
 
 use super::record::HEADER_BYTES;
+use super::testing::under_each_io;
 use super::tests::*;
 use super::*;
 use base::disk::sim::{Access, SimDisk};
@@ -9,23 +10,98 @@ use base::{Xid, sim};
 use std::io;
 use std::process::Command;
 
-/// Set in the child process of [`a_failed_sync_ends_the_process`].
+/// Set in processes that [`child`] starts.
 const CHILD: &str = "THALWEG_TEST_FAILED_SYNC";
+
+/// Runs a test of this module again in a process of its own, whose variable [`CHILD`] says what it is to do; what it
+/// said and how it ended.
+fn child(test: &str, what: &str) -> (String, std::process::ExitStatus) {
+    let me = std::env::current_exe().unwrap();
+    let name = format!("wal::faults_tests::{test}");
+    let child = Command::new(me).args(["--exact", &name, "--nocapture"]).env(CHILD, what).output();
+    let child = child.unwrap();
+    (String::from_utf8_lossy(&child.stderr).into_owned(), child.status)
+}
 
 #[test]
 fn a_failed_sync_ends_the_process() {
-    if std::env::var_os(CHILD).is_some() {
+    if let Ok(turn) = std::env::var(CHILD) {
+        testing::take_turns(turn.parse().unwrap());
         sim::run(1, fail_a_sync);
         return;
     }
-    let me = std::env::current_exe().unwrap();
-    let name = "wal::faults_tests::a_failed_sync_ends_the_process";
-    let child = Command::new(me).args(["--exact", name, "--nocapture"]).env(CHILD, "1").output();
-    let child = child.unwrap();
-    let said = String::from_utf8_lossy(&child.stderr);
-    assert!(!child.status.success(), "it went on: {said}");
-    assert!(said.contains("could not sync file \"wal/00000001"), "{said}");
-    assert!(!said.contains("told"), "somebody was told that it is durable: {said}");
+    for turn in ["0", "1"] {
+        let (said, ended) = child("a_failed_sync_ends_the_process", turn);
+        assert!(!ended.success(), "it went on: {said}");
+        assert!(said.contains("could not sync file \"wal/00000001"), "{said}");
+        assert!(!said.contains("told"), "somebody was told that it is durable: {said}");
+    }
+}
+
+/// Somebody cuts the mapped file of a running log: the process ends, and says which file it was.
+#[test]
+fn a_mapped_segment_that_was_cut_short_ends_the_process() {
+    let root = std::env::temp_dir().join(format!("thalweg-wal-cut-{}", std::process::id()));
+    if let Ok(root) = std::env::var(CHILD) {
+        testing::take_turns(1);
+        return cut_a_segment(&root);
+    }
+    let name = "a_mapped_segment_that_was_cut_short_ends_the_process";
+    let (said, ended) = child(name, root.to_str().unwrap());
+    std::fs::remove_dir_all(root).unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(6), "{said}");
+    let file = segment::path(1, 1);
+    assert!(said.contains(&format!("page of the mapped file \"{file}\"")), "{said}");
+    assert!(!said.contains("told"), "{said}");
+}
+
+fn cut_a_segment(root: &str) {
+    let disk = Arc::new(base::disk::real::RealDisk::new(root));
+    disk.create_dir(segment::DIRECTORY).unwrap();
+    let wal = Wal::open(&Env::new(disk.clone()), config(), first_epoch()).unwrap();
+    wal.flush(put(&wal, 3, &[0; 10]).end);
+    disk.open(&segment::path(1, 1), Open::Existing).unwrap().set_len(8192).unwrap();
+    wal.flush(put(&wal, 4, &[0; 20_000]).end);
+    eprintln!("told");
+    wal.close();
+}
+
+/// What persistent memory would give is not pretended where there is none. The emulation works where nothing is durable
+/// anyway, and nowhere else.
+#[test]
+fn persistent_memory_is_refused_where_there_is_none() {
+    let memory = std::path::Path::new("/dev/shm");
+    let places = [std::env::temp_dir(), memory.to_owned()];
+    for directory in places.iter().filter(|place| place.is_dir()) {
+        let root = directory.join(format!("thalweg-wal-pmem-{}", std::process::id()));
+        let disk = Arc::new(base::disk::real::RealDisk::new(&root));
+        disk.create_dir(segment::DIRECTORY).unwrap();
+        let open =
+            |io| Wal::open(&Env::new(disk.clone()), WalConfig { io, ..config() }, first_epoch());
+        let told = open(WalIo::Pmem).err().map(|e| e.to_string());
+        assert!(told.is_some_and(|told| told.contains("wal_io = pmem needs persistent memory")));
+        match open(WalIo::PmemEmulated) {
+            Ok(wal) => {
+                for xid in 3..200 {
+                    wal.flush(put(&wal, xid, &[7; 3000]).end);
+                }
+                wal.close();
+                let mut reader =
+                    Reader::open(disk.clone(), first_epoch().shape(), first_epoch().start).unwrap();
+                let mut next = 3;
+                while let Some(record) = reader.read().unwrap() {
+                    assert_eq!((record.xid.0, record.data), (next, &[7; 3000][..]));
+                    next += 1;
+                }
+                assert_eq!(next, 200);
+            }
+            Err(told) => {
+                assert!(directory != memory, "{told}");
+                assert!(told.to_string().contains("not a memory file system"), "{told}");
+            }
+        }
+        std::fs::remove_dir_all(root).unwrap();
+    }
 }
 
 fn fail_a_sync() {
@@ -46,33 +122,35 @@ fn fail_a_sync() {
 /// fails but with "disk full", and nothing is replaced.
 #[test]
 fn segments_in_short_supply_lose_nothing() {
-    for seed in 0..8 {
-        sim::run(seed, move || {
-            let disk = new_disk();
-            let env = Env::new(Arc::new(disk.clone()));
-            let wal = open(&disk, first_epoch());
-            let mut rng = fastrand::Rng::with_seed(seed);
-            let moody = move |access: Access, path: &str, _: u64| {
-                let refuse = access == Access::Open && path == "wal/new-segment" && rng.bool();
-                refuse.then(|| io::ErrorKind::StorageFull.into())
-            };
-            disk.set_fault(Some(Box::new(moody)));
-            let inserters: Vec<_> = (0..8)
-                .map(|i| {
-                    let wal = Arc::clone(&wal);
-                    env.spawn("inserter", move || {
-                        (0..20).for_each(|n| insist(&wal, 3 + i * 20 + n))
+    under_each_io(|| {
+        for seed in 0..8 {
+            sim::run(seed, move || {
+                let disk = new_disk();
+                let env = Env::new(Arc::new(disk.clone()));
+                let wal = open(&disk, first_epoch());
+                let mut rng = fastrand::Rng::with_seed(seed);
+                let moody = move |access: Access, path: &str, _: u64| {
+                    let refuse = access == Access::Open && path == "wal/new-segment" && rng.bool();
+                    refuse.then(|| io::ErrorKind::StorageFull.into())
+                };
+                disk.set_fault(Some(Box::new(moody)));
+                let inserters: Vec<_> = (0..8)
+                    .map(|i| {
+                        let wal = Arc::clone(&wal);
+                        env.spawn("inserter", move || {
+                            (0..20).for_each(|n| insist(&wal, 3 + i * 20 + n))
+                        })
                     })
-                })
-                .collect();
-            inserters.into_iter().for_each(Background::join);
-            wal.close();
-            disk.set_fault(None);
-            let (mut xids, _) = read_all(&disk, first_epoch().start);
-            xids.sort_unstable();
-            assert_eq!(xids, (3..163).collect::<Vec<u64>>());
-        });
-    }
+                    .collect();
+                inserters.into_iter().for_each(Background::join);
+                wal.close();
+                disk.set_fault(None);
+                let (mut xids, _) = read_all(&disk, first_epoch().start);
+                xids.sort_unstable();
+                assert_eq!(xids, (3..163).collect::<Vec<u64>>());
+            });
+        }
+    });
 }
 
 /// Inserts, however often the disk is full.
@@ -95,29 +173,31 @@ fn insist(wal: &Wal, xid: u64) {
 /// A crash between the two halves of a rename leaves a file with two names.
 #[test]
 fn a_segment_under_a_name_that_is_not_its_own_is_not_reused() {
-    let disk = new_disk();
-    let theirs = disk.clone();
-    sim::run(1, move || {
-        let wal = open(&theirs, first_epoch());
-        for _ in 0..30 {
-            put(&wal, 3, &[1; 9000]);
-        }
-        wal.close();
-    });
-    let (from, to) = (segment::path(1, 2), segment::path(1, 90));
-    disk.rename_new(&from, &to).unwrap();
-    let theirs = disk.clone();
-    sim::run(2, move || {
-        let end = LogEnd {
-            at: Lsn(20 * SEGMENT),
-            epoch: 1,
-            resume: Lsn(20 * SEGMENT),
-            previous_end: Lsn(20 * SEGMENT),
-        };
-        let wal = open(&theirs, next_epoch(&end));
-        assert!(!theirs.exists(&to).unwrap());
-        wal.close();
-        assert!(theirs.open(&segment::path(1, 20), Open::Existing).is_ok());
+    under_each_io(|| {
+        let disk = new_disk();
+        let theirs = disk.clone();
+        sim::run(1, move || {
+            let wal = open(&theirs, first_epoch());
+            for _ in 0..30 {
+                put(&wal, 3, &[1; 9000]);
+            }
+            wal.close();
+        });
+        let (from, to) = (segment::path(1, 2), segment::path(1, 90));
+        disk.rename_new(&from, &to).unwrap();
+        let theirs = disk.clone();
+        sim::run(2, move || {
+            let end = LogEnd {
+                at: Lsn(20 * SEGMENT),
+                epoch: 1,
+                resume: Lsn(20 * SEGMENT),
+                previous_end: Lsn(20 * SEGMENT),
+            };
+            let wal = open(&theirs, next_epoch(&end));
+            assert!(!theirs.exists(&to).unwrap());
+            wal.close();
+            assert!(theirs.open(&segment::path(1, 20), Open::Existing).is_ok());
+        });
     });
 }
 
@@ -125,51 +205,54 @@ fn a_segment_under_a_name_that_is_not_its_own_is_not_reused() {
 /// them, whatever the crash kept.
 #[test]
 fn a_stale_tail_in_a_reused_segment_is_no_log() {
-    let disk = new_disk();
-    let theirs = disk.clone();
-    let told = sim::run(3, move || {
-        let wal = open(&theirs, first_epoch());
-        let mut told = Vec::new();
-        // Records of one length that divides a segment: each begins where one began before.
-        for xid in 3..3 + 64 * 24 {
-            let at = put(&wal, xid, &[xid as u8; 1024 - HEADER_BYTES]);
-            if xid % 7 == 0 {
-                wal.flush(at.end);
-                told.push((theirs.operations(), xid));
+    under_each_io(|| {
+        let disk = new_disk();
+        let theirs = disk.clone();
+        let told = sim::run(3, move || {
+            let wal = open(&theirs, first_epoch());
+            let mut told = Vec::new();
+            // Records of one length that divides a segment: each begins where one began before.
+            for xid in 3..3 + 64 * 24 {
+                let at = put(&wal, xid, &[xid as u8; 1024 - HEADER_BYTES]);
+                if xid % 7 == 0 {
+                    wal.flush(at.end);
+                    told.push((theirs.operations(), xid));
+                }
+                if xid % 64 == 0 {
+                    wal.release_before(wal.durable()).unwrap();
+                }
             }
-            if xid % 64 == 0 {
-                wal.release_before(wal.durable()).unwrap();
+            wal.close();
+            told
+        });
+        let made =
+            (0..disk.operations()).filter(|&at| disk.describe(at).starts_with("create wal/"));
+        assert!(made.count() < 12, "segments were reused");
+        let mut crashes = disk.crashes();
+        let mut rng = fastrand::Rng::with_seed(3);
+        let (mut tails, mut previous) = (0, 0);
+        for (operations, xid) in told {
+            // In the midst of the flush before, and when it had been told.
+            for at in [(previous + operations) / 2, operations] {
+                crashes.advance_to(at);
+                let image = crashes.image(&mut rng);
+                let shape = first_epoch().shape();
+                let Some(from) = Reader::first_position(&image, shape).unwrap() else { continue };
+                let mut reader = Reader::open(Arc::new(image.clone()), shape, from).unwrap();
+                let mut last = None;
+                while let Some(record) = reader.read().unwrap() {
+                    let here = record.xid.0;
+                    assert!(last.is_none_or(|last| here == last + 1), "{here} follows {last:?}");
+                    assert_eq!(record.at.start.0, SEGMENT + (here - 3) * 1024);
+                    last = Some(here);
+                }
+                assert!(at < operations || last.is_some_and(|last| last >= xid), "{xid} was told");
+                tails += usize::from(has_old_record(&image, reader.end().at));
             }
+            previous = operations;
         }
-        wal.close();
-        told
+        assert!(tails > 20, "only {tails} crashes met old records behind the end");
     });
-    let made = (0..disk.operations()).filter(|&at| disk.describe(at).starts_with("create wal/"));
-    assert!(made.count() < 12, "segments were reused");
-    let mut crashes = disk.crashes();
-    let mut rng = fastrand::Rng::with_seed(3);
-    let (mut tails, mut previous) = (0, 0);
-    for (operations, xid) in told {
-        // In the midst of the flush before, and when it had been told.
-        for at in [(previous + operations) / 2, operations] {
-            crashes.advance_to(at);
-            let image = crashes.image(&mut rng);
-            let shape = first_epoch().shape();
-            let Some(from) = Reader::first_position(&image, shape).unwrap() else { continue };
-            let mut reader = Reader::open(Arc::new(image.clone()), shape, from).unwrap();
-            let mut last = None;
-            while let Some(record) = reader.read().unwrap() {
-                let here = record.xid.0;
-                assert!(last.is_none_or(|last| here == last + 1), "{here} follows {last:?}");
-                assert_eq!(record.at.start.0, SEGMENT + (here - 3) * 1024);
-                last = Some(here);
-            }
-            assert!(at < operations || last.is_some_and(|last| last >= xid), "{xid} was told");
-            tails += usize::from(has_old_record(&image, reader.end().at));
-        }
-        previous = operations;
-    }
-    assert!(tails > 20, "only {tails} crashes met old records behind the end");
 }
 
 /// Whether a whole record of an earlier place lies where the log's next one would.
@@ -186,31 +269,33 @@ fn has_old_record(disk: &SimDisk, end: Lsn) -> bool {
 /// Making a segment fails in the midst of writing it, and takes long: nothing is lost, and it is made in the end.
 #[test]
 fn a_segment_that_is_half_made_is_made_again() {
-    for seed in 0..4 {
-        sim::run(seed, move || {
-            let disk = new_disk();
-            let env = Env::new(Arc::new(disk.clone()));
-            let wal = open(&disk, first_epoch());
-            let mut rng = fastrand::Rng::with_seed(seed);
-            let moody = move |access: Access, path: &str, offset: u64| {
-                // The zeros and the header begin there; log, which the open file takes later, behind.
-                let half = access == Access::Write && path == "wal/new-segment" && offset == 0;
-                (half && rng.u8(..3) > 0).then(|| io::ErrorKind::StorageFull.into())
-            };
-            disk.set_fault(Some(Box::new(moody)));
-            let inserters: Vec<_> = (0..4)
-                .map(|i| {
-                    let wal = Arc::clone(&wal);
-                    env.spawn("inserter", move || {
-                        (0..15).for_each(|n| insist(&wal, 3 + i * 15 + n))
+    under_each_io(|| {
+        for seed in 0..4 {
+            sim::run(seed, move || {
+                let disk = new_disk();
+                let env = Env::new(Arc::new(disk.clone()));
+                let wal = open(&disk, first_epoch());
+                let mut rng = fastrand::Rng::with_seed(seed);
+                let moody = move |access: Access, path: &str, offset: u64| {
+                    // The zeros and the header begin there; log, which the open file takes later, behind.
+                    let half = access == Access::Write && path == "wal/new-segment" && offset == 0;
+                    (half && rng.u8(..3) > 0).then(|| io::ErrorKind::StorageFull.into())
+                };
+                disk.set_fault(Some(Box::new(moody)));
+                let inserters: Vec<_> = (0..4)
+                    .map(|i| {
+                        let wal = Arc::clone(&wal);
+                        env.spawn("inserter", move || {
+                            (0..15).for_each(|n| insist(&wal, 3 + i * 15 + n))
+                        })
                     })
-                })
-                .collect();
-            inserters.into_iter().for_each(Background::join);
-            wal.close();
-            let (mut xids, _) = read_all(&disk, first_epoch().start);
-            xids.sort_unstable();
-            assert_eq!(xids, (3..63).collect::<Vec<u64>>());
-        });
-    }
+                    .collect();
+                inserters.into_iter().for_each(Background::join);
+                wal.close();
+                let (mut xids, _) = read_all(&disk, first_epoch().start);
+                xids.sort_unstable();
+                assert_eq!(xids, (3..63).collect::<Vec<u64>>());
+            });
+        }
+    });
 }

@@ -5,7 +5,8 @@
 //! in flight share the next one. Where many commit at the same time it rests between rounds
 //! ([`super::gather`]); there is no delay to tune. It writes whole blocks. The last block is
 //! written again by the next round, with the same bytes and more, so that a torn write of it leaves what
-//! was durable before.
+//! was durable before. Where the log's files are mapped there is nothing to write: a round makes durable what was
+//! stored.
 
 use super::Wal;
 use super::gather::Gathering;
@@ -153,9 +154,12 @@ impl State {
         let complete = wait_complete(wal, target);
         let first = wal.epoch.segment_of(self.written);
         let writing = clock::now();
-        let written = self.write(wal, complete);
+        let written = match wal.store.is_mapped() {
+            true => self.sync_mapped(wal, complete).map(|()| true),
+            false => self.write(wal, complete),
+        };
         let is_durable =
-            written.unwrap_or_else(|e| fatal(&format!("the log can't be written: {e}")));
+            written.unwrap_or_else(|e| fatal(&format!("the log can't be made durable: {e}")));
         let took = clock::now().since(writing).as_nanos() as u64;
         count(if is_durable { &wal.counters.sync_nanos } else { &wal.counters.write_nanos }, took);
         self.written = complete;
@@ -163,9 +167,7 @@ impl State {
         // Written bytes are the file's; only the last, partial block will be read from the ring again.
         let kept = complete.0 - complete.0 % BLOCK_BYTES;
         wal.space.ring_free_below(kept + wal.ring.capacity());
-        if is_durable {
-            count(&wal.counters.syncs, 1);
-        } else {
+        if !is_durable {
             self.sync(wal, first, complete);
         }
         wal.store.written_before(wal.epoch.segment_of(complete));
@@ -192,6 +194,7 @@ impl State {
                 Error::io("write", super::segment::path(wal.epoch.timeline, segment), e)
             })?;
             count_write(wal, bytes);
+            count(&wal.counters.syncs, 1);
             return Ok(true);
         }
         while at < complete {
@@ -209,6 +212,22 @@ impl State {
             at = next;
         }
         Ok(false)
+    }
+
+    /// Makes `[written, complete)` durable where inserters have stored it in mapped files.
+    fn sync_mapped(&self, wal: &Wal, complete: Lsn) -> Result<(), Error> {
+        let mut at = self.written;
+        while at < complete {
+            let segment = wal.epoch.segment_of(at);
+            let end = complete.min(wal.epoch.start_of(segment + 1));
+            let synced = wal.store.mapping(segment).sync(wal.epoch.file_offset(at), end.0 - at.0);
+            synced.map_err(|e| {
+                Error::io("sync", super::segment::path(wal.epoch.timeline, segment), e)
+            })?;
+            count(&wal.counters.syncs, 1);
+            at = end;
+        }
+        Ok(())
     }
 
     /// Copies `[at, end)` out of the ring; zeros fill the last block, where others may be copying.

@@ -18,8 +18,11 @@ pub(super) fn run(wal: &Wal) {
     while !wal.durable.stopping() {
         match make_next(wal) {
             Ok(true) => {}
-            // An unpark that came since the last look makes this return at once.
-            Ok(false) => park::park(),
+            Ok(false) => {
+                wal.store.unmap_finished();
+                // An unpark that came since the last look makes this return at once.
+                park::park();
+            }
             Err(Error::DiskFull { .. }) => {
                 wal.space.set_disk_full();
                 park::park_until(Some(clock::now().after(RETRY)));

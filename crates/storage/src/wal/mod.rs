@@ -12,6 +12,7 @@ mod holds;
 mod image;
 pub mod kind;
 mod maker;
+mod mapped;
 mod publish;
 pub mod reader;
 pub mod record;
@@ -28,6 +29,7 @@ pub use durable::DurableWatch;
 pub use holds::RedoHold;
 pub use image::{Compression, MAX_IMAGE_BYTES, PageImage, Terms};
 pub use kind::{Kind, Room};
+pub use mapped::{WalIo, check_io};
 pub use reader::{LogEnd, Reader, erase_tail};
 pub use record::{LoggedPage, MAX_RECORD_BYTES, Record, record_bound};
 pub use segment::{Epoch, LogShape};
@@ -43,6 +45,7 @@ use base::usage::{self, Use};
 use base::{Csn, Lsn, LsnRange};
 use durable::Durable;
 use holds::Holds;
+use mapped::Segments;
 use publish::Publish;
 use reserve::{Reserve, UNIT_BYTES};
 use ring::Ring;
@@ -66,6 +69,8 @@ pub struct WalConfig {
     pub files_bytes_max: u64,
     /// How the log is made durable, `wal_sync_method`, to begin with.
     pub sync_method: SyncMethod,
+    /// How records come into the files, `wal_io`.
+    pub io: WalIo,
 }
 
 /// Smallest `wal_buffers`: room for some of the longest records.
@@ -119,14 +124,19 @@ impl Wal {
         let kept = files(config.files_bytes_min)..=files(config.files_bytes_max);
         let origin = epoch.start.0 - UNIT_BYTES;
         let capacity = config.buffer_bytes as u64;
+        let segments = Segments::reserve(config.io, &epoch, config.buffer_bytes)?;
+        let ring = match &segments {
+            None => Ring::new(config.buffer_bytes),
+            Some(segments) => Ring::over(segments.window(), config.buffer_bytes),
+        };
         let wal = Arc::new(Wal {
             reserve: Reserve::new(1, config.insert_slots),
             publish: Publish::new(0),
-            ring: Ring::new(config.buffer_bytes),
+            ring,
             space: Space::new(epoch.start.0, capacity, config.insert_slots),
             durable: Durable::new(epoch.start),
             flushing: Mutex::new(flusher::State::new(epoch.start)),
-            store: Store::open(Arc::clone(&env.disk), epoch, kept)?,
+            store: Store::open(Arc::clone(&env.disk), epoch, kept, segments)?,
             sync_method: AtomicU8::new(config.sync_method as u8),
             epoch,
             origin,
@@ -352,7 +362,7 @@ impl Wal {
         &self.epoch
     }
 
-    /// Bytes of the ring.
+    /// Bytes of log that may be ahead of what is in the files, or durable there where they are mapped.
     pub fn buffer_bytes(&self) -> u64 {
         self.ring.capacity()
     }
@@ -482,6 +492,8 @@ mod faults_tests;
 #[cfg(test)]
 #[cfg(loom)]
 mod loom;
+#[cfg(test)]
+pub(crate) mod testing;
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests;

@@ -3,10 +3,13 @@
 //! A new segment is a temporary file, filled with zeros, headed, synced, renamed without replacing, its
 //! directory synced, and only then announced. Segments that recovery no longer needs become *spares*: a
 //! new header, synced, and a rename make one the next segment, without writing it all again. What an old
-//! segment still contains can't be taken for log: checksums cover position and epoch.
+//! segment still contains can't be taken for log: checksums cover position and epoch. Where `wal_io` maps files, a
+//! segment is mapped before it is announced.
 
+use super::mapped::Segments;
 use super::segment::{self, DIRECTORY, Epoch};
 use crate::error::{Error, Result};
+use base::disk::map::Mapping;
 use base::disk::{Disk, File, Open};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,19 +18,31 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 const TEMPORARY: &str = "wal/new-segment";
 
+const ANNOUNCED: &str = "log is only written to announced segments";
+
 /// Files of the log.
 pub(super) struct Store {
     disk: Arc<dyn Disk>,
     epoch: Epoch,
     /// How many files to keep when old ones come free: at least, and at most.
     kept: RangeInclusive<usize>,
+    /// Where segments are mapped, if they are.
+    segments: Option<Segments>,
     state: Mutex<State>,
+}
+
+/// A segment that log may be written to.
+struct Ready {
+    file: Arc<dyn File>,
+    mapping: Option<Arc<dyn Mapping>>,
 }
 
 #[derive(Default)]
 struct State {
     /// Announced segments that the flusher has not finished, by number.
-    ready: BTreeMap<u64, Arc<dyn File>>,
+    ready: BTreeMap<u64, Ready>,
+    /// Mappings of segments that are finished, for the maker to take down: that may take a while.
+    finished: Vec<Arc<dyn Mapping>>,
     /// Files that hold nothing needed, by number in their name.
     spares: BTreeSet<u64>,
     /// Segments that recovery may read, besides the ready ones.
@@ -41,7 +56,12 @@ struct State {
 impl Store {
     /// Takes stock of the directory; segments from the epoch's start on hold nothing (recovery has seen
     /// the log end before), and become spares.
-    pub fn open(disk: Arc<dyn Disk>, epoch: Epoch, kept: RangeInclusive<usize>) -> Result<Store> {
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        epoch: Epoch,
+        kept: RangeInclusive<usize>,
+        segments: Option<Segments>,
+    ) -> Result<Store> {
         let mut state = State { released: epoch.segment_of(epoch.start), ..State::default() };
         let names = disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))?;
         let first = epoch.segment_of(epoch.start);
@@ -64,7 +84,7 @@ impl Store {
             }
         }
         disk.sync_dir(DIRECTORY).map_err(|e| Error::io("sync", DIRECTORY, e))?;
-        Ok(Store { disk, epoch, kept, state: Mutex::new(state) })
+        Ok(Store { disk, epoch, kept, segments, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -73,6 +93,7 @@ impl Store {
 
     /// Makes segment `number` and announces it. Called by one context only.
     pub fn make(&self, number: u64) -> Result<()> {
+        self.unmap_finished();
         let spare = {
             let mut state = self.lock();
             // Its own name first: nothing else may be renamed to it.
@@ -85,7 +106,12 @@ impl Store {
         };
         match file {
             Ok(file) => {
-                self.lock().ready.insert(number, file);
+                let ready = self.prepare(file, number);
+                let mut state = self.lock();
+                if ready.is_err() {
+                    state.spares.insert(number);
+                }
+                state.ready.insert(number, ready?);
                 Ok(())
             }
             Err(e) => {
@@ -97,6 +123,25 @@ impl Store {
                 Err(e)
             }
         }
+    }
+
+    /// Maps it, if segments are mapped.
+    fn prepare(&self, file: Arc<dyn File>, number: u64) -> Result<Ready> {
+        let Some(segments) = &self.segments else { return Ok(Ready { file, mapping: None }) };
+        let oldest = self.lock().ready.keys().next().copied();
+        assert!(
+            oldest.is_none_or(|oldest| number < oldest + segments.slots(&self.epoch)),
+            "no two segments of the log share a place in the window"
+        );
+        let mapping = segments.map(&*file, &self.epoch, number)?;
+        Ok(Ready { file, mapping: Some(mapping) })
+    }
+
+    /// Takes down the mappings of segments that are finished. Called by whoever makes segments.
+    pub fn unmap_finished(&self) {
+        // Not under the lock.
+        let finished = std::mem::take(&mut self.lock().finished);
+        drop(finished);
     }
 
     fn reuse(&self, spare: u64, number: u64) -> Result<Arc<dyn File>> {
@@ -154,9 +199,19 @@ impl Store {
     /// The file of an announced segment. Panics if it is not: who writes log has a claim, and claims end
     /// where announced segments end.
     pub fn file(&self, number: u64) -> Arc<dyn File> {
-        Arc::clone(
-            self.lock().ready.get(&number).expect("log is only written to announced segments"),
-        )
+        Arc::clone(&self.lock().ready.get(&number).expect(ANNOUNCED).file)
+    }
+
+    /// The mapping of an announced segment; panics as [`Store::file`], and where segments are not mapped.
+    pub fn mapping(&self, number: u64) -> Arc<dyn Mapping> {
+        let state = self.lock();
+        let mapping = &state.ready.get(&number).expect(ANNOUNCED).mapping;
+        Arc::clone(mapping.as_ref().expect("announced segments are mapped"))
+    }
+
+    /// Whether segments are mapped.
+    pub fn is_mapped(&self) -> bool {
+        self.segments.is_some()
     }
 
     /// The flusher is done with the segments before `number`.
@@ -164,7 +219,10 @@ impl Store {
         let mut state = self.lock();
         let keep = state.ready.split_off(&number);
         let done = std::mem::replace(&mut state.ready, keep);
-        state.old.extend(done.into_keys());
+        for (number, ready) in done {
+            state.old.insert(number);
+            state.finished.extend(ready.mapping);
+        }
     }
 
     pub fn disk(&self) -> &Arc<dyn Disk> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 /// Bytes shared as one.
-const BLOCK_BYTES: usize = 4096;
+pub(super) const BLOCK_BYTES: usize = 4096;
 
 type Block = Arc<[u8; BLOCK_BYTES]>;
 
@@ -83,6 +83,16 @@ impl Content {
             buf[done..done + n].copy_from_slice(&bytes[at % BLOCK_BYTES..][..n]);
         }
         length
+    }
+
+    /// The bytes of a block that lies in the file.
+    pub(super) fn block(&self, index: usize) -> &[u8; BLOCK_BYTES] {
+        self.written_block(index).unwrap_or(&ZEROS)
+    }
+
+    /// As `block`; `None` where there are only zeros.
+    pub(super) fn written_block(&self, index: usize) -> Option<&[u8; BLOCK_BYTES]> {
+        self.blocks[index].as_deref()
     }
 
     /// Overwrites, extending with zeros as files do.

@@ -3,6 +3,7 @@
 use super::content::Content;
 use super::{Inner, Op, SimDisk, parent};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 /// What a device writes as a whole, if nothing else is said.
@@ -94,6 +95,7 @@ impl Crashes {
                 self.unsynced.entry(id).or_default().push(at);
             }
             Op::Sync { id, began } => self.sync(id, began),
+            Op::SyncRange { id, range, began } => self.sync_range(id, &range, began),
             Op::SyncDir { path } => self.sync_dir(&path),
         }
     }
@@ -104,6 +106,22 @@ impl Crashes {
         for i in waiting.drain(..covered) {
             apply(&mut self.durable, &self.journal[i]);
         }
+    }
+
+    fn sync_range(&mut self, id: u64, range: &Range<u64>, began: usize) {
+        let Some(waiting) = self.unsynced.get_mut(&id) else { return };
+        waiting.retain(|&i| {
+            let covered = match &self.journal[i] {
+                Op::Write { offset, bytes, .. } => {
+                    i < began && range.start <= *offset && *offset + bytes.len() as u64 <= range.end
+                }
+                _ => false,
+            };
+            if covered {
+                apply(&mut self.durable, &self.journal[i]);
+            }
+            !covered
+        });
     }
 
     fn sync_dir(&mut self, dir: &str) {
@@ -196,7 +214,7 @@ fn apply(image: &mut Image, op: &Op) {
         Op::SetLen { id, bytes } => {
             image.contents.entry(*id).or_default().resize(*bytes as usize);
         }
-        Op::Sync { .. } | Op::SyncDir { .. } => {}
+        Op::Sync { .. } | Op::SyncRange { .. } | Op::SyncDir { .. } => {}
     }
 }
 

@@ -6,7 +6,7 @@ use crate::journal::Journal;
 use crate::recovery::RedoCtx;
 use crate::recovery::imaged::ImagedPages;
 use crate::wal::{
-    self, Compression, Epoch, Kind, LogShape, Reader, Terms, Wal, WalConfig, record_bound,
+    self, Compression, Epoch, Kind, LogShape, Reader, Terms, Wal, WalConfig, WalIo, record_bound,
 };
 use base::disk::Disk;
 use base::disk::sim::SECTOR_BYTES;
@@ -61,6 +61,7 @@ fn load(seed: u64, torn: Protections) -> (SimDisk, Vec<(usize, Lsn)>) {
             files_bytes_max: 1 << 30,
             files_bytes_min: 1 << 30,
             sync_method: base::disk::SyncMethod::Fdatasync,
+            io: WalIo::File,
         };
         let env = Env::new(Arc::new(disk.clone()));
         let wal = Wal::open(&env, config, epoch()).unwrap();

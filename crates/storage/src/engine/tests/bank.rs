@@ -183,6 +183,7 @@ fn bank_config(torn_pages: TornPages) -> EngineConfig {
 type Acks = Vec<(usize, u64)>;
 
 fn run(disk: &SimDisk, seed: u64, torn_pages: TornPages) -> Acks {
+    take_turns(seed);
     let disk = disk.clone();
     sim::run(seed, move || {
         let env = env(&disk);
@@ -225,6 +226,7 @@ fn work(bank: &Bank, disk: &SimDisk, acks: &Mutex<Acks>, client: u64, seed: u64)
 }
 
 fn recovered(disk: &SimDisk, at: usize, acks: &Acks, torn_pages: TornPages) {
+    take_turns(at as u64 / 2);
     let (disk, acks) = (disk.clone(), acks.clone());
     sim::run(at as u64, move || {
         let env = env(&disk);

@@ -8,6 +8,7 @@ mod warm;
 
 use super::*;
 use crate::page::PageKind;
+use crate::wal::testing::{take_turns, under_each_io};
 use crate::wal::{Kind, MAX_IMAGE_BYTES, PageImage, Record, record_bound};
 use base::disk::Disk;
 use base::disk::sim::{Access, SimDisk};
@@ -27,6 +28,7 @@ fn config() -> EngineConfig {
         max_wal_bytes: 8 * segment::SEGMENT_BYTES_MIN,
         checkpoint_timeout: Duration::from_millis(50),
         open_files_max: 8,
+        wal_io: wal::testing::io(),
         ..EngineConfig::default()
     }
 }
@@ -87,6 +89,7 @@ struct History {
 }
 
 fn workload(disk: &SimDisk, seed: u64) -> History {
+    take_turns(seed);
     let disk = disk.clone();
     sim::run(seed, move || {
         let env = env(&disk);
@@ -151,6 +154,7 @@ fn make_other(engine: &Engine, txn: &Txn) -> RelId {
 
 /// Opens what a crash left, looks whether it keeps what was promised, works on, closes, opens again.
 fn verify(disk: &SimDisk, at: usize, history: &History, seed: u64) {
+    take_turns(at as u64 / 2);
     let (disk, history) = (disk.clone(), history.clone());
     sim::run(seed, move || {
         let env = env(&disk);
@@ -271,32 +275,34 @@ fn a_second_server_and_a_foreign_directory_are_refused() {
 
 #[test]
 fn damage_in_the_middle_of_the_log_is_told_and_not_served() {
-    let disk = SimDisk::new();
-    sim::run(2, move || {
-        let here = env(&disk);
-        Engine::create(&config(), &here).unwrap();
-        let engine = Engine::open(&config(), &here).unwrap();
-        let txn = begin(&engine);
-        let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
-        let at = set(&engine, &txn, &rel, 0, 1);
-        engine.wal().flush(txn.commit().unwrap().must_be_durable);
-        let epoch = *engine.wal().epoch();
-        engine.shutdown().unwrap();
-        drop((txn, rel, engine));
-        // As if it had crashed before the shutdown's checkpoint was in the control file.
-        let mut control = ControlFile::open(&disk).unwrap();
-        let before = Control { redo: epoch.start, state: State::Running, ..*control.content() };
-        control.write(before).unwrap();
-        drop(control);
-        let path = segment::path(1, epoch.segment_of(at.start));
-        let offset = 4096 + at.start.0 % epoch.segment_bytes + 100;
-        disk.corrupt(&path, offset, |bytes| bytes[0] ^= 1);
-        let refused = Engine::open(&config(), &here).err().unwrap();
-        assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
-        disk.corrupt(&path, offset, |bytes| bytes[0] ^= 1);
-        let engine = Engine::open(&config(), &here).unwrap();
-        assert_eq!(get(&engine, RelId(1), 0), 1);
-        engine.shutdown().unwrap();
+    under_each_io(|| {
+        let disk = SimDisk::new();
+        sim::run(2, move || {
+            let here = env(&disk);
+            Engine::create(&config(), &here).unwrap();
+            let engine = Engine::open(&config(), &here).unwrap();
+            let txn = begin(&engine);
+            let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+            let at = set(&engine, &txn, &rel, 0, 1);
+            engine.wal().flush(txn.commit().unwrap().must_be_durable);
+            let epoch = *engine.wal().epoch();
+            engine.shutdown().unwrap();
+            drop((txn, rel, engine));
+            // As if it had crashed before the shutdown's checkpoint was in the control file.
+            let mut control = ControlFile::open(&disk).unwrap();
+            let before = Control { redo: epoch.start, state: State::Running, ..*control.content() };
+            control.write(before).unwrap();
+            drop(control);
+            let path = segment::path(1, epoch.segment_of(at.start));
+            let offset = 4096 + at.start.0 % epoch.segment_bytes + 100;
+            disk.corrupt(&path, offset, |bytes| bytes[0] ^= 1);
+            let refused = Engine::open(&config(), &here).err().unwrap();
+            assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
+            disk.corrupt(&path, offset, |bytes| bytes[0] ^= 1);
+            let engine = Engine::open(&config(), &here).unwrap();
+            assert_eq!(get(&engine, RelId(1), 0), 1);
+            engine.shutdown().unwrap();
+        });
     });
 }
 
@@ -342,24 +348,26 @@ impl CrashNow for SimDisk {
 
 #[test]
 fn the_redo_point_moves_and_old_log_goes() {
-    sim::run(4, || {
-        let disk = SimDisk::new();
-        let here = env(&disk);
-        Engine::create(&config(), &here).unwrap();
-        let engine = Engine::open(&config(), &here).unwrap();
-        let txn = begin(&engine);
-        let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
-        for value in 0..800 {
-            set(&engine, &txn, &rel, value as u32 % PAGES, value);
-            base::park::sleep(Duration::from_millis(3));
-        }
-        txn.commit().unwrap();
-        let distance = engine.wal().position().0 - engine.checkpointer().redo().0;
-        assert!(distance < config().max_wal_bytes, "{distance} bytes of log would be redone");
-        let files = disk.list(segment::DIRECTORY).unwrap().len();
-        assert!(files <= 12, "{files} segments");
-        assert!(engine.checkpointer().count() > 5);
-        engine.shutdown().unwrap();
+    under_each_io(|| {
+        sim::run(4, || {
+            let disk = SimDisk::new();
+            let here = env(&disk);
+            Engine::create(&config(), &here).unwrap();
+            let engine = Engine::open(&config(), &here).unwrap();
+            let txn = begin(&engine);
+            let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+            for value in 0..800 {
+                set(&engine, &txn, &rel, value as u32 % PAGES, value);
+                base::park::sleep(Duration::from_millis(3));
+            }
+            txn.commit().unwrap();
+            let distance = engine.wal().position().0 - engine.checkpointer().redo().0;
+            assert!(distance < config().max_wal_bytes, "{distance} bytes of log would be redone");
+            let files = disk.list(segment::DIRECTORY).unwrap().len();
+            assert!(files <= 12, "{files} segments");
+            assert!(engine.checkpointer().count() > 5);
+            engine.shutdown().unwrap();
+        });
     });
 }
 
@@ -387,41 +395,43 @@ fn object_ids_are_never_handed_out_twice() {
 
 #[test]
 fn a_full_disk_refuses_writes_and_lets_them_go_on_later() {
-    sim::run(7, || {
-        let disk = SimDisk::new();
-        let here = env(&disk);
-        Engine::create(&config(), &here).unwrap();
-        let engine = Engine::open(&config(), &here).unwrap();
-        let txn = begin(&engine);
-        let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
-        set(&engine, &txn, &rel, 0, 1);
-        txn.commit().unwrap();
-        let full = |access: Access, path: &str, _: u64| {
-            let refuse = path == "wal/new-segment" && access == Access::Open;
-            refuse.then(|| io::ErrorKind::StorageFull.into())
-        };
-        disk.set_fault(Some(Box::new(full)));
-        // Whatever keeps the redo point back keeps the log.
-        let hold = engine.wal().hold_redo();
-        let txn = begin(&engine);
-        let refused = loop {
-            match engine.wal().claim(20_000) {
-                Ok(claim) => drop(claim),
-                Err(e) => break e,
-            }
-            set(&engine, &txn, &rel, 0, 2);
-        };
-        assert_eq!(refused.sqlstate(), "53100");
-        txn.abort();
-        assert_eq!(get(&engine, rel.id(), 0), 2);
-        // A checkpoint frees old segments, and writing goes on although the disk is still full.
-        drop(hold);
-        engine.checkpoint().unwrap();
-        base::park::sleep(Duration::from_secs(2));
-        let txn = begin(&engine);
-        set(&engine, &txn, &rel, 0, 3);
-        txn.commit().unwrap();
-        disk.set_fault(None);
-        engine.shutdown().unwrap();
+    under_each_io(|| {
+        sim::run(7, || {
+            let disk = SimDisk::new();
+            let here = env(&disk);
+            Engine::create(&config(), &here).unwrap();
+            let engine = Engine::open(&config(), &here).unwrap();
+            let txn = begin(&engine);
+            let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+            set(&engine, &txn, &rel, 0, 1);
+            txn.commit().unwrap();
+            let full = |access: Access, path: &str, _: u64| {
+                let refuse = path == "wal/new-segment" && access == Access::Open;
+                refuse.then(|| io::ErrorKind::StorageFull.into())
+            };
+            disk.set_fault(Some(Box::new(full)));
+            // Whatever keeps the redo point back keeps the log.
+            let hold = engine.wal().hold_redo();
+            let txn = begin(&engine);
+            let refused = loop {
+                match engine.wal().claim(20_000) {
+                    Ok(claim) => drop(claim),
+                    Err(e) => break e,
+                }
+                set(&engine, &txn, &rel, 0, 2);
+            };
+            assert_eq!(refused.sqlstate(), "53100");
+            txn.abort();
+            assert_eq!(get(&engine, rel.id(), 0), 2);
+            // A checkpoint frees old segments, and writing goes on although the disk is still full.
+            drop(hold);
+            engine.checkpoint().unwrap();
+            base::park::sleep(Duration::from_secs(2));
+            let txn = begin(&engine);
+            set(&engine, &txn, &rel, 0, 3);
+            txn.commit().unwrap();
+            disk.set_fault(None);
+            engine.shutdown().unwrap();
+        });
     });
 }
