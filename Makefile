@@ -53,6 +53,7 @@ sim-test:
 kill-test:
 	$(CARGO) build --profile quick --locked -p thalweg
 	THALWEG=$(CURDIR)/target/quick/thalweg ./tests/kill9.sh 3
+	THALWEG=$(CURDIR)/target/quick/thalweg ./tests/kill9.sh 3 wal_io=mmap
 
 ## The long versions, by hand before an issue is called resolved.
 torture:
@@ -60,6 +61,8 @@ torture:
 	$(RELEASE) -p thalweg
 	./tests/kill9.sh 100
 	./tests/kill9.sh 20 torn_page_protection=full_page_writes
+	./tests/kill9.sh 20 wal_io=mmap
+	./tests/kill9.sh 10 wal_io=mmap torn_page_protection=full_page_writes
 
 ## Can the simulation fail? One deliberate fault after another must be caught by it (sim/README.md).
 mutations:

@@ -58,7 +58,8 @@ fn setup(name: &str, settings: &[&str]) -> Setup {
     Setup { name: name.to_owned(), settings, cores: None }
 }
 
-/// Protection of pages from torn writes, and how the log is made durable. PostgreSQL's default is fdatasync too.
+/// Protection of pages from torn writes, and how the log comes into its files and is made durable. PostgreSQL's default
+/// is fdatasync too. Persistent memory is an emulation, refused but on a memory file system.
 fn log_setups(target: &str) -> Vec<Setup> {
     if crate::statistics::is_postgres(target) {
         return vec![
@@ -72,10 +73,15 @@ fn log_setups(target: &str) -> Vec<Setup> {
         ("full-page images", "full_page_writes"),
         ("no protection", "off"),
     ] {
-        for sync in ["fdatasync", "open_datasync", "io_uring"] {
-            let mut setup = setup(&format!("{name}, {sync}"), &[]);
+        for (way, setting) in [
+            ("fdatasync", "wal_sync_method=fdatasync"),
+            ("open_datasync", "wal_sync_method=open_datasync"),
+            ("io_uring", "wal_sync_method=io_uring"),
+            ("mmap", "wal_io=mmap"),
+            ("pmem_emulated (an emulation)", "wal_io=pmem_emulated"),
+        ] {
+            let mut setup = setup(&format!("{name}, {way}"), &[setting]);
             setup.settings.push(format!("torn_page_protection={protection}"));
-            setup.settings.push(format!("wal_sync_method={sync}"));
             setups.push(setup);
         }
     }

@@ -34,7 +34,7 @@ const WAYS: [(&str, SyncMethod, WalIo); 6] = [
 ];
 /// Bytes of a record of a stream, and of a stream.
 const RECORD: usize = 500;
-const STREAM: usize = 200 << 20;
+const STREAM: usize = 100 << 20;
 
 /// One step of a path under test: the log, and a row to log.
 type Step = fn(&Wal, &[u8]);
@@ -151,7 +151,8 @@ fn commits(directory: &str) {
         let block = at / 4096 * 4096;
         bare.write_all_at(&[1; 4096], block).and_then(|()| bare.sync_data()).expect("it syncs");
     };
-    let logs = logs(&root);
+    let logs = logs(&root).into_iter().map(|(name, wal)| (name, wal, Vec::new(), Vec::new()));
+    let logs: Vec<_> = logs.collect();
     let (mut logs, mut bare_times) = (logs, (Vec::new(), Vec::new()));
     for _ in 0..ROUNDS {
         let (p50, p99) = latency(&mut floor);
@@ -179,40 +180,37 @@ fn commits(directory: &str) {
     std::fs::remove_dir_all(root).expect("what was made can be removed");
 }
 
-/// A log by each way that there is here: name, log, and room for what is measured.
-fn logs(root: &str) -> Vec<(&'static str, Arc<Wal>, Vec<f64>, Vec<f64>)> {
+/// A log by each way that there is here, with its name.
+fn logs(root: &str) -> Vec<(&'static str, Arc<Wal>)> {
     let mut logs = Vec::new();
     for (name, how, io) in WAYS {
         let disk = Arc::new(RealDisk::new(format!("{root}/{name}")));
         disk.create_dir(segment::DIRECTORY).expect("the directory can be made");
         match open(disk, 8, how, io) {
-            Ok(wal) => logs.push((name, wal, Vec::new(), Vec::new())),
+            Ok(wal) => logs.push((name, wal)),
             Err(refused) => println!("{name}: not here: {refused}"),
         }
     }
     logs
 }
 
-/// Two threads' records, as fast as they come, until all are durable. The first stream fills fresh files, the others
-/// go on into new ones that are made beside them.
+/// Two threads' records, as fast as they come, until all are durable.
 fn streams(directory: &str) {
     let root = format!("{directory}/thalweg-wal-streams-{}", std::process::id());
     let row = vec![7; RECORD];
-    for round in 0..3 {
-        for (name, wal, ..) in logs(&root) {
-            let begin = Instant::now();
-            std::thread::scope(|scope| {
-                for _ in 0..2 {
-                    scope.spawn(|| (0..STREAM / 2 / RECORD).for_each(|_| insert(&wal, &row)));
-                }
-            });
-            wal.flush(wal.position());
-            let rate = STREAM as f64 / 1e6 / begin.elapsed().as_secs_f64();
-            println!("stream {round}, {name:<30} {rate:7.0} MB/s");
-            wal.close();
-        }
-        std::fs::remove_dir_all(&root).expect("what was made can be removed");
+    for (name, wal) in logs(&root) {
+        let begin = Instant::now();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..STREAM / 2 / RECORD).for_each(|_| insert(&wal, &row)));
+            }
+        });
+        wal.flush(wal.position());
+        let rate = STREAM as f64 / 1e6 / begin.elapsed().as_secs_f64();
+        println!("a stream, {name:<30} {rate:7.0} MB/s");
+        wal.close();
     }
+    std::fs::remove_dir_all(root).expect("what was made can be removed");
 }
 
 fn main() {

@@ -158,3 +158,43 @@ fn sizes_of_the_log_are_shown_as_they_are() {
     house.server.as_ref().unwrap().reload(&config);
     assert_eq!(value(&mut me, "show wal_buffers"), "4MB");
 }
+
+/// The same directory under one `wal_io` and then the other, closed in order and not.
+#[test]
+fn the_log_may_be_mapped_and_written_in_turn() {
+    let options = options();
+    let data = options.socket_dir.clone().unwrap().join("data");
+    let open = |io: &str| {
+        let mut config = Config::new();
+        config.set("wal_io", io)?;
+        Database::open(&data, "me", &config)
+    };
+    let mut rows = 0;
+    for io in ["file", "mmap", "file", "mmap"] {
+        let database = Arc::new(open(io).unwrap());
+        let mut house = House::over(database, options.clone());
+        let mut me = house.client();
+        me.query("create table if not exists logged (how text)");
+        assert_eq!(value(&mut me, "show wal_io"), io);
+        let context = "select context from pg_settings where name = 'wal_io'";
+        assert_eq!(value(&mut me, context), "postmaster");
+        assert_eq!(value(&mut me, "select count(*) from logged"), rows.to_string());
+        let syncs = number(&mut me, "select wal_sync from pg_stat_wal");
+        for _ in 0..20 {
+            me.query(&format!("insert into logged values ('{io}')"));
+            rows += 1;
+        }
+        assert!(number(&mut me, "select wal_sync from pg_stat_wal") >= syncs + 20.0, "{io}");
+        assert!(me.query("select pg_switch_wal()").contains("C SELECT 1"));
+        me.request(|r| r.terminate());
+        me.expect_end();
+        house.shutdown();
+        house.database.close().unwrap();
+        std::mem::forget(house);
+    }
+    let refused = open("pmem").err().unwrap().to_string();
+    assert!(refused.contains("wal_io = pmem needs persistent memory"), "{refused}");
+    // Nothing has changed for it.
+    let house = House::over(Arc::new(open("file").unwrap()), options);
+    assert_eq!(value(&mut house.client(), "select count(*) from logged"), rows.to_string());
+}
