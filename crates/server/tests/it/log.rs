@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use server::Database;
 use server::config::Config;
+use server::{Database, Server};
 
 use crate::client::Client;
 use crate::{House, options};
@@ -159,7 +159,7 @@ fn sizes_of_the_log_are_shown_as_they_are() {
     assert_eq!(value(&mut me, "show wal_buffers"), "4MB");
 }
 
-/// The same directory under one `wal_io` and then the other, closed in order and not.
+/// The same directory under one `wal_io` and then the other.
 #[test]
 fn the_log_may_be_mapped_and_written_in_turn() {
     let options = options();
@@ -172,8 +172,9 @@ fn the_log_may_be_mapped_and_written_in_turn() {
     let mut rows = 0;
     for io in ["file", "mmap", "file", "mmap"] {
         let database = Arc::new(open(io).unwrap());
-        let mut house = House::over(database, options.clone());
-        let mut me = house.client();
+        let server = Server::start(Arc::clone(&database), options.clone()).unwrap();
+        let mut me = Client::unix(&options.socket_dir.clone().unwrap().join(".s.PGSQL.5432"));
+        me.start("me");
         me.query("create table if not exists logged (how text)");
         assert_eq!(value(&mut me, "show wal_io"), io);
         let context = "select context from pg_settings where name = 'wal_io'";
@@ -188,9 +189,8 @@ fn the_log_may_be_mapped_and_written_in_turn() {
         assert!(me.query("select pg_switch_wal()").contains("C SELECT 1"));
         me.request(|r| r.terminate());
         me.expect_end();
-        house.shutdown();
-        house.database.close().unwrap();
-        std::mem::forget(house);
+        server.shutdown();
+        database.close().unwrap();
     }
     let refused = open("pmem").err().unwrap().to_string();
     assert!(refused.contains("wal_io = pmem needs persistent memory"), "{refused}");
