@@ -52,6 +52,8 @@ pub struct TableDef {
     pub foreign: ForeignKeys,
     /// A view's query, or empty.
     pub view: Option<Box<str>>,
+    /// Storage parameters, as in `pg_class.reloptions`.
+    pub parameters: Vec<String>,
     /// Where the rows are (zero: nowhere).
     pub storage: RelId,
     /// As of the last VACUUM or ANALYZE: live rows (below zero: never counted) and blocks.

@@ -9,6 +9,7 @@ use storage::heap::HeapRel;
 use storage::index::Index;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, Txn};
+use syntax::ast::OnCommit;
 
 use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
@@ -57,6 +58,8 @@ pub struct Backend {
     pub temp_schema: Cell<Option<Oid>>,
     /// It was made in the running transaction, and goes with it.
     pub temp_schema_new: Cell<bool>,
+    /// Temporary tables that a commit does something to.
+    pub on_commit: Vec<(Oid, OnCommit)>,
     /// To be sent when the statement next writes to the client.
     pub notices: Vec<Notice>,
     /// Relations that the statement at hand was bound to, with the locks taken.
@@ -120,6 +123,7 @@ impl Backend {
             last_sequence: None,
             temp_schema: Cell::new(None),
             temp_schema_new: Cell::new(false),
+            on_commit: Vec::new(),
             notices: Vec::new(),
             used: Vec::new(),
             unusable: Vec::new(),
@@ -257,6 +261,7 @@ impl Backend {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign: ForeignKeys::default(),
+            parameters: Vec::new(),
             view: Some(view.query.into()),
             storage: base::RelId(0),
             stored_rows: -1.0,

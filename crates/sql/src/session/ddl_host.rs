@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use storage::heap::Freeze;
 use storage::txn::TxnState;
-use syntax::ast::{Statement, TypeName};
+use syntax::ast::{OnCommit, Statement, TypeName};
 
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
 use crate::catalog::ddl::{
@@ -181,6 +181,10 @@ impl DdlHost for Backend {
             let columns = query.visible().map(|t| (t.name.clone(), t.expr.ty())).collect();
             Ok((columns, catalog.record.take().unwrap_or_default()))
         })
+    }
+
+    fn at_commit(&mut self, table: Oid, what: OnCommit) {
+        self.on_commit.push((table, what));
     }
 
     fn statement_text(&self) -> Arc<str> {

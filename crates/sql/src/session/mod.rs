@@ -28,6 +28,7 @@ mod simple;
 mod standing;
 mod statistics;
 mod stored;
+mod temporary;
 mod transaction;
 mod unique;
 mod utility;

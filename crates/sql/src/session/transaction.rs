@@ -232,6 +232,10 @@ impl Session {
             return Err(error);
         }
         self.keep_held_cursors()?;
+        if let Err(error) = self.end_temporary_tables() {
+            self.rollback_storage();
+            return Err(error);
+        }
         // As it is set now: a transaction may have chosen for itself (SET LOCAL).
         self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
         if let Err(error) = self.backend.txn.commit() {

@@ -47,6 +47,8 @@ use progress::Progress;
 use room::Stripe;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// A heap. Shared by reference; SQL keeps it beside the catalog entry of the table.
 pub struct HeapRel {
@@ -54,7 +56,7 @@ pub struct HeapRel {
     txns: Arc<TxnManager>,
     wal: Arc<Wal>,
     /// Bytes of each page that inserts leave to later updates.
-    reserve: usize,
+    reserve: AtomicUsize,
     /// Where sessions insert, and what they count.
     stripes: Box<[Stripe]>,
     /// When vacuum is due, and who is to know.
@@ -102,6 +104,11 @@ impl fmt::Debug for Outcome {
     }
 }
 
+/// Bytes that are left free where pages are filled to so many percent.
+fn reserve(fillfactor: u8) -> usize {
+    PAGE_BYTES * usize::from(100 - fillfactor.clamp(10, 100)) / 100
+}
+
 impl HeapRel {
     /// The heap in `rel`. Inserts fill pages to `fillfactor` percent.
     pub fn new(rel: Relation, txns: &Arc<TxnManager>, fillfactor: u8) -> HeapRel {
@@ -109,12 +116,23 @@ impl HeapRel {
             rel,
             wal: Arc::clone(txns.wal()),
             txns: Arc::clone(txns),
-            reserve: PAGE_BYTES * usize::from(100 - fillfactor.clamp(10, 100)) / 100,
+            reserve: AtomicUsize::new(reserve(fillfactor)),
             stripes: (0..room::STRIPES).map(|_| Stripe::default()).collect(),
             attention: Attention::default(),
             vacuum: Latch::new(Rank::Outer, ()),
             progress: Progress::default(),
         }
+    }
+
+    /// From now on inserts fill pages to `fillfactor` percent.
+    pub fn fill_to(&self, fillfactor: u8) {
+        // Relaxed here and where it is read: a wish about free room.
+        self.reserve.store(reserve(fillfactor), Relaxed);
+    }
+
+    /// Bytes of a page that inserts leave free.
+    fn reserve(&self) -> usize {
+        self.reserve.load(Relaxed)
     }
 
     /// Its relation.

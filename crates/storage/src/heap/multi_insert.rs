@@ -48,7 +48,7 @@ impl HeapRel {
             packed.clear();
             let mut done = 0;
             for row in rest {
-                let reserved = if page.line_count() == 0 { 0 } else { self.reserve };
+                let reserved = if page.line_count() == 0 { 0 } else { self.reserve() };
                 if !page::has_room(page.view(), row.len() + reserved) {
                     break;
                 }

@@ -113,7 +113,7 @@ impl HeapRel {
         // Relaxed: a hint; the page itself says whether there is room.
         if let Some(block) = target.load(Relaxed).checked_sub(1) {
             let page = self.rel.write(Fork::Main, BlockNo(block))?;
-            if takes_insert(page.view(), len, self.reserve) {
+            if takes_insert(page.view(), len, self.reserve()) {
                 return Ok(page);
             }
             let free = page::room(page.view());
@@ -126,11 +126,11 @@ impl HeapRel {
     }
 
     fn find_room(&self, txn: &Txn, len: usize) -> Result<WriteGuard<'_>> {
-        let needed = len + self.reserve;
+        let needed = len + self.reserve();
         for _ in 0..TRIES {
             let Some(block) = fsm::search(&self.rel, needed, stripe_of(txn))? else { break };
             let page = self.rel.write(Fork::Main, block)?;
-            if takes_insert(page.view(), len, self.reserve) {
+            if takes_insert(page.view(), len, self.reserve()) {
                 return Ok(page);
             }
             let free = page::room(page.view()).min(needed.saturating_sub(1));

@@ -246,7 +246,7 @@ impl HeapRel {
             .peek(Fork::Main, block, |page| Some((page::prune_hint(page), page.free_space())));
         match look {
             Optimistic::Ok((hint, free)) => {
-                let nearly_full = free < (PAGE_BYTES / 10).max(self.reserve);
+                let nearly_full = free < (PAGE_BYTES / 10).max(self.reserve());
                 hint != Xid::INVALID && nearly_full && hint < self.txns.oldest_running()
             }
             Optimistic::Retry => false,

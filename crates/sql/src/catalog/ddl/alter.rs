@@ -10,7 +10,7 @@ use storage::txn::Txn;
 use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
 
 use crate::catalog::store::builtin::attribute_row;
-use crate::catalog::{KeySource, TableDef, TableKind, collation};
+use crate::catalog::{KeySource, TableDef, TableKind, collation, parameters};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::{self, Cx, State};
 use crate::types::{Datum, Oid};
@@ -93,14 +93,18 @@ impl Ddl<'_> {
             | AlterTableStep::DropIdentity { .. } => {
                 Err(sql_error!(FEATURE_NOT_SUPPORTED, "changing identity columns is not supported"))
             }
+            AlterTableStep::SetOptions(options) => {
+                self.change_parameters(oid, |lines| parameters::set(lines, options))
+            }
+            AlterTableStep::ResetOptions(options) => {
+                self.change_parameters(oid, |lines| parameters::reset(lines, options))
+            }
             // Hints about storage and statistics are accepted: nothing here depends on them.
             AlterTableStep::SetStatistics { .. }
             | AlterTableStep::SetStorage { .. }
             | AlterTableStep::SetCompression { .. }
             | AlterTableStep::SetColumnOptions { .. }
             | AlterTableStep::ResetColumnOptions { .. }
-            | AlterTableStep::SetOptions(_)
-            | AlterTableStep::ResetOptions(_)
             | AlterTableStep::ClusterOn(_)
             | AlterTableStep::SetWithoutCluster
             | AlterTableStep::OwnerTo(_) => Ok(()),
@@ -109,6 +113,23 @@ impl Ddl<'_> {
                     .with_detail(format!("{other:?}").chars().take(60).collect::<String>()))
             }
         }
+    }
+
+    /// SET and RESET of storage parameters.
+    fn change_parameters(
+        &mut self,
+        oid: Oid,
+        change: impl FnOnce(Vec<String>) -> Result<Vec<String>>,
+    ) -> Result<()> {
+        let table = self.table(oid)?;
+        if table.kind != TableKind::Table {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "storage parameters of this kind of relation can't be changed"
+            ));
+        }
+        let lines = change(table.parameters.clone())?;
+        self.set_parameters(oid, &lines)
     }
 
     /// A column's number (from 1) by name.

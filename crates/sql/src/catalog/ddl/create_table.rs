@@ -3,12 +3,15 @@
 use base::ids::Persistence;
 use base::rank::Rank;
 use storage::lock::LockMode;
-use syntax::ast::{self, Constraint, ConstraintKind, CreateTable, CreateTableAs, TableElement};
+use syntax::ast::{
+    self, Constraint, ConstraintKind, CreateTable, CreateTableAs, OnCommit, TableElement,
+};
 
 use crate::bind::Ty;
+use crate::catalog::parameters;
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
 use crate::error::{Result, sql_error};
-use crate::types::{Datum, Oid, TypeId};
+use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::column::NewColumn;
 use super::like::Place;
@@ -43,9 +46,14 @@ impl Ddl<'_> {
             return Ok(());
         }
         let persistence = persistence(create.persistence);
+        let parameters = parameters::read(&create.options)?;
         let oid = self.new_oid()?;
         let (columns, constraints) = self.collect(create, schema)?;
         self.new_table(oid, name, schema, persistence, &columns)?;
+        if !parameters.is_empty() {
+            self.set_parameters(oid, &parameters)?;
+        }
+        self.at_commit(oid, persistence, create.on_commit)?;
         for (i, column) in columns.iter().enumerate() {
             self.finish_column(oid, i as i16 + 1, column)?;
         }
@@ -180,6 +188,38 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// What becomes of a new table at each commit.
+    fn at_commit(
+        &mut self,
+        oid: Oid,
+        persistence: Persistence,
+        what: Option<OnCommit>,
+    ) -> Result<()> {
+        let Some(what) = what else { return Ok(()) };
+        if persistence != Persistence::Temporary {
+            return Err(sql_error!(
+                INVALID_TABLE_DEFINITION,
+                "ON COMMIT can only be used on temporary tables"
+            ));
+        }
+        if what != OnCommit::PreserveRows {
+            self.host.at_commit(oid, what);
+        }
+        Ok(())
+    }
+
+    /// Writes `pg_class.reloptions`.
+    pub(super) fn set_parameters(&mut self, oid: Oid, lines: &[String]) -> Result<()> {
+        let value = match lines {
+            [] => Datum::Null,
+            lines => {
+                let lines = lines.iter().map(|line| Datum::text(line.as_str())).collect();
+                Datum::from(Array::from_elements(TypeId::TEXT, lines))
+            }
+        };
+        self.update_class(oid, &[("reloptions", value)])
+    }
+
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<String> {
         if create.materialized_view {
             return Err(sql_error!(FEATURE_NOT_SUPPORTED, "materialized views are not supported"));
@@ -201,7 +241,13 @@ impl Ddl<'_> {
             columns.push(NewColumn::plain(name, Ty { id, ..ty }));
         }
         let oid = self.new_oid()?;
-        self.new_table(oid, name, schema, persistence(into.persistence), &columns)?;
+        let parameters = parameters::read(&into.options)?;
+        let persistence = persistence(into.persistence);
+        self.new_table(oid, name, schema, persistence, &columns)?;
+        if !parameters.is_empty() {
+            self.set_parameters(oid, &parameters)?;
+        }
+        self.at_commit(oid, persistence, into.on_commit)?;
         self.changed(oid)?;
         let table = self.table(oid)?;
         if into.no_data {

@@ -104,6 +104,8 @@ pub trait DdlHost: Host {
     fn query_columns(&mut self, query: &Statement) -> Result<Columns>;
     /// Likewise, with what the query's text leaves open.
     fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)>;
+    /// What each commit is to do to a temporary table.
+    fn at_commit(&mut self, table: Oid, what: ast::OnCommit);
     /// The text of the statement at hand, and maybe of others beside it.
     fn statement_text(&self) -> Arc<str>;
 }

@@ -14,11 +14,8 @@ use storage::hash::{FILL_PERCENT, HashIndex};
 use storage::heap::{HeapRel, Seen};
 use storage::index::Index;
 
-use crate::catalog::{AccessMethod, IndexDef, TableDef};
+use crate::catalog::{AccessMethod, IndexDef, TableDef, parameters};
 use crate::types::Oid;
-
-/// How full inserts make pages, in percent; PostgreSQL's default.
-const FILLFACTOR: u8 = 100;
 
 /// Handles that somebody has; heaps as long as they are there, since they know what was done to them.
 pub(super) struct Opened {
@@ -110,11 +107,14 @@ impl<T> Handles<T> {
 impl Opened {
     /// A table's rows. The heap tells the engine's vacuum when it is due.
     pub fn heap(&self, engine: &Engine, database: Oid, table: &TableDef) -> Arc<HeapRel> {
+        let percent = parameters::fill_percent(&table.parameters);
         if let Some((known, _)) = self.heaps.lock().by_storage.get(&table.storage) {
+            // It may have been another when this was opened.
+            known.fill_to(percent);
             return known.clone();
         }
         let relation = engine.pool().relation(table.storage, Rank::HeapPage);
-        let made = HeapRel::new(relation, engine.txns(), FILLFACTOR);
+        let made = HeapRel::new(relation, engine.txns(), percent);
         match made.relation().blocks(Fork::Main) {
             Ok(0) => made.was_counted(0, 0),
             _ if table.stored_rows >= 0.0 => {

@@ -112,6 +112,14 @@ impl CatalogRow {
         }
     }
 
+    /// The elements of a text[]; empty for null.
+    pub fn texts(&self, column: &str) -> Vec<String> {
+        match self.get(column) {
+            Datum::Null => Vec::new(),
+            value => value.as_array().elements.iter().map(|e| e.as_text().to_string()).collect(),
+        }
+    }
+
     /// A copy with some columns changed.
     pub fn with(&self, changes: &[(&str, Datum)]) -> Vec<Datum> {
         let mut values = self.values.clone();

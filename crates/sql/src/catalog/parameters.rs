@@ -1,0 +1,184 @@
+//! Storage parameters of tables, `WITH (fillfactor = 70)`: PostgreSQL's names and limits. They are kept as text in
+//! `pg_class.reloptions`; what is not `fillfactor` has no effect here.
+
+use syntax::ast::{DefOption, OptionValue};
+
+use crate::error::{Result, SqlError, sql_error};
+
+/// What values a parameter takes.
+#[derive(Clone, Copy)]
+enum Kind {
+    Bool,
+    Integer(i64, i64),
+    Real(f64, f64),
+    /// `on`, `off`, `auto` and what means the same.
+    Switch,
+}
+
+const INT_MAX: i64 = i32::MAX as i64;
+
+/// Of tables; those marked true also of their TOAST tables, `toast.…`.
+const PARAMETERS: &[(&str, Kind, bool)] = &[
+    ("autovacuum_analyze_scale_factor", Kind::Real(0.0, 100.0), false),
+    ("autovacuum_analyze_threshold", Kind::Integer(0, INT_MAX), false),
+    ("autovacuum_enabled", Kind::Bool, true),
+    ("autovacuum_freeze_max_age", Kind::Integer(100_000, 2_000_000_000), true),
+    ("autovacuum_freeze_min_age", Kind::Integer(0, 1_000_000_000), true),
+    ("autovacuum_freeze_table_age", Kind::Integer(0, 2_000_000_000), true),
+    ("autovacuum_multixact_freeze_max_age", Kind::Integer(10_000, 2_000_000_000), true),
+    ("autovacuum_multixact_freeze_min_age", Kind::Integer(0, 1_000_000_000), true),
+    ("autovacuum_multixact_freeze_table_age", Kind::Integer(0, 2_000_000_000), true),
+    ("autovacuum_vacuum_cost_delay", Kind::Real(0.0, 100.0), true),
+    ("autovacuum_vacuum_cost_limit", Kind::Integer(1, 10_000), true),
+    ("autovacuum_vacuum_insert_scale_factor", Kind::Real(0.0, 100.0), true),
+    ("autovacuum_vacuum_insert_threshold", Kind::Integer(-1, INT_MAX), true),
+    ("autovacuum_vacuum_scale_factor", Kind::Real(0.0, 100.0), true),
+    ("autovacuum_vacuum_threshold", Kind::Integer(0, INT_MAX), true),
+    ("fillfactor", Kind::Integer(10, 100), false),
+    ("log_autovacuum_min_duration", Kind::Integer(-1, INT_MAX), true),
+    ("parallel_workers", Kind::Integer(0, 1024), false),
+    ("toast_tuple_target", Kind::Integer(128, 8160), false),
+    ("user_catalog_table", Kind::Bool, false),
+    ("vacuum_index_cleanup", Kind::Switch, true),
+    ("vacuum_truncate", Kind::Bool, true),
+];
+
+/// The lines of `pg_class.reloptions` for what a statement gives. Those of TOAST tables are checked and left out.
+///
+/// # Errors
+/// `22023`.
+pub fn read(options: &[DefOption]) -> Result<Vec<String>> {
+    let mut lines: Vec<String> = Vec::new();
+    for option in options {
+        let name = &*option.name;
+        let of_toast = is_of_toast(option)?;
+        let text = text_of(option);
+        if name == "oids" && !of_toast {
+            if boolean(name, &text)? {
+                let message = "tables declared WITH OIDS are not supported";
+                return Err(sql_error!(FEATURE_NOT_SUPPORTED, "{message}"));
+            }
+            continue;
+        }
+        check(name, &text, of_toast)?;
+        if of_toast {
+            continue;
+        }
+        if lines.iter().any(|line| name_of(line) == name) {
+            return Err(invalid(format!("parameter \"{name}\" specified more than once")));
+        }
+        lines.push(format!("{name}={text}"));
+    }
+    Ok(lines)
+}
+
+/// `lines` with what ALTER TABLE … SET gives in the place of what was.
+///
+/// # Errors
+/// As of [`read`].
+pub fn set(lines: Vec<String>, options: &[DefOption]) -> Result<Vec<String>> {
+    let new = read(options)?;
+    let is_new = |line: &String| new.iter().any(|n| name_of(n) == name_of(line));
+    let mut kept: Vec<String> = lines.into_iter().filter(|line| !is_new(line)).collect();
+    kept.extend(new);
+    Ok(kept)
+}
+
+/// `lines` without what ALTER TABLE … RESET names. What there is not is nothing to reset.
+///
+/// # Errors
+/// `22023` for a value, or another namespace than `toast`.
+pub fn reset(mut lines: Vec<String>, options: &[DefOption]) -> Result<Vec<String>> {
+    for option in options {
+        if option.value.is_some() {
+            return Err(sql_error!(SYNTAX_ERROR, "RESET must not include values for parameters"));
+        }
+        if !is_of_toast(option)? {
+            lines.retain(|line| name_of(line) != &*option.name);
+        }
+    }
+    Ok(lines)
+}
+
+/// How full inserts make pages, in percent, by a table's lines.
+pub fn fill_percent(lines: &[String]) -> u8 {
+    let given = lines.iter().find_map(|line| line.strip_prefix("fillfactor="));
+    given.and_then(|text| text.parse().ok()).unwrap_or(100)
+}
+
+fn name_of(line: &str) -> &str {
+    line.split_once('=').map_or(line, |(name, _)| name)
+}
+
+fn is_of_toast(option: &DefOption) -> Result<bool> {
+    match option.namespace.as_deref() {
+        None => Ok(false),
+        Some("toast") => Ok(true),
+        Some(other) => Err(invalid(format!("unrecognized parameter namespace \"{other}\""))),
+    }
+}
+
+fn text_of(option: &DefOption) -> String {
+    match &option.value {
+        None => "true".to_owned(),
+        Some(OptionValue::String(text) | OptionValue::Numeric(text)) => text.to_string(),
+        Some(OptionValue::Integer(number)) => number.to_string(),
+        Some(OptionValue::Bool(value)) => value.to_string(),
+        Some(other) => format!("{other:?}"),
+    }
+}
+
+fn check(name: &str, text: &str, of_toast: bool) -> Result<()> {
+    let known = PARAMETERS.iter().find(|(known, _, toast)| *known == name && (*toast || !of_toast));
+    let Some((_, kind, _)) = known else {
+        return Err(invalid(format!("unrecognized parameter \"{name}\"")));
+    };
+    let wrong = |what: &str| invalid(format!("invalid value for {what} option \"{name}\": {text}"));
+    match *kind {
+        Kind::Bool => boolean(name, text).map(drop),
+        Kind::Switch if boolean(name, text).is_ok() || text.eq_ignore_ascii_case("auto") => Ok(()),
+        Kind::Switch => {
+            Err(wrong("enum").with_detail("Valid values are \"on\", \"off\", and \"auto\"."))
+        }
+        Kind::Integer(min, max) => {
+            let number: i64 = text.trim().parse().map_err(|_| wrong("integer"))?;
+            within((min..=max).contains(&number), name, text, &min, &max)
+        }
+        Kind::Real(min, max) => {
+            let number: f64 = text.trim().parse().map_err(|_| wrong("floating point"))?;
+            let (low, high) = (format!("{min:.6}"), format!("{max:.6}"));
+            within((min..=max).contains(&number), name, text, &low, &high)
+        }
+    }
+}
+
+fn within(
+    is_within: bool,
+    name: &str,
+    text: &str,
+    min: &dyn std::fmt::Display,
+    max: &dyn std::fmt::Display,
+) -> Result<()> {
+    if is_within {
+        return Ok(());
+    }
+    Err(invalid(format!("value {text} out of bounds for option \"{name}\""))
+        .with_detail(format!("Valid values are between \"{min}\" and \"{max}\".")))
+}
+
+/// PostgreSQL takes any beginning of these words that is no other's.
+fn boolean(name: &str, text: &str) -> Result<bool> {
+    let lower = text.to_ascii_lowercase();
+    let begins = |word: &str, least: usize| lower.len() >= least && word.starts_with(&lower);
+    if begins("true", 1) || begins("yes", 1) || lower == "on" || lower == "1" {
+        return Ok(true);
+    }
+    if begins("false", 1) || begins("no", 1) || begins("off", 2) || lower == "0" {
+        return Ok(false);
+    }
+    Err(invalid(format!("invalid value for boolean option \"{name}\": {text}")))
+}
+
+fn invalid(message: String) -> SqlError {
+    sql_error!(INVALID_PARAMETER_VALUE, "{message}")
+}
