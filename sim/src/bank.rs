@@ -82,6 +82,7 @@ pub fn config(seed: u64) -> EngineConfig {
         max_wal_bytes: 1 << 20,
         checkpoint_timeout: Duration::from_millis(20),
         open_files_max: 8,
+        recovery_workers: [1, 3, 2][seed as usize % 3],
         txlog: TxLogConfig {
             shared_buffers: 32,
             track_commit_timestamp: seed.is_multiple_of(3),

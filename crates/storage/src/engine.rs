@@ -70,6 +70,8 @@ pub struct EngineConfig {
     pub checkpoint_timeout: Duration,
     /// `buffer_replacement`.
     pub replacement: buffer::Policy,
+    /// Contexts that redo pages at the start, `recovery_workers`; fewer than two: the one that reads the log alone.
+    pub recovery_workers: usize,
     /// Sizes of the status logs.
     pub txlog: TxLogConfig,
     /// Relation files kept open.
@@ -92,6 +94,7 @@ impl Default for EngineConfig {
             min_wal_bytes: 80 << 20,
             max_wal_bytes: 1 << 30,
             checkpoint_timeout: Duration::from_secs(300),
+            recovery_workers: cores,
             txlog: TxLogConfig::default(),
             open_files_max: 1000,
         }
@@ -178,7 +181,7 @@ impl Engine {
         relfiles.reset(clean)?;
         let pool = Pool::open(env, pool_config(config), Arc::clone(&relfiles))?;
         let acting = usage::act_as(Role::Startup);
-        let redone = redo::run(&env.disk, &before, &pool, &config.txlog);
+        let redone = redo::run(env, &before, &pool, &config.txlog, config.recovery_workers);
         let redone = redone.inspect_err(|_| pool.stop())?;
         drop(acting);
         let (end, counters) = (redone.end, redone.counters);

@@ -292,6 +292,14 @@ pub const TABLE: &[Setting] = &[
         Start,
         "The TCP port, and the number in the unix socket's name.",
     ),
+    number(
+        "recovery_workers",
+        0,
+        (0, 32),
+        Unit::Plain,
+        Start,
+        "Threads that redo pages after a crash beside the one that reads the log; 0 for as many as cores, 1 for none.",
+    ),
     flag("row_security", true, User, "Whether row security policies apply."),
     text(
         "search_path",

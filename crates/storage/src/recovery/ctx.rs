@@ -6,22 +6,44 @@ use crate::error::{Error, Result};
 use crate::page::{PageBytes, PageMut};
 use crate::relfile;
 use crate::wal::{BlockView, RecordView};
+use base::hash::hash_of;
 use base::rank::Rank;
 use base::{Fork, PageId, RelId, Xid};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Redo in progress. One context applies records, in log order.
+/// Redo in progress: applies records, in log order.
 pub struct RedoCtx {
     pool: Arc<Pool>,
-    /// Relations that records named and that have no files, with the records' transactions: to be dropped
-    /// later in the log, or made by one of these, which did not commit.
-    missing: RefCell<BTreeMap<RelId, BTreeSet<Xid>>>,
-    /// Pages that can't be read: to be written anew later in the log.
-    unreadable: RefCell<BTreeSet<PageId>>,
+    notes: Arc<Notes>,
+    /// Which pages are this context's, where several share the work: one lane's of so many.
+    lane: Option<(usize, usize)>,
     applied: Cell<u64>,
     skipped: Cell<u64>,
+}
+
+/// What the log has yet to explain. Seldom touched.
+#[derive(Default)]
+struct Notes {
+    /// Relations that records named and that have no files, with the records' transactions: to be dropped
+    /// later in the log, or made by one of these, which did not commit.
+    missing: Mutex<BTreeMap<RelId, BTreeSet<Xid>>>,
+    /// Pages that can't be read: to be written anew later in the log.
+    unreadable: Mutex<BTreeSet<PageId>>,
+    /// Whether there have been any.
+    met_unreadable: AtomicBool,
+}
+
+impl Notes {
+    fn missing(&self) -> MutexGuard<'_, BTreeMap<RelId, BTreeSet<Xid>>> {
+        self.missing.lock().expect("no code panics under it")
+    }
+
+    fn unreadable(&self) -> MutexGuard<'_, BTreeSet<PageId>> {
+        self.unreadable.lock().expect("no code panics under it")
+    }
 }
 
 impl RedoCtx {
@@ -29,11 +51,27 @@ impl RedoCtx {
     pub fn new(pool: Arc<Pool>) -> RedoCtx {
         RedoCtx {
             pool,
-            missing: RefCell::default(),
-            unreadable: RefCell::default(),
+            notes: Arc::default(),
+            lane: None,
             applied: Cell::new(0),
             skipped: Cell::new(0),
         }
+    }
+
+    /// The context of one lane of so many, which shares this one's notes and changes its own pages only.
+    pub(super) fn of_lane(&self, lane: usize, count: usize) -> RedoCtx {
+        RedoCtx {
+            pool: Arc::clone(&self.pool),
+            notes: Arc::clone(&self.notes),
+            lane: Some((lane, count)),
+            applied: Cell::new(0),
+            skipped: Cell::new(0),
+        }
+    }
+
+    /// The lane of so many that a page belongs to.
+    pub(super) fn lane_of(page: PageId, count: usize) -> usize {
+        (hash_of(&page) % count as u64) as usize
     }
 
     /// Where pages are.
@@ -56,13 +94,17 @@ impl RedoCtx {
         change: impl FnOnce(&mut PageMut<'_>, &[u8]),
     ) -> Result<()> {
         let block = record.block(i);
+        if self.lane.is_some_and(|(lane, count)| RedoCtx::lane_of(block.page, count) != lane) {
+            return Ok(());
+        }
         match self.apply(record, &block, rank, change) {
             Err(Error::NoSuchRelation(rel)) => {
                 self.note_missing(rel, record.xid);
                 Ok(())
             }
             Err(Error::Damaged { .. }) => {
-                self.unreadable.borrow_mut().insert(block.page);
+                self.notes.unreadable().insert(block.page);
+                self.notes.met_unreadable.store(true, Ordering::Relaxed);
                 Ok(())
             }
             other => other,
@@ -81,7 +123,10 @@ impl RedoCtx {
         let rel = self.pool.relation(id.rel, rank);
         let mut page = rel.write_for_redo(id.fork, id.block, anew)?;
         if anew {
-            self.unreadable.borrow_mut().remove(&id);
+            // Relaxed: whoever noted this page was this context.
+            if self.notes.met_unreadable.load(Ordering::Relaxed) {
+                self.notes.unreadable().remove(&id);
+            }
         } else if page.lsn() >= record.at.end {
             self.skipped.set(self.skipped.get() + 1);
             return Ok(());
@@ -102,7 +147,7 @@ impl RedoCtx {
     }
 
     fn note_missing(&self, rel: RelId, xid: Xid) {
-        self.missing.borrow_mut().entry(rel).or_default().insert(xid);
+        self.notes.missing().entry(rel).or_default().insert(xid);
     }
 
     /// Redo of a cut, whose record names no page.
@@ -112,8 +157,8 @@ impl RedoCtx {
         let (rel, blocks) = (RelId(number(0)), number(5));
         let fork = Fork::from_u8(bytes[4]).ok_or_else(|| garbled(record))?;
         let cut = self.pool.relation(rel, rank).truncate(fork, blocks);
-        self.unreadable
-            .borrow_mut()
+        self.notes
+            .unreadable()
             .retain(|page| (page.rel, page.fork) != (rel, fork) || page.block.0 < blocks);
         match cut {
             Err(Error::NoSuchRelation(rel)) => {
@@ -126,8 +171,8 @@ impl RedoCtx {
 
     /// The relation's files are gone for a reason that the log gives.
     pub fn dropped(&self, rel: RelId) {
-        self.missing.borrow_mut().remove(&rel);
-        self.unreadable.borrow_mut().retain(|page| page.rel != rel);
+        self.notes.missing().remove(&rel);
+        self.notes.unreadable().retain(|page| page.rel != rel);
     }
 
     /// Pages changed, and pages found changed already.
@@ -137,12 +182,12 @@ impl RedoCtx {
 
     /// Fails if records were skipped and the rest of the log did not say why.
     pub fn finish(&self, committed: impl Fn(Xid) -> Result<bool>) -> Result<()> {
-        if let Some(page) = self.unreadable.borrow().first() {
+        if let Some(page) = self.notes.unreadable().first() {
             let file = relfile::path(page.rel, page.fork);
             let detail = "it can't be read, and the log does not hold it whole";
             return Err(Error::damaged(file, Some(page.block), detail));
         }
-        for (rel, xids) in self.missing.borrow().iter() {
+        for (rel, xids) in self.notes.missing().iter() {
             for xid in xids.iter().filter(|xid| xid.is_normal()) {
                 if committed(*xid)? {
                     return Err(Error::NoSuchRelation(*rel));

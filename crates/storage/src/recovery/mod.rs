@@ -5,6 +5,7 @@ pub mod control;
 mod ctx;
 pub mod files;
 pub mod imaged;
+mod lanes;
 pub mod redo;
 
 pub use control::{Control, ControlFile, Counters};

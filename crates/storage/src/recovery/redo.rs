@@ -1,8 +1,10 @@
-//! Redo: reads the log from the redo point to its end and has every record applied by its room.
+//! Redo: reads the log from the redo point to its end and has every record applied by its room, pages by several
+//! contexts where there are processors for it ([`super::lanes`]).
 
 use super::control::{Control, Counters};
 use super::ctx::RedoCtx;
 use super::files::{PendingFiles, garbled, u32_at};
+use super::lanes::Lanes;
 use crate::buffer::Pool;
 use crate::error::{Error, Result};
 use crate::txlog::{Outcome, TxLog, TxLogConfig, TxLogStart, XactRedo};
@@ -10,7 +12,7 @@ use crate::txn::TxnRedo;
 use crate::wal::{Kind, LogEnd, Reader, RecordView, Room, segment};
 use crate::{btree, hash, heap, sequence};
 use base::clock::{self, Instant};
-use base::disk::Disk;
+use base::env::Env;
 use base::rank::Rank;
 use base::{Lsn, Xid};
 use std::sync::Arc;
@@ -20,6 +22,12 @@ use std::time::Duration;
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 /// Records between two looks at the clock.
 const PROGRESS_RECORDS: u64 = 4096;
+/// Most contexts for pages.
+const WORKERS_MAX: usize = 32;
+/// Records that are applied before others are started to help.
+const ALONE_RECORDS: u64 = 64;
+/// Records between two looks at how far the others are.
+const POSITION_RECORDS: u64 = 256;
 
 /// What redo did; for people.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +60,8 @@ pub struct Redone {
 
 struct Redo {
     ctx: RedoCtx,
+    /// Who applies what is about pages; `None`: this context.
+    lanes: Option<Lanes>,
     txns: TxnRedo,
     pending: PendingFiles,
     counters: Counters,
@@ -60,18 +70,23 @@ struct Redo {
     said: Instant,
 }
 
-/// Applies the log from the control file's redo point on. Torn pages have been repaired, `pool` has no log.
+/// Applies the log from the control file's redo point on, with `workers` contexts for pages besides the one that reads
+/// (fewer than two: none). Torn pages have been repaired, `pool` has no log.
 pub fn run(
-    disk: &Arc<dyn Disk>,
+    env: &Env,
     control: &Control,
     pool: &Arc<Pool>,
     txlog: &TxLogConfig,
+    workers: usize,
 ) -> Result<Redone> {
-    let mut reader = Reader::open(Arc::clone(disk), control.shape, control.redo)?;
-    let xact = XactRedo::begin(txlog, disk, control.counters.next_xid)?;
+    let mut reader = Reader::open(Arc::clone(&env.disk), control.shape, control.redo)?;
+    let xact = XactRedo::begin(txlog, &env.disk, control.counters.next_xid)?;
     let now = clock::now();
+    let ctx = RedoCtx::new(Arc::clone(pool));
+    pool.set_redo_position(control.redo);
     let mut redo = Redo {
-        ctx: RedoCtx::new(Arc::clone(pool)),
+        lanes: None,
+        ctx,
         txns: TxnRedo::new(xact, control.counters.transactions()),
         pending: PendingFiles::default(),
         counters: control.counters,
@@ -82,7 +97,11 @@ pub fn run(
     let mut checkpoint_seen = control.checkpoint == Lsn::ZERO;
     while let Some(record) = reader.read()? {
         checkpoint_seen |= record.at.start == control.checkpoint;
-        pool.set_redo_position(record.at.start);
+        // A clean start reads one record: nobody is started for that.
+        if workers >= 2 && redo.lanes.is_none() && redo.report.records >= ALONE_RECORDS {
+            redo.lanes = Some(Lanes::start(env, &redo.ctx, workers.min(WORKERS_MAX)));
+        }
+        redo.note_position(record.at.start);
         redo.txns.note(record.xid);
         redo.apply(&record)?;
         redo.progress(record.at.end);
@@ -98,20 +117,35 @@ pub fn run(
 }
 
 impl Redo {
+    /// Pages that become dirty from now on keep the redo point where it must be.
+    fn note_position(&self, start: Lsn) {
+        match &self.lanes {
+            None => self.ctx.pool().set_redo_position(start),
+            Some(lanes) if self.report.records.is_multiple_of(POSITION_RECORDS) => {
+                self.ctx.pool().set_redo_position(lanes.applied_before(start));
+            }
+            Some(_) => {}
+        }
+    }
+
     fn apply(&mut self, record: &RecordView<'_>) -> Result<()> {
         match record.kind.room() {
             Some(Room::Log) => self.apply_log(record),
             Some(Room::RelFile) => {
+                self.settle()?;
                 self.pending.redo(&self.ctx, record, &mut self.counters.next_rel)
             }
-            Some(Room::Buffer) => apply_images(&self.ctx, record),
             Some(Room::Txn) => self.apply_txn(record),
-            Some(Room::Heap) => heap::redo::redo(&self.ctx, record),
-            Some(Room::BTree) => btree::redo::redo(&self.ctx, record),
-            Some(Room::Sequence) => sequence::redo::redo(&self.ctx, record),
-            Some(Room::Hash) => hash::redo::redo(&self.ctx, record),
-            None => Err(garbled(record)),
+            _ => match &mut self.lanes {
+                Some(lanes) => lanes.send(record),
+                None => apply_pages(&self.ctx, record),
+            },
         }
+    }
+
+    /// Has everything read so far applied: files are about to change.
+    fn settle(&mut self) -> Result<()> {
+        self.lanes.as_mut().map_or(Ok(()), Lanes::settle)
     }
 
     fn apply_log(&mut self, record: &RecordView<'_>) -> Result<()> {
@@ -131,6 +165,9 @@ impl Redo {
 
     fn apply_txn(&mut self, record: &RecordView<'_>) -> Result<()> {
         let Some(ended) = self.txns.apply(record)? else { return Ok(()) };
+        if !ended.dropped.is_empty() {
+            self.settle()?;
+        }
         for rel in ended.dropped {
             self.ctx.pool().drop_relation(rel)?;
             self.ctx.dropped(rel);
@@ -152,8 +189,13 @@ impl Redo {
     }
 
     fn end(self, end: LogEnd) -> Result<Redone> {
+        let (mut applied, mut skipped) = self.ctx.counts();
+        if let Some(lanes) = self.lanes {
+            let theirs = lanes.finish()?;
+            applied += theirs.0;
+            skipped += theirs.1;
+        }
         let TxLogStart { next_xid, next_multixact } = self.txns.finish()?;
-        let (applied, skipped) = self.ctx.counts();
         let took = clock::now().since(self.began);
         Ok(Redone {
             end,
@@ -181,6 +223,18 @@ impl Redone {
         }
         self.ctx.finish(committed)?;
         Ok(self.report)
+    }
+}
+
+/// Applies a record about pages.
+pub(super) fn apply_pages(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
+    match record.kind.room() {
+        Some(Room::Buffer) => apply_images(ctx, record),
+        Some(Room::Heap) => heap::redo::redo(ctx, record),
+        Some(Room::BTree) => btree::redo::redo(ctx, record),
+        Some(Room::Sequence) => sequence::redo::redo(ctx, record),
+        Some(Room::Hash) => hash::redo::redo(ctx, record),
+        Some(Room::Log | Room::RelFile | Room::Txn) | None => Err(garbled(record)),
     }
 }
 

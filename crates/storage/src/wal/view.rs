@@ -21,6 +21,8 @@ pub struct RecordView<'a> {
     /// On whose behalf, or [`Xid::INVALID`].
     pub xid: Xid,
     block_count: u8,
+    /// All of it, as it lies in the log.
+    bytes: &'a [u8],
     /// Everything after the header, without padding.
     body: &'a [u8],
     /// Main data: what follows the blocks.
@@ -64,7 +66,7 @@ impl<'a> RecordView<'a> {
     }
 
     /// A record whose checksum was verified before.
-    pub(super) fn parse(bytes: &'a [u8], start: Lsn) -> Option<RecordView<'a>> {
+    pub(crate) fn parse(bytes: &'a [u8], start: Lsn) -> Option<RecordView<'a>> {
         let header: &[u8; HEADER_BYTES] = bytes.get(..HEADER_BYTES)?.try_into().ok()?;
         let length = u32_at(header, 4) as usize;
         let body = &bytes[HEADER_BYTES..length];
@@ -74,6 +76,7 @@ impl<'a> RecordView<'a> {
             info: header[17],
             xid: Xid(u64_at(header, 8)),
             block_count: header[18],
+            bytes,
             body,
             data: body,
         };
@@ -95,6 +98,11 @@ impl<'a> RecordView<'a> {
             rest = tail;
             block
         })
+    }
+
+    /// The record as it lies in the log, padding included.
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// How many pages it names.

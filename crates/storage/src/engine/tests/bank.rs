@@ -180,9 +180,9 @@ fn bank_config(torn_pages: TornPages) -> EngineConfig {
 }
 
 /// (operations of the disk, number): durable from then on. Number `u64::MAX` is the bank itself.
-type Acks = Vec<(usize, u64)>;
+pub(super) type Acks = Vec<(usize, u64)>;
 
-fn run(disk: &SimDisk, seed: u64, torn_pages: TornPages) -> Acks {
+pub(super) fn run(disk: &SimDisk, seed: u64, torn_pages: TornPages) -> Acks {
     take_turns(seed);
     let disk = disk.clone();
     sim::run(seed, move || {

@@ -4,6 +4,7 @@
 //! method. A counter's page is `values[block]`; each transaction writes its number to two pages.
 
 mod bank;
+mod parallel;
 mod warm;
 
 use super::*;
@@ -29,6 +30,7 @@ fn config() -> EngineConfig {
         checkpoint_timeout: Duration::from_millis(50),
         open_files_max: 8,
         wal_io: wal::testing::io(),
+        recovery_workers: 3,
         ..EngineConfig::default()
     }
 }

@@ -1,0 +1,224 @@
+//! Redo of pages by several contexts.
+//!
+//! One context reads the log, in order, and does all that is not about pages. Each page belongs to one *lane*, by its
+//! hash; a record goes to the lanes of the pages that it names, and each applies its pages' part and passes over the
+//! rest. A lane applies its records in log order, so each page sees the same changes in the same order as it does alone,
+//! and a change looks at nothing but the record and its page ([`RedoCtx::page`] gives it nothing else): the outcome is
+//! the same, page for page.
+//!
+//! What changes files (making, cutting, dropping) is a *barrier*: everything before it is applied first, everything
+//! after it later ([`Lanes::settle`]).
+//!
+//! A page that becomes dirty keeps the redo point where the oldest record is that some lane has not applied: earlier than
+//! need be, never later.
+
+use super::ctx::RedoCtx;
+use super::redo::apply_pages;
+use crate::error::{Error, Result, or_abort};
+use crate::wal::RecordView;
+use base::Lsn;
+use base::env::{Background, Env};
+use base::park::{self, Context};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// A lane's records are handed over so many bytes at a time, about.
+const BATCH_BYTES: usize = 64 << 10;
+/// Batches that may wait for a lane.
+const WAITING_MAX: usize = 8;
+
+/// Records for one lane.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Position and length of each.
+    records: Vec<(Lsn, usize)>,
+}
+
+/// A lane, as both sides know it.
+#[derive(Default)]
+struct Lane {
+    waiting: VecDeque<Batch>,
+    /// First position of the batch that is being applied.
+    applying: Option<Lsn>,
+    closed: bool,
+    failed: Option<Error>,
+    worker: Option<Context>,
+    /// Pages changed, and pages found changed already; told at the end.
+    counts: (u64, u64),
+}
+
+/// The lanes, in the hands of who reads the log.
+pub(super) struct Lanes {
+    lanes: Vec<Arc<Mutex<Lane>>>,
+    filling: Vec<Batch>,
+    workers: Vec<Background>,
+}
+
+fn lock(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
+    lane.lock().expect("no code panics under it")
+}
+
+impl Batch {
+    fn first(&self) -> Option<Lsn> {
+        self.records.first().map(|(start, _)| *start)
+    }
+
+    fn apply(&self, ctx: &RedoCtx) -> Result<()> {
+        let mut rest = &self.bytes[..];
+        for &(start, length) in &self.records {
+            let (bytes, behind) = rest.split_at(length);
+            rest = behind;
+            let record = RecordView::parse(bytes, start).expect("it was read from the log");
+            apply_pages(ctx, &record)?;
+        }
+        Ok(())
+    }
+}
+
+impl Lane {
+    /// The first position that is not applied.
+    fn oldest(&self) -> Option<Lsn> {
+        self.applying.or_else(|| self.waiting.front().and_then(Batch::first))
+    }
+}
+
+impl Lanes {
+    /// Starts `count` lanes, at least two, that note what they find as `ctx` does. They answer the calling context.
+    pub fn start(env: &Env, ctx: &RedoCtx, count: usize) -> Lanes {
+        let lanes: Vec<_> = (0..count).map(|_| Arc::<Mutex<Lane>>::default()).collect();
+        let reader = park::current();
+        let workers = lanes.iter().enumerate().map(|(i, lane)| {
+            let (lane, ctx, reader) = (Arc::clone(lane), ctx.of_lane(i, count), reader.clone());
+            env.spawn("redo", move || or_abort("redo", || work(&lane, &ctx, &reader)))
+        });
+        let workers = workers.collect();
+        Lanes { lanes, filling: (0..count).map(|_| Batch::default()).collect(), workers }
+    }
+
+    /// Has a record applied by the lanes of its pages.
+    pub fn send(&mut self, record: &RecordView<'_>) -> Result<()> {
+        let count = self.lanes.len();
+        let mut taken = 0_u64;
+        for block in record.blocks() {
+            let lane = RedoCtx::lane_of(block.page, count);
+            if taken >> lane & 1 == 1 {
+                continue;
+            }
+            taken |= 1 << lane;
+            let batch = &mut self.filling[lane];
+            batch.bytes.extend_from_slice(record.bytes());
+            batch.records.push((record.at.start, record.bytes().len()));
+            if batch.bytes.len() >= BATCH_BYTES {
+                self.hand_over(lane)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(&mut self, i: usize) -> Result<()> {
+        let batch = std::mem::take(&mut self.filling[i]);
+        if batch.records.is_empty() {
+            return Ok(());
+        }
+        self.wait(i, |lane| lane.waiting.len() < WAITING_MAX)?;
+        let worker = {
+            let mut lane = lock(&self.lanes[i]);
+            lane.waiting.push_back(batch);
+            lane.worker.clone()
+        };
+        // One that has not begun looks before it parks.
+        if let Some(worker) = worker {
+            worker.unpark();
+        }
+        Ok(())
+    }
+
+    /// Parks until the lane is as wanted; fails with what the lane failed with.
+    fn wait(&self, i: usize, is_so: impl Fn(&Lane) -> bool) -> Result<()> {
+        loop {
+            {
+                let mut lane = lock(&self.lanes[i]);
+                if let Some(error) = lane.failed.take() {
+                    return Err(error);
+                }
+                if is_so(&lane) {
+                    return Ok(());
+                }
+            }
+            park::park();
+        }
+    }
+
+    /// Returns when everything sent is applied.
+    pub fn settle(&mut self) -> Result<()> {
+        (0..self.lanes.len()).try_for_each(|i| self.hand_over(i))?;
+        (0..self.lanes.len()).try_for_each(|i| self.wait(i, |lane| lane.oldest().is_none()))
+    }
+
+    /// Before which position everything is applied, if everything before `read` was sent.
+    pub fn applied_before(&self, read: Lsn) -> Lsn {
+        let filling = self.filling.iter().filter_map(Batch::first);
+        let theirs = self.lanes.iter().filter_map(|lane| lock(lane).oldest());
+        filling.chain(theirs).fold(read, Lsn::min)
+    }
+
+    /// Returns when everything is applied; how many pages were changed, and how many had the change already.
+    pub fn finish(mut self) -> Result<(u64, u64)> {
+        self.settle()?;
+        self.close();
+        let counts = self.lanes.iter().map(|lane| lock(lane).counts);
+        Ok(counts.fold((0, 0), |sum, lane| (sum.0 + lane.0, sum.1 + lane.1)))
+    }
+
+    fn close(&mut self) {
+        for lane in &self.lanes {
+            let mut lane = lock(lane);
+            lane.closed = true;
+            // What is left after an error is of no use.
+            lane.waiting.clear();
+            if let Some(worker) = &lane.worker {
+                worker.unpark();
+            }
+        }
+        self.workers.drain(..).for_each(Background::join);
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Body of a lane's context.
+fn work(lane: &Mutex<Lane>, ctx: &RedoCtx, reader: &Context) {
+    lock(lane).worker = Some(park::current());
+    loop {
+        let batch = {
+            let mut lane = lock(lane);
+            if lane.closed {
+                lane.counts = ctx.counts();
+                return;
+            }
+            let batch = lane.waiting.pop_front();
+            lane.applying = batch.as_ref().and_then(Batch::first);
+            batch
+        };
+        let Some(batch) = batch else {
+            park::park();
+            continue;
+        };
+        let done = batch.apply(ctx);
+        {
+            let mut lane = lock(lane);
+            lane.applying = None;
+            if let Err(failed) = done {
+                // Nothing behind it is applied.
+                lane.failed = Some(failed);
+                lane.waiting.clear();
+            }
+        }
+        reader.unpark();
+    }
+}
