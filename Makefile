@@ -12,7 +12,7 @@ SYNTAX_FUZZ_ROUNDS ?= 100000
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
 
 .PHONY: serve test deps deps-test lint tidy unit sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-operations bench-status-logs drivers tpcc loom lab lab-long
+	bench-connections bench-eviction bench-operations bench-status-logs drivers tpcc loom lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -89,6 +89,12 @@ bench-status-logs: deps deps-test
 bench-connections: deps
 	$(RELEASE) -p thalweg -p bench
 	./target/release/connections $(BENCH)
+
+## Random reads through a cache of 1 % of the data beside what the device gives, direct and buffered, under two
+## minutes; recorded under bench/record/.
+bench-eviction: deps
+	$(RELEASE) -p bench
+	./target/release/eviction $(BENCH)
 
 ## Every experiment of the lab beside PostgreSQL, drawn, under 20 minutes; goes on where it was interrupted. LAB adds
 ## arguments, EXPERIMENTS chooses. Records go to lab/record/.

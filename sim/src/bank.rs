@@ -65,6 +65,9 @@ pub fn config(seed: u64) -> EngineConfig {
     EngineConfig {
         replacement: storage::buffer::Policy::Probation,
         shared_buffers: 32,
+        // Scans are a few pages ahead, which is what they may be in so few frames.
+        reach: storage::buffer::Reach::default(),
+        direct_io: false,
         torn_pages: match seed % 2 {
             0 => TornPages::DoubleWrite,
             _ => TornPages::FullPageWrites,

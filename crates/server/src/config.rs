@@ -12,7 +12,7 @@ use std::time::Duration;
 use base::disk::SyncMethod;
 use sql::settings::{self, Context, Setting, Value};
 use storage::EngineConfig;
-use storage::buffer::{Policy, TornPages};
+use storage::buffer::{Policy, Reach, TornPages};
 use storage::txlog::slru::ALL_LOGS;
 use storage::txlog::{LogBuffers, TxLogConfig, TxLogStart};
 use storage::wal::{Compression, WalIo};
@@ -33,6 +33,8 @@ pub struct Config {
     /// By the table's spelling of their names.
     from_file: BTreeMap<&'static str, Value>,
     from_command_line: BTreeMap<&'static str, Value>,
+    /// What the machine suggests where nobody has chosen.
+    from_machine: BTreeMap<&'static str, Value>,
     /// Where a new directory's ids begin, if not at the beginning.
     first: Option<TxLogStart>,
 }
@@ -51,6 +53,12 @@ impl Config {
         let (name, value) = read_setting(name, value)?;
         self.from_command_line.insert(name, value);
         Ok(())
+    }
+
+    /// From now on sizes that nobody chooses follow the machine's: for a server that has it to itself, not for a
+    /// database within another program.
+    pub fn fit_to_machine(&mut self) {
+        self.from_machine.insert("shared_buffers", Value::Integer(crate::memory::buffers()));
     }
 
     /// Has the ids of a new directory begin here: for tests, which begin beyond 32 bits.
@@ -91,6 +99,7 @@ impl Config {
     /// If the table has no such setting.
     pub fn value(&self, name: &str) -> Value {
         let chosen = self.from_command_line.get(name).or_else(|| self.from_file.get(name));
+        let chosen = chosen.or_else(|| self.from_machine.get(name));
         chosen.cloned().unwrap_or_else(|| settings::find(name).expect("a known setting").default())
     }
 
@@ -164,6 +173,11 @@ impl Config {
                     Policy::ClockLruk { window: Duration::from_millis(window) }
                 }
                 _ => Policy::Probation,
+            },
+            direct_io: self.value("direct_io").as_text() == "data",
+            reach: Reach {
+                reads: number("maintenance_io_concurrency") as u32,
+                pages: number("io_combine_limit") as u32,
             },
             wal_buffers: (number("wal_buffers") * PAGE_BYTES).next_power_of_two(),
             wal_insert_slots: match number("wal_insert_slots") {
@@ -385,6 +399,17 @@ mod tests {
         assert_eq!(engine.max_wal_bytes, 4 << 30);
         assert_eq!(engine.txlog.buffers.0[storage::txlog::LogKind::Xact as usize], 128);
         assert_eq!(engine.torn_pages, TornPages::Off);
+    }
+
+    #[test]
+    fn what_the_machine_suggests_gives_way_to_what_is_chosen() {
+        let mut config = Config::new();
+        assert_eq!(config.engine().shared_buffers, 16_384);
+        config.fit_to_machine();
+        assert!((16_384..=2 << 20).contains(&config.engine().shared_buffers));
+        assert_eq!(config.chosen().count(), 0);
+        config.set("shared_buffers", "1MB").unwrap();
+        assert_eq!(config.engine().shared_buffers, 128);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod gate;
 mod limits;
 mod listen;
 mod log;
+mod memory;
 mod options;
 mod outgoing;
 mod panics;

@@ -17,8 +17,11 @@ use std::time::Duration;
 
 use base::Lsn;
 use base::clock::{self, Instant};
+use base::disk::real::ring::{self, ThreadRing};
 use base::fiber::{self, Scheduler};
 use base::interrupt::Interrupt;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
 
@@ -136,7 +139,10 @@ impl Worker {
                 if let Some(runtime) = runtime {
                     let worker = Rc::new(Worker::new(number, shared, door));
                     OWN.set(Rc::downgrade(&worker));
-                    runtime.block_on(worker.drive());
+                    runtime.block_on(async {
+                        worker.open_ring();
+                        worker.drive().await;
+                    });
                     worker.shared.wal().unwatch_durable(&worker.watch);
                 }
             })?;
@@ -162,6 +168,24 @@ impl Worker {
             strangers: RefCell::default(),
             alarm: Cell::new(None),
             ending: Cell::new(false),
+        }
+    }
+
+    /// Has this worker's fibers read through a ring of its own, where the system grants one; else threads read for
+    /// them.
+    fn open_ring(&self) {
+        let opened = ThreadRing::open().and_then(|ring| {
+            // SAFETY: the ring owns its bell, open and the same until it is dropped.
+            let watched = unsafe { AsyncFd::register_with_interest(ring, Interest::READABLE) };
+            watched.map_err(io::Error::from)
+        });
+        match opened {
+            // It ends with the runtime, when no fiber is left.
+            Ok(ring) => drop(tokio::task::spawn_local(reap(ring))),
+            Err(fault) if self.number == 0 => {
+                crate::log!("threads read pages, because io_uring can't be used: {fault}");
+            }
+            Err(_) => {}
         }
     }
 
@@ -343,12 +367,20 @@ impl Worker {
     }
 }
 
+/// Ends reads whenever some are complete while the thread sleeps; [`Scheduler::run`] does while it is awake.
+async fn reap(ring: AsyncFd<ThreadRing>) {
+    while let Ok(mut ready) = ring.readable().await {
+        ring::reap();
+        ready.clear_ready();
+    }
+}
+
 /// The runtime has nothing to do on this thread.
 fn before_sleep() {
     if let Some(worker) = OWN.with_borrow(Weak::upgrade) {
         worker.send_postponed();
         // Relaxed: see `Door::call`.
-        worker.busy_poll.look(|| worker.door.called.load(Ordering::Relaxed));
+        worker.busy_poll.look(|| worker.door.called.load(Ordering::Relaxed) || ring::is_ready());
     }
 }
 

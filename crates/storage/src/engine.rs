@@ -72,8 +72,12 @@ pub struct EngineConfig {
     pub replacement: buffer::Policy,
     /// Contexts that redo pages at the start, `recovery_workers`; fewer than two: the one that reads the log alone.
     pub recovery_workers: usize,
+    /// How far scans read ahead that are not told otherwise; `maintenance_io_concurrency`, `io_combine_limit`.
+    pub reach: buffer::Reach,
     /// Sizes of the status logs.
     pub txlog: TxLogConfig,
+    /// Whether pages of relations go past the system's cache: `direct_io`.
+    pub direct_io: bool,
     /// Relation files kept open.
     pub open_files_max: usize,
 }
@@ -86,6 +90,7 @@ impl Default for EngineConfig {
             torn_pages: TornPages::DoubleWrite,
             wal_compression: Compression::Off,
             replacement: buffer::Policy::Probation,
+            reach: buffer::Reach::default(),
             wal_buffers: 16 << 20,
             wal_insert_slots: (2 * cores).max(8),
             wal_segment_bytes: 16 << 20,
@@ -96,6 +101,7 @@ impl Default for EngineConfig {
             checkpoint_timeout: Duration::from_secs(300),
             recovery_workers: cores,
             txlog: TxLogConfig::default(),
+            direct_io: false,
             open_files_max: 1000,
         }
     }
@@ -171,7 +177,9 @@ impl Engine {
         let mut control = ControlFile::open(&*env.disk)?;
         let before = *control.content();
         wal::check_io(&*env.disk, &before.shape, before.redo, config.wal_io)?;
-        let relfiles = Arc::new(RelFiles::open(Arc::clone(&env.disk), config.open_files_max)?);
+        let relfiles = RelFiles::open(Arc::clone(&env.disk), config.open_files_max)?;
+        let relfiles = if config.direct_io { relfiles.direct()? } else { relfiles };
+        let relfiles = Arc::new(relfiles);
         let clean = before.state == State::Clean;
         if !clean {
             inherited::sync(&*env.disk, &relfiles)?;
@@ -427,6 +435,7 @@ fn pool_config(config: &EngineConfig) -> buffer::Config {
         torn_pages: config.torn_pages,
         compression: config.wal_compression,
         replacement: config.replacement,
+        reach: config.reach,
         ..buffer::Config::default()
     }
 }

@@ -18,6 +18,7 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
     server::install_hook();
     let mut signals = Signals::listen().map_err(|e| format!("cannot listen to signals: {e}"))?;
     config.read_file(&data).map_err(text)?;
+    config.fit_to_machine();
     let options = config.options(data.clone()).map_err(text)?;
     let superuser = match superuser.or_else(|| server::users::name_of(server::users::current())) {
         Some(name) => name,

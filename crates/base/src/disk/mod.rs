@@ -5,7 +5,10 @@
 
 pub mod map;
 pub mod real;
+mod room;
 pub mod sim;
+
+pub use room::{DIRECT_ALIGN, Room};
 
 use map::{MapKind, Mapping, Place};
 use std::io;
@@ -39,6 +42,15 @@ pub enum SyncMethod {
 pub trait Disk: Send + Sync {
     /// Opens a file for reading and writing.
     fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>>;
+    /// As [`Disk::open`], for reads and writes that go past the system's cache: address, length and offset of each
+    /// are multiples of [`DIRECT_ALIGN`].
+    fn open_direct(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
+        self.open(path, how)
+    }
+    /// Whether files in this directory can be opened with [`Disk::open_direct`].
+    fn check_direct(&self, _directory: &str) -> io::Result<()> {
+        Ok(())
+    }
     /// Renames; fails with `AlreadyExists` if `to` exists.
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()>;
     /// Renames, replacing `to` atomically.
@@ -70,10 +82,51 @@ pub struct DirectoryLock {
     _held: Box<dyn Send + Sync>,
 }
 
+/// What is done with the room of a [`StartedRead`] when it is over: with how many bytes were read, fewer than asked
+/// for only at the end of the file. Runs on any thread, or before [`File::start_read`] returns; must not park.
+pub type ReadDone = Box<dyn FnOnce(io::Result<usize>, Room) + Send>;
+
+/// A read that goes on while its asker does something else.
+pub struct StartedRead {
+    room: Room,
+    bytes: usize,
+    offset: u64,
+    done: ReadDone,
+}
+
+impl StartedRead {
+    /// Of `bytes` from `offset` on, to the beginning of `room`.
+    pub fn new(room: Room, bytes: usize, offset: u64, done: ReadDone) -> StartedRead {
+        assert!(bytes <= room.len(), "a read fits its room");
+        StartedRead { room, bytes, offset, done }
+    }
+
+    /// Where from.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Where to.
+    pub fn target(&mut self) -> &mut [u8] {
+        &mut self.room[..self.bytes]
+    }
+
+    /// It is over.
+    pub fn end(self, got: io::Result<usize>) {
+        (self.done)(got, self.room);
+    }
+}
+
 /// An open file.
 pub trait File: Send + Sync {
     /// Reads up to `buf.len()` bytes; fewer only at the end of the file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Starts a read; see [`StartedRead`]. Where a disk can do no better it is over when this returns.
+    fn start_read(&self, mut read: StartedRead) {
+        let offset = read.offset();
+        let got = self.read_at(read.target(), offset);
+        read.end(got);
+    }
     /// Writes all of `buf`.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
     /// Appends `bytes` zeros at `offset`, the file's end, with real space behind them: a disk without room is
@@ -111,7 +164,7 @@ pub trait File: Send + Sync {
 fn extend_by_writing(file: &(impl File + ?Sized), offset: u64, bytes: u64) -> io::Result<()> {
     /// Bytes of one write.
     const PIECE_BYTES: u64 = 512 << 10;
-    let zeros = vec![0; bytes.min(PIECE_BYTES) as usize];
+    let zeros = Room::new(bytes.clamp(1, PIECE_BYTES) as usize);
     let end = offset + bytes;
     let mut at = offset;
     while at < end {

@@ -1,21 +1,24 @@
 //! The machine's files below one directory.
 //!
 //! On a thread the calls are plain system calls. On a fiber a read first asks for what the system has
-//! cached (`RWF_NOWAIT`); that, writes and syncs otherwise go to a small pool of I/O threads.
+//! cached (`RWF_NOWAIT`); else it goes through its worker's ring ([`ring`]). Where there is none, reads, and writes
+//! and syncs always, go to a small pool of I/O threads.
 
 mod durable;
 mod mapped;
 mod persist;
 mod pool;
+pub mod ring;
 mod sigbus;
 
 use super::map::{MapKind, Mapping, Place};
-use super::{DirectoryLock, Disk, File, Open, SyncMethod, extend_by_writing};
+use super::room::{self, DIRECT_ALIGN, Room};
+use super::{DirectoryLock, Disk, File, Open, StartedRead, SyncMethod, extend_by_writing};
 use crate::park;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,7 +28,9 @@ pub struct RealDisk {
 }
 
 struct RealFile {
-    file: fs::File,
+    file: Arc<fs::File>,
+    /// Opened with `O_DIRECT`.
+    direct: bool,
 }
 
 impl RealDisk {
@@ -37,6 +42,17 @@ impl RealDisk {
     fn path(&self, path: &str) -> PathBuf {
         if path.is_empty() { self.root.clone() } else { self.root.join(path) }
     }
+
+    fn open_with(&self, path: &str, how: Open, direct: bool) -> io::Result<Arc<dyn File>> {
+        let path = self.path(path);
+        blocking(|| {
+            let mut options = fs::OpenOptions::new();
+            options.read(true).write(true);
+            options.create(how == Open::Create).create_new(how == Open::CreateNew);
+            options.custom_flags(if direct { libc::O_DIRECT } else { 0 });
+            Ok(Arc::new(RealFile { file: Arc::new(options.open(&path)?), direct }) as Arc<dyn File>)
+        })
+    }
 }
 
 /// Runs a blocking call: on the thread itself, or for a fiber on the pool while it parks.
@@ -46,13 +62,25 @@ fn blocking<R: Send>(call: impl FnOnce() -> R + Send) -> R {
 
 impl Disk for RealDisk {
     fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
-        let path = self.path(path);
-        blocking(|| {
-            let mut options = fs::OpenOptions::new();
-            options.read(true).write(true);
-            options.create(how == Open::Create).create_new(how == Open::CreateNew);
-            Ok(Arc::new(RealFile { file: options.open(&path)? }) as Arc<dyn File>)
-        })
+        self.open_with(path, how, false)
+    }
+
+    fn open_direct(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
+        self.open_with(path, how, true)
+    }
+
+    fn check_direct(&self, directory: &str) -> io::Result<()> {
+        let path = format!("{directory}/direct");
+        // Some file systems take the flag and refuse the write.
+        let tried = self.open_direct(&path, Open::Create).and_then(|file| {
+            let mut room = Room::new(DIRECT_ALIGN);
+            file.write_at(&room, 0)?;
+            file.read_at(&mut room, 0)
+        });
+        match self.remove(&path) {
+            Err(fault) if fault.kind() != io::ErrorKind::NotFound => Err(fault),
+            _ => tried.map(drop),
+        }
     }
 
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
@@ -124,8 +152,20 @@ fn open_lock_file(path: &Path) -> io::Result<fs::File> {
 }
 
 impl RealFile {
+    /// Direct I/O with other than whole blocks is a fault of the caller, wherever the device lets it pass.
+    fn assert_aligned(&self, bytes: &[u8], offset: u64) {
+        assert!(
+            !self.direct || room::is_aligned(bytes, offset),
+            "direct I/O of {} bytes at {offset} is aligned",
+            bytes.len()
+        );
+    }
+
     /// What the system has cached of the range; `None` when it would have to wait for the device.
     fn read_cached(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
+        if self.direct {
+            return None;
+        }
         let iov = libc::iovec { iov_base: buf.as_mut_ptr().cast(), iov_len: buf.len() };
         // SAFETY: the vector describes `buf`, which outlives the call.
         let n = unsafe {
@@ -165,16 +205,30 @@ fn allocate(file: &fs::File, offset: u64, bytes: u64) -> io::Result<()> {
 
 impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        if park::on_fiber() {
-            if let Some(n) = self.read_cached(buf, offset) {
-                return Ok(n);
-            }
-            return pool::run(|| read_full(&self.file, buf, offset));
+        self.assert_aligned(buf, offset);
+        if !park::on_fiber() {
+            return read_full(&self.file, buf, offset);
         }
-        read_full(&self.file, buf, offset)
+        if let Some(n) = self.read_cached(buf, offset) {
+            return Ok(n);
+        }
+        match ring::read(&self.file, buf, offset) {
+            Some(got) => got,
+            None => pool::run(|| read_full(&self.file, buf, offset)),
+        }
+    }
+
+    fn start_read(&self, mut read: StartedRead) {
+        let offset = read.offset();
+        self.assert_aligned(read.target(), offset);
+        match self.read_cached(read.target(), offset) {
+            Some(n) => read.end(Ok(n)),
+            None => ring::start(Arc::clone(&self.file), read),
+        }
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.assert_aligned(buf, offset);
         blocking(|| self.file.write_all_at(buf, offset))
     }
 
@@ -192,6 +246,7 @@ impl File for RealFile {
     }
 
     fn write_durably(&self, buf: &[u8], offset: u64, how: SyncMethod) -> io::Result<()> {
+        self.assert_aligned(buf, offset);
         blocking(|| durable::write(&self.file, buf, offset, how))
     }
 

@@ -12,7 +12,7 @@ mod mapped;
 pub use crash::{Crashes, SECTOR_BYTES};
 
 use super::map::{MapKind, Mapping, Place};
-use super::{DirectoryLock, Disk, File, Open};
+use super::{DirectoryLock, Disk, File, Open, StartedRead};
 use crate::park;
 use crate::sim;
 use content::{Content, Written};
@@ -21,6 +21,9 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+
+/// What a long read is divided into.
+const BLOCK_BYTES: usize = 8192;
 
 /// Kind of an access, as the fault hook sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -322,6 +325,22 @@ impl File for SimFile {
         let mut inner = self.disk.access(Access::Read, &self.path, offset)?;
         inner.absorb_file(self.id);
         Ok(self.content(&mut inner).read(offset as usize, buf))
+    }
+
+    /// Block by block, each an access of its own.
+    fn start_read(&self, mut read: StartedRead) {
+        let (offset, mut done) = (read.offset(), 0);
+        let mut got = Ok(());
+        for piece in read.target().chunks_mut(BLOCK_BYTES) {
+            match self.read_at(piece, offset + done as u64) {
+                Ok(n) => done += n,
+                Err(fault) => {
+                    got = Err(fault);
+                    break;
+                }
+            }
+        }
+        read.end(got.map(|()| done));
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {

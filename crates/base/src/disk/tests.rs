@@ -92,6 +92,141 @@ fn fibers_read_and_write_real_files_without_blocking_their_thread() {
     std::fs::remove_dir_all(root).unwrap();
 }
 
+/// Runs fibers on a thread with a ring until all have ended; false where the system grants none.
+fn with_ring(spawn: impl FnOnce(&crate::fiber::Scheduler)) -> bool {
+    use super::real::ring::{self, ThreadRing};
+    use crate::fiber::{Order, Scheduler};
+    use std::os::fd::AsRawFd;
+    let Ok(ring) = ThreadRing::open() else {
+        eprintln!("skipped: this system grants no io_uring");
+        return false;
+    };
+    let (woken, wake) = std::os::unix::net::UnixStream::pair().unwrap();
+    wake.set_nonblocking(true).unwrap();
+    let scheduler = Scheduler::new(Order::Fifo, move || drop(io::Write::write(&mut &wake, b"w")));
+    spawn(&scheduler);
+    while scheduler.busy() > 0 {
+        if scheduler.run(100) || scheduler.busy() == 0 {
+            continue;
+        }
+        let fds = [ring.as_raw_fd(), woken.as_raw_fd()];
+        let mut fds = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        // SAFETY: two entries, which outlive the call.
+        assert!(unsafe { libc::poll(fds.as_mut_ptr(), 2, 60_000) } > 0, "a read never ended");
+        if fds[1].revents != 0 {
+            io::Read::read(&mut &woken, &mut [0; 64]).unwrap();
+        }
+        ring.hush();
+    }
+    drop((scheduler, ring));
+    assert_eq!(ring::under_way(), 0);
+    true
+}
+
+/// A file of blocks that tell their number, opened past the system's cache where that can be done.
+fn numbered(root: &std::path::Path, blocks: usize) -> Arc<dyn File> {
+    let disk = RealDisk::new(root);
+    disk.create_dir("").unwrap();
+    let file = disk.open("f", Open::CreateNew).unwrap();
+    for block in 0..blocks {
+        file.write_at(&[block as u8; DIRECT_ALIGN], (block * DIRECT_ALIGN) as u64).unwrap();
+    }
+    file.sync().unwrap();
+    disk.check_direct(".").and_then(|()| disk.open_direct("f", Open::Existing)).unwrap_or(file)
+}
+
+#[test]
+fn fibers_read_through_a_ring() {
+    use crate::interrupt::Interrupt;
+    let root = temp_root("ring");
+    let file = numbered(&root, 64);
+    let started = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let many = |scheduler: &crate::fiber::Scheduler| {
+        for n in 0..40usize {
+            let (file, started) = (Arc::clone(&file), Arc::clone(&started));
+            let job = move || {
+                let mut room = Room::new(4 * DIRECT_ALIGN);
+                for at in [n, n + 20, n + 7] {
+                    let got = file.read_at(&mut room, (at * DIRECT_ALIGN) as u64).unwrap();
+                    // Fewer at the end of the file.
+                    assert_eq!(got, (64 - at).min(4) * DIRECT_ALIGN);
+                    for (i, block) in room[..got].chunks(DIRECT_ALIGN).enumerate() {
+                        assert!(block.iter().all(|byte| usize::from(*byte) == at + i));
+                    }
+                }
+                let check = move |got: io::Result<usize>, room: Room| {
+                    assert_eq!(got.unwrap(), DIRECT_ALIGN);
+                    assert!(room[..DIRECT_ALIGN].iter().all(|byte| usize::from(*byte) == n));
+                    started.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                };
+                let offset = (n * DIRECT_ALIGN) as u64;
+                file.start_read(StartedRead::new(room, DIRECT_ALIGN, offset, Box::new(check)));
+            };
+            // A wait that is canceled goes on: the bytes are still written to.
+            scheduler.spawn(job).unwrap().interrupt(Interrupt::Cancel);
+        }
+    };
+    if with_ring(many) {
+        let ended = started.load(std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(ended, 40, "a ring is closed when nothing is under way");
+    }
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+fn a_read_that_fails_in_a_ring_says_why() {
+    // The first page of a process is not mapped: reading it is an I/O error.
+    let memory = RealDisk::new("/proc/self").open("mem", Open::Existing).unwrap();
+    with_ring(|scheduler| {
+        for _ in 0..10 {
+            let memory = Arc::clone(&memory);
+            let job = move || {
+                let error = memory.read_at(&mut [0; 100], 0).unwrap_err();
+                assert_eq!(error.raw_os_error(), Some(libc::EIO));
+                let done = |got: io::Result<usize>, _| {
+                    assert_eq!(got.unwrap_err().raw_os_error(), Some(libc::EIO));
+                };
+                let room = Room::new(DIRECT_ALIGN);
+                memory.start_read(StartedRead::new(room, 100, 0, Box::new(done)));
+            };
+            scheduler.spawn(job).unwrap();
+        }
+    });
+}
+
+#[test]
+fn started_reads_end_without_a_ring() {
+    let root = temp_root("started");
+    let file = numbered(&root, 8);
+    let (tell, told) = std::sync::mpsc::channel();
+    for n in 0..10usize {
+        let tell = tell.clone();
+        let done = move |got: io::Result<usize>, room: Room| tell.send((n, got, room)).unwrap();
+        let (room, offset) = (Room::new(2 * DIRECT_ALIGN), (n * DIRECT_ALIGN) as u64);
+        file.start_read(StartedRead::new(room, 2 * DIRECT_ALIGN, offset, Box::new(done)));
+    }
+    for _ in 0..10 {
+        let (n, got, room) = told.recv().unwrap();
+        let got = got.unwrap();
+        assert_eq!(got, 8usize.saturating_sub(n).min(2) * DIRECT_ALIGN);
+        assert!(room[..got].iter().take(DIRECT_ALIGN).all(|byte| usize::from(*byte) == n));
+    }
+    std::fs::remove_dir_all(root).unwrap();
+}
+
+#[test]
+#[should_panic(expected = "is aligned")]
+fn direct_io_is_aligned() {
+    let root = temp_root("aligned");
+    let disk = RealDisk::new(&root);
+    disk.create_dir("").unwrap();
+    let opened = disk.check_direct(".").and_then(|()| disk.open_direct("f", Open::Create));
+    let _ = std::fs::remove_dir_all(&root);
+    let Ok(file) = opened else { panic!("skipped: no direct I/O is aligned here") };
+    let room = Room::new(2 * DIRECT_ALIGN);
+    let _ = file.write_at(&room[8..][..DIRECT_ALIGN], 0);
+}
+
 #[test]
 fn synced_writes_survive_every_crash_and_unsynced_ones_only_some() {
     let disk = SimDisk::new();

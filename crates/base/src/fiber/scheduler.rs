@@ -2,6 +2,7 @@
 
 use super::{Home, Job, RUNNING, Running, STACK_BYTES, STRIDE_FIRST, Suspend};
 use crate::clock::{self, Instant};
+use crate::disk::real::ring;
 use crate::park::{self, Context, Inner, NOTIFIED, PARKED, Wake};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
@@ -176,6 +177,7 @@ impl Scheduler {
     /// Runs ready fibers, at most `limit` turns. Tells whether more are ready.
     pub fn run(&self, limit: usize) -> bool {
         let before = CURRENT.replace(self);
+        ring::reap();
         self.drain_remote();
         self.fire_timers();
         for _ in 0..limit {

@@ -5,6 +5,7 @@ mod activity;
 mod client;
 mod copy;
 mod databases;
+mod direct_io;
 mod directory;
 mod disks;
 mod drivers;

@@ -162,7 +162,8 @@ impl Operator for SeqScan {
             Some(scan) => scan,
             None => {
                 heap.relation().count(Figure::Scans, 1);
-                self.scan.insert(HeapScan::new(heap, *cx.host.snapshot())?)
+                let scan = HeapScan::new(heap, *cx.host.snapshot())?;
+                self.scan.insert(scan.reading_ahead(heap, cx.host.reach()))
             }
         };
         while let Some(row) = scan.next(heap, cx.host.txn())? {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use storage::buffer::Reach;
 use storage::heap::HeapRel;
 use storage::index::Index;
 use storage::txn::{Snapshot, Txn};
@@ -61,6 +62,10 @@ pub trait Host: SessionInfo {
     fn hash_mem_bytes(&self) -> usize;
     /// Likewise for building an index (`maintenance_work_mem`).
     fn maintenance_mem_bytes(&self) -> usize;
+    /// How far scans read ahead.
+    fn reach(&self) -> Reach;
+    /// Likewise those that build indexes.
+    fn maintenance_reach(&self) -> Reach;
     /// Where temporary files are made.
     fn temp(&self) -> &Arc<TempSpace>;
 }

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use storage::buffer::Reach;
 use storage::heap::HeapRel;
 use storage::index::Index;
 use storage::lock::LockMode;
@@ -516,6 +517,14 @@ impl Host for Backend {
 
     fn maintenance_mem_bytes(&self) -> usize {
         self.values.get("maintenance_work_mem").as_integer() as usize * 1024
+    }
+
+    fn reach(&self) -> Reach {
+        self.values.hot.reach
+    }
+
+    fn maintenance_reach(&self) -> Reach {
+        self.values.hot.maintenance_reach
     }
 
     fn temp(&self) -> &Arc<TempSpace> {

@@ -3,7 +3,7 @@
 use base::hash::HashMap;
 use base::usage::Role;
 use base::{BlockNo, Fork};
-use storage::buffer::{IoCounts, IoKey, Purpose};
+use storage::buffer::{IoCounts, IoKey, Purpose, ReadAhead};
 
 use crate::error::{Result, bail};
 use crate::types::{Datum, Oid, TypeId};
@@ -218,12 +218,21 @@ fn prewarm(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
     };
     let first = bound(&args[3], 0, "starting")?;
     let last = bound(&args[4], blocks - 1, "ending")?;
-    for block in first..=last {
+    let reach = b.values.hot.maintenance_reach;
+    let (mut ahead, end) = (ReadAhead::new(&relation, reach), last + 1);
+    for block in first..end {
         base::interrupt::check().map_err(crate::error::interrupted)?;
         base::park::checkpoint();
         let block = BlockNo(block as u32);
         match &*mode {
-            "buffer" => drop(relation.read(fork, block)?),
+            "buffer" => {
+                let places = block.0..end as u32;
+                let at = |place| Some(BlockNo(place));
+                match ahead.look(&relation, fork, places, None, at) {
+                    true => drop(relation.read_started(fork, block)?),
+                    false => drop(relation.read(fork, block)?),
+                }
+            }
             // The system's cache then has them, too: reading ahead is what that costs it anyway.
             _ => relation.read_past(fork, block)?,
         }

@@ -136,6 +136,7 @@ impl Session {
         let options = Options {
             every_page: wanted.every_page,
             keep_index_entries: wanted.keep_index_entries,
+            reach: Some(backend.values.hot.maintenance_reach),
             pid: backend.pid,
             ..Options::default()
         };

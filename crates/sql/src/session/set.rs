@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use storage::buffer::Reach;
 
 use storage::lock::WaitLimits;
 use syntax::ast::{SetValue, TypeName};
@@ -63,6 +64,10 @@ pub struct Hot {
     pub work_mem_bytes: usize,
     /// `work_mem` times `hash_mem_multiplier`.
     pub hash_mem_bytes: usize,
+    /// How far scans read ahead: `effective_io_concurrency`, `io_combine_limit`.
+    pub reach: Reach,
+    /// Likewise those of maintenance: `maintenance_io_concurrency`.
+    pub maintenance_reach: Reach,
     /// `temp_file_limit`; the largest number is no limit.
     pub temp_limit_bytes: u64,
     /// `statement_timeout`; `None` is for ever.
@@ -105,6 +110,8 @@ impl Values {
                 read_only: false,
                 work_mem_bytes: 4 << 20,
                 hash_mem_bytes: 8 << 20,
+                reach: Reach::default(),
+                maintenance_reach: Reach::default(),
                 temp_limit_bytes: u64::MAX,
                 statement_timeout: None,
                 idle_in_transaction: None,
@@ -284,6 +291,14 @@ impl Values {
                     unreachable!("the table says that it is a real number")
                 };
                 self.hot.hash_mem_bytes = (self.hot.work_mem_bytes as f64 * times) as usize;
+            }
+            "effective_io_concurrency" => self.hot.reach.reads = value.as_integer() as u32,
+            "maintenance_io_concurrency" => {
+                self.hot.maintenance_reach.reads = value.as_integer() as u32;
+            }
+            "io_combine_limit" => {
+                self.hot.reach.pages = value.as_integer() as u32;
+                self.hot.maintenance_reach.pages = value.as_integer() as u32;
             }
             "temp_file_limit" => {
                 self.hot.temp_limit_bytes =

@@ -15,6 +15,7 @@ use crate::catalog::store::Cluster;
 use crate::error::{Result, SqlError};
 
 mod point;
+mod reading_ahead;
 mod spilling;
 mod statistics;
 mod texts;
@@ -109,14 +110,17 @@ impl Drop for Dir {
 
 impl Bench {
     fn new() -> Bench {
+        Bench::with(&EngineConfig::default())
+    }
+
+    fn with(config: &EngineConfig) -> Bench {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("thalweg-sql-{}-{number}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         let env = Env::new(Arc::new(RealDisk::new(&dir)));
-        let config = EngineConfig::default();
-        Engine::create(&config, &env).unwrap();
-        let engine = Engine::open(&config, &env).unwrap();
+        Engine::create(config, &env).unwrap();
+        let engine = Engine::open(config, &env).unwrap();
         Cluster::create(&engine, "postgres").unwrap();
         let cluster = Cluster::open(&engine).unwrap();
         let session = Session::open(&cluster, "postgres", "postgres").unwrap();

@@ -119,6 +119,16 @@ impl IoStats {
         add(&counts.read_ns, timed.ns());
     }
 
+    /// Pages that are read ahead; who waits for one counts the time.
+    pub fn read_started(&self, rel: RelId, purpose: Purpose, pages: u64) {
+        add(&self.mine(rel, purpose).reads, pages);
+    }
+
+    /// A page that was read ahead has been waited for.
+    pub fn waited(&self, rel: RelId, purpose: Purpose, timed: &Timed) {
+        add(&self.mine(rel, purpose).read_ns, timed.ns());
+    }
+
     pub fn written(&self, rel: RelId, pages: usize, timed: &Timed) {
         let counts = self.mine(rel, Purpose::Normal);
         add(&counts.writes, pages as u64);

@@ -31,6 +31,18 @@ pub(super) enum Source {
     Zeros,
 }
 
+/// How a page is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Want {
+    pub source: Source,
+    /// The caller started to read it before.
+    pub started: bool,
+}
+
+impl Want {
+    pub const PAGE: Want = Want { source: Source::File, started: false };
+}
+
 /// Failed loads that waiters have yet to hear of.
 pub(super) struct Failures {
     by_load: Latch<BTreeMap<u32, (usize, Error)>>,
@@ -101,7 +113,7 @@ impl Relation {
         &self,
         fork: Fork,
         block: BlockNo,
-        source: Source,
+        want: Want,
         mut ring: Option<&mut Ring>,
     ) -> Result<&Frame> {
         self.map().check_there()?;
@@ -116,15 +128,25 @@ impl Relation {
             match slot.place() {
                 Place::Frame(index) => {
                     if let Some(frame) = self.try_pin(slot, index)? {
-                        self.map().count_hit();
-                        if let Some(ring) = &ring {
-                            self.pool().io.ring_hit(self.id(), ring.purpose());
+                        // What was read ahead was counted then.
+                        if !want.started {
+                            self.map().count_hit();
+                            if let Some(ring) = &ring {
+                                self.pool().io.ring_hit(self.id(), ring.purpose());
+                            }
                         }
                         return Ok(frame);
                     }
                 }
                 Place::Loading(number) => {
-                    slot.wait(number);
+                    if want.started {
+                        let timed = Timed::start();
+                        slot.wait(number, Event::DataFileRead);
+                        let purpose = Purpose::of(ring.as_deref());
+                        self.pool().io.waited(self.id(), purpose, &timed);
+                    } else {
+                        slot.wait(number, Event::BufferIo);
+                    }
                     if slot.place() != Place::Loading(number)
                         && let Some(error) = self.pool().failures.inherit(number)
                     {
@@ -133,7 +155,7 @@ impl Relation {
                 }
                 Place::Empty => {
                     let page = PageId { rel: self.id(), fork, block };
-                    if let Some(frame) = self.load(slot, page, source, ring.as_deref_mut())? {
+                    if let Some(frame) = self.load(slot, page, want.source, ring.as_deref_mut())? {
                         return Ok(frame);
                     }
                 }
@@ -208,7 +230,7 @@ impl Relation {
             memory.from_bytes(&bytes);
             count(&pool.counters.loads, 1);
             pool.io.read(page.rel, purpose, &timed);
-            self.map().count_read();
+            self.map().count_reads(1);
         } else {
             memory.clear();
         }
@@ -248,7 +270,7 @@ impl Relation {
         loop {
             match slot.place() {
                 Place::Empty => return,
-                Place::Loading(number) => slot.wait(number),
+                Place::Loading(number) => slot.wait(number, Event::BufferIo),
                 Place::Frame(index) => {
                     let frame = &pool.frames[index as usize];
                     // An idle frame may have changed its page since the slot was read: look again.

@@ -3,6 +3,7 @@
 //! [`Pool`] owns the frames, [`Relation`] is what callers use. How frames are found, held, replaced and
 //! written, and why readers without a latch are safe, is told in the README beside this file.
 
+mod ahead;
 mod cleaner;
 mod dirty;
 pub mod doublewrite;
@@ -25,6 +26,7 @@ mod translation;
 mod word;
 mod write;
 
+pub use ahead::{COMBINE_MAX, Reach, ReadAhead};
 pub use guard::{Cursor, CursorPage, Pin, ReadGuard, WriteGuard};
 pub use io::{IoCounts, IoKey, Purpose};
 pub use pool::{Pool, Resident};
@@ -60,6 +62,8 @@ pub struct Config {
     pub compression: Compression,
     /// `buffer_replacement`.
     pub replacement: Policy,
+    /// How far scans read ahead that are not told otherwise.
+    pub reach: Reach,
     /// How long foreground work waits for a frame before it reports that there is none.
     pub frame_wait: Duration,
 }
@@ -71,6 +75,7 @@ impl Default for Config {
             torn_pages: TornPages::DoubleWrite,
             compression: Compression::Off,
             replacement: Policy::Probation,
+            reach: Reach::default(),
             frame_wait: Duration::from_secs(10),
         }
     }

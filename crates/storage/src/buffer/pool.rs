@@ -1,5 +1,6 @@
 //! The pool: frames, who is in them, and who gets the next one.
 
+use super::ahead::{Reach, UnderWay};
 use super::cleaner::CleanerState;
 use super::dirty::DirtyQueues;
 use super::frame::{Frame, UNLOGGED};
@@ -43,6 +44,7 @@ pub struct Pool {
     pub(super) places: Places,
     pub(super) failures: Failures,
     pub(super) load_number: AtomicU32,
+    pub(super) under_way: UnderWay,
     pub(super) counters: Counters,
     pub(super) io: IoStats,
     /// Hits of relations that were dropped since.
@@ -79,7 +81,7 @@ impl Pool {
             Error::LimitExceeded(format!("{} buffers are too few or too many", config.frames))
         })?;
         let pages = Pages::new(count as usize).map_err(|e| Error::io("map", "buffers", e))?;
-        let writer = Writer::open(env, &config)?;
+        let writer = Writer::open(env, &config, files.is_direct())?;
         let pool = Arc::new(Pool {
             pages,
             frames: (0..count).map(Frame::new).collect(),
@@ -92,6 +94,7 @@ impl Pool {
             cleaner: CleanerState::default(),
             failures: Failures::default(),
             load_number: AtomicU32::new(0),
+            under_way: UnderWay::default(),
             counters: Counters::default(),
             io: IoStats::default(),
             hits_gone: AtomicU64::new(0),
@@ -105,8 +108,10 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Stops the background contexts. Nothing is written; see [`Pool::clean_all`].
+    /// Stops the background contexts, and waits for reads that nobody else waits for. Nothing is written; see
+    /// [`Pool::clean_all`].
     pub fn stop(&self) {
+        self.under_way.wait_for_all();
         super::cleaner::stop(self);
     }
 
@@ -172,6 +177,11 @@ impl Pool {
     /// The relation files.
     pub fn files(&self) -> &Arc<RelFiles> {
         &self.files
+    }
+
+    /// How far scans read ahead that are not told otherwise.
+    pub fn reach(&self) -> Reach {
+        self.config.reach
     }
 
     /// How many frames the pool has.
@@ -281,6 +291,30 @@ impl Pool {
             return Ok(&self.frames[index as usize]);
         }
         self.take_free().map(|index| &self.frames[index as usize])
+    }
+
+    /// As [`Pool::take_frame`], but only one that is at hand.
+    pub(super) fn try_take_frame(&self, ring: Option<&mut Ring>) -> Option<&Frame> {
+        let at_hand = || {
+            let index = self.free.take().or_else(|| {
+                self.reclaim_clean();
+                self.free.take()
+            })?;
+            if self.free.len() < self.cleaner.low_mark() {
+                self.cleaner.wake();
+            }
+            Some(index)
+        };
+        let index = match ring {
+            Some(ring) => {
+                let reused = ring.reusable().and_then(|index| self.reuse(index, ring.purpose()));
+                let index = reused.or_else(at_hand)?;
+                ring.note(index);
+                index
+            }
+            None => at_hand()?,
+        };
+        Some(&self.frames[index as usize])
     }
 
     /// Evicts the page that a ring loaded a while ago, if nobody else wants it.

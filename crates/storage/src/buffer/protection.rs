@@ -83,7 +83,8 @@ impl Pool {
             }
             (TornPages::DoubleWrite | TornPages::FullPageWrites, None) => {
                 self.places.sync(self);
-                writer.area = Some(Area::open(&*writer.disk, writer.last_batch)?);
+                writer.area =
+                    Some(Area::open(&*writer.disk, writer.last_batch, self.files.is_direct())?);
             }
             _ => {}
         }

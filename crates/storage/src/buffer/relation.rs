@@ -5,7 +5,7 @@ use super::frame::Frame;
 use super::guard::{Pin, ReadGuard, WriteGuard};
 use super::io::Timed;
 use super::latch;
-use super::load::{Source, trade_pin};
+use super::load::{Source, Want, trade_pin};
 use super::pool::{Pool, count};
 use super::slot::Slot;
 use super::tally::{Figure, Tally};
@@ -66,12 +66,12 @@ impl RelMap {
         usage::count(if temporary { Use::LocalHit } else { Use::Hit }, 1);
     }
 
-    /// A page was read from its file.
-    pub fn count_read(&self) {
+    /// Pages were read from their file.
+    pub fn count_reads(&self, pages: u64) {
         // Relaxed: a figure for people.
-        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.reads.fetch_add(pages, Ordering::Relaxed);
         let temporary = self.id.persistence() == Persistence::Temporary;
-        usage::count(if temporary { Use::LocalRead } else { Use::Read }, 1);
+        usage::count(if temporary { Use::LocalRead } else { Use::Read }, pages);
     }
 
     /// Pages found in memory so far.
@@ -231,7 +231,7 @@ impl Relation {
                 }
             }
         }
-        self.latch_slow(fork, block, SHARED, Source::File, None)
+        self.latch_slow(fork, block, SHARED, Want::PAGE, None)
             .map(|frame| ReadGuard::new(self, frame, rank))
             .inspect_err(|_| rank::released(rank))
     }
@@ -252,7 +252,7 @@ impl Relation {
             }
             latch::unlock_exclusive(frame, 0);
         }
-        self.latch_slow(fork, block, EXCLUSIVE, Source::File, None)
+        self.latch_slow(fork, block, EXCLUSIVE, Want::PAGE, None)
             .map(|frame| WriteGuard::new(self, frame, rank))
             .inspect_err(|_| rank::released(rank))
     }
@@ -271,8 +271,18 @@ impl Relation {
             }
             frame.word.unpin();
         }
-        let frame = self.pin_frame(fork, block, Source::File, None)?;
+        let frame = self.pin_frame(fork, block, Want::PAGE, None)?;
         Ok(Pin::new(self, frame))
+    }
+
+    /// As [`Relation::read`], for a page that was read ahead.
+    pub fn read_started(&self, fork: Fork, block: BlockNo) -> Result<ReadGuard<'_>> {
+        let rank = self.map.rank(fork);
+        rank::acquired(rank);
+        let want = Want { started: true, ..Want::PAGE };
+        self.latch_slow(fork, block, SHARED, want, None)
+            .map(|frame| ReadGuard::new(self, frame, rank))
+            .inspect_err(|_| rank::released(rank))
     }
 
     /// As [`Relation::read`], for a scan that reads much and once: pages that it has to load go round in
@@ -280,7 +290,8 @@ impl Relation {
     pub fn read_in(&self, ring: &mut Ring, fork: Fork, block: BlockNo) -> Result<ReadGuard<'_>> {
         let rank = self.map.rank(fork);
         rank::acquired(rank);
-        self.latch_slow(fork, block, SHARED, Source::File, Some(ring))
+        let want = Want { started: ring.take_expected(), ..Want::PAGE };
+        self.latch_slow(fork, block, SHARED, want, Some(ring))
             .map(|frame| ReadGuard::new(self, frame, rank))
             .inspect_err(|_| rank::released(rank))
     }
@@ -289,7 +300,8 @@ impl Relation {
     pub fn write_in(&self, ring: &mut Ring, fork: Fork, block: BlockNo) -> Result<WriteGuard<'_>> {
         let rank = self.map.rank(fork);
         rank::acquired(rank);
-        self.latch_slow(fork, block, EXCLUSIVE, Source::File, Some(ring))
+        let want = Want { started: ring.take_expected(), ..Want::PAGE };
+        self.latch_slow(fork, block, EXCLUSIVE, want, Some(ring))
             .map(|frame| WriteGuard::new(self, frame, rank))
             .inspect_err(|_| rank::released(rank))
     }
@@ -301,7 +313,8 @@ impl Relation {
         let rank = self.map.rank(fork);
         rank::acquired(rank);
         let source = if init { Source::Zeros } else { Source::File };
-        let frame = self.latch_slow(fork, block, EXCLUSIVE, source, None);
+        let want = Want { source, started: false };
+        let frame = self.latch_slow(fork, block, EXCLUSIVE, want, None);
         let frame = frame.inspect_err(|_| rank::released(rank))?;
         if init {
             PageMut::new(self.pool.pages.get(frame.index)).clear();
@@ -315,11 +328,11 @@ impl Relation {
         fork: Fork,
         block: BlockNo,
         hold: u64,
-        source: Source,
+        want: Want,
         ring: Option<&mut Ring>,
     ) -> Result<&Frame> {
         let counts = ring.is_none();
-        let frame = self.pin_frame(fork, block, source, ring)?;
+        let frame = self.pin_frame(fork, block, want, ring)?;
         trade_pin(frame, hold);
         if counts {
             self.pool.replacer.hit(&frame.credit);

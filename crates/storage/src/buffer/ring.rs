@@ -12,12 +12,32 @@ pub struct Ring {
     capacity: usize,
     /// The last answer of `reusable`, to be replaced by `note`.
     at: Option<usize>,
+    /// The next page to be read in it was read ahead.
+    started: bool,
 }
 
 impl Ring {
     /// A ring of at most `pages` pages; PostgreSQL takes 32 for scans and vacuum, 2048 for bulk writes.
     pub fn new(pages: usize, purpose: Purpose) -> Ring {
-        Ring { purpose, frames: Vec::new(), next: 0, capacity: pages.max(1), at: None }
+        Ring {
+            purpose,
+            frames: Vec::new(),
+            next: 0,
+            capacity: pages.max(1),
+            at: None,
+            started: false,
+        }
+    }
+
+    /// Says whether the next page to be read in it was read ahead: the answer of
+    /// [`ReadAhead::look`](super::ReadAhead::look).
+    pub fn expect(&mut self, started: bool) {
+        self.started = started;
+    }
+
+    /// What was said last.
+    pub(super) fn take_expected(&mut self) -> bool {
+        std::mem::take(&mut self.started)
     }
 
     /// What it serves, for figures.

@@ -91,14 +91,14 @@ impl Slot {
         debug_assert_eq!(before, index + 1, "a slot is cleared by its frame's owner");
     }
 
-    /// Parks until the load `number` has ended.
-    pub fn wait(&self, number: u32) {
+    /// Parks until the load `number` has ended, which shows as `event`.
+    pub fn wait(&self, number: u32, event: Event) {
         let waited = number | WAITED;
         // Relaxed: the queue's mutex orders waiter and waker.
         let flagged = self.0.compare_exchange(number, waited, Ordering::Relaxed, Ordering::Relaxed);
         if flagged.is_ok() || flagged == Err(waited) {
             let still = || self.0.load(Ordering::Relaxed) == waited;
-            let _waiting = wait_event::during(Event::BufferIo);
+            let _waiting = wait_event::during(event);
             lot::park_on(self.key(), lot::SHARED, still, None);
         }
     }

@@ -20,7 +20,7 @@ use super::word::Attempt;
 use super::{Config, TornPages};
 use crate::error::{Result, fatal};
 use crate::page::{self, PAGE_BYTES};
-use base::disk::Disk;
+use base::disk::{Disk, Room};
 use base::env::Env;
 use base::park;
 use base::{Lsn, PageId};
@@ -36,7 +36,7 @@ pub(super) struct Writer {
     /// Number of the last batch of an area that was given up.
     pub(super) last_batch: u64,
     /// A page for the area's header, then the copies.
-    room: Box<[u8]>,
+    room: Room,
     copies: Vec<Copy>,
     /// Sealed copies whose in-place write failed: the page on disk may be torn, so the area must hold them
     /// until a write succeeds.
@@ -66,9 +66,11 @@ pub struct CleanStep {
 }
 
 impl Writer {
-    pub fn open(env: &Env, config: &Config) -> Result<Writer> {
+    pub fn open(env: &Env, config: &Config, direct: bool) -> Result<Writer> {
         let area = match config.torn_pages {
-            TornPages::DoubleWrite | TornPages::FullPageWrites => Some(Area::open(&*env.disk, 0)?),
+            TornPages::DoubleWrite | TornPages::FullPageWrites => {
+                Some(Area::open(&*env.disk, 0, direct)?)
+            }
             TornPages::Off => {
                 doublewrite::remove(&*env.disk)?;
                 None
@@ -78,7 +80,7 @@ impl Writer {
             area,
             disk: Arc::clone(&env.disk),
             last_batch: 0,
-            room: vec![0; (1 + BATCH_MAX) * PAGE_BYTES].into(),
+            room: Room::new((1 + BATCH_MAX) * PAGE_BYTES),
             copies: Vec::with_capacity(BATCH_MAX),
             carried: Vec::new(),
             lsn_max: Lsn::ZERO,

@@ -5,7 +5,7 @@
 //! to the log whole. The free-space map stays behind, it is a hint.
 
 use super::Engine;
-use crate::buffer::{Purpose, Relation, Ring};
+use crate::buffer::{Purpose, ReadAhead, Relation, Ring};
 use crate::error::Result;
 use crate::page::PageBytes;
 use crate::wal::{Kind, MAX_IMAGE_BYTES, PageImage, record_bound};
@@ -20,10 +20,16 @@ impl Engine {
     pub fn copy_relation(&self, from: &Relation, to: &Relation) -> Result<()> {
         assert_eq!(from.rank(), to.rank(), "a copy is of the same kind");
         let _window = sim::window("relation-copy");
-        let mut ring = Ring::new(RING_PAGES, Purpose::BulkRead);
         let mut bytes = PageBytes::new();
         for fork in [Fork::Main, Fork::Visibility] {
-            for block in (0..from.blocks(fork)?).map(BlockNo) {
+            let blocks = from.blocks(fork)?;
+            let mut ahead = ReadAhead::new(from, from.owner().reach());
+            let mut ring = Ring::new(RING_PAGES + ahead.ring_pages(), Purpose::BulkRead);
+            for block in (0..blocks).map(BlockNo) {
+                let places = block.0..blocks;
+                let at = |place| Some(BlockNo(place));
+                let started = ahead.look(from, fork, places, Some(&mut ring), at);
+                ring.expect(started);
                 from.read_in(&mut ring, fork, block)?.to_bytes(&mut bytes);
                 self.append(to, fork, block, &bytes)?;
                 base::interrupt::check()?;

@@ -3,7 +3,7 @@
 
 use super::fetch::{Chain, hint};
 use super::{HeapRel, page};
-use crate::buffer::{Optimistic, Purpose, ReadGuard, Ring};
+use crate::buffer::{Optimistic, Purpose, Reach, ReadAhead, ReadGuard, Ring};
 use crate::error::Result;
 use crate::page::{Item, LineFlags, PAGE_BYTES, PageBytes, PageView};
 use crate::txn::{Fate, Flags, Snapshot, TUPLE_HEADER_BYTES, TupleHeader, Txn, visibility};
@@ -47,6 +47,7 @@ pub struct HeapScan {
     blocks: Range<u32>,
     chosen: Option<Vec<u32>>,
     ring: Option<Ring>,
+    ahead: ReadAhead,
     block: BlockNo,
     page: Box<PageBytes>,
     found: Vec<Found>,
@@ -72,11 +73,13 @@ impl HeapScan {
     /// Over some blocks.
     pub fn over(heap: &HeapRel, snapshot: Snapshot, blocks: Range<u32>) -> Result<HeapScan> {
         let large = blocks.len() > heap.rel.owner().frame_count() / 4;
+        let ahead = ReadAhead::new(&heap.rel, heap.rel.owner().reach());
         Ok(HeapScan {
             snapshot,
             blocks,
             chosen: None,
-            ring: large.then(|| Ring::new(RING_PAGES, Purpose::BulkRead)),
+            ring: large.then(|| ring(&ahead)),
+            ahead,
             block: BlockNo(0),
             page: PageBytes::new(),
             found: Vec::new(),
@@ -90,7 +93,7 @@ impl HeapScan {
         let places = 0..blocks.len() as u32;
         let mut scan = HeapScan::over(heap, snapshot, places)?;
         scan.chosen = Some(blocks);
-        scan.ring = Some(Ring::new(RING_PAGES, Purpose::BulkRead));
+        scan.ring = Some(ring(&scan.ahead));
         Ok(scan)
     }
 
@@ -104,6 +107,15 @@ impl HeapScan {
         Ok(scan)
     }
 
+    /// Has it read as far ahead as this; to be called before the first row.
+    pub fn reading_ahead(mut self, heap: &HeapRel, reach: Reach) -> HeapScan {
+        self.ahead = ReadAhead::new(&heap.rel, reach);
+        if let Some(of_before) = &mut self.ring {
+            *of_before = ring(&self.ahead);
+        }
+        self
+    }
+
     /// Whether some snapshot in force may see versions that the pages read so far held and that this
     /// scan's did not see.
     pub fn has_older(&self) -> bool {
@@ -114,8 +126,7 @@ impl HeapScan {
     pub fn next(&mut self, heap: &HeapRel, txn: &Txn) -> Result<Option<Row<'_>>> {
         while self.next == self.found.len() {
             let Some(next) = self.blocks.next() else { return Ok(None) };
-            let block = self.chosen.as_ref().map_or(next, |blocks| blocks[next as usize]);
-            self.load(heap, txn, BlockNo(block))?;
+            self.load(heap, txn, next)?;
         }
         let Found { offset, at, len } = self.found[self.next];
         self.next += 1;
@@ -130,15 +141,25 @@ impl HeapScan {
         Ok(Some(Row { tid, root, bytes, head }))
     }
 
-    /// Copies a page and finds what is visible on it.
-    fn load(&mut self, heap: &HeapRel, txn: &Txn, block: BlockNo) -> Result<()> {
+    /// Copies the page at a place and finds what is visible on it.
+    fn load(&mut self, heap: &HeapRel, txn: &Txn, place: u32) -> Result<()> {
         base::interrupt::check()?;
         base::park::checkpoint();
+        let chosen = self.chosen.as_deref();
+        let block_at = |place| BlockNo(chosen.map_or(place, |blocks| blocks[place as usize]));
+        let (block, places) = (block_at(place), place..self.blocks.end);
+        let ring = self.ring.as_mut();
+        let started =
+            self.ahead.look(&heap.rel, Fork::Main, places, ring, |place| Some(block_at(place)));
         if heap.is_pruning_due(block) {
             heap.prune_if_due(block)?;
         }
         let page = match &mut self.ring {
-            Some(ring) => heap.rel.read_in(ring, Fork::Main, block)?,
+            Some(ring) => {
+                ring.expect(started);
+                heap.rel.read_in(ring, Fork::Main, block)?
+            }
+            None if started => heap.rel.read_started(Fork::Main, block)?,
             None => heap.rel.read(Fork::Main, block)?,
         };
         self.block = block;
@@ -156,6 +177,11 @@ impl HeapScan {
         }
         Ok(())
     }
+}
+
+/// For a scan of a large relation.
+fn ring(ahead: &ReadAhead) -> Ring {
+    Ring::new(RING_PAGES + ahead.ring_pages(), Purpose::BulkRead)
 }
 
 impl Build {

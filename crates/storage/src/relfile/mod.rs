@@ -8,7 +8,7 @@ mod table;
 
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
-use base::disk::{Disk, Open};
+use base::disk::{Disk, Open, ReadDone, Room, StartedRead};
 use base::latch::Latch;
 use base::rank::Rank;
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
@@ -55,6 +55,8 @@ pub struct RelFiles {
     table: Latch<Table>,
     /// A name came or went since the directory was last synced.
     names_changed: AtomicBool,
+    /// Past the system's cache.
+    direct: bool,
     counters: Counters,
 }
 
@@ -87,8 +89,25 @@ impl RelFiles {
             disk,
             table: Latch::new(Rank::RelFile, Table::new(open_files_max)),
             names_changed: AtomicBool::new(false),
+            direct: false,
             counters: Counters::default(),
         })
+    }
+
+    /// The same, with reads and writes that go past the system's cache: from and to bytes that are aligned as
+    /// [`PageBytes`](crate::page::PageBytes). An error where the file system can't.
+    pub fn direct(self) -> Result<RelFiles> {
+        self.disk.check_direct(BASE_DIR).map_err(|fault| {
+            Error::Refused(format!(
+                "the file system of the data directory does no direct I/O: {fault}"
+            ))
+        })?;
+        Ok(RelFiles { direct: true, ..self })
+    }
+
+    /// Whether the system's cache is passed by.
+    pub fn is_direct(&self) -> bool {
+        self.direct
     }
 
     /// Makes the main fork's file, empty. Fails if it exists, unless `redo` repeats a creation.
@@ -127,6 +146,11 @@ impl RelFiles {
             return Err(Error::damaged(path(page.rel, page.fork), Some(page.block), detail));
         }
         Ok(())
+    }
+
+    /// For reads of the fork that are started and not waited for.
+    pub fn reader(&self, rel: RelId, fork: Fork) -> Result<Reader<'_>> {
+        Ok(Reader { files: self, file: self.existing(rel, fork)? })
     }
 
     /// Writes one or more whole blocks from `page.block` on. Durable only after a sync.
@@ -277,7 +301,11 @@ impl RelFiles {
 
     fn open_file(&self, rel: RelId, fork: Fork, how: Open) -> Result<Arc<OpenFile>> {
         let path = path(rel, fork);
-        let file = match self.disk.open(&path, how) {
+        let opened = match self.direct {
+            true => self.disk.open_direct(&path, how),
+            false => self.disk.open(&path, how),
+        };
+        let file = match opened {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 return Err(Error::NoSuchRelation(rel));
@@ -295,6 +323,21 @@ impl RelFiles {
     /// the file out of the queue begins later, so it covers the write.
     fn note_unsynced(&self, rel: RelId, fork: Fork, file: &Arc<OpenFile>) {
         self.table.lock().note_unsynced(rel, fork, file);
+    }
+}
+
+/// See [`RelFiles::reader`].
+pub struct Reader<'f> {
+    files: &'f RelFiles,
+    file: Arc<OpenFile>,
+}
+
+impl Reader<'_> {
+    /// Starts to read `blocks` from `first` on to the beginning of `room`, and has `done` called when it is over.
+    pub fn start(&self, first: BlockNo, blocks: u32, room: Room, done: ReadDone) {
+        count(&self.files.counters.reads, u64::from(blocks));
+        let bytes = blocks as usize * PAGE_BYTES;
+        self.file.file.start_read(StartedRead::new(room, bytes, offset(first), done));
     }
 }
 

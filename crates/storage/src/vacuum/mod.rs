@@ -8,7 +8,7 @@ pub use queue::Queue;
 pub use worker::{Clean, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::IndexCleaning;
-use crate::buffer::{Purpose, Ring};
+use crate::buffer::{Purpose, Reach, ReadAhead, Ring};
 use crate::error::Result;
 use crate::heap::{HeapRel, Phase, vm};
 use crate::index::Index;
@@ -31,6 +31,8 @@ pub struct Options<'o> {
     pub background: Option<&'o dyn Fn() -> bool>,
     /// Index entries of dead rows stay, and so do the rows' line pointers: a later vacuum has them to do.
     pub keep_index_entries: bool,
+    /// How far it reads ahead; `None`: as the pool does.
+    pub reach: Option<Reach>,
     /// Whose vacuum it is, for those who watch.
     pub pid: i32,
 }
@@ -91,13 +93,17 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     let _watched = heap.progress().begin(options.pid, background);
     let pages = heap.relation().blocks(Fork::Main)?;
     heap.progress().has_blocks(pages);
+    let reach = options.reach.unwrap_or(heap.relation().owner().reach());
+    let ahead = ReadAhead::new(heap.relation(), reach);
     let mut pass = Pass {
         heap,
         keep_index_entries: options.keep_index_entries,
         indexes,
         every_page: options.every_page,
         pace: Pace::new(options.background),
-        ring: Ring::new(RING_PAGES, Purpose::Vacuum),
+        ring: Ring::new(RING_PAGES + ahead.ring_pages(), Purpose::Vacuum),
+        reach,
+        ahead,
         dead: Vec::new(),
         report: Report {
             pages,
@@ -126,6 +132,9 @@ struct Pass<'v> {
     keep_index_entries: bool,
     pace: Pace<'v>,
     ring: Ring,
+    reach: Reach,
+    /// Of the pass through the heap.
+    ahead: ReadAhead,
     /// Dead line pointers met since the indexes were last cleaned; ascending.
     dead: Vec<Tid>,
     report: Report,
@@ -146,6 +155,19 @@ impl Pass<'_> {
         self.clean_indexes()
     }
 
+    /// Has the pages on their way that come after `block` and are not skipped.
+    fn look_ahead(&mut self, block: BlockNo) {
+        let (rel, every_page) = (self.heap.relation(), self.every_page);
+        let places = block.0..self.report.pages;
+        let at = |place| {
+            // What can't be told now is told when it is the page's turn.
+            let is_due = |block| vm::get(rel, block).is_ok_and(|bits| bits & vm::ALL_VISIBLE == 0);
+            Some(BlockNo(place)).filter(|block| every_page || is_due(*block))
+        };
+        let started = self.ahead.look(rel, Fork::Main, places, Some(&mut self.ring), at);
+        self.ring.expect(started);
+    }
+
     fn page(&mut self, block: BlockNo) -> Result<()> {
         let bits = vm::get(self.heap.relation(), block)?;
         if !self.every_page && bits & vm::ALL_VISIBLE != 0 {
@@ -155,6 +177,7 @@ impl Pass<'_> {
             return Ok(());
         }
         self.pace.rest()?;
+        self.look_ahead(block);
         let done = self.heap.clean_page(
             &mut self.ring,
             block,
@@ -191,8 +214,15 @@ impl Pass<'_> {
             sum.pages_deleted += done.pages_deleted;
         }
         progress.indexes_done();
-        for page in dead.chunk_by(|a, b| a.block == b.block) {
+        let pages: Vec<&[Tid]> = dead.chunk_by(|a, b| a.block == b.block).collect();
+        let mut ahead = ReadAhead::new(self.heap.relation(), self.reach);
+        for (place, page) in pages.iter().enumerate() {
             self.pace.rest()?;
+            let places = place as u32..pages.len() as u32;
+            let at = |place: u32| Some(pages[place as usize][0].block);
+            let rel = self.heap.relation();
+            let started = ahead.look(rel, Fork::Main, places, Some(&mut self.ring), at);
+            self.ring.expect(started);
             progress.reclaimed(page[0].block.0 + 1);
             let offsets: Vec<u16> = page.iter().map(|tid| tid.offset).collect();
             let visible = self.heap.reclaim_lines(&mut self.ring, page[0].block, &offsets)?;

@@ -35,7 +35,7 @@ unsafe impl<R: Send> Sync for Answer<R> {}
 
 /// Runs `call` on a pool thread; the current context parks meanwhile.
 pub(super) fn run<R: Send>(call: impl FnOnce() -> R + Send) -> R {
-    STARTED.call_once(start);
+    STARTED.call_once(start_threads);
     let answer = Answer {
         value: UnsafeCell::new(None),
         done: AtomicBool::new(false),
@@ -71,12 +71,18 @@ pub(super) fn leave(call: impl FnOnce() + Send + 'static) {
     if STARTED.is_completed() { submit(Task::Left(Box::new(call))) } else { call() }
 }
 
+/// Has `call` run on a pool thread soon.
+pub(super) fn start(call: impl FnOnce() + Send + 'static) {
+    STARTED.call_once(start_threads);
+    submit(Task::Left(Box::new(call)));
+}
+
 fn submit(task: Task) {
     QUEUE.lock().expect("no code panics under it").push_back(task);
     FILLED.notify_one();
 }
 
-fn start() {
+fn start_threads() {
     for i in 0..THREADS {
         std::thread::Builder::new()
             .name(format!("io-{i}"))

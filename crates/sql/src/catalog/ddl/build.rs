@@ -27,7 +27,9 @@ pub(super) struct TableRows {
 impl TableRows {
     pub(super) fn start(host: &mut dyn DdlHost, table: &TableDef) -> Result<TableRows> {
         let snapshot = host.txn().fresh_snapshot();
-        let scan = HeapScan::for_index(host.heap(table)?, snapshot)?;
+        let reach = host.maintenance_reach();
+        let heap = host.heap(table)?;
+        let scan = HeapScan::for_index(heap, snapshot)?.reading_ahead(heap, reach);
         let values = vec![Datum::Null; table.columns.len()];
         Ok(TableRows { scan, root: Tid::INVALID, values, count: 0 })
     }

@@ -24,7 +24,8 @@ pub(super) fn take(b: &Backend, heap: &HeapRel, table: &TableDef, most: usize) -
     let mut random = fastrand::Rng::with_seed(u64::from(table.oid.0) << 32 | u64::from(pages));
     let blocks = choose(pages, most, &mut random);
     let sampled_pages = blocks.len();
-    let mut scan = HeapScan::some(heap, b.txn.fresh_snapshot(), blocks)?;
+    let scan = HeapScan::some(heap, b.txn.fresh_snapshot(), blocks)?;
+    let mut scan = scan.reading_ahead(heap, b.values.hot.maintenance_reach);
     let mut rows: Vec<(usize, Vec<Datum>)> = Vec::new();
     let mut seen = 0usize;
     while let Some(row) = scan.next(heap, &b.txn)? {

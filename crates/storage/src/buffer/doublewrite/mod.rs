@@ -77,11 +77,15 @@ fn header_crc(header: &[u8]) -> u32 {
 
 impl Area {
     /// Opens the file, making it if absent. What is in it has been recovered. Batches go on behind number `last`
-    /// and those that are there.
-    pub fn open(disk: &dyn Disk, last: u64) -> Result<Area> {
+    /// and those that are there. `direct`: past the system's cache; then [`Area::write`] wants aligned bytes.
+    pub fn open(disk: &dyn Disk, last: u64, direct: bool) -> Result<Area> {
         let fail = |e| Error::io("open", PATH, e);
         let known = disk.exists(PATH).map_err(fail)?;
-        let file = disk.open(PATH, Open::Create).map_err(fail)?;
+        let file = match direct {
+            true => disk.open_direct(PATH, Open::Create),
+            false => disk.open(PATH, Open::Create),
+        };
+        let file = file.map_err(fail)?;
         let mut sequence = last;
         if known {
             for area in 0..AREAS {

@@ -1,8 +1,10 @@
 //! Tests of the buffer cache, by theme. Pages in them describe themselves: see [`stamp`] and [`stamped`].
 
+mod ahead;
 mod basics;
 mod crash;
 mod faults;
+mod gated;
 mod stress;
 
 use super::*;
