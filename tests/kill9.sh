@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Kills the server with SIGKILL under pgbench, again and again; in every third round the next start is killed, too,
-# while it recovers. After each round: every transaction that pgbench was told of is there, each by its own number,
-# the four sums of TPC-B agree, and `thalweg check` finds nothing.
+# while it recovers; in every other round indexes come and go concurrently. After each round: every transaction that
+# pgbench was told of is there, each by its own number, the four sums of TPC-B agree, and `thalweg check` finds nothing.
 # Usage: kill9.sh ROUNDS [SETTING…]
 set -euo pipefail
 
@@ -92,6 +92,26 @@ check_acknowledged() {
     [ "$there" = 0 ] || fail "$there transactions are there twice"
 }
 
+# In every other round indexes of the accounts are made, remade and dropped beside pgbench. What a kill has left half
+# made is not used, and can be dropped.
+indexes() {
+    while :; do
+        value 'create index concurrently a_balance on pgbench_accounts (abalance)' &&
+            value 'create index concurrently a_hash on pgbench_accounts using hash (abalance)' &&
+            value 'reindex table concurrently pgbench_accounts' &&
+            value 'drop index concurrently a_balance' &&
+            value 'drop index concurrently a_hash' || return 0
+    done >/dev/null 2>&1
+}
+
+drop_indexes() {
+    local index
+    for index in $(value "select indexrelid::regclass from pg_index
+        where indrelid = 'pgbench_accounts'::regclass and not indisprimary"); do
+        value "drop index $index"
+    done
+}
+
 cat >"$work/tpcb.sql" <<'SQL'
 \set seq :seq + 1
 \set aid random(1, 100000 * :scale)
@@ -119,9 +139,11 @@ for round in $(seq "$rounds"); do
     "$bin/pgbench" -n -c $clients -j 2 -T 60 -M prepared -f "$work/tpcb.sql" -D seq=0 -D scale=$scale \
         -D "round=$round" --log --log-prefix="$work/told" >"$work/pgbench.out" 2>"$work/pgbench.err" &
     bench=$!
+    if [ $((round % 2)) -eq 0 ]; then indexes & else true & fi
+    maker=$!
     sleep "$((RANDOM % 3)).$((RANDOM % 9 + 1))"
     kill_hard
-    wait "$bench" || true
+    wait "$bench" "$maker" || true
     if [ $((round % 3)) -eq 0 ]; then
         launch
         sleep "$(printf '0.%03d' $((RANDOM % 60 + 1)))"
@@ -136,6 +158,7 @@ for round in $(seq "$rounds"); do
     total=$((total + acknowledged))
     echo "round $round: $acknowledged acknowledged"
     start
+    drop_indexes
 done
 [ "$total" -gt 0 ] || fail "nothing was ever acknowledged"
 stop

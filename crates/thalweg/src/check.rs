@@ -150,19 +150,23 @@ fn relation(store: &Store, def: &TableDef, checked: &mut Checked, report: &mut R
 }
 
 /// Verifies a table with its indexes. One on an expression, or with a condition, is verified by itself:
-/// what its keys should be takes a session to work out.
+/// what its keys should be takes a session to work out. So is one that writers do not keep up; of one that is not
+/// valid only what it has must be right.
 fn table(store: &Store, def: &TableDef, report: &mut Report) -> Result<(), sql::error::SqlError> {
     let trees = (def.indexes.iter())
         .map(|index| Ok((index, store.tree(index)?)))
         .collect::<Result<Vec<(&Arc<IndexDef>, &Index)>, sql::error::SqlError>>()?;
     let (plain, others): (Vec<_>, Vec<_>) =
-        trees.into_iter().partition(|(index, _)| !index.has_expressions());
+        trees.into_iter().partition(|(index, _)| index.ready && !index.has_expressions());
     let keys: Vec<Box<KeyOf<'_>>> = plain.iter().map(|(index, _)| key_of(def, index)).collect();
     let indexed: Vec<Indexed<'_>> = (plain.iter().zip(&keys))
         .map(|((index, tree), key_of)| Indexed {
             index: tree,
             key_of: &**key_of,
-            unique: index.unique && (index.nulls_not_distinct || never_null(def, index)),
+            complete: index.valid,
+            unique: index.unique
+                && index.valid
+                && (index.nulls_not_distinct || never_null(def, index)),
         })
         .collect();
     storage_check::table(store.heap(def)?, &indexed, report)?;

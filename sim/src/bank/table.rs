@@ -385,6 +385,7 @@ impl Table {
                 index: &index.tree,
                 key_of,
                 unique: index.is_unique(),
+                complete: true,
             })
             .collect();
         check::table(&self.heap, &list, &mut report)?;

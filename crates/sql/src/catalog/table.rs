@@ -134,6 +134,11 @@ pub struct IndexDef {
     pub initially_deferred: bool,
     /// Queries may use it, and it may be trusted for uniqueness.
     pub valid: bool,
+    /// Writers keep it up. One that is not ready yet counts all the same when it is decided whether a row's new
+    /// version can do without entries of its own.
+    pub ready: bool,
+    /// False: it is about to be dropped, and concerns nobody any more.
+    pub live: bool,
     /// Rows had versions when it was built that it does not know (`pg_index.indcheckxmin`): a snapshot may
     /// use it only if it sees this transaction, which built it.
     pub check_xmin: Option<Xid>,

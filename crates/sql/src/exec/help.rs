@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::bind::tree::{Column, Expr, NextValue, Ty};
 use crate::bind::walk;
 use crate::catalog::{IndexDef, TableDef};
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::func::Volatility;
 use crate::types::{Datum, Oid};
 
@@ -29,6 +29,16 @@ pub fn index_values(
 /// Appends their bytes.
 pub fn index_key(index: &IndexDef, values: &[Datum], key: &mut Vec<u8>) {
     index::encode(index, values, key);
+}
+
+/// `23505` for a key that is there already.
+pub fn duplicate(
+    table: &TableDef,
+    index: &IndexDef,
+    values: &[Datum],
+    cx: &mut Cx<'_>,
+) -> SqlError {
+    index::duplicate(table, index, values, cx)
 }
 
 /// `(a, b)=(1, x)`, for errors.

@@ -30,7 +30,8 @@ mod window;
 
 pub use eval::{eval, eval_bool};
 pub use help::{
-    columns_of, index_key, index_values, is_volatile, key_text, must_be_alone, next_value_of,
+    columns_of, duplicate, index_key, index_values, is_volatile, key_text, must_be_alone,
+    next_value_of,
 };
 pub use load::Loader;
 pub use modify::foreign_key::Event;

@@ -16,6 +16,7 @@ use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
 use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::statistics::Statistics;
+use crate::catalog::store::building::Building;
 use crate::catalog::store::lookup::lock_mode;
 use crate::catalog::store::{Instance, SearchPath, SessionCatalog};
 use crate::catalog::{
@@ -80,6 +81,8 @@ pub struct Backend {
     pub standing: Standing,
     /// The statement that CREATE TABLE AS EXECUTE runs.
     pub executed: Option<(Arc<Planned>, Vec<Datum>)>,
+    /// Where the making of indexes that was begun last tells how far it is.
+    pub building: Option<Arc<Building>>,
     /// What foreign keys have to look into.
     pub events: Events,
     /// The session's temporary files.
@@ -135,6 +138,7 @@ impl Backend {
             query_text: Arc::from(""),
             standing: Standing::default(),
             executed: None,
+            building: None,
             events: Events::default(),
             temp,
         }

@@ -11,6 +11,7 @@ use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
 };
 use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::store::building::{Building, Command, Working};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
 use crate::catalog::{Record, TableDef};
@@ -185,6 +186,17 @@ impl DdlHost for Backend {
 
     fn at_commit(&mut self, table: Oid, what: OnCommit) {
         self.on_commit.push((table, what));
+    }
+
+    fn begin_building(&mut self, command: Command) -> Working {
+        let store = &self.instance.store;
+        let working = store.builds().begin(self.pid, self.instance.database, command);
+        self.building = Some(working.board().clone());
+        working
+    }
+
+    fn building(&self) -> Option<&Arc<Building>> {
+        self.building.as_ref()
     }
 
     fn statement_text(&self) -> Arc<str> {

@@ -214,7 +214,7 @@ impl Session {
     }
 
     /// What VERBOSE asked for.
-    fn inform(&mut self, text: String) {
+    pub(super) fn inform(&mut self, text: String) {
         self.backend.notice("INFO", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
     }
 }

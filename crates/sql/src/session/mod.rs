@@ -7,6 +7,7 @@ mod backend;
 pub(crate) mod board;
 mod buffers;
 mod client;
+mod concurrently;
 mod copy;
 mod copy_binary;
 mod cursor;

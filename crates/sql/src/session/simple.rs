@@ -23,6 +23,8 @@ impl Session {
         self.start_message();
         self.show_running(sql);
         let result = self.run_text(sql, client);
+        // Messages of the extended protocol have one each.
+        self.statements_in_message = 0;
         self.end_statement();
         let result = match result {
             Ok(()) => self.commit_implicit(),

@@ -1,9 +1,12 @@
 //! Figures about tables and indexes, kept where their rows and pages are used. They start anew with the server.
 
+use std::sync::Arc;
+
 use base::rank::Rank;
 use storage::buffer::{Figure, Relation};
 use storage::heap::{Phase, Upkeep};
 
+use crate::catalog::store::building::Building;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::Result;
 use crate::exec::Host;
@@ -97,12 +100,16 @@ fn of_rows(b: &Backend, table: &TableDef, figure: &str) -> Result<Option<Datum>>
 /// Columns of `pg_stat_get_progress_info`.
 const PROGRESS_COLUMNS: usize = 23;
 
-/// The rows of `pg_stat_get_progress_info`: vacuums at work. Other commands tell of no progress.
+/// The rows of `pg_stat_get_progress_info`: vacuums and makers of indexes at work. Other commands tell of no
+/// progress.
 pub(super) fn progress(b: &Backend, command: &Datum) -> Result<Vec<Vec<Datum>>> {
-    let is_vacuum = matches!(command, Datum::Text(name) if name.eq_ignore_ascii_case("vacuum"));
+    let is = |name: &str| matches!(command, Datum::Text(text) if text.eq_ignore_ascii_case(name));
+    if is("create index") {
+        return Ok(builds(b));
+    }
     let mut rows = Vec::new();
     for (database, table, seen) in b.instance.cluster()?.vacuums() {
-        if !is_vacuum {
+        if !is("vacuum") {
             continue;
         }
         let mut row = vec![Datum::Int8(0); PROGRESS_COLUMNS];
@@ -129,6 +136,19 @@ pub(super) fn progress(b: &Backend, command: &Datum) -> Result<Vec<Vec<Datum>>> 
         rows.push(row);
     }
     Ok(rows)
+}
+
+fn builds(b: &Backend) -> Vec<Vec<Datum>> {
+    let row = |building: &Arc<Building>| {
+        let mut row = vec![
+            Datum::Int4(building.pid),
+            Datum::Oid(building.database),
+            Datum::Oid(building.table()),
+        ];
+        row.extend(building.params().map(Datum::Int8));
+        row
+    };
+    b.instance.store.builds().all().iter().map(row).collect()
 }
 
 /// The relation of a table, index or sequence with this OID, for whoever works on its pages.

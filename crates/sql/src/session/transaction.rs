@@ -62,7 +62,7 @@ impl Session {
         }
     }
 
-    fn begin_storage(&mut self) {
+    pub(super) fn begin_storage(&mut self) {
         let hot = self.backend.values.hot;
         let isolation =
             if hot.repeatable_read { Isolation::RepeatableRead } else { Isolation::ReadCommitted };
@@ -226,7 +226,7 @@ impl Session {
         if self.block == Block::Implicit { self.commit_storage() } else { Ok(()) }
     }
 
-    fn commit_storage(&mut self) -> Result<()> {
+    pub(super) fn commit_storage(&mut self) -> Result<()> {
         if let Err(error) = self.react_to_transaction() {
             self.rollback_storage();
             return Err(error);
@@ -297,8 +297,12 @@ impl Session {
     pub(super) fn abort_statement(&mut self) {
         self.tell_everything();
         match self.block {
-            Block::Idle => {}
-            Block::Implicit => self.rollback_storage(),
+            // Its commit may have failed.
+            Block::Idle => self.release_tables(),
+            Block::Implicit => {
+                self.rollback_storage();
+                self.release_tables();
+            }
             Block::Explicit | Block::Failed => {
                 self.backend.events.forget_statement();
                 match self.savepoints.last() {
@@ -382,7 +386,7 @@ impl Session {
 
     /// Some commands can't be rolled back.
     pub(super) fn refuse_block(&self, what: &str) -> Result<()> {
-        if self.block == Block::Explicit || self.statements_in_message > 1 {
+        if self.block == Block::Explicit || self.statements_in_message > 1 || self.had_query {
             bail!(ACTIVE_SQL_TRANSACTION, "{what} cannot run inside a transaction block");
         }
         Ok(())

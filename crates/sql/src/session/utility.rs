@@ -103,6 +103,13 @@ impl Session {
                     None => self.define(statement),
                 }
             }
+            Statement::CreateIndex(create) if create.concurrently => {
+                self.create_index_concurrently(create, statement)
+            }
+            Statement::Drop(drop) if drop.concurrently && drop.kind == ast::ObjectKind::Index => {
+                self.drop_index_concurrently(drop, statement)
+            }
+            Statement::Reindex(reindex) => self.reindex(reindex, statement),
             Statement::Unsupported(what) => {
                 Err(SqlError::unsupported(format!("{what} is not supported")))
             }
@@ -128,7 +135,7 @@ impl Session {
         defined
     }
 
-    fn refuse_if_cannot_write(&self, statement: &Statement) -> Result<()> {
+    pub(super) fn refuse_if_cannot_write(&self, statement: &Statement) -> Result<()> {
         if self.read_only {
             bail!(
                 READ_ONLY_SQL_TRANSACTION,
@@ -140,7 +147,7 @@ impl Session {
     }
 
     /// A statement that changes the catalogs.
-    fn define(&mut self, statement: &Statement) -> Result<String> {
+    pub(super) fn define(&mut self, statement: &Statement) -> Result<String> {
         self.refuse_if_cannot_write(statement)?;
         self.had_query = true;
         match ddl::execute(&mut self.backend, statement) {

@@ -31,6 +31,8 @@ pub struct Indexed<'k> {
     pub key_of: &'k KeyOf<'k>,
     /// Whether two live rows may not have the same key.
     pub unique: bool,
+    /// Whether it must have an entry for every row; what is there must be right in any case.
+    pub complete: bool,
 }
 
 /// Verifies a table: the heap, its indexes, and that each index has an entry for every row that may be seen,
@@ -121,7 +123,9 @@ fn entries_fault(
     if !keys.iter().all(|key| of_versions.contains(key)) {
         complain("an entry has another row's key".into());
     }
-    if let Some(key) = &live {
+    if let Some(key) = &live
+        && indexed.complete
+    {
         if keys.is_empty() {
             complain("no entry leads to it".into());
         } else if !keys.contains(key) {

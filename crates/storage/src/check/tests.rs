@@ -12,7 +12,7 @@ fn key_of(row: &[u8]) -> Option<Vec<u8>> {
 
 fn faults(heap: &HeapRel, index: &Index) -> Vec<String> {
     let mut report = Report::default();
-    let indexed = Indexed { index, key_of: &key_of, unique: true };
+    let indexed = Indexed { index, key_of: &key_of, unique: true, complete: true };
     table(heap, &[indexed], &mut report).unwrap();
     report.faults
 }

@@ -98,8 +98,8 @@ impl HeapScan {
     }
 
     /// Over the whole heap, for an index to be built from it: rows come with their roots, and the scan
-    /// finds out whether older snapshots could want other versions ([`HeapScan::has_older`]). Nobody else
-    /// may write meanwhile.
+    /// finds out whether older snapshots could want other versions ([`HeapScan::has_older`]). That counts only if
+    /// nobody else writes meanwhile; who lets others write waits for older snapshots to go.
     pub fn for_index(heap: &HeapRel, snapshot: Snapshot) -> Result<HeapScan> {
         let mut scan = HeapScan::new(heap, snapshot)?;
         let roots = [0; page::MAX_LINES as usize + 1];
@@ -120,6 +120,11 @@ impl HeapScan {
     /// scan's did not see.
     pub fn has_older(&self) -> bool {
         self.build.as_ref().is_some_and(|build| build.has_older)
+    }
+
+    /// Blocks to come.
+    pub fn blocks_left(&self) -> u32 {
+        self.blocks.len() as u32
     }
 
     /// The next visible row.

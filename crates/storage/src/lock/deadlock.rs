@@ -12,8 +12,8 @@ use super::slot::SessionId;
 use super::tag::LockTag;
 use super::wait::WaitFor;
 use crate::error::Result;
-use base::Tid;
 use base::clock::Instant;
+use base::{Tid, Xid};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -44,7 +44,13 @@ impl LockManager {
     /// What a wait is for, as a lock and a mode.
     pub(super) fn describe_wait(&self, session: SessionId, what: &WaitFor) -> (LockTag, LockMode) {
         match what {
-            WaitFor::Lock(tag, mode) => (*tag, *mode),
+            WaitFor::Lock(tag, mode) | WaitFor::Holders(tag, mode) => (*tag, *mode),
+            // As PostgreSQL waits for the transactions themselves.
+            WaitFor::Snapshots(db, csn) => {
+                let holder = self.holders_of_snapshots(session, *db, *csn).first().copied();
+                let running = holder.and_then(|holder| self.sessions.slot(holder).running());
+                (LockTag::Transaction(running.unwrap_or(Xid::INVALID)), LockMode::Share)
+            }
             WaitFor::Xid(xid) => (LockTag::Transaction(*xid), LockMode::Share),
             WaitFor::Row(queue, strength) => match queue.blocker(session) {
                 (Some(xid), _) => (LockTag::Transaction(xid), LockMode::Share),
@@ -67,6 +73,11 @@ impl LockManager {
                 let entry = shard.get(tag).filter(|entry| entry.has_request(session));
                 Ok(entry.map_or(Vec::new(), |entry| entry.blockers(session, *mode)))
             }
+            WaitFor::Holders(tag, _) => {
+                let shard = self.table.shard(tag);
+                Ok(shard.get(tag).map_or(Vec::new(), |entry| entry.watched_by(session)))
+            }
+            WaitFor::Snapshots(db, csn) => Ok(self.holders_of_snapshots(session, *db, *csn)),
             WaitFor::Xid(xid) => Ok(self.txlog.runner(*xid)?.map(SessionId).into_iter().collect()),
             WaitFor::Row(queue, _) => {
                 let (holder, before) = queue.blocker(session);

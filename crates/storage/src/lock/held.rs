@@ -224,7 +224,7 @@ impl LockManager {
     }
 
     /// Moves every session's note on a relation to the shared table.
-    fn move_notes(&self, db: u32, rel: u32) {
+    pub(super) fn move_notes(&self, db: u32, rel: u32) {
         let tag = LockTag::Relation { db, rel };
         for (session, slot) in self.sessions.iter().filter(|(_, slot)| slot.database() == db) {
             // Latched for each session anew: a session that releases finds its note either in its slot
@@ -301,11 +301,13 @@ impl LockManager {
         let mut shard = self.table.shard(&tag);
         let entry = shard.get_mut(&tag).expect("a hold keeps the entry");
         entry.revoke(me, mode);
+        let told = entry.crossed_out(me);
         let served = entry.serve();
         if entry.is_empty() {
             shard.remove(&tag);
         }
         drop(shard);
         served.iter().for_each(|r| self.signal(r.session, r.wait));
+        told.iter().for_each(|(session, wait)| self.signal(*session, *wait));
     }
 }

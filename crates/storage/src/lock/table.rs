@@ -5,6 +5,7 @@
 //! which a session could never strengthen a lock that others wait for: who already holds the lock in a mode
 //! that a waiter conflicts with goes in front of that waiter.
 
+use super::holders::Watcher;
 use super::mode::{LockMode, MODES, ModeSet};
 use super::slot::SessionId;
 use super::tag::LockTag;
@@ -23,6 +24,8 @@ pub(super) struct Entry {
     /// How many sessions hold each mode.
     counts: [u32; MODES],
     pub(super) queue: VecDeque<Request>,
+    /// Who waits for holders to go, without wanting the lock.
+    pub(super) watchers: Vec<Watcher>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +74,7 @@ pub(super) enum Place {
 }
 
 impl Entry {
-    fn held_by(&self, session: SessionId) -> ModeSet {
+    pub(super) fn held_by(&self, session: SessionId) -> ModeSet {
         self.holders.iter().find(|h| h.session == session).map_or(ModeSet::EMPTY, |h| h.modes)
     }
 
@@ -158,7 +161,7 @@ impl Entry {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.holders.is_empty() && self.queue.is_empty()
+        self.holders.is_empty() && self.queue.is_empty() && self.watchers.is_empty()
     }
 
     /// Whether a session's request is still to be granted.
@@ -170,14 +173,18 @@ impl Entry {
     /// conflicting requests before it.
     pub(super) fn blockers(&self, session: SessionId, mode: LockMode) -> Vec<SessionId> {
         let wanted = mode.conflicts();
-        let holders = self.holders.iter().filter(|h| h.session != session);
-        let mut blockers: Vec<SessionId> =
-            holders.filter(|h| wanted.meets(h.modes)).map(|h| h.session).collect();
+        let mut blockers = self.blocking_holders(session, mode);
         for request in self.queue.iter().take_while(|r| r.session != session) {
             if wanted.has(request.mode) && !blockers.contains(&request.session) {
                 blockers.push(request.session);
             }
         }
         blockers
+    }
+
+    /// Other sessions that hold a mode which conflicts with `mode`.
+    pub(super) fn blocking_holders(&self, session: SessionId, mode: LockMode) -> Vec<SessionId> {
+        let holders = self.holders.iter().filter(|h| h.session != session);
+        holders.filter(|h| mode.conflicts().meets(h.modes)).map(|h| h.session).collect()
     }
 }

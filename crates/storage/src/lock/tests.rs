@@ -1,3 +1,5 @@
+mod holders;
+
 use super::*;
 use crate::Error;
 use crate::txlog::Outcome;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::txlog::RowLock;
 use base::clock::{self, Instant};
 use base::park::{self, Context};
-use base::{Xid, interrupt, rank};
+use base::{Csn, Xid, interrupt, rank};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -39,11 +39,18 @@ pub enum WaitPolicy {
     Never,
 }
 
+/// How often a wait without a signal looks whether it is over.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+
 /// What a session waits for.
 #[derive(Clone)]
 pub(super) enum WaitFor {
     /// A lock of the table.
     Lock(LockTag, LockMode),
+    /// Those who hold a lock in a mode that conflicts with this one.
+    Holders(LockTag, LockMode),
+    /// Sessions of a database whose snapshots do not see all commits below.
+    Snapshots(u32, Csn),
     /// A transaction's end.
     Xid(Xid),
     /// Its turn at a row.
@@ -98,6 +105,17 @@ impl LockManager {
     /// Waits for a signal. On an error the caller takes itself out of the queue it is in, and may find
     /// that it was served meanwhile.
     pub(super) fn wait(&self, me: SessionId, limits: &WaitLimits) -> Result<()> {
+        self.wait_or(me, limits, None)
+    }
+
+    /// As [`LockManager::wait`], but also looks again and again whether what is waited for, which gives no
+    /// signal, is over.
+    pub(super) fn wait_or(
+        &self,
+        me: SessionId,
+        limits: &WaitLimits,
+        is_over: Option<&dyn Fn() -> bool>,
+    ) -> Result<()> {
         rank::assert_none_held();
         let signal = &self.sessions.slot(me).wait.signal;
         let start = clock::now();
@@ -105,7 +123,7 @@ impl LockManager {
         let mut search = Some(start.after(limits.deadlock_timeout));
         loop {
             // Acquire: pairs with the release in `signal`.
-            if signal.load(Ordering::Acquire) {
+            if signal.load(Ordering::Acquire) || is_over.is_some_and(|is_over| is_over()) {
                 return Ok(());
             }
             interrupt::check()?;
@@ -121,7 +139,8 @@ impl LockManager {
                 // The search may have parked, and so consumed the token of a signal.
                 continue;
             }
-            let next = [timeout, search].into_iter().flatten().min();
+            let look = is_over.map(|_| now.after(LOOK_INTERVAL));
+            let next = [timeout, search, look].into_iter().flatten().min();
             park::park_until(next);
         }
     }

@@ -10,7 +10,7 @@ use super::manager::TxnManager;
 use super::snapshot::{Holds, Snapshot};
 use crate::error::Result;
 use crate::lock::{
-    LockMode, LockScope, LockTag, Locks, NONE, RowKey, RowLock, RowTurn, SessionId, Slot,
+    LockMode, LockScope, LockTag, Locks, NONE, RowKey, RowLock, RowTurn, SessionId, Slot, Told,
     WaitPolicy,
 };
 use crate::txlog::{Entry, Outcome, durable_at};
@@ -122,6 +122,26 @@ impl Txn {
     #[inline]
     pub fn lock(&self, tag: LockTag, mode: LockMode) -> Result<()> {
         self.locks.lock(tag, mode, LockScope::Transaction, WaitPolicy::Block).map(|_| ())
+    }
+
+    /// Waits until all others that hold a relation in a mode that conflicts with `mode` have let go of it. Takes
+    /// no lock, and no snapshot may be in force: one of them may wait for that.
+    pub fn wait_for_holders(
+        &self,
+        tag: LockTag,
+        mode: LockMode,
+        told: &mut Told<'_>,
+    ) -> Result<()> {
+        assert!(!self.has_snapshot(), "who is waited for may wait for old snapshots");
+        let limits = self.locks.limits();
+        self.shared.locks().wait_for_holders(self.session, tag, mode, &limits, told)
+    }
+
+    /// Waits until every other session's snapshots in this database see all commits below `csn`.
+    pub fn wait_for_snapshots(&self, csn: Csn, told: &mut Told<'_>) -> Result<()> {
+        assert!(!self.has_snapshot(), "who is waited for may wait for old snapshots");
+        let (limits, db) = (self.locks.limits(), self.slot().database());
+        self.shared.locks().wait_for_snapshots(self.session, db, csn, &limits, told)
     }
 
     /// Begins a transaction.

@@ -72,7 +72,7 @@ impl Table {
 
     fn check(&self) -> check::Report {
         let mut report = check::Report::default();
-        let indexed = Indexed { index: &self.index, key_of: &key_of, unique: true };
+        let indexed = Indexed { index: &self.index, key_of: &key_of, unique: true, complete: true };
         check::table(&self.heap, &[indexed], &mut report).unwrap();
         assert!(report.faults.is_empty(), "{:#?}", report.faults);
         report

@@ -1,11 +1,15 @@
 //! Reading a whole table, and filling a new index from it.
 
+use std::sync::Arc;
+
 use base::ids::Tid;
 use storage::hash;
 use storage::heap::{HeapRel, HeapScan, RowBuf};
 use storage::index::Index;
-use storage::txn::Txn;
+use storage::txn::{Snapshot, Txn};
 
+use crate::catalog::store::building::{Building, Phase, Step, Told};
+use crate::catalog::store::builtin::am_oid;
 use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::error::{Result, SqlError};
 use crate::exec::spill::KeySorter;
@@ -22,6 +26,10 @@ pub(super) struct TableRows {
     root: Tid,
     values: Vec<Datum>,
     count: u32,
+    snapshot: Snapshot,
+    /// Who is told of the blocks, and how many were begun.
+    building: Option<Arc<Building>>,
+    blocks: u32,
 }
 
 impl TableRows {
@@ -31,7 +39,12 @@ impl TableRows {
         let heap = host.heap(table)?;
         let scan = HeapScan::for_index(heap, snapshot)?.reading_ahead(heap, reach);
         let values = vec![Datum::Null; table.columns.len()];
-        Ok(TableRows { scan, root: Tid::INVALID, values, count: 0 })
+        let building = host.building().cloned();
+        if let Some(building) = &building {
+            building.tell(Told::BlocksTotal, i64::from(scan.blocks_left()));
+        }
+        let root = Tid::INVALID;
+        Ok(TableRows { scan, root, values, count: 0, snapshot, building, blocks: 0 })
     }
 
     /// The next row's columns.
@@ -47,6 +60,7 @@ impl TableRows {
         }
         let Some(row) = self.scan.next(host.heap(table)?, host.txn())? else { return Ok(None) };
         self.root = row.root;
+        note_block(self.building.as_deref(), &mut self.blocks, row.root);
         RowView::new(&table.desc, row.bytes).decode_prefix(&mut self.values);
         Ok(Some(&self.values))
     }
@@ -61,6 +75,7 @@ impl TableRows {
     ) -> Result<()> {
         // Reading each page is a point to yield and to be canceled at.
         while let Some(row) = self.scan.next(heap, txn)? {
+            note_block(self.building.as_deref(), &mut self.blocks, row.root);
             take(RowView::new(&table.desc, row.bytes), row.root)?;
         }
         Ok(())
@@ -77,12 +92,24 @@ impl TableRows {
     }
 }
 
+/// Tells of a block when its first row is met.
+fn note_block(building: Option<&Building>, blocks: &mut u32, root: Tid) {
+    if root.block.0 >= *blocks {
+        *blocks = root.block.0 + 1;
+        if let Some(building) = building {
+            building.tell(Told::BlocksDone, i64::from(*blocks));
+        }
+    }
+}
+
 /// What an index is built from.
 struct Entries {
     sorter: KeySorter,
     count: u64,
     /// Older snapshots may see versions that have no entry.
     has_older: bool,
+    /// Sees the rows.
+    snapshot: Snapshot,
 }
 
 impl Ddl<'_> {
@@ -97,11 +124,54 @@ impl Ddl<'_> {
         fill_percent: Option<u8>,
     ) -> Result<()> {
         let table = self.table(table)?;
+        let has_older = self.fill_index(&table, index, fill_percent)?;
+        self.set_check_xmin(&table, index, has_older)
+    }
+
+    /// The same while others write. What they write, and what older snapshots see, is the caller's care.
+    pub(super) fn build_index_beside(
+        &mut self,
+        table: Oid,
+        index: Oid,
+        fill_percent: Option<u8>,
+    ) -> Result<()> {
+        // In force to the end of the transaction, whatever is looked up meanwhile.
+        let _ = self.host.txn().hold(self.host.txn().fresh_snapshot());
+        let table = self.table(table)?;
+        self.fill_index(&table, index, fill_percent)?;
+        Ok(())
+    }
+
+    /// Whether older snapshots may see versions that have no entry.
+    fn fill_index(
+        &mut self,
+        table: &TableDef,
+        index: Oid,
+        fill_percent: Option<u8>,
+    ) -> Result<bool> {
         let index = table.index(index).expect("the index was just made").clone();
         let mut state = State::default();
-        let Entries { sorter, count, has_older } =
-            self.index_entries(&table, &index, &mut state)?;
+        if let Some(building) = self.host.building() {
+            building.at_table(table.oid);
+            building.at_index(index.oid, am_oid(index.method));
+            building.enter(Phase::Build);
+        }
+        self.tell(Told::Step, Step::ScanTable as i64);
+        let Entries { sorter, count, has_older, snapshot } =
+            self.index_entries(table, &index, &mut state)?;
+        self.tell(Told::Step, Step::SortRows as i64);
         let mut entries = sorter.finish()?;
+        self.tell(Told::Step, Step::Load as i64);
+        self.tell(Told::RowsTotal, count as i64);
+        let building = self.host.building().cloned();
+        let mut done = 0;
+        let mut loaded = || {
+            done += 1;
+            if let Some(building) = &building {
+                building.tell(Told::RowsDone, done);
+            }
+            base::park::checkpoint();
+        };
         match self.host.tree(&index)?.clone() {
             Index::BTree(tree) => {
                 let mut builder = tree.build()?;
@@ -109,14 +179,14 @@ impl Ddl<'_> {
                 while let Some((key, tid)) = entries.next_entry()? {
                     if index.unique {
                         if last.as_deref() == Some(key) {
-                            self.check_repeated(&table, &index, tid, &mut state)?;
+                            self.check_repeated(table, &index, tid, &snapshot, &mut state)?;
                         }
                         let last = last.get_or_insert_default();
                         last.clear();
                         last.extend_from_slice(key);
                     }
                     builder.push(key, tid)?;
-                    base::park::checkpoint();
+                    loaded();
                 }
                 builder.finish()?;
             }
@@ -125,12 +195,12 @@ impl Ddl<'_> {
                 let mut builder = index.build(count, percent)?;
                 while let Some((order, tid)) = entries.next_entry()? {
                     builder.push_in_order(order, tid)?;
-                    base::park::checkpoint();
+                    loaded();
                 }
                 builder.finish()?;
             }
         }
-        self.set_check_xmin(&table, index.oid, has_older)
+        Ok(has_older)
     }
 
     /// All rows' keys; for a hash index their hashes instead, in the order of its buckets.
@@ -168,7 +238,12 @@ impl Ddl<'_> {
                 columns.iter().for_each(|(code, column)| code.encode(&row.get(*column), &mut key));
                 push(&key, root)
             })?;
-            return Ok(Entries { sorter, count, has_older: rows.has_older() });
+            return Ok(Entries {
+                sorter,
+                count,
+                has_older: rows.has_older(),
+                snapshot: rows.snapshot,
+            });
         }
         while let Some(row) = rows.next(self.host, table)? {
             let row = row.to_vec();
@@ -181,7 +256,7 @@ impl Ddl<'_> {
             exec::index_key(index, &values, &mut key);
             push(&key, rows.root())?;
         }
-        Ok(Entries { sorter, count, has_older: rows.has_older() })
+        Ok(Entries { sorter, count, has_older: rows.has_older(), snapshot: rows.snapshot })
     }
 
     /// Notes in `pg_index` who may use the index just built.
@@ -207,12 +282,12 @@ impl Ddl<'_> {
         table: &TableDef,
         index: &IndexDef,
         tid: Tid,
+        snapshot: &Snapshot,
         state: &mut State,
     ) -> Result<()> {
         let mut stored = RowBuf::default();
-        let snapshot = self.host.txn().fresh_snapshot();
         let heap = self.host.heap(table)?;
-        if !heap.fetch(self.host.txn(), &snapshot, tid, &mut stored)? {
+        if !heap.fetch(self.host.txn(), snapshot, tid, &mut stored)? {
             return Ok(());
         }
         let mut row = vec![Datum::Null; table.columns.len()];

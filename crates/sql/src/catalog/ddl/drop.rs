@@ -11,6 +11,8 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
+use super::concurrent::Beside;
+use super::index::IndexState;
 
 /// A qualified name as a reference to a relation.
 pub(super) fn relation_ref(name: &QualifiedName) -> RelationRef {
@@ -102,7 +104,15 @@ impl Ddl<'_> {
                 format!("schema \"{schema}\" does not exist"),
             );
         }
-        let Some(relation) = self.find(&reference, LockMode::AccessExclusive)? else {
+        let mode = match drop.concurrently {
+            true => LockMode::ShareUpdateExclusive,
+            false => LockMode::AccessExclusive,
+        };
+        let found = match drop.kind {
+            ObjectKind::Index => self.lock_index_by_name(&reference, mode)?.map(|(_, index)| index),
+            _ => self.find(&reference, mode)?,
+        };
+        let Some(relation) = found else {
             let text = format!("{word} \"{}\" does not exist", name.last());
             let state =
                 if drop.kind == ObjectKind::Index { UNDEFINED_OBJECT } else { UNDEFINED_TABLE };
@@ -138,6 +148,22 @@ impl Ddl<'_> {
                 )));
         }
         Ok(Some(relation))
+    }
+
+    /// The index that DROP INDEX CONCURRENTLY names, which no query is to use from when this commits. `None`: there
+    /// was none, or it was dropped at once, since nobody else uses its table.
+    pub(super) fn begin_drop_beside(&mut self, drop: &DropObjects) -> Result<Option<Beside>> {
+        let Some(ObjectName::Name(name)) = drop.names.first() else { return Ok(None) };
+        let Some(index) = self.find_to_drop(drop, name, "index")? else { return Ok(None) };
+        let table = self.table_of_index(index.oid)?;
+        self.must_not_back_a_constraint(&index, table)?;
+        if index.persistence == base::Persistence::Temporary {
+            self.drop_index(index.oid, table)?;
+            return Ok(None);
+        }
+        let definition = self.table(table)?;
+        self.set_index_state(&definition, index.oid, IndexState::READY)?;
+        Ok(Some(Beside { table, index: index.oid }))
     }
 
     /// An error, or with IF EXISTS a notice.

@@ -1,14 +1,15 @@
-//! CREATE INDEX, REINDEX.
+//! CREATE INDEX.
+
+use std::sync::Arc;
 
 use base::rank::Rank;
-use storage::index::Index;
 use storage::lock::{LockMode, LockTag};
 use syntax::ast::{
-    CreateIndex, DefOption, IndexElement, IndexKey, IndexOrder, OptionValue, Reindex,
-    ReindexTarget, SortNulls,
+    CreateIndex, DefOption, IndexElement, IndexKey, IndexOrder, OptionValue, SortNulls,
 };
 
 use crate::bind::{ExprKind, Ty};
+use crate::catalog::store::building::Command;
 use crate::catalog::store::builtin::{am_oid, attribute_row, class_row, index_row};
 use crate::catalog::store::load::{EXPRESSION_SEPARATOR, INDOPTION_DESC, INDOPTION_NULLS_FIRST};
 use crate::catalog::store::row::vector;
@@ -47,6 +48,49 @@ pub(super) struct NewIndex {
     pub included: Vec<u16>,
 }
 
+/// How far an index is made, or taken down: `pg_index.indisvalid`, `indisready`, `indislive`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct IndexState {
+    valid: bool,
+    ready: bool,
+    live: bool,
+}
+
+impl IndexState {
+    /// Known, and empty.
+    pub const ENTERED: IndexState = IndexState { valid: false, ready: false, live: true };
+    /// Kept up by writers.
+    pub const READY: IndexState = IndexState { valid: false, ready: true, live: true };
+    /// Used.
+    pub const VALID: IndexState = IndexState { valid: true, ready: true, live: true };
+    /// About to be dropped.
+    pub const DEAD: IndexState = IndexState { valid: false, ready: false, live: false };
+
+    /// As `pg_index` has it.
+    pub fn columns(self) -> [(&'static str, Datum); 3] {
+        [
+            ("indisvalid", Datum::Bool(self.valid)),
+            ("indisready", Datum::Bool(self.ready)),
+            ("indislive", Datum::Bool(self.live)),
+        ]
+    }
+
+    fn of(index: &IndexDef) -> IndexState {
+        IndexState { valid: index.valid, ready: index.ready, live: index.live }
+    }
+}
+
+/// `42809` for what has no rows of its own.
+fn no_index_on(relation: &TableDef) -> SqlError {
+    let kinds = match relation.kind {
+        TableKind::Index => "indexes",
+        TableKind::Sequence => "sequences",
+        TableKind::Table | TableKind::View | TableKind::Virtual => "views",
+    };
+    sql_error!(WRONG_OBJECT_TYPE, "cannot create index on relation \"{}\"", relation.name)
+        .with_detail(format!("This operation is not supported for {kinds}."))
+}
+
 /// `42704` for a type that the access method can't order.
 pub(super) fn no_operator_class(ty: Ty, method: &str) -> SqlError {
     sql_error!(
@@ -61,22 +105,28 @@ pub(super) fn no_operator_class(ty: Ty, method: &str) -> SqlError {
 }
 
 impl Ddl<'_> {
+    /// CREATE INDEX.
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<()> {
+        let Some((table, index)) = self.index_to_make(create, LockMode::Share)? else {
+            return Ok(());
+        };
+        let _working = self.host.begin_building(Command::Create);
+        self.new_index(&table, &index)?;
+        self.changed(table.oid)
+    }
+
+    /// The index that a statement asks for, and its table, locked. `None`: there is one of that name, and that is
+    /// good enough.
+    pub(super) fn index_to_make(
+        &mut self,
+        create: &CreateIndex,
+        mode: LockMode,
+    ) -> Result<Option<(Arc<TableDef>, NewIndex)>> {
         let method = method_named(&create.method)?;
-        if create.concurrently {
-            return Err(sql_error!(
-                FEATURE_NOT_SUPPORTED,
-                "CREATE INDEX CONCURRENTLY is not supported"
-            ));
-        }
-        let table = self.open(&create.relation, LockMode::Share)?;
+        let table = self.open(&create.relation, mode)?;
         self.must_be_user_table(&table)?;
         if table.kind != TableKind::Table {
-            return Err(sql_error!(
-                WRONG_OBJECT_TYPE,
-                "cannot create index on relation \"{}\"",
-                table.name
-            ));
+            return Err(no_index_on(&table));
         }
         let mut fill_percent = None;
         if method == AccessMethod::Hash {
@@ -87,7 +137,7 @@ impl Ddl<'_> {
         let name = match &create.name {
             Some(name) => {
                 if self.name_is_taken(table.schema, name, create.if_not_exists)? {
-                    return Ok(());
+                    return Ok(None);
                 }
                 name.to_string()
             }
@@ -129,13 +179,12 @@ impl Ddl<'_> {
             immediate: true,
             predicate,
         };
-        self.new_index(&table, &index)?;
-        self.changed(table.oid)
+        Ok(Some((table, index)))
     }
 
     fn key_spec(
         &mut self,
-        table: &std::sync::Arc<TableDef>,
+        table: &Arc<TableDef>,
         method: AccessMethod,
         element: &IndexElement,
         name: String,
@@ -171,8 +220,20 @@ impl Ddl<'_> {
         Ok(KeySpec { source, name: name.into(), ty, desc, nulls_first })
     }
 
-    /// Writes a new index's rows, makes its storage, fills it from the table.
+    /// Makes an index and fills it from the table, which nobody writes.
     pub(super) fn new_index(&mut self, table: &TableDef, new: &NewIndex) -> Result<Oid> {
+        let oid = self.enter_index(table, new, IndexState::VALID)?;
+        self.build_index(table.oid, oid, new.fill_percent)?;
+        Ok(oid)
+    }
+
+    /// Writes a new index's rows, makes its storage.
+    pub(super) fn enter_index(
+        &mut self,
+        table: &TableDef,
+        new: &NewIndex,
+        state: IndexState,
+    ) -> Result<Oid> {
         let oid = self.new_oid()?;
         let owner = self.host.user();
         let txn = self.host.txn();
@@ -201,10 +262,9 @@ impl Ddl<'_> {
             let row = attribute_row(oid, number, &column.name, column.ty);
             store.insert(txn, "pg_attribute", &row.build())?;
         }
-        store.insert(txn, "pg_index", &pg_index_row(oid, table.oid, new, &keys))?;
+        store.insert(txn, "pg_index", &pg_index_row(oid, table.oid, new, &keys, state))?;
         self.note_index(table.oid)?;
         self.changed(table.oid)?;
-        self.build_index(table.oid, oid, new.fill_percent)?;
         Ok(oid)
     }
 
@@ -227,6 +287,25 @@ impl Ddl<'_> {
         self.update_class(table, &[("relhasindex", Datum::Bool(true))])
     }
 
+    /// Writes down how far an index is.
+    pub(super) fn set_index_state(
+        &mut self,
+        table: &TableDef,
+        index: Oid,
+        state: IndexState,
+    ) -> Result<()> {
+        if table.index(index).is_some_and(|index| IndexState::of(index) == state) {
+            return Ok(());
+        }
+        self.txn().next_command()?;
+        let (txn, store) = (self.txn(), self.store());
+        let key = [Datum::Oid(index)];
+        let row = store.find_one(txn, "pg_index", "pg_index_indexrelid_index", &key)?;
+        let row = row.ok_or_else(|| SqlError::internal("an index has a row in pg_index"))?;
+        store.update_columns(txn, "pg_index", &row, &state.columns())?;
+        self.changed(table.oid)
+    }
+
     /// Changes a relation's `pg_class` row.
     pub(super) fn update_class(&mut self, oid: Oid, changes: &[(&str, Datum)]) -> Result<()> {
         self.txn().next_command()?;
@@ -236,78 +315,15 @@ impl Ddl<'_> {
         let found = found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "relation {oid} is gone"))?;
         store.update_columns(txn, "pg_class", &found, changes)
     }
-
-    pub(super) fn reindex(&mut self, reindex: &Reindex) -> Result<()> {
-        match &reindex.target {
-            ReindexTarget::Table(name) => {
-                // Readers lock the table, not its indexes, and must not lose the old one's storage.
-                let table = self.open(name, LockMode::AccessExclusive)?;
-                self.must_be_user_table(&table)?;
-                for index in &table.indexes {
-                    self.rebuild(&table, index.oid)?;
-                }
-                Ok(())
-            }
-            ReindexTarget::Index(name) => {
-                let index = self.open(name, LockMode::AccessShare)?;
-                if index.kind != TableKind::Index {
-                    return Err(sql_error!(
-                        WRONG_OBJECT_TYPE,
-                        "\"{}\" is not an index",
-                        index.name
-                    ));
-                }
-                let table = self.table_of_index(index.oid)?;
-                self.catalog.lock(self.host.txn(), table, LockMode::AccessExclusive)?;
-                let table = self.table(table)?;
-                self.rebuild(&table, index.oid)
-            }
-            _ => Err(sql_error!(
-                FEATURE_NOT_SUPPORTED,
-                "REINDEX of whole schemas and databases is not supported"
-            )),
-        }
-    }
-
-    /// The table that an index is of.
-    pub(super) fn table_of_index(&self, index: Oid) -> Result<Oid> {
-        let key = [Datum::Oid(index)];
-        let row =
-            self.store().find_one(self.txn(), "pg_index", "pg_index_indexrelid_index", &key)?;
-        row.map(|f| f.row.oid("indrelid"))
-            .ok_or_else(|| sql_error!(INTERNAL_ERROR, "index {index} is gone"))
-    }
-
-    /// Gives an index new storage and fills it.
-    pub(super) fn rebuild(&mut self, table: &TableDef, index: Oid) -> Result<()> {
-        self.catalog.lock(self.host.txn(), index, LockMode::AccessExclusive)?;
-        let old = table.index(index).map(|i| i.storage);
-        let fill_percent = match table.index(index) {
-            Some(old) => self.fill_percent(old)?,
-            None => None,
-        };
-        let storage =
-            self.store().create_storage(self.txn(), table.persistence, Rank::IndexPage)?;
-        self.update_class(index, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
-        if let Some(old) = old {
-            self.store().drop_storage(self.txn(), old)?;
-        }
-        self.changed(table.oid)?;
-        self.build_index(table.oid, index, fill_percent)
-    }
 }
 
-impl Ddl<'_> {
-    /// How full a hash index was to be when it was made.
-    pub(super) fn fill_percent(&self, index: &IndexDef) -> Result<Option<u8>> {
-        match self.store().tree(index)? {
-            Index::Hash(hash) => Ok(hash.fill_percent()?),
-            Index::BTree(_) => Ok(None),
-        }
-    }
-}
-
-fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) -> Vec<Datum> {
+fn pg_index_row(
+    oid: Oid,
+    table: Oid,
+    new: &NewIndex,
+    keys: &[(i16, TypeId)],
+    state: IndexState,
+) -> Vec<Datum> {
     let option = |key: &KeySpec| {
         let desc = if key.desc { INDOPTION_DESC } else { 0 };
         let nulls = if key.nulls_first { INDOPTION_NULLS_FIRST } else { 0 };
@@ -328,6 +344,9 @@ fn pg_index_row(oid: Oid, table: Oid, new: &NewIndex, keys: &[(i16, TypeId)]) ->
         .set("indnullsnotdistinct", new.nulls_not_distinct)
         .set("indimmediate", new.immediate)
         .set("indoption", vector(TypeId::INT2, new.keys.iter().map(option).collect()));
+    for (column, value) in state.columns() {
+        row = row.set(column, value);
+    }
     if !expressions.is_empty() {
         row = row.set("indexprs", expressions.join(&EXPRESSION_SEPARATOR.to_string()));
     }

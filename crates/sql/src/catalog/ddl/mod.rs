@@ -7,6 +7,7 @@
 mod alter;
 mod build;
 mod column;
+pub mod concurrent;
 mod constraint;
 mod create_table;
 mod database;
@@ -18,6 +19,7 @@ mod generated;
 mod index;
 mod like;
 mod names;
+pub mod reindex;
 mod rename;
 mod schema;
 pub mod sequence;
@@ -33,6 +35,7 @@ use syntax::ast::{self, RelationRef, Statement, TypeName};
 
 use crate::bind::{Expr, ExprKind, Ty};
 use crate::catalog::foreign_key::ForeignKey;
+use crate::catalog::store::building::{Building, Command, Phase, Told, Working};
 use crate::catalog::store::{SearchPath, SessionCatalog, Store};
 use crate::catalog::{Record, TableDef, other_database};
 use crate::error::{Result, SqlError, sql_error};
@@ -106,6 +109,10 @@ pub trait DdlHost: Host {
     fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)>;
     /// What each commit is to do to a temporary table.
     fn at_commit(&mut self, table: Oid, what: ast::OnCommit);
+    /// The statement at hand makes indexes, until what is returned is dropped.
+    fn begin_building(&mut self, command: Command) -> Working;
+    /// Where a statement that makes indexes tells how far it is.
+    fn building(&self) -> Option<&Arc<Building>>;
     /// The text of the statement at hand, and maybe of others beside it.
     fn statement_text(&self) -> Arc<str>;
 }
@@ -161,6 +168,20 @@ impl Ddl<'_> {
 
     fn txn(&self) -> &Txn {
         self.host.txn()
+    }
+
+    /// Tells those who watch how far the making of an index is.
+    fn tell(&self, what: Told, value: i64) {
+        if let Some(building) = self.host.building() {
+            building.tell(what, value);
+        }
+    }
+
+    /// Likewise what it is at.
+    fn enters(&self, phase: Phase) {
+        if let Some(building) = self.host.building() {
+            building.enter(phase);
+        }
     }
 
     fn store(&self) -> &Store {

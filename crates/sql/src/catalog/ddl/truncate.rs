@@ -12,6 +12,7 @@ use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
+use super::index::IndexState;
 
 impl Ddl<'_> {
     pub(super) fn truncate(&mut self, truncate: &Truncate) -> Result<()> {
@@ -31,6 +32,10 @@ impl Ddl<'_> {
             for index in &table.indexes {
                 filled.push((index.oid, self.fill_percent(index)?));
                 self.new_storage(index.oid, index.storage, table.persistence, Rank::IndexPage)?;
+                // Nothing is missing from it any more. What was to be unique stays as it is in PostgreSQL.
+                if index.live && !index.unique {
+                    self.set_index_state(&table, index.oid, IndexState::VALID)?;
+                }
             }
             if truncate.restart_identity {
                 for sequence in self.owned_sequences(table.oid, None)? {

@@ -47,6 +47,8 @@ struct Own {
     tables: HashMap<Oid, Arc<TableDef>>,
     /// The value of `undone` that `tables` is good for.
     undone: u64,
+    /// Likewise of the catalogs' version: indexes come and go beside readers and writers.
+    version: u64,
 }
 
 impl SessionCatalog {
@@ -120,11 +122,12 @@ impl SessionCatalog {
 
     fn own_table(&self, txn: &Txn, oid: Oid) -> Result<Option<Arc<TableDef>>> {
         let undone = self.undone.load(Ordering::Relaxed);
+        let version = self.version();
         {
             let mut own = self.own.lock();
-            if own.undone != undone {
+            if (own.undone, own.version) != (undone, version) {
                 own.tables.clear();
-                own.undone = undone;
+                (own.undone, own.version) = (undone, version);
             }
             if let Some(table) = own.tables.get(&oid) {
                 return Ok(Some(table.clone()));

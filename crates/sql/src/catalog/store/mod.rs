@@ -2,6 +2,7 @@
 
 pub mod access;
 mod bootstrap;
+pub mod building;
 pub mod builtin;
 mod cleaning;
 mod cluster;
@@ -74,6 +75,11 @@ impl Store {
     /// The entries of an index.
     pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Index> {
         index.tree.get_or_open(|| Ok(self.opened.index(&self.engine, index)))
+    }
+
+    /// Those who make indexes, of all databases.
+    pub fn builds(&self) -> &Arc<building::Builds> {
+        &self.opened.builds
     }
 
     /// A sequence's state.

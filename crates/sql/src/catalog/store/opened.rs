@@ -14,6 +14,7 @@ use storage::hash::{FILL_PERCENT, HashIndex};
 use storage::heap::{HeapRel, Seen};
 use storage::index::Index;
 
+use super::building::Builds;
 use crate::catalog::{AccessMethod, IndexDef, TableDef, parameters};
 use crate::types::Oid;
 
@@ -22,6 +23,7 @@ pub(super) struct Opened {
     heaps: Latch<Heaps>,
     trees: Latch<Handles<BTree>>,
     hashes: Latch<Handles<HashIndex>>,
+    pub builds: Arc<Builds>,
 }
 
 impl Default for Opened {
@@ -30,6 +32,7 @@ impl Default for Opened {
             heaps: Latch::new(Rank::Leaf, Heaps::default()),
             trees: Latch::new(Rank::Leaf, Handles::default()),
             hashes: Latch::new(Rank::Leaf, Handles::default()),
+            builds: Arc::default(),
         }
     }
 }

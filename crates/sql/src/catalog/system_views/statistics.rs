@@ -197,6 +197,27 @@ pub(super) static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_stat_progress_create_index",
+        12312,
+        "SELECT s.pid, s.datid, d.datname, s.relid, CAST(s.param7 AS oid) AS index_relid, CASE \
+         s.param1 WHEN 1 THEN 'CREATE INDEX' WHEN 2 THEN 'CREATE INDEX CONCURRENTLY' WHEN 3 THEN \
+         'REINDEX' WHEN 4 THEN 'REINDEX CONCURRENTLY' END AS command, CASE s.param10 WHEN 0 THEN \
+         'initializing' WHEN 1 THEN 'waiting for writers before build' WHEN 2 THEN 'building \
+         index' || CASE WHEN s.param9 = 403 THEN CASE s.param11 WHEN 1 THEN ': initializing' \
+         WHEN 2 THEN ': scanning table' WHEN 3 THEN ': sorting live tuples' WHEN 4 THEN ': \
+         sorting dead tuples' WHEN 5 THEN ': loading tuples in tree' ELSE '' END ELSE '' END \
+         WHEN 3 THEN 'waiting for writers before validation' WHEN 4 THEN 'index validation: \
+         scanning index' WHEN 5 THEN 'index validation: sorting tuples' WHEN 6 THEN 'index \
+         validation: scanning table' WHEN 7 THEN 'waiting for old snapshots' WHEN 8 THEN \
+         'waiting for readers before marking dead' WHEN 9 THEN 'waiting for readers before \
+         dropping' END AS phase, s.param4 AS lockers_total, s.param5 AS lockers_done, s.param6 \
+         AS current_locker_pid, s.param16 AS blocks_total, s.param17 AS blocks_done, s.param12 \
+         AS tuples_total, s.param13 AS tuples_done, s.param14 AS partitions_total, s.param15 AS \
+         partitions_done FROM pg_catalog.pg_stat_get_progress_info('CREATE INDEX') s LEFT JOIN \
+         pg_catalog.pg_database d ON s.datid = d.oid",
+    ),
+    view(
+        "pg_catalog",
         "pg_buffercache",
         9100,
         "SELECT bufferid, relfilenode, reltablespace, reldatabase, relforknumber, \

@@ -77,7 +77,7 @@ fn find_conflict(
     let table = &plan.table;
     let all = conflict.arbiters.is_empty();
     let arbiters: Vec<&IndexDef> = match all {
-        true => table.indexes.iter().filter(|i| i.unique).map(|i| &**i).collect(),
+        true => table.indexes.iter().filter(|i| i.unique && i.ready).map(|i| &**i).collect(),
         false => conflict.arbiters.iter().map(|i| &**i).collect(),
     };
     for arbiter in arbiters {

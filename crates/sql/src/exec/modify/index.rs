@@ -42,14 +42,14 @@ pub(in crate::exec) fn must_be_alone(index: &IndexDef, values: &[Datum]) -> bool
     index.unique && (index.nulls_not_distinct || !values.iter().any(Datum::is_null))
 }
 
-/// Enters a row version into every index.
+/// Enters a row version into every index that is kept up.
 pub(in crate::exec) fn insert_all(
     table: &TableDef,
     tid: Tid,
     work: &mut Work,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    for index in &table.indexes {
+    for index in table.indexes.iter().filter(|index| index.ready) {
         let Some(alone) = row_key(index, &work.new, &mut work.key, cx)? else { continue };
         let txn = cx.host.txn();
         if !alone {
@@ -168,10 +168,19 @@ pub(in crate::exec) fn any_key_changed(
     new: &[Datum],
     cx: &mut Cx<'_>,
 ) -> Result<bool> {
-    for index in &table.indexes {
+    let changed = |c: u16| !same(&old[usize::from(c)], &new[usize::from(c)]);
+    for index in table.indexes.iter().filter(|index| index.live) {
         if !index.has_expressions() {
-            let changed = |c: u16| !same(&old[usize::from(c)], &new[usize::from(c)]);
             if index.key_columns().flatten().any(changed) {
+                return Ok(true);
+            }
+            continue;
+        }
+        if !index.ready {
+            // It may be building still, and fail: its expressions' errors are not the writer's yet.
+            let exprs = cx.host.index_exprs(index)?;
+            let all = exprs.keys.iter().chain(&exprs.predicate);
+            if all.flat_map(crate::exec::columns_of).any(changed) {
                 return Ok(true);
             }
             continue;

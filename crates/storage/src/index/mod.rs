@@ -1,11 +1,13 @@
 //! An index of either kind, for those who keep, clean and verify the indexes of a table and need not know which.
 
-use crate::btree::{BTree, IndexCleaning, Judge};
+use crate::btree::{BTree, Bounds, Direction, IndexCleaning, Judge, Scan};
 use crate::buffer::Relation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hash::{self, HashIndex};
 use crate::txn::Txn;
-use base::Tid;
+use base::{BlockNo, Tid};
+use std::cell::RefCell;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// An index.
@@ -104,6 +106,48 @@ impl Index {
         }
     }
 
+    /// Hands out the TIDs of all entries that are there from beginning to end, in no order, some perhaps more
+    /// than once; entries known to be dead may be left out. Others may insert and look up meanwhile, but not
+    /// vacuum.
+    pub fn each_tid<E: From<Error>>(
+        &self,
+        take: &mut dyn FnMut(Tid) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        match self {
+            Index::BTree(tree) => {
+                let bounds = Bounds { low: Bound::Unbounded, high: Bound::Unbounded };
+                let mut scan = Scan::new(bounds, Direction::Forward, false);
+                while let Some(entry) = scan.next(tree)? {
+                    take(entry.tid)?;
+                    base::interrupt::check().map_err(Error::from)?;
+                    base::park::checkpoint();
+                }
+                Ok(())
+            }
+            Index::Hash(hash) => {
+                // Met under a latch, handed out between pages.
+                let met = RefCell::new(Vec::new());
+                let mut handed_out = Ok(());
+                let mut hand_out = || {
+                    base::interrupt::check()?;
+                    base::park::checkpoint();
+                    let mut met = met.take().into_iter();
+                    if handed_out.is_ok() {
+                        handed_out = met.try_for_each(&mut *take);
+                    }
+                    Ok(())
+                };
+                let mut meet = |tid| {
+                    met.borrow_mut().push(tid);
+                    false
+                };
+                hash.vacuum(&mut meet, &mut hand_out)?;
+                hand_out()?;
+                handed_out
+            }
+        }
+    }
+
     /// Verifies the index. `entry` gets the bytes by which entries are found: the key's, or its hash's
     /// ([`Index::bytes_of`]).
     pub fn check(
@@ -127,3 +171,50 @@ impl Index {
         }
     }
 }
+
+/// The rows that an index has entries for, by block, to find out which rows of a heap it lacks: fed from a sorted
+/// list of their roots, asked in the order of the heap's blocks.
+#[derive(Default)]
+pub struct KnownRows {
+    block: Option<BlockNo>,
+    /// Line pointers of that block, ascending.
+    offsets: Vec<u16>,
+    /// The first root behind that block.
+    ahead: Option<Tid>,
+}
+
+impl KnownRows {
+    /// Whether the index has an entry for the row with this root. `next` gives the roots, ascending; those given
+    /// twice count once.
+    pub fn has<E>(
+        &mut self,
+        root: Tid,
+        next: &mut dyn FnMut() -> std::result::Result<Option<Tid>, E>,
+    ) -> std::result::Result<bool, E> {
+        if self.block != Some(root.block) {
+            debug_assert!(self.block.is_none_or(|block| block < root.block), "blocks ascend");
+            self.block = Some(root.block);
+            self.offsets.clear();
+            loop {
+                let tid = match self.ahead.take() {
+                    Some(tid) => tid,
+                    None => match next()? {
+                        Some(tid) => tid,
+                        None => break,
+                    },
+                };
+                if tid.block > root.block {
+                    self.ahead = Some(tid);
+                    break;
+                }
+                if tid.block == root.block && self.offsets.last() != Some(&tid.offset) {
+                    self.offsets.push(tid.offset);
+                }
+            }
+        }
+        Ok(self.offsets.binary_search(&root.offset).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests;

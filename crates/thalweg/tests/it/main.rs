@@ -1,6 +1,8 @@
 //! The binary's commands on real directories.
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
+mod concurrently;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
