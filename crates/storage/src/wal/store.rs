@@ -242,12 +242,16 @@ impl Store {
             let wanted = used + (state.pace as usize * 11 / 10).div_ceil(16);
             // As in PostgreSQL, the upper bound wins where they contradict each other.
             let files = wanted.max(*self.kept.start()).min(*self.kept.end());
-            // The oldest go first: what stays is read on into the log without a gap.
+            // The oldest go first: what stays is read on into the log without a gap. What an earlier run left under
+            // names that are still to come stays until it is its turn: it may be made while it were removed.
             state.spares.extend(free);
+            let first = self.epoch.segment_of(self.epoch.start);
+            let next = state.ready.last_key_value().map_or(first, |(last, _)| last + 1);
             let mut surplus = Vec::new();
             while files < used + state.spares.len()
-                && let Some(spare) = state.spares.pop_first()
+                && let Some(spare) = state.spares.first().copied().filter(|spare| *spare < next)
             {
+                state.spares.remove(&spare);
                 surplus.push(spare);
             }
             surplus

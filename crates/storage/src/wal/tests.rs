@@ -425,6 +425,46 @@ fn released_segments_are_reused_up_to_the_limit() {
     });
 }
 
+/// A crash leaves segments behind the log's new start: names that are still to come. One that was removed as more than
+/// enough, while it was made, ended the process.
+#[test]
+fn segments_that_are_still_to_come_are_not_removed() {
+    under_each_io(|| {
+        sim::run(4, || {
+            let disk = new_disk();
+            let sizes = WalConfig { files_bytes_max: 40 * SEGMENT, ..config() };
+            let env = Env::new(Arc::new(disk.clone()));
+            let wal = Wal::open(&env, sizes, first_epoch()).unwrap();
+            let last = (0..30).map(|_| put(&wal, 3, &[1; 30_000]).end).last().unwrap();
+            wal.flush(last);
+            wal.close();
+            let numbers = || -> Vec<u64> {
+                let names = disk.list("wal").unwrap();
+                let mut all: Vec<u64> =
+                    names.iter().filter_map(|name| segment::parse_name(1, name)).collect();
+                all.sort_unstable();
+                all
+            };
+            let left = numbers();
+            let start = Lsn(4 * SEGMENT);
+            let next = Epoch { number: 2, start, previous_end: start, ..first_epoch() };
+            let wal = open(&disk, next);
+            let at = put(&wal, 3, &[2; 100]);
+            wal.flush(at.end);
+            wal.release_before(at.start).unwrap();
+            assert_eq!(numbers(), left[3..], "those before it go, all others stay: {left:?}");
+            assert!(left.len() > 12, "more than are kept: {left:?}");
+            for _ in 0..40 {
+                let at = put(&wal, 3, &[3; 30_000]);
+                wal.flush(at.end);
+                wal.release_before(at.start).unwrap();
+            }
+            assert!(numbers().len() <= 9, "{:?}", numbers());
+            wal.close();
+        });
+    });
+}
+
 /// As many are kept as were needed between two releases of late, from `min_wal_size` to `max_wal_size`.
 #[test]
 fn files_follow_what_was_needed_lately() {
