@@ -435,8 +435,9 @@ fn segments_that_are_still_to_come_are_not_removed() {
             let sizes = WalConfig { files_bytes_max: 40 * SEGMENT, ..config() };
             let env = Env::new(Arc::new(disk.clone()));
             let wal = Wal::open(&env, sizes, first_epoch()).unwrap();
-            let last = (0..30).map(|_| put(&wal, 3, &[1; 30_000]).end).last().unwrap();
-            wal.flush(last);
+            for _ in 0..30 {
+                wal.flush(put(&wal, 3, &[1; 30_000]).end);
+            }
             wal.close();
             let numbers = || -> Vec<u64> {
                 let names = disk.list("wal").unwrap();
