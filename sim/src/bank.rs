@@ -7,15 +7,19 @@
 //! follows from the rows alone: each account has its first balance plus what the history says, and an
 //! account exists if it was there at first or opened, and not closed.
 
+mod beside;
 mod chains;
 mod client;
 mod history;
+mod indexes;
 mod keeper;
 mod table;
 mod verify;
 
 pub use history::History;
-pub use table::{Changed, Keyed, Table, is_conflict};
+use history::Promise;
+pub use indexes::Keyed;
+pub use table::{Changed, Table, is_conflict};
 
 use crate::enumerate::Scenario;
 use base::disk::SyncMethod;
@@ -23,8 +27,10 @@ use base::disk::sim::{SECTOR_BYTES, SimDisk};
 use base::rank::Rank;
 use base::{Env, Persistence, RelId};
 use base::{park, sim};
+use beside::Beside;
 use chains::Chains;
 use client::Client;
+use indexes::{HASH_FILL, Index, State, open_hash};
 use keeper::Keeper;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -34,10 +40,9 @@ use storage::buffer::TornPages;
 use storage::lock::LockTag;
 use storage::page::PAGE_BYTES;
 use storage::txlog::TxLogConfig;
-use storage::txn::{Isolation, Txn};
+use storage::txn::{Isolation, Txn, When};
 use storage::wal::{Compression, WalIo};
 use storage::{Engine, EngineConfig};
-use table::{HASH_CODE, HASH_FILL, Index, open_hash, open_tree};
 
 /// Accounts there at first, and what each has.
 pub const ACCOUNTS: u64 = 40;
@@ -127,7 +132,7 @@ pub struct Books {
     pub notes: Table,
     /// Orders that come and go in batches, so that index pages become empty. With a hash index on the number.
     pub queue: Table,
-    /// The accounts' indexes beside the first: relation number, kind.
+    /// The accounts' indexes beside the first, by number ([`Index::decode`]).
     pub catalog: Table,
     /// Beside the tables.
     pub chains: Chains,
@@ -169,8 +174,8 @@ impl Books {
 
     fn of(engine: &Arc<Engine>, [accounts, history, notes, queue, catalog]: [Table; 5]) -> Books {
         let rel = |number| RelId::new(number, Persistence::Permanent);
-        let tree = open_hash(engine, rel(QUEUE_HASH), HASH_FILL).into();
-        queue.add_index(Index { tree, keyed: Keyed::Ascending });
+        let hash = open_hash(engine, rel(QUEUE_HASH), HASH_FILL);
+        queue.put_index(Index::fixed(hash, Keyed::Ascending));
         let chains = Chains::open(engine, rel(CHAINS));
         Books { accounts, history, notes, queue, catalog, chains }
     }
@@ -185,15 +190,21 @@ impl Books {
         let snapshot = txn.statement_snapshot();
         let indexes = books.catalog.all(&txn, snapshot);
         txn.abort();
-        for (counter, code) in indexes? {
-            let rel = RelId::new(counter as u32, Persistence::Permanent);
-            let tree = match code[0] & HASH_CODE {
-                0 => open_tree(engine, rel).into(),
-                _ => open_hash(engine, rel, HASH_FILL).into(),
-            };
-            books.accounts.add_index(Index { tree, keyed: Keyed::from_code(code[0]) });
+        for (id, row) in indexes? {
+            books.accounts.put_index(Index::decode(engine, id, &row));
         }
         Ok(books)
+    }
+
+    /// Removes an index of the accounts, which nobody uses.
+    fn remove_index(self: &Arc<Books>, txn: &Txn, index: &Index) -> storage::Result<()> {
+        let id = index.id;
+        let known = self.catalog.delete(txn, id)?;
+        assert!(known.is_some(), "index {id} is in the catalog");
+        txn.drop_at_commit(index.storage())?;
+        let books = Arc::clone(self);
+        txn.on(When::Commit, move || books.accounts.remove_index(id));
+        Ok(())
     }
 
     fn tables(&self) -> [(&'static str, &Table); 5] {
@@ -241,19 +252,26 @@ fn work(
             left.set(left.get() - 1);
         });
     }
+    let others = Rc::new(Cell::new(2));
     let mut keeper = Keeper::new(engine, books, seed, protections, &history);
-    let ended = Rc::new(Cell::new(false));
-    let (clients, keeper_ended) = (Rc::clone(&left), Rc::clone(&ended));
-    sim::spawn_local(move || {
-        while clients.get() > 0 {
-            keeper.step();
-        }
-        keeper_ended.set(true);
-    });
-    while !ended.get() {
+    until_gone(&left, &others, move || keeper.step());
+    let mut beside = Beside::new(engine, books, seed, &history);
+    until_gone(&left, &others, move || beside.step());
+    while others.get() > 0 {
         park::sleep(Duration::from_millis(1));
     }
     history.take()
+}
+
+/// Has something done again and again until no client is left.
+fn until_gone(clients: &Rc<Cell<u64>>, running: &Rc<Cell<u32>>, mut step: impl FnMut() + 'static) {
+    let (clients, running) = (Rc::clone(clients), Rc::clone(running));
+    sim::spawn_local(move || {
+        while clients.get() > 0 {
+            step();
+        }
+        running.set(running.get() - 1);
+    });
 }
 
 /// Looks at everything after a crash, and works on if there is `more` to do.
@@ -268,15 +286,32 @@ fn live_on(
     let books = Arc::new(books);
     let found = verify::check(engine, &books, history, at)?;
     let mut next = history.next_life(at, &found);
+    for index in books.accounts.indexes().split_off(1) {
+        // What the crash has left of it counts as a window, too.
+        drop(sim::window(left_behind(index.state)));
+        if index.state == State::Valid {
+            next.tell_index(index.name, Promise::There);
+        }
+    }
     let chains = books.chains.check(history.chains_by(at));
     next.tell_chains(chains.map_err(|fault| format!("chains: {fault}"))?);
     if !more {
-        return Ok(next);
+        return verify::drop_the_broken(engine, &books).map(|()| next);
     }
     let _window = sim::window("later-life");
     Ok(work(engine, &books, seed ^ at as u64, protections(seed), next, |history| {
         history.commits.len() >= LATER_COMMITS
     }))
+}
+
+/// How far an index was when a crash came.
+fn left_behind(state: State) -> &'static str {
+    match state {
+        State::Entered => "left: an index entered",
+        State::Ready => "left: an index kept up",
+        State::Valid => "left: an index in use",
+        State::Dead => "left: an index dead",
+    }
 }
 
 impl Scenario for Bank {
@@ -361,6 +396,21 @@ impl Scenario for Bank {
             "segment-created",
             "recovery",
             "later-life",
+            "index-entered",
+            "index-build",
+            "index-ready",
+            "index-validation",
+            "index-validated",
+            "index-made",
+            "index-swapped",
+            "index-rebuilt",
+            "index-not-valid",
+            "index-dead",
+            "index-dropped",
+            "left: an index entered",
+            "left: an index kept up",
+            "left: an index in use",
+            "left: an index dead",
         ]
     }
 }

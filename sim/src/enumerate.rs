@@ -46,6 +46,9 @@ pub const WINDOWS: [&str; 2] = [KILLED_THEN_CUT, BEHIND_A_HOLE];
 const KILLED_THEN_CUT: &str = "killed, then power cut";
 const BEHIND_A_HOLE: &str = "same-length record after a hole";
 
+/// How the names of windows begin that a recovery opens to tell what it has found.
+const LEFT: &str = "left: ";
+
 /// What one or more seeds covered.
 #[derive(Default)]
 pub struct Coverage {
@@ -95,6 +98,11 @@ impl Coverage {
         for w in windows.iter().filter(|w| w.begin <= at && at <= w.end) {
             self.hit(w.name);
         }
+    }
+
+    /// What a recovery has found counts, too: a crash that left something in a state that has a name.
+    fn hit_left(&mut self, windows: &[Passed]) {
+        windows.iter().filter(|w| w.name.starts_with(LEFT)).for_each(|w| self.hit(w.name));
     }
 }
 
@@ -217,7 +225,9 @@ impl<S: Scenario> Run<'_, S> {
             _ => crashes.image(&mut rng),
         };
         if plot == Plot::Once {
-            return self.go_on(&image, &self.history, at, false, rng.u64(..)).map(|_| ());
+            let (_, windows) = self.go_on(&image, &self.history, at, false, rng.u64(..))?;
+            coverage.hit_left(&windows);
+            return Ok(());
         }
         coverage.second_crashes += 1;
         let beyond = match plot {

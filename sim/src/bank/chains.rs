@@ -1,7 +1,7 @@
 //! A hash index without a table, of few hashes: its buckets are long chains of pages, which tables of this size
 //! do not have. Entries are numbered in their TIDs; those there should be are a range.
 
-use super::table::open_hash;
+use super::indexes::open_hash;
 use base::{BlockNo, RelId, Tid};
 use std::sync::{Arc, Mutex};
 use storage::hash::{FILL_PERCENT, HashIndex, key_hash};

@@ -1,7 +1,8 @@
 //! One client: random transactions, each ended by a reply that counts from when it may be told.
 
 use super::history::{Commit, History, Told};
-use super::table::{Changed, Index, is_conflict};
+use super::indexes::{Index, State};
+use super::table::{Changed, is_conflict};
 use super::{ACCOUNTS, Books, TOTAL, session};
 use base::{Lsn, park, sim};
 use std::cell::RefCell;
@@ -352,6 +353,7 @@ impl Client {
 
     /// Looks rows up that others have just written; who sees one is told that it is committed.
     fn look_around(&mut self) -> Result<(), Stop> {
+        self.txn.lock(super::ACCOUNTS_LOCK, LockMode::AccessShare)?;
         let account = self.rng.u64(..ACCOUNTS);
         let snapshot = self.txn.statement_snapshot();
         let found = self.books.accounts.find(&self.txn, &snapshot, account)?;
@@ -373,13 +375,21 @@ impl Client {
     /// One snapshot: the money in all accounts is what it always was, and the index says the same as the heap.
     fn audit(&mut self) -> Result<(), Stop> {
         self.txn.lock(super::ACCOUNTS_LOCK, LockMode::AccessShare)?;
+        let usable = |index: &Index| index.is_ordered() && index.state == State::Valid;
         // Before the snapshot, so that it sees who built them.
-        let indexes = self.books.accounts.indexes();
+        let of_before = self.books.accounts.indexes();
         let snapshot = self.txn.statement_snapshot();
         let rows = self.books.accounts.all(&self.txn, snapshot)?;
         let total: i64 = rows.values().map(|payload| balance(payload)).sum();
         assert_eq!(total, TOTAL, "a snapshot sees money vanish or appear");
-        for index in indexes.into_iter().filter(Index::is_ordered) {
+        if self.rng.bool() {
+            park::sleep(Duration::from_micros(self.rng.u64(..2000)));
+        }
+        // Of those that have come since, those that serve older snapshots, too. None may go while it is read.
+        let is_of_before = |id| of_before.iter().any(|index| index.id == id && usable(index));
+        let mut indexes = self.books.accounts.indexes();
+        indexes.retain(|index| usable(index) && (index.for_all || is_of_before(index.id)));
+        for index in indexes {
             let found = self.books.accounts.all_by_index(&self.txn, snapshot, &index)?;
             assert!(rows == found, "a snapshot sees other rows through an index than in the heap");
         }

@@ -3,7 +3,7 @@
 use super::chains::Span;
 use base::Csn;
 use base::sim;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a client was told of a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,17 @@ pub struct Commit {
     pub synchronous: bool,
 }
 
+/// What was told of an index by its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Promise {
+    /// A valid index has it.
+    There,
+    /// No index has it.
+    Gone,
+    /// Somebody is at it.
+    Nothing,
+}
+
 /// All that is known of a run.
 #[derive(Clone, Default)]
 pub struct History {
@@ -47,6 +58,8 @@ pub struct History {
     pub commits: Vec<Commit>,
     /// What was told of the chains' entries, and when, in disk operations.
     pub chains: Vec<(Span, usize)>,
+    /// What was told of indexes, and when, in disk operations.
+    pub indexes: Vec<(u64, Promise, usize)>,
     /// Every number that was ever given to a history row or an account.
     pub numbers: BTreeSet<u64>,
 }
@@ -60,6 +73,17 @@ impl History {
     /// What is in the chains, from now on.
     pub fn tell_chains(&mut self, span: Span) {
         self.chains.push((span, sim::operations()));
+    }
+
+    /// What is so of an index's name, from now on.
+    pub fn tell_index(&mut self, name: u64, promise: Promise) {
+        self.indexes.push((name, promise, sim::operations()));
+    }
+
+    /// What must be so of indexes' names after a crash at disk operation `at`.
+    pub fn indexes_by(&self, at: usize) -> BTreeMap<u64, Promise> {
+        let told = self.indexes.iter().filter(|(_, _, told_at)| *told_at <= at);
+        told.map(|(name, promise, _)| (*name, *promise)).collect()
     }
 
     /// What is in the chains after a crash at disk operation `at`.
@@ -76,6 +100,7 @@ impl History {
             replies: self.told_by(at).map(|told| Reply { told, at: 0 }).collect(),
             numbers: self.numbers.clone(),
             chains: vec![(self.chains_by(at), 0)],
+            indexes: self.indexes_by(at).into_iter().map(|(name, told)| (name, told, 0)).collect(),
             ..History::default()
         };
         for &number in &self.numbers {

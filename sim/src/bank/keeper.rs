@@ -1,7 +1,8 @@
 //! What goes on beside the clients: vacuum, checkpoints, indexes that come and go.
 
-use super::history::History;
-use super::table::{HASH_CODE, HASH_FILL, Keyed, Table, open_hash};
+use super::history::{History, Promise};
+use super::indexes::{Code, Index, State};
+use super::table::Table;
 use super::{ACCOUNTS_LOCK, Books, session};
 use base::rank::Rank;
 use base::{Persistence, park, sim};
@@ -9,7 +10,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::btree::BTree;
 use storage::buffer::TornPages;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Txn, When};
@@ -104,38 +104,26 @@ impl Keeper {
 
     /// CREATE INDEX: writers are kept away until it is committed.
     fn make_index(&mut self) -> Result<()> {
-        let code = self.rng.u8(..4);
+        let code = Code(self.rng.u8(..Code::NOT_UNIQUE));
         self.txn.lock(ACCOUNTS_LOCK, LockMode::Share)?;
         let rel =
             self.engine.create_relation(&self.txn, Persistence::Permanent, Rank::IndexPage)?;
-        let counter = u64::from(rel.id().counter());
-        let (accounts, txns) = (&self.books.accounts, self.engine.txns());
-        let keyed = Keyed::from_code(code);
-        let index = match code & HASH_CODE {
-            0 => accounts.build(&self.txn, BTree::new(rel, txns), keyed)?,
-            _ => accounts.build_hash(
-                &self.txn,
-                open_hash(&self.engine, rel.id(), HASH_FILL),
-                keyed,
-            )?,
-        };
-        self.books.catalog.insert(&self.txn, counter, &[code])?;
+        let index = Index::new(&self.engine, &rel, code, State::Valid);
+        let accounts = &self.books.accounts;
+        let snapshot = self.txn.fresh_snapshot();
+        index.fill(&accounts.rows_to_index(&self.txn, snapshot, &mut || ())?)?;
+        self.books.catalog.insert(&self.txn, index.id, &index.encode())?;
         let books = Arc::clone(&self.books);
-        self.txn.on(When::Commit, move || books.accounts.add_index(index));
+        self.txn.on(When::Commit, move || books.accounts.put_index(index));
         Ok(())
     }
 
-    /// DROP INDEX: nobody is at the table.
+    /// DROP INDEX, however far it is made: nobody is at the table.
     fn drop_index(&mut self) -> Result<()> {
         self.txn.lock(ACCOUNTS_LOCK, LockMode::AccessExclusive)?;
         let indexes = self.books.accounts.indexes();
         let Some(last) = indexes.get(1..).and_then(<[_]>::last) else { return Ok(()) };
-        let rel = last.tree.relation().id();
-        let known = self.books.catalog.delete(&self.txn, u64::from(rel.counter()))?;
-        assert!(known.is_some(), "index {rel} is in the catalog");
-        self.txn.drop_at_commit(rel)?;
-        let books = Arc::clone(&self.books);
-        self.txn.on(When::Commit, move || books.accounts.remove_index(rel));
-        Ok(())
+        self.history.borrow_mut().tell_index(last.name, Promise::Nothing);
+        self.books.remove_index(&self.txn, last)
     }
 }

@@ -1,14 +1,14 @@
 //! A table of numbered rows: a heap, a unique B-tree on the number, perhaps a hash index on it, and indexes that
 //! come and go.
 
+use super::indexes::{Index, Keyed, State, open_tree};
 use base::rank::Rank;
 use base::{Persistence, RelId, Tid};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
-use storage::btree::{BTree, Bounds, Direction, Scan};
+use storage::btree::{BTree, Bounds, Direction, Liveness, Scan};
 use storage::check::{self, Indexed};
-use storage::hash::{HashIndex, build_order, key_hash};
 use storage::heap::{Change, HeapRel, HeapScan, Outcome, RowBuf};
 use storage::lock::{RowLock, RowTurn, WaitPolicy};
 use storage::txn::{Snapshot, Txn};
@@ -16,52 +16,6 @@ use storage::{Engine, Error, Result};
 
 /// Bytes appended to each row, so that pages fill and updates leave them.
 const PAD_BYTES: usize = 120;
-
-/// Keys are wide, so that a few dozen of them split a page.
-const KEY_BYTES: usize = 400;
-
-/// What an index's keys are made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Keyed {
-    /// The number, scattered; unique.
-    Number,
-    /// The number, ascending; unique.
-    Ascending,
-    /// A group of numbers: many equal keys, which no update changes.
-    Group,
-    /// The payload: every update changes it.
-    Payload,
-}
-
-impl Keyed {
-    /// As the bank's catalog has it. Indexes that come and go are of four kinds: the upper bit tells a hash
-    /// index.
-    pub fn from_code(code: u8) -> Keyed {
-        if code & 1 == 0 { Keyed::Group } else { Keyed::Payload }
-    }
-
-    fn is_unique(self) -> bool {
-        matches!(self, Keyed::Number | Keyed::Ascending)
-    }
-
-    /// A row's key.
-    fn key(self, row: &[u8]) -> Vec<u8> {
-        match self {
-            Keyed::Number | Keyed::Ascending => self.key_of(number_of(row)),
-            Keyed::Group => vec![(number_of(row) % 5) as u8; 40],
-            Keyed::Payload => payload(row).repeat(8),
-        }
-    }
-
-    /// The key of a number: alike at the end rather than the beginning, or pages would share it.
-    fn key_of(self, number: u64) -> Vec<u8> {
-        let scattered = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let mut key = if self == Keyed::Number { scattered } else { number }.to_be_bytes().to_vec();
-        key.extend_from_slice(&number.to_be_bytes());
-        key.extend((0..KEY_BYTES).map(|i| (scattered >> (i % 57)) as u8));
-        key
-    }
-}
 
 /// A row: number, payload, padding.
 fn row_of(number: u64, payload: &[u8]) -> Vec<u8> {
@@ -71,47 +25,21 @@ fn row_of(number: u64, payload: &[u8]) -> Vec<u8> {
     row
 }
 
-fn number_of(row: &[u8]) -> u64 {
+/// The number of a stored row.
+pub fn number_of(row: &[u8]) -> u64 {
     u64::from_le_bytes(*row.first_chunk().expect("rows have a number"))
 }
 
 /// The payload of a stored row.
-fn payload(row: &[u8]) -> &[u8] {
+pub fn payload(row: &[u8]) -> &[u8] {
     &row[8..row.len() - PAD_BYTES]
 }
-
-/// An index of a table.
-#[derive(Clone)]
-pub struct Index {
-    /// Its entries.
-    pub tree: storage::index::Index,
-    /// Its keys.
-    pub keyed: Keyed,
-}
-
-impl Index {
-    /// B-trees tell duplicates; hash indexes only find.
-    fn is_unique(&self) -> bool {
-        self.is_ordered() && self.keyed.is_unique()
-    }
-
-    /// Whether it can be read in order.
-    pub fn is_ordered(&self) -> bool {
-        self.tree.btree().is_some()
-    }
-}
-
-/// In an index's code in the catalog: it is a hash index.
-pub const HASH_CODE: u8 = 2;
-
-/// How full hash indexes are, in percent: 50 entries to a page, so that there are splits.
-pub const HASH_FILL: u8 = 10;
 
 /// Rows are the number (8 bytes), then the payload.
 pub struct Table {
     /// Rows.
     pub heap: HeapRel,
-    /// The first is on the number. The list changes only under a lock that keeps writers away.
+    /// The first is on the number. Who changes the list keeps writers away, or waits for those who have read it.
     indexes: Mutex<Vec<Index>>,
 }
 
@@ -148,8 +76,7 @@ impl Table {
     }
 
     fn of(heap: HeapRel, tree: BTree, keyed: Keyed) -> Table {
-        let first = Index { tree: tree.into(), keyed };
-        Table { heap, indexes: Mutex::new(vec![first]) }
+        Table { heap, indexes: Mutex::new(vec![Index::fixed(tree, keyed)]) }
     }
 
     /// The indexes there are.
@@ -162,66 +89,60 @@ impl Table {
         self.indexes().into_iter().map(|index| index.tree).collect()
     }
 
-    /// Adds an index to the list.
-    pub fn add_index(&self, index: Index) {
-        self.indexes.lock().expect("nothing panics under it").push(index);
+    /// The one with this number in the catalog.
+    pub fn index(&self, id: u64) -> Option<Index> {
+        self.indexes().into_iter().find(|index| index.id == id)
+    }
+
+    /// Adds an index to the list, or says what has become of it.
+    pub fn put_index(&self, index: Index) {
+        let mut indexes = self.indexes.lock().expect("nothing panics under it");
+        match indexes.iter_mut().find(|known| known.id == index.id && index.id > 0) {
+            Some(known) => *known = index,
+            None => indexes.push(index),
+        }
     }
 
     /// Takes an index from the list.
-    pub fn remove_index(&self, rel: RelId) {
-        let mut indexes = self.indexes.lock().expect("nothing panics under it");
-        indexes.retain(|index| index.tree.relation().id() != rel);
+    pub fn remove_index(&self, id: u64) {
+        self.indexes.lock().expect("nothing panics under it").retain(|index| index.id != id);
     }
 
-    /// Fills a new index from the heap, which nobody else may write meanwhile.
-    pub fn build(&self, txn: &Txn, tree: BTree, keyed: Keyed) -> Result<Index> {
-        let mut scan = HeapScan::for_index(&self.heap, txn.fresh_snapshot())?;
-        let mut entries = Vec::new();
+    /// The rows that an index is built from, with their roots. `rest` is called between two of them.
+    pub fn rows_to_index(
+        &self,
+        txn: &Txn,
+        snapshot: Snapshot,
+        rest: &mut dyn FnMut(),
+    ) -> Result<Vec<(Vec<u8>, Tid)>> {
+        let mut scan = HeapScan::for_index(&self.heap, snapshot)?;
+        let mut rows = Vec::new();
         while let Some(row) = scan.next(&self.heap, txn)? {
-            entries.push((keyed.key(row.bytes), row.root));
+            rows.push((row.bytes.to_vec(), row.root));
+            rest();
         }
-        entries.sort();
-        let mut builder = tree.build()?;
-        for (key, root) in &entries {
-            builder.push(key, *root)?;
-        }
-        builder.finish()?;
-        Ok(Index { tree: tree.into(), keyed })
+        Ok(rows)
     }
 
-    /// Fills a new hash index from the heap, which nobody else may write meanwhile.
-    pub fn build_hash(&self, txn: &Txn, hash: HashIndex, keyed: Keyed) -> Result<Index> {
-        let mut scan = HeapScan::for_index(&self.heap, txn.fresh_snapshot())?;
-        let mut entries = Vec::new();
-        while let Some(row) = scan.next(&self.heap, txn)? {
-            entries.push((build_order(key_hash(&keyed.key(row.bytes))), row.root));
-        }
-        entries.sort();
-        let mut builder = hash.build(entries.len() as u64, HASH_FILL)?;
-        for (order, root) in &entries {
-            builder.push_in_order(order, *root)?;
-        }
-        builder.finish()?;
-        Ok(Index { tree: hash.into(), keyed })
-    }
-
-    /// An index on the number; with two, each is asked for half of them.
+    /// An index on the number; with several, they are asked in turns.
     fn index_for(&self, number: u64) -> Index {
         let indexes = self.indexes.lock().expect("nothing panics under it");
-        let on_number = indexes.iter().filter(|index| index.keyed.is_unique());
+        let on_number = indexes.iter().filter(|index| index.finds_numbers());
         let which = number as usize % on_number.clone().count();
         on_number.clone().nth(which).expect("the first index is on the number").clone()
     }
 
     /// Stores a row and its keys; `Error::Duplicate` if the number is taken.
     pub fn insert(&self, txn: &Txn, number: u64, payload: &[u8]) -> Result<()> {
+        let indexes = self.indexes();
         let row = row_of(number, payload);
         let tid = self.heap.insert(txn, &row)?;
-        self.enter(txn, &row, tid)
+        self.enter(txn, &indexes, &row, tid)
     }
 
-    fn enter(&self, txn: &Txn, row: &[u8], tid: Tid) -> Result<()> {
-        for index in self.indexes() {
+    /// Enters a version into the indexes that the statement has found to be kept up.
+    fn enter(&self, txn: &Txn, indexes: &[Index], row: &[u8], tid: Tid) -> Result<()> {
+        for index in indexes.iter().filter(|index| index.state.is_ready()) {
             let key = index.keyed.key(row);
             if index.is_unique() {
                 let judge = &mut |other: Tid| self.heap.liveness(txn, other);
@@ -231,6 +152,23 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// Enters a row that came while the index was built. It may have gone since: then others may have its key.
+    pub fn enter_missing(&self, txn: &Txn, index: &Index, row: &[u8], root: Tid) -> Result<()> {
+        let key = index.keyed.key(row);
+        if !index.is_unique() {
+            return index.tree.insert(&key, root);
+        }
+        let judge = &mut |other: Tid| self.heap.liveness(txn, other);
+        match index.tree.insert_unique(txn, &key, root, judge) {
+            Err(Error::Duplicate { .. })
+                if matches!(self.heap.liveness(txn, root)?, Liveness::Dead) =>
+            {
+                index.tree.insert(&key, root)
+            }
+            entered => entered,
+        }
     }
 
     /// The row with this number that the snapshot sees; its payload.
@@ -263,13 +201,15 @@ impl Table {
 
     /// Replaces the payload by what `f` makes of it, on the newest version.
     pub fn update(&self, txn: &Txn, number: u64, f: impl Fn(&[u8]) -> Vec<u8>) -> Result<Changed> {
-        let hot = self.indexes().iter().all(|index| index.keyed != Keyed::Payload);
+        let indexes = self.indexes();
+        let changes = |index: &Index| index.state.is_live() && index.keyed == Keyed::Payload;
+        let hot = !indexes.iter().any(changes);
         let changed = self.on_newest(txn, number, |row, turn| {
             let new = row_of(number, &f(payload(row.bytes())));
             let change = Change { hot, key: false };
             let outcome = self.heap.update(txn, row.tid(), &new, change, turn)?;
             if let Outcome::Done { tid, heap_only: false } = outcome {
-                self.enter(txn, &new, tid)?;
+                self.enter(txn, &indexes, &new, tid)?;
             }
             Ok(outcome)
         })?;
@@ -283,6 +223,7 @@ impl Table {
         number: u64,
         f: impl Fn(&[u8]) -> Vec<u8>,
     ) -> Result<Changed> {
+        let indexes = self.indexes();
         let mut row = RowBuf::new();
         let snapshot = txn.statement_snapshot();
         if !self.locate(txn, &snapshot, number, &mut row)? {
@@ -291,7 +232,7 @@ impl Table {
         let new = row_of(number, &f(payload(row.bytes())));
         let change = Change { hot: true, key: false };
         match self.heap.update(txn, row.tid(), &new, change, None)? {
-            Outcome::Done { tid, heap_only: false } => self.enter(txn, &new, tid)?,
+            Outcome::Done { tid, heap_only: false } => self.enter(txn, &indexes, &new, tid)?,
             Outcome::Done { .. } => {}
             _ => return Ok(Changed::Gone),
         }
@@ -372,35 +313,36 @@ impl Table {
         Ok(rows)
     }
 
-    /// Verifies the structures, and that heap and indexes agree; what is wrong.
+    /// Verifies the structures, and that heap and indexes agree; what is wrong. One that is valid has an entry for
+    /// each row; of one that is not, what it has must be right as long as it is kept up.
     pub fn check(&self) -> Result<Option<String>> {
         let mut report = check::Report::default();
         let indexes = self.indexes();
+        let (kept_up, others): (Vec<_>, Vec<_>) =
+            indexes.into_iter().partition(|index| index.state.is_ready());
         let key_of = |keyed: Keyed| move |row: &[u8]| Some(keyed.key(row));
-        let keys: Vec<_> = indexes.iter().map(|index| key_of(index.keyed)).collect();
-        let list: Vec<Indexed<'_>> = indexes
+        let keys: Vec<_> = kept_up.iter().map(|index| key_of(index.keyed)).collect();
+        let list: Vec<Indexed<'_>> = kept_up
             .iter()
             .zip(&keys)
             .map(|(index, key_of)| Indexed {
                 index: &index.tree,
                 key_of,
-                unique: index.is_unique(),
-                complete: true,
+                unique: index.is_unique() && index.state == State::Valid,
+                complete: index.state == State::Valid,
             })
             .collect();
         check::table(&self.heap, &list, &mut report)?;
+        for index in others {
+            let mut entries = 0;
+            let faults = &mut report.faults;
+            index.tree.check(&mut |fault| faults.push(fault), &mut |_, _| entries += 1)?;
+            if index.state == State::Entered && entries > 0 {
+                faults.push(format!("index {}: nobody enters rows, and it has some", index.id));
+            }
+        }
         Ok(report.faults.into_iter().next())
     }
-}
-
-/// The tree in a relation.
-pub fn open_tree(engine: &Arc<Engine>, rel: RelId) -> BTree {
-    BTree::new(engine.pool().relation(rel, Rank::IndexPage), engine.txns())
-}
-
-/// The hash index in a relation.
-pub fn open_hash(engine: &Arc<Engine>, rel: RelId, fill_percent: u8) -> HashIndex {
-    HashIndex::new(engine.pool().relation(rel, Rank::IndexPage), engine.txns(), fill_percent)
 }
 
 /// Whether the error is one that clients roll back after, and go on.

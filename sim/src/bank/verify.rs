@@ -1,12 +1,14 @@
 //! What must be true after a crash.
 
 use super::client::{BATCH, Entry, balance};
-use super::history::{Commit, History, Told};
-use super::table::{Index, Rows, Table};
+use super::history::{Commit, History, Promise, Told};
+use super::indexes::{Index, State};
+use super::table::{Rows, Table};
 use super::{ACCOUNTS, BALANCE, Books, TOTAL, session};
-use base::RelId;
+use base::{RelId, park};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 use storage::Engine;
 use storage::txn::{Isolation, Txn};
 
@@ -26,6 +28,7 @@ pub fn check(
         }
     }
     check_files(engine, books)?;
+    check_indexes(books, history, at)?;
     let txn = session(engine);
     txn.begin(Isolation::RepeatableRead);
     let checked = check_rows(&txn, books, history, at);
@@ -44,6 +47,51 @@ fn check_files(engine: &Engine, books: &Books) -> Result<(), String> {
     Ok(())
 }
 
+/// What was told of indexes by name holds.
+fn check_indexes(books: &Books, history: &History, at: usize) -> Result<(), String> {
+    let there = books.accounts.indexes();
+    for (name, promise) in history.indexes_by(at) {
+        let mut named = there.iter().filter(|index| index.id > 0 && index.name == name);
+        let state = named.next().map(|index| index.state);
+        let is_kept = match promise {
+            Promise::There => state == Some(State::Valid),
+            Promise::Gone => state.is_none(),
+            Promise::Nothing => true,
+        };
+        if !is_kept || named.next().is_some() {
+            return Err(format!("of index {name} was told {promise:?}, and it is {state:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// What a crash has left half made can be dropped, and nothing of it stays.
+pub fn drop_the_broken(engine: &Arc<Engine>, books: &Arc<Books>) -> Result<(), String> {
+    let broken = |index: &Index| index.state != State::Valid;
+    let broken: Vec<Index> = books.accounts.indexes().into_iter().filter(broken).collect();
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let txn = session(engine);
+    txn.begin(Isolation::ReadCommitted);
+    for index in &broken {
+        books.remove_index(&txn, index).map_err(|e| e.to_string())?;
+    }
+    let done = txn.commit().map_err(|e| e.to_string())?;
+    engine.wal().flush(done.must_be_durable);
+    // Files go once the commit is durable, by a context of their own.
+    for _ in 0..FILES_GONE_MILLIS {
+        if check_files(engine, books).is_ok() {
+            break;
+        }
+        park::sleep(Duration::from_millis(1));
+    }
+    check_files(engine, books)
+}
+
+/// Milliseconds in which the files of a dropped relation are gone.
+const FILES_GONE_MILLIS: u32 = 1000;
+
 /// After a crash the unlogged table is empty.
 fn check_notes(engine: &Engine, txn: &Txn, books: &Books) -> Result<(), String> {
     let notes = rows(txn, &books.notes)?;
@@ -56,7 +104,8 @@ fn check_notes(engine: &Engine, txn: &Txn, books: &Books) -> Result<(), String> 
 fn rows(txn: &Txn, table: &Table) -> Result<Rows, String> {
     let snapshot = txn.statement_snapshot();
     let rows = table.all(txn, snapshot).map_err(|e| e.to_string())?;
-    for index in table.indexes().into_iter().filter(Index::is_ordered) {
+    let in_use = |index: &Index| index.is_ordered() && index.state == State::Valid;
+    for index in table.indexes().into_iter().filter(in_use) {
         let found = table.all_by_index(txn, snapshot, &index).map_err(|e| e.to_string())?;
         if found != rows {
             return Err(format!("the index by {:?} shows other rows than the heap", index.keyed));
