@@ -34,6 +34,15 @@ fn pool(disk: &SimDisk, frames: usize) -> Arc<Pool> {
     Pool::open(&env, config, files(disk)).unwrap()
 }
 
+/// How many frames a test's pool has: as many as it says, or `THALWEG_TEST_BUFFERS` if that is set
+/// (`make test-tiny-cache`).
+pub fn frames(ordinary: usize) -> usize {
+    match std::env::var("THALWEG_TEST_BUFFERS") {
+        Ok(given) => given.parse().expect("THALWEG_TEST_BUFFERS is a number of pages"),
+        Err(_) => ordinary,
+    }
+}
+
 impl Rig {
     pub fn new(frames: usize) -> Rig {
         let disk = SimDisk::new();
@@ -56,7 +65,7 @@ impl Rig {
         };
         let env = base::Env::new(Arc::new(disk.clone()));
         let wal = Wal::open(&env, config, epoch).unwrap();
-        let pool = pool(&disk, frames);
+        let pool = pool(&disk, self::frames(frames));
         pool.attach_wal(Arc::clone(&wal));
         let log = Arc::clone(&wal);
         let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));

@@ -6,12 +6,13 @@ use server::config::Config;
 use server::{Database, Options, Server};
 
 use crate::client::Client;
-use crate::{options, small};
+use crate::{options, set_buffers, small};
 
 /// Small sizes, and direct I/O where the file system can.
 fn direct() -> Config {
     let mut config = small();
     config.set("shared_buffers", "1MB").unwrap();
+    set_buffers(&mut config);
     config.set("direct_io", "data").unwrap();
     config
 }

@@ -59,6 +59,13 @@ fn options() -> Options {
     }
 }
 
+/// `THALWEG_TEST_BUFFERS` has the last word on how many pages the cache has (`make test-tiny-cache`).
+fn set_buffers(config: &mut Config) {
+    if let Ok(pages) = std::env::var("THALWEG_TEST_BUFFERS") {
+        config.set("shared_buffers", &pages).unwrap();
+    }
+}
+
 /// A small database in this directory.
 fn open(data: &Path, superuser: &str) -> Arc<Database> {
     Arc::new(Database::open(data, superuser, &small()).unwrap())
@@ -79,6 +86,7 @@ fn small() -> Config {
     ] {
         config.set(name, value).unwrap();
     }
+    set_buffers(&mut config);
     let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
     config.begin_ids_at(TxLogStart { next_xid, next_multixact });
     config

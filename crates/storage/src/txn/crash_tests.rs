@@ -13,7 +13,7 @@ use std::time::Duration;
 
 fn config() -> EngineConfig {
     EngineConfig {
-        shared_buffers: 64,
+        shared_buffers: crate::rig::frames(64),
         wal_buffers: wal::BUFFER_BYTES_MIN,
         wal_insert_slots: 2,
         wal_segment_bytes: wal::segment::SEGMENT_BYTES_MIN,

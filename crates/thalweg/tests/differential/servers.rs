@@ -68,6 +68,9 @@ impl Server {
         let mut server = Command::new(env!("CARGO_BIN_EXE_thalweg"));
         server.arg("serve").arg("--data").arg(home.join("data")).arg("--socket-dir").arg(&home);
         server.args(["--set", "listen_addresses=", "--set"]).arg(format!("port={PORT}"));
+        if let Some(pages) = std::env::var_os("THALWEG_TEST_BUFFERS") {
+            server.arg("--set").arg(format!("shared_buffers={}", pages.display()));
+        }
         server.args(["--superuser", "postgres", "--auth", "trust"]);
         let child = server.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Server { child, home }.answering()

@@ -1,12 +1,11 @@
 //! Indexes made, remade and dropped beside writers: afterwards each finds what a sequential scan finds, and the
 //! directory is found sound.
 
-use super::{Scratch, check};
+use super::{Scratch, check, config};
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use server::config::Config;
 use thalweg::{Connection, Database};
 
 const WRITERS: u64 = 3;
@@ -121,7 +120,7 @@ fn sound(data: &Path) {
 fn indexes_come_and_go_beside_writers() {
     let scratch = Scratch::new("beside");
     let data = scratch.0.join("data");
-    let database = Database::open(&data, "me", &Config::new()).unwrap();
+    let database = Database::open(&data, "me", &config()).unwrap();
     let mut connection = database.connect("postgres", "me").unwrap();
     tables(&mut connection);
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -173,7 +172,7 @@ impl Drop for Stopper<'_> {
 fn a_unique_index_is_unique_or_not_valid() {
     let scratch = Scratch::new("race");
     let data = scratch.0.join("data");
-    let database = Database::open(&data, "me", &Config::new()).unwrap();
+    let database = Database::open(&data, "me", &config()).unwrap();
     let mut connection = database.connect("postgres", "me").unwrap();
     run(&mut connection, "CREATE TABLE t (a int, n int)");
     let (stop, done) = (AtomicBool::new(false), AtomicU64::new(0));

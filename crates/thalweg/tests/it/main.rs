@@ -12,6 +12,15 @@ use server::config::Config;
 /// A directory that goes when the test ends.
 struct Scratch(PathBuf);
 
+/// Defaults; `THALWEG_TEST_BUFFERS` says how many pages the cache has (`make test-tiny-cache`).
+fn config() -> Config {
+    let mut config = Config::new();
+    if let Ok(pages) = std::env::var("THALWEG_TEST_BUFFERS") {
+        config.set("shared_buffers", &pages).unwrap();
+    }
+    config
+}
+
 impl Scratch {
     fn new(name: &str) -> Scratch {
         let path = std::env::temp_dir().join(format!("thalweg-{name}-{}", std::process::id()));
@@ -22,7 +31,7 @@ impl Scratch {
     /// A database that was made and closed.
     fn database(&self) -> PathBuf {
         let data = self.0.join("data");
-        Database::open(&data, "me", &Config::new()).unwrap().close().unwrap();
+        Database::open(&data, "me", &config()).unwrap().close().unwrap();
         data
     }
 }
@@ -56,7 +65,7 @@ fn a_sound_directory_is_found_sound() {
 fn an_index_built_over_versions_agrees_with_its_table() {
     let scratch = Scratch::new("versions");
     let data = scratch.0.join("data");
-    let database = thalweg::Database::open(&data, "me", &Config::new()).unwrap();
+    let database = thalweg::Database::open(&data, "me", &config()).unwrap();
     let mut old = database.connect("postgres", "me").unwrap();
     let mut connection = database.connect("postgres", "me").unwrap();
     let rows =
@@ -117,7 +126,7 @@ fn help_and_mistakes_are_answered() {
 fn an_embedded_database_keeps_what_it_was_told() {
     let scratch = Scratch::new("embedded");
     let data = scratch.0.join("data");
-    let open = || thalweg::Database::open(&data, "me", &Config::new()).unwrap();
+    let open = || thalweg::Database::open(&data, "me", &config()).unwrap();
     let database = open();
     let mut connection = database.connect("postgres", "me").unwrap();
     let made = connection.query("create table t (a int primary key, b text)").unwrap();
@@ -171,6 +180,9 @@ fn serve(home: &Path, data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
     command.args(["serve", "--superuser", "me", "--set", "listen_addresses=", "--socket-dir"]);
     command.arg(home).arg("--data").arg(data);
+    if let Ok(pages) = std::env::var("THALWEG_TEST_BUFFERS") {
+        command.arg("--set").arg(format!("shared_buffers={pages}"));
+    }
     command
 }
 
@@ -329,7 +341,7 @@ fn no_row_is_left_without_the_row_it_refers_to() {
     const SESSIONS: u64 = 4;
     let scratch = Scratch::new("referring");
     let data = scratch.0.join("data");
-    let database = thalweg::Database::open(&data, "me", &Config::new()).unwrap();
+    let database = thalweg::Database::open(&data, "me", &config()).unwrap();
     let mut connection = database.connect("postgres", "me").unwrap();
     let tables = "create table parent (id int primary key, v int);
         create table child (id int primary key, p int references parent);
@@ -408,7 +420,7 @@ fn dump(data: &Path, arguments: &[&str]) -> (bool, String, String) {
 fn the_log_is_shown_record_by_record_and_damage_is_told() {
     let scratch = Scratch::new("waldump");
     let data = scratch.0.join("data");
-    let mut config = Config::new();
+    let mut config = config();
     for (name, value) in [("torn_page_protection", "full_page_writes"), ("wal_compression", "lz4")]
     {
         config.set(name, value).unwrap();

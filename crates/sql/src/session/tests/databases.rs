@@ -170,7 +170,7 @@ fn a_database_with_other_sessions_is_neither_dropped_nor_copied_nor_renamed() {
 
 fn small() -> EngineConfig {
     EngineConfig {
-        shared_buffers: 1024,
+        shared_buffers: buffers(1024),
         wal_buffers: 1 << 20,
         wal_segment_bytes: 4 << 20,
         ..EngineConfig::default()

@@ -172,7 +172,7 @@ fn balance_of(row: &[u8]) -> i64 {
 
 fn bank_config(torn_pages: TornPages) -> EngineConfig {
     EngineConfig {
-        shared_buffers: 48,
+        shared_buffers: crate::rig::frames(48),
         torn_pages,
         wal_buffers: 2 * wal::BUFFER_BYTES_MIN,
         ..config()

@@ -22,7 +22,7 @@ const PAGES: u32 = 6;
 
 fn config() -> EngineConfig {
     EngineConfig {
-        shared_buffers: 64,
+        shared_buffers: crate::rig::frames(64),
         wal_buffers: wal::BUFFER_BYTES_MIN,
         wal_insert_slots: 2,
         wal_segment_bytes: segment::SEGMENT_BYTES_MIN,
