@@ -304,7 +304,7 @@ fn fill(table: &Table, txn: &Txn, rows: u64) -> Result<()> {
             .collect();
         let batch: Vec<&[u8]> = batch.iter().map(Vec::as_slice).collect();
         let mut tids = Vec::new();
-        table.heap.multi_insert(txn, &batch, Freeze::No, &mut tids)?;
+        table.heap.multi_insert(txn, &batch, Freeze::No, None, &mut tids)?;
         for (number, tid) in (first..).zip(tids) {
             builder.push(&key(number), tid)?;
         }

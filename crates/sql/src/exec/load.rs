@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::Tid;
+use storage::buffer::Ring;
 use storage::heap::Freeze;
 
 use super::Cx;
@@ -28,6 +29,8 @@ pub struct Loader {
     rows: Vec<Box<[Datum]>>,
     tids: Vec<Tid>,
     work: Work,
+    /// What the pages go round in, from the first rows on.
+    ring: Option<Ring>,
 }
 
 impl Loader {
@@ -55,6 +58,7 @@ impl Loader {
             rows: Vec::new(),
             tids: Vec::new(),
             work: Work::default(),
+            ring: None,
         }
     }
 
@@ -98,7 +102,9 @@ impl Loader {
             .collect();
         self.tids.clear();
         let heap = cx.host.heap(&self.plan.table)?;
-        heap.multi_insert(cx.host.txn(), &rows, self.freeze, &mut self.tids)?;
+        let pool = heap.relation().owner();
+        let ring = self.ring.get_or_insert_with(|| Ring::for_bulk_write(pool));
+        heap.multi_insert(cx.host.txn(), &rows, self.freeze, Some(ring), &mut self.tids)?;
         self.bytes.clear();
         self.ends.clear();
         for (row, tid) in std::mem::take(&mut self.rows).into_iter().zip(&self.tids) {

@@ -79,6 +79,7 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
         let int = |n: u64| Datum::Int8(n as i64);
         let ms = |time: std::time::Duration| Datum::Float8(time.as_secs_f64() * 1e3);
         let normal = key.purpose == Purpose::Normal;
+        let extends = reads && (normal || key.purpose == Purpose::BulkWrite);
         // All roles' hits outside of rings are counted as one.
         let of_clients = key.role == Role::Client && normal && !key.temporary;
         vec![
@@ -88,6 +89,7 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
                 Purpose::Normal => "normal",
                 Purpose::BulkRead => "bulkread",
                 Purpose::Vacuum => "vacuum",
+                Purpose::BulkWrite => "bulkwrite",
             }),
             some(reads, int(counts.reads)),
             some(reads, ms(counts.read_time)),
@@ -95,8 +97,8 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
             some(writes, ms(counts.write_time)),
             Datum::Null,
             Datum::Null,
-            some(reads && normal, int(counts.extends)),
-            some(reads && normal, ms(counts.extend_time)),
+            some(extends, int(counts.extends)),
+            some(extends, ms(counts.extend_time)),
             Datum::Int8(PAGE_BYTES),
             match () {
                 () if of_clients => int(hits),
@@ -117,7 +119,7 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
 fn exists(key: &IoKey) -> bool {
     match key.role {
         Role::Client => !key.temporary || key.purpose == Purpose::Normal,
-        Role::Vacuum => !key.temporary && key.purpose != Purpose::BulkRead,
+        Role::Vacuum => !key.temporary && matches!(key.purpose, Purpose::Normal | Purpose::Vacuum),
         Role::Cleaner | Role::Startup => key.purpose == Purpose::Normal && !key.temporary,
         Role::Checkpointer => key.purpose == Purpose::Normal && !key.temporary,
     }

@@ -31,10 +31,31 @@ pub(super) struct CleanerState {
     goal: AtomicUsize,
     asked: AtomicBool,
     stopping: AtomicBool,
+    /// Frames that rings come to soon: to be written, not evicted.
+    asked_to_write: Mutex<Vec<u32>>,
     backgrounds: Mutex<Vec<Background>>,
 }
 
+/// More frames are not remembered for rings: the cleaner is behind, and who goes round takes free ones.
+const ASKED_MAX: usize = 8 * BATCH_MAX;
+
 impl CleanerState {
+    /// Has these frames' pages written, those that are dirty, and leaves them where they are.
+    pub fn ask_to_write(&self, frames: Vec<u32>) {
+        {
+            let mut asked = self.asked_to_write.lock().expect("no code panics under it");
+            if asked.len() + frames.len() > ASKED_MAX {
+                return;
+            }
+            asked.extend(frames);
+        }
+        self.wake();
+    }
+
+    fn take_asked(&self) -> Vec<u32> {
+        std::mem::take(&mut self.asked_to_write.lock().expect("no code panics under it"))
+    }
+
     /// Wakes the cleaner.
     pub fn wake(&self) {
         // Relaxed load: a stale `true` means that the cleaner has yet to answer it.
@@ -105,7 +126,7 @@ fn run(pool: &Pool) {
     while !pool.cleaner.stopping() {
         let took = pace.measure(pool);
         pool.replacer.note_time(clock::now());
-        let outcome = refill(pool);
+        let outcome = refill(pool).and_then(|()| write_for_rings(pool));
         let wait = match outcome {
             // The one who waits gets the error when its time is up; the log gets it now.
             Err(error) => {
@@ -191,6 +212,19 @@ fn refill(pool: &Pool) -> Result<()> {
             return Ok(());
         }
     }
+}
+
+/// Writes what rings have asked for.
+fn write_for_rings(pool: &Pool) -> Result<()> {
+    let asked = pool.cleaner.take_asked();
+    for batch in asked.chunks(BATCH_MAX) {
+        let dirty = batch.iter().copied().filter(|index| pool.frames[*index as usize].is_dirty());
+        let mut dirty: Vec<u32> = dirty.collect();
+        if !dirty.is_empty() {
+            pool.write_frames(&mut dirty)?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes up to `most` victims: clean ones are free at once (how many), dirty ones are answered.

@@ -20,11 +20,14 @@ pub enum Purpose {
     BulkRead,
     /// Vacuum, in its ring.
     Vacuum,
+    /// Rows stored in bulk, in their ring.
+    BulkWrite,
 }
 
 impl Purpose {
     /// All of them, in their order.
-    pub const ALL: [Purpose; 3] = [Purpose::Normal, Purpose::BulkRead, Purpose::Vacuum];
+    pub const ALL: [Purpose; 4] =
+        [Purpose::Normal, Purpose::BulkRead, Purpose::Vacuum, Purpose::BulkWrite];
 
     pub(super) fn of(ring: Option<&Ring>) -> Purpose {
         ring.map_or(Purpose::Normal, Ring::purpose)
@@ -135,8 +138,8 @@ impl IoStats {
         add(&counts.write_ns, timed.ns());
     }
 
-    pub fn extended(&self, rel: RelId, blocks: u64, timed: &Timed) {
-        let counts = self.mine(rel, Purpose::Normal);
+    pub fn extended(&self, rel: RelId, purpose: Purpose, blocks: u64, timed: &Timed) {
+        let counts = self.mine(rel, purpose);
         add(&counts.extends, blocks);
         add(&counts.extend_ns, timed.ns());
     }

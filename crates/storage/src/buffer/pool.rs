@@ -283,6 +283,9 @@ impl Pool {
     /// clean it asks the cleaner and waits, up to the configured time.
     pub(super) fn take_frame(&self, ring: Option<&mut Ring>) -> Result<&Frame> {
         if let Some(ring) = ring {
+            if let Some(frames) = ring.to_clean() {
+                self.cleaner.ask_to_write(frames);
+            }
             let index = match ring.reusable().and_then(|index| self.reuse(index, ring.purpose())) {
                 Some(index) => index,
                 None => self.take_free()?,

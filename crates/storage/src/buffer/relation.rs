@@ -3,7 +3,7 @@
 use super::Ring;
 use super::frame::Frame;
 use super::guard::{Pin, ReadGuard, WriteGuard};
-use super::io::Timed;
+use super::io::{Purpose, Timed};
 use super::latch;
 use super::load::{Source, Want, trade_pin};
 use super::pool::{Pool, count};
@@ -393,14 +393,25 @@ impl Relation {
     /// A new zero page at the end of the fork, latched alone. The file has grown when this returns, so a full
     /// disk is met here.
     pub fn extend(&self, fork: Fork) -> Result<WriteGuard<'_>> {
+        self.lengthen(fork, None)
+    }
+
+    /// As [`Relation::extend`], for rows that are stored in bulk: the new page goes round in a ring, and earns no
+    /// credit.
+    pub fn extend_in(&self, ring: &mut Ring, fork: Fork) -> Result<WriteGuard<'_>> {
+        self.lengthen(fork, Some(ring))
+    }
+
+    fn lengthen(&self, fork: Fork, ring: Option<&mut Ring>) -> Result<WriteGuard<'_>> {
         sim::maybe_yield(4);
         self.map.check_there()?;
         self.blocks(fork)?;
         let pool = self.pool();
-        let frame = pool.take_frame(None)?;
+        let (counts, purpose) = (ring.is_none(), Purpose::of(ring.as_deref()));
+        let frame = pool.take_frame(ring)?;
         let rank = self.map.rank(fork);
         PageMut::new(pool.pages.get(frame.index)).clear();
-        let block = match self.grow(fork, frame) {
+        let block = match self.grow(fork, frame, counts, purpose) {
             Ok(block) => block,
             Err(error) => {
                 pool.free.give(&[frame.index]);
@@ -414,7 +425,7 @@ impl Relation {
     }
 
     /// Adds a block whose page is in `frame`, which the caller owns, and leaves the frame latched alone.
-    fn grow(&self, fork: Fork, frame: &Frame) -> Result<BlockNo> {
+    fn grow(&self, fork: Fork, frame: &Frame, counts: bool, purpose: Purpose) -> Result<BlockNo> {
         let map = self.map.fork(fork);
         let mut physical = map.physical.lock();
         let block = BlockNo(map.blocks.load(Ordering::Relaxed));
@@ -426,14 +437,14 @@ impl Relation {
             let more = (block.0 / 8).clamp(1, EXTEND_MAX);
             let timed = Timed::start();
             self.pool.files.extend(self.id(), fork, block, more)?;
-            self.pool.io.extended(self.id(), u64::from(more), &timed);
+            self.pool.io.extended(self.id(), purpose, u64::from(more), &timed);
             *physical = block.0 + more;
         }
         let slot = map.slot_or_make(block);
         slot.claim(0).expect("nobody loads a block that is not there yet");
         let page = PageId { rel: self.id(), fork, block };
         frame.bind(page, slot);
-        self.pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), true);
+        self.pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), counts);
         frame.word.publish(EXCLUSIVE);
         slot.settle(Some(frame.index));
         // Release: pairs with the acquire in `blocks`: who knows of the block finds it in memory.

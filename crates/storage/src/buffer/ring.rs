@@ -1,10 +1,15 @@
 //! A ring: the few frames that a large scan, COPY or vacuum goes round in, so that it evicts its own pages
 //! and nobody else's.
 
+use super::Pool;
 use super::io::Purpose;
 
+/// Most pages of a ring for rows that are stored in bulk, as in PostgreSQL: 16 MiB.
+const BULK_WRITE_PAGES: usize = 2048;
+
 /// Frames that one scan has loaded pages into. A frame whose page others have come to use, or that is dirty,
-/// is left where it is and replaced in the ring by another.
+/// is left where it is and replaced in the ring by another. Whoever fills pages leaves dirty ones behind: for them the
+/// cleaner is asked to write what the ring comes to next, half a round ahead.
 pub struct Ring {
     purpose: Purpose,
     frames: Vec<u32>,
@@ -29,6 +34,30 @@ impl Ring {
         }
     }
 
+    /// A ring for rows that are stored in bulk: an eighth of the pool at most.
+    pub fn for_bulk_write(pool: &Pool) -> Ring {
+        let pages = (pool.frame_count() / 8).min(BULK_WRITE_PAGES);
+        Ring::new(pages, Purpose::BulkWrite)
+    }
+
+    /// The frames to be clean by the time that the ring comes to them, if it is time to say so: an eighth of the ring at a
+    /// time.
+    pub(super) fn to_clean(&self) -> Option<Vec<u32>> {
+        let step = (self.capacity / 8).max(1);
+        let asks = self.purpose == Purpose::BulkWrite && self.frames.len() >= self.capacity / 2;
+        if !asks || !self.next_place().is_multiple_of(step) {
+            return None;
+        }
+        let first = (self.next_place() + self.capacity / 2) % self.capacity;
+        let places = first..(first + step).min(self.capacity);
+        Some(places.filter_map(|at| self.frames.get(at).copied()).collect())
+    }
+
+    /// Where the next frame goes.
+    fn next_place(&self) -> usize {
+        if self.frames.len() < self.capacity { self.frames.len() } else { self.next }
+    }
+
     /// Says whether the next page to be read in it was read ahead: the answer of
     /// [`ReadAhead::look`](super::ReadAhead::look).
     pub fn expect(&mut self, started: bool) {
@@ -41,7 +70,7 @@ impl Ring {
     }
 
     /// What it serves, for figures.
-    pub(super) fn purpose(&self) -> Purpose {
+    pub fn purpose(&self) -> Purpose {
         self.purpose
     }
 

@@ -22,7 +22,7 @@ impl HeapRel {
         let bytes = CLEAR_BYTES + record_bound(1, 1, 2 + row.len());
         let mut journal = Journal::open(&self.wal, &self.rel, 2, bytes)?;
         let _window = sim::window("heap-inserted");
-        let mut page = self.page_with_room(txn, row.len())?;
+        let mut page = self.page_with_room(txn, row.len(), None)?;
         self.clear_visible(&mut page, &mut journal)?;
         page.mark_dirty();
         let anew = prepare(&mut page);

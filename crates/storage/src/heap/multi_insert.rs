@@ -3,7 +3,7 @@
 use super::insert::{CLEAR_BYTES, prepare};
 use super::room::Did;
 use super::{HeapRel, check_row, page, vm};
-use crate::buffer::WriteGuard;
+use crate::buffer::{Ring, WriteGuard};
 use crate::error::Result;
 use crate::journal::Journal;
 use crate::page::{PAGE_BYTES, PageMut};
@@ -24,12 +24,14 @@ pub enum Freeze {
 const FROZEN: u8 = 1;
 
 impl HeapRel {
-    /// Stores rows; their places are appended to `tids`.
+    /// Stores rows; their places are appended to `tids`. With a ring, the pages go round in it: so a load leaves the
+    /// others' pages in the cache.
     pub fn multi_insert(
         &self,
         txn: &Txn,
         rows: &[&[u8]],
         freeze: Freeze,
+        mut ring: Option<&mut Ring>,
         tids: &mut Vec<Tid>,
     ) -> Result<()> {
         rows.iter().try_for_each(|row| check_row(row))?;
@@ -39,7 +41,7 @@ impl HeapRel {
         while let Some(first) = rest.first() {
             let bytes = CLEAR_BYTES * 2 + record_bound(1, 1, PAGE_BYTES);
             let mut journal = Journal::open(&self.wal, &self.rel, 4, bytes)?;
-            let mut page = self.page_with_room(txn, first.len())?;
+            let mut page = self.page_with_room(txn, first.len(), ring.as_deref_mut())?;
             if freeze == Freeze::No {
                 self.clear_visible(&mut page, &mut journal)?;
             }

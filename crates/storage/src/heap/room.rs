@@ -7,7 +7,7 @@
 use super::attention::LOOK_EVERY;
 use super::page;
 use super::{HeapRel, fsm, stripe_of};
-use crate::buffer::WriteGuard;
+use crate::buffer::{Ring, WriteGuard};
 use crate::error::Result;
 use crate::page::PageView;
 use crate::txn::Txn;
@@ -108,11 +108,16 @@ impl HeapRel {
 
     /// A latched page with room for a new row of `len` bytes. It may be all zero: then the caller
     /// initialises it, and logs that.
-    pub(super) fn page_with_room(&self, txn: &Txn, len: usize) -> Result<WriteGuard<'_>> {
+    pub(super) fn page_with_room(
+        &self,
+        txn: &Txn,
+        len: usize,
+        mut ring: Option<&mut Ring>,
+    ) -> Result<WriteGuard<'_>> {
         let target = &self.stripe(txn).target;
         // Relaxed: a hint; the page itself says whether there is room.
         if let Some(block) = target.load(Relaxed).checked_sub(1) {
-            let page = self.rel.write(Fork::Main, BlockNo(block))?;
+            let page = self.latch_in(ring.as_deref_mut(), BlockNo(block))?;
             if takes_insert(page.view(), len, self.reserve()) {
                 return Ok(page);
             }
@@ -120,16 +125,28 @@ impl HeapRel {
             drop(page);
             fsm::record(&self.rel, BlockNo(block), free)?;
         }
-        let page = self.find_room(txn, len)?;
+        let page = self.find_room(txn, len, ring)?;
         target.store(page.block().0 + 1, Relaxed);
         Ok(page)
     }
 
-    fn find_room(&self, txn: &Txn, len: usize) -> Result<WriteGuard<'_>> {
+    fn latch_in(&self, ring: Option<&mut Ring>, block: BlockNo) -> Result<WriteGuard<'_>> {
+        match ring {
+            Some(ring) => self.rel.write_in(ring, Fork::Main, block),
+            None => self.rel.write(Fork::Main, block),
+        }
+    }
+
+    fn find_room(
+        &self,
+        txn: &Txn,
+        len: usize,
+        mut ring: Option<&mut Ring>,
+    ) -> Result<WriteGuard<'_>> {
         let needed = len + self.reserve();
         for _ in 0..TRIES {
             let Some(block) = fsm::search(&self.rel, needed, stripe_of(txn))? else { break };
-            let page = self.rel.write(Fork::Main, block)?;
+            let page = self.latch_in(ring.as_deref_mut(), block)?;
             if takes_insert(page.view(), len, self.reserve()) {
                 return Ok(page);
             }
@@ -137,7 +154,10 @@ impl HeapRel {
             drop(page);
             fsm::record(&self.rel, block, free)?;
         }
-        self.rel.extend(Fork::Main)
+        match ring {
+            Some(ring) => self.rel.extend_in(ring, Fork::Main),
+            None => self.rel.extend(Fork::Main),
+        }
     }
 
     /// A block that probably has room for the new version of a row, other than `not`. Nothing is latched.

@@ -4,6 +4,7 @@ use base::rank::Rank;
 use base::{Fork, Tid};
 use std::sync::Arc;
 
+use storage::buffer::Ring;
 use storage::heap::{Freeze, HeapRel};
 use storage::lock::LockMode;
 use storage::txn::Txn;
@@ -452,6 +453,8 @@ struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
     tids: Vec<Tid>,
+    /// What the pages go round in, from the first rows on.
+    ring: Option<Ring>,
 }
 
 impl Batch {
@@ -460,7 +463,9 @@ impl Batch {
         let rows =
             self.ends.iter().map(|end| &self.bytes[std::mem::replace(&mut start, *end)..*end]);
         let rows: Vec<&[u8]> = rows.collect();
-        heap.multi_insert(txn, &rows, freeze, &mut self.tids)?;
+        let pool = heap.relation().owner();
+        let ring = self.ring.get_or_insert_with(|| Ring::for_bulk_write(pool));
+        heap.multi_insert(txn, &rows, freeze, Some(ring), &mut self.tids)?;
         self.bytes.clear();
         self.ends.clear();
         self.tids.clear();

@@ -4,6 +4,7 @@ mod ahead;
 mod basics;
 mod crash;
 mod faults;
+mod filling;
 mod gated;
 mod stress;
 

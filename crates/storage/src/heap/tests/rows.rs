@@ -181,7 +181,7 @@ fn many_rows_at_once_frozen_or_not() {
         let rows: Vec<Vec<u8>> = (0..2000).map(|i| row(i, 0)).collect();
         let refs: Vec<&[u8]> = rows.iter().map(Vec::as_slice).collect();
         let mut tids = Vec::new();
-        heap.multi_insert(&txn, &refs, freeze, &mut tids).unwrap();
+        heap.multi_insert(&txn, &refs, freeze, None, &mut tids).unwrap();
         next(&txn);
         let expected: BTreeMap<_, _> = rows.iter().cloned().zip(tids.iter().copied()).collect();
         assert_eq!(rows_of(&heap, &txn), expected);
