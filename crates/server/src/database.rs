@@ -61,7 +61,6 @@ impl Database {
         let made = if is_new { Cluster::create(&engine, superuser) } else { Ok(()) };
         match made.and_then(|()| Cluster::open(&engine)) {
             Ok(cluster) => {
-                cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
                 if config.keeps_warm() {
                     engine.keep_warm();
                 }
@@ -72,6 +71,7 @@ impl Database {
                 }
                 let database = Database { engine, cluster };
                 database.show(config, &[Context::Start, Context::Reload]);
+                database.cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
                 Ok(database)
             }
             Err(fault) => {
@@ -107,6 +107,7 @@ impl Database {
             (setting, self.cluster.running.get(setting), done)
         });
         self.show(config, &[Context::Reload]);
+        self.cluster.limit_upkeep();
         for (setting, was, done) in changed {
             if let (Err(fault), Some(was)) = (done, was) {
                 crate::log!("{} stays as it is: {fault}", setting.name);

@@ -15,6 +15,7 @@ pub use oids::{FIRST_NORMAL_OID, Oids};
 
 use crate::buffer::{self, Pool, Relation, TornPages, doublewrite};
 use crate::error::{Error, Result};
+use crate::heap::SharedLimits;
 use crate::recovery::checkpoint::{CheckpointConfig, Checkpointer, Rooms};
 use crate::recovery::control::{self, Control, ControlFile, Counters, State};
 use crate::recovery::files::{self, RelationFiles};
@@ -118,6 +119,7 @@ pub struct Engine {
     checkpointer: Arc<Checkpointer>,
     vacuum_queue: Arc<vacuum::Queue>,
     vacuum: OnceLock<vacuum::Worker>,
+    limits: Arc<SharedLimits>,
     redone: Option<RedoReport>,
     warmth: Warmth,
     _lock: DirectoryLock,
@@ -235,6 +237,7 @@ impl Engine {
             checkpointer,
             vacuum_queue: Arc::default(),
             vacuum: OnceLock::new(),
+            limits: Arc::default(),
             redone: (!clean).then_some(report),
             warmth: Warmth::default(),
             _lock: lock,
@@ -314,21 +317,27 @@ impl Engine {
         self.files.create_run(txn, ranks)
     }
 
-    /// Starts background cleaning, once. `open` knows which heap and indexes a table has; `failed` hears of
-    /// runs that ended with an error.
+    /// Starts background cleaning, once. `open` knows which heap and indexes a table has, `analyze` what its rows
+    /// are; `failed` hears of runs that ended with an error.
     pub fn start_vacuum(
         &self,
         open: Box<vacuum::Open>,
+        analyze: Box<vacuum::Analyze>,
         failed: impl Fn(RelId, &Error) + Send + 'static,
     ) {
         let queue = Arc::clone(&self.vacuum_queue);
-        let worker = vacuum::Worker::start(&self.env, queue, open, failed);
+        let worker = vacuum::Worker::start(&self.env, queue, open, analyze, failed);
         assert!(self.vacuum.set(worker).is_ok(), "an engine has one vacuum worker");
     }
 
     /// Where heaps enter themselves when they are due ([`HeapRel::tell_when_due`](crate::heap::HeapRel)).
     pub fn vacuum_queue(&self) -> &Arc<vacuum::Queue> {
         &self.vacuum_queue
+    }
+
+    /// What makes tables due for background cleaning and ANALYZE.
+    pub fn upkeep_limits(&self) -> &Arc<SharedLimits> {
+        &self.limits
     }
 
     /// CHECKPOINT.

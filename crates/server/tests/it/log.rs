@@ -6,7 +6,7 @@ use server::config::Config;
 use server::{Database, Server};
 
 use crate::client::Client;
-use crate::{House, options};
+use crate::{House, options, set_buffers};
 
 fn value(client: &mut Client, query: &str) -> String {
     let told = client.query(query);
@@ -140,6 +140,30 @@ fn the_log_is_made_durable_as_the_settings_say() {
 }
 
 #[test]
+fn upkeep_follows_the_configuration_that_is_read_again() {
+    let house = House::new();
+    let mut me = house.client();
+    let limits = || house.database.engine().upkeep_limits().get();
+    assert!(limits().enabled && limits().inserted.is_some());
+    assert_eq!(value(&mut me, "show autovacuum_naptime"), "1min");
+    let mut config = Config::new();
+    for (name, to) in [
+        ("autovacuum", "off"),
+        ("autovacuum_analyze_scale_factor", "0.25"),
+        ("autovacuum_analyze_threshold", "7"),
+        ("autovacuum_vacuum_insert_threshold", "-1"),
+        ("autovacuum_naptime", "3s"),
+    ] {
+        config.set(name, to).unwrap();
+    }
+    house.server.as_ref().unwrap().reload(&config);
+    let now = limits();
+    assert_eq!((now.enabled, now.inserted, now.nap.as_secs()), (false, None, 3));
+    assert_eq!((now.changed.rows, now.changed.share), (7, 0.25));
+    assert_eq!(value(&mut me, "show autovacuum"), "off");
+}
+
+#[test]
 fn sizes_of_the_log_are_shown_as_they_are() {
     let options = options();
     let mut config = Config::new();
@@ -148,6 +172,7 @@ fn sizes_of_the_log_are_shown_as_they_are() {
     {
         config.set(name, value).unwrap();
     }
+    set_buffers(&mut config);
     let data = options.socket_dir.clone().unwrap().join("data");
     let house = House::over(Arc::new(Database::open(&data, "me", &config).unwrap()), options);
     let mut me = house.client();
@@ -167,6 +192,7 @@ fn the_log_may_be_mapped_and_written_in_turn() {
     let open = |io: &str| {
         let mut config = Config::new();
         config.set("wal_io", io)?;
+        set_buffers(&mut config);
         Database::open(&data, "me", &config)
     };
     let mut rows = 0;

@@ -1,6 +1,8 @@
 //! Storage parameters of tables, `WITH (fillfactor = 70)`: PostgreSQL's names and limits. They are kept as text in
-//! `pg_class.reloptions`; what is not `fillfactor` has no effect here.
+//! `pg_class.reloptions`. `fillfactor` is heeded, and what says when background vacuum and ANALYZE are due; the others
+//! have no effect here.
 
+use storage::heap::OwnLimits;
 use syntax::ast::{DefOption, OptionValue};
 
 use crate::error::{Result, SqlError, sql_error};
@@ -98,6 +100,35 @@ pub fn reset(mut lines: Vec<String>, options: &[DefOption]) -> Result<Vec<String
         }
     }
     Ok(lines)
+}
+
+/// When background vacuum and ANALYZE come to a table, by its lines.
+pub fn upkeep(lines: &[String]) -> OwnLimits {
+    let text = |name: &str| {
+        let mut given = lines.iter().filter_map(|line| line.split_once('='));
+        given.find(|(known, _)| *known == name).map(|(_, text)| text.trim())
+    };
+    let integer = |name| text(name).and_then(|text| text.parse::<i64>().ok());
+    let rows = |name| integer(name).map(|rows| u64::try_from(rows).unwrap_or(0));
+    let share = |name| text(name).and_then(|text| text.parse::<f64>().ok());
+    OwnLimits {
+        enabled: switch(lines, "autovacuum_enabled"),
+        ended_rows: rows("autovacuum_vacuum_threshold"),
+        ended_share: share("autovacuum_vacuum_scale_factor"),
+        // -1: inserts do not count.
+        inserted_rows: integer("autovacuum_vacuum_insert_threshold")
+            .map(|rows| u64::try_from(rows).ok()),
+        inserted_share: share("autovacuum_vacuum_insert_scale_factor"),
+        changed_rows: rows("autovacuum_analyze_threshold"),
+        changed_share: share("autovacuum_analyze_scale_factor"),
+    }
+}
+
+/// What a parameter that is on or off is, by a table's lines; `None`: they do not say.
+fn switch(lines: &[String], name: &str) -> Option<bool> {
+    let given = lines.iter().find(|line| name_of(line) == name)?;
+    let (_, text) = given.split_once('=')?;
+    boolean(name, text).ok()
 }
 
 /// How full inserts make pages, in percent, by a table's lines.

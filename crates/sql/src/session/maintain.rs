@@ -1,16 +1,16 @@
 //! VACUUM and ANALYZE.
 
 use storage::lock::LockMode;
-use storage::vacuum::{Options, Report};
+use storage::vacuum::{Options, Pace, Report};
 use syntax::ast::{DefOption, OptionValue, Vacuum, VacuumRelation};
 
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::Host;
-use crate::types::{Datum, Oid};
+use crate::types::Oid;
 
 use super::Session;
-use super::analyze::{Counted, analyze};
+use super::analyze::{Counted, note_size, renew};
 
 /// What a statement asks for.
 #[derive(Default)]
@@ -144,7 +144,7 @@ impl Session {
         if !wanted.analyze && !table.is_catalog() {
             // What was never counted stays so.
             let rows = report.rows.map_or(f64::from(table.stored_rows), |rows| rows as f64);
-            self.note_size(table, rows, report.pages)?;
+            note_size(&self.backend, table, rows, report.pages)?;
         }
         if wanted.verbose {
             let elapsed = base::clock::now().since(begun);
@@ -180,35 +180,14 @@ impl Session {
         if named.is_empty() {
             columns = table.live().map(|(at, _)| at as u16).collect();
         }
-        let heap = self.backend.heap(table)?;
-        let before = heap.activity();
-        let counted = analyze(&self.backend, table, &columns)?;
-        heap.note_analyzed(false, counted.rows as u64, counted.pages, &before);
-        self.note_size(table, counted.rows, counted.pages)?;
+        let counted = renew(&self.backend, table, &columns, &mut Pace::new(None), false)?;
         if verbose {
-            let Counted { rows, pages, sampled_pages, sampled_rows } = counted;
+            let Counted { rows, pages, sampled_pages, sampled_rows, .. } = counted;
             self.inform(format!(
                 "\"{}\": scanned {sampled_pages} of {pages} pages; {sampled_rows} rows in sample, \
                  {rows} estimated total rows",
                 table.name
             ));
-        }
-        Ok(())
-    }
-
-    /// Writes down how many rows and pages a table has.
-    fn note_size(&mut self, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
-        let backend = &self.backend;
-        let store = &backend.instance.store;
-        let key = [Datum::Oid(table.oid)];
-        let row = store.find_one(&backend.txn, "pg_class", "pg_class_oid_index", &key)?;
-        if let Some(row) = row {
-            let counts = [
-                ("reltuples", Datum::Float4(rows as f32)),
-                ("relpages", Datum::Int4(pages as i32)),
-            ];
-            store.update_columns(&backend.txn, "pg_class", &row, &counts)?;
-            backend.catalog.note_change(&backend.txn, table.oid)?;
         }
         Ok(())
     }

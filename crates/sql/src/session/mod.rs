@@ -40,6 +40,7 @@ mod xacts;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use analyze::analyze_in_background;
 pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
 pub use prepare::Planned;
 pub use transaction::Status;

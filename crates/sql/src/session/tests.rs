@@ -87,6 +87,7 @@ impl Client for Recorder {
     }
 }
 
+mod analyzing;
 mod databases;
 mod full_vacuum;
 mod vacuum;
@@ -96,6 +97,12 @@ struct Bench {
     cluster: Arc<Cluster>,
     session: Session,
     dir: Dir,
+}
+
+/// Pages in a test's cache, where it wants so many.
+fn buffers(ordinary: usize) -> usize {
+    let given = std::env::var("THALWEG_TEST_BUFFERS").ok();
+    given.map_or(ordinary, |pages| pages.parse().unwrap())
 }
 
 struct Dir(std::path::PathBuf, Option<Arc<Engine>>);
@@ -113,7 +120,10 @@ impl Bench {
         Bench::with(&EngineConfig::default())
     }
 
+    /// `THALWEG_TEST_BUFFERS` has the last word on the cache's size (`make test-tiny-cache`).
     fn with(config: &EngineConfig) -> Bench {
+        let config =
+            &EngineConfig { shared_buffers: buffers(config.shared_buffers), ..config.clone() };
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("thalweg-sql-{}-{number}", std::process::id());
@@ -133,7 +143,9 @@ impl Bench {
         drop((session, cluster));
         dir.1.take().unwrap().shutdown().unwrap();
         let env = Env::new(Arc::new(RealDisk::new(&dir.0)));
-        let engine = Engine::open(&EngineConfig::default(), &env).unwrap();
+        let config = EngineConfig::default();
+        let config = EngineConfig { shared_buffers: buffers(config.shared_buffers), ..config };
+        let engine = Engine::open(&config, &env).unwrap();
         let cluster = Cluster::open(&engine).unwrap();
         let session = Session::open(&cluster, "postgres", "postgres").unwrap();
         dir.1 = Some(engine);

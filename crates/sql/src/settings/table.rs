@@ -46,6 +46,16 @@ const fn number(
     Setting { name, kind, context, summary }
 }
 
+const fn real(
+    name: &'static str,
+    default: f64,
+    range: (f64, f64),
+    context: Context,
+    summary: &'static str,
+) -> Setting {
+    Setting { name, kind: Kind::Real { default, min: range.0, max: range.1 }, context, summary }
+}
+
 /// Range of the caches of status logs, in pages.
 const SLRU_BUFFERS: (i64, i64) = (0, 131_072);
 
@@ -69,6 +79,60 @@ pub const TABLE: &[Setting] = &[
         Unit::Seconds,
         Start,
         "How long a client may take to say who it is.",
+    ),
+    flag("autovacuum", true, Reload, "Whether tables are vacuumed and analyzed in the background."),
+    real(
+        "autovacuum_analyze_scale_factor",
+        0.1,
+        (0.0, 100.0),
+        Reload,
+        "Share of a table whose change makes ANALYZE due, beside autovacuum_analyze_threshold.",
+    ),
+    number(
+        "autovacuum_analyze_threshold",
+        50,
+        (0, INT_MAX),
+        Unit::Plain,
+        Reload,
+        "Rows whose change makes ANALYZE due.",
+    ),
+    number(
+        "autovacuum_naptime",
+        60,
+        (1, INT_MAX / 1000),
+        Unit::Seconds,
+        Reload,
+        "Least time between two rounds of ANALYZE of a table whose size stays about the same.",
+    ),
+    real(
+        "autovacuum_vacuum_insert_scale_factor",
+        0.2,
+        (0.0, 100.0),
+        Reload,
+        "Share of a table whose insertion makes VACUUM due, beside autovacuum_vacuum_insert_threshold.",
+    ),
+    number(
+        "autovacuum_vacuum_insert_threshold",
+        1000,
+        (-1, INT_MAX),
+        Unit::Plain,
+        Reload,
+        "Rows whose insertion makes VACUUM due; -1: inserts do not.",
+    ),
+    real(
+        "autovacuum_vacuum_scale_factor",
+        0.1,
+        (0.0, 100.0),
+        Reload,
+        "Share of a table whose update or deletion makes VACUUM due, beside autovacuum_vacuum_threshold.",
+    ),
+    number(
+        "autovacuum_vacuum_threshold",
+        50,
+        (0, INT_MAX),
+        Unit::Plain,
+        Reload,
+        "Rows whose update or deletion makes VACUUM due.",
     ),
     number("block_size", 8192, (8192, 8192), Unit::Plain, Internal, "Bytes in a page."),
     number(
@@ -188,12 +252,13 @@ pub const TABLE: &[Setting] = &[
         User,
         "Digits of floating-point values: above zero the shortest exact form, else fewer.",
     ),
-    Setting {
-        name: "hash_mem_multiplier",
-        kind: super::Kind::Real { default: 2.0, min: 1.0, max: 1000.0 },
-        context: User,
-        summary: "How many times work_mem a hash table may take.",
-    },
+    real(
+        "hash_mem_multiplier",
+        2.0,
+        (1.0, 1000.0),
+        User,
+        "How many times work_mem a hash table may take.",
+    ),
     number(
         "idle_in_transaction_session_timeout",
         0,

@@ -37,6 +37,17 @@ impl Value {
         }
     }
 
+    /// The value of a setting that is a number with a fraction.
+    ///
+    /// # Panics
+    /// If the setting is something else: its reader and the table disagree.
+    pub fn as_real(&self) -> f64 {
+        match self {
+            Value::Real(value) => *value,
+            other => panic!("{other:?} is no such number"),
+        }
+    }
+
     /// The value of a setting that is text or a choice.
     ///
     /// # Panics

@@ -1,16 +1,20 @@
 //! Noticing that a heap has changed enough to be cleaned.
 
+use super::due::{Due, Limits, OwnLimits, SharedLimits};
 use super::room::Activity;
 use super::{Freeze, HeapRel};
-use base::{Csn, Fork, RelId};
-use std::sync::OnceLock;
+use base::clock::{self, Instant};
+use base::latch::Latch;
+use base::rank::Rank;
+use base::{Csn, Fork, RelId, Xid};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// Whom to tell.
 type Tell = Box<dyn Fn(RelId) + Send + Sync>;
 
 /// The state of a heap at its last cleaning. All accesses are relaxed: these are estimates.
-#[derive(Default)]
 pub(super) struct Attention {
     inserted: AtomicU64,
     ended: AtomicU64,
@@ -23,10 +27,44 @@ pub(super) struct Attention {
     history: [Past; Upkeep::ALL.len()],
     /// Changes of rows as of the last ANALYZE.
     analyzed: AtomicU64,
+    /// When that was; 0: never.
+    analyzed_at: AtomicU64,
+    /// Rows it found.
+    analyzed_rows: AtomicU64,
+    /// It met rows of open transactions, all below this id; 0: none.
+    analyze_again: AtomicU64,
     counted: Counted,
-    tell: OnceLock<Tell>,
+    tell: OnceLock<(Arc<SharedLimits>, Tell)>,
+    own: Latch<OwnLimits>,
     /// Who is to know has been told, and no cleaning has begun since.
     told: AtomicBool,
+    /// The same of ANALYZE.
+    told_to_analyze: AtomicBool,
+    /// A cleaning has begun, and has not come to its end.
+    unfinished: AtomicBool,
+}
+
+impl Default for Attention {
+    fn default() -> Attention {
+        Attention {
+            inserted: AtomicU64::default(),
+            ended: AtomicU64::default(),
+            live: AtomicU64::default(),
+            left: AtomicU64::default(),
+            held_at: AtomicU64::default(),
+            history: Default::default(),
+            analyzed: AtomicU64::default(),
+            analyzed_at: AtomicU64::default(),
+            analyzed_rows: AtomicU64::default(),
+            analyze_again: AtomicU64::default(),
+            counted: Counted::default(),
+            tell: OnceLock::new(),
+            own: Latch::new(Rank::Leaf, OwnLimits::default()),
+            told: AtomicBool::default(),
+            told_to_analyze: AtomicBool::default(),
+            unfinished: AtomicBool::default(),
+        }
+    }
 }
 
 /// How much there is to clean, roughly.
@@ -115,10 +153,10 @@ struct Past {
 /// Changes of one stripe between two looks at the sums.
 pub(super) const LOOK_EVERY: u64 = 64;
 
-/// Versions ended that make cleaning worth while, beside a tenth of the table.
-const ENDED_MIN: u64 = 50;
-/// Versions inserted, beside a fifth.
-const INSERTED_MIN: u64 = 1000;
+/// After an ANALYZE that met rows of open transactions it is looked so often whether they have ended.
+const OPEN_AGAIN: Duration = Duration::from_secs(1);
+/// At least so much time lies between two rounds of ANALYZE.
+const ANALYZE_REST: Duration = Duration::from_secs(1);
 /// Rows on a page, where nothing better is known.
 const ROWS_PER_PAGE: u64 = 60;
 /// Looking at less than this share of a table's pages does not change what is known of its rows.
@@ -126,7 +164,28 @@ const FEW: f64 = 0.02;
 /// Versions ended without a trace in indexes count this much less: pruning takes most of them.
 const HOT_DISCOUNT: u64 = 4;
 
+/// Changes of transactions that had not ended when rows were looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Open {
+    /// Versions that may come to be.
+    pub inserted: u64,
+    /// Versions that may come to an end.
+    pub ended: u64,
+}
+
 impl Activity {
+    /// What was done by those who have ended.
+    fn without(&self, open: Open) -> Activity {
+        let updated = open.inserted.min(open.ended);
+        let cold = updated.min(self.updated);
+        Activity {
+            inserted: self.inserted.saturating_sub(open.inserted - updated),
+            deleted: self.deleted.saturating_sub(open.ended - updated),
+            updated: self.updated - cold,
+            hot_updated: self.hot_updated.saturating_sub(updated - cold),
+        }
+    }
+
     /// Ended versions that vacuum is wanted for.
     fn ended(&self) -> u64 {
         self.deleted + self.updated + self.hot_updated / HOT_DISCOUNT
@@ -139,32 +198,112 @@ impl Activity {
 
 impl HeapRel {
     /// Lets `tell` be called, by whoever changes rows and without any latch held, when the table has
-    /// changed enough; then again only after a cleaning has begun. Once per handle.
-    pub fn tell_when_due(&self, tell: impl Fn(RelId) + Send + Sync + 'static) {
-        assert!(self.attention.tell.set(Box::new(tell)).is_ok(), "one is told");
+    /// changed enough for a cleaning or ANALYZE; then again only after that has begun. `limits` are those of all
+    /// tables. Once per handle.
+    pub fn tell_when_due(
+        &self,
+        limits: &Arc<SharedLimits>,
+        tell: impl Fn(RelId) + Send + Sync + 'static,
+    ) {
+        let told = self.attention.tell.set((Arc::clone(limits), Box::new(tell)));
+        assert!(told.is_ok(), "one is told");
     }
 
-    /// Looks whether cleaning is due. Called every [`LOOK_EVERY`] changes of a stripe.
+    /// The table's own limits, from now on.
+    pub fn limit(&self, own: OwnLimits) {
+        *self.attention.own.lock() = own;
+    }
+
+    fn limits(&self) -> Limits {
+        let all = self.attention.tell.get().map_or_else(Limits::default, |(all, _)| all.get());
+        let own = *self.attention.own.lock();
+        own.over(all)
+    }
+
+    /// Looks whether cleaning or ANALYZE is due. Called every [`LOOK_EVERY`] changes of a stripe.
     #[cold]
     pub(super) fn look_for_dirt(&self) {
         let last = &self.attention;
-        let Some(tell) = last.tell.get() else { return };
-        if last.told.load(Relaxed) {
+        let Some((_, tell)) = last.tell.get() else { return };
+        let (told, told_to_analyze) = (last.told.load(Relaxed), last.told_to_analyze.load(Relaxed));
+        if told && told_to_analyze {
             return;
         }
-        let now = self.activity();
+        let (now, limits) = (self.activity(), self.limits());
+        if !limits.enabled {
+            return;
+        }
         let live = self.live_at_last(&now);
-        let ended = now.ended().saturating_sub(last.ended.load(Relaxed));
-        let inserted = now.inserted.saturating_sub(last.inserted.load(Relaxed));
-        let due = is_worth_cleaning(ended, live) || inserted > INSERTED_MIN + live / 5;
-        if due && !last.told.swap(true, Relaxed) {
+        let clean = !told && self.is_cleaning_due(&now, live, &limits);
+        let analyze = !told_to_analyze && self.changed(&now) > limits.changed.of(live);
+        let is_new = |told: &AtomicBool| !told.swap(true, Relaxed);
+        // Both are noted, whichever is told.
+        if (clean && is_new(&last.told)) | (analyze && is_new(&last.told_to_analyze)) {
             tell(self.rel.id());
         }
     }
 
+    /// What is to be done now. What is not due is told of again when it is.
+    pub fn due(&self) -> Due {
+        let (last, limits) = (&self.attention, self.limits());
+        let now = self.activity();
+        let live = self.live_at_last(&now);
+        let unfinished = last.unfinished.load(Relaxed);
+        let vacuum = limits.enabled && (unfinished || self.is_cleaning_due(&now, live, &limits));
+        if !vacuum {
+            last.told.store(false, Relaxed);
+        }
+        let analyze = limits.enabled && self.changed(&now) > limits.changed.of(live);
+        if !analyze {
+            last.told_to_analyze.store(false, Relaxed);
+        }
+        Due { vacuum, analyze: analyze.then(|| self.analyze_after(&now, &limits)) }
+    }
+
+    fn is_cleaning_due(&self, now: &Activity, live: u64, limits: &Limits) -> bool {
+        let last = &self.attention;
+        let ended = now.ended().saturating_sub(last.ended.load(Relaxed));
+        let inserted = now.inserted.saturating_sub(last.inserted.load(Relaxed));
+        last.left.load(Relaxed) + ended > limits.ended.of(live)
+            || limits.inserted.is_some_and(|limit| inserted > limit.of(live))
+    }
+
+    /// Rows changed since the last ANALYZE.
+    fn changed(&self, now: &Activity) -> u64 {
+        now.changes().saturating_sub(self.attention.analyzed.load(Relaxed))
+    }
+
+    /// How long an ANALYZE that is due has to wait.
+    fn analyze_after(&self, now: &Activity, limits: &Limits) -> Duration {
+        let last = &self.attention;
+        let again = last.analyze_again.load(Relaxed);
+        if again > 0 {
+            self.txns.refresh();
+            if self.txns.oldest_running() < Xid(again) {
+                return OPEN_AGAIN;
+            }
+        }
+        let at = last.analyzed_at.load(Relaxed);
+        if at == 0 {
+            return Duration::ZERO;
+        }
+        // Plans rest on sizes first of all: a table that has grown or shrunk by half does not wait.
+        let known = last.analyzed_rows.load(Relaxed);
+        let rows = last.counted.rows(now).unwrap_or(known);
+        let nap = match rows.abs_diff(known) > known / 2 {
+            true => ANALYZE_REST,
+            false => limits.nap.max(ANALYZE_REST),
+        };
+        nap.saturating_sub(clock::now().since(Instant(at)))
+    }
+
+    /// Rows as of the last count, or a guess.
     fn live_at_last(&self, now: &Activity) -> u64 {
         match self.attention.live.load(Relaxed) {
             0 => {
+                if let Some((rows, _)) = self.attention.counted.last() {
+                    return rows;
+                }
                 let pages = u64::from(self.rel.blocks(Fork::Main).unwrap_or(0));
                 (pages * ROWS_PER_PAGE).saturating_sub(now.inserted)
             }
@@ -185,7 +324,7 @@ impl HeapRel {
                 .unwrap_or_else(|| (live + inserted).saturating_sub(now.deleted.min(ended))),
             dead: last.left.load(Relaxed) + ended,
             inserted,
-            changed: now.changes().saturating_sub(last.analyzed.load(Relaxed)),
+            changed: self.changed(&now),
         }
     }
 
@@ -213,6 +352,8 @@ impl HeapRel {
             own.last.store(old.last.load(Relaxed), Relaxed);
         }
         own.analyzed.store(old.analyzed.load(Relaxed), Relaxed);
+        own.analyzed_at.store(old.analyzed_at.load(Relaxed), Relaxed);
+        own.analyzed_rows.store(old.analyzed_rows.load(Relaxed), Relaxed);
         let seen = if freeze == Freeze::Yes { 0 } else { rows };
         own.inserted.store(now.inserted.saturating_sub(seen), Relaxed);
         own.ended.store(now.ended(), Relaxed);
@@ -220,10 +361,26 @@ impl HeapRel {
         own.counted.set(rows, pages, &now);
     }
 
-    /// The table was analyzed just now: it has `rows` on `pages`, and they had changed as often as `before` says.
-    pub fn note_analyzed(&self, background: bool, rows: u64, pages: u32, before: &Activity) {
-        self.attention.counted.set(rows, pages, before);
-        self.attention.analyzed.store(before.changes(), Relaxed);
+    /// The table was analyzed just now: it has `rows` on `pages`, and they had changed as often as `before` says,
+    /// `open` of which were changes of transactions that had not ended: they will have to be looked at again.
+    pub fn note_analyzed(
+        &self,
+        background: bool,
+        rows: u64,
+        pages: u32,
+        before: &Activity,
+        open: Open,
+    ) {
+        let last = &self.attention;
+        let before = before.without(open);
+        last.counted.set(rows, pages, &before);
+        last.live.store(rows.max(1), Relaxed);
+        last.analyzed.store(before.changes(), Relaxed);
+        last.analyzed_at.store(clock::now().0, Relaxed);
+        last.analyzed_rows.store(rows, Relaxed);
+        let again = if open == Open::default() { 0 } else { self.txns.next_xid().0 };
+        last.analyze_again.store(again, Relaxed);
+        last.told_to_analyze.store(false, Relaxed);
         self.note_upkeep(if background { Upkeep::AutoAnalyze } else { Upkeep::Analyze });
     }
 
@@ -253,6 +410,7 @@ impl HeapRel {
         last.left.fetch_add(ended.saturating_sub(last.ended.load(Relaxed)), Relaxed);
         last.ended.store(ended, Relaxed);
         last.told.store(false, Relaxed);
+        last.unfinished.store(true, Relaxed);
     }
 
     /// A cleaning that began when the horizon was `horizon` has ended. Of the `pages` it has looked at `scanned`,
@@ -279,8 +437,9 @@ impl HeapRel {
             last.live.store(rows.max(1), Relaxed);
         }
         last.left.store(left, Relaxed);
+        last.unfinished.store(false, Relaxed);
         self.note_upkeep(if background { Upkeep::AutoVacuum } else { Upkeep::Vacuum });
-        let again = is_worth_cleaning(left, last.live.load(Relaxed));
+        let again = left > self.limits().ended.of(last.live.load(Relaxed));
         last.held_at.store(if again { horizon.0 } else { 0 }, Relaxed);
         Cleaned { again, rows }
     }
@@ -317,10 +476,6 @@ fn estimate(counted: Option<(u64, u32)>, live: u64, scanned: u32, pages: u32) ->
         return Estimate::Old(rounded(density * all));
     }
     Estimate::New(rounded(density * f64::from(pages - scanned)) + live)
-}
-
-fn is_worth_cleaning(ended: u64, live: u64) -> bool {
-    ended > ENDED_MIN + live / 10
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! out from a private copy. Nothing is latched or pinned while the caller works.
 
 use super::fetch::{Chain, hint};
-use super::{HeapRel, page};
+use super::{HeapRel, Open, page};
 use crate::buffer::{Optimistic, Purpose, Reach, ReadAhead, ReadGuard, Ring};
 use crate::error::Result;
 use crate::page::{Item, LineFlags, PAGE_BYTES, PageBytes, PageView};
@@ -53,6 +53,8 @@ pub struct HeapScan {
     found: Vec<Found>,
     next: usize,
     build: Option<Box<Build>>,
+    /// Changes met of transactions that have not ended; only of a sample's scan.
+    open: Option<Open>,
 }
 
 /// What a scan finds out for the building of an index.
@@ -78,22 +80,26 @@ impl HeapScan {
             snapshot,
             blocks,
             chosen: None,
-            ring: large.then(|| ring(&ahead)),
+            ring: large.then(|| ring(&ahead, Purpose::BulkRead)),
             ahead,
             block: BlockNo(0),
             page: PageBytes::new(),
             found: Vec::new(),
             next: 0,
             build: None,
+            open: None,
         })
     }
 
-    /// Over these blocks, which are there, in a ring of its own.
+    /// Over these blocks, which are there, in a ring of its own. It counts what it meets of transactions that have not
+    /// ended ([`HeapScan::open`]).
     pub fn some(heap: &HeapRel, snapshot: Snapshot, blocks: Vec<u32>) -> Result<HeapScan> {
         let places = 0..blocks.len() as u32;
         let mut scan = HeapScan::over(heap, snapshot, places)?;
         scan.chosen = Some(blocks);
-        scan.ring = Some(ring(&scan.ahead));
+        // As PostgreSQL counts it.
+        scan.ring = Some(ring(&scan.ahead, Purpose::Vacuum));
+        scan.open = Some(Open::default());
         Ok(scan)
     }
 
@@ -111,7 +117,7 @@ impl HeapScan {
     pub fn reading_ahead(mut self, heap: &HeapRel, reach: Reach) -> HeapScan {
         self.ahead = ReadAhead::new(&heap.rel, reach);
         if let Some(of_before) = &mut self.ring {
-            *of_before = ring(&self.ahead);
+            *of_before = ring(&self.ahead, of_before.purpose());
         }
         self
     }
@@ -120,6 +126,17 @@ impl HeapScan {
     /// scan's did not see.
     pub fn has_older(&self) -> bool {
         self.build.as_ref().is_some_and(|build| build.has_older)
+    }
+
+    /// Goes on with another snapshot from the next page on, for who does not mind that rows that move meanwhile are met
+    /// twice, or not at all; the old one need not stay in force.
+    pub fn go_on_with(&mut self, snapshot: Snapshot) {
+        self.snapshot = snapshot;
+    }
+
+    /// Changes of other transactions, running then, that the pages read so far held.
+    pub fn open(&self) -> Open {
+        self.open.unwrap_or_default()
     }
 
     /// Blocks to come.
@@ -174,6 +191,9 @@ impl HeapScan {
             return Ok(());
         }
         judge(&page, txn, &self.snapshot, &mut self.found)?;
+        if let Some(open) = &mut self.open {
+            count_open(page.view(), txn, open)?;
+        }
         if let Some(build) = &mut self.build {
             build.look(heap, page.view(), &self.found)?;
         }
@@ -185,8 +205,8 @@ impl HeapScan {
 }
 
 /// For a scan of a large relation.
-fn ring(ahead: &ReadAhead) -> Ring {
-    Ring::new(RING_PAGES + ahead.ring_pages(), Purpose::BulkRead)
+fn ring(ahead: &ReadAhead, purpose: Purpose) -> Ring {
+    Ring::new(RING_PAGES + ahead.ring_pages(), purpose)
 }
 
 impl Build {
@@ -264,6 +284,25 @@ fn judge(
         };
         if visible {
             found.push(Found { offset, at: item.offset as u16, len: item.len as u16 });
+        }
+    }
+    Ok(())
+}
+
+/// Counts versions that running transactions have made or ended.
+fn count_open(page: PageView<'_>, txn: &Txn, open: &mut Open) -> Result<()> {
+    if page::is_all_visible(page) {
+        return Ok(());
+    }
+    let (txlog, horizon, durable) =
+        (txn.manager().txlog(), txn.manager().visible_horizon(), txn.manager().wal().durable());
+    for offset in 1..=page.line_count() {
+        let Some(item) = page::version(page, offset) else { continue };
+        let header = page::header(page, item);
+        match visibility::fate(txlog, horizon, durable, &header)?.0 {
+            Fate::InsertInProgress if !txn.is_mine(header.xmin) => open.inserted += 1,
+            Fate::DeleteInProgress if !txn.is_mine(header.xmax) => open.ended += 1,
+            _ => {}
         }
     }
     Ok(())

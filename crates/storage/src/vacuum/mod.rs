@@ -4,8 +4,9 @@ mod pace;
 mod queue;
 mod worker;
 
+pub use pace::Pace;
 pub use queue::Queue;
-pub use worker::{Clean, Open, Opened, Worker, WorkerStats};
+pub use worker::{Analyze, Clean, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::IndexCleaning;
 use crate::buffer::{Purpose, Reach, ReadAhead, Ring};
@@ -13,7 +14,6 @@ use crate::error::Result;
 use crate::heap::{HeapRel, Phase, vm};
 use crate::index::Index;
 use base::{BlockNo, Fork, Tid};
-use pace::Pace;
 
 /// Pages that a vacuum goes round in.
 const RING_PAGES: usize = 32;

@@ -1,4 +1,4 @@
-//! How fast a vacuum goes: in the background it rests as long as it works, and gives way.
+//! How fast upkeep goes: in the background it rests as long as it works, and gives way.
 
 use crate::error::{Error, Result};
 use base::clock::{self, Instant};
@@ -11,7 +11,8 @@ const REST_EVERY: u32 = 64;
 const REST_MIN: Duration = Duration::from_millis(1);
 const REST_MAX: Duration = Duration::from_millis(50);
 
-pub(super) struct Pace<'o> {
+/// The pace of one piece of upkeep.
+pub struct Pace<'o> {
     /// Set for background work: whether somebody waits for the table.
     waited_for: Option<&'o dyn Fn() -> bool>,
     pages: u32,
@@ -21,6 +22,7 @@ pub(super) struct Pace<'o> {
 }
 
 impl<'o> Pace<'o> {
+    /// In the background where it is told by what to know that somebody waits for the table; else without rests.
     pub fn new(waited_for: Option<&'o dyn Fn() -> bool>) -> Pace<'o> {
         Pace { waited_for, pages: 0, since: clock::now(), gave_way: false }
     }

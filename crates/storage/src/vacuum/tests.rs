@@ -187,13 +187,15 @@ fn worker_for(
 ) -> Worker {
     let queue = Arc::new(Queue::default());
     let its_queue = Arc::clone(&queue);
-    table.heap.tell_when_due(move |rel| its_queue.push(rel));
+    let limits = Arc::default();
+    table.heap.tell_when_due(&limits, move |rel| its_queue.push(rel));
     let opened = Arc::clone(table);
     let open: Box<Open> = Box::new(move |_, clean| {
         clean(&opened.heap, std::slice::from_ref(&opened.index), &|| false);
         Opened::Yes
     });
-    Worker::start(&rig.env(), queue, open, move |_, error| failed(error))
+    let analyze: Box<Analyze> = Box::new(|_| Opened::No);
+    Worker::start(&rig.env(), queue, open, analyze, move |_, error| failed(error))
 }
 
 /// Updates, inserts and deletes by several sessions on a small pool, with the background worker cleaning.

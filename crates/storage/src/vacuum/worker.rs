@@ -1,8 +1,8 @@
-//! The background worker: takes tables from the queue and cleans them, unhurriedly.
+//! The background worker: takes tables from the queue, and cleans and analyzes them, unhurriedly.
 
 use super::{Options, Queue, Report, try_vacuum};
 use crate::error::{Error, Result};
-use crate::heap::HeapRel;
+use crate::heap::{Due, HeapRel};
 use crate::index::Index;
 use base::RelId;
 use base::env::{Background, Env};
@@ -20,6 +20,9 @@ pub type Clean<'c> = dyn FnMut(&HeapRel, &[Index], &dyn Fn() -> bool) + 'c;
 /// Calls its second argument with the heap and the indexes of a table, while none can be added or dropped.
 /// Does not wait for locks.
 pub type Open = dyn Fn(RelId, &mut Clean<'_>) -> Opened + Send + Sync;
+
+/// Analyzes a table; the layer above knows what its rows are. Does not wait for locks.
+pub type Analyze = dyn Fn(RelId) -> Opened + Send + Sync;
 
 /// What came of opening a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +46,7 @@ pub struct Worker {
 struct Counters {
     runs: AtomicU64,
     removed: AtomicU64,
+    analyzed: AtomicU64,
     failures: AtomicU64,
 }
 
@@ -53,16 +57,31 @@ pub struct WorkerStats {
     pub runs: u64,
     /// Versions removed.
     pub removed: u64,
+    /// Tables analyzed.
+    pub analyzed: u64,
     /// Runs that ended with an error.
     pub failures: u64,
 }
 
+impl Counters {
+    /// What one table came to; when it is to be looked at again.
+    fn add(&self, round: &Round) {
+        if let Some(report) = &round.cleaned {
+            self.runs.fetch_add(1, Relaxed);
+            self.removed.fetch_add(report.removed, Relaxed);
+        }
+        self.analyzed.fetch_add(u64::from(round.analyzed), Relaxed);
+    }
+}
+
 impl Worker {
-    /// Starts a worker. `open` gives it tables; `failed` hears of errors, which end one run only.
+    /// Starts a worker. `open` gives it tables, `analyze` does what ANALYZE does; `failed` hears of errors, which
+    /// end one run only.
     pub fn start(
         env: &Env,
         queue: Arc<Queue>,
         open: Box<Open>,
+        analyze: Box<Analyze>,
         failed: impl Fn(RelId, &Error) + Send + 'static,
     ) -> Worker {
         let counters = Arc::new(Counters::default());
@@ -70,15 +89,14 @@ impl Worker {
         let background = env.spawn("vacuum", move || {
             let _acting = usage::act_as(Role::Vacuum);
             while let Some(rel) = its_queue.pop() {
-                match clean(&open, rel) {
-                    Ok(Round::NotNow) => its_queue.push_after(rel, AGAIN),
-                    Ok(Round::Gone) => {}
-                    Ok(Round::Cleaned(report)) => {
-                        its_counters.runs.fetch_add(1, Relaxed);
-                        its_counters.removed.fetch_add(report.removed, Relaxed);
-                        its_queue.rests(rel);
-                        if report.come_back || report.gave_way {
-                            its_queue.push_after(rel, AGAIN);
+                match look_after(&open, &analyze, rel) {
+                    Ok(round) => {
+                        its_counters.add(&round);
+                        if round.cleaned.is_some() || round.analyzed {
+                            its_queue.rests(rel);
+                        }
+                        if let Some(wait) = round.again {
+                            its_queue.push_after(rel, wait);
                         }
                     }
                     Err(_) if its_queue.is_stopped() => return,
@@ -94,11 +112,12 @@ impl Worker {
 
     /// Figures, as of now.
     pub fn stats(&self) -> WorkerStats {
-        let Counters { runs, removed, failures } = &*self.counters;
+        let Counters { runs, removed, analyzed, failures } = &*self.counters;
         // Relaxed: figures for people.
         WorkerStats {
             runs: runs.load(Relaxed),
             removed: removed.load(Relaxed),
+            analyzed: analyzed.load(Relaxed),
             failures: failures.load(Relaxed),
         }
     }
@@ -114,23 +133,53 @@ impl Worker {
 }
 
 /// What one attempt at a table came to.
-enum Round {
-    Cleaned(Report),
-    NotNow,
-    Gone,
+#[derive(Default)]
+struct Round {
+    cleaned: Option<Report>,
+    analyzed: bool,
+    /// When to look at it again; `None`: when it tells that it is due.
+    again: Option<Duration>,
 }
 
-fn clean(open: &Open, rel: RelId) -> Result<Round> {
+impl Round {
+    fn look_again(&mut self, after: Duration) {
+        self.again = Some(self.again.map_or(after, |wait| wait.min(after)));
+    }
+}
+
+/// Cleans a table, and has it analyzed, as far as that is due.
+fn look_after(open: &Open, analyze: &Analyze, rel: RelId) -> Result<Round> {
+    let (mut round, mut due) = (Round::default(), Due::default());
     let mut result = Ok(None);
     let opened = open(rel, &mut |heap, indexes, waited_for| {
-        if !heap.is_held_back() {
+        due = heap.due();
+        if due.vacuum && !heap.is_held_back() {
             let options = Options { background: Some(waited_for), ..Options::default() };
             result = try_vacuum(heap, indexes, &options);
         }
     });
-    Ok(match (opened, result?) {
-        (Opened::No, _) => Round::Gone,
-        (_, Some(report)) => Round::Cleaned(report),
-        (_, None) => Round::NotNow,
-    })
+    round.cleaned = result?;
+    match opened {
+        Opened::No => return Ok(round),
+        Opened::Busy => {
+            round.look_again(AGAIN);
+            return Ok(round);
+        }
+        Opened::Yes => {}
+    }
+    let is_done =
+        round.cleaned.as_ref().is_some_and(|report| !report.come_back && !report.gave_way);
+    if due.vacuum && !is_done {
+        round.look_again(AGAIN);
+    }
+    match due.analyze {
+        None => {}
+        Some(Duration::ZERO) => match analyze(rel) {
+            Opened::Yes => round.analyzed = true,
+            Opened::Busy => round.look_again(AGAIN),
+            Opened::No => {}
+        },
+        Some(wait) => round.look_again(wait),
+    }
+    Ok(round)
 }

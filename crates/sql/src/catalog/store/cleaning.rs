@@ -1,30 +1,38 @@
-//! Background vacuum: tables, their locks and indexes, to the engine's worker.
+//! Background vacuum and ANALYZE: tables, their locks and indexes, to the engine's worker.
 //!
 //! A heap enters itself into the worker's queue when enough of it has changed (`opened.rs`). The worker takes
 //! VACUUM's lock if it is free, so that the table is not dropped, truncated, or given an index meanwhile;
-//! who waits for that lock is let through after the page at hand.
+//! who waits for that lock is let through after the page at hand. ANALYZE takes the same lock, in a transaction of its
+//! own (`session/analyze/background.rs`); what is due is in `storage::heap`, by the settings and storage parameters
+//! that are read here.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use base::ids::RelId;
+use storage::heap::{Limits, Threshold};
 use storage::index::Index;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
 use storage::vacuum::{Clean, Opened};
 
 use crate::catalog::TableDef;
-use crate::error::Result;
+use crate::error::{Result, SqlState};
+use crate::session::analyze_in_background;
+use crate::settings;
 use crate::types::Oid;
 
 use super::opened::Owner;
 use super::schema::catalog_by_oid;
-use super::{Cluster, SessionCatalog, Store, database_tag};
+use super::{Cluster, Instance, SessionCatalog, Store, database_tag};
 
 impl Cluster {
-    /// Starts background vacuum, once per engine. `failed` is told of tables that could not be cleaned.
+    /// Starts background vacuum and ANALYZE, once per engine. `failed` is told of tables that could not be cleaned or
+    /// analyzed.
     pub fn start_vacuum(self: &Arc<Self>, failed: impl Fn(&str) + Send + Sync + 'static) {
+        self.limit_upkeep();
         let failed = Arc::new(failed);
-        let to_tell = failed.clone();
+        let (to_tell, to_tell_of_analyze) = (failed.clone(), failed.clone());
         // Weak: the engine, which owns the worker, is the cluster's.
         let cluster = Arc::downgrade(self);
         let open = move |storage: RelId, clean: &mut Clean<'_>| {
@@ -33,24 +41,88 @@ impl Cluster {
                 Opened::Busy
             })
         };
+        let cluster = Arc::downgrade(self);
+        let analyze = move |storage: RelId| {
+            analyze(&cluster, storage).unwrap_or_else(|error| {
+                // The end of the server is no failure.
+                if error.sqlstate() != SqlState::ADMIN_SHUTDOWN {
+                    let text = format!("background analyze of relation {storage} failed");
+                    to_tell_of_analyze(&format!("{text}: {}", error.message()));
+                }
+                Opened::No
+            })
+        };
         let told = move |storage, error: &storage::Error| {
             to_tell(&format!("background vacuum of relation {storage} failed: {error}"));
         };
-        self.engine().start_vacuum(Box::new(open), told);
+        self.engine().start_vacuum(Box::new(open), Box::new(analyze), told);
+    }
+
+    /// Takes over what the settings say of when tables are due for upkeep.
+    pub fn limit_upkeep(&self) {
+        let value = |name: &str| {
+            let setting = settings::find(name).expect("a known setting");
+            self.running.get(setting).expect("a setting of the server")
+        };
+        let rows = |name: &str| u64::try_from(value(name).as_integer()).ok();
+        let share = |name: &str| value(name).as_real();
+        let limit = |name: &str, share_name: &str| {
+            rows(name).map(|rows| Threshold { rows, share: share(share_name) })
+        };
+        let limits = Limits {
+            enabled: value("autovacuum").as_bool(),
+            ended: limit("autovacuum_vacuum_threshold", "autovacuum_vacuum_scale_factor")
+                .expect("it is not below zero"),
+            // -1: inserts alone make no table due.
+            inserted: limit(
+                "autovacuum_vacuum_insert_threshold",
+                "autovacuum_vacuum_insert_scale_factor",
+            ),
+            changed: limit("autovacuum_analyze_threshold", "autovacuum_analyze_scale_factor")
+                .expect("it is not below zero"),
+            nap: Duration::from_secs(value("autovacuum_naptime").as_integer() as u64),
+        };
+        self.engine().upkeep_limits().set(limits);
     }
 }
 
 fn open(cluster: &Weak<Cluster>, storage: RelId, clean: &mut Clean<'_>) -> Result<Opened> {
     let Some(cluster) = cluster.upgrade() else { return Ok(Opened::No) };
     let Some(owner) = cluster.shared.opened.owner(storage) else { return Ok(Opened::No) };
+    let txn = begin(&cluster, owner)?;
+    if !owner.database.is_valid() {
+        return hand_over_shared(&cluster, &txn, owner.relation, clean);
+    }
+    match find(&cluster, &txn, owner, storage)? {
+        Found::Not(opened) => Ok(opened),
+        Found::Table { instance, table, locked } => {
+            hand_out(&instance.store, &txn, &table, &locked, clean)
+        }
+    }
+}
+
+fn analyze(cluster: &Weak<Cluster>, storage: RelId) -> Result<Opened> {
+    let Some(cluster) = cluster.upgrade() else { return Ok(Opened::No) };
+    let Some(owner) = cluster.shared.opened.owner(storage) else { return Ok(Opened::No) };
+    // As by the statement, system tables are not analyzed.
+    if !owner.database.is_valid() || catalog_by_oid(owner.relation).is_some() {
+        return Ok(Opened::No);
+    }
+    let txn = begin(&cluster, owner)?;
+    let (instance, table, locked) = match find(&cluster, &txn, owner, storage)? {
+        Found::Not(opened) => return Ok(opened),
+        Found::Table { instance, table, locked } => (instance, table, locked),
+    };
+    txn.release_statement();
+    let done = analyze_in_background(&cluster, &instance, txn, &table, &locked)?;
+    Ok(if done { Opened::Yes } else { Opened::Busy })
+}
+
+/// A transaction of the worker's. Dropped, it is rolled back.
+fn begin(cluster: &Cluster, owner: Owner) -> Result<Txn> {
     let txn = Txn::attach(cluster.engine().txns(), 0, owner.database.0)?;
     txn.begin(Isolation::ReadCommitted);
-    let opened = match owner.database.is_valid() {
-        true => hand_over(&cluster, &txn, owner, storage, clean),
-        false => hand_over_shared(&cluster, &txn, owner.relation, clean),
-    };
-    txn.abort();
-    opened
+    Ok(txn)
 }
 
 /// Takes a lock if nobody is in the way.
@@ -62,31 +134,38 @@ pub(super) fn locked(txn: &Txn, tag: LockTag, mode: LockMode) -> Result<bool> {
     }
 }
 
-fn hand_over(
-    cluster: &Arc<Cluster>,
-    txn: &Txn,
-    owner: Owner,
-    storage: RelId,
-    clean: &mut Clean<'_>,
-) -> Result<Opened> {
+/// A table by its storage.
+enum Found {
+    /// As it is now, locked so that it stays so.
+    Table { instance: Arc<Instance>, table: Arc<TableDef>, locked: [LockTag; 2] },
+    /// Why not.
+    Not(Opened),
+}
+
+/// Finds a table of a database and locks it, if nobody is in the way.
+fn find(cluster: &Arc<Cluster>, txn: &Txn, owner: Owner, storage: RelId) -> Result<Found> {
+    let database = database_tag(owner.database);
     // Keeps the database from being copied or dropped meanwhile.
-    if !locked(txn, database_tag(owner.database), LockMode::RowExclusive)? {
-        return Ok(Opened::Busy);
+    if !locked(txn, database, LockMode::RowExclusive)? {
+        return Ok(Found::Not(Opened::Busy));
     }
-    let Some(instance) = cluster.used_database(owner.database) else { return Ok(Opened::No) };
+    let Some(instance) = cluster.used_database(owner.database) else {
+        return Ok(Found::Not(Opened::No));
+    };
     let oid = owner.relation;
     let tag = LockTag::Relation { db: owner.database.0, rel: oid.0 };
     // System tables are never dropped, and get no indexes; nobody locks them. Any other is locked by whoever
     // makes, drops or truncates it until that is certain: who gets the lock sees what there is to see.
     if catalog_by_oid(oid).is_none() && !locked(txn, tag, LockMode::ShareUpdateExclusive)? {
-        return Ok(Opened::Busy);
+        return Ok(Found::Not(Opened::Busy));
     }
     let catalog = SessionCatalog::new(Arc::clone(&instance));
-    let Some(table) = catalog.table(txn, oid)? else { return Ok(Opened::No) };
-    if table.storage != storage {
-        return Ok(Opened::No);
+    match catalog.table(txn, oid)? {
+        Some(table) if table.storage == storage => {
+            Ok(Found::Table { instance, table, locked: [tag, database] })
+        }
+        _ => Ok(Found::Not(Opened::No)),
     }
-    hand_out(&instance.store, txn, &table, &[tag, database_tag(owner.database)], clean)
 }
 
 /// A system table of all databases.

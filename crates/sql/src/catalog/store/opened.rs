@@ -111,10 +111,13 @@ impl Opened {
     /// A table's rows. The heap tells the engine's vacuum when it is due.
     pub fn heap(&self, engine: &Engine, database: Oid, table: &TableDef) -> Arc<HeapRel> {
         let percent = parameters::fill_percent(&table.parameters);
-        if let Some((known, _)) = self.heaps.lock().by_storage.get(&table.storage) {
-            // It may have been another when this was opened.
+        let limits = parameters::upkeep(&table.parameters);
+        let known = self.heaps.lock().by_storage.get(&table.storage).map(|(heap, _)| heap.clone());
+        if let Some(known) = known {
+            // They may have been others when this was opened.
             known.fill_to(percent);
-            return known.clone();
+            known.limit(limits);
+            return known;
         }
         let relation = engine.pool().relation(table.storage, Rank::HeapPage);
         let made = HeapRel::new(relation, engine.txns(), percent);
@@ -125,13 +128,14 @@ impl Opened {
             }
             _ => {}
         }
+        made.limit(limits);
         let made = Arc::new(made);
         let owner = Owner { database, relation: table.oid };
         let (heap, is_new) = self.heaps.lock().keep(owner, made);
         // A temporary table goes with its session, and is locked by nobody else.
         if is_new && table.persistence != Persistence::Temporary {
             let queue = Arc::clone(engine.vacuum_queue());
-            heap.tell_when_due(move |storage| queue.push(storage));
+            heap.tell_when_due(engine.upkeep_limits(), move |storage| queue.push(storage));
         }
         heap
     }

@@ -1,10 +1,14 @@
 //! ANALYZE: a sample of a table's rows, and what it tells of the columns, into `pg_statistic`.
 
+mod background;
 mod column;
 mod sample;
 
-use storage::heap::MAX_ROW_BYTES;
+pub(crate) use background::analyze_in_background;
+
+use storage::heap::{MAX_ROW_BYTES, Open};
 use storage::txn::TUPLE_HEADER_BYTES;
+use storage::vacuum::Pace;
 
 use crate::catalog::statistics::{COMMON, CORRELATION, HISTOGRAM};
 use crate::catalog::store::row::RowBuilder;
@@ -25,21 +29,54 @@ pub(super) struct Counted {
     pub pages: u32,
     pub sampled_pages: usize,
     pub sampled_rows: usize,
+    /// What the table has of transactions that have not ended, by the pages that were read.
+    pub open: Open,
+}
+
+/// ANALYZE of a table that is locked for it: samples it, writes down what that tells of these columns (from 0) and of
+/// the table as a whole, and counts it as analyzed.
+pub(super) fn renew(
+    b: &Backend,
+    table: &TableDef,
+    columns: &[u16],
+    pace: &mut Pace<'_>,
+    background: bool,
+) -> Result<Counted> {
+    let heap = b.heap(table)?;
+    let before = heap.activity();
+    let counted = analyze(b, table, columns, pace)?;
+    let Counted { rows, pages, open, .. } = counted;
+    heap.note_analyzed(background, rows as u64, pages, &before, open);
+    note_size(b, table, rows, pages)?;
+    Ok(counted)
+}
+
+/// Writes down how many rows and pages a table has.
+pub(super) fn note_size(b: &Backend, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
+    let store = &b.instance.store;
+    let key = [Datum::Oid(table.oid)];
+    let row = store.find_one(&b.txn, "pg_class", "pg_class_oid_index", &key)?;
+    if let Some(row) = row {
+        let counts =
+            [("reltuples", Datum::Float4(rows as f32)), ("relpages", Datum::Int4(pages as i32))];
+        store.update_columns(&b.txn, "pg_class", &row, &counts)?;
+        b.catalog.note_change(&b.txn, table.oid)?;
+    }
+    Ok(())
 }
 
 /// Samples a table and writes down what it tells of these columns (from 0).
-pub(super) fn analyze(b: &Backend, table: &TableDef, columns: &[u16]) -> Result<Counted> {
+fn analyze(b: &Backend, table: &TableDef, columns: &[u16], pace: &mut Pace<'_>) -> Result<Counted> {
     let target = b.values.get("default_statistics_target").as_integer().max(1) as usize;
     let heap = b.heap(table)?;
-    let sample = sample::take(b, heap, table, ROWS_PER_ENTRY * target)?;
+    let sample = sample::take(b, heap, table, ROWS_PER_ENTRY * target, pace)?;
     for &at in columns {
         let column = &table.columns[usize::from(at)];
         let values: Vec<&Datum> = sample.rows.iter().map(|row| &row[usize::from(at)]).collect();
         let sampled = Sampled { rows: values.len(), total: sample.total, target };
         let operators = Operators::of(column.ty.id);
         let mut found = column::examine(&values, column.ty.id, operators.is_some(), sampled);
-        base::park::checkpoint();
-        base::interrupt::check().map_err(crate::error::interrupted)?;
+        pace.rest()?;
         if !values.is_empty() {
             write(b, table, at, column, &mut found, operators)?;
         }
@@ -49,6 +86,7 @@ pub(super) fn analyze(b: &Backend, table: &TableDef, columns: &[u16]) -> Result<
         pages: sample.pages,
         sampled_pages: sample.sampled_pages,
         sampled_rows: sample.rows.len(),
+        open: sample.open,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Rows of a table for ANALYZE: those of randomly chosen pages, and of these at random if they are too many.
 
-use storage::heap::{HeapRel, HeapScan};
+use storage::heap::{HeapRel, HeapScan, Open};
+use storage::vacuum::Pace;
 
 use crate::catalog::TableDef;
 use crate::error::Result;
@@ -16,10 +17,18 @@ pub(super) struct Sample {
     pub total: f64,
     pub pages: u32,
     pub sampled_pages: usize,
+    /// Changes of transactions that have not ended, in the whole table, by the pages that were read.
+    pub open: Open,
 }
 
 /// At most so many rows, from at most as many pages.
-pub(super) fn take(b: &Backend, heap: &HeapRel, table: &TableDef, most: usize) -> Result<Sample> {
+pub(super) fn take(
+    b: &Backend,
+    heap: &HeapRel,
+    table: &TableDef,
+    most: usize,
+    pace: &mut Pace<'_>,
+) -> Result<Sample> {
     let pages = heap.relation().blocks(base::Fork::Main)?;
     let mut random = fastrand::Rng::with_seed(u64::from(table.oid.0) << 32 | u64::from(pages));
     let blocks = choose(pages, most, &mut random);
@@ -27,7 +36,7 @@ pub(super) fn take(b: &Backend, heap: &HeapRel, table: &TableDef, most: usize) -
     let scan = HeapScan::some(heap, b.txn.fresh_snapshot(), blocks)?;
     let mut scan = scan.reading_ahead(heap, b.values.hot.maintenance_reach);
     let mut rows: Vec<(usize, Vec<Datum>)> = Vec::new();
-    let mut seen = 0usize;
+    let (mut seen, mut left) = (0usize, scan.blocks_left());
     while let Some(row) = scan.next(heap, &b.txn)? {
         let at = if rows.len() < most { rows.len() } else { random.usize(..=seen) };
         if at < most {
@@ -39,14 +48,24 @@ pub(super) fn take(b: &Backend, heap: &HeapRel, table: &TableDef, most: usize) -
             }
         }
         seen += 1;
+        if scan.blocks_left() < left {
+            left = scan.blocks_left();
+            // A sample keeps nothing from being cleaned.
+            b.txn.release_statement();
+            pace.rest()?;
+            scan.go_on_with(b.txn.fresh_snapshot());
+        }
     }
     rows.sort_unstable_by_key(|(order, _)| *order);
-    let total = match sampled_pages {
+    let all = |met: f64| match sampled_pages {
         0 => 0.0,
-        read => (seen as f64 / read as f64 * f64::from(pages) + 0.5).floor(),
+        read => (met / read as f64 * f64::from(pages) + 0.5).floor(),
     };
+    let Open { inserted, ended } = scan.open();
+    let open = Open { inserted: all(inserted as f64) as u64, ended: all(ended as f64) as u64 };
+    let total = all(seen as f64);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    Ok(Sample { rows, total, pages, sampled_pages })
+    Ok(Sample { rows, total, pages, sampled_pages, open })
 }
 
 /// So many of the first `pages` numbers, ascending, each as likely as any other.

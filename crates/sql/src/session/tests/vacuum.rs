@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const GIVE_UP: Duration = Duration::from_secs(60);
 
 /// Starts the worker; its complaints are gathered.
-fn start(bench: &Bench) -> Arc<Mutex<Vec<String>>> {
+pub(super) fn start(bench: &Bench) -> Arc<Mutex<Vec<String>>> {
     let complaints = Arc::new(Mutex::new(Vec::new()));
     let noted = complaints.clone();
     bench.cluster.start_vacuum(move |text| noted.lock().unwrap().push(text.to_owned()));
@@ -18,12 +18,12 @@ fn start(bench: &Bench) -> Arc<Mutex<Vec<String>>> {
 }
 
 /// The one number that a query gives.
-fn number(session: &mut Session, sql: &str) -> i64 {
+pub(super) fn number(session: &mut Session, sql: &str) -> i64 {
     let out = run(session, sql);
     out.lines().nth(1).unwrap_or_default().parse().unwrap_or_else(|_| panic!("{sql}: {out}"))
 }
 
-fn wait_until(session: &mut Session, condition: &str) {
+pub(super) fn wait_until(session: &mut Session, condition: &str) {
     let started = Instant::now();
     while number(session, &format!("SELECT CASE WHEN {condition} THEN 1 ELSE 0 END")) == 0 {
         assert!(started.elapsed() < GIVE_UP, "never: {condition}");
@@ -31,7 +31,7 @@ fn wait_until(session: &mut Session, condition: &str) {
     }
 }
 
-fn figure(figure: &str, table: &str) -> String {
+pub(super) fn figure(figure: &str, table: &str) -> String {
     format!("(SELECT {figure} FROM pg_stat_all_tables WHERE relname = '{table}')")
 }
 
