@@ -190,6 +190,7 @@ impl Config {
             min_wal_bytes: number("min_wal_size") as u64 * MIB,
             max_wal_bytes: number("max_wal_size") as u64 * MIB,
             checkpoint_timeout: Duration::from_secs(number("checkpoint_timeout") as u64),
+            recovery_prefetch: self.value("recovery_prefetch").as_text() != "off",
             recovery_workers: match number("recovery_workers") {
                 0 => defaults.recovery_workers,
                 chosen => chosen,

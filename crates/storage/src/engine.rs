@@ -73,6 +73,8 @@ pub struct EngineConfig {
     pub replacement: buffer::Policy,
     /// Contexts that redo pages at the start, `recovery_workers`; fewer than two: the one that reads the log alone.
     pub recovery_workers: usize,
+    /// Whether these have pages read before they come to them, `recovery_prefetch`.
+    pub recovery_prefetch: bool,
     /// How far scans read ahead that are not told otherwise; `maintenance_io_concurrency`, `io_combine_limit`.
     pub reach: buffer::Reach,
     /// Sizes of the status logs.
@@ -101,6 +103,7 @@ impl Default for EngineConfig {
             max_wal_bytes: 1 << 30,
             checkpoint_timeout: Duration::from_secs(300),
             recovery_workers: cores,
+            recovery_prefetch: true,
             txlog: TxLogConfig::default(),
             direct_io: false,
             open_files_max: 1000,
@@ -191,7 +194,14 @@ impl Engine {
         relfiles.reset(clean)?;
         let pool = Pool::open(env, pool_config(config), Arc::clone(&relfiles))?;
         let acting = usage::act_as(Role::Startup);
-        let redone = redo::run(env, &before, &pool, &config.txlog, config.recovery_workers);
+        let redone = redo::run(
+            env,
+            &before,
+            &pool,
+            &config.txlog,
+            config.recovery_workers,
+            config.recovery_prefetch,
+        );
         let redone = redone.inspect_err(|_| pool.stop())?;
         drop(acting);
         let (end, counters) = (redone.end, redone.counters);

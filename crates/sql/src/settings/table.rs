@@ -388,6 +388,13 @@ pub const TABLE: &[Setting] = &[
         Start,
         "The TCP port, and the number in the unix socket's name.",
     ),
+    choice(
+        "recovery_prefetch",
+        "try",
+        &["off", "on", "try"],
+        Start,
+        "Whether pages that the log names are read ahead after a crash; on and try are the same.",
+    ),
     number(
         "recovery_workers",
         0,

@@ -2,7 +2,7 @@
 
 use super::page::*;
 use super::{BTree, edit};
-use crate::buffer::WriteGuard;
+use crate::buffer::{ReadAhead, WriteGuard};
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
@@ -41,8 +41,17 @@ impl BTree {
         let mut done = IndexCleaning::default();
         let first = self.descend(Place::before(&[]), 0, |_, block, _| block)?;
         let mut next = first;
+        let new_ahead = || ReadAhead::new(&self.rel, self.rel.owner().reach());
+        let (mut ahead, mut follows) = (new_ahead(), BlockNo(0));
         while let Some(block) = next {
             rest()?;
+            // Leaves that were built, or filled in order, lie side by side; where they do, the next ones are on their way.
+            if block != follows {
+                ahead = new_ahead();
+            }
+            follows = BlockNo(block.0 + 1);
+            let places = block.0..self.rel.blocks(Fork::Main)?;
+            ahead.look(&self.rel, Fork::Main, places, None, |place| Some(BlockNo(place)));
             next = self.vacuum_page(block, is_dead, &mut done)?;
         }
         Ok(done)

@@ -295,6 +295,11 @@ struct Coming {
 }
 
 impl Relation {
+    /// Has a block on its way that is soon wanted, by who knows of no neighbours of it; true if that took a read.
+    pub fn prefetch(&self, fork: Fork, block: BlockNo) -> bool {
+        self.is_missing(fork, block) && self.start_reads(fork, block, 1, None) > 0
+    }
+
     /// Whether the block is neither in memory nor on its way.
     fn is_missing(&self, fork: Fork, block: BlockNo) -> bool {
         self.map().fork(fork).slot(block).is_none_or(|slot| slot.place() == Place::Empty)
@@ -323,8 +328,16 @@ impl Relation {
             let block = BlockNo(first.0 + frames.len() as u32);
             let Some(frame) = pool.try_take_frame(ring.as_deref_mut()) else { break };
             let number = pool.load_number.fetch_add(1, Ordering::Relaxed);
-            if self.map().fork(fork).slot_or_make(block).claim(number).is_none() {
+            let slot = self.map().fork(fork).slot_or_make(block);
+            if slot.claim(number).is_none() {
                 pool.free.give(&[frame.index]);
+                break;
+            }
+            if self.is_cut_off(fork, block).is_some() {
+                pool.free.give(&[frame.index]);
+                if slot.settle(None) {
+                    lot::unpark_all(slot.key());
+                }
                 break;
             }
             frames.push(frame.index);
@@ -334,6 +347,7 @@ impl Relation {
         if started == 0 {
             return 0;
         }
+        count(&pool.counters.ahead, started as u64);
         pool.io.read_started(self.id(), purpose, started as u64);
         self.map().count_reads(started as u64);
         let coming = Coming { rel: self.clone(), fork, first, frames, in_ring: ring.is_some() };

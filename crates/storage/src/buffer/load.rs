@@ -20,7 +20,7 @@ use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 /// What a page that is not in memory is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,8 +120,7 @@ impl Relation {
         let map = self.map().fork(fork);
         let blocks = self.blocks(fork)?;
         if block.0 >= blocks {
-            let detail = format!("there are only {blocks} blocks");
-            return Err(Error::damaged(relfile::path(self.id(), fork), Some(block), detail));
+            return Err(self.not_there(fork, block, blocks));
         }
         let slot = map.slot_or_make(block);
         loop {
@@ -193,7 +192,11 @@ impl Relation {
         // Relaxed: only distinctness among the loads in flight matters.
         let number = pool.load_number.fetch_add(1, Ordering::Relaxed);
         let Some(number) = slot.claim(number) else { return Ok(None) };
-        match self.fill(slot, page, source, ring) {
+        let filled = match self.is_cut_off(page.fork, page.block) {
+            Some(error) => Err(error),
+            None => self.fill(slot, page, source, ring),
+        };
+        match filled {
             Ok(frame) => {
                 frame.word.publish(PIN);
                 if slot.settle(Some(frame.index)) {
@@ -206,6 +209,19 @@ impl Relation {
                 Err(error)
             }
         }
+    }
+
+    /// The error for a block that has been cut off since its number was looked at. To be called with the slot claimed:
+    /// who cuts stores the length and then looks at the slots, so that one of the two sees the other.
+    pub(super) fn is_cut_off(&self, fork: Fork, block: BlockNo) -> Option<Error> {
+        fence(Ordering::SeqCst);
+        let blocks = self.map().fork(fork).blocks.load(Ordering::SeqCst);
+        (block.0 >= blocks).then(|| self.not_there(fork, block, blocks))
+    }
+
+    fn not_there(&self, fork: Fork, block: BlockNo, blocks: u32) -> Error {
+        let detail = format!("there are only {blocks} blocks");
+        Error::damaged(relfile::path(self.id(), fork), Some(block), detail)
     }
 
     fn fill(

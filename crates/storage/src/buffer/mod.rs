@@ -92,6 +92,8 @@ pub struct PoolStats {
     pub taken: u64,
     /// Pages read from files.
     pub loads: u64,
+    /// Pages whose reads were started before anybody wanted them.
+    pub ahead: u64,
     /// Pages evicted.
     pub evictions: u64,
     /// Times that foreground work found no frame free or clean.

@@ -58,6 +58,7 @@ pub struct Pool {
 #[derive(Default)]
 pub(super) struct Counters {
     pub loads: AtomicU64,
+    pub ahead: AtomicU64,
     pub evictions: AtomicU64,
     pub waits_for_frame: AtomicU64,
     pub extends: AtomicU64,
@@ -207,6 +208,7 @@ impl Pool {
             free: self.free.len(),
             taken: self.free.taken() as u64,
             loads: get(&self.counters.loads),
+            ahead: get(&self.counters.ahead),
             evictions: get(&self.counters.evictions),
             waits_for_frame: get(&self.counters.waits_for_frame),
             extends: get(&self.counters.extends),

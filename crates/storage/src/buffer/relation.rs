@@ -7,7 +7,7 @@ use super::io::{Purpose, Timed};
 use super::latch;
 use super::load::{Source, Want, trade_pin};
 use super::pool::{Pool, count};
-use super::slot::Slot;
+use super::slot::{Place, Slot};
 use super::tally::{Figure, Tally};
 use super::translation::{ForkMap, UNKNOWN};
 use super::word::{Attempt, EXCLUSIVE, SHARED};
@@ -17,9 +17,10 @@ use base::hash::hash_of;
 use base::rank::{self, Rank};
 use base::sim;
 use base::usage::{self, Use};
+use base::wait_event::Event;
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 /// Translation of one relation's forks; lives while a handle does, or the pool.
 pub(super) struct RelMap {
@@ -441,7 +442,14 @@ impl Relation {
             *physical = block.0 + more;
         }
         let slot = map.slot_or_make(block);
-        slot.claim(0).expect("nobody loads a block that is not there yet");
+        while slot.claim(0).is_none() {
+            // A load that began before the fork was cut, and is about to find out.
+            match slot.place() {
+                Place::Loading(number) => slot.wait(number, Event::BufferIo),
+                Place::Empty => {}
+                Place::Frame(_) => unreachable!("a block that is not there yet is in no frame"),
+            }
+        }
         let page = PageId { rel: self.id(), fork, block };
         frame.bind(page, slot);
         self.pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), counts);
@@ -492,14 +500,16 @@ impl Relation {
     }
 
     /// Cuts the fork to `blocks`. Nobody may use the pages past them or extend the fork meanwhile; the pages
-    /// leave the cache unwritten. To be called without a latch.
+    /// leave the cache unwritten, and reads of them that come late fail. To be called without a latch.
     pub fn truncate(&self, fork: Fork, blocks: u32) -> Result<()> {
         let before = self.blocks(fork)?;
         if blocks >= before {
             return Ok(());
         }
         let map = self.map.fork(fork);
-        map.blocks.store(blocks, Ordering::Release);
+        map.blocks.store(blocks, Ordering::SeqCst);
+        // Pairs with the fence in `is_cut_off`: a load that has claimed its slot and not seen the new length is found here.
+        fence(Ordering::SeqCst);
         for (_, slot) in map.made(blocks, before) {
             self.discard(slot);
         }

@@ -1,11 +1,12 @@
 //! What the cache held is there again after a restart.
 //!
 //! An engine that is to keep warm ([`Engine::keep_warm`]) notes at its end which pages the cache holds, and reads
-//! them at its next start in the background, in the order of the files, as long as frames are free. The note is a
+//! them at its next start in the background, in the order of the files, neighbours by one read and the next ones ahead, as
+//! long as frames are free. The note is a
 //! hint: what does not verify, is gone or has changed since is passed over.
 
 use super::Engine;
-use crate::buffer::Pool;
+use crate::buffer::{Pool, ReadAhead};
 use crate::error::{Error, Result, complain};
 use base::disk::Open;
 use base::env::Background;
@@ -172,12 +173,23 @@ fn load(pool: &Arc<Pool>, runs: &[Run], stopping: &AtomicBool, loaded: &AtomicU6
             continue;
         }
         let relation = pool.relation(run.rel, run.rank);
-        for block in run.first..run.first.saturating_add(run.blocks) {
+        let mut ahead = ReadAhead::new(&relation, pool.reach());
+        let end = run.first.saturating_add(run.blocks);
+        for block in run.first..end {
             if stopping.load(Relaxed) || pool.stats().free <= reserve {
                 return;
             }
-            let there = matches!(relation.blocks(run.fork), Ok(blocks) if block < blocks);
-            if !there || relation.pin(run.fork, BlockNo(block)).is_err() {
+            let there = relation.blocks(run.fork).unwrap_or(0);
+            if block >= there {
+                break;
+            }
+            let places = block..end.min(there);
+            let at = |place| Some(BlockNo(place));
+            let come = match ahead.look(&relation, run.fork, places, None, at) {
+                true => relation.read_started(run.fork, BlockNo(block)).map(drop),
+                false => relation.pin(run.fork, BlockNo(block)).map(drop),
+            };
+            if come.is_err() {
                 break;
             }
             loaded.fetch_add(1, Relaxed);

@@ -5,7 +5,7 @@ use super::page::*;
 use super::split::Squeezed;
 use super::{Edit, HashIndex, first_latch};
 use crate::btree::IndexCleaning;
-use crate::buffer::Optimistic;
+use crate::buffer::{Optimistic, ReadAhead};
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
@@ -33,9 +33,13 @@ impl HashIndex {
     ) -> Result<IndexCleaning> {
         let mut done = IndexCleaning::default();
         let mut bucket = 0;
+        let mut ahead = ReadAhead::new(&self.rel, self.rel.owner().reach());
         // What a split takes out of a bucket not yet visited goes to one that is visited later.
         while bucket < self.refresh()? {
             while bucket < self.directory.buckets() {
+                let places = bucket..self.directory.buckets();
+                let at = |place| Some(self.block_of(place));
+                ahead.look(&self.rel, Fork::Main, places, None, at);
                 self.clean_bucket(bucket, is_dead, rest, &mut done)?;
                 self.squeeze_chain(bucket, rest, &mut done)?;
                 bucket += 1;

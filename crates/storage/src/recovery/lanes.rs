@@ -9,13 +9,17 @@
 //! What changes files (making, cutting, dropping) is a *barrier*: everything before it is applied first, everything
 //! after it later ([`Lanes::settle`]).
 //!
+//! Records wait for their lanes in batches. So when a record is sent, its pages are read ahead (`recovery_prefetch`), those
+//! that are not made anew by it: as with a scan, no frame is waited for, and what can't be read is found out by the lane.
+//!
 //! A page that becomes dirty keeps the redo point where the oldest record is that some lane has not applied: earlier than
 //! need be, never later.
 
 use super::ctx::RedoCtx;
-use super::redo::apply_pages;
+use super::redo::{apply_pages, rank_of_pages};
+use crate::buffer::Pool;
 use crate::error::{Error, Result, or_abort};
-use crate::wal::RecordView;
+use crate::wal::{BlockView, RecordView};
 use base::Lsn;
 use base::env::{Background, Env};
 use base::park::{self, Context};
@@ -53,6 +57,11 @@ pub(super) struct Lanes {
     lanes: Vec<Arc<Mutex<Lane>>>,
     filling: Vec<Batch>,
     workers: Vec<Background>,
+    pool: Arc<Pool>,
+    /// `recovery_prefetch`.
+    prefetches: bool,
+    /// Pages that were read ahead.
+    prefetched: u64,
 }
 
 fn lock(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
@@ -85,7 +94,7 @@ impl Lane {
 
 impl Lanes {
     /// Starts `count` lanes, at least two, that note what they find as `ctx` does. They answer the calling context.
-    pub fn start(env: &Env, ctx: &RedoCtx, count: usize) -> Lanes {
+    pub fn start(env: &Env, ctx: &RedoCtx, count: usize, prefetches: bool) -> Lanes {
         let lanes: Vec<_> = (0..count).map(|_| Arc::<Mutex<Lane>>::default()).collect();
         let reader = park::current();
         let workers = lanes.iter().enumerate().map(|(i, lane)| {
@@ -93,7 +102,9 @@ impl Lanes {
             env.spawn("redo", move || or_abort("redo", || work(&lane, &ctx, &reader)))
         });
         let workers = workers.collect();
-        Lanes { lanes, filling: (0..count).map(|_| Batch::default()).collect(), workers }
+        let filling = (0..count).map(|_| Batch::default()).collect();
+        let pool = Arc::clone(ctx.pool());
+        Lanes { lanes, filling, workers, pool, prefetches, prefetched: 0 }
     }
 
     /// Has a record applied by the lanes of its pages.
@@ -106,6 +117,7 @@ impl Lanes {
                 continue;
             }
             taken |= 1 << lane;
+            self.prefetch(record, &block);
             let batch = &mut self.filling[lane];
             batch.bytes.extend_from_slice(record.bytes());
             batch.records.push((record.at.start, record.bytes().len()));
@@ -114,6 +126,21 @@ impl Lanes {
             }
         }
         Ok(())
+    }
+
+    /// Has a page on its way that a lane will come to, unless its record makes it anew.
+    fn prefetch(&mut self, record: &RecordView<'_>, block: &BlockView<'_>) {
+        let Some(rank) = rank_of_pages(record) else { return };
+        if !self.prefetches || block.will_init || block.has_image() {
+            return;
+        }
+        let rel = self.pool.relation(block.page.rel, rank);
+        // Where the file ends before, or is gone, redo itself finds out.
+        let is_there =
+            matches!(rel.blocks(block.page.fork), Ok(blocks) if block.page.block.0 < blocks);
+        if is_there && rel.prefetch(block.page.fork, block.page.block) {
+            self.prefetched += 1;
+        }
     }
 
     fn hand_over(&mut self, i: usize) -> Result<()> {
@@ -161,6 +188,11 @@ impl Lanes {
         let filling = self.filling.iter().filter_map(Batch::first);
         let theirs = self.lanes.iter().filter_map(|lane| lock(lane).oldest());
         filling.chain(theirs).fold(read, Lsn::min)
+    }
+
+    /// Pages that were on their way before a lane came to them.
+    pub fn prefetched(&self) -> u64 {
+        self.prefetched
     }
 
     /// Returns when everything is applied; how many pages were changed, and how many had the change already.

@@ -42,6 +42,8 @@ pub struct RedoReport {
     pub applied: u64,
     /// Pages that had the change already.
     pub skipped: u64,
+    /// Pages that were read before redo came to them.
+    pub prefetched: u64,
     /// How long it took.
     pub took: Duration,
 }
@@ -71,13 +73,15 @@ struct Redo {
 }
 
 /// Applies the log from the control file's redo point on, with `workers` contexts for pages besides the one that reads
-/// (fewer than two: none). Torn pages have been repaired, `pool` has no log.
+/// (fewer than two: none), which have their pages read ahead if `prefetches`. Torn pages have been repaired, `pool` has no
+/// log.
 pub fn run(
     env: &Env,
     control: &Control,
     pool: &Arc<Pool>,
     txlog: &TxLogConfig,
     workers: usize,
+    prefetches: bool,
 ) -> Result<Redone> {
     let mut reader = Reader::open(Arc::clone(&env.disk), control.shape, control.redo)?;
     let xact = XactRedo::begin(txlog, &env.disk, control.counters.next_xid)?;
@@ -99,7 +103,7 @@ pub fn run(
         checkpoint_seen |= record.at.start == control.checkpoint;
         // A clean start reads one record: nobody is started for that.
         if workers >= 2 && redo.lanes.is_none() && redo.report.records >= ALONE_RECORDS {
-            redo.lanes = Some(Lanes::start(env, &redo.ctx, workers.min(WORKERS_MAX)));
+            redo.lanes = Some(Lanes::start(env, &redo.ctx, workers.min(WORKERS_MAX), prefetches));
         }
         redo.note_position(record.at.start);
         redo.txns.note(record.xid);
@@ -190,6 +194,7 @@ impl Redo {
 
     fn end(self, end: LogEnd) -> Result<Redone> {
         let (mut applied, mut skipped) = self.ctx.counts();
+        let prefetched = self.lanes.as_ref().map_or(0, Lanes::prefetched);
         if let Some(lanes) = self.lanes {
             let theirs = lanes.finish()?;
             applied += theirs.0;
@@ -204,7 +209,7 @@ impl Redo {
                 next_multixact: next_multixact.0.max(self.counters.next_multixact),
                 ..self.counters
             },
-            report: RedoReport { to: end.at, applied, skipped, took, ..self.report },
+            report: RedoReport { to: end.at, applied, skipped, prefetched, took, ..self.report },
             ctx: self.ctx,
             pending: self.pending,
         })
@@ -223,6 +228,17 @@ impl Redone {
         }
         self.ctx.finish(committed)?;
         Ok(self.report)
+    }
+}
+
+/// The rank of the main fork's pages of a record's relations; `None`: it is not about pages.
+pub(super) fn rank_of_pages(record: &RecordView<'_>) -> Option<Rank> {
+    match record.kind.room()? {
+        Room::Buffer => rank_of(record.info),
+        Room::Heap => Some(Rank::HeapPage),
+        Room::BTree | Room::Hash => Some(Rank::IndexPage),
+        Room::Sequence => Some(Rank::SequencePage),
+        Room::Log | Room::RelFile | Room::Txn => None,
     }
 }
 

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 /// Relations' files after a start with so many contexts for pages, and an orderly stop; and what redo told.
-fn recovered(env: &Env, workers: usize) -> (BTreeMap<String, Vec<u8>>, [u64; 3]) {
+fn recovered(env: &Env, workers: usize) -> (BTreeMap<String, Vec<u8>>, [u64; 3], u64) {
     let config = EngineConfig { recovery_workers: workers, ..config() };
     let engine = Engine::open(&config, env).unwrap();
     let report = engine.recovery().map_or([0; 3], |r| [r.records, r.applied, r.skipped]);
+    let ahead = engine.recovery().map_or(0, |r| r.prefetched);
+    assert!(workers > 1 || ahead == 0, "one context applies what it reads at once");
     engine.shutdown().unwrap();
     let mut files = BTreeMap::new();
     for name in env.disk.list("base").unwrap() {
@@ -19,12 +21,12 @@ fn recovered(env: &Env, workers: usize) -> (BTreeMap<String, Vec<u8>>, [u64; 3])
         file.read_at(&mut bytes, 0).unwrap();
         files.insert(name, bytes);
     }
-    (files, report)
+    (files, report, ahead)
 }
 
 #[test]
 fn lanes_leave_what_one_context_leaves_after_every_crash() {
-    let mut applied = 0;
+    let (mut applied, mut ahead) = (0, 0);
     for seed in 0..3 {
         let disk = SimDisk::new();
         match seed {
@@ -45,10 +47,12 @@ fn lanes_leave_what_one_context_leaves_after_every_crash() {
                 let together = after(workers);
                 assert_eq!(together.1, alone.1, "seed {seed}, crash at {at}, {workers} lanes");
                 assert!(together.0 == alone.0, "seed {seed}, crash at {at}, {workers} lanes");
+                ahead += together.2;
             }
         }
     }
     assert!(applied > 500, "{applied} pages were redone");
+    assert!(ahead > 20, "{ahead} pages were read before redo came to them");
 }
 
 /// Set in the process that [`what_a_killed_process_left_is_redone_alike`] kills.

@@ -46,6 +46,10 @@ fn pages_are_there_again() {
     let mut blocks: Vec<u32> = held().map(|page| page.block.0).collect();
     blocks.sort_unstable();
     assert_eq!(blocks, [3, 4, 5, 6, 7, 8]);
+    if engine.pool().frame_count() >= 64 {
+        let ahead = engine.pool().stats().ahead;
+        assert!((3..6).contains(&ahead), "{ahead} of them were on their way before");
+    }
     let reads = engine.pool().stats().loads;
     assert_eq!(get(&engine, rel, 5), 105);
     assert_eq!(engine.pool().stats().loads, reads);
