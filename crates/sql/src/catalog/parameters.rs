@@ -1,6 +1,6 @@
 //! Storage parameters of tables, `WITH (fillfactor = 70)`: PostgreSQL's names and limits. They are kept as text in
-//! `pg_class.reloptions`. `fillfactor` is heeded, and what says when background vacuum and ANALYZE are due; the others
-//! have no effect here.
+//! `pg_class.reloptions`. `fillfactor` is heeded, so is what says when background vacuum and ANALYZE are due, and
+//! `vacuum_truncate`; the others have no effect here.
 
 use storage::heap::OwnLimits;
 use syntax::ast::{DefOption, OptionValue};
@@ -122,6 +122,11 @@ pub fn upkeep(lines: &[String]) -> OwnLimits {
         changed_rows: rows("autovacuum_analyze_threshold"),
         changed_share: share("autovacuum_analyze_scale_factor"),
     }
+}
+
+/// Whether VACUUM gives empty pages at a table's end back, by its lines.
+pub fn cuts_tail(lines: &[String]) -> bool {
+    switch(lines, "vacuum_truncate").unwrap_or(true)
 }
 
 /// What a parameter that is on or off is, by a table's lines; `None`: they do not say.

@@ -4,6 +4,7 @@ use base::hash::HashMap;
 use base::usage::Role;
 use base::{BlockNo, Fork};
 use storage::buffer::{IoCounts, IoKey, Purpose, ReadAhead};
+use storage::lock::LockMode;
 
 use crate::error::{Result, bail};
 use crate::types::{Datum, Oid, TypeId};
@@ -187,6 +188,8 @@ fn prewarm(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
         }
     }
     let oid = args[0].as_oid();
+    // Its length must not change meanwhile, nor may it go.
+    b.catalog.lock(&b.txn, oid, LockMode::AccessShare)?;
     let Some(relation) = super::statistics::relation(b, oid)? else {
         let name = super::names::of_object(b, TypeId::REGCLASS, oid)?;
         bail!(

@@ -1,10 +1,12 @@
 //! VACUUM and ANALYZE.
 
-use storage::lock::LockMode;
-use storage::vacuum::{Options, Pace, Report};
+use storage::buffer::Relation;
+use storage::lock::{LockMode, LockTag};
+use storage::vacuum::{Alone, Options, Pace, Report};
 use syntax::ast::{DefOption, OptionValue, Vacuum, VacuumRelation};
 
-use crate::catalog::{TableDef, TableKind};
+use crate::catalog::store::locked_alone;
+use crate::catalog::{TableDef, TableKind, parameters};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::Host;
 use crate::types::Oid;
@@ -21,6 +23,8 @@ struct Wanted {
     /// Pages that the visibility map calls all visible, too.
     every_page: bool,
     keep_index_entries: bool,
+    /// Whether empty pages at the end are given back, if the statement says.
+    truncate: Option<bool>,
     skip_locked: bool,
 }
 
@@ -133,7 +137,18 @@ impl Session {
         for index in &table.indexes {
             trees.push(store.tree(index)?.clone());
         }
+        let tag = LockTag::Relation { db: backend.instance.database.0, rel: table.oid.0 };
+        let (locks, files) = (backend.txn.manager().locks(), store.engine.files());
+        let take = || locked_alone(&backend.txn, tag);
+        let give = || {
+            backend.txn.locks().unlock(tag, LockMode::AccessExclusive);
+        };
+        let cut = |rel: &Relation, blocks| files.truncate(rel, base::Fork::Main, blocks);
+        let waited_for = || locks.is_waited_for(&tag);
+        let alone = Alone { take: &take, give: &give, waited_for: &waited_for, cut: &cut };
+        let cuts = wanted.truncate.unwrap_or_else(|| parameters::cuts_tail(&table.parameters));
         let options = Options {
+            alone: (cuts && !table.is_catalog()).then_some(&alone),
             every_page: wanted.every_page,
             keep_index_entries: wanted.keep_index_entries,
             reach: Some(backend.values.hot.maintenance_reach),
@@ -144,7 +159,7 @@ impl Session {
         if !wanted.analyze && !table.is_catalog() {
             // What was never counted stays so.
             let rows = report.rows.map_or(f64::from(table.stored_rows), |rows| rows as f64);
-            note_size(&self.backend, table, rows, report.pages)?;
+            note_size(&self.backend, table, rows, report.pages - report.pages_removed)?;
         }
         if wanted.verbose {
             let elapsed = base::clock::now().since(begun);
@@ -202,11 +217,12 @@ impl Session {
 fn told(name: &str, table: &TableDef, report: &Report, elapsed: std::time::Duration) -> String {
     let mut text = format!(
         "finished vacuuming \"{name}\": index scans: {}\n\
-         pages: 0 removed, {} remain, {} scanned ({:.2}% of total)\n\
+         pages: {} removed, {} remain, {} scanned ({:.2}% of total)\n\
          tuples: {} removed, {} remain, {} are dead but not yet removable\n\
          line pointers: {} freed",
         report.index_passes,
-        report.pages,
+        report.pages_removed,
+        report.pages - report.pages_removed,
         report.pages_scanned,
         100.0 * f64::from(report.pages_scanned) / f64::from(report.pages.max(1)),
         report.removed,
@@ -228,18 +244,19 @@ impl Wanted {
     fn of(vacuum: &Vacuum, tag: &str) -> Result<Wanted> {
         let mut wanted = Wanted { analyze: !vacuum.vacuum, ..Wanted::default() };
         for option in &vacuum.options {
-            let on = is_on(option);
+            let on = || is_on(option);
             match (&*option.name, vacuum.vacuum) {
-                ("verbose", _) => wanted.verbose = on,
-                ("skip_locked", _) => wanted.skip_locked = on,
-                ("analyze", true) => wanted.analyze = on,
-                ("full", true) => wanted.full = on,
+                ("verbose", _) => wanted.verbose = on()?,
+                ("skip_locked", _) => wanted.skip_locked = on()?,
+                ("analyze", true) => wanted.analyze = on()?,
+                ("full", true) => wanted.full = on()?,
                 // Whatever everybody sees is frozen on the way.
-                ("freeze" | "disable_page_skipping", true) => wanted.every_page |= on,
-                ("index_cleanup", true) => wanted.keep_index_entries = !on,
-                // There is nothing to give these to: pages at the end are not cut off, a vacuum is one
-                // context, rows have no second table.
-                ("truncate" | "parallel" | "process_toast", true) => {}
+                ("freeze" | "disable_page_skipping", true) => wanted.every_page |= on()?,
+                ("index_cleanup", true) if is_auto(option) => {}
+                ("index_cleanup", true) => wanted.keep_index_entries = !on()?,
+                ("truncate", true) => wanted.truncate = Some(on()?),
+                // There is nothing to give these to: a vacuum is one context, rows have no second table.
+                ("parallel" | "process_toast", true) => {}
                 ("buffer_usage_limit", _) => {}
                 (other, _) => {
                     let error = sql_error!(SYNTAX_ERROR, "unrecognized {tag} option \"{other}\"");
@@ -265,14 +282,26 @@ impl Wanted {
 }
 
 /// Whether an option without a value, or with a word or number for yes, is set.
-fn is_on(option: &DefOption) -> bool {
-    match &option.value {
-        None => true,
-        Some(OptionValue::Bool(on)) => *on,
-        Some(OptionValue::Integer(n)) => *n != 0,
-        Some(OptionValue::String(word)) => {
-            !matches!(&*word.to_ascii_lowercase(), "off" | "false" | "no" | "0")
-        }
-        Some(_) => true,
-    }
+///
+/// # Errors
+/// `42601` for what is neither yes nor no.
+fn is_on(option: &DefOption) -> Result<bool> {
+    let given = match &option.value {
+        None => Some(true),
+        Some(OptionValue::Bool(on)) => Some(*on),
+        Some(OptionValue::Integer(0)) => Some(false),
+        Some(OptionValue::Integer(1)) => Some(true),
+        Some(OptionValue::String(word)) => match &*word.to_ascii_lowercase() {
+            "true" | "on" => Some(true),
+            "false" | "off" => Some(false),
+            _ => None,
+        },
+        Some(_) => None,
+    };
+    given.ok_or_else(|| sql_error!(SYNTAX_ERROR, "{} requires a Boolean value", option.name))
+}
+
+/// INDEX_CLEANUP AUTO: as it is without.
+fn is_auto(option: &DefOption) -> bool {
+    matches!(&option.value, Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("auto"))
 }

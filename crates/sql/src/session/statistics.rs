@@ -120,6 +120,7 @@ pub(super) fn progress(b: &Backend, command: &Datum) -> Result<Vec<Vec<Datum>>> 
             Phase::Heap => 1,
             Phase::Indexes => 2,
             Phase::Reclaim => 3,
+            Phase::Truncate => 5,
         };
         let params: [i64; 7] = [
             phase,

@@ -126,6 +126,11 @@ impl Counted {
         self.is_known.store(true, Relaxed);
     }
 
+    /// The rows are on so many pages now.
+    fn move_to(&self, pages: u32) {
+        self.pages.store(pages, Relaxed);
+    }
+
     /// The last count: rows, and the pages they were on.
     fn last(&self) -> Option<(u64, u32)> {
         let known = self.is_known.load(Relaxed);
@@ -442,6 +447,13 @@ impl HeapRel {
         let again = left > self.limits().ended.of(last.live.load(Relaxed));
         last.held_at.store(if again { horizon.0 } else { 0 }, Relaxed);
         Cleaned { again, rows }
+    }
+}
+
+impl Attention {
+    /// The rows that were counted last are on so many pages now.
+    pub(super) fn counted_on(&self, pages: u32) {
+        self.counted.move_to(pages);
     }
 }
 

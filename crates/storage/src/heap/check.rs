@@ -47,6 +47,10 @@ impl HeapRel {
                 report(format!("{} block {block}: {fault}", self.name()));
             }
         }
+        let behind = vm::first_behind(&self.rel)?;
+        if let Some(block) = behind {
+            report(format!("{} ends before block {block}, which is all visible", self.name()));
+        }
         Ok(())
     }
 

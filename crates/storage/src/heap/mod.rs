@@ -19,6 +19,7 @@ pub mod redo;
 mod room;
 mod scan;
 mod share;
+mod tail;
 mod update;
 mod visible;
 pub mod vm;

@@ -12,6 +12,8 @@ pub enum Phase {
     Indexes = 2,
     /// Freeing line pointers.
     Reclaim = 3,
+    /// Giving back the empty pages at the end.
+    Truncate = 4,
 }
 
 /// What somebody sees of a vacuum.
@@ -98,6 +100,7 @@ impl Progress {
             1 => Phase::Heap,
             2 => Phase::Indexes,
             3 => Phase::Reclaim,
+            4 => Phase::Truncate,
             _ => return None,
         };
         Some(Seen {

@@ -7,15 +7,12 @@ use crate::page::PageMut;
 use crate::recovery::{RedoCtx, garbled};
 use crate::wal::{Kind, RecordView};
 use base::BlockNo;
-use base::rank::Rank;
 
 /// Applies one record of this room.
 pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
     let (xid, info) = (record.xid, record.info);
     let block = |i: usize| record.block(i).page.block;
-    let at = |i: usize, change: &dyn Fn(&mut PageMut<'_>, &[u8])| {
-        ctx.page(record, i, Rank::HeapPage, change)
-    };
+    let at = |i: usize, change: &dyn Fn(&mut PageMut<'_>, &[u8])| ctx.row_page(record, i, change);
     match record.kind {
         Kind::HEAP_INSERT => at(0, &|page, bytes| insert::redo(page, block(0), xid, bytes)),
         Kind::HEAP_MULTI_INSERT => {

@@ -40,6 +40,13 @@ struct Counters {
     hot_updated: AtomicU64,
 }
 
+impl Stripe {
+    /// Where its sessions insert: a block's number plus one; zero: nowhere.
+    pub(super) fn target(&self) -> &AtomicU32 {
+        &self.0.target
+    }
+}
+
 /// What a session did to a heap.
 pub(super) enum Did {
     Insert(u64),

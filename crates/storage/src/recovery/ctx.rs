@@ -93,11 +93,33 @@ impl RedoCtx {
         rank: Rank,
         change: impl FnOnce(&mut PageMut<'_>, &[u8]),
     ) -> Result<()> {
+        self.bring(record, i, rank, false, change)
+    }
+
+    /// The same for a page of a heap or its maps. A heap's page begins with a record that makes it anew: one that is all
+    /// zeros, where a record does not, was cut off, and the log says so further on.
+    pub fn row_page(
+        &self,
+        record: &RecordView<'_>,
+        i: usize,
+        change: impl FnOnce(&mut PageMut<'_>, &[u8]),
+    ) -> Result<()> {
+        self.bring(record, i, Rank::HeapPage, true, change)
+    }
+
+    fn bring(
+        &self,
+        record: &RecordView<'_>,
+        i: usize,
+        rank: Rank,
+        of_rows: bool,
+        change: impl FnOnce(&mut PageMut<'_>, &[u8]),
+    ) -> Result<()> {
         let block = record.block(i);
         if self.lane.is_some_and(|(lane, count)| RedoCtx::lane_of(block.page, count) != lane) {
             return Ok(());
         }
-        match self.apply(record, &block, rank, change) {
+        match self.apply(record, &block, rank, of_rows, change) {
             Err(Error::NoSuchRelation(rel)) => {
                 self.note_missing(rel, record.xid);
                 Ok(())
@@ -116,6 +138,7 @@ impl RedoCtx {
         record: &RecordView<'_>,
         block: &BlockView<'_>,
         rank: Rank,
+        of_rows: bool,
         change: impl FnOnce(&mut PageMut<'_>, &[u8]),
     ) -> Result<()> {
         let id = block.page;
@@ -129,6 +152,10 @@ impl RedoCtx {
             }
         } else if page.lsn() >= record.at.end {
             self.skipped.set(self.skipped.get() + 1);
+            return Ok(());
+        } else if of_rows && id.fork == Fork::Main && page.is_new() {
+            self.notes.unreadable().insert(id);
+            self.notes.met_unreadable.store(true, Ordering::Relaxed);
             return Ok(());
         }
         page.mark_dirty();

@@ -9,11 +9,19 @@ pub use queue::Queue;
 pub use worker::{Analyze, Clean, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::IndexCleaning;
-use crate::buffer::{Purpose, Reach, ReadAhead, Ring};
+use crate::buffer::{Purpose, Reach, ReadAhead, Relation, Ring};
 use crate::error::Result;
 use crate::heap::{HeapRel, Phase, vm};
 use crate::index::Index;
-use base::{BlockNo, Fork, Tid};
+use base::{BlockNo, Fork, Tid, sim};
+use std::time::Duration;
+
+/// So many empty pages at the end are given back, or one in so many of the table, as in PostgreSQL.
+const TAIL_MIN: u32 = 1000;
+const TAIL_ONE_IN: u32 = 16;
+/// How often, and how long apart, the table is asked for.
+const ALONE_TRIES: u32 = 100;
+const ALONE_WAIT: Duration = Duration::from_millis(50);
 
 /// Pages that a vacuum goes round in.
 const RING_PAGES: usize = 32;
@@ -35,6 +43,20 @@ pub struct Options<'o> {
     pub reach: Option<Reach>,
     /// Whose vacuum it is, for those who watch.
     pub pid: i32,
+    /// How empty pages at the end are given back; `None`: they stay.
+    pub alone: Option<&'o Alone<'o>>,
+}
+
+/// How a vacuum gets the table for itself for a moment, to cut empty pages off its end.
+pub struct Alone<'o> {
+    /// Tries to lock everybody else out, without waiting; tells whether it has.
+    pub take: &'o dyn Fn() -> Result<bool>,
+    /// Lets them in again.
+    pub give: &'o dyn Fn(),
+    /// Whether somebody waits for the table.
+    pub waited_for: &'o dyn Fn() -> bool,
+    /// Cuts the main fork to so many blocks, logged.
+    pub cut: &'o dyn Fn(&Relation, u32) -> Result<()>,
 }
 
 /// What a vacuum did.
@@ -42,6 +64,8 @@ pub struct Options<'o> {
 pub struct Report {
     /// Heap pages there were.
     pub pages: u32,
+    /// Empty ones of them, at the end, that were given back.
+    pub pages_removed: u32,
     /// Heap pages looked at.
     pub pages_scanned: u32,
     /// Pages that are all visible now, skipped ones included.
@@ -105,13 +129,14 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
         reach,
         ahead,
         dead: Vec::new(),
+        end_of_rows: 0,
         report: Report {
             pages,
             indexes: vec![IndexCleaning::default(); indexes.len()],
             ..Report::default()
         },
     };
-    let done = pass.run();
+    let done = pass.run().and_then(|()| pass.cut_tail(options.alone));
     let Pass { pace, mut report, .. } = pass;
     if done.is_err() && pace.gave_way {
         report.gave_way = true;
@@ -122,6 +147,9 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     let scanned = report.pages_scanned;
     let cleaned = heap.note_cleaned(horizon, report.live, left, (scanned, pages), background);
     (report.come_back, report.rows) = (cleaned.again, cleaned.rows);
+    if report.pages_removed > 0 {
+        heap.was_cut(pages - report.pages_removed);
+    }
     Ok(report)
 }
 
@@ -137,6 +165,8 @@ struct Pass<'v> {
     ahead: ReadAhead,
     /// Dead line pointers met since the indexes were last cleaned; ascending.
     dead: Vec<Tid>,
+    /// Behind the last page that has a row, as far as pages were looked at.
+    end_of_rows: u32,
     report: Report,
 }
 
@@ -190,6 +220,57 @@ impl Pass<'_> {
         report.removed += u64::from(done.removed);
         report.recently_dead += u64::from(done.recently_dead);
         report.live += u64::from(done.live);
+        if done.live + done.recently_dead > 0 {
+            self.end_of_rows = block.0 + 1;
+        }
+        Ok(())
+    }
+
+    /// Gives the empty pages at the end back, if they are many enough and the table is to be had.
+    fn cut_tail(&mut self, alone: Option<&Alone<'_>>) -> Result<()> {
+        let pages = self.report.pages;
+        let tail = pages - self.end_of_rows;
+        let is_worth_it = tail >= TAIL_MIN || tail >= pages / TAIL_ONE_IN;
+        let Some(alone) = alone.filter(|_| tail > 0 && is_worth_it) else { return Ok(()) };
+        // Pages that were skipped may have rows.
+        if self.has_rows(pages - 1)? {
+            return Ok(());
+        }
+        self.heap.progress().enters(Phase::Truncate);
+        for _ in 0..ALONE_TRIES {
+            base::interrupt::check()?;
+            if (alone.take)()? {
+                let done = self.cut_tail_alone(alone);
+                (alone.give)();
+                return done;
+            }
+            if (alone.waited_for)() || self.pace.is_background() {
+                break;
+            }
+            base::park::sleep(ALONE_WAIT);
+        }
+        Ok(())
+    }
+
+    fn has_rows(&mut self, block: u32) -> Result<bool> {
+        let page = self.heap.relation().read_in(&mut self.ring, Fork::Main, BlockNo(block))?;
+        Ok(!page.is_new() && page.line_count() > 0)
+    }
+
+    fn cut_tail_alone(&mut self, alone: &Alone<'_>) -> Result<()> {
+        let (rel, pages) = (self.heap.relation(), self.report.pages);
+        if rel.blocks(Fork::Main)? != pages {
+            // Somebody has come for room: it is wanted.
+            return Ok(());
+        }
+        let end = self.heap.end_of_rows(&mut self.ring, pages, alone.waited_for)?;
+        if end == pages {
+            return Ok(());
+        }
+        let _window = sim::window("heap-cut");
+        self.heap.forget_targets(end);
+        (alone.cut)(rel, end)?;
+        self.report.pages_removed = pages - end;
         Ok(())
     }
 

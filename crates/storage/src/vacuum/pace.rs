@@ -27,6 +27,11 @@ impl<'o> Pace<'o> {
         Pace { waited_for, pages: 0, since: clock::now(), gave_way: false }
     }
 
+    /// Whether it is background work.
+    pub(super) fn is_background(&self) -> bool {
+        self.waited_for.is_some()
+    }
+
     /// Called before each page, with nothing latched. An error ends the work.
     pub fn rest(&mut self) -> Result<()> {
         base::interrupt::check()?;

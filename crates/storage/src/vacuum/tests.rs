@@ -6,6 +6,7 @@ use crate::rig::Rig;
 use crate::txn::{Isolation, Snapshot, Txn};
 use base::Persistence;
 use base::rank::Rank;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
@@ -191,7 +192,7 @@ fn worker_for(
     table.heap.tell_when_due(&limits, move |rel| its_queue.push(rel));
     let opened = Arc::clone(table);
     let open: Box<Open> = Box::new(move |_, clean| {
-        clean(&opened.heap, std::slice::from_ref(&opened.index), &|| false);
+        clean(&opened.heap, std::slice::from_ref(&opened.index), &|| false, None);
         Opened::Yes
     });
     let analyze: Box<Analyze> = Box::new(|_| Opened::No);
@@ -303,4 +304,122 @@ fn a_hot_row_does_not_make_its_table_grow() {
     // the first.
     let (first, last) = (sizes[0], sizes[PHASES - 1]);
     assert!(last.0 <= 2 * first.0 && last.1 <= 2 * first.1, "{sizes:?}");
+}
+
+/// VACUUM of a table, with the table to itself for a moment if `free` says so; what it did, and how often it asked.
+fn vacuum_alone(table: &Table, free: bool, waited_for: bool) -> (Report, u32) {
+    let (asked, given) = (Cell::new(0), Cell::new(0));
+    let take = || {
+        asked.set(asked.get() + 1);
+        Ok(free)
+    };
+    let give = || given.set(given.get() + 1);
+    let cut = |rel: &Relation, blocks| rel.truncate(Fork::Main, blocks);
+    let alone = Alone { take: &take, give: &give, waited_for: &|| waited_for, cut: &cut };
+    let options = Options { alone: Some(&alone), ..Options::default() };
+    let report = vacuum(&table.heap, std::slice::from_ref(&table.index), &options).unwrap();
+    assert_eq!(given.get(), if free { asked.get() } else { 0 });
+    (report, asked.get())
+}
+
+#[test]
+fn empty_pages_at_the_end_are_given_back() {
+    let rig = Rig::new(64);
+    let table = Table::new(&rig, 1);
+    let txn = rig.begin();
+    let mut tids: Vec<Tid> = (0..6000).map(|i| table.insert(&txn, i, i).unwrap()).collect();
+    txn.commit().unwrap();
+    let full = table.heap.relation().blocks(Fork::Main).unwrap();
+    let delete = |tids: &mut dyn Iterator<Item = Tid>| {
+        txn.begin(Isolation::ReadCommitted);
+        tids.for_each(|tid| drop(table.heap.delete(&txn, tid, None).unwrap()));
+        txn.commit().unwrap();
+        rig.wal.flush(rig.wal.position());
+    };
+    // Too few to bother.
+    let last = tids.iter().position(|tid| tid.block.0 == full - 2).unwrap();
+    delete(&mut tids.drain(last..));
+    assert_eq!(vacuum_alone(&table, true, false).1, 0);
+    delete(&mut tids.drain(1000..));
+    // Somebody uses the table, and another waits for it: it stays as it is, and is as sound.
+    let (report, asked) = vacuum_alone(&table, false, true);
+    assert_eq!((report.pages, report.pages_removed, asked), (full, 0, 1));
+    assert!(report.removed > 3000);
+    table.check();
+    // Nobody does. The pages are all visible by now and are not looked at again but for that.
+    let (report, asked) = vacuum_alone(&table, true, false);
+    assert_eq!((report.pages_scanned, asked), (0, 1));
+    let end = tids.last().unwrap().block.0 + 1;
+    assert_eq!(full - report.pages_removed, end);
+    assert_eq!(table.heap.relation().blocks(Fork::Main).unwrap(), end);
+    assert_eq!(rig.pool.files().blocks(table.heap.relation().id(), Fork::Main).unwrap(), end);
+    table.check();
+    // What comes after finds room where there is some, and no page that promises what is not so.
+    txn.begin(Isolation::ReadCommitted);
+    assert_eq!(table.rows(&txn), 1000);
+    let again: Vec<Tid> = (10_000..13_000).map(|i| table.insert(&txn, i, i).unwrap()).collect();
+    txn.commit().unwrap();
+    assert!(table.heap.relation().blocks(Fork::Main).unwrap() < full);
+    txn.begin(Isolation::ReadCommitted);
+    assert_eq!(table.rows(&txn), 4000);
+    txn.commit().unwrap();
+    table.check();
+    // All of it.
+    delete(&mut tids.drain(..).chain(again));
+    assert!(vacuum_alone(&table, true, false).0.pages_removed > 0);
+    assert_eq!(table.heap.relation().blocks(Fork::Main).unwrap(), 0);
+    table.check();
+}
+
+/// A reader without a lock, as the warmer is one, that comes late to pages that are cut off.
+#[test]
+fn late_reads_of_pages_that_are_cut_off_do_no_harm() {
+    let rig = Rig::new(32);
+    let rel = rig.create(1, Persistence::Permanent, Rank::HeapPage);
+    let stop = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for reader in 0..2 {
+            let (rel, stop) = (&rel, &stop);
+            scope.spawn(move || {
+                let mut rng = fastrand::Rng::with_seed(reader);
+                while stop.load(Relaxed) == 0 {
+                    let block = BlockNo(rng.u32(..100));
+                    match rel.read(Fork::Main, block) {
+                        Ok(page) => assert!(page.is_zero()),
+                        Err(error) => assert!(error.to_string().contains("there are only")),
+                    }
+                }
+            });
+        }
+        let mut rng = fastrand::Rng::with_seed(7);
+        for _ in 0..300 {
+            while rel.blocks(Fork::Main).unwrap() < 100 {
+                drop(rel.extend(Fork::Main).unwrap());
+            }
+            rel.truncate(Fork::Main, rng.u32(..100)).unwrap();
+        }
+        stop.store(1, Relaxed);
+    });
+}
+
+/// Leaves that lie side by side are on their way before the pass through the index comes to them.
+#[test]
+fn the_pass_through_an_index_reads_ahead() {
+    let rig = Rig::new(32);
+    let table = Table::new(&rig, 1);
+    let txn = rig.begin();
+    for key in 0..20_000 {
+        table.insert(&txn, key, key).unwrap();
+    }
+    txn.commit().unwrap();
+    let pages = table.index.relation().blocks(Fork::Main).unwrap();
+    assert!(pages > 40, "{pages} pages");
+    let before = rig.pool.stats();
+    let done = table.index.vacuum(&mut |_| false, &mut || Ok(())).unwrap();
+    let after = rig.pool.stats();
+    assert_eq!((done.entries, done.removed), (20_000, 0));
+    let (ahead, loads) = (after.ahead - before.ahead, after.loads - before.loads);
+    if after.frames >= 32 {
+        assert!(ahead > loads / 2 && ahead > 20, "{ahead} of {loads} pages were read ahead");
+    }
 }

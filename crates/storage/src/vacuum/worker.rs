@@ -1,6 +1,6 @@
 //! The background worker: takes tables from the queue, and cleans and analyzes them, unhurriedly.
 
-use super::{Options, Queue, Report, try_vacuum};
+use super::{Alone, Options, Queue, Report, try_vacuum};
 use crate::error::{Error, Result};
 use crate::heap::{Due, HeapRel};
 use crate::index::Index;
@@ -14,8 +14,9 @@ use std::time::Duration;
 /// A table that can't be cleaned now is looked at again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Cleans a heap with *all* of its indexes; the last argument tells whether somebody waits for the table.
-pub type Clean<'c> = dyn FnMut(&HeapRel, &[Index], &dyn Fn() -> bool) + 'c;
+/// Cleans a heap with *all* of its indexes; the third argument tells whether somebody waits for the table, the last how
+/// empty pages at its end are given back, if they are to be.
+pub type Clean<'c> = dyn FnMut(&HeapRel, &[Index], &dyn Fn() -> bool, Option<&Alone<'_>>) + 'c;
 
 /// Calls its second argument with the heap and the indexes of a table, while none can be added or dropped.
 /// Does not wait for locks.
@@ -151,10 +152,10 @@ impl Round {
 fn look_after(open: &Open, analyze: &Analyze, rel: RelId) -> Result<Round> {
     let (mut round, mut due) = (Round::default(), Due::default());
     let mut result = Ok(None);
-    let opened = open(rel, &mut |heap, indexes, waited_for| {
+    let opened = open(rel, &mut |heap, indexes, waited_for, alone| {
         due = heap.due();
         if due.vacuum && !heap.is_held_back() {
-            let options = Options { background: Some(waited_for), ..Options::default() };
+            let options = Options { background: Some(waited_for), alone, ..Options::default() };
             result = try_vacuum(heap, indexes, &options);
         }
     });

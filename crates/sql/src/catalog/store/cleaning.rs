@@ -9,14 +9,16 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use base::Fork;
 use base::ids::RelId;
+use storage::buffer::Relation;
 use storage::heap::{Limits, Threshold};
 use storage::index::Index;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
-use storage::vacuum::{Clean, Opened};
+use storage::vacuum::{Alone, Clean, Opened};
 
-use crate::catalog::TableDef;
+use crate::catalog::{TableDef, parameters};
 use crate::error::{Result, SqlState};
 use crate::session::analyze_in_background;
 use crate::settings;
@@ -134,6 +136,16 @@ pub(super) fn locked(txn: &Txn, tag: LockTag, mode: LockMode) -> Result<bool> {
     }
 }
 
+/// Takes a relation for the session alone if nobody has it now.
+pub(crate) fn locked_alone(txn: &Txn, tag: LockTag) -> storage::Result<bool> {
+    let policy = WaitPolicy::Never;
+    match txn.locks().lock(tag, LockMode::AccessExclusive, LockScope::Session, policy) {
+        Ok(_) => Ok(true),
+        Err(storage::Error::LockNotAvailable) => Ok(false),
+        Err(other) => Err(other),
+    }
+}
+
 /// A table by its storage.
 enum Found {
     /// As it is now, locked so that it stays so.
@@ -193,6 +205,20 @@ fn hand_out(
     txn.release_statement();
     let locks = store.engine.txns().locks();
     let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));
-    clean(store.heap(table)?, &trees, &waited_for);
+    let relation =
+        locked.first().filter(|_| !table.is_catalog() && parameters::cuts_tail(&table.parameters));
+    let files = store.engine.files();
+    let take = || match relation {
+        Some(tag) => locked_alone(txn, *tag),
+        None => Ok(false),
+    };
+    let give = || {
+        if let Some(tag) = relation {
+            txn.locks().unlock(*tag, LockMode::AccessExclusive);
+        }
+    };
+    let cut = |rel: &Relation, blocks| files.truncate(rel, Fork::Main, blocks);
+    let alone = Alone { take: &take, give: &give, waited_for: &waited_for, cut: &cut };
+    clean(store.heap(table)?, &trees, &waited_for, relation.map(|_| &alone));
     Ok(Opened::Yes)
 }

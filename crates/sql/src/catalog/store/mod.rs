@@ -33,6 +33,7 @@ use crate::error::Result;
 use crate::types::Oid;
 
 pub use access::Found;
+pub(crate) use cleaning::locked_alone;
 pub use cluster::{Cluster, Connected, Presence, database_tag};
 pub use instance::Instance;
 pub use load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};

@@ -57,6 +57,24 @@ pub(super) fn latch(rel: &Relation, block: BlockNo) -> Result<WriteGuard<'_>> {
     rel.write(Fork::Visibility, map)
 }
 
+/// The first block behind the heap's end that the map promises something of: there must be none (H4).
+pub fn first_behind(rel: &Relation) -> Result<Option<BlockNo>> {
+    let end = rel.blocks(Fork::Main)?;
+    let maps = rel.blocks(Fork::Visibility)?;
+    for map in end / PER_PAGE..maps {
+        let page = rel.read(Fork::Visibility, BlockNo(map))?;
+        if page.is_zero() {
+            continue;
+        }
+        let blocks = (map * PER_PAGE).max(end)..(map + 1) * PER_PAGE;
+        let mut promised = blocks.map(BlockNo).filter(|block| bits(page.view(), *block) != 0);
+        if let Some(block) = promised.next() {
+            return Ok(Some(block));
+        }
+    }
+    Ok(None)
+}
+
 /// How many blocks are all visible, and all frozen.
 pub fn count(rel: &Relation) -> Result<(u32, u32)> {
     let (mut visible, mut frozen) = (0, 0);

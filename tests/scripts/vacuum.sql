@@ -1,0 +1,37 @@
+-- What VACUUM gives back of a table's end.
+create table cut (a int primary key, b text) with (autovacuum_enabled = off);
+insert into cut select i, repeat('x', 200) from generate_series(1, 5000) i;
+select pg_relation_size('cut') as full \gset
+delete from cut where a > 1000;
+vacuum (truncate off) cut;
+select pg_relation_size('cut') = :full as is_kept;
+alter table cut set (vacuum_truncate = off);
+vacuum cut;
+select pg_relation_size('cut') = :full as is_kept;
+vacuum (truncate) cut;
+select pg_relation_size('cut') < :full / 4 as is_shorter, pg_relation_size('cut') > 0 as has_rows;
+select count(*), min(a), max(a), count(b) from cut;
+insert into cut select i, repeat('y', 200) from generate_series(2001, 4000) i;
+select count(*), min(a), max(a), count(b) from cut;
+select a from cut where a in (1000, 1001, 2000, 2001, 4000) order by a;
+delete from cut;
+vacuum cut;
+select pg_relation_size('cut') > 0 as is_kept;
+alter table cut reset (vacuum_truncate);
+vacuum cut;
+select pg_relation_size('cut');
+select count(*) from cut;
+insert into cut values (1, 'one');
+select * from cut;
+-- Nothing is cut off while somebody is at the table.
+begin;
+declare c cursor for select * from cut;
+fetch c;
+commit;
+create temp table mine (a int);
+insert into mine select generate_series(1, 5000);
+delete from mine;
+vacuum mine;
+select pg_relation_size('mine');
+vacuum (truncate maybe) cut;
+drop table cut;
