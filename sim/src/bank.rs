@@ -14,6 +14,7 @@ mod history;
 mod indexes;
 mod keeper;
 mod table;
+mod upkeep;
 mod verify;
 
 pub use history::History;
@@ -53,6 +54,9 @@ pub const TOTAL: i64 = ACCOUNTS as i64 * BALANCE;
 /// Who writes accounts locks this for it, who makes an index keeps writers away.
 pub const ACCOUNTS_LOCK: LockTag = LockTag::Relation { db: 1, rel: 1 };
 
+/// Who works on the queue locks this: vacuum gives the empty pages at its end back.
+pub const QUEUE_LOCK: LockTag = LockTag::Relation { db: 1, rel: 2 };
+
 /// Concurrent clients.
 const CLIENTS: u64 = 4;
 /// A run goes on until it has so many commits and so many writes to the disk.
@@ -91,6 +95,7 @@ pub fn config(seed: u64) -> EngineConfig {
         checkpoint_timeout: Duration::from_millis(20),
         open_files_max: 8,
         recovery_workers: [1, 3, 2][seed as usize % 3],
+        recovery_prefetch: seed % 4 != 3,
         txlog: TxLogConfig {
             shared_buffers: 32,
             track_commit_timestamp: seed.is_multiple_of(3),
@@ -304,6 +309,7 @@ fn live_on(
         return verify::drop_the_broken(engine, &books).map(|()| next);
     }
     let _window = sim::window("later-life");
+    upkeep::start(engine, &books);
     Ok(work(engine, &books, seed ^ at as u64, protections(seed), next, |history| {
         history.commits.len() >= LATER_COMMITS
     }))
@@ -327,6 +333,7 @@ impl Scenario for Bank {
         Engine::create(&config(seed), &env).expect("a directory can be made");
         let engine = Engine::open(&config(seed), &env).expect("and opened");
         let books = Arc::new(Books::set_up(&engine));
+        upkeep::start(&engine, &books);
         let history = History { ready_at: sim::operations(), ..History::default() };
         let written = disk.clone();
         let history = work(&engine, &books, seed, protections(seed), history, move |history| {
@@ -385,6 +392,8 @@ impl Scenario for Bank {
             "heap-updated-elsewhere",
             "heap-pruned",
             "vacuum",
+            "heap-cut",
+            "background-vacuum",
             "btree-split",
             "btree-root-split",
             "btree-build",

@@ -3,7 +3,7 @@
 use super::history::{Commit, History, Told};
 use super::indexes::{Index, State};
 use super::table::{Changed, is_conflict};
-use super::{ACCOUNTS, Books, TOTAL, session};
+use super::{ACCOUNTS, Books, QUEUE_LOCK, TOTAL, session};
 use base::{Lsn, park, sim};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -398,6 +398,7 @@ impl Client {
 
     /// Puts a batch into the queue.
     fn put(&mut self, id: u64) -> Result<(), Stop> {
+        self.txn.lock(QUEUE_LOCK, LockMode::RowExclusive)?;
         let first = self.fresh();
         self.waiting.push_back(first);
         for order in first..first + BATCH {
@@ -412,6 +413,7 @@ impl Client {
 
     /// Takes the oldest batch out.
     fn take(&mut self, id: u64) -> Result<(), Stop> {
+        self.txn.lock(QUEUE_LOCK, LockMode::RowExclusive)?;
         let Some(first) = self.waiting.pop_front() else { return Err(Stop::RollBack) };
         for order in first..first + BATCH {
             if self.books.queue.delete(&self.txn, order)?.is_none() {

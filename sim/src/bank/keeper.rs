@@ -3,7 +3,8 @@
 use super::history::{History, Promise};
 use super::indexes::{Code, Index, State};
 use super::table::Table;
-use super::{ACCOUNTS_LOCK, Books, session};
+use super::upkeep::alone_with;
+use super::{ACCOUNTS_LOCK, Books, QUEUE_LOCK, session};
 use base::rank::Rank;
 use base::{Persistence, park, sim};
 use std::cell::RefCell;
@@ -11,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 use storage::buffer::TornPages;
-use storage::lock::LockMode;
+use storage::lock::{LockMode, LockTag};
 use storage::txn::{Isolation, Txn, When};
 use storage::wal::Compression;
 use storage::{Engine, Error, Result, vacuum};
@@ -56,8 +57,8 @@ impl Keeper {
         self.txn.begin(Isolation::ReadCommitted);
         let done = match self.rng.u8(..10) {
             0 => self.engine.checkpoint(),
-            1..4 => self.vacuum(&self.books.queue),
-            4..7 => self.vacuum(&self.books.accounts),
+            1..4 => self.vacuum(&self.books.queue, QUEUE_LOCK),
+            4..7 => self.vacuum(&self.books.accounts, ACCOUNTS_LOCK),
             _ if self.books.accounts.indexes().len() > INDEXES_MAX => self.drop_index(),
             _ => self.make_index(),
         };
@@ -95,11 +96,18 @@ impl Keeper {
         self.engine.set_wal_compression(*self.rng.choice(&ways).expect("there are some"));
     }
 
-    fn vacuum(&self, table: &Table) -> Result<()> {
-        self.txn.lock(ACCOUNTS_LOCK, LockMode::ShareUpdateExclusive)?;
+    /// VACUUM. Accounts are read without a lock, so their pages stay.
+    fn vacuum(&self, table: &Table, tag: LockTag) -> Result<()> {
+        self.txn.lock(tag, LockMode::ShareUpdateExclusive)?;
         let _window = sim::window("vacuum");
-        vacuum::vacuum(&table.heap, &table.trees(), &vacuum::Options::default())?;
-        Ok(())
+        let clean = |alone: Option<&vacuum::Alone<'_>>| {
+            let options = vacuum::Options { alone, ..vacuum::Options::default() };
+            vacuum::vacuum(&table.heap, &table.trees(), &options).map(drop)
+        };
+        match tag {
+            QUEUE_LOCK => alone_with(&self.engine, &self.txn, tag, |alone| clean(Some(alone))),
+            _ => clean(None),
+        }
     }
 
     /// CREATE INDEX: writers are kept away until it is committed.
