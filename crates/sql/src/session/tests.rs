@@ -122,8 +122,16 @@ impl Bench {
 
     /// `THALWEG_TEST_BUFFERS` has the last word on the cache's size (`make test-tiny-cache`).
     fn with(config: &EngineConfig) -> Bench {
-        let config =
-            &EngineConfig { shared_buffers: buffers(config.shared_buffers), ..config.clone() };
+        let shared_buffers = buffers(config.shared_buffers);
+        Bench::exactly(&EngineConfig { shared_buffers, ..config.clone() })
+    }
+
+    /// With a cache that holds whatever the test uses: for tests that look at what it holds.
+    fn with_room() -> Bench {
+        Bench::exactly(&EngineConfig::default())
+    }
+
+    fn exactly(config: &EngineConfig) -> Bench {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("thalweg-sql-{}-{number}", std::process::id());

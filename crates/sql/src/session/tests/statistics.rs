@@ -15,7 +15,7 @@ fn row(bench: &mut Bench, sql: &str) -> String {
 
 #[test]
 fn scans_and_rows_of_tables_and_indexes_are_counted() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::with_room();
     bench.run("CREATE TABLE t (a int PRIMARY KEY, b int)");
     bench.run("INSERT INTO t SELECT i, i FROM generate_series(1, 100) i");
     bench.run("SELECT * FROM t WHERE a = 7");
@@ -79,7 +79,7 @@ fn explain_tells_of_pages_and_log() {
 
 #[test]
 fn the_cache_can_be_looked_into_and_filled() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::with_room();
     bench.run("CREATE EXTENSION pg_buffercache");
     assert!(bench.run("CREATE EXTENSION pg_buffercache").starts_with("42710"));
     assert!(
