@@ -22,8 +22,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// What a long read is divided into.
-const BLOCK_BYTES: usize = 8192;
+/// What a long read is divided into; each piece may be the one that fails.
+const PIECE_BYTES: usize = 8192;
 
 /// Kind of an access, as the fault hook sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -331,7 +331,7 @@ impl File for SimFile {
     fn start_read(&self, mut read: StartedRead) {
         let (offset, mut done) = (read.offset(), 0);
         let mut got = Ok(());
-        for piece in read.target().chunks_mut(BLOCK_BYTES) {
+        for piece in read.target().chunks_mut(PIECE_BYTES) {
             match self.read_at(piece, offset + done as u64) {
                 Ok(n) => done += n,
                 Err(fault) => {

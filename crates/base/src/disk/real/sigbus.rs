@@ -48,7 +48,7 @@ pub(super) fn watch(range: Range<usize>, name: &str) -> Watched {
     }
     entry.name_length.store(name.len(), Ordering::Relaxed);
     entry.start.store(range.start, Ordering::Relaxed);
-    // Release: pairs with the acquire in `name_of`; who sees the range has its name.
+    // Release: pairs with the acquire in `entry_at`; who sees the range has its name.
     entry.end.store(range.end, Ordering::Release);
     Watched(entry)
 }
