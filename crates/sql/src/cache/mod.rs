@@ -1,8 +1,12 @@
 //! Plans by text with the constants lifted out: what spares the simple protocol from parsing and
 //! planning the same statement again and again.
 //!
-//! One cache per session: no line is shared between cores, and what a session sees (search path,
-//! its own transaction's changes) is its own. A plan is checked before each use by whoever runs it.
+//! Each session has a cache, and looks into what the sessions of its thread share ([`shared`]) for what it has not. A
+//! plan is checked before each use by whoever runs it.
+
+mod shared;
+
+pub use shared::Scope;
 
 use std::sync::Arc;
 
@@ -29,6 +33,14 @@ pub enum Known {
     },
 }
 
+/// Where and when a plan is wanted.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub scope: Scope,
+    /// The catalogs' version.
+    pub version: u64,
+}
+
 /// A text that clients of the extended protocol prepare again and again.
 #[derive(Clone)]
 pub struct KnownText {
@@ -40,6 +52,22 @@ pub struct KnownText {
     pub params: Arc<[TypeId]>,
     /// `None`: a command that begins or ends a transaction.
     pub planned: Option<Arc<Planned>>,
+}
+
+impl Known {
+    fn is_of(&self, now: u64) -> bool {
+        match self {
+            Known::Plan(planned) => planned.version() == now,
+            Known::AsWritten { version } => *version == now,
+            Known::Command(_) => true,
+        }
+    }
+}
+
+impl KnownText {
+    fn is_of(&self, now: u64) -> bool {
+        self.planned.as_ref().is_none_or(|planned| planned.version() == now)
+    }
 }
 
 /// Longer texts are not kept.
@@ -57,12 +85,25 @@ pub struct PlanCache {
 impl PlanCache {
     /// What is kept for texts with this key.
     #[inline]
-    pub fn find(&self, key: &[u8]) -> Option<Known> {
-        self.plans.get(key).cloned()
+    pub fn find(&mut self, place: Place, key: &[u8]) -> Option<Known> {
+        if let Some(known) = self.plans.get(key).filter(|known| known.is_of(place.version)) {
+            return Some(known.clone());
+        }
+        let known = shared::find(place.scope, key).filter(|known| known.is_of(place.version))?;
+        self.insert(key, known.clone());
+        Some(known)
     }
 
     /// Keeps something, in the place of what was kept for the same key.
-    pub fn keep(&mut self, key: &[u8], known: Known) {
+    pub fn keep(&mut self, scope: Scope, key: &[u8], known: Known) {
+        let is_own = matches!(&known, Known::Plan(planned) if planned.is_local());
+        if !is_own {
+            shared::keep(scope, key, known.clone());
+        }
+        self.insert(key, known);
+    }
+
+    fn insert(&mut self, key: &[u8], known: Known) {
         if self.plans.len() >= PLANS_MAX && !self.plans.contains_key(key) {
             // Rare enough that starting over is cheaper than keeping an order of use.
             self.plans.clear();
@@ -72,16 +113,29 @@ impl PlanCache {
 
     /// What is kept for this text with these declared types.
     #[inline]
-    pub fn text(&self, text: &str, types: &[Oid]) -> Option<KnownText> {
-        self.texts.get(text).filter(|known| *known.types == *types).cloned()
+    pub fn text(&mut self, place: Place, text: &str, types: &[Oid]) -> Option<KnownText> {
+        let serves = |known: &KnownText| *known.types == *types && known.is_of(place.version);
+        if let Some(known) = self.texts.get(text).filter(|known| serves(known)) {
+            return Some(known.clone());
+        }
+        let known = shared::text(place.scope, text).filter(serves)?;
+        self.insert_text(text, known.clone());
+        Some(known)
     }
 
     /// Keeps a prepared text. Not one with quotes: what stands in them is read by the settings and at the
     /// time of each preparation.
-    pub fn keep_text(&mut self, text: &str, known: KnownText) {
+    pub fn keep_text(&mut self, scope: Scope, text: &str, known: KnownText) {
         if text.len() > TEXT_BYTES_MAX || has_quotes(text) {
             return;
         }
+        if !known.planned.as_ref().is_some_and(|planned| planned.is_local()) {
+            shared::keep_text(scope, text, known.clone());
+        }
+        self.insert_text(text, known);
+    }
+
+    fn insert_text(&mut self, text: &str, known: KnownText) {
         if self.texts.len() >= PLANS_MAX && !self.texts.contains_key(text) {
             self.texts.clear();
         }

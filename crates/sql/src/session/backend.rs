@@ -14,6 +14,7 @@ use syntax::ast::OnCommit;
 
 use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
+use crate::cache::{Place, Scope};
 use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::statistics::Statistics;
 use crate::catalog::store::building::Building;
@@ -70,6 +71,8 @@ pub struct Backend {
     pub unusable: Vec<Oid>,
     /// The search path resolved, and the state of affairs it was resolved in.
     path: RefCell<Option<(PathKey, Arc<SearchPath>)>>,
+    /// What [`Backend::scope`] found last, and for which search path and temporary schema.
+    known_scope: Cell<Option<(u64, Option<Oid>, Scope)>>,
     /// Definitions of the system views that were used.
     views: BTreeMap<u32, Arc<TableDef>>,
     /// What `random()` draws from.
@@ -132,6 +135,7 @@ impl Backend {
             used: Vec::new(),
             unusable: Vec::new(),
             path: RefCell::new(None),
+            known_scope: Cell::new(None),
             views: BTreeMap::new(),
             random: RandomSequence::default(),
             index_exprs: BTreeMap::new(),
@@ -164,6 +168,31 @@ impl Backend {
         let database = self.database.clone();
         let system_table_mods = false;
         f(&mut Catalog { lookup: self, database: &database, system_table_mods, record: None })
+    }
+
+    /// Which plans this session could run now.
+    pub fn place(&self) -> Place {
+        Place { scope: self.scope(), version: self.catalog.version() }
+    }
+
+    /// With which sessions this one shares plans.
+    #[inline]
+    pub fn scope(&self) -> Scope {
+        let (generation, temp) = (self.values.path_generation, self.temp_schema.get());
+        match self.known_scope.get() {
+            Some((at, with, scope)) if (at, with) == (generation, temp) => scope,
+            _ => self.find_scope(generation, temp),
+        }
+    }
+
+    #[cold]
+    fn find_scope(&self, generation: u64, temp: Option<Oid>) -> Scope {
+        let scope = match temp {
+            Some(_) => Scope::unique(),
+            None => self.instance.scope(&self.user, self.values.text("search_path")),
+        };
+        self.known_scope.set(Some((generation, temp, scope)));
+        scope
     }
 
     /// The schemas that names are looked up in, in order.

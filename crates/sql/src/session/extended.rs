@@ -40,7 +40,9 @@ impl Session {
 
     /// A text that was prepared before, for the same types, and whose plan still holds.
     fn known_text(&mut self, sql: &str, types: &[Oid]) -> Result<Option<Prepared>> {
-        let Some(known) = self.plans.text(sql, types) else { return Ok(None) };
+        let Some(known) = self.plans.text(self.backend.place(), sql, types) else {
+            return Ok(None);
+        };
         self.refuse_portal_if_failed(&known.statement)?;
         if let Some(planned) = &known.planned {
             self.begin_if_idle();
@@ -51,6 +53,7 @@ impl Session {
         Ok(Some(Prepared {
             text: known.text,
             statement: Some(known.statement),
+            declared: Some(known.types),
             params: known.params.to_vec(),
             planned: known.planned,
             fields: None,
@@ -69,6 +72,7 @@ impl Session {
         let mut prepared = Prepared {
             text: Arc::from(sql),
             statement,
+            declared: Some(types.into()),
             params: types.iter().map(|oid| TypeId(oid.0)).collect(),
             planned: None,
             fields: None,
@@ -90,7 +94,7 @@ impl Session {
                     params: prepared.params.as_slice().into(),
                     planned: prepared.planned.clone(),
                 };
-                self.plans.keep_text(sql, known);
+                self.plans.keep_text(self.backend.scope(), sql, known);
             }
         }
         Ok(prepared)

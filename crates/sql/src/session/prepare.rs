@@ -7,6 +7,7 @@ use syntax::ast::{self, Statement};
 
 use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
 use crate::bind::{Binder, Params};
+use crate::cache::{KnownText, Scope};
 use crate::error::{Result, sql_error};
 use crate::plan::{self, Plan};
 use crate::types::{Oid, TypeId, type_info};
@@ -34,8 +35,8 @@ pub struct Planned {
     /// Relations that it uses, with the locks that running it takes.
     tables: Vec<(Oid, LockMode)>,
     /// The state of the catalogs that it was made in.
-    pub(super) version: u64,
-    path_generation: u64,
+    version: u64,
+    scope: Scope,
     /// Made in a transaction that had changed catalogs, or could not use an index yet: not for another
     /// one.
     local: bool,
@@ -50,6 +51,8 @@ pub struct Prepared {
     pub text: Arc<str>,
     /// `None`: the text held no statement.
     pub statement: Option<Arc<Statement>>,
+    /// The types that a client of the extended protocol declared; `None`: it was prepared by SQL.
+    pub declared: Option<Arc<[Oid]>>,
     /// Parameter types as declared (zero: open) and then as inferred.
     pub params: Vec<TypeId>,
     pub planned: Option<Arc<Planned>>,
@@ -58,6 +61,16 @@ pub struct Prepared {
 }
 
 impl Planned {
+    /// The state of the catalogs in which it was made.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Whether nobody but the session that made it may run it.
+    pub fn is_local(&self) -> bool {
+        self.local
+    }
+
     /// Writes the command tag for so many rows in the place of what `tag` holds.
     pub fn write_tag(&self, rows: u64, tag: &mut String) {
         tag.clear();
@@ -89,7 +102,7 @@ impl Session {
     /// Binds and plans; what it uses is locked from here on.
     pub(super) fn plan(&mut self, statement: &Statement, params: Params) -> Result<Planned> {
         let version = self.backend.catalog.version();
-        let path_generation = self.backend.values.path_generation;
+        let scope = self.backend.scope();
         self.backend.forget_used();
         let mut params = params;
         let bound = self.backend.with_catalog(|catalog| {
@@ -104,6 +117,9 @@ impl Session {
         let point = super::point::Point::of(&plan);
         #[cfg(test)]
         let point = point.filter(|_| !self.detours);
+        let local = self.backend.catalog.is_changed() || !self.backend.unusable.is_empty();
+        #[cfg(test)]
+        let local = local || self.detours;
         Ok(Planned {
             plan: Arc::new(plan),
             verb: verb_of(&bound),
@@ -111,8 +127,8 @@ impl Session {
             params: params.types,
             tables: std::mem::take(&mut self.backend.used),
             version,
-            path_generation,
-            local: self.backend.catalog.is_changed() || !self.backend.unusable.is_empty(),
+            scope,
+            local,
             writes: is_write(&bound),
             point,
         })
@@ -121,10 +137,7 @@ impl Session {
     /// May the plan be run as it is? Takes the locks that running it needs.
     pub(super) fn revalidate(&mut self, planned: &Planned) -> Result<bool> {
         let backend = &self.backend;
-        if planned.local
-            || planned.path_generation != backend.values.path_generation
-            || backend.catalog.is_changed()
-        {
+        if planned.local || planned.scope != backend.scope() || backend.catalog.is_changed() {
             return Ok(false);
         }
         // Locked first, so that nothing changes between the look at the version and the run.
@@ -147,8 +160,10 @@ impl Session {
         let Some(statement) = prepared.statement.clone().filter(|s| is_plannable(s)) else {
             return Ok(None);
         };
-        let params = Params::open(prepared.params.clone());
-        let planned = Arc::new(self.plan(&statement, params)?);
+        let planned = match self.plan_of_others(name)? {
+            Some(planned) => planned,
+            None => self.plan_anew(name, &statement)?,
+        };
         if let Some(before) = &before
             && !same_columns(&before.fields, &planned.fields)
         {
@@ -161,6 +176,35 @@ impl Session {
         prepared.params = planned.params.clone();
         prepared.planned = Some(planned.clone());
         Ok(Some(planned))
+    }
+
+    /// A plan for a prepared statement that another session of this thread made since.
+    fn plan_of_others(&mut self, name: &str) -> Result<Option<Arc<Planned>>> {
+        let place = self.backend.place();
+        let prepared = self.statements.get(name).expect("the caller has it");
+        let Some(types) = &prepared.declared else { return Ok(None) };
+        let Some(known) = self.plans.text(place, &prepared.text, types) else { return Ok(None) };
+        match known.planned {
+            Some(planned) if self.revalidate(&planned)? => Ok(Some(planned)),
+            _ => Ok(None),
+        }
+    }
+
+    fn plan_anew(&mut self, name: &str, statement: &Arc<Statement>) -> Result<Arc<Planned>> {
+        let params = Params::open(self.prepared(name)?.params.clone());
+        let planned = Arc::new(self.plan(statement, params)?);
+        let prepared = self.statements.get(name).expect("the caller has it");
+        if let Some(types) = &prepared.declared {
+            let known = KnownText {
+                types: types.clone(),
+                text: prepared.text.clone(),
+                statement: statement.clone(),
+                params: planned.params.as_slice().into(),
+                planned: Some(planned.clone()),
+            };
+            self.plans.keep_text(planned.scope, &known.text.clone(), known);
+        }
+        Ok(planned)
     }
 }
 

@@ -76,16 +76,13 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<bool> {
         let Some(lift) = lifter.lift(sql) else { return Ok(false) };
-        let known = match self.plans.find(lift.key()) {
+        let known = match self.plans.find(self.backend.place(), lift.key()) {
             Some(Known::Plan(planned)) => {
                 self.begin_if_idle();
                 match self.revalidate(&planned)? {
                     true => Some(Known::Plan(planned)),
                     false => self.plan_lifted(&lift, sql)?,
                 }
-            }
-            Some(Known::AsWritten { version }) if version != self.backend.catalog.version() => {
-                self.plan_lifted(&lift, sql)?
             }
             Some(known) => Some(known),
             None => self.plan_lifted(&lift, sql)?,
@@ -112,7 +109,7 @@ impl Session {
         let mut statement = one.statement;
         if lift.is_empty() && begins_or_ends(&statement) {
             let command = Known::Command(Arc::new(statement));
-            self.plans.keep(lift.key(), command.clone());
+            self.plans.keep(self.backend.scope(), lift.key(), command.clone());
             return Ok(Some(command));
         }
         if !is_plannable(&statement) || !lift.replace(&mut statement) {
@@ -126,10 +123,10 @@ impl Session {
             Ok(planned) => {
                 let as_written = planned.plan.by_constants && !lift.is_empty();
                 let known = match as_written {
-                    true => Known::AsWritten { version: planned.version },
+                    true => Known::AsWritten { version: planned.version() },
                     false => Known::Plan(Arc::new(planned)),
                 };
-                self.plans.keep(lift.key(), known.clone());
+                self.plans.keep(self.backend.scope(), lift.key(), known.clone());
                 Ok(Some(known))
             }
             Err(error) if error.sqlstate().class() == "57" => Err(error),

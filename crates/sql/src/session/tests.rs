@@ -145,6 +145,11 @@ impl Bench {
         Bench { cluster, session, dir: Dir(dir, Some(engine)) }
     }
 
+    /// One more session.
+    fn another(&self) -> Session {
+        Session::open(&self.cluster, "postgres", "postgres").unwrap()
+    }
+
     /// The same directory, with what is in memory gone.
     fn restarted(self) -> Bench {
         let Bench { cluster, session, mut dir } = self;
@@ -228,7 +233,7 @@ fn several_statements_are_one_transaction() {
 fn another_session_sees_what_is_committed() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int)");
-    let mut other = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
+    let mut other = bench.another();
     bench.run("BEGIN; INSERT INTO t VALUES (1)");
     assert_eq!(run(&mut other, "SELECT a FROM t"), "[a]\nSELECT 0\n");
     bench.run("COMMIT");
@@ -378,9 +383,9 @@ fn temporary_tables_are_not_for_the_next_session() {
     assert_eq!(bench.run(kept), "CREATE TABLE\nCREATE VIEW\n");
     // One after the other has the same place in the engine.
     for _ in 0..3 {
-        let next = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
+        let next = bench.another();
         drop(std::mem::replace(&mut bench.session, next));
-        let again = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
+        let again = bench.another();
         drop(std::mem::replace(&mut bench.session, again));
         assert!(bench.run("select * from mine").contains("does not exist"));
         bench.run("begin; create temp table other (b int); rollback");

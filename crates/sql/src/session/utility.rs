@@ -385,6 +385,7 @@ impl Session {
         })?;
         let statement = Arc::new((*prepare.statement).clone());
         let mut prepared = Prepared {
+            declared: None,
             text: self.backend.query_text.clone(),
             statement: Some(statement.clone()),
             params: types.clone(),

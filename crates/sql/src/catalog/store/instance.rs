@@ -8,13 +8,15 @@
 //! for all that have the table locked then; who locks it later gets the new definition. A session that has changed catalogs itself works
 //! with definitions of its own until its transaction ends, see `lookup.rs`.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use base::hash::HashMap;
 use base::latch::Latch;
 use base::rank::Rank;
 
+use crate::cache::Scope;
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
 use crate::exec::spill::TempFiles;
@@ -33,7 +35,14 @@ pub struct Instance {
     /// Counts committed catalog changes; plans remember it.
     version: AtomicU64,
     cache: Latch<Cache>,
+    /// By user and search path.
+    scopes: Mutex<BTreeMap<UserAndPath, Scope>>,
 }
+
+type UserAndPath = (Box<str>, Box<str>);
+
+/// Pairs of user and search path whose sessions share plans; those of others share nothing.
+const SCOPES_MAX: usize = 1024;
 
 #[derive(Default)]
 struct Cache {
@@ -51,6 +60,7 @@ impl Instance {
             cluster: Arc::downgrade(cluster),
             version: AtomicU64::new(1),
             cache: Latch::new(Rank::Outer, Cache::default()),
+            scopes: Mutex::default(),
         }
     }
 
@@ -78,6 +88,17 @@ impl Instance {
         cache.names.clear();
         // Release: pairs with the acquire in `version`; under the latch, so that `remember` can compare.
         self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// What sessions of this user with this search path, and without temporary tables, have in common.
+    pub fn scope(&self, user: &str, path: &str) -> Scope {
+        let mut scopes = self.scopes.lock().expect("no code panics under it");
+        let key = (Box::from(user), Box::from(path));
+        match scopes.get(&key) {
+            Some(scope) => *scope,
+            None if scopes.len() >= SCOPES_MAX => Scope::unique(),
+            None => *scopes.entry(key).or_insert_with(Scope::unique),
+        }
     }
 
     /// A remembered definition.

@@ -21,10 +21,6 @@ fn until_waiting(session: &mut Session, sessions: usize) {
     }
 }
 
-fn another(bench: &Bench) -> Session {
-    Session::open(&bench.cluster, "postgres", "postgres").unwrap()
-}
-
 #[test]
 fn gives_space_back() {
     let mut bench = Bench::new();
@@ -54,7 +50,7 @@ fn a_snapshot_taken_meanwhile_sees_the_rows() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int PRIMARY KEY)");
     bench.run("INSERT INTO t SELECT generate_series(1, 3000)");
-    let (mut vacuum, mut reader) = (another(&bench), another(&bench));
+    let (mut vacuum, mut reader) = (bench.another(), bench.another());
     // It comes as far as the index.
     bench.run("BEGIN; COMMENT ON INDEX t_pkey IS 'mine'");
     std::thread::scope(|scope| {
@@ -72,7 +68,7 @@ fn a_snapshot_taken_meanwhile_sees_the_rows() {
 fn does_not_wait_for_those_who_wait_for_the_table() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int)");
-    let (mut vacuum, mut other) = (another(&bench), another(&bench));
+    let (mut vacuum, mut other) = (bench.another(), bench.another());
     bench.run("BEGIN; INSERT INTO t VALUES (1)");
     std::thread::scope(|scope| {
         let full = scope.spawn(|| run(&mut vacuum, "VACUUM FULL t"));
@@ -90,7 +86,7 @@ fn does_not_wait_for_those_who_wait_for_the_table() {
 fn an_analysis_leaves_no_snapshot_that_the_next_table_would_wait_for() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE a (a int); CREATE TABLE b (a int); INSERT INTO a VALUES (1)");
-    let mut vacuum = another(&bench);
+    let mut vacuum = bench.another();
     run(&mut vacuum, "SET default_transaction_isolation TO 'repeatable read'");
     bench.run("BEGIN; INSERT INTO b VALUES (1)");
     std::thread::scope(|scope| {

@@ -12,10 +12,6 @@ fn uses_index(session: &mut Session, query: &str) -> bool {
     run(session, &format!("EXPLAIN {query}")).contains("Index Scan")
 }
 
-fn other(bench: &Bench) -> Session {
-    Session::open(&bench.cluster, "postgres", "postgres").unwrap()
-}
-
 #[test]
 fn rows_are_found_by_an_index_built_over_their_chains() {
     for build in [
@@ -53,7 +49,7 @@ fn rows_are_found_by_an_index_built_over_their_chains() {
 #[test]
 fn an_index_is_not_for_snapshots_older_than_versions_it_does_not_know() {
     let mut bench = Bench::new();
-    let (mut old, mut new) = (other(&bench), other(&bench));
+    let (mut old, mut new) = (bench.another(), bench.another());
     bench.run(CHAINS);
     run(&mut old, "BEGIN ISOLATION LEVEL REPEATABLE READ");
     assert_eq!(run(&mut old, "SELECT count(*) FROM t"), "[count]\n3\nSELECT 1\n");

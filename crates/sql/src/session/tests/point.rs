@@ -144,7 +144,7 @@ fn concurrent_updates_are_followed_and_none_is_lost() {
 fn repeatable_read_refuses_what_was_changed_meanwhile() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int PRIMARY KEY, b int); INSERT INTO t VALUES (1, 0), (2, 0)");
-    let mut other = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
+    let mut other = bench.another();
     for (change, verb) in
         [("UPDATE t SET b = 5 WHERE a = 1", "update"), ("DELETE FROM t WHERE a = 2", "delete")]
     {

@@ -1,7 +1,10 @@
 //! Texts that are prepared again and again under the extended protocol.
 
+use std::sync::Arc;
+
 use crate::cache::Known;
 use crate::session::client::Formats;
+use crate::session::{Planned, Session};
 use crate::types::{Oid, TypeId};
 
 use super::{Bench, Recorder};
@@ -85,7 +88,8 @@ fn kept(bench: &mut Bench, sql: &str) -> Option<Known> {
     bench.run(sql);
     let mut lifter = std::mem::take(&mut bench.session.plans.lifter);
     let key = lifter.lift(sql).unwrap().key().to_vec();
-    bench.session.plans.find(&key)
+    let place = bench.session.backend.place();
+    bench.session.plans.find(place, &key)
 }
 
 #[test]
@@ -116,4 +120,69 @@ fn a_column_is_not_renamed_where_its_new_name_would_not_be_found() {
     assert!(bench.run("ALTER TABLE w RENAME a TO b").contains("cannot be renamed"));
     assert!(bench.run("INSERT INTO w VALUES (NULL)").contains("violates check constraint"));
     assert_eq!(bench.run("INSERT INTO w (a) VALUES (1)"), "INSERT 0 1\n");
+}
+
+/// The plan that a session has for a named statement.
+fn plan_of(session: &mut Session, name: &str) -> Arc<Planned> {
+    let mut client = Recorder::default();
+    session.bind("", name, &[Some(b"2")], &Formats::default(), Formats::default()).unwrap();
+    session.execute("", 0, &mut client).unwrap();
+    session.sync().unwrap();
+    session.statements[name].planned.clone().unwrap()
+}
+
+#[test]
+fn sessions_of_a_thread_share_their_plans() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY); CREATE SCHEMA s; CREATE TABLE s.t (a bigint)");
+    let mut others: Vec<Session> = (0..4).map(|_| bench.another()).collect();
+    let mut client = Recorder::default();
+    others[1].simple_query("SET search_path = s", &mut client).unwrap();
+    others[2].simple_query("CREATE TEMP TABLE x (a int)", &mut client).unwrap();
+    let text = "SELECT * FROM t WHERE a = $1";
+    let mut plans = |session: &mut Session| {
+        if !session.statements.contains_key("q") {
+            session.parse("q", text, &[]).unwrap();
+        }
+        plan_of(session, "q")
+    };
+    for change in ["", "ALTER TABLE t ADD b int; ALTER TABLE t DROP b", "ANALYZE t"] {
+        if !change.is_empty() {
+            bench.run(change);
+        }
+        let own = plans(&mut bench.session);
+        let of_others: Vec<_> = others.iter_mut().map(&mut plans).collect();
+        assert!(Arc::ptr_eq(&own, &of_others[0]) && Arc::ptr_eq(&own, &of_others[3]), "{change}");
+        assert!(!Arc::ptr_eq(&own, &of_others[1]) && !Arc::ptr_eq(&own, &of_others[2]), "{change}");
+        assert_eq!(of_others[1].params, [TypeId::INT8], "another schema's table");
+    }
+    let lifted = |session: &mut Session| {
+        session.simple_query("SELECT a FROM t WHERE a = 7", &mut Recorder::default()).unwrap();
+        let place = session.backend.place();
+        let mut lifter = syntax::lift::Lifter::default();
+        let key = lifter.lift("SELECT a FROM t WHERE a = 8").unwrap().key().to_vec();
+        match session.plans.find(place, &key) {
+            Some(Known::Plan(planned)) => planned,
+            _ => panic!("it is planned once"),
+        }
+    };
+    let own = lifted(&mut bench.session);
+    assert!(Arc::ptr_eq(&own, &lifted(&mut others[0])));
+    assert!(!Arc::ptr_eq(&own, &lifted(&mut others[1])));
+}
+
+#[test]
+fn what_a_transaction_has_changed_is_planned_for_it_alone() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY)");
+    let mut other = bench.another();
+    bench.run("BEGIN; CREATE TABLE u (a int)");
+    let text = "SELECT a FROM t WHERE a = $1";
+    bench.session.parse("q", text, &[]).unwrap();
+    let own = bench.session.statements["q"].planned.clone().unwrap();
+    other.parse("q", text, &[]).unwrap();
+    assert!(!Arc::ptr_eq(&own, &plan_of(&mut other, "q")));
+    bench.run("COMMIT");
+    let own = plan_of(&mut bench.session, "q");
+    assert!(Arc::ptr_eq(&own, &plan_of(&mut other, "q")));
 }

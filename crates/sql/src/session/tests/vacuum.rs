@@ -68,7 +68,7 @@ fn a_table_that_changes_is_cleaned_and_stays_small() {
 fn an_open_snapshot_loses_nothing_to_the_worker() {
     let mut bench = Bench::new();
     let complaints = start(&bench);
-    let mut reader = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
+    let mut reader = bench.another();
     let s = &mut bench.session;
     run(s, "CREATE TABLE t (a int PRIMARY KEY, b int)");
     run(s, "INSERT INTO t SELECT i, 1 FROM generate_series(1, 200) i");
