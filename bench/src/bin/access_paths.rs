@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use storage::Result;
-use storage::btree::BTree;
+use storage::btree::{BTree, NewEntry};
 use storage::engine::{Engine, EngineConfig};
 use storage::hash::{FILL_PERCENT, HashIndex, build_order, key_hash};
 use storage::heap::{Change, Freeze, HeapRel, HeapScan, Outcome, RowBuf};
@@ -88,11 +88,12 @@ const PATHS: &[(&str, bool, Step)] = &[
     }),
     ("index insert, ascending keys", true, |s| {
         let number = s.world.next.fetch_add(1, Relaxed);
-        s.world.ascending.insert(&key(number), tid(number))
+        s.world.ascending.insert(NewEntry::plain(&key(number), tid(number)))
     }),
     ("index insert, random keys", true, |s| {
         let number = s.draw(u64::MAX);
-        s.world.random.insert(&key(number), tid(s.world.next.fetch_add(1, Relaxed)))
+        let tid = tid(s.world.next.fetch_add(1, Relaxed));
+        s.world.random.insert(NewEntry::plain(&key(number), tid))
     }),
     ("hash insert, random keys", true, |s| {
         let number = s.draw(u64::MAX);
@@ -185,7 +186,7 @@ impl Session<'_> {
             match table.heap.update(&self.txn, tid, &self.row, change, turn.take())? {
                 Outcome::Done { tid, heap_only } => {
                     if !heap_only {
-                        table.index.insert(&key(number), tid)?;
+                        table.index.insert(NewEntry::plain(&key(number), tid))?;
                     }
                     break;
                 }
@@ -306,7 +307,7 @@ fn fill(table: &Table, txn: &Txn, rows: u64) -> Result<()> {
         let mut tids = Vec::new();
         table.heap.multi_insert(txn, &batch, Freeze::No, None, &mut tids)?;
         for (number, tid) in (first..).zip(tids) {
-            builder.push(&key(number), tid)?;
+            builder.push(NewEntry::plain(&key(number), tid))?;
         }
     }
     builder.finish()?;

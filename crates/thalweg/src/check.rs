@@ -11,7 +11,7 @@ use sql::catalog::store::{Cluster, Store};
 use sql::catalog::{AccessMethod, IndexDef, TableDef, TableKind};
 use sql::types::row::RowView;
 use sql::types::{Datum, Oid};
-use storage::check::{Indexed, KeyOf, Report};
+use storage::check::{Content, ContentOf, Indexed, Report};
 use storage::index::Index;
 use storage::page::{self, PAGE_BYTES};
 use storage::relfile::{self, RelFiles};
@@ -158,11 +158,12 @@ fn table(store: &Store, def: &TableDef, report: &mut Report) -> Result<(), sql::
         .collect::<Result<Vec<(&Arc<IndexDef>, &Index)>, sql::error::SqlError>>()?;
     let (plain, others): (Vec<_>, Vec<_>) =
         trees.into_iter().partition(|(index, _)| index.ready && !index.has_expressions());
-    let keys: Vec<Box<KeyOf<'_>>> = plain.iter().map(|(index, _)| key_of(def, index)).collect();
-    let indexed: Vec<Indexed<'_>> = (plain.iter().zip(&keys))
-        .map(|((index, tree), key_of)| Indexed {
+    let contents: Vec<Box<ContentOf<'_>>> =
+        plain.iter().map(|(index, _)| content_of(def, index)).collect();
+    let indexed: Vec<Indexed<'_>> = (plain.iter().zip(&contents))
+        .map(|((index, tree), content_of)| Indexed {
             index: tree,
-            key_of: &**key_of,
+            content_of: &**content_of,
             complete: index.valid,
             unique: index.unique
                 && index.valid
@@ -172,15 +173,15 @@ fn table(store: &Store, def: &TableDef, report: &mut Report) -> Result<(), sql::
     storage_check::table(store.heap(def)?, &indexed, report)?;
     for (_, tree) in others {
         let (mut faults, mut entries) = (Vec::new(), 0);
-        tree.check(&mut |fault| faults.push(fault), &mut |_, _| entries += 1)?;
+        tree.check(&mut |fault| faults.push(fault), &mut |_, _, _| entries += 1)?;
         report.faults.append(&mut faults);
         report.entries += entries;
     }
     Ok(())
 }
 
-/// Works out the key of a stored row in an index on plain columns.
-fn key_of<'d>(def: &'d TableDef, index: &'d IndexDef) -> Box<KeyOf<'d>> {
+/// Works out what an index on plain columns has of a stored row.
+fn content_of<'d>(def: &'d TableDef, index: &'d IndexDef) -> Box<ContentOf<'d>> {
     let columns: Vec<usize> = index.key_columns().flatten().map(usize::from).collect();
     Box::new(move |row| {
         let mut values = vec![Datum::Null; def.columns.len()];
@@ -192,7 +193,16 @@ fn key_of<'d>(def: &'d TableDef, index: &'d IndexDef) -> Box<KeyOf<'d>> {
             part.code().encode(&values[*column], &mut key);
         }
         // A hash index has no entry for null.
-        (index.method == AccessMethod::BTree || !has_null).then_some(key)
+        if index.method == AccessMethod::Hash && has_null {
+            return None;
+        }
+        let mut carried = Vec::new();
+        if !index.included.is_empty() {
+            let of_row = index.included.iter().map(|column| values[usize::from(*column)].clone());
+            let of_row: Vec<Datum> = of_row.collect();
+            index.carried.encode(&of_row, &mut carried).ok()?;
+        }
+        Some(Content { key, carried })
     })
 }
 

@@ -320,14 +320,14 @@ impl Table {
         let indexes = self.indexes();
         let (kept_up, others): (Vec<_>, Vec<_>) =
             indexes.into_iter().partition(|index| index.state.is_ready());
-        let key_of = |keyed: Keyed| move |row: &[u8]| Some(keyed.key(row));
-        let keys: Vec<_> = kept_up.iter().map(|index| key_of(index.keyed)).collect();
+        let content_of = |keyed: Keyed| move |row: &[u8]| Some(keyed.content(row));
+        let contents: Vec<_> = kept_up.iter().map(|index| content_of(index.keyed)).collect();
         let list: Vec<Indexed<'_>> = kept_up
             .iter()
-            .zip(&keys)
-            .map(|(index, key_of)| Indexed {
+            .zip(&contents)
+            .map(|(index, content_of)| Indexed {
                 index: &index.tree,
-                key_of,
+                content_of,
                 unique: index.is_unique() && index.state == State::Valid,
                 complete: index.state == State::Valid,
             })

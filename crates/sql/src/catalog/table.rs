@@ -143,8 +143,10 @@ pub struct IndexDef {
     /// use it only if it sees this transaction, which built it.
     pub check_xmin: Option<Xid>,
     pub keys: Vec<IndexKey>,
-    /// INCLUDE: columns (from 0) that are part of its definition only, since entries carry keys alone.
+    /// INCLUDE: columns (from 0) whose values entries carry beside their keys.
     pub included: Vec<u16>,
+    /// How they carry them.
+    pub carried: RowDesc,
     /// The constraint that it implements.
     pub constraint: Option<Oid>,
     /// The condition of a partial index, as text.
@@ -238,6 +240,19 @@ impl IndexDef {
             KeySource::Column(column) => Some(column),
             KeySource::Expr(_) => None,
         })
+    }
+
+    /// The table's columns that entries have: those that are keys, and those that they carry.
+    pub fn columns(&self) -> impl Iterator<Item = u16> {
+        self.key_columns().flatten().chain(self.included.iter().copied())
+    }
+
+    /// How entries carry these columns' values.
+    pub fn carried_desc(columns: &[ColumnDef], included: &[u16]) -> RowDesc {
+        RowDesc::new(included.iter().map(|column| {
+            let ty = columns[usize::from(*column)].ty.id;
+            ValueKind::of_type(ty).unwrap_or(ValueKind::Text)
+        }))
     }
 
     /// Has it a key that is an expression, or a condition?

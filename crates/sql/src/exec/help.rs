@@ -31,6 +31,11 @@ pub fn index_key(index: &IndexDef, values: &[Datum], key: &mut Vec<u8>) {
     index::encode(index, values, key);
 }
 
+/// What a row's entry carries beside its key, in the place of what is in `carried`.
+pub fn carry(index: &IndexDef, row: &[Datum], carried: &mut Vec<u8>) -> Result<()> {
+    index::carry(index, row, carried)
+}
+
 /// `23505` for a key that is there already.
 pub fn duplicate(
     table: &TableDef,

@@ -53,7 +53,7 @@ struct Matches {
 }
 
 /// Lower bound (included) and upper bound (excluded) in key bytes; an empty upper bound is none.
-struct Encoded {
+pub(super) struct Encoded {
     low: Vec<u8>,
     high: Vec<u8>,
 }
@@ -100,7 +100,7 @@ impl IndexScan {
             let Some(range) = next else { return Ok(None) };
             index.relation().count(Figure::IndexScans, 1);
             self.scan = Some(match index {
-                Index::BTree(_) => Entries::Tree(range.scan(self.plan.backward)),
+                Index::BTree(_) => Entries::Tree(range.scan(self.plan.backward, false)),
                 Index::Hash(hash) => {
                     let mut tids = Vec::new();
                     hash.lookup(&range.low, &mut tids)?;
@@ -212,19 +212,20 @@ impl Encoded {
         overlap
     }
 
-    fn scan(&self, backward: bool) -> Scan {
+    /// A scan of the range.
+    pub fn scan(&self, backward: bool, with_keys: bool) -> Scan {
         let direction = if backward { Direction::Backward } else { Direction::Forward };
         let high = match self.high.is_empty() {
             true => Bound::Unbounded,
             false => Bound::Excluded(self.high.as_slice()),
         };
         let bounds = Bounds { low: Bound::Included(self.low.as_slice()), high };
-        Scan::new(bounds, direction, false)
+        Scan::new(bounds, direction, with_keys)
     }
 }
 
 /// Evaluates the plan's ranges and puts them into scan order, the first one last.
-fn encode_ranges(plan: &node::IndexScan, cx: &mut Cx<'_>) -> Result<Vec<Encoded>> {
+pub(super) fn encode_ranges(plan: &node::IndexScan, cx: &mut Cx<'_>) -> Result<Vec<Encoded>> {
     let mut encoded = Vec::with_capacity(plan.ranges.len());
     for range in &plan.ranges {
         encode_range(&plan.index, range, cx, &mut encoded)?;

@@ -11,6 +11,7 @@ mod function;
 mod group;
 mod hash_join;
 mod help;
+mod index_only_scan;
 mod index_scan;
 mod join;
 mod limit;
@@ -30,9 +31,10 @@ mod window;
 
 pub use eval::{eval, eval_bool};
 pub use help::{
-    columns_of, duplicate, index_key, index_values, is_volatile, key_text, must_be_alone,
+    carry, columns_of, duplicate, index_key, index_values, is_volatile, key_text, must_be_alone,
     next_value_of,
 };
+pub use index_only_scan::covers;
 pub use load::Loader;
 pub use modify::foreign_key::Event;
 pub(crate) use modify::index::encode as encode_key;
@@ -79,6 +81,9 @@ fn operator(node: &Node) -> Running {
         Node::SeqScan(plan) => boxed(|| scan::SeqScan::new(plan.clone())),
         Node::IndexScan(plan) if plan.hangs_on_pattern() => {
             boxed(|| pattern_scan::PatternScan::new(plan.clone()))
+        }
+        Node::IndexScan(plan) if plan.only => {
+            boxed(|| index_only_scan::IndexOnlyScan::new(plan.clone()))
         }
         Node::IndexScan(plan) => boxed(|| index_scan::IndexScan::new(plan.clone())),
         Node::TidScan(plan) => boxed(|| scan::TidScan::new(plan.clone())),

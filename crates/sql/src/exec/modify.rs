@@ -43,6 +43,8 @@ pub(super) struct Work {
     pub stored: RowBuf,
     pub encoded: Vec<u8>,
     pub key: Vec<u8>,
+    /// What an entry carries beside its key.
+    pub carried: Vec<u8>,
     /// The target's columns before the change.
     pub old: Vec<Datum>,
     /// And after it.

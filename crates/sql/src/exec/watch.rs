@@ -36,6 +36,8 @@ pub struct Watched {
     pub total_ns: AtomicU64,
     /// Rows that conditions dropped, here and below.
     pub removed: AtomicU64,
+    /// Rows that index-only scans looked at in the table, here and below.
+    pub heap_fetches: AtomicU64,
     /// Pages and log used, here and below.
     used: Mutex<Usage>,
     /// How it got on with its memory, the last time.
@@ -112,12 +114,14 @@ impl Operator for Watch {
             Watched::add(&self.watched.loops, 1);
         }
         let (removed, used) = (cx.state.removed, usage::so_far());
+        let heap_fetches = cx.state.heap_fetches;
         let begun = base::clock::now();
         let found = self.operator.next(cx);
         let spent = base::clock::now().since(begun).as_nanos() as u64;
         self.spent_ns += spent;
         Watched::add(&self.watched.total_ns, spent);
         Watched::add(&self.watched.removed, cx.state.removed - removed);
+        Watched::add(&self.watched.heap_fetches, cx.state.heap_fetches - heap_fetches);
         self.used = self.used + (usage::so_far() - used);
         if matches!(found, Ok(true)) {
             Watched::add(&self.watched.rows, 1);

@@ -18,7 +18,7 @@ use super::node::{
     FunctionScan, IndexScan, KeyRange, KeyValue, Node, ScanColumn, SeqScan, TidScan,
 };
 use super::rewrite::Below;
-use super::{Indexes, Planner};
+use super::{Indexes, Planner, only};
 
 /// A part of a query with a node of its own.
 pub(super) struct Planned {
@@ -338,7 +338,11 @@ impl Planner {
                 true => None,
                 false => choose_ranges(cx, table, rel, &conditions, by_outer, choice.as_ref()),
             };
-            if let Some(choices) = ranges.or_else(|| choice.map(|choice| vec![choice])) {
+            let choices = ranges.or_else(|| choice.map(|choice| vec![choice]));
+            let choices = choices.or_else(|| {
+                only::instead_of_table(cx, table, rel, &conditions, order).map(|c| vec![c])
+            });
+            if let Some(choices) = choices {
                 return self.index_scan(
                     table, alias, choices, conditions, layout, outputs, outer, order, rows,
                 );
@@ -386,15 +390,19 @@ impl Planner {
             true => 1.0,
             false => rows,
         };
-        let node = Node::IndexScan(Arc::new(IndexScan {
+        let mut scan = IndexScan {
             table: table.clone(),
             alias: alias.into(),
             index: choice.index,
             ranges,
             backward: choice.backward,
+            only: choice.covers,
             outputs,
             filter: Expr::all_of(filter),
-        }));
+        };
+        // It may come to read the table after all.
+        scan.only &= !scan.hangs_on_pattern();
+        let node = Node::IndexScan(Arc::new(scan));
         let sorted = is_single && order.is_some() && choice.sorted;
         Ok(Planned { node, layout, rows, sorted })
     }

@@ -16,6 +16,7 @@ use crate::types::{Datum, TypeId, type_info};
 use super::access::{QueryCx, WantedOrder};
 use super::estimate::{self, operator};
 use super::node::KeyValue;
+use super::only;
 
 /// An index together with the conditions that it answers.
 pub(super) struct IndexChoice {
@@ -31,15 +32,18 @@ pub(super) struct IndexChoice {
     pub unique: bool,
     pub sorted: bool,
     pub backward: bool,
+    /// Its entries have all that the query needs of a row.
+    pub covers: bool,
 }
 
 impl IndexChoice {
     /// Higher is better.
-    fn score(&self) -> (bool, usize, usize, bool) {
+    fn score(&self) -> (bool, usize, usize, bool, bool) {
         let single = self.equal.iter().filter(|v| !matches!(v, KeyValue::AnyOf(_))).count();
         let bounds = [self.lower.is_some(), self.upper.is_some(), self.pattern.is_some()];
         let bounds = bounds.into_iter().filter(|is_there| *is_there).count();
-        (self.unique, single * 2 + (self.equal.len() - single), bounds, self.sorted)
+        let equal = single * 2 + (self.equal.len() - single);
+        (self.unique, equal, bounds, self.sorted, self.covers)
     }
 }
 
@@ -57,9 +61,10 @@ pub(super) fn choose_index(
     let usable = |i: &&Arc<IndexDef>| i.valid && !cx.indexes.unusable.contains(&i.oid);
     for index in table.indexes.iter().filter(usable) {
         let Some(keys) = keys_for(cx, index, rel, conditions) else { continue };
-        let Some(choice) = match_index(index, &keys, rel, conditions, outer, order) else {
+        let Some(mut choice) = match_index(index, &keys, rel, conditions, outer, order) else {
             continue;
         };
+        choice.covers = only::covers(cx, rel, index);
         if index.method == AccessMethod::Hash && !answers_by_hash(&choice) {
             continue;
         }
@@ -78,7 +83,7 @@ fn answers_by_hash(choice: &IndexChoice) -> bool {
 
 /// An index's keys as this query would write them; `None` if the index lacks rows that the conditions let
 /// through.
-fn keys_for(
+pub(super) fn keys_for(
     cx: &QueryCx<'_>,
     index: &IndexDef,
     rel: u16,
@@ -162,6 +167,7 @@ fn match_index(
         unique: false,
         sorted: false,
         backward: false,
+        covers: false,
     };
     let mut any_of = false;
     for (key, expr) in index.keys.iter().zip(keys) {
@@ -272,7 +278,12 @@ fn pattern(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: 
 }
 
 /// Do the keys after the first `fixed` come in the wanted order, and reading which way?
-fn gives_order(index: &IndexDef, fixed: usize, rel: u16, order: &WantedOrder) -> (bool, bool) {
+pub(super) fn gives_order(
+    index: &IndexDef,
+    fixed: usize,
+    rel: u16,
+    order: &WantedOrder,
+) -> (bool, bool) {
     if order.rel != rel {
         return (false, false);
     }

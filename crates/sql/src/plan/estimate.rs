@@ -11,6 +11,8 @@ use super::node::{KeyRange, KeyValue};
 
 /// Rows of a table that was never counted.
 const UNKNOWN_ROWS: f64 = 1000.0;
+/// Rows of a block of such a table.
+const UNKNOWN_ROWS_PER_BLOCK: f64 = 100.0;
 /// Share of rows that an equality keeps, a range, any other condition, and IS NULL.
 const EQUAL: f64 = 0.005;
 const RANGE: f64 = 1.0 / 3.0;
@@ -20,6 +22,14 @@ const NULLS: f64 = 0.01;
 /// Rows of the table as of its last count.
 pub(super) fn table_rows(table: &TableDef) -> f64 {
     if table.stored_rows < 0.0 { UNKNOWN_ROWS } else { f64::from(table.stored_rows).max(1.0) }
+}
+
+/// Rows of the table by those per block as of its last count, now that it has so many blocks.
+pub(super) fn table_rows_now(table: &TableDef, blocks: u32) -> f64 {
+    if table.stored_rows < 0.0 || table.stored_blocks == 0 {
+        return f64::from(blocks) * UNKNOWN_ROWS_PER_BLOCK;
+    }
+    f64::from(table.stored_rows) / f64::from(table.stored_blocks) * f64::from(blocks)
 }
 
 /// Which column of which table an expression is, if it is one.

@@ -14,6 +14,7 @@ mod group;
 mod join;
 mod level;
 mod modify;
+mod only;
 mod query;
 mod rewrite;
 mod semijoin;
@@ -47,14 +48,21 @@ pub struct Indexes {
     pub unusable: Vec<Oid>,
     /// Of those with expressions or a condition, what these are.
     pub exprs: Vec<(Oid, Arc<IndexExprs>)>,
+    /// Whether queries may be answered from entries alone (`enable_indexonlyscan`).
+    pub only: bool,
+    /// How large tables and indexes are, by their OIDs.
+    pub sizes: Vec<(Oid, Size)>,
     /// See [`Plan::by_constants`].
-    by_constants: Cell<bool>,
+    pub by_constants: Cell<bool>,
 }
 
-impl Indexes {
-    pub fn new(unusable: Vec<Oid>, exprs: Vec<(Oid, Arc<IndexExprs>)>) -> Indexes {
-        Indexes { unusable, exprs, by_constants: Cell::new(false) }
-    }
+/// How large a table or an index is now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Size {
+    /// Blocks of its main fork.
+    pub blocks: u32,
+    /// Of a table's blocks those that are visible to all.
+    pub visible: u32,
 }
 
 /// Plans one bound statement.

@@ -102,6 +102,8 @@ pub struct IndexScan {
     /// One or more ranges, scanned in order (`IN` has one per value).
     pub ranges: Vec<KeyRange>,
     pub backward: bool,
+    /// The entries have all outputs: rows are fetched only where it is not known that everybody sees them.
+    pub only: bool,
     pub outputs: Vec<ScanColumn>,
     /// What the range does not already guarantee; over the outputs.
     pub filter: Option<Expr>,

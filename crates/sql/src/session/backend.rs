@@ -5,8 +5,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use base::ids::Fork;
 use storage::buffer::Reach;
-use storage::heap::HeapRel;
+use storage::heap::{HeapRel, vm};
 use storage::index::Index;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, Txn};
@@ -311,13 +312,32 @@ impl Backend {
     pub(super) fn indexes(&mut self) -> Result<plan::Indexes> {
         let mut exprs = Vec::new();
         let used: Vec<Oid> = self.used.iter().map(|(oid, _)| *oid).collect();
+        let mut sizes = Vec::new();
+        let only = self.values.get("enable_indexonlyscan").as_bool();
         for oid in used {
             let Some(table) = self.catalog.table(&self.txn, oid)? else { continue };
+            if only && !table.indexes.is_empty() {
+                self.note_sizes(&table, &mut sizes)?;
+            }
             for index in table.indexes.iter().filter(|index| index.has_expressions()) {
                 exprs.push((index.oid, self.index_exprs(index)?));
             }
         }
-        Ok(plan::Indexes::new(self.unusable.clone(), exprs))
+        let unusable = self.unusable.clone();
+        Ok(plan::Indexes { unusable, exprs, only, sizes, ..plan::Indexes::default() })
+    }
+
+    /// How large a table and its indexes are.
+    fn note_sizes(&self, table: &TableDef, sizes: &mut Vec<(Oid, plan::Size)>) -> Result<()> {
+        let store = &self.instance.store;
+        let heap = store.heap(table)?.relation();
+        let (visible, _) = vm::count(heap)?;
+        sizes.push((table.oid, plan::Size { blocks: heap.blocks(Fork::Main)?, visible }));
+        for index in table.indexes.iter().filter(|index| index.valid) {
+            let blocks = store.tree(index)?.relation().blocks(Fork::Main)?;
+            sizes.push((index.oid, plan::Size { blocks, visible: 0 }));
+        }
+        Ok(())
     }
 
     fn bind_index_exprs(&mut self, index: &IndexDef) -> Result<IndexExprs> {

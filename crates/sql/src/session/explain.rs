@@ -599,7 +599,8 @@ impl<'a> Printer<'a> {
         let way = if scan.backward { " Backward" } else { "" };
         let index = quote_ident(&scan.index.name);
         let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
-        self.head(depth, format!("Index Scan{way} using {index} on {on}"), node);
+        let only = if scan.only { " Only" } else { "" };
+        self.head(depth, format!("Index{only} Scan{way} using {index} on {on}"), node);
         let names = scan_names(&scan.table, &scan.outputs);
         let of_ranges: Vec<Vec<String>> =
             scan.ranges.iter().map(|range| self.range_conditions(scan, range, &names)).collect();
@@ -610,7 +611,21 @@ impl<'a> Printer<'a> {
         if !text.is_empty() {
             self.detail(depth, "Index Cond", &text);
         }
-        self.scan_filter(depth, node, &scan.filter, names, &entry)
+        let mark = self.lines.len();
+        let names = self.scan_filter(depth, node, &scan.filter, names, &entry);
+        if scan.only {
+            // Before the sub-selects of the filter.
+            let below = self.inputs_from(mark, depth);
+            self.between(below, |p| p.heap_fetches(depth, node));
+        }
+        names
+    }
+
+    /// How often an index-only scan looked at the table.
+    fn heap_fetches(&mut self, depth: usize, node: &Node) {
+        let Some(profile) = &self.profile else { return };
+        let fetches = profile.of(node).map_or(0, |watched| Watched::get(&watched.heap_fetches));
+        self.detail(depth, "Heap Fetches", &fetches.to_string());
     }
 
     /// What a range says, one condition for each key.

@@ -42,7 +42,7 @@ pub struct Values {
     pub format: FormatContext,
     /// What this transaction has set, oldest first.
     undo: Vec<Undo>,
-    /// Moves when `search_path` changes.
+    /// Moves when `search_path` changes, or a setting that plans are made by.
     pub path_generation: u64,
     /// Reported settings that changed and have not been told yet.
     untold: Vec<&'static str>,
@@ -270,7 +270,8 @@ impl Values {
                     _ => ByteaOutput::Hex,
                 }
             }
-            "search_path" => self.path_generation += 1,
+            // Plans made before are not to be used.
+            "search_path" | "enable_indexonlyscan" => self.path_generation += 1,
             "synchronous_commit" => self.hot.synchronous = value.as_text() != "off",
             "default_transaction_isolation" => {
                 self.hot.repeatable_read =

@@ -7,12 +7,12 @@
 use super::edit::{self, Draft, prefix_bytes};
 use super::page::*;
 use super::plan::truncate_separator;
-use super::{BTree, split};
+use super::{BTree, NewEntry, split};
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::page::PAGE_BYTES;
 use crate::wal::{Kind, record_bound};
-use base::{BlockNo, Fork, Tid, Xid, sim};
+use base::{BlockNo, Fork, Xid, sim};
 
 /// Leaves are filled to this share, so that first changes find room.
 const LEAF_FILL_PERCENT: usize = 90;
@@ -31,7 +31,7 @@ pub struct Builder<'t> {
 struct Level {
     /// Where it will go; known from the first page that is full on.
     block: Option<BlockNo>,
-    /// Keys, one after the other.
+    /// Keys, one after the other, each followed by what its entry carries.
     keys: Vec<u8>,
     entries: Vec<Item>,
     /// Bytes that all keys share.
@@ -44,9 +44,19 @@ struct Level {
 
 struct Item {
     key_end: usize,
+    carried_end: usize,
     value: u64,
     /// Tie-breaker: of a leaf entry the value, of a separator its own.
     tie: u64,
+}
+
+/// An entry on its way to a page.
+#[derive(Clone, Copy)]
+struct Fresh<'k> {
+    key: &'k [u8],
+    value: u64,
+    tie: u64,
+    carried: &'k [u8],
 }
 
 impl BTree {
@@ -68,10 +78,10 @@ impl BTree {
 
 impl Builder<'_> {
     /// Appends an entry; (key, TID) must ascend.
-    pub fn push(&mut self, key: &[u8], tid: Tid) -> Result<()> {
-        super::insert::check_key(key)?;
-        let tie = tid.to_u64();
-        self.push_at(0, key, tie, tie)?;
+    pub fn push(&mut self, entry: NewEntry<'_>) -> Result<()> {
+        super::insert::check_size(entry.key, entry.carried)?;
+        let tie = entry.tid.to_u64();
+        self.push_at(0, Fresh { key: entry.key, value: tie, tie, carried: entry.carried })?;
         self.entries += 1;
         if self.entries.is_multiple_of(1024) {
             base::interrupt::check()?;
@@ -92,26 +102,28 @@ impl Builder<'_> {
         Ok(self.entries)
     }
 
-    fn push_at(&mut self, level: usize, key: &[u8], value: u64, tie: u64) -> Result<()> {
+    fn push_at(&mut self, level: usize, entry: Fresh<'_>) -> Result<()> {
         let page = &mut self.levels[level];
-        let sizes = page.sizes_with(level, key, tie);
-        if !page.is_full_for(level, key, sizes) {
-            page.push(key, value, tie, sizes);
+        let sizes = page.sizes_with(level, &entry);
+        if !page.is_full_for(level, entry.key, sizes) {
+            page.push(&entry, sizes);
             return Ok(());
         }
-        self.push_on_next(level, key, value, tie)
+        self.push_on_next(level, entry)
     }
 
     /// Closes the page in progress, which is full, and begins the next with this entry.
-    fn push_on_next(&mut self, level: usize, key: &[u8], value: u64, tie: u64) -> Result<()> {
+    fn push_on_next(&mut self, level: usize, entry: Fresh<'_>) -> Result<()> {
+        let Fresh { key, tie, .. } = entry;
         let page = &mut self.levels[level];
         if level > 0 && !page.has_room_for_high(key) {
             // A long separator behind short ones: the last of those, for which there is room, takes
             // its place.
             let (last, item) = page.pop();
             self.close_page(level, Some((last.clone(), item.tie)))?;
-            self.levels[level].begin(level, &last, item.value, item.tie);
-            return self.push_at(level, key, value, tie);
+            let (value, tie) = (item.value, item.tie);
+            self.levels[level].begin(level, &Fresh { key: &last, value, tie, carried: &[] });
+            return self.push_at(level, entry);
         }
         let mut separator = key.to_vec();
         let separator_tie = match level {
@@ -123,7 +135,7 @@ impl Builder<'_> {
             _ => tie,
         };
         self.close_page(level, Some((separator, separator_tie)))?;
-        self.levels[level].begin(level, key, value, tie);
+        self.levels[level].begin(level, &entry);
         Ok(())
     }
 
@@ -144,7 +156,8 @@ impl Builder<'_> {
         if self.levels.len() == level + 1 {
             self.levels.push(Level::new());
         }
-        self.push_at(level + 1, &low.0, u64::from(block.0), low.1)
+        let value = u64::from(block.0);
+        self.push_at(level + 1, Fresh { key: &low.0, value, tie: low.1, carried: &[] })
     }
 }
 
@@ -161,8 +174,21 @@ impl Level {
     }
 
     fn key(&self, i: usize) -> &[u8] {
-        let from = if i == 0 { 0 } else { self.entries[i - 1].key_end };
+        let from = if i == 0 { 0 } else { self.entries[i - 1].carried_end };
         &self.keys[from..self.entries[i].key_end]
+    }
+
+    fn carried(&self, i: usize) -> &[u8] {
+        let Item { key_end, carried_end, .. } = self.entries[i];
+        &self.keys[key_end..carried_end]
+    }
+
+    /// What the record of entry `i` holds beside the key.
+    fn beside(&self, level: usize, i: usize) -> Beside<'_> {
+        match level {
+            0 => Beside::carried(self.carried(i)),
+            _ => Beside::tie(self.entries[i].tie),
+        }
     }
 
     fn last(&self) -> (&[u8], u64) {
@@ -175,25 +201,23 @@ impl Level {
         usize::from(level > 0)
     }
 
-    fn with_tie(level: usize, tie: u64) -> bool {
-        level > 0 && tie != 0
-    }
-
-    /// Shared bytes and payload if `key` came to the page.
-    fn sizes_with(&self, level: usize, key: &[u8], tie: u64) -> (usize, usize) {
-        let first = Self::first_key(level);
+    /// Shared bytes and payload if the entry came to the page.
+    fn sizes_with(&self, level: usize, entry: &Fresh<'_>) -> (usize, usize) {
+        let (first, key) = (Self::first_key(level), entry.key);
+        let beside = match level {
+            0 => Beside::carried(entry.carried),
+            _ => Beside::tie(entry.tie),
+        };
         if self.entries.len() <= first {
-            return (key.len(), record_bytes(0, Self::with_tie(level, tie)));
+            return (key.len(), record_bytes(0, beside.bytes()));
         }
         let shared = common_prefix(&self.key(first)[..self.shared], key);
-        let own = record_bytes(key.len() - shared, Self::with_tie(level, tie));
+        let own = record_bytes(key.len() - shared, beside.bytes());
         if shared == self.shared {
             return (shared, self.records + own);
         }
-        let records = (first..self.entries.len()).map(|i| {
-            let tie = Self::with_tie(level, self.entries[i].tie);
-            record_bytes(self.key(i).len() - shared, tie)
-        });
+        let records = (first..self.entries.len())
+            .map(|i| record_bytes(self.key(i).len() - shared, self.beside(level, i).bytes()));
         (shared, records.sum::<usize>() + own)
     }
 
@@ -215,7 +239,7 @@ impl Level {
         bytes + high_bytes(key.len()) <= CAPACITY
     }
 
-    /// Takes the last entry back. What the others share may be more now; it is good enough.
+    /// Takes the last entry of an inner page back. What the others share may be more now; it is good enough.
     fn pop(&mut self) -> (Vec<u8>, Item) {
         let key = self.last().0.to_vec();
         let item = self.entries.pop().expect("a full page has entries");
@@ -224,16 +248,19 @@ impl Level {
     }
 
     /// Adds an entry, with which its sizes are these.
-    fn push(&mut self, key: &[u8], value: u64, tie: u64, sizes: (usize, usize)) {
+    fn push(&mut self, entry: &Fresh<'_>, sizes: (usize, usize)) {
         (self.shared, self.records) = sizes;
-        self.keys.extend_from_slice(key);
-        self.entries.push(Item { key_end: self.keys.len(), value, tie });
+        self.keys.extend_from_slice(entry.key);
+        let key_end = self.keys.len();
+        self.keys.extend_from_slice(entry.carried);
+        let (carried_end, value, tie) = (self.keys.len(), entry.value, entry.tie);
+        self.entries.push(Item { key_end, carried_end, value, tie });
     }
 
     /// Adds the first entry.
-    fn begin(&mut self, level: usize, key: &[u8], value: u64, tie: u64) {
-        let sizes = self.sizes_with(level, key, tie);
-        self.push(key, value, tie, sizes);
+    fn begin(&mut self, level: usize, entry: &Fresh<'_>) {
+        let sizes = self.sizes_with(level, entry);
+        self.push(entry, sizes);
     }
 
     fn draw(&self, level: u8, high: edit::High<'_>) -> Draft {
@@ -247,7 +274,7 @@ impl Level {
             if i < first {
                 draft.push_floor(BlockNo(item.value as u32));
             } else {
-                draft.push(self.key(i), item.value, if level == 0 { 0 } else { item.tie });
+                draft.push(self.key(i), item.value, self.beside(usize::from(level), i));
             }
         }
         draft.finish();

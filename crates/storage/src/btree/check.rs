@@ -12,13 +12,24 @@ use base::{BlockNo, Fork, Tid};
 
 /// What is on one page, in owned form.
 struct Seen {
-    entries: Vec<(Vec<u8>, u64, u64)>,
+    entries: Vec<SeenEntry>,
     high: Option<(Vec<u8>, u64)>,
     right: BlockNo,
     level: u8,
     incomplete: bool,
     deleted: bool,
 }
+
+/// An entry of a page.
+struct SeenEntry {
+    key: Vec<u8>,
+    tie: u64,
+    value: u64,
+    carried: Vec<u8>,
+}
+
+/// What [`BTree::check`] calls with key, carried bytes and TID of every leaf entry.
+pub type EachEntry<'e> = dyn FnMut(&[u8], &[u8], Tid) + 'e;
 
 /// A separator (key, tie-breaker) and the child it leads to.
 type Downlink = (Vec<u8>, u64, BlockNo);
@@ -34,11 +45,7 @@ struct Walk<'t, 'r> {
 impl BTree {
     /// Verifies the whole tree, calling `report` with a sentence for everything that is wrong and `entry`
     /// with every leaf entry in order.
-    pub fn check(
-        &self,
-        report: &mut dyn FnMut(String),
-        entry: &mut dyn FnMut(&[u8], Tid),
-    ) -> Result<()> {
+    pub fn check(&self, report: &mut dyn FnMut(String), entry: &mut EachEntry<'_>) -> Result<()> {
         let blocks = self.rel.blocks(Fork::Main)?;
         if blocks == 0 || self.rel.read(Fork::Main, ROOT)?.is_new() {
             return Ok(());
@@ -81,7 +88,9 @@ impl Walk<'_, '_> {
                 .map(|i| {
                     let key = if i < node.first_key() { Vec::new() } else { node.key(i) };
                     let tie = if i < node.first_key() { 0 } else { node.tie(i) };
-                    (key, tie, node.slot(i).value())
+                    let mut carried = Vec::new();
+                    node.append_carried(i, &mut carried);
+                    SeenEntry { key, tie, value: node.slot(i).value(), carried }
                 })
                 .collect(),
             high: node.high(),
@@ -102,7 +111,7 @@ impl Walk<'_, '_> {
         first: BlockNo,
         level: u8,
         expected: Option<&[Downlink]>,
-        entry: &mut dyn FnMut(&[u8], Tid),
+        entry: &mut EachEntry<'_>,
     ) -> Result<Option<Vec<Downlink>>> {
         let mut below = Vec::new();
         let mut expected = expected.map(|e| e.iter());
@@ -160,10 +169,10 @@ impl Walk<'_, '_> {
         page: &Seen,
         low: &Option<(Vec<u8>, u64)>,
         below: &mut Vec<Downlink>,
-        entry: &mut dyn FnMut(&[u8], Tid),
+        entry: &mut EachEntry<'_>,
     ) {
         let mut last = low.clone();
-        for (i, (key, tie, value)) in page.entries.iter().enumerate() {
+        for (i, SeenEntry { key, tie, value, carried }) in page.entries.iter().enumerate() {
             if level > 0 && i == 0 {
                 let (key, tie) = low.clone().unwrap_or_default();
                 below.push((key, tie, BlockNo(*value as u32)));
@@ -182,7 +191,7 @@ impl Walk<'_, '_> {
                 self.complain(block, format!("entry {i} is not below the high key"));
             }
             match level {
-                0 => entry(key, Tid::from_u64(*value)),
+                0 => entry(key, carried, Tid::from_u64(*value)),
                 _ => below.push((key.clone(), *tie, BlockNo(*value as u32))),
             }
             last = Some(here);
@@ -230,6 +239,9 @@ fn page_fault(node: Node<'_>) -> std::result::Result<(), String> {
         let bytes = node.record_bytes(i);
         if slot.is_external() && (slot.record() < upper || slot.record() + bytes > PAGE_BYTES) {
             return Err(format!("entry {i} lies outside the payload"));
+        }
+        if slot.carries() && (!node.is_leaf() || !slot.is_external() || slot.has_tie()) {
+            return Err(format!("entry {i} carries what it can't"));
         }
         let padding = 64 - 8 * node.rest_len(i).min(HEAD_BYTES) as u32;
         if padding > 0 && node.head(i).checked_shl(64 - padding).unwrap_or(0) != 0 {

@@ -55,22 +55,28 @@ fn take_payload(page: &mut PageMut<'_>, bytes: usize) -> usize {
 }
 
 /// Writes entry `i` of a page whose shared prefix `rest` was stripped of. There must be room.
-fn write_entry(page: &mut PageMut<'_>, i: usize, rest: &[u8], value: u64, tie: u64) {
-    let bytes = record_bytes(rest.len(), tie != 0);
+fn write_entry(page: &mut PageMut<'_>, i: usize, rest: &[u8], value: u64, beside: Beside<'_>) {
+    let bytes = record_bytes(rest.len(), beside.bytes());
     let slot = if bytes == 0 {
         Slot::inline(value, rest.len())
     } else {
         let at = take_payload(page, bytes);
         page.put_u16(at, rest.len() as u16);
-        let mut tail_at = at + 2;
-        if tie != 0 {
-            page.write_bytes(tail_at, &tie.to_le_bytes()[..6]);
-            tail_at += 6;
-        }
-        if rest.len() > HEAD_BYTES {
-            page.write_bytes(tail_at, &rest[HEAD_BYTES..]);
-        }
-        Slot::external(value, at, tie != 0)
+        let tail = rest.get(HEAD_BYTES..).unwrap_or_default();
+        let tail_at = match beside {
+            Beside::Nothing => at + 2,
+            Beside::Tie(tie) => {
+                page.write_bytes(at + 2, &tie.to_le_bytes()[..TIE_BYTES]);
+                at + 2 + TIE_BYTES
+            }
+            Beside::Carried(carried) => {
+                page.put_u16(at + 2, carried.len() as u16);
+                page.write_bytes(at + 4 + tail.len(), carried);
+                at + 4
+            }
+        };
+        page.write_bytes(tail_at, tail);
+        Slot::external(value, at, beside)
     };
     let at = ENTRIES + i * ENTRY_BYTES;
     page.put_u64(at, head_of(rest));
@@ -85,11 +91,12 @@ enum Fit {
     No,
 }
 
-fn fit(node: Node<'_>, key: &[u8], tie: u64) -> Fit {
+/// `beside`: what the record takes beside the key ([`Beside::bytes`]).
+fn fit(node: Node<'_>, key: &[u8], beside: usize) -> Fit {
     let keys = node.count().saturating_sub(node.first_key());
     let shares = node.prefix_cmp(key) == Ordering::Equal;
     if keys > 0 && shares {
-        let needed = ENTRY_BYTES + record_bytes(key.len() - node.skip(), tie != 0);
+        let needed = ENTRY_BYTES + record_bytes(key.len() - node.skip(), beside);
         return match node.gap() {
             gap if needed <= gap => Fit::InPlace,
             gap if needed <= gap + node.garbage() => Fit::AfterRedraw,
@@ -97,7 +104,7 @@ fn fit(node: Node<'_>, key: &[u8], tie: u64) -> Fit {
         };
     }
     if node.skip() == 0 && node.garbage() == 0 {
-        let needed = ENTRY_BYTES + record_bytes(key.len(), tie != 0);
+        let needed = ENTRY_BYTES + record_bytes(key.len(), beside);
         return if needed <= node.gap() { Fit::InPlace } else { Fit::No };
     }
     let mut prefix = Vec::with_capacity(node.skip());
@@ -107,23 +114,28 @@ fn fit(node: Node<'_>, key: &[u8], tie: u64) -> Fit {
     let old: usize = (0..node.count())
         .map(|i| match node.slot(i) {
             _ if i < node.first_key() => ENTRY_BYTES,
-            slot => ENTRY_BYTES + record_bytes(node.rest_len(i) + grown, slot.has_tie()),
+            _ => ENTRY_BYTES + record_bytes(node.rest_len(i) + grown, node.beside_bytes(i)),
         })
         .sum();
-    let own = ENTRY_BYTES + record_bytes(key.len() - skip, tie != 0);
+    let own = ENTRY_BYTES + record_bytes(key.len() - skip, beside);
     let fits = old + own + prefix_bytes(skip) + node.high_bytes() <= CAPACITY;
     if fits { Fit::AfterRedraw } else { Fit::No }
 }
 
 /// Whether an entry fits, so that [`insert`] will succeed.
-pub(super) fn has_room(node: Node<'_>, key: &[u8], tie: u64) -> bool {
-    fit(node, key, tie) != Fit::No
+pub(super) fn has_room(node: Node<'_>, key: &[u8], beside: usize) -> bool {
+    fit(node, key, beside) != Fit::No
 }
 
-/// Inserts an entry at position `i`. `tie` is a separator's tie-breaker, 0 on leaves. False without room;
-/// the page is unchanged then.
-pub(super) fn insert(page: &mut PageMut<'_>, i: usize, key: &[u8], value: u64, tie: u64) -> bool {
-    match fit(Node(page.view()), key, tie) {
+/// Inserts an entry at position `i`. False without room; the page is unchanged then.
+pub(super) fn insert(
+    page: &mut PageMut<'_>,
+    i: usize,
+    key: &[u8],
+    value: u64,
+    beside: Beside<'_>,
+) -> bool {
+    match fit(Node(page.view()), key, beside.bytes()) {
         Fit::No => return false,
         Fit::AfterRedraw => redraw(page, Some(key), |_| true),
         Fit::InPlace => {}
@@ -133,7 +145,7 @@ pub(super) fn insert(page: &mut PageMut<'_>, i: usize, key: &[u8], value: u64, t
     assert!(i <= count, "an entry is inserted among the others");
     let at = ENTRIES + i * ENTRY_BYTES;
     page.move_within(at, at + ENTRY_BYTES, (count - i) * ENTRY_BYTES);
-    write_entry(page, i, &key[skip..], value, tie);
+    write_entry(page, i, &key[skip..], value, beside);
     let upper = usize::from(page.get_u16(UPPER));
     set_bounds(page, count + 1, upper);
     count_change(page);
@@ -266,8 +278,14 @@ impl Draft {
             } else {
                 key.clear();
                 node.append_key(i, &mut key);
-                let tie = if node.is_leaf() { 0 } else { node.tie(i) };
-                draft.push(&key, node.slot(i).value(), tie);
+                let len = key.len();
+                node.append_carried(i, &mut key);
+                let (key, carried) = key.split_at(len);
+                let beside = match node.is_leaf() {
+                    true => Beside::carried(carried),
+                    false => Beside::tie(node.tie(i)),
+                };
+                draft.push(key, node.slot(i).value(), beside);
             }
         }
         draft.finish();
@@ -275,9 +293,9 @@ impl Draft {
     }
 
     /// Appends an entry; the page must have room.
-    pub fn push(&mut self, key: &[u8], value: u64, tie: u64) {
+    pub fn push(&mut self, key: &[u8], value: u64, beside: Beside<'_>) {
         let mut page = self.page.page_mut();
-        write_entry(&mut page, self.count, &key[self.skip..], value, tie);
+        write_entry(&mut page, self.count, &key[self.skip..], value, beside);
         self.count += 1;
     }
 
@@ -359,6 +377,6 @@ fn shared_prefix(node: Node<'_>, with_key: &[usize], incoming: Option<&[u8]>) ->
 /// Payload of these entries if `skip` bytes were shared, the shared bytes included.
 fn drawn_bytes(node: Node<'_>, with_key: &[usize], skip: usize) -> usize {
     let rest = |i: usize| (node.rest_len(i) + node.skip()).saturating_sub(skip);
-    let records = with_key.iter().map(|i| record_bytes(rest(*i), node.slot(*i).has_tie()));
+    let records = with_key.iter().map(|i| record_bytes(rest(*i), node.beside_bytes(*i)));
     records.sum::<usize>() + prefix_bytes(skip)
 }

@@ -30,6 +30,32 @@ pub enum Liveness {
     },
 }
 
+/// An entry to be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewEntry<'k> {
+    /// By which it is found.
+    pub key: &'k [u8],
+    /// What it carries for those who read it: no part of its order, and of what is unique. May be empty.
+    pub carried: &'k [u8],
+    /// The row.
+    pub tid: Tid,
+}
+
+impl<'k> NewEntry<'k> {
+    /// One that is a key alone.
+    pub fn plain(key: &'k [u8], tid: Tid) -> NewEntry<'k> {
+        NewEntry { key, carried: &[], tid }
+    }
+
+    fn place(&self) -> Place<'k> {
+        Place::of(self.key, self.tid)
+    }
+
+    fn beside(&self) -> Beside<'k> {
+        Beside::carried(self.carried)
+    }
+}
+
 /// Judges the row behind a TID; may wait for I/O, is called without any latch.
 pub type Judge<'j> = dyn FnMut(Tid) -> Result<Liveness> + 'j;
 
@@ -48,16 +74,16 @@ struct Candidates {
     stamp: u64,
 }
 
-/// Fixed part of an insert's log record: position, value.
-const RECORD_HEAD_BYTES: usize = 8;
+/// Fixed part of an insert's log record: position, value; the key's length if the entry carries something.
+pub(super) const RECORD_HEAD_BYTES: usize = 8;
 
 impl BTree {
-    /// Enters `key` for the row at `tid`.
-    pub fn insert(&self, key: &[u8], tid: Tid) -> Result<()> {
-        check_key(key)?;
-        let place = Place::of(key, tid);
+    /// Makes an entry.
+    pub fn insert(&self, entry: NewEntry<'_>) -> Result<()> {
+        check_size(entry.key, entry.carried)?;
+        let place = entry.place();
         loop {
-            let mut journal = self.journal_for_insert(key)?;
+            let mut journal = self.journal_for_insert(&entry)?;
             let page = match self.latch_last_for(place)? {
                 Some(page) => page,
                 None => match self.latch_leaf(place)? {
@@ -69,32 +95,31 @@ impl BTree {
                     }
                 },
             };
-            let attempt = self.add(page, &mut journal, place)?;
+            let attempt = self.add(page, &mut journal, &entry)?;
             drop(journal);
-            if self.settle(attempt, place)? {
+            if self.settle(attempt, &entry)? {
                 return Ok(());
             }
         }
     }
 
-    /// Enters `key` for the row at `tid` unless a live row has it: then [`Error::Duplicate`]. Waits for
-    /// transactions that decide whether a row with the key lives.
+    /// Makes an entry unless a live row has its key: then [`Error::Duplicate`]. Waits for transactions that decide
+    /// whether a row with the key lives.
     pub fn insert_unique(
         &self,
         txn: &Txn,
-        key: &[u8],
-        tid: Tid,
+        entry: NewEntry<'_>,
         judge: &mut Judge<'_>,
     ) -> Result<()> {
-        check_key(key)?;
-        let place = Place::of(key, tid);
+        check_size(entry.key, entry.carried)?;
+        let (key, place) = (entry.key, entry.place());
         // Candidates that are known to be dead as long as their stamp holds.
         let mut judged = None;
         loop {
-            let mut journal = self.journal_for_insert(key)?;
+            let mut journal = self.journal_for_insert(&entry)?;
             let attempt = match self.latch_last_for(place)? {
                 // Above all keys of the tree: there can be no duplicate.
-                Some(page) => self.add(page, &mut journal, place)?,
+                Some(page) => self.add(page, &mut journal, &entry)?,
                 None => match self.latch_leaf(Place::before(key))? {
                     Latched::Incomplete(block) => Attempt::Incomplete(block),
                     Latched::Ready(page) => {
@@ -108,29 +133,32 @@ impl BTree {
                         // Everybody who inserts this key comes through the page latched here, and sees
                         // the entry: the latch is handed over to the right without a gap.
                         match self.go_right(page, place)? {
-                            Latched::Ready(page) => self.add(page, &mut journal, place)?,
+                            Latched::Ready(page) => self.add(page, &mut journal, &entry)?,
                             Latched::Incomplete(block) => Attempt::Incomplete(block),
                         }
                     }
                 },
             };
             drop(journal);
-            if self.settle(attempt, place)? {
+            if self.settle(attempt, &entry)? {
                 return Ok(());
             }
         }
     }
 
-    fn journal_for_insert(&self, key: &[u8]) -> Result<Journal<'_>> {
-        let bytes = record_bound(1, 1, RECORD_HEAD_BYTES + key.len());
+    fn journal_for_insert(&self, entry: &NewEntry<'_>) -> Result<Journal<'_>> {
+        let content = entry.key.len() + carried_bytes(entry.carried.len());
+        let bytes = record_bound(1, 1, RECORD_HEAD_BYTES + content);
         Journal::open(&self.wal, &self.rel, 1, bytes)
     }
 
     /// Does what stopped an attempt; true if nothing did.
-    fn settle(&self, attempt: Attempt, place: Place<'_>) -> Result<bool> {
+    fn settle(&self, attempt: Attempt, entry: &NewEntry<'_>) -> Result<bool> {
         match attempt {
             Attempt::Done => return Ok(true),
-            Attempt::NoRoom(block) => self.make_room(block, place, 0)?,
+            Attempt::NoRoom(block) => {
+                self.make_room(block, entry.place(), entry.beside().bytes(), 0)?;
+            }
             Attempt::Incomplete(block) => self.complete(block)?,
         }
         Ok(false)
@@ -171,8 +199,9 @@ impl BTree {
         &self,
         mut page: WriteGuard<'_>,
         journal: &mut Journal<'_>,
-        place: Place<'_>,
+        entry: &NewEntry<'_>,
     ) -> Result<Attempt> {
+        let place = entry.place();
         let node = Node(page.view());
         let at = node.lower_bound(place);
         if at < node.count() && node.key_is(at, place.key) && node.tie(at) == place.tie {
@@ -180,14 +209,23 @@ impl BTree {
             return Err(Error::damaged(self.name(), Some(page.block()), detail));
         }
         let appended = at == node.count() && node.is_rightmost();
-        if !edit::insert(&mut page, at, place.key, place.tie, 0) {
+        if !edit::insert(&mut page, at, place.key, place.tie, entry.beside()) {
             return Ok(Attempt::NoRoom(page.block()));
         }
         page.mark_dirty();
         let head = place.tie << 16 | at as u64;
         let head = head.to_le_bytes();
-        let at = journal.insert(|terms| {
-            terms.record(Kind::BTREE_INSERT, Xid::INVALID).block(&page, &head).more(place.key)
+        let key_len = (entry.key.len() as u16).to_le_bytes();
+        let at = journal.insert(|terms| match entry.carried.is_empty() {
+            true => {
+                terms.record(Kind::BTREE_INSERT, Xid::INVALID).block(&page, &head).more(entry.key)
+            }
+            false => terms
+                .record(Kind::BTREE_INSERT_CARRYING, Xid::INVALID)
+                .block(&page, &head)
+                .more(&key_len)
+                .more(entry.key)
+                .more(entry.carried),
         });
         if let Some(at) = at {
             page.set_lsn(at.end);
@@ -294,9 +332,10 @@ impl Candidates {
     }
 }
 
-pub(super) fn check_key(key: &[u8]) -> Result<()> {
-    if key.len() <= MAX_KEY_BYTES {
+pub(super) fn check_size(key: &[u8], carried: &[u8]) -> Result<()> {
+    let bytes = key.len() + carried.len();
+    if bytes <= MAX_KEY_BYTES {
         return Ok(());
     }
-    Err(Error::TooLarge { what: "index key", bytes: key.len(), bytes_max: MAX_KEY_BYTES })
+    Err(Error::TooLarge { what: "index key", bytes, bytes_max: MAX_KEY_BYTES })
 }

@@ -13,8 +13,9 @@ mod search;
 mod split;
 
 pub use build::Builder;
+pub use check::EachEntry;
 pub use delete::IndexCleaning;
-pub use insert::{Judge, Liveness};
+pub use insert::{Judge, Liveness, NewEntry};
 pub use page::MAX_KEY_BYTES;
 pub use scan::{Bounds, Direction, Entry, Scan};
 

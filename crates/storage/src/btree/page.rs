@@ -26,6 +26,7 @@
 //! ```text
 //! bits  0–47  leaf: the TID; inner page: the child's block
 //! bits 48–58  length of the rest if inline (≤ 8 bytes: all of it is in the head), else payload offset / 4
+//! bit  59     leaf: the entry carries bytes beside its key, in the payload record
 //! bit  60     inner page: the payload record begins with a TID (the separator's tie-breaker)
 //! bit  61     reserved for posting lists
 //! bit  62     dead: no transaction can see the row any more (a hint, never logged)
@@ -33,7 +34,8 @@
 //! ```
 //!
 //! Payload record of an entry: `rest length u16, [TID 6 bytes,] tail`, the tail being the rest without its
-//! first 8 bytes. Record of the high key: `length u16, TID 6 bytes, key` with the whole key.
+//! first 8 bytes. If it carries bytes: `rest length u16, carried length u16, tail, carried bytes`. Record of the
+//! high key: `length u16, TID 6 bytes, key` with the whole key.
 
 use crate::page::{PAGE_BYTES, PageKind, PageView};
 use base::{BlockNo, Tid};
@@ -63,7 +65,8 @@ pub(super) const MAX_ENTRIES: usize = CAPACITY / ENTRY_BYTES;
 /// Bytes of the rest that the head holds.
 pub(super) const HEAD_BYTES: usize = 8;
 
-/// Longest key. Three of them, one as the high key, fit on a page, which is what a split needs.
+/// Longest key, with what an entry carries beside it. Three of them, one as the high key, fit on a page, which is
+/// what a split needs.
 pub const MAX_KEY_BYTES: usize = 2640;
 const _: () = assert!(3 * (ENTRY_BYTES + align4(8 + MAX_KEY_BYTES)) <= CAPACITY);
 
@@ -118,6 +121,7 @@ pub(super) struct Slot(pub u64);
 const ARG_SHIFT: u32 = 48;
 const ARG_MASK: u64 = 0x7FF;
 const VALUE_MASK: u64 = (1 << 48) - 1;
+pub(super) const CARRIES: u64 = 1 << 59;
 pub(super) const PIVOT_TIE: u64 = 1 << 60;
 pub(super) const DEAD: u64 = 1 << 62;
 pub(super) const EXTERNAL: u64 = 1 << 63;
@@ -130,10 +134,9 @@ impl Slot {
     }
 
     /// An entry with a payload record at `offset`.
-    pub fn external(value: u64, offset: usize, with_tie: bool) -> Slot {
+    pub fn external(value: u64, offset: usize, beside: Beside<'_>) -> Slot {
         debug_assert!(value <= VALUE_MASK && offset.is_multiple_of(4), "the parts fit their bits");
-        let tie = if with_tie { PIVOT_TIE } else { 0 };
-        Slot(value | (offset as u64 / 4) << ARG_SHIFT | EXTERNAL | tie)
+        Slot(value | (offset as u64 / 4) << ARG_SHIFT | EXTERNAL | beside.flag())
     }
 
     /// The TID of a leaf entry.
@@ -162,6 +165,11 @@ impl Slot {
     #[inline]
     pub fn has_tie(self) -> bool {
         self.0 & PIVOT_TIE != 0
+    }
+
+    #[inline]
+    pub fn carries(self) -> bool {
+        self.0 & CARRIES != 0
     }
 
     #[inline]
@@ -200,12 +208,64 @@ pub(super) fn head_of(rest: &[u8]) -> u64 {
     }
 }
 
-/// Bytes of an entry's payload record, 0 if it needs none.
-pub(super) fn record_bytes(rest_len: usize, with_tie: bool) -> usize {
-    if rest_len <= HEAD_BYTES && !with_tie {
+/// What an entry's payload record holds beside the rest of its key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Beside<'b> {
+    Nothing,
+    /// A separator's tie-breaker, which is not 0.
+    Tie(u64),
+    /// What a leaf entry carries, which is not empty.
+    Carried(&'b [u8]),
+}
+
+impl<'b> Beside<'b> {
+    /// A separator's tie-breaker; 0 is none.
+    #[inline]
+    pub fn tie(tie: u64) -> Beside<'static> {
+        if tie == 0 { Beside::Nothing } else { Beside::Tie(tie) }
+    }
+
+    /// What a leaf entry carries.
+    #[inline]
+    pub fn carried(bytes: &'b [u8]) -> Beside<'b> {
+        if bytes.is_empty() { Beside::Nothing } else { Beside::Carried(bytes) }
+    }
+
+    /// Bytes that it takes in the record.
+    #[inline]
+    pub fn bytes(self) -> usize {
+        match self {
+            Beside::Nothing => 0,
+            Beside::Tie(_) => TIE_BYTES,
+            Beside::Carried(bytes) => carried_bytes(bytes.len()),
+        }
+    }
+
+    fn flag(self) -> u64 {
+        match self {
+            Beside::Nothing => 0,
+            Beside::Tie(_) => PIVOT_TIE,
+            Beside::Carried(_) => CARRIES,
+        }
+    }
+}
+
+/// Bytes of a tie-breaker.
+pub(super) const TIE_BYTES: usize = 6;
+
+/// Bytes in the record for `len` carried bytes.
+#[inline]
+pub(super) fn carried_bytes(len: usize) -> usize {
+    if len == 0 { 0 } else { 2 + len }
+}
+
+/// Bytes of an entry's payload record, 0 if it needs none; `beside` as [`Beside::bytes`] tells it.
+#[inline]
+pub(super) fn record_bytes(rest_len: usize, beside: usize) -> usize {
+    if rest_len <= HEAD_BYTES && beside == 0 {
         return 0;
     }
-    align4(2 + if with_tie { 6 } else { 0 } + rest_len.saturating_sub(HEAD_BYTES))
+    align4(2 + beside + rest_len.saturating_sub(HEAD_BYTES))
 }
 
 /// Bytes of a high key's record.
@@ -320,7 +380,34 @@ impl<'a> Node<'a> {
     /// Payload bytes of entry `i`.
     pub fn record_bytes(self, i: usize) -> usize {
         let slot = self.slot(i);
-        if slot.is_external() { record_bytes(self.rest_len(i), slot.has_tie()) } else { 0 }
+        if slot.is_external() { record_bytes(self.rest_len(i), self.beside_bytes(i)) } else { 0 }
+    }
+
+    /// Payload bytes of entry `i` that are not its key's.
+    pub fn beside_bytes(self, i: usize) -> usize {
+        let slot = self.slot(i);
+        match slot.has_tie() {
+            true => TIE_BYTES,
+            false => carried_bytes(self.carried_len(slot)),
+        }
+    }
+
+    #[inline]
+    fn carried_len(self, slot: Slot) -> usize {
+        match slot.carries() {
+            true => usize::from(self.0.get_u16(slot.record() + 2)).min(MAX_KEY_BYTES),
+            false => 0,
+        }
+    }
+
+    /// Appends the bytes that leaf entry `i` carries.
+    pub fn append_carried(self, i: usize, to: &mut Vec<u8>) {
+        let slot = self.slot(i);
+        let len = self.carried_len(slot);
+        if len > 0 {
+            let tail = self.rest_len(i).saturating_sub(HEAD_BYTES);
+            self.0.append_to(Self::tail_at(slot) + tail, len, to);
+        }
     }
 
     /// The tie-breaker of entry `i`: its TID, or the separator's.
@@ -343,7 +430,8 @@ impl<'a> Node<'a> {
 
     #[inline]
     fn tail_at(slot: Slot) -> usize {
-        slot.record() + if slot.has_tie() { 8 } else { 2 }
+        // Of both flags a page in order has one at most.
+        slot.record() + 2 + if slot.has_tie() { TIE_BYTES } else { usize::from(slot.carries()) * 2 }
     }
 
     /// Appends the whole key of entry `i`.

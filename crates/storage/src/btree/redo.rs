@@ -1,7 +1,8 @@
 //! Redo of B-tree records: the same edits on the same bytes.
 
 use super::edit;
-use super::page::MAX_KEY_BYTES;
+use super::insert::RECORD_HEAD_BYTES;
+use super::page::{Beside, MAX_KEY_BYTES};
 use super::split::{ROOT_HEAD_BYTES, SEPARATOR_HEAD_BYTES, SPLIT_HEAD_BYTES, root_over};
 use super::{delete, page};
 use crate::error::Result;
@@ -20,6 +21,7 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
         Kind::BTREE_PAGE => at(0, &|_, _| ()),
         Kind::BTREE_INIT => at(0, &|page, _| edit::init(page, 0)),
         Kind::BTREE_INSERT => at(0, &insert),
+        Kind::BTREE_INSERT_CARRYING => at(0, &insert_carrying),
         Kind::BTREE_REMOVE => at(0, &remove),
         Kind::BTREE_SPLIT => {
             at(0, &cut)?;
@@ -49,8 +51,17 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
 }
 
 fn insert(page: &mut PageMut<'_>, bytes: &[u8]) {
-    let head = u64_at(bytes, 0);
-    let done = edit::insert(page, usize::from(head as u16), &bytes[8..], head >> 16, 0);
+    insert_entry(page, u64_at(bytes, 0), &bytes[RECORD_HEAD_BYTES..], Beside::Nothing);
+}
+
+fn insert_carrying(page: &mut PageMut<'_>, bytes: &[u8]) {
+    let key_len = usize::from(u16_at(bytes, RECORD_HEAD_BYTES));
+    let (key, carried) = bytes[RECORD_HEAD_BYTES + 2..].split_at(key_len);
+    insert_entry(page, u64_at(bytes, 0), key, Beside::Carried(carried));
+}
+
+fn insert_entry(page: &mut PageMut<'_>, head: u64, key: &[u8], beside: Beside<'_>) {
+    let done = edit::insert(page, usize::from(head as u16), key, head >> 16, beside);
     assert!(done, "what fitted fits again (B6)");
 }
 
@@ -75,7 +86,7 @@ fn new_root(page: &mut PageMut<'_>, bytes: &[u8]) {
 fn separator(page: &mut PageMut<'_>, bytes: &[u8]) {
     let (head, key) = bytes.split_at(SEPARATOR_HEAD_BYTES);
     let (at, child) = (usize::from(u16_at(head, 0)), u64::from(u32_at(head, 2)));
-    let done = edit::insert(page, at, key, child, u48_at(head, 6));
+    let done = edit::insert(page, at, key, child, Beside::tie(u48_at(head, 6)));
     assert!(done, "what fitted fits again (B6)");
 }
 

@@ -48,6 +48,8 @@ pub struct Entry<'s> {
     pub tid: Tid,
     /// The whole key; empty unless the scan was asked for keys.
     pub key: &'s [u8],
+    /// What it carries beside the key; empty as well.
+    pub carried: &'s [u8],
 }
 
 /// A place that is owned: key and tie-breaker.
@@ -98,10 +100,15 @@ impl Limit {
 #[derive(Clone, Copy)]
 struct Copied {
     tid: Tid,
-    /// End of its key in `keys`.
-    key_end: u32,
     /// Position on the page, for marking.
     at: u16,
+}
+
+/// Where the bytes of a copied entry end in the batch's `bytes`.
+#[derive(Clone, Copy)]
+struct Ends {
+    key: u32,
+    carried: u32,
 }
 
 /// Where the next batch comes from.
@@ -114,6 +121,9 @@ enum Source {
     Before(Mark),
     End,
 }
+
+/// Entries that are looked up in the visibility map at first.
+const VOUCHED_FIRST: usize = 8;
 
 /// A scan over a range. Holds no latch and no pin between calls; the tree is handed to every step, so that it
 /// can live anywhere.
@@ -134,9 +144,13 @@ pub struct Scan {
 #[derive(Default)]
 struct Batch {
     entries: Vec<Copied>,
-    keys: Vec<u8>,
+    /// Keys, each followed by what its entry carries, if the scan was asked for keys.
+    bytes: Vec<u8>,
+    ends: Vec<Ends>,
     block: BlockNo,
     changes: u32,
+    /// What is known of the rows by the visibility map ([`Scan::next_vouched`]), counted in the scan's direction.
+    vouched: Vec<bool>,
 }
 
 impl BTree {
@@ -227,6 +241,7 @@ impl Scan {
         self.direction = direction;
         self.source = Source::Start;
         self.batch.entries.clear();
+        self.batch.vouched.clear();
         self.next = 0;
         self.dead.clear();
     }
@@ -239,11 +254,65 @@ impl Scan {
                 return Ok(None);
             }
         }
-        let i = self.position(self.next);
         self.next += 1;
-        let entry = self.batch.entries[i];
-        let key = self.batch.key(i);
-        Ok(Some(Entry { tid: entry.tid, key }))
+        Ok(Some(self.last()))
+    }
+
+    /// As [`Scan::next`]; also tells whether the row of the entry needs no look at the heap: the scan's snapshot sees
+    /// it, and it is what the entry says. `is_all_visible` reads the visibility map; the scan must not be one of
+    /// [`crate::txn::Snapshot::NOW`].
+    ///
+    /// B8 is why this holds: the map is read while the entry is known to be on its leaf.
+    pub fn next_vouched(
+        &mut self,
+        tree: &BTree,
+        is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
+    ) -> Result<Option<(Entry<'_>, bool)>> {
+        while self.next == self.batch.entries.len() {
+            self.settle(tree);
+            if !self.fill(tree)? {
+                return Ok(None);
+            }
+        }
+        if self.next == self.batch.vouched.len() {
+            self.vouch(tree, is_all_visible)?;
+        }
+        let vouched = self.batch.vouched[self.next];
+        self.next += 1;
+        Ok(Some((self.last(), vouched)))
+    }
+
+    /// Finds out about the next entries of the batch: few at first, since the scan may end soon.
+    fn vouch(
+        &mut self,
+        tree: &BTree,
+        is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
+    ) -> Result<()> {
+        let from = self.next;
+        let to = self.batch.entries.len().min(2 * from + VOUCHED_FIRST);
+        let mut known: Option<(BlockNo, bool)> = None;
+        let mut any = false;
+        for nth in from..to {
+            let block = self.batch.entries[self.position(nth)].tid.block;
+            let visible = match known {
+                Some((of, visible)) if of == block => visible,
+                _ => is_all_visible(block)?,
+            };
+            known = Some((block, visible));
+            any |= visible;
+            self.batch.vouched.push(visible);
+        }
+        if any && !self.batch.is_as_copied(tree)? {
+            self.batch.vouched[from..].fill(false);
+        }
+        Ok(())
+    }
+
+    /// The entry before `next`.
+    fn last(&self) -> Entry<'_> {
+        let i = self.position(self.next - 1);
+        let (key, carried) = self.batch.bytes_of(i);
+        Entry { tid: self.batch.entries[i].tid, key, carried }
     }
 
     /// The entry returned last leads to a row that no transaction can see any more, durably. It will be
@@ -284,6 +353,7 @@ impl Scan {
     fn fill(&mut self, tree: &BTree) -> Result<bool> {
         self.next = 0;
         self.batch.entries.clear();
+        self.batch.vouched.clear();
         let source = std::mem::replace(&mut self.source, Source::End);
         match (source, self.direction) {
             (Source::End, _) => return Ok(false),
@@ -416,7 +486,8 @@ fn after(node: Node<'_>, end: usize, high: &Limit) -> Source {
 impl Batch {
     fn copy(&mut self, node: Node<'_>, block: BlockNo, from: usize, to: usize, with_keys: bool) {
         self.entries.clear();
-        self.keys.clear();
+        self.bytes.clear();
+        self.ends.clear();
         (self.block, self.changes) = (block, node.changes());
         for at in from..to {
             let slot = node.slot(at);
@@ -424,15 +495,26 @@ impl Batch {
                 continue;
             }
             if with_keys {
-                node.append_key(at, &mut self.keys);
+                node.append_key(at, &mut self.bytes);
+                let key = self.bytes.len() as u32;
+                node.append_carried(at, &mut self.bytes);
+                self.ends.push(Ends { key, carried: self.bytes.len() as u32 });
             }
-            let key_end = self.keys.len() as u32;
-            self.entries.push(Copied { tid: slot.tid(), key_end, at: at as u16 });
+            self.entries.push(Copied { tid: slot.tid(), at: at as u16 });
         }
     }
 
-    fn key(&self, i: usize) -> &[u8] {
-        let from = if i == 0 { 0 } else { self.entries[i - 1].key_end };
-        &self.keys[from as usize..self.entries[i].key_end as usize]
+    /// Key and carried bytes of an entry, if keys were copied.
+    fn bytes_of(&self, i: usize) -> (&[u8], &[u8]) {
+        let Some(Ends { key, carried }) = self.ends.get(i).copied() else { return (&[], &[]) };
+        let from = if i == 0 { 0 } else { self.ends[i - 1].carried };
+        let (from, key, carried) = (from as usize, key as usize, carried as usize);
+        (&self.bytes[from..key], &self.bytes[key..carried])
+    }
+
+    /// Whether the leaf has had the entries ever since they were copied.
+    fn is_as_copied(&self, tree: &BTree) -> Result<bool> {
+        let changes = self.changes;
+        tree.look(self.block, |node| node.is_live() && node.is_leaf() && node.changes() == changes)
     }
 }

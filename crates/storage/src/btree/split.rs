@@ -28,8 +28,15 @@ pub(super) const ROOT_HEAD_BYTES: usize = 15;
 pub(super) const SEPARATOR_HEAD_BYTES: usize = 12;
 
 impl BTree {
-    /// Makes room for `place` on `block` of `level`, if it still needs it there.
-    pub(super) fn make_room(&self, block: BlockNo, place: Place<'_>, level: u8) -> Result<()> {
+    /// Makes room for an entry at `place` on `block` of `level`, if it still needs it there. `beside`: what it has
+    /// beside its key ([`Beside::bytes`]).
+    pub(super) fn make_room(
+        &self,
+        block: BlockNo,
+        place: Place<'_>,
+        beside: usize,
+        level: u8,
+    ) -> Result<()> {
         let mut journal = Journal::open(&self.wal, &self.rel, 3, SPLIT_BYTES)?;
         let mut page = self.rel.write(Fork::Main, block)?;
         let node = Node(page.view());
@@ -42,7 +49,7 @@ impl BTree {
             return Ok(());
         }
         let node = Node(page.view());
-        if edit::has_room(node, place.key, if level == 0 { 0 } else { place.tie }) {
+        if edit::has_room(node, place.key, beside) {
             return Ok(());
         }
         let cut = choose_cut(node, place);
@@ -157,7 +164,9 @@ impl BTree {
             match self.try_complete(block, parent, place, level)? {
                 Progress::Done => return Ok(()),
                 Progress::Again => {}
-                Progress::NoRoom(parent) => self.make_room(parent, place, level + 1)?,
+                Progress::NoRoom(parent) => {
+                    self.make_room(parent, place, Beside::tie(tie).bytes(), level + 1)?;
+                }
                 Progress::Incomplete(parent) => self.complete(parent)?,
             }
         }
@@ -189,7 +198,8 @@ impl BTree {
             Some(Latched::Ready(parent)) => parent,
         };
         let at = Node(parent.view()).lower_bound(place);
-        if !edit::insert(&mut parent, at, place.key, u64::from(child.0), place.tie) {
+        let beside = Beside::tie(place.tie);
+        if !edit::insert(&mut parent, at, place.key, u64::from(child.0), beside) {
             return Ok(Progress::NoRoom(parent.block()));
         }
         parent.mark_dirty();
@@ -259,7 +269,7 @@ fn upper_half(node: Node<'_>, cut: &Cut, high: High<'_>) -> Draft {
 pub(super) fn root_over(level: u8, left: BlockNo, right: BlockNo, high: (&[u8], u64)) -> Draft {
     let mut draft = Draft::new(level, &[], None);
     draft.push_floor(left);
-    draft.push(high.0, u64::from(right.0), high.1);
+    draft.push(high.0, u64::from(right.0), Beside::tie(high.1));
     draft.finish();
     draft
 }

@@ -20,15 +20,30 @@ pub struct Report {
     pub entries: u64,
 }
 
-/// A row's key in an index; `None` if the index does not have it (a partial index).
-pub type KeyOf<'k> = dyn Fn(&[u8]) -> Option<Vec<u8>> + 'k;
+/// What an index has of a row.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Content {
+    /// The key.
+    pub key: Vec<u8>,
+    /// What the entry carries beside it.
+    pub carried: Vec<u8>,
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(key: Vec<u8>) -> Content {
+        Content { key, carried: Vec::new() }
+    }
+}
+
+/// What an index should have of a row; `None` if it does not have it (a partial index).
+pub type ContentOf<'k> = dyn Fn(&[u8]) -> Option<Content> + 'k;
 
 /// An index of a table, and what it should contain.
 pub struct Indexed<'k> {
     /// The index.
     pub index: &'k Index,
-    /// The key of a row in it.
-    pub key_of: &'k KeyOf<'k>,
+    /// What it should have of a row.
+    pub content_of: &'k ContentOf<'k>,
     /// Whether two live rows may not have the same key.
     pub unique: bool,
     /// Whether it must have an entry for every row; what is there must be right in any case.
@@ -40,10 +55,11 @@ pub struct Indexed<'k> {
 pub fn table(heap: &HeapRel, indexes: &[Indexed<'_>], report: &mut Report) -> Result<()> {
     heap.check(&mut |fault| report.faults.push(fault))?;
     for indexed in indexes {
-        let mut entries: BTreeMap<Tid, Vec<Vec<u8>>> = BTreeMap::new();
+        let mut entries: BTreeMap<Tid, Vec<Content>> = BTreeMap::new();
         let mut count = 0;
-        indexed.index.check(&mut |fault| report.faults.push(fault), &mut |key, tid| {
-            entries.entry(tid).or_default().push(key.to_vec());
+        indexed.index.check(&mut |fault| report.faults.push(fault), &mut |key, carried, tid| {
+            let content = Content { key: key.to_vec(), carried: carried.to_vec() };
+            entries.entry(tid).or_default().push(content);
             count += 1;
         })?;
         report.entries += count;
@@ -61,7 +77,7 @@ pub fn sequence(sequence: &SequenceRel, report: &mut Report) -> Result<()> {
 fn agree(
     heap: &HeapRel,
     indexed: &Indexed<'_>,
-    mut entries: BTreeMap<Tid, Vec<Vec<u8>>>,
+    mut entries: BTreeMap<Tid, Vec<Content>>,
     report: &mut Report,
 ) -> Result<()> {
     let index = indexed.index.relation().id();
@@ -69,17 +85,17 @@ fn agree(
     for block in (0..heap.relation().blocks(Fork::Main)?).map(BlockNo) {
         for (i, line) in heap.lines(block)?.into_iter().enumerate() {
             let root = Tid { block, offset: i as u16 + 1 };
-            let keys = entries.remove(&root).unwrap_or_default();
+            let found = entries.remove(&root).unwrap_or_default();
             let mut complain = |what: String| {
                 report.faults.push(format!("index {index}, row {root}: {what}"));
             };
             match line {
                 Line::Dead => {}
-                Line::None if keys.is_empty() => {}
+                Line::None if found.is_empty() => {}
                 Line::None => complain("an entry leads to what is no row".into()),
                 Line::Root(_) => {
                     report.rows += 1;
-                    if let Some(key) = entries_fault(heap, indexed, root, &keys, &mut complain)?
+                    if let Some(key) = entries_fault(heap, indexed, root, &found, &mut complain)?
                         && indexed.unique
                         && let Some(other) = live.insert(key, root)
                     {
@@ -95,15 +111,15 @@ fn agree(
     Ok(())
 }
 
-/// Compares a row's versions with the keys under which the index leads to it; the live version's key.
+/// Compares a row's versions with the entries by which the index leads to it; the live version's key.
 ///
-/// An entry has the key of some version. Not always of each: an index that was built when the row had
+/// An entry has the key of some version, and carries what that one has. Not always of each: an index that was built when the row had
 /// several knows the newest one's only.
 fn entries_fault(
     heap: &HeapRel,
     indexed: &Indexed<'_>,
     root: Tid,
-    keys: &[Vec<u8>],
+    found: &[Content],
     complain: &mut dyn FnMut(String),
 ) -> Result<Option<Vec<u8>>> {
     let mut buf = RowBuf::new();
@@ -114,25 +130,31 @@ fn entries_fault(
             complain("its version is not there".into());
             return Ok(None);
         }
-        let key = (indexed.key_of)(buf.bytes()).map(|key| indexed.index.bytes_of(key));
+        let content = (indexed.content_of)(buf.bytes())
+            .map(|of| Content { key: indexed.index.bytes_of(of.key), ..of });
         if version.live {
-            live.clone_from(&key);
+            live.clone_from(&content);
         }
-        of_versions.extend(key);
+        of_versions.extend(content);
     }
-    if !keys.iter().all(|key| of_versions.contains(key)) {
+    let has_key = |all: &[Content], key: &[u8]| all.iter().any(|of| of.key == key);
+    if !found.iter().all(|entry| has_key(&of_versions, &entry.key)) {
         complain("an entry has another row's key".into());
+    } else if !found.iter().all(|entry| of_versions.contains(entry)) {
+        complain("an entry carries what its row does not have".into());
     }
-    if let Some(key) = &live
+    if let Some(live) = &live
         && indexed.complete
     {
-        if keys.is_empty() {
+        if found.is_empty() {
             complain("no entry leads to it".into());
-        } else if !keys.contains(key) {
+        } else if !has_key(found, &live.key) {
             complain("no entry has its newest version's key".into());
+        } else if !found.contains(live) {
+            complain("no entry carries what its newest version has".into());
         }
     }
-    Ok(live)
+    Ok(live.map(|live| live.key))
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
 //! Damage is told, by the room that knows.
 
 use super::*;
-use crate::btree::BTree;
+use crate::btree::{BTree, NewEntry};
 use crate::rig::Rig;
 use base::Persistence;
 use base::rank::Rank;
 
-fn key_of(row: &[u8]) -> Option<Vec<u8>> {
-    Some(row.to_vec())
+fn content_of(row: &[u8]) -> Option<Content> {
+    Some(row.to_vec().into())
 }
 
 fn faults(heap: &HeapRel, index: &Index) -> Vec<String> {
     let mut report = Report::default();
-    let indexed = Indexed { index, key_of: &key_of, unique: true, complete: true };
+    let indexed = Indexed { index, content_of: &content_of, unique: true, complete: true };
     table(heap, &[indexed], &mut report).unwrap();
     report.faults
 }
@@ -28,17 +28,17 @@ fn an_index_that_disagrees_with_its_heap_is_found_out() {
     let tids: Vec<Tid> = (0..100u8)
         .map(|i| {
             let tid = heap.insert(&txn, &[i; 20]).unwrap();
-            index.insert(&[i; 20], tid).unwrap();
+            index.insert(NewEntry::plain(&[i; 20], tid)).unwrap();
             tid
         })
         .collect();
     let missing = heap.insert(&txn, b"missing").unwrap();
     let twice = heap.insert(&txn, &[5; 20]).unwrap();
-    index.insert(&[5; 20], twice).unwrap();
+    index.insert(NewEntry::plain(&[5; 20], twice)).unwrap();
     txn.commit().unwrap();
-    index.insert(b"wrong", tids[7]).unwrap();
+    index.insert(NewEntry::plain(b"wrong", tids[7])).unwrap();
     let nowhere = Tid { block: BlockNo(77), offset: 1 };
-    index.insert(b"nowhere", nowhere).unwrap();
+    index.insert(NewEntry::plain(b"nowhere", nowhere)).unwrap();
     let found = faults(&heap, &index);
     let told = |what: &str, tid: Tid| {
         found.iter().any(|f| f.contains(what) && f.contains(&tid.to_string()))
@@ -60,7 +60,7 @@ fn damaged_pages_are_found_out() {
     for i in 0..2000u32 {
         let row = i.to_be_bytes();
         let tid = heap.insert(&txn, &row).unwrap();
-        index.insert(&row, tid).unwrap();
+        index.insert(NewEntry::plain(&row, tid)).unwrap();
     }
     txn.commit().unwrap();
     assert_eq!(faults(&heap, &index), Vec::<String>::new());

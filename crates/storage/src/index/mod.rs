@@ -1,6 +1,6 @@
 //! An index of either kind, for those who keep, clean and verify the indexes of a table and need not know which.
 
-use crate::btree::{BTree, Bounds, Direction, IndexCleaning, Judge, Scan};
+use crate::btree::{BTree, Bounds, Direction, EachEntry, IndexCleaning, Judge, NewEntry, Scan};
 use crate::buffer::Relation;
 use crate::error::{Error, Result};
 use crate::hash::{self, HashIndex};
@@ -49,12 +49,15 @@ impl Index {
         }
     }
 
-    /// Enters `key` for the row at `tid`.
+    /// Makes an entry. Only those of B-trees carry something.
     #[inline]
-    pub fn insert(&self, key: &[u8], tid: Tid) -> Result<()> {
+    pub fn insert(&self, entry: NewEntry<'_>) -> Result<()> {
         match self {
-            Index::BTree(tree) => tree.insert(key, tid),
-            Index::Hash(hash) => hash.insert(key, tid),
+            Index::BTree(tree) => tree.insert(entry),
+            Index::Hash(hash) => {
+                debug_assert!(entry.carried.is_empty(), "a hash index has no room for more");
+                hash.insert(entry.key, entry.tid)
+            }
         }
     }
 
@@ -63,12 +66,11 @@ impl Index {
     pub fn insert_unique(
         &self,
         txn: &Txn,
-        key: &[u8],
-        tid: Tid,
+        entry: NewEntry<'_>,
         judge: &mut Judge<'_>,
     ) -> Result<()> {
         match self {
-            Index::BTree(tree) => tree.insert_unique(txn, key, tid, judge),
+            Index::BTree(tree) => tree.insert_unique(txn, entry, judge),
             Index::Hash(_) => unreachable!("a hash index is never declared unique"),
         }
     }
@@ -149,16 +151,12 @@ impl Index {
     }
 
     /// Verifies the index. `entry` gets the bytes by which entries are found: the key's, or its hash's
-    /// ([`Index::bytes_of`]).
-    pub fn check(
-        &self,
-        report: &mut dyn FnMut(String),
-        entry: &mut dyn FnMut(&[u8], Tid),
-    ) -> Result<()> {
+    /// ([`Index::bytes_of`]); and what they carry.
+    pub fn check(&self, report: &mut dyn FnMut(String), entry: &mut EachEntry<'_>) -> Result<()> {
         match self {
             Index::BTree(tree) => tree.check(report, entry),
             Index::Hash(hash) => {
-                hash.check(report, &mut |hash, tid| entry(&hash.to_be_bytes(), tid))
+                hash.check(report, &mut |hash, tid| entry(&hash.to_be_bytes(), &[], tid))
             }
         }
     }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::btree::BTree;
-use crate::check::{self, Indexed};
+use crate::btree::{BTree, NewEntry};
+use crate::check::{self, Content, Indexed};
 use crate::heap::{Change, HeapScan, Outcome, RowBuf};
 use crate::rig::Rig;
 use crate::txn::{Isolation, Snapshot, Txn};
@@ -41,7 +41,9 @@ impl Table {
         let row = row(key, value);
         let tid = self.heap.insert(txn, &row)?;
         let key = key_of(&row).unwrap();
-        self.index.insert_unique(txn, &key, tid, &mut |tid| self.heap.liveness(txn, tid))?;
+        self.index.insert_unique(txn, NewEntry::plain(&key, tid), &mut |tid| {
+            self.heap.liveness(txn, tid)
+        })?;
         Ok(tid)
     }
 
@@ -52,7 +54,7 @@ impl Table {
                 if !heap_only {
                     let mut judge = |tid| self.heap.liveness(txn, tid);
                     let key = key_of(&row).unwrap();
-                    self.index.insert_unique(txn, &key, tid, &mut judge).unwrap();
+                    self.index.insert_unique(txn, NewEntry::plain(&key, tid), &mut judge).unwrap();
                 }
                 tid
             }
@@ -73,7 +75,12 @@ impl Table {
 
     fn check(&self) -> check::Report {
         let mut report = check::Report::default();
-        let indexed = Indexed { index: &self.index, key_of: &key_of, unique: true, complete: true };
+        let indexed = Indexed {
+            index: &self.index,
+            content_of: &|row| key_of(row).map(Content::from),
+            unique: true,
+            complete: true,
+        };
         check::table(&self.heap, &[indexed], &mut report).unwrap();
         assert!(report.faults.is_empty(), "{:#?}", report.faults);
         report

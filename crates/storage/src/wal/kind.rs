@@ -117,6 +117,8 @@ kinds! {
     BTREE_UNLINK = 0x76, "btree-unlink";
     /// A page of an index that was built from sorted entries.
     BTREE_PAGE = 0x77, "btree-page";
+    /// A B-tree leaf got an entry that carries more than its key.
+    BTREE_INSERT_CARRYING = 0x78, "btree-insert-carrying";
 
     /// The metapage and the first bucket of an empty hash index.
     HASH_INIT = 0x90, "hash-init";

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::ids::Tid;
+use storage::btree::NewEntry;
 use storage::hash;
 use storage::heap::{HeapRel, HeapScan, RowBuf};
 use storage::index::Index;
@@ -92,6 +93,31 @@ impl TableRows {
     }
 }
 
+/// Bytes of a TID, and of a key's length, in what is sorted.
+const TID_BYTES: usize = 6;
+const LENGTH_BYTES: usize = 2;
+
+/// Makes a key that sorts by itself and by the TID, and takes along what its entry carries: key, TID, carried bytes,
+/// key's length. No key begins another.
+fn join_parts(key: &mut Vec<u8>, carried: &[u8], tid: Tid) {
+    // A key that is longer is refused when it is entered.
+    let length = u16::try_from(key.len()).unwrap_or(u16::MAX);
+    key.extend_from_slice(&tid.to_u64().to_be_bytes()[2..]);
+    key.extend_from_slice(carried);
+    key.extend_from_slice(&length.to_le_bytes());
+}
+
+/// The key, and what its entry carries.
+fn parts<'s>(index: &IndexDef, sorted: &'s [u8]) -> (&'s [u8], &'s [u8]) {
+    if index.included.is_empty() {
+        return (sorted, &[]);
+    }
+    let (rest, length) = sorted.split_at(sorted.len() - LENGTH_BYTES);
+    let length = usize::from(u16::from_le_bytes([length[0], length[1]]));
+    let (key, rest) = rest.split_at(length);
+    (key, &rest[TID_BYTES..])
+}
+
 /// Tells of a block when its first row is met.
 fn note_block(building: Option<&Building>, blocks: &mut u32, root: Tid) {
     if root.block.0 >= *blocks {
@@ -176,7 +202,8 @@ impl Ddl<'_> {
             Index::BTree(tree) => {
                 let mut builder = tree.build()?;
                 let mut last: Option<Vec<u8>> = None;
-                while let Some((key, tid)) = entries.next_entry()? {
+                while let Some((sorted, tid)) = entries.next_entry()? {
+                    let (key, carried) = parts(&index, sorted);
                     if index.unique {
                         if last.as_deref() == Some(key) {
                             self.check_repeated(table, &index, tid, &snapshot, &mut state)?;
@@ -185,7 +212,7 @@ impl Ddl<'_> {
                         last.clear();
                         last.extend_from_slice(key);
                     }
-                    builder.push(key, tid)?;
+                    builder.push(NewEntry { key, carried, tid })?;
                     loaded();
                 }
                 builder.finish()?;
@@ -215,13 +242,17 @@ impl Ddl<'_> {
         let mut key = Vec::new();
         let mut count = 0;
         let is_hash = index.method == AccessMethod::Hash;
-        let mut push = |key: &[u8], root: Tid| {
+        let mut push = |key: &mut Vec<u8>, carried: &[u8], root: Tid| {
             count += 1;
-            match is_hash {
-                true => sorter.push(&hash::build_order(hash::key_hash(key)), root),
-                false => sorter.push(key, root),
+            if is_hash {
+                return sorter.push(&hash::build_order(hash::key_hash(key)), root);
             }
+            if !carried.is_empty() {
+                join_parts(key, carried, root);
+            }
+            sorter.push(key, root)
         };
+        let mut carried = Vec::new();
         if !index.has_expressions() {
             let columns: Vec<(KeyColumn, usize)> = index
                 .keys
@@ -236,7 +267,12 @@ impl Ddl<'_> {
                 }
                 key.clear();
                 columns.iter().for_each(|(code, column)| code.encode(&row.get(*column), &mut key));
-                push(&key, root)
+                if !index.included.is_empty() {
+                    let values = index.included.iter().map(|column| row.get(usize::from(*column)));
+                    carried.clear();
+                    index.carried.encode(&values.collect::<Vec<_>>(), &mut carried)?;
+                }
+                push(&mut key, &carried, root)
             })?;
             return Ok(Entries {
                 sorter,
@@ -254,7 +290,8 @@ impl Ddl<'_> {
             }
             key.clear();
             exec::index_key(index, &values, &mut key);
-            push(&key, rows.root())?;
+            exec::carry(index, &row, &mut carried)?;
+            push(&mut key, &carried, rows.root())?;
         }
         Ok(Entries { sorter, count, has_older: rows.has_older(), snapshot: rows.snapshot })
     }

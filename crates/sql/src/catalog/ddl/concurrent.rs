@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use base::ids::{Csn, Tid};
 use base::rank::Rank;
-use storage::btree::Liveness;
+use storage::btree::{Liveness, NewEntry};
 use storage::heap::HeapScan;
 use storage::index::{Index, KnownRows};
 use storage::lock::LockMode;
@@ -317,15 +317,18 @@ impl Ddl<'_> {
         }
         let mut key = Vec::new();
         exec::index_key(index, &values, &mut key);
+        let mut carried = Vec::new();
+        exec::carry(index, row, &mut carried)?;
+        let entry = NewEntry { key: &key, carried: &carried, tid: root };
         if !exec::must_be_alone(index, &values) {
-            return Ok(tree.insert(&key, root)?);
+            return Ok(tree.insert(entry)?);
         }
         let (heap, txn) = (self.host.heap(table)?, self.host.txn());
         let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
-        match tree.insert_unique(txn, &key, root, &mut judge) {
+        match tree.insert_unique(txn, entry, &mut judge) {
             Ok(()) => Ok(()),
             Err(storage::Error::Duplicate { .. }) => match heap.liveness(txn, root)? {
-                Liveness::Dead => Ok(tree.insert(&key, root)?),
+                Liveness::Dead => Ok(tree.insert(entry)?),
                 _ => {
                     let mut cx = Cx { state, host: &mut *self.host };
                     Err(exec::duplicate(table, index, &values, &mut cx))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::ids::{Tid, Xid};
 use std::ops::Bound;
-use storage::btree::{Bounds, Direction, Liveness, Scan};
+use storage::btree::{Bounds, Direction, Liveness, NewEntry, Scan};
 
 use storage::heap::{Change, HeapScan, Outcome, RowBuf};
 use storage::txn::{Flags, TupleHeader, Txn};
@@ -47,11 +47,11 @@ impl Store {
             let key = key_of(index, values);
             let tree = self.tree(index)?;
             if !index.unique {
-                tree.insert(&key, tid)?;
+                tree.insert(NewEntry::plain(&key, tid))?;
                 continue;
             }
             let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
-            match tree.insert_unique(txn, &key, tid, &mut judge) {
+            match tree.insert_unique(txn, NewEntry::plain(&key, tid), &mut judge) {
                 Ok(()) => {}
                 Err(storage::Error::Duplicate { .. }) => {
                     return Err(sql_error!(

@@ -13,6 +13,7 @@ use crate::catalog::{
     TableKind,
 };
 use crate::error::Result;
+use crate::types::row::RowDesc;
 use crate::types::{Datum, Oid, TypeId};
 
 use super::Store;
@@ -154,6 +155,7 @@ impl Store {
                 live: row.bool("indislive"),
                 check_xmin: made_by.filter(|_| row.bool("indcheckxmin")),
                 keys: self.index_keys(txn, id, row, columns)?,
+                carried: IndexDef::carried_desc(columns, &included(row)),
                 included: included(row),
                 constraint: constraint.map(|c| c.row.oid("oid")),
                 predicate: text_or_none(row, "indpred"),
@@ -314,6 +316,7 @@ pub fn system_definition(
             check_xmin: None,
             keys: index.columns.iter().map(key).collect(),
             included: Vec::new(),
+            carried: RowDesc::new([]),
             constraint: None,
             predicate: None,
             tree: Handle::default(),

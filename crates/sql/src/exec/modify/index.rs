@@ -1,7 +1,7 @@
 //! A row's entries in its table's indexes.
 
 use base::ids::Tid;
-use storage::btree::Liveness;
+use storage::btree::{Liveness, NewEntry};
 
 use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::error::{Result, SqlError, sql_error};
@@ -37,6 +37,20 @@ pub(crate) fn encode(index: &IndexDef, values: &[Datum], key: &mut Vec<u8>) {
     }
 }
 
+/// What a row's entry carries beside its key, in the place of what is in `carried`: nothing without INCLUDE.
+///
+/// # Errors
+/// `54000`: it is too large for any row, and so for an entry.
+#[inline]
+pub(crate) fn carry(index: &IndexDef, row: &[Datum], carried: &mut Vec<u8>) -> Result<()> {
+    carried.clear();
+    if index.included.is_empty() {
+        return Ok(());
+    }
+    let values = index.included.iter().map(|column| row[usize::from(*column)].clone());
+    index.carried.encode(&values.collect::<Vec<_>>(), carried)
+}
+
 /// Whether equal keys must not meet: unique, and no null among them (unless nulls are not distinct).
 pub(in crate::exec) fn must_be_alone(index: &IndexDef, values: &[Datum]) -> bool {
     index.unique && (index.nulls_not_distinct || !values.iter().any(Datum::is_null))
@@ -51,13 +65,15 @@ pub(in crate::exec) fn insert_all(
 ) -> Result<()> {
     for index in table.indexes.iter().filter(|index| index.ready) {
         let Some(alone) = row_key(index, &work.new, &mut work.key, cx)? else { continue };
+        carry(index, &work.new, &mut work.carried)?;
+        let entry = NewEntry { key: &work.key, carried: &work.carried, tid };
         let txn = cx.host.txn();
         if !alone {
-            cx.host.tree(index)?.insert(&work.key, tid)?;
+            cx.host.tree(index)?.insert(entry)?;
             continue;
         }
         if !index.immediate {
-            cx.host.tree(index)?.insert(&work.key, tid)?;
+            cx.host.tree(index)?.insert(entry)?;
             // Whoever enters the same key from now on finds this entry.
             if may_repeat(table, index, tid, &work.key, cx)? {
                 cx.host.note(Event::Repeats { index: index.clone(), row: tid });
@@ -66,7 +82,7 @@ pub(in crate::exec) fn insert_all(
         }
         let heap = cx.host.heap(table)?;
         let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
-        match cx.host.tree(index)?.insert_unique(txn, &work.key, tid, &mut judge) {
+        match cx.host.tree(index)?.insert_unique(txn, entry, &mut judge) {
             Ok(()) => {}
             Err(storage::Error::Duplicate { .. }) => {
                 let values = key_datums(index, &work.new, cx)?.unwrap_or_default();
@@ -170,6 +186,9 @@ pub(in crate::exec) fn any_key_changed(
 ) -> Result<bool> {
     let changed = |c: u16| !same(&old[usize::from(c)], &new[usize::from(c)]);
     for index in table.indexes.iter().filter(|index| index.live) {
+        if carries_other(index, old, new)? {
+            return Ok(true);
+        }
         if !index.has_expressions() {
             if index.key_columns().flatten().any(changed) {
                 return Ok(true);
@@ -196,6 +215,18 @@ pub(in crate::exec) fn any_key_changed(
         }
     }
     Ok(false)
+}
+
+/// Whether an entry of the new row would carry other bytes than one of the old row: values may be equal and yet
+/// not the same, as 1.0 and 1.00 are.
+fn carries_other(index: &IndexDef, old: &[Datum], new: &[Datum]) -> Result<bool> {
+    if index.included.is_empty() {
+        return Ok(false);
+    }
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    carry(index, old, &mut before)?;
+    carry(index, new, &mut after)?;
+    Ok(before != after)
 }
 
 /// Whether a column of a unique index that a foreign key could refer to has changed: such an update

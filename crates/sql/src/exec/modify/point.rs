@@ -150,10 +150,7 @@ fn concerns_others(plan: &node::Modify, patched: bool) -> bool {
 fn patches(plan: &node::Modify, sets: &[(u16, Expr)]) -> Option<Vec<Patch>> {
     let table = &plan.table;
     let keyed = |column: u16| {
-        table
-            .indexes
-            .iter()
-            .any(|i| i.has_expressions() || i.key_columns().any(|c| c == Some(column)))
+        table.indexes.iter().any(|i| i.has_expressions() || i.columns().any(|c| c == column))
     };
     if !plan.checks.is_empty() || !plan.generated.is_empty() || plan.returning.is_some() {
         return None;

@@ -2,7 +2,7 @@
 
 use super::{Dice, random_key};
 use crate::btree::edit::{self, Draft};
-use crate::btree::page::{Node, Place};
+use crate::btree::page::{Beside, Node, Place};
 use crate::btree::plan::choose_cut;
 use crate::page::PageBuf;
 use base::BlockNo;
@@ -13,12 +13,20 @@ fn contents(node: Node<'_>) -> Model {
     (0..node.count()).map(|i| (node.key(i), node.slot(i).value())).collect()
 }
 
+/// What the entry with this value carries: often nothing.
+fn carried(value: u64) -> Vec<u8> {
+    vec![value as u8; [0, 0, 5, 40][value as usize % 4]]
+}
+
 fn compare(node: Node<'_>, model: &Model, dice: &mut Dice, style: u64) {
     assert!(node.0.header_is_sound(), "header bounds");
     assert_eq!(&contents(node), model);
     for (i, (key, value)) in model.iter().enumerate() {
         assert_eq!(node.lower_bound(Place { key, tie: *value }), i, "an entry is found");
         assert!(node.key_is(i, key));
+        let mut found = Vec::new();
+        node.append_carried(i, &mut found);
+        assert_eq!(found, carried(*value));
     }
     for _ in 0..20 {
         let (key, tie) = (random_key(dice, style), dice.below(1 << 48));
@@ -38,8 +46,10 @@ fn fill(dice: &mut Dice, style: u64, rounds: usize) {
             if model.get(at).is_some_and(|(k, v)| (k, *v) == (&key, value)) {
                 continue;
             }
-            let room = edit::has_room(Node(buf.view()), &key, 0);
-            assert_eq!(edit::insert(&mut buf.page_mut(), at, &key, value, 0), room);
+            let carried = carried(value);
+            let beside = Beside::carried(&carried);
+            let room = edit::has_room(Node(buf.view()), &key, beside.bytes());
+            assert_eq!(edit::insert(&mut buf.page_mut(), at, &key, value, beside), room);
             if room {
                 model.insert(at, (key, value));
             } else if dice.below(2) == 0 {
@@ -113,7 +123,7 @@ fn an_inner_page_leads_to_the_right_child() {
                 continue;
             }
             assert_eq!(Node(buf.view()).lower_bound(Place { key: &key, tie }), at + 1);
-            if edit::insert(&mut buf.page_mut(), at + 1, &key, child, tie) {
+            if edit::insert(&mut buf.page_mut(), at + 1, &key, child, Beside::tie(tie)) {
                 model.insert(at, (key, tie, child));
             } else {
                 let node = Node(buf.view());

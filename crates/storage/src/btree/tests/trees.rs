@@ -1,7 +1,7 @@
 //! Whole trees against an ordered set.
 
 use super::{Dice, random_key};
-use crate::btree::{BTree, Bounds, Direction, MAX_KEY_BYTES, Scan};
+use crate::btree::{BTree, Bounds, Direction, MAX_KEY_BYTES, NewEntry, Scan};
 use crate::heap::fsm;
 use crate::rig::Rig;
 use crate::wal::Kind;
@@ -21,11 +21,39 @@ fn tid(number: u64) -> Tid {
     Tid { block: BlockNo((number / 200) as u32), offset: (number % 200) as u16 + 1 }
 }
 
+/// What the entry carries in the tests where some do: of any length that there is room for, often nothing.
+fn carried(key: &[u8], tid: Tid) -> Vec<u8> {
+    let number = key.len() + usize::from(tid.offset);
+    let len = [0, 1, 13, 0, 300, 2][number % 6].min(MAX_KEY_BYTES - key.len());
+    vec![number as u8; len]
+}
+
+/// An entry that carries something.
+fn loaded<'k>((key, tid): &'k (Vec<u8>, Tid), carried: &'k [u8]) -> NewEntry<'k> {
+    NewEntry { key, carried, tid: *tid }
+}
+
+/// Whether all entries carry what [`carried`] says.
+fn check_carried(tree: &BTree) {
+    for direction in [Direction::Forward, Direction::Backward] {
+        let mut scan = Scan::new(Bounds::ALL, direction, true);
+        while let Some(entry) = scan.next(tree).unwrap() {
+            assert_eq!(entry.carried, carried(entry.key, entry.tid));
+        }
+    }
+    tree.check(&mut |fault| panic!("{fault}"), &mut |key, found, tid| {
+        assert_eq!(found, carried(key, tid));
+    })
+    .unwrap();
+}
+
 fn check(tree: &BTree) -> Vec<(Vec<u8>, Tid)> {
     let mut entries = Vec::new();
     let mut faults = Vec::new();
-    tree.check(&mut |fault| faults.push(fault), &mut |key, tid| entries.push((key.to_vec(), tid)))
-        .unwrap();
+    tree.check(&mut |fault| faults.push(fault), &mut |key, _, tid| {
+        entries.push((key.to_vec(), tid))
+    })
+    .unwrap();
     assert!(faults.is_empty(), "{faults:#?}");
     entries
 }
@@ -87,10 +115,11 @@ fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (BTree, Model) {
             };
             let entry = (key, tid(dice.below(20_000)));
             if model.insert(entry.clone()) {
-                tree.insert(&entry.0, entry.1).unwrap();
+                tree.insert(loaded(&entry, &carried(&entry.0, entry.1))).unwrap();
             }
         }
         compare(&tree, &model, &mut dice, style);
+        check_carried(&tree);
         let keep = dice.below(4);
         let spared = |tid: Tid| tid.block.0 as u64 % 4 < keep;
         let cleaning = tree.vacuum(&mut |tid| !spared(tid), &mut || Ok(())).unwrap();
@@ -98,6 +127,7 @@ fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (BTree, Model) {
         model.retain(|(_, tid)| spared(*tid));
         assert_eq!(cleaning.removed as usize, before - model.len());
         compare(&tree, &model, &mut dice, style);
+        check_carried(&tree);
     }
     (tree, model)
 }
@@ -124,6 +154,7 @@ fn redo_of_the_whole_log_gives_the_same_trees() {
             let again = BTree::new(rel, &rig.txns);
             let all: Vec<_> = model.iter().cloned().collect();
             assert_eq!(check(&again), all, "after {times} times");
+            check_carried(&again);
         }
         fresh.stop();
     }
@@ -142,7 +173,8 @@ fn a_tree_is_sound_after_every_record_of_its_log() {
             // Long keys: few to a page, so that there are splits on three levels.
             let mut key = vec![dice.below(200) as u8; 1 + dice.below(900) as usize];
             key.extend_from_slice(&dice.roll().to_be_bytes());
-            tree.insert(&key, tid(number)).unwrap();
+            let entry = (key, tid(number));
+            tree.insert(loaded(&entry, &carried(&entry.0, entry.1))).unwrap();
             number += 1;
         }
         let spared = dice.below(4);
@@ -155,13 +187,20 @@ fn a_tree_is_sound_after_every_record_of_its_log() {
     let mut interesting = Vec::new();
     rig.redo_into(&fresh, |record, kind| {
         check(&again);
+        check_carried(&again);
         met.insert(kind);
         if kind == Kind::BTREE_SPLIT && interesting.len() < 12 {
             interesting.push(record);
         }
         true
     });
-    for kind in [Kind::BTREE_SPLIT_ROOT, Kind::BTREE_SEPARATOR, Kind::BTREE_UNLINK] {
+    let kinds = [
+        Kind::BTREE_SPLIT_ROOT,
+        Kind::BTREE_SEPARATOR,
+        Kind::BTREE_UNLINK,
+        Kind::BTREE_INSERT_CARRYING,
+    ];
+    for kind in kinds {
         assert!(met.contains(&kind), "{kind:?} was not met");
     }
     fresh.stop();
@@ -173,7 +212,7 @@ fn a_tree_is_sound_after_every_record_of_its_log() {
         for i in 0..60 {
             let mut key = vec![dice.below(200) as u8; 1 + dice.below(900) as usize];
             key.extend_from_slice(&dice.roll().to_be_bytes());
-            cut.insert(&key, tid(50_000 + i)).unwrap();
+            cut.insert(NewEntry::plain(&key, tid(50_000 + i))).unwrap();
             expected.insert((key, tid(50_000 + i)));
         }
         assert_eq!(check(&cut), expected.into_iter().collect::<Vec<_>>());
@@ -192,18 +231,19 @@ fn a_built_tree_is_like_one_grown() {
         }
         let tree = tree(&rig, style as u32 + 1);
         let mut builder = tree.build().unwrap();
-        for (key, tid) in &model {
-            builder.push(key, *tid).unwrap();
+        for entry in &model {
+            builder.push(loaded(entry, &carried(&entry.0, entry.1))).unwrap();
         }
         assert_eq!(builder.finish().unwrap(), model.len() as u64);
         compare(&tree, &model, &mut dice, style);
         for _ in 0..500 {
             let entry = (random_key(&mut dice, style), tid(dice.below(20_000)));
             if model.insert(entry.clone()) {
-                tree.insert(&entry.0, entry.1).unwrap();
+                tree.insert(loaded(&entry, &carried(&entry.0, entry.1))).unwrap();
             }
         }
         compare(&tree, &model, &mut dice, style);
+        check_carried(&tree);
     }
 }
 
@@ -218,7 +258,7 @@ fn marked_entries_make_room_before_a_split() {
     while blocks() < 3 {
         number += 1;
         // Descending, so that the first leaf is the one that fills.
-        tree.insert(&key(10_000 - number), tid(number)).unwrap();
+        tree.insert(NewEntry::plain(&key(10_000 - number), tid(number))).unwrap();
     }
     let mut tids = Vec::new();
     for round in 0..6 {
@@ -239,7 +279,7 @@ fn marked_entries_make_room_before_a_split() {
         assert_eq!(tids.len(), usize::from((10_000 - number) % 3 == 0));
         for _ in 0..100 {
             number += 1;
-            tree.insert(&key(10_000 - number), tid(number)).unwrap();
+            tree.insert(NewEntry::plain(&key(10_000 - number), tid(number))).unwrap();
         }
         assert!(blocks() <= 4, "round {round}: {} blocks", blocks());
     }
@@ -257,7 +297,7 @@ fn a_map_that_tells_pages_in_use_to_be_free_misleads_nobody() {
         let mut expected = Vec::new();
         for i in 0..3000_u64 {
             let key = (i * 7919 % 3001).to_be_bytes();
-            tree.insert(&key, tid(i)).unwrap();
+            tree.insert(NewEntry::plain(&key, tid(i))).unwrap();
             expected.push((key.to_vec(), tid(i)));
             if i % 100 == 0 {
                 for block in 0..tree.relation().blocks(base::Fork::Main).unwrap() {
@@ -280,10 +320,10 @@ fn keys_up_to_the_limit_and_no_longer() {
     for i in 0..200u8 {
         let mut key = vec![7; MAX_KEY_BYTES];
         key[MAX_KEY_BYTES - 1] = i;
-        tree.insert(&key, tid(u64::from(i))).unwrap();
+        tree.insert(NewEntry::plain(&key, tid(u64::from(i)))).unwrap();
     }
     assert_eq!(check(&tree).len(), 200);
-    assert!(tree.insert(&vec![0; MAX_KEY_BYTES + 1], tid(1)).is_err());
+    assert!(tree.insert(NewEntry::plain(&vec![0; MAX_KEY_BYTES + 1], tid(1))).is_err());
 }
 
 /// Writers, readers in both directions and vacuum on one tree, with hardly any frames.
@@ -303,7 +343,8 @@ fn threads_share_a_tree_in_sixteen_frames() {
                     let number = if writer == 0 { 1 << 30 | i } else { random };
                     let key = [number.to_be_bytes(), i.to_be_bytes()].concat();
                     // Even TIDs stay, odd ones are vacuumed.
-                    tree.insert(&key, tid(2 * (i * WRITERS + writer) + i % 2)).unwrap();
+                    tree.insert(NewEntry::plain(&key, tid(2 * (i * WRITERS + writer) + i % 2)))
+                        .unwrap();
                 }
             });
         }

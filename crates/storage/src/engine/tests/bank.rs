@@ -2,7 +2,7 @@
 //! was acknowledged is there, sums are right, structures are sound.
 
 use super::*;
-use crate::btree::BTree;
+use crate::btree::{BTree, NewEntry};
 use crate::heap::{Change, HeapRel, HeapScan, Outcome, RowBuf};
 use crate::txn::Isolation;
 use base::Tid;
@@ -49,7 +49,7 @@ impl Bank {
         let bank = Bank::open(engine);
         for id in 0..ACCOUNTS {
             let tid = bank.accounts.insert(&txn, &account(id, 0)).unwrap();
-            bank.by_id.insert(&id.to_be_bytes(), tid).unwrap();
+            bank.by_id.insert(NewEntry::plain(&id.to_be_bytes(), tid)).unwrap();
         }
         bank.engine.wal().flush(txn.commit().unwrap().must_be_durable);
         bank
@@ -76,7 +76,7 @@ impl Bank {
             match self.accounts.update(txn, tid, &new, change, turn)? {
                 Outcome::Done { tid: new, heap_only } => {
                     if !heap_only {
-                        self.by_id.insert(&id.to_be_bytes(), new)?;
+                        self.by_id.insert(NewEntry::plain(&id.to_be_bytes(), new))?;
                     }
                     break;
                 }
@@ -111,7 +111,7 @@ impl Bank {
         let row =
             [number.to_be_bytes(), low.to_be_bytes(), high.to_be_bytes(), amount.to_be_bytes()];
         let tid = self.history.insert(txn, &[&row.concat()[..], &[1; 200]].concat())?;
-        self.by_number.insert(&number.to_be_bytes(), tid)
+        self.by_number.insert(NewEntry::plain(&number.to_be_bytes(), tid))
     }
 
     /// Everything that must hold whenever nobody is at work; answers the transfers that are there.
@@ -124,7 +124,7 @@ impl Bank {
         let snapshot = txn.statement_snapshot();
         let mut entries: [Vec<(Vec<u8>, Tid)>; 2] = Default::default();
         for (tree, entries) in [&self.by_id, &self.by_number].into_iter().zip(&mut entries) {
-            tree.check(&mut report, &mut |key, tid| entries.push((key.to_vec(), tid))).unwrap();
+            tree.check(&mut report, &mut |key, _, tid| entries.push((key.to_vec(), tid))).unwrap();
         }
         assert!(faults.is_empty(), "{faults:?}");
         let mut balances: BTreeMap<u64, i64> = (0..ACCOUNTS).map(|id| (id, 0)).collect();

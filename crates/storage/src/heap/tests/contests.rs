@@ -1,7 +1,7 @@
 //! Many sessions at the same rows and keys: nothing is lost, nothing is there twice.
 
 use super::rows::{HOT, assert_sound, heap};
-use crate::btree::BTree;
+use crate::btree::{BTree, NewEntry};
 use crate::error::Error;
 use crate::heap::{HeapRel, Outcome, RowBuf};
 use crate::lock::{RowLock, WaitPolicy};
@@ -146,7 +146,7 @@ fn a_key_has_one_winner() {
                     let key = number.to_be_bytes();
                     let tid = heap.insert(&txn, &key).unwrap();
                     let mut judge = |tid| heap.liveness(&txn, tid);
-                    match index.insert_unique(&txn, &key, tid, &mut judge) {
+                    match index.insert_unique(&txn, NewEntry::plain(&key, tid), &mut judge) {
                         Ok(()) if session == 0 && number % 3 == 0 => txn.abort(),
                         Ok(()) => {
                             txn.commit().unwrap();
