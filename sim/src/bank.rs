@@ -10,6 +10,7 @@
 mod beside;
 mod chains;
 mod client;
+mod entries;
 mod history;
 mod indexes;
 mod keeper;

@@ -3,13 +3,14 @@
 use super::history::{Commit, History, Told};
 use super::indexes::{Index, State};
 use super::table::{Changed, is_conflict};
-use super::{ACCOUNTS, Books, QUEUE_LOCK, TOTAL, session};
+use super::{ACCOUNTS, Books, QUEUE_LOCK, TOTAL, entries, session};
 use base::{Lsn, park, sim};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
+use storage::btree::Direction;
 use storage::lock::{LockMode, RowLock};
 use storage::txn::{Isolation, Txn};
 use storage::{Engine, Error};
@@ -392,6 +393,12 @@ impl Client {
         for index in indexes {
             let found = self.books.accounts.all_by_index(&self.txn, snapshot, &index)?;
             assert!(rows == found, "a snapshot sees other rows through an index than in the heap");
+            for direction in [Direction::Forward, Direction::Backward] {
+                let accounts = &self.books.accounts;
+                let told = entries::rows(accounts, &self.txn, snapshot, &index, direction)?;
+                let expected = entries::expected(&rows, index.keyed);
+                assert!(told == expected, "entries alone tell other rows than the heap");
+            }
         }
         Err(Stop::RollBack)
     }

@@ -4,8 +4,9 @@ use super::table::{number_of, payload};
 use base::rank::Rank;
 use base::{Persistence, RelId, Tid};
 use std::sync::Arc;
-use storage::btree::BTree;
+use storage::btree::{BTree, NewEntry};
 use storage::buffer::Relation;
+use storage::check::Content;
 use storage::hash::{HashIndex, build_order, key_hash};
 use storage::{Engine, Result, index};
 
@@ -39,6 +40,16 @@ impl Keyed {
             Keyed::Number | Keyed::Ascending => self.key_of(number_of(row)),
             Keyed::Group => vec![(number_of(row) % 5) as u8; 40],
             Keyed::Payload => payload(row).repeat(8),
+        }
+    }
+
+    /// A row's number, and its payload if that is the key, by what its entry in a B-tree has.
+    pub fn told_by(self, key: &[u8], carried: &[u8]) -> (u64, Vec<u8>) {
+        let number = |bytes: &[u8]| bytes.first_chunk().copied().expect("entries tell the number");
+        match self {
+            Keyed::Number | Keyed::Ascending => (u64::from_be_bytes(number(&key[8..])), Vec::new()),
+            Keyed::Group => (u64::from_le_bytes(number(carried)), Vec::new()),
+            Keyed::Payload => (u64::from_le_bytes(number(carried)), key[..key.len() / 8].to_vec()),
         }
     }
 
@@ -189,16 +200,26 @@ impl Index {
         self.tree.btree().is_some()
     }
 
+    /// What its entry has of a row: in a B-tree whose keys don't tell the number it carries that.
+    pub fn content(&self, row: &[u8]) -> Content {
+        let carries = self.is_ordered() && !self.keyed.is_unique();
+        let carried = if carries { number_of(row).to_le_bytes().to_vec() } else { Vec::new() };
+        Content { key: self.keyed.key(row), carried }
+    }
+
     /// Fills it, empty as it is, with rows and their roots.
     pub fn fill(&self, rows: &[(Vec<u8>, Tid)]) -> Result<()> {
         match &self.tree {
             index::Index::BTree(tree) => {
-                let mut entries: Vec<_> =
-                    rows.iter().map(|(row, root)| (self.keyed.key(row), *root)).collect();
+                let entry = |(row, root): &(Vec<u8>, Tid)| {
+                    let Content { key, carried } = self.content(row);
+                    (key, *root, carried)
+                };
+                let mut entries: Vec<_> = rows.iter().map(entry).collect();
                 entries.sort();
                 let mut builder = tree.build()?;
-                for (key, root) in &entries {
-                    builder.push(key, *root)?;
+                for (key, root, carried) in &entries {
+                    builder.push(NewEntry { key, carried, tid: *root })?;
                 }
                 builder.finish().map(|_| ())
             }

@@ -7,8 +7,8 @@ use base::{Persistence, RelId, Tid};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
-use storage::btree::{BTree, Bounds, Direction, Liveness, Scan};
-use storage::check::{self, Indexed};
+use storage::btree::{BTree, Bounds, Direction, Liveness, NewEntry, Scan};
+use storage::check::{self, Content, Indexed};
 use storage::heap::{Change, HeapRel, HeapScan, Outcome, RowBuf};
 use storage::lock::{RowLock, RowTurn, WaitPolicy};
 use storage::txn::{Snapshot, Txn};
@@ -143,12 +143,13 @@ impl Table {
     /// Enters a version into the indexes that the statement has found to be kept up.
     fn enter(&self, txn: &Txn, indexes: &[Index], row: &[u8], tid: Tid) -> Result<()> {
         for index in indexes.iter().filter(|index| index.state.is_ready()) {
-            let key = index.keyed.key(row);
+            let Content { key, carried } = index.content(row);
+            let entry = NewEntry { key: &key, carried: &carried, tid };
             if index.is_unique() {
                 let judge = &mut |other: Tid| self.heap.liveness(txn, other);
-                index.tree.insert_unique(txn, &key, tid, judge)?;
+                index.tree.insert_unique(txn, entry, judge)?;
             } else {
-                index.tree.insert(&key, tid)?;
+                index.tree.insert(entry)?;
             }
         }
         Ok(())
@@ -156,16 +157,17 @@ impl Table {
 
     /// Enters a row that came while the index was built. It may have gone since: then others may have its key.
     pub fn enter_missing(&self, txn: &Txn, index: &Index, row: &[u8], root: Tid) -> Result<()> {
-        let key = index.keyed.key(row);
+        let Content { key, carried } = index.content(row);
+        let entry = NewEntry { key: &key, carried: &carried, tid: root };
         if !index.is_unique() {
-            return index.tree.insert(&key, root);
+            return index.tree.insert(entry);
         }
         let judge = &mut |other: Tid| self.heap.liveness(txn, other);
-        match index.tree.insert_unique(txn, &key, root, judge) {
+        match index.tree.insert_unique(txn, entry, judge) {
             Err(Error::Duplicate { .. })
                 if matches!(self.heap.liveness(txn, root)?, Liveness::Dead) =>
             {
-                index.tree.insert(&key, root)
+                index.tree.insert(entry)
             }
             entered => entered,
         }
@@ -320,8 +322,8 @@ impl Table {
         let indexes = self.indexes();
         let (kept_up, others): (Vec<_>, Vec<_>) =
             indexes.into_iter().partition(|index| index.state.is_ready());
-        let content_of = |keyed: Keyed| move |row: &[u8]| Some(keyed.content(row));
-        let contents: Vec<_> = kept_up.iter().map(|index| content_of(index.keyed)).collect();
+        let content_of = |index: Index| move |row: &[u8]| Some(index.content(row));
+        let contents: Vec<_> = kept_up.iter().cloned().map(content_of).collect();
         let list: Vec<Indexed<'_>> = kept_up
             .iter()
             .zip(&contents)
@@ -336,7 +338,7 @@ impl Table {
         for index in others {
             let mut entries = 0;
             let faults = &mut report.faults;
-            index.tree.check(&mut |fault| faults.push(fault), &mut |_, _| entries += 1)?;
+            index.tree.check(&mut |fault| faults.push(fault), &mut |_, _, _| entries += 1)?;
             if index.state == State::Entered && entries > 0 {
                 faults.push(format!("index {}: nobody enters rows, and it has some", index.id));
             }

@@ -4,12 +4,13 @@ use super::client::{BATCH, Entry, balance};
 use super::history::{Commit, History, Promise, Told};
 use super::indexes::{Index, State};
 use super::table::{Rows, Table};
-use super::{ACCOUNTS, BALANCE, Books, TOTAL, session};
+use super::{ACCOUNTS, BALANCE, Books, TOTAL, entries, session};
 use base::{RelId, park};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use storage::Engine;
+use storage::btree::Direction;
 use storage::txn::{Isolation, Txn};
 
 /// Compares the recovered books with everything told up to disk operation `at`; the numbers of the history
@@ -109,6 +110,15 @@ fn rows(txn: &Txn, table: &Table) -> Result<Rows, String> {
         let found = table.all_by_index(txn, snapshot, &index).map_err(|e| e.to_string())?;
         if found != rows {
             return Err(format!("the index by {:?} shows other rows than the heap", index.keyed));
+        }
+        for direction in [Direction::Forward, Direction::Backward] {
+            let told = entries::rows(table, txn, snapshot, &index, direction);
+            if told.map_err(|e| e.to_string())? != entries::expected(&rows, index.keyed) {
+                return Err(format!(
+                    "the entries by {:?} tell other rows than the heap",
+                    index.keyed
+                ));
+            }
         }
     }
     Ok(rows)

@@ -166,6 +166,7 @@ impl Ddl<'_> {
                 ));
             };
             included.push(included_column(&table, name)?);
+            is_plainly_included(element)?;
         }
         let index = NewIndex {
             name,
@@ -256,10 +257,13 @@ impl Ddl<'_> {
             };
             keys.push((number, key.ty.id));
         }
+        let mut names: Vec<String> = new.keys.iter().map(|key| key.name.to_string()).collect();
         for (i, column) in new.included.iter().enumerate() {
             let column = &table.columns[usize::from(*column)];
             let number = (new.keys.len() + i + 1) as i16;
-            let row = attribute_row(oid, number, &column.name, column.ty);
+            let name = free_name(&names, &column.name);
+            let row = attribute_row(oid, number, &name, column.ty);
+            names.push(name);
             store.insert(txn, "pg_attribute", &row.build())?;
         }
         store.insert(txn, "pg_index", &pg_index_row(oid, table.oid, new, &keys, state))?;
@@ -364,12 +368,36 @@ fn element_names<'e>(elements: impl Iterator<Item = &'e IndexElement>) -> Vec<St
             IndexKey::Column(name) => name,
             IndexKey::Expr(expr) => crate::bind::key_name(expr),
         };
-        let taken = |name: &String| names.contains(name);
-        let numbered = (1..).map(|n: u32| format!("{wanted}{n}"));
-        let free = std::iter::once(wanted.to_owned()).chain(numbered).find(|name| !taken(name));
-        names.extend(free);
+        let name = free_name(&names, wanted);
+        names.push(name);
     }
     names
+}
+
+/// The name, with a number behind it if it is there already.
+fn free_name(names: &[String], wanted: &str) -> String {
+    let (mut name, mut number) = (wanted.to_owned(), 0);
+    while names.contains(&name) {
+        number += 1;
+        name = format!("{wanted}{number}");
+    }
+    name
+}
+
+/// `42P17` for what only keys can have, in the order in which PostgreSQL looks.
+fn is_plainly_included(element: &IndexElement) -> Result<()> {
+    let what = if element.collation.is_some() {
+        "a collation"
+    } else if element.opclass.is_some() {
+        "an operator class"
+    } else if element.order != IndexOrder::Default {
+        "ASC/DESC options"
+    } else if element.nulls != SortNulls::Default {
+        "NULLS FIRST/LAST options"
+    } else {
+        return Ok(());
+    };
+    Err(sql_error!(INVALID_OBJECT_DEFINITION, "including column does not support {what}"))
 }
 
 /// A column that INCLUDE names, from 0.

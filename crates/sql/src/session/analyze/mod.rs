@@ -6,7 +6,7 @@ mod sample;
 
 pub(crate) use background::analyze_in_background;
 
-use storage::heap::{MAX_ROW_BYTES, Open};
+use storage::heap::{MAX_ROW_BYTES, Open, vm};
 use storage::txn::TUPLE_HEADER_BYTES;
 use storage::vacuum::Pace;
 
@@ -51,14 +51,18 @@ pub(super) fn renew(
     Ok(counted)
 }
 
-/// Writes down how many rows and pages a table has.
+/// Writes down how many rows and pages a table has, and how many of these are visible to all.
 pub(super) fn note_size(b: &Backend, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
     let store = &b.instance.store;
     let key = [Datum::Oid(table.oid)];
     let row = store.find_one(&b.txn, "pg_class", "pg_class_oid_index", &key)?;
     if let Some(row) = row {
-        let counts =
-            [("reltuples", Datum::Float4(rows as f32)), ("relpages", Datum::Int4(pages as i32))];
+        let (visible, _) = vm::count(b.heap(table)?.relation())?;
+        let counts = [
+            ("relallvisible", Datum::Int4(visible.min(pages) as i32)),
+            ("reltuples", Datum::Float4(rows as f32)),
+            ("relpages", Datum::Int4(pages as i32)),
+        ];
         store.update_columns(&b.txn, "pg_class", &row, &counts)?;
         b.catalog.note_change(&b.txn, table.oid)?;
     }

@@ -2,6 +2,8 @@
 //!
 //! For EXPLAIN alone: the planner chooses by coarser guesses of its own (`plan::estimate`).
 
+use storage::heap::vm;
+
 use crate::bind::tree::{Column, Expr, Ty};
 use crate::catalog::{AccessMethod, TableDef};
 use crate::exec::Host;
@@ -209,8 +211,13 @@ impl Costs<'_> {
             true => scan.ranges.len() as f64,
             false => (rows * share.min(1.0)).max(1.0).round(),
         };
-        let leaves = (found / 300.0).ceil();
-        let fetched = found.min(pages);
+        let mut leaves = (found / 300.0).ceil();
+        let mut fetched = found.min(pages);
+        if scan.only {
+            let (of_index, hidden) = self.entries_alone(scan);
+            leaves = (found / rows.max(1.0) * of_index).ceil();
+            fetched *= hidden;
+        }
         let startup = match scan.index.method {
             AccessMethod::BTree => descent(rows),
             AccessMethod::Hash => 0.0,
@@ -227,6 +234,18 @@ impl Costs<'_> {
         // Of several ranges the condition says again what the ranges say.
         let conditions = if scan.ranges.len() > 1 { &[] } else { conditions };
         Cost::new(startup, total, filtered_by(found, conditions, &columns), width)
+    }
+
+    /// Of an index-only scan: the index's pages, and the share of the table's that are not visible to all.
+    fn entries_alone(&self, scan: &IndexScan) -> (f64, f64) {
+        let index = self.backend.tree(&scan.index).ok();
+        let index = index.and_then(|tree| tree.relation().blocks(base::Fork::Main).ok());
+        let hidden = self.backend.heap(&scan.table).ok().and_then(|heap| {
+            let pages = heap.relation().blocks(base::Fork::Main).ok()?;
+            let (visible, _) = vm::count(heap.relation()).ok()?;
+            Some(1.0 - f64::from(visible.min(pages)) / f64::from(pages.max(1)))
+        });
+        (f64::from(index.unwrap_or(1)), hidden.unwrap_or(1.0))
     }
 
     fn nest_loop(&self, join: &NestLoop) -> Cost {
