@@ -1,5 +1,5 @@
 use super::*;
-use crate::btree::{BTree, NewEntry};
+use crate::btree::{BTree, Bounds, Direction, NewEntry, Scan};
 use crate::check::{self, Content, Indexed};
 use crate::heap::{Change, HeapScan, Outcome, RowBuf};
 use crate::rig::Rig;
@@ -185,6 +185,64 @@ fn rolled_back_work_leaves_nothing_behind() {
     txn.begin(Isolation::ReadCommitted);
     table.update(&txn, kept, 1, 3, true);
     txn.commit().unwrap();
+}
+
+/// A scan has copied a leaf with entries of rows that were deleted before its snapshot; then vacuum takes the entries
+/// out, frees the line pointers and promises the pages, and others use the places. What the map says by then is not
+/// about those entries (B8 of the B-tree).
+#[test]
+fn entries_are_not_vouched_for_by_what_the_map_says_later() {
+    for reuse in [false, true] {
+        let rig = Rig::new(128);
+        let table = Table::new(&rig, 1);
+        let txn = rig.begin();
+        let tids: Vec<Tid> = (0..200).map(|i| table.insert(&txn, i, i).unwrap()).collect();
+        txn.commit().unwrap();
+        txn.begin(Isolation::ReadCommitted);
+        for tid in tids.iter().skip(1).step_by(2) {
+            drop(table.heap.delete(&txn, *tid, None).unwrap());
+        }
+        txn.commit().unwrap();
+        rig.wal.flush(rig.wal.position());
+        let reader = rig.begin();
+        let snapshot = reader.statement_snapshot();
+        let tree = table.index.btree().unwrap();
+        for direction in [Direction::Forward, Direction::Backward] {
+            let mut scan = Scan::new(Bounds::ALL, direction, true);
+            let mut buf = RowBuf::new();
+            let mut is_all_visible =
+                |block| Ok(vm::get(table.heap.relation(), block)? & vm::ALL_VISIBLE != 0);
+            let (mut seen, mut vouched) = (0, 0);
+            while let Some((entry, is_sure)) = scan.next_vouched(tree, &mut is_all_visible).unwrap()
+            {
+                let key = u64::from_be_bytes(entry.key.try_into().unwrap());
+                let tid = entry.tid;
+                vouched += u32::from(is_sure);
+                if is_sure || table.heap.fetch(&reader, &snapshot, tid, &mut buf).unwrap() {
+                    assert!(key % 2 == 0, "the row of key {key} was deleted before");
+                    seen += 1;
+                }
+                if seen == 1 && direction == Direction::Forward {
+                    let indexes = [table.index.clone()];
+                    let report = vacuum(&table.heap, &indexes, &Options::default()).unwrap();
+                    assert!(report.pages_all_visible == report.pages || report.removed == 0);
+                    if reuse && report.removed > 0 {
+                        txn.begin(Isolation::ReadCommitted);
+                        for key in 1000..1050 {
+                            table.insert(&txn, key, 0).unwrap();
+                        }
+                        txn.commit().unwrap();
+                    }
+                }
+            }
+            assert_eq!(seen, 100);
+            match direction {
+                Direction::Forward => assert_eq!(vouched, 0, "the leaf has changed"),
+                Direction::Backward if reuse => {}
+                Direction::Backward => assert_eq!(vouched, 100, "now all are sure"),
+            }
+        }
+    }
 }
 
 /// A worker that cleans one table whenever that says that it is due.
