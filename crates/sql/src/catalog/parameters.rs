@@ -1,11 +1,13 @@
-//! Storage parameters of tables, `WITH (fillfactor = 70)`: PostgreSQL's names and limits. They are kept as text in
-//! `pg_class.reloptions`. `fillfactor` is heeded, so is what says when background vacuum and ANALYZE are due, and
+//! Storage parameters of tables and indexes, `WITH (fillfactor = 70)`: PostgreSQL's names and limits. They are kept as
+//! text in `pg_class.reloptions`. `fillfactor` is heeded, so is what says when background vacuum and ANALYZE are due, and
 //! `vacuum_truncate`; the others have no effect here.
 
 use storage::heap::OwnLimits;
 use syntax::ast::{DefOption, OptionValue};
 
+use super::AccessMethod;
 use crate::error::{Result, SqlError, sql_error};
+use syntax::deparse::quote_ident;
 
 /// What values a parameter takes.
 #[derive(Clone, Copy)]
@@ -19,8 +21,25 @@ enum Kind {
 
 const INT_MAX: i64 = i32::MAX as i64;
 
+/// What has parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Of {
+    Table,
+    Index(AccessMethod),
+}
+
+/// Of B-trees.
+const BTREE_PARAMETERS: &[(&str, Kind, bool)] = &[
+    ("deduplicate_items", Kind::Bool, false),
+    ("fillfactor", Kind::Integer(10, 100), false),
+    ("vacuum_cleanup_index_scale_factor", Kind::Real(0.0, 1e10), false),
+];
+
+/// Of hash indexes.
+const HASH_PARAMETERS: &[(&str, Kind, bool)] = &[("fillfactor", Kind::Integer(10, 100), false)];
+
 /// Of tables; those marked true also of their TOAST tables, `toast.…`.
-const PARAMETERS: &[(&str, Kind, bool)] = &[
+const TABLE_PARAMETERS: &[(&str, Kind, bool)] = &[
     ("autovacuum_analyze_scale_factor", Kind::Real(0.0, 100.0), false),
     ("autovacuum_analyze_threshold", Kind::Integer(0, INT_MAX), false),
     ("autovacuum_enabled", Kind::Bool, true),
@@ -49,20 +68,20 @@ const PARAMETERS: &[(&str, Kind, bool)] = &[
 ///
 /// # Errors
 /// `22023`.
-pub fn read(options: &[DefOption]) -> Result<Vec<String>> {
+pub fn read(of: Of, options: &[DefOption]) -> Result<Vec<String>> {
     let mut lines: Vec<String> = Vec::new();
     for option in options {
         let name = &*option.name;
-        let of_toast = is_of_toast(option)?;
+        let of_toast = is_of_toast(of, option)?;
         let text = text_of(option);
-        if name == "oids" && !of_toast {
+        if name == "oids" && of == Of::Table && !of_toast {
             if boolean(name, &text)? {
                 let message = "tables declared WITH OIDS are not supported";
                 return Err(sql_error!(FEATURE_NOT_SUPPORTED, "{message}"));
             }
             continue;
         }
-        check(name, &text, of_toast)?;
+        check(of, name, &text, of_toast)?;
         if of_toast {
             continue;
         }
@@ -74,28 +93,28 @@ pub fn read(options: &[DefOption]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// `lines` with what ALTER TABLE … SET gives in the place of what was.
+/// `lines` with what ALTER TABLE (or INDEX) … SET gives in the place of what was.
 ///
 /// # Errors
 /// As of [`read`].
-pub fn set(lines: Vec<String>, options: &[DefOption]) -> Result<Vec<String>> {
-    let new = read(options)?;
+pub fn set(of: Of, lines: Vec<String>, options: &[DefOption]) -> Result<Vec<String>> {
+    let new = read(of, options)?;
     let is_new = |line: &String| new.iter().any(|n| name_of(n) == name_of(line));
     let mut kept: Vec<String> = lines.into_iter().filter(|line| !is_new(line)).collect();
     kept.extend(new);
     Ok(kept)
 }
 
-/// `lines` without what ALTER TABLE … RESET names. What there is not is nothing to reset.
+/// `lines` without what ALTER TABLE (or INDEX) … RESET names. What there is not is nothing to reset.
 ///
 /// # Errors
 /// `22023` for a value, or another namespace than `toast`.
-pub fn reset(mut lines: Vec<String>, options: &[DefOption]) -> Result<Vec<String>> {
+pub fn reset(of: Of, mut lines: Vec<String>, options: &[DefOption]) -> Result<Vec<String>> {
     for option in options {
         if option.value.is_some() {
             return Err(sql_error!(SYNTAX_ERROR, "RESET must not include values for parameters"));
         }
-        if !is_of_toast(option)? {
+        if !is_of_toast(of, option)? {
             lines.retain(|line| name_of(line) != &*option.name);
         }
     }
@@ -136,20 +155,34 @@ fn switch(lines: &[String], name: &str) -> Option<bool> {
     boolean(name, text).ok()
 }
 
-/// How full inserts make pages, in percent, by a table's lines.
-pub fn fill_percent(lines: &[String]) -> u8 {
+/// How full inserts make pages of a table, and builds and ascending inserts those of an index, in percent, by its
+/// lines; `None`: as is usual.
+pub fn fill_percent(lines: &[String]) -> Option<u8> {
     let given = lines.iter().find_map(|line| line.strip_prefix("fillfactor="));
-    given.and_then(|text| text.parse().ok()).unwrap_or(100)
+    given.and_then(|text| text.trim().parse().ok())
+}
+
+/// The lines as the definition of an index shows them, `fillfactor='70', deduplicate_items=off`.
+pub fn shown(lines: &[String]) -> String {
+    let shown = lines.iter().map(|line| {
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        let value = match quote_ident(value) {
+            same if *same == *value => value.to_owned(),
+            _ => format!("'{}'", value.replace('\'', "''")),
+        };
+        format!("{}={value}", quote_ident(name))
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 fn name_of(line: &str) -> &str {
     line.split_once('=').map_or(line, |(name, _)| name)
 }
 
-fn is_of_toast(option: &DefOption) -> Result<bool> {
+fn is_of_toast(of: Of, option: &DefOption) -> Result<bool> {
     match option.namespace.as_deref() {
         None => Ok(false),
-        Some("toast") => Ok(true),
+        Some("toast") if of == Of::Table => Ok(true),
         Some(other) => Err(invalid(format!("unrecognized parameter namespace \"{other}\""))),
     }
 }
@@ -164,8 +197,13 @@ fn text_of(option: &DefOption) -> String {
     }
 }
 
-fn check(name: &str, text: &str, of_toast: bool) -> Result<()> {
-    let known = PARAMETERS.iter().find(|(known, _, toast)| *known == name && (*toast || !of_toast));
+fn check(of: Of, name: &str, text: &str, of_toast: bool) -> Result<()> {
+    let parameters = match of {
+        Of::Table => TABLE_PARAMETERS,
+        Of::Index(AccessMethod::BTree) => BTREE_PARAMETERS,
+        Of::Index(AccessMethod::Hash) => HASH_PARAMETERS,
+    };
+    let known = parameters.iter().find(|(known, _, toast)| *known == name && (*toast || !of_toast));
     let Some((_, kind, _)) = known else {
         return Err(invalid(format!("unrecognized parameter \"{name}\"")));
     };

@@ -147,6 +147,8 @@ pub struct IndexDef {
     pub included: Vec<u16>,
     /// How they carry them.
     pub carried: RowDesc,
+    /// Storage parameters, as in `pg_class.reloptions`.
+    pub parameters: Vec<String>,
     /// The constraint that it implements.
     pub constraint: Option<Oid>,
     /// The condition of a partial index, as text.

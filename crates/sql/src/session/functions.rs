@@ -1,12 +1,10 @@
 //! Functions that need the session or the catalogs.
 
-use storage::hash::FILL_PERCENT;
-use storage::index::Index;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 
 use crate::catalog::foreign_key::Action;
 use crate::catalog::store::row::CatalogRow;
-use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
+use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, parameters};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::{Function, Rows};
 use crate::settings::{Context, Setting, Value};
@@ -496,11 +494,8 @@ fn index_definition(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
     if index.unique && index.nulls_not_distinct {
         text.push_str(" NULLS NOT DISTINCT");
     }
-    if let Index::Hash(hash) = b.instance.store.tree(&index)?
-        && let Some(percent) = hash.fill_percent()?
-        && percent != FILL_PERCENT
-    {
-        text.push_str(&format!(" WITH (fillfactor='{percent}')"));
+    if !index.parameters.is_empty() {
+        text.push_str(&format!(" WITH ({})", parameters::shown(&index.parameters)));
     }
     if let Some(predicate) = predicate {
         text.push_str(&format!(" WHERE {predicate}"));

@@ -14,15 +14,15 @@ use crate::page::PAGE_BYTES;
 use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, Xid, sim};
 
-/// Leaves are filled to this share, so that first changes find room.
-const LEAF_FILL_PERCENT: usize = 90;
 /// Inner pages get few inserts.
-const INNER_FILL_PERCENT: usize = 95;
+const INNER_PERCENT: usize = 95;
 
 /// Takes entries in order and makes a tree of them.
 pub struct Builder<'t> {
     tree: &'t BTree,
     levels: Vec<Level>,
+    /// How full leaves become.
+    percent: usize,
     entries: u64,
     _window: sim::Window,
 }
@@ -70,6 +70,7 @@ impl BTree {
         Ok(Builder {
             tree: self,
             levels: vec![Level::new()],
+            percent: self.fill_percent(),
             entries: 0,
             _window: sim::window("btree-build"),
         })
@@ -105,7 +106,8 @@ impl Builder<'_> {
     fn push_at(&mut self, level: usize, entry: Fresh<'_>) -> Result<()> {
         let page = &mut self.levels[level];
         let sizes = page.sizes_with(level, &entry);
-        if !page.is_full_for(level, entry.key, sizes) {
+        let percent = if level == 0 { self.percent } else { INNER_PERCENT };
+        if !page.is_full_for(level, entry.key, sizes, percent) {
             page.push(&entry, sizes);
             return Ok(());
         }
@@ -222,12 +224,17 @@ impl Level {
     }
 
     /// Whether `key`, with which its sizes would be these, has to go to the next page.
-    fn is_full_for(&self, level: usize, key: &[u8], (shared, records): (usize, usize)) -> bool {
+    fn is_full_for(
+        &self,
+        level: usize,
+        key: &[u8],
+        (shared, records): (usize, usize),
+        percent: usize,
+    ) -> bool {
         if self.entries.len() < Self::first_key(level) + 1 {
             return false;
         }
         let bytes = (self.entries.len() + 1) * ENTRY_BYTES + records + prefix_bytes(shared);
-        let percent = if level == 0 { LEAF_FILL_PERCENT } else { INNER_FILL_PERCENT };
         // The high key to come is at most one byte longer than what it shares with this key.
         let high = high_bytes((key.len() + 1).min(MAX_KEY_BYTES));
         bytes > CAPACITY * percent / 100 || bytes + high > CAPACITY

@@ -24,13 +24,22 @@ use crate::txn::TxnManager;
 use crate::wal::Wal;
 use base::{BlockNo, Csn};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+/// How full leaves are made unless somebody wants something else, in percent: first changes find room.
+pub const FILL_PERCENT: u8 = 90;
+
+/// The same of inner pages that get keys at their right end.
+const INNER_FILL_PERCENT: usize = 90;
 
 /// A tree. Shared by reference; SQL keeps it beside the catalog entry of the index.
 pub struct BTree {
     rel: Relation,
     txns: Arc<TxnManager>,
     wal: Arc<Wal>,
+    /// How full leaves are made by builds, and by keys that ascend, in percent.
+    fill_percent: AtomicU8,
     /// Where a key was last appended at the tree's right end; `INVALID`: nowhere. A hint.
     last_leaf: AtomicU32,
 }
@@ -39,7 +48,19 @@ impl BTree {
     /// The tree in `rel`.
     pub fn new(rel: Relation, txns: &Arc<TxnManager>) -> BTree {
         let (txns, wal) = (Arc::clone(txns), Arc::clone(txns.wal()));
-        BTree { rel, txns, wal, last_leaf: AtomicU32::new(BlockNo::INVALID.0) }
+        let last_leaf = AtomicU32::new(BlockNo::INVALID.0);
+        BTree { rel, txns, wal, fill_percent: AtomicU8::new(FILL_PERCENT), last_leaf }
+    }
+
+    /// From now on leaves are filled to so many percent; what is there stays as it is.
+    pub fn fill_to(&self, percent: u8) {
+        assert!((10..=100).contains(&percent), "a share in percent, as SQL allows it");
+        // Relaxed here and where it is read: a wish about free room.
+        self.fill_percent.store(percent, Relaxed);
+    }
+
+    fn fill_percent(&self) -> usize {
+        usize::from(self.fill_percent.load(Relaxed))
     }
 
     /// Its relation.

@@ -12,16 +12,15 @@ pub(super) struct Cut {
     pub tie: u64,
 }
 
-/// Share of the left half where new keys arrive at the right end.
-const ASCENDING_PERCENT: usize = 90;
-
 /// Chooses the cut of a page on which an entry at `incoming` found no room.
 ///
 /// Cutting does not insert: the entry is tried again on its half afterwards, which may cut again. So the
 /// choice needs no proof that the entry fits, only that both halves do. The right half always does: it is a
 /// part of what is there, with the same high key. The left half gets a new high key; with an entry moved
 /// for each that is missing, it does too, because three of the largest keys fit on a page.
-pub(super) fn choose_cut(node: Node<'_>, incoming: Place<'_>) -> Cut {
+///
+/// `ascending`: share of the left half in percent where new keys arrive at the right end.
+pub(super) fn choose_cut(node: Node<'_>, incoming: Place<'_>, ascending: usize) -> Cut {
     let count = node.count();
     let at = node.lower_bound(incoming);
     if node.is_leaf() && node.prefix_cmp(incoming.key) != Ordering::Equal {
@@ -31,7 +30,7 @@ pub(super) fn choose_cut(node: Node<'_>, incoming: Place<'_>) -> Cut {
             return cut;
         }
     }
-    let percent = if node.is_rightmost() && at == count { ASCENDING_PERCENT } else { 50 };
+    let percent = if node.is_rightmost() && at == count { ascending } else { 50 };
     let middle = balanced(node, percent);
     // Somewhat to the side, a shorter separator may be had: it is copied up and compared often.
     let window = count / 32 + 1;

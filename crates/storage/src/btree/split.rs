@@ -8,7 +8,7 @@ use super::edit::{Draft, High};
 use super::page::*;
 use super::plan::{Cut, choose_cut};
 use super::search::Latched;
-use super::{BTree, edit};
+use super::{BTree, INNER_FILL_PERCENT, edit};
 use crate::buffer::WriteGuard;
 use crate::error::Result;
 use crate::heap::fsm;
@@ -52,7 +52,8 @@ impl BTree {
         if edit::has_room(node, place.key, beside) {
             return Ok(());
         }
-        let cut = choose_cut(node, place);
+        let ascending = if level == 0 { self.fill_percent() } else { INNER_FILL_PERCENT };
+        let cut = choose_cut(node, place, ascending);
         if block == ROOT {
             return self.split_root(page, &mut journal, &cut);
         }

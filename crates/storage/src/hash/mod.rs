@@ -16,7 +16,6 @@ pub use build::{Builder, build_order};
 pub use page::key_hash;
 
 use crate::buffer::{Relation, WriteGuard};
-use crate::error::Result;
 use crate::journal::Journal;
 use crate::txn::TxnManager;
 use crate::wal::{Kind, Wal};
@@ -64,16 +63,6 @@ impl HashIndex {
     /// For messages.
     fn name(&self) -> String {
         format!("index {}", self.rel.id())
-    }
-
-    /// How full pages are on average when the index grows, in percent, as it was made; `None`: it has no
-    /// page yet.
-    pub fn fill_percent(&self) -> Result<Option<u8>> {
-        if self.buckets()? == 0 {
-            return Ok(None);
-        }
-        let target = self.directory.target() as usize;
-        Ok((10..=100).find(|percent| usize::from(page::target_of(*percent)) >= target))
     }
 
     /// Changes latched pages and logs it: what is done is what the record says.

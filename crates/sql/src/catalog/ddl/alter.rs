@@ -10,9 +10,10 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
 
+use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::attribute_row;
-use crate::catalog::{KeySource, TableDef, TableKind, collation, parameters};
-use crate::error::{Result, SqlError, sql_error};
+use crate::catalog::{AccessMethod, KeySource, TableDef, TableKind, collation};
+use crate::error::{Result, sql_error};
 use crate::exec::{self, Cx, State};
 use crate::types::{Datum, Oid};
 
@@ -38,7 +39,7 @@ impl Ddl<'_> {
                 return Err(error);
             }
             let text = format!("{}, skipping", error.message());
-            self.host.notice("NOTICE", SqlError::new(error.sqlstate(), text));
+            self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
             return Ok(tag.to_owned());
         };
         self.must_be_user_table(&table)?;
@@ -95,10 +96,10 @@ impl Ddl<'_> {
                 Err(sql_error!(FEATURE_NOT_SUPPORTED, "changing identity columns is not supported"))
             }
             AlterTableStep::SetOptions(options) => {
-                self.change_parameters(oid, |lines| parameters::set(lines, options))
+                self.change_parameters(oid, |of, lines| parameters::set(of, lines, options))
             }
             AlterTableStep::ResetOptions(options) => {
-                self.change_parameters(oid, |lines| parameters::reset(lines, options))
+                self.change_parameters(oid, |of, lines| parameters::reset(of, lines, options))
             }
             // Hints about storage and statistics are accepted: nothing here depends on them.
             AlterTableStep::SetStatistics { .. }
@@ -120,16 +121,26 @@ impl Ddl<'_> {
     fn change_parameters(
         &mut self,
         oid: Oid,
-        change: impl FnOnce(Vec<String>) -> Result<Vec<String>>,
+        change: impl FnOnce(Of, Vec<String>) -> Result<Vec<String>>,
     ) -> Result<()> {
-        let table = self.table(oid)?;
-        if table.kind != TableKind::Table {
-            return Err(sql_error!(
-                FEATURE_NOT_SUPPORTED,
-                "storage parameters of this kind of relation can't be changed"
-            ));
-        }
-        let lines = change(table.parameters.clone())?;
+        let relation = self.table(oid)?;
+        let of = match relation.kind {
+            TableKind::Table => Of::Table,
+            TableKind::Index => {
+                let table = self.table_of_index(oid)?;
+                self.changed(table)?;
+                let table = self.table(table)?;
+                let index = table.index(oid);
+                Of::Index(index.map_or(AccessMethod::BTree, |index| index.method))
+            }
+            _ => {
+                return Err(sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "storage parameters of this kind of relation can't be changed"
+                ));
+            }
+        };
+        let lines = change(of, relation.parameters.clone())?;
         self.set_parameters(oid, &lines)
     }
 

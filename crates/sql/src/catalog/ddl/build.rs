@@ -11,7 +11,7 @@ use storage::txn::{Snapshot, Txn};
 
 use crate::catalog::store::building::{Building, Phase, Step, Told};
 use crate::catalog::store::builtin::am_oid;
-use crate::catalog::{AccessMethod, IndexDef, TableDef};
+use crate::catalog::{AccessMethod, IndexDef, TableDef, parameters};
 use crate::error::{Result, SqlError};
 use crate::exec::spill::KeySorter;
 use crate::exec::{self, Cx, State};
@@ -143,38 +143,23 @@ impl Ddl<'_> {
     /// unique index are `23505`. The index gets one entry for each row that there is, under the key of its
     /// newest version; where older snapshots may see other versions, or rows deleted since, they must do
     /// without the index (`pg_index.indcheckxmin`).
-    pub(super) fn build_index(
-        &mut self,
-        table: Oid,
-        index: Oid,
-        fill_percent: Option<u8>,
-    ) -> Result<()> {
+    pub(super) fn build_index(&mut self, table: Oid, index: Oid) -> Result<()> {
         let table = self.table(table)?;
-        let has_older = self.fill_index(&table, index, fill_percent)?;
+        let has_older = self.fill_index(&table, index)?;
         self.set_check_xmin(&table, index, has_older)
     }
 
     /// The same while others write. What they write, and what older snapshots see, is the caller's care.
-    pub(super) fn build_index_beside(
-        &mut self,
-        table: Oid,
-        index: Oid,
-        fill_percent: Option<u8>,
-    ) -> Result<()> {
+    pub(super) fn build_index_beside(&mut self, table: Oid, index: Oid) -> Result<()> {
         // In force to the end of the transaction, whatever is looked up meanwhile.
         let _ = self.host.txn().hold(self.host.txn().fresh_snapshot());
         let table = self.table(table)?;
-        self.fill_index(&table, index, fill_percent)?;
+        self.fill_index(&table, index)?;
         Ok(())
     }
 
     /// Whether older snapshots may see versions that have no entry.
-    fn fill_index(
-        &mut self,
-        table: &TableDef,
-        index: Oid,
-        fill_percent: Option<u8>,
-    ) -> Result<bool> {
+    fn fill_index(&mut self, table: &TableDef, index: Oid) -> Result<bool> {
         let index = table.index(index).expect("the index was just made").clone();
         let mut state = State::default();
         if let Some(building) = self.host.building() {
@@ -217,9 +202,9 @@ impl Ddl<'_> {
                 }
                 builder.finish()?;
             }
-            Index::Hash(index) => {
-                let percent = fill_percent.unwrap_or(hash::FILL_PERCENT);
-                let mut builder = index.build(count, percent)?;
+            Index::Hash(hash) => {
+                let percent = parameters::fill_percent(&index.parameters);
+                let mut builder = hash.build(count, percent.unwrap_or(hash::FILL_PERCENT))?;
                 while let Some((order, tid)) = entries.next_entry()? {
                     builder.push_in_order(order, tid)?;
                     loaded();

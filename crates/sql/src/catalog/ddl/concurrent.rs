@@ -59,9 +59,6 @@ pub fn enter(host: &mut dyn DdlHost, create: &CreateIndex) -> Result<Option<Besi
         return Ok(None);
     }
     let index = ddl.enter_index(&table, &new, IndexState::ENTERED)?;
-    if let Some(percent) = new.fill_percent {
-        ddl.note_fill_percent(table.oid, index, percent)?;
-    }
     Ok(Some(Beside { table: table.oid, index }))
 }
 
@@ -75,10 +72,9 @@ pub fn build(host: &mut dyn DdlHost, beside: Beside) -> Result<()> {
     let mut ddl = ddl(host);
     ddl.lock_beside(beside)?;
     let table = ddl.table(beside.table)?;
-    let fill_percent = ddl.fill_percent(index_of(&table, beside.index)?)?;
     ddl.renew_index_storage(&table, beside.index)?;
     ddl.set_index_state(&table, beside.index, IndexState::READY)?;
-    ddl.build_index_beside(beside.table, beside.index, fill_percent)
+    ddl.build_index_beside(beside.table, beside.index)
 }
 
 /// Enters the rows that came while the index was built. Who has no snapshot older than the one returned finds all
@@ -133,15 +129,6 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// A hash index's first pages say how full it is to be; there is no other place for that.
-    fn note_fill_percent(&mut self, table: Oid, index: Oid, percent: u8) -> Result<()> {
-        let table = self.table(table)?;
-        if let Index::Hash(hash) = self.store().tree(index_of(&table, index)?)? {
-            hash.build(0, percent)?.finish()?;
-        }
-        Ok(())
-    }
-
     fn enter_copy(&mut self, old: Beside) -> Result<Beside> {
         self.lock_beside(old)?;
         let table = self.table(old.table)?;
@@ -179,9 +166,6 @@ impl Ddl<'_> {
         changes.extend(IndexState::ENTERED.columns());
         store.insert(txn, "pg_index", &index.ok_or_else(gone)?.row.with(&changes))?;
         self.changed(old.table)?;
-        if let Some(percent) = self.fill_percent(&definition)? {
-            self.note_fill_percent(old.table, new, percent)?;
-        }
         Ok(Beside { table: old.table, index: new })
     }
 

@@ -3,6 +3,7 @@
 use syntax::ast::{Constraint, ConstraintKind, IndexConstraint, IndexOrder, SortNulls};
 
 use crate::bind::ExprKind;
+use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{AccessMethod, KeySource, TableDef};
 use crate::error::{Result, sql_error};
@@ -64,7 +65,7 @@ impl Ddl<'_> {
         let new = NewIndex {
             name: name.clone(),
             method: AccessMethod::BTree,
-            fill_percent: None,
+            parameters: parameters::read(Of::Index(AccessMethod::BTree), &key.options)?,
             included,
             keys,
             unique: true,

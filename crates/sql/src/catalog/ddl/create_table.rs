@@ -8,7 +8,7 @@ use syntax::ast::{
 };
 
 use crate::bind::Ty;
-use crate::catalog::parameters;
+use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
 use crate::error::{Result, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
@@ -46,7 +46,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let persistence = persistence(create.persistence);
-        let parameters = parameters::read(&create.options)?;
+        let parameters = parameters::read(Of::Table, &create.options)?;
         let oid = self.new_oid()?;
         let (columns, constraints) = self.collect(create, schema)?;
         self.new_table(oid, name, schema, persistence, &columns)?;
@@ -210,14 +210,7 @@ impl Ddl<'_> {
 
     /// Writes `pg_class.reloptions`.
     pub(super) fn set_parameters(&mut self, oid: Oid, lines: &[String]) -> Result<()> {
-        let value = match lines {
-            [] => Datum::Null,
-            lines => {
-                let lines = lines.iter().map(|line| Datum::text(line.as_str())).collect();
-                Datum::from(Array::from_elements(TypeId::TEXT, lines))
-            }
-        };
-        self.update_class(oid, &[("reloptions", value)])
+        self.update_class(oid, &[("reloptions", parameters_value(lines))])
     }
 
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<String> {
@@ -241,7 +234,7 @@ impl Ddl<'_> {
             columns.push(NewColumn::plain(name, Ty { id, ..ty }));
         }
         let oid = self.new_oid()?;
-        let parameters = parameters::read(&into.options)?;
+        let parameters = parameters::read(Of::Table, &into.options)?;
         let persistence = persistence(into.persistence);
         self.new_table(oid, name, schema, persistence, &columns)?;
         if !parameters.is_empty() {
@@ -255,6 +248,17 @@ impl Ddl<'_> {
         }
         let rows = self.host.fill_from_query(&table, &create.query)?;
         Ok(format!("SELECT {rows}"))
+    }
+}
+
+/// Storage parameters as `pg_class.reloptions` has them.
+pub(super) fn parameters_value(lines: &[String]) -> Datum {
+    match lines {
+        [] => Datum::Null,
+        lines => {
+            let lines = lines.iter().map(|line| Datum::text(line.as_str())).collect();
+            Datum::from(Array::from_elements(TypeId::TEXT, lines))
+        }
     }
 }
 

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use base::rank::Rank;
 use storage::lock::{LockMode, LockTag};
-use syntax::ast::{
-    CreateIndex, DefOption, IndexElement, IndexKey, IndexOrder, OptionValue, SortNulls,
-};
+use syntax::ast::{CreateIndex, IndexElement, IndexKey, IndexOrder, SortNulls};
 
 use crate::bind::{ExprKind, Ty};
+use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::building::Command;
 use crate::catalog::store::builtin::{am_oid, attribute_row, class_row, index_row};
 use crate::catalog::store::load::{EXPRESSION_SEPARATOR, INDOPTION_DESC, INDOPTION_NULLS_FIRST};
@@ -19,7 +18,7 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid, TypeId, keycode};
 
 use super::constraint::element_order;
-use super::create_table::persistence_letter;
+use super::create_table::{parameters_value, persistence_letter};
 use super::{Ddl, Stored, names};
 
 /// One key of a new index.
@@ -35,8 +34,8 @@ pub(super) struct KeySpec {
 pub(super) struct NewIndex {
     pub name: String,
     pub method: AccessMethod,
-    /// How full a hash index is to be; the default if `None`.
-    pub fill_percent: Option<u8>,
+    /// Storage parameters, as in `pg_class.reloptions`.
+    pub parameters: Vec<String>,
     pub keys: Vec<KeySpec>,
     pub unique: bool,
     pub primary: bool,
@@ -128,10 +127,8 @@ impl Ddl<'_> {
         if table.kind != TableKind::Table {
             return Err(no_index_on(&table));
         }
-        let mut fill_percent = None;
         if method == AccessMethod::Hash {
             is_for_hash(create)?;
-            fill_percent = fill_factor(&create.options)?;
         }
         let names = element_names(create.elements.iter().chain(&create.including));
         let name = match &create.name {
@@ -168,10 +165,11 @@ impl Ddl<'_> {
             included.push(included_column(&table, name)?);
             is_plainly_included(element)?;
         }
+        let parameters = parameters::read(Of::Index(method), &create.options)?;
         let index = NewIndex {
             name,
             method,
-            fill_percent,
+            parameters,
             included,
             keys,
             unique: create.unique,
@@ -224,7 +222,7 @@ impl Ddl<'_> {
     /// Makes an index and fills it from the table, which nobody writes.
     pub(super) fn new_index(&mut self, table: &TableDef, new: &NewIndex) -> Result<Oid> {
         let oid = self.enter_index(table, new, IndexState::VALID)?;
-        self.build_index(table.oid, oid, new.fill_percent)?;
+        self.build_index(table.oid, oid)?;
         Ok(oid)
     }
 
@@ -245,7 +243,8 @@ impl Ddl<'_> {
             .oid("relam", am_oid(new.method))
             .oid("relowner", owner)
             .oid("relfilenode", Oid(storage.0))
-            .letter("relpersistence", persistence_letter(table.persistence));
+            .letter("relpersistence", persistence_letter(table.persistence))
+            .set("reloptions", parameters_value(&new.parameters));
         store.insert(txn, "pg_class", &class.build())?;
         let mut keys = Vec::new();
         for (i, key) in new.keys.iter().enumerate() {
@@ -445,40 +444,4 @@ fn is_without_order(element: &IndexElement) -> Result<()> {
 
 fn unsupported_by_hash(what: &str) -> SqlError {
     sql_error!(FEATURE_NOT_SUPPORTED, "access method \"hash\" does not support {what}")
-}
-
-/// `WITH (fillfactor = …)`.
-fn fill_factor(options: &[DefOption]) -> Result<Option<u8>> {
-    let mut percent = None;
-    for option in options {
-        if &*option.name != "fillfactor" {
-            return Err(sql_error!(
-                INVALID_PARAMETER_VALUE,
-                "unrecognized parameter \"{}\"",
-                option.name
-            ));
-        }
-        let (number, text) = match &option.value {
-            Some(OptionValue::Integer(number)) => (Some(*number), number.to_string()),
-            Some(OptionValue::String(text) | OptionValue::Numeric(text)) => {
-                (text.parse().ok(), text.to_string())
-            }
-            _ => (None, "true".to_owned()),
-        };
-        let Some(number) = number else {
-            return Err(sql_error!(
-                INVALID_PARAMETER_VALUE,
-                "invalid value for integer option \"fillfactor\": {text}"
-            ));
-        };
-        if !(10..=100).contains(&number) {
-            return Err(sql_error!(
-                INVALID_PARAMETER_VALUE,
-                "value {text} out of bounds for option \"fillfactor\""
-            )
-            .with_detail("Valid values are between \"10\" and \"100\"."));
-        }
-        percent = Some(number as u8);
-    }
-    Ok(percent)
 }

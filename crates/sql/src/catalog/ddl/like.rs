@@ -116,7 +116,7 @@ impl Ddl<'_> {
         let new = NewIndex {
             name: self.copied_name(&table, index, &keys, &included)?,
             method: index.method,
-            fill_percent: self.fill_percent(index)?,
+            parameters: index.parameters.clone(),
             included,
             keys,
             unique: index.unique,

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use base::rank::Rank;
-use storage::index::Index;
 use storage::lock::LockMode;
 use syntax::ast::{DefOption, OptionValue, Reindex, ReindexTarget, RelationRef};
 
 use crate::catalog::store::building::Command;
-use crate::catalog::{IndexDef, TableDef, TableKind};
+use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::types::{Datum, Oid};
 
@@ -208,16 +207,12 @@ impl Ddl<'_> {
     pub(super) fn rebuild(&mut self, table: &TableDef, index: Oid) -> Result<()> {
         self.catalog.lock(self.host.txn(), index, LockMode::AccessExclusive)?;
         let old = table.index(index);
-        let fill_percent = match old {
-            Some(old) => self.fill_percent(old)?,
-            None => None,
-        };
         self.renew_index_storage(table, index)?;
         if old.is_some_and(|old| !old.live) {
             return Ok(());
         }
         self.set_index_state(table, index, IndexState::VALID)?;
-        self.build_index(table.oid, index, fill_percent)
+        self.build_index(table.oid, index)
     }
 
     /// Gives an index new, empty storage.
@@ -230,14 +225,6 @@ impl Ddl<'_> {
             self.store().drop_storage(self.txn(), old)?;
         }
         self.changed(table.oid)
-    }
-
-    /// How full a hash index was to be when it was made.
-    pub(super) fn fill_percent(&self, index: &IndexDef) -> Result<Option<u8>> {
-        match self.store().tree(index)? {
-            Index::Hash(hash) => Ok(hash.fill_percent()?),
-            Index::BTree(_) => Ok(None),
-        }
     }
 }
 

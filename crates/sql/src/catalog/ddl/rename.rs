@@ -52,7 +52,7 @@ impl Ddl<'_> {
                         return Err(error);
                     }
                     let text = format!("{}, skipping", error.message());
-                    self.host.notice("NOTICE", sql_error!(UNDEFINED_TABLE, "{text}"));
+                    self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
                     return Ok(tag.to_owned());
                 };
                 self.rename_relation(&relation, &rename.new_name)?;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use base::rank::Rank;
-use storage::hash::FILL_PERCENT;
 use storage::lock::LockMode;
 use syntax::ast::Truncate;
 
@@ -28,9 +27,7 @@ impl Ddl<'_> {
         self.with_referring(&mut tables, truncate.cascade)?;
         for table in tables {
             self.new_storage(table.oid, table.storage, table.persistence, Rank::HeapPage)?;
-            let mut filled = Vec::new();
             for index in &table.indexes {
-                filled.push((index.oid, self.fill_percent(index)?));
                 self.new_storage(index.oid, index.storage, table.persistence, Rank::IndexPage)?;
                 // Nothing is missing from it any more. What was to be unique stays as it is in PostgreSQL.
                 if index.live && !index.unique {
@@ -43,12 +40,6 @@ impl Ddl<'_> {
                 }
             }
             self.changed(table.oid)?;
-            // An empty index has no page, and so no fillfactor: one that was given another keeps it.
-            for (index, percent) in filled {
-                if percent.is_some_and(|percent| percent != FILL_PERCENT) {
-                    self.build_index(table.oid, index, percent)?;
-                }
-            }
         }
         Ok(())
     }

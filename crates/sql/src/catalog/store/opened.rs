@@ -9,8 +9,8 @@ use base::ids::{Persistence, RelId};
 use base::latch::Latch;
 use base::rank::Rank;
 use storage::Engine;
-use storage::btree::BTree;
-use storage::hash::{FILL_PERCENT, HashIndex};
+use storage::btree::{self, BTree};
+use storage::hash::{self, HashIndex};
 use storage::heap::{HeapRel, Seen};
 use storage::index::Index;
 
@@ -110,7 +110,7 @@ impl<T> Handles<T> {
 impl Opened {
     /// A table's rows. The heap tells the engine's vacuum when it is due.
     pub fn heap(&self, engine: &Engine, database: Oid, table: &TableDef) -> Arc<HeapRel> {
-        let percent = parameters::fill_percent(&table.parameters);
+        let percent = parameters::fill_percent(&table.parameters).unwrap_or(100);
         let limits = parameters::upkeep(&table.parameters);
         let known = self.heaps.lock().by_storage.get(&table.storage).map(|(heap, _)| heap.clone());
         if let Some(known) = known {
@@ -145,12 +145,17 @@ impl Opened {
         let (pool, txns) = (engine.pool(), engine.txns());
         let relation = || pool.relation(index.storage, Rank::IndexPage);
         let owner = Owner { database: Oid::INVALID, relation: index.oid };
+        let percent = parameters::fill_percent(&index.parameters);
         match index.method {
-            AccessMethod::BTree => Index::BTree(open(&self.trees, index.storage, owner, || {
-                BTree::new(relation(), txns)
-            })),
+            AccessMethod::BTree => {
+                let new = || BTree::new(relation(), txns);
+                let tree = open(&self.trees, index.storage, owner, new);
+                // It may have been another when this was opened.
+                tree.fill_to(percent.unwrap_or(btree::FILL_PERCENT));
+                Index::BTree(tree)
+            }
             AccessMethod::Hash => Index::Hash(open(&self.hashes, index.storage, owner, || {
-                HashIndex::new(relation(), txns, FILL_PERCENT)
+                HashIndex::new(relation(), txns, percent.unwrap_or(hash::FILL_PERCENT))
             })),
         }
     }

@@ -72,7 +72,7 @@ fn fill(dice: &mut Dice, style: u64, rounds: usize) {
 }
 
 fn check_cut(node: Node<'_>, model: &Model, incoming: Place<'_>, dice: &mut Dice, style: u64) {
-    let cut = choose_cut(node, incoming);
+    let cut = choose_cut(node, incoming, 90);
     let moved: Vec<usize> = (cut.at..node.count()).collect();
     let high = node.high();
     let high = high.as_ref().map(|(k, t)| (k.as_slice(), *t));
@@ -127,7 +127,7 @@ fn an_inner_page_leads_to_the_right_child() {
                 model.insert(at, (key, tie, child));
             } else {
                 let node = Node(buf.view());
-                let cut = choose_cut(node, Place { key: &key, tie });
+                let cut = choose_cut(node, Place { key: &key, tie }, 90);
                 assert_eq!((&cut.key, cut.tie), (&model[cut.at - 1].0, model[cut.at - 1].1));
                 break;
             }
