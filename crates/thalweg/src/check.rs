@@ -8,11 +8,10 @@ use base::{BlockNo, Env, Fork, PageId, Persistence, RelId};
 use server::config::Config;
 use server::{Database, StartError};
 use sql::catalog::store::{Cluster, Store};
-use sql::catalog::{AccessMethod, IndexDef, TableDef, TableKind};
-use sql::types::row::RowView;
-use sql::types::{Datum, Oid};
-use storage::check::{Content, ContentOf, Indexed, Report};
-use storage::index::Index;
+use sql::catalog::verify::Verified;
+use sql::catalog::{TableDef, TableKind};
+use sql::types::Oid;
+use storage::check::{Indexed, Report};
 use storage::page::{self, PAGE_BYTES};
 use storage::relfile::{self, RelFiles};
 use storage::txn::{Isolation, Txn};
@@ -153,62 +152,23 @@ fn relation(store: &Store, def: &TableDef, checked: &mut Checked, report: &mut R
 /// what its keys should be takes a session to work out. So is one that writers do not keep up; of one that is not
 /// valid only what it has must be right.
 fn table(store: &Store, def: &TableDef, report: &mut Report) -> Result<(), sql::error::SqlError> {
-    let trees = (def.indexes.iter())
-        .map(|index| Ok((index, store.tree(index)?)))
-        .collect::<Result<Vec<(&Arc<IndexDef>, &Index)>, sql::error::SqlError>>()?;
-    let (plain, others): (Vec<_>, Vec<_>) =
-        trees.into_iter().partition(|(index, _)| index.ready && !index.has_expressions());
-    let contents: Vec<Box<ContentOf<'_>>> =
-        plain.iter().map(|(index, _)| content_of(def, index)).collect();
-    let indexed: Vec<Indexed<'_>> = (plain.iter().zip(&contents))
-        .map(|((index, tree), content_of)| Indexed {
-            index: tree,
-            content_of: &**content_of,
-            complete: index.valid,
-            unique: index.unique
-                && index.valid
-                && (index.nulls_not_distinct || never_null(def, index)),
-        })
-        .collect();
+    let (mut plain, mut others) = (Vec::new(), Vec::new());
+    for index in &def.indexes {
+        let tree = store.tree(index)?;
+        match Verified::new(def, index, tree) {
+            Some(verified) => plain.push(verified),
+            None => others.push(tree),
+        }
+    }
+    let indexed: Vec<Indexed<'_>> = plain.iter().map(Verified::indexed).collect();
     storage_check::table(store.heap(def)?, &indexed, report)?;
-    for (_, tree) in others {
+    for tree in others {
         let (mut faults, mut entries) = (Vec::new(), 0);
         tree.check(&mut |fault| faults.push(fault), &mut |_, _, _| entries += 1)?;
         report.faults.append(&mut faults);
         report.entries += entries;
     }
     Ok(())
-}
-
-/// Works out what an index on plain columns has of a stored row.
-fn content_of<'d>(def: &'d TableDef, index: &'d IndexDef) -> Box<ContentOf<'d>> {
-    let columns: Vec<usize> = index.key_columns().flatten().map(usize::from).collect();
-    Box::new(move |row| {
-        let mut values = vec![Datum::Null; def.columns.len()];
-        RowView::new(&def.desc, row).decode_prefix(&mut values);
-        let mut key = Vec::new();
-        let mut has_null = false;
-        for (part, column) in index.keys.iter().zip(&columns) {
-            has_null |= values[*column].is_null();
-            part.code().encode(&values[*column], &mut key);
-        }
-        // A hash index has no entry for null.
-        if index.method == AccessMethod::Hash && has_null {
-            return None;
-        }
-        let mut carried = Vec::new();
-        if !index.included.is_empty() {
-            let of_row = index.included.iter().map(|column| values[usize::from(*column)].clone());
-            let of_row: Vec<Datum> = of_row.collect();
-            index.carried.encode(&of_row, &mut carried).ok()?;
-        }
-        Some(Content { key, carried })
-    })
-}
-
-/// Whether no key of the index can be null: nulls are equal to none, their bytes are to each other.
-fn never_null(def: &TableDef, index: &IndexDef) -> bool {
-    index.key_columns().flatten().all(|column| def.columns[usize::from(column)].not_null)
 }
 
 /// Verifies the checksum of every page on the disk.

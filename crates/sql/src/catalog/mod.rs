@@ -13,6 +13,7 @@ pub mod statistics;
 pub mod store;
 pub mod system_views;
 mod table;
+pub mod verify;
 mod view;
 
 pub use handle::Handle;

@@ -31,6 +31,7 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         of_locks,
         super::activity::call,
         super::statistics::call,
+        super::amcheck::call,
         super::buffers::call,
         super::signal::call,
         super::wal::call,
@@ -416,7 +417,7 @@ fn serial_sequence(b: &Backend, table: &str, column: &str) -> Result<Datum> {
 }
 
 /// The index and its table.
-fn find_index(
+pub(super) fn find_index(
     b: &Backend,
     oid: Oid,
 ) -> Result<Option<(std::sync::Arc<TableDef>, std::sync::Arc<IndexDef>)>> {

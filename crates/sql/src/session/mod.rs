@@ -2,6 +2,7 @@
 
 mod activity;
 mod admit;
+mod amcheck;
 mod analyze;
 mod backend;
 pub(crate) mod board;

@@ -14,6 +14,7 @@ use super::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
 use crate::catalog::store::Cluster;
 use crate::error::{Result, SqlError};
 
+mod amcheck;
 mod index_only;
 mod point;
 mod reading_ahead;
