@@ -188,9 +188,10 @@ impl Backend {
 
     #[cold]
     fn find_scope(&self, generation: u64, temp: Option<Oid>) -> Scope {
-        let scope = match temp {
-            Some(_) => Scope::unique(),
-            None => self.instance.scope(&self.user, self.values.text("search_path")),
+        // Who plans by other settings than most shares with nobody.
+        let scope = match (temp, self.values.get("enable_indexonlyscan").as_bool()) {
+            (None, true) => self.instance.scope(&self.user, self.values.text("search_path")),
+            _ => Scope::unique(),
         };
         self.known_scope.set(Some((generation, temp, scope)));
         scope
