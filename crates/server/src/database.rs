@@ -98,6 +98,7 @@ impl Database {
     /// it is, and the log says why.
     pub(crate) fn reload(&self, config: &Config) {
         self.engine.set_wal_compression(config.wal_compression());
+        self.reload_checkpoints(config);
         let changed = [
             ("torn_page_protection", self.engine.set_torn_pages(config.torn_pages())),
             ("wal_sync_method", self.engine.wal().set_sync_method(config.wal_sync_method())),
@@ -113,6 +114,14 @@ impl Database {
                 crate::log!("{} stays as it is: {fault}", setting.name);
                 self.cluster.running.set(setting, was);
             }
+        }
+    }
+
+    fn reload_checkpoints(&self, config: &Config) {
+        let engine = config.engine();
+        let (min, max) = (engine.min_wal_bytes, engine.max_wal_bytes);
+        if let Err(fault) = self.engine.set_checkpoints(min, max, engine.checkpoint_timeout) {
+            crate::log!("log files that are more than enough could not be removed: {fault}");
         }
     }
 

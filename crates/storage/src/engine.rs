@@ -291,6 +291,13 @@ impl Engine {
         self.pool.set_compression(how);
     }
 
+    /// Other bounds for the log that recovery would read and for the files kept, and another time after which changes
+    /// go to their places; from now on.
+    pub fn set_checkpoints(&self, min_wal: u64, max_wal: u64, timeout: Duration) -> Result<()> {
+        self.checkpointer.set_config(CheckpointConfig { max_wal_bytes: max_wal, timeout });
+        self.wal.set_files_bytes(min_wal, max_wal)
+    }
+
     /// The log.
     pub fn wal(&self) -> &Arc<Wal> {
         &self.wal

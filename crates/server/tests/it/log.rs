@@ -164,6 +164,36 @@ fn upkeep_follows_the_configuration_that_is_read_again() {
 }
 
 #[test]
+fn bounds_of_the_log_count_when_they_are_read_again() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create table logged (n int)");
+    let files = || std::fs::read_dir(house.dir.join("data/wal")).unwrap().count();
+    for n in 0..8 {
+        me.query(&format!("insert into logged values ({n})"));
+        me.query("select pg_switch_wal()");
+    }
+    assert!(!me.query("checkpoint").contains("ERROR"));
+    let before = files();
+    assert!(before >= 9, "{before}");
+    let mut config = Config::new();
+    for (name, text) in
+        [("min_wal_size", "2MB"), ("max_wal_size", "4MB"), ("checkpoint_timeout", "77s")]
+    {
+        config.set(name, text).unwrap();
+    }
+    house.server.as_ref().unwrap().reload(&config);
+    // The segment in use, two ahead, and what the checkpoint has left.
+    assert!(files() <= 6, "{} of {before}", files());
+    assert_eq!(value(&mut me, "show max_wal_size"), "4MB");
+    assert_eq!(value(&mut me, "show checkpoint_timeout"), "77s");
+    let context = "select distinct context from pg_settings where name in
+        ('min_wal_size', 'max_wal_size', 'checkpoint_timeout')";
+    assert_eq!(value(&mut me, context), "sighup");
+    assert_eq!(value(&mut me, "select count(*) from logged"), "8");
+}
+
+#[test]
 fn sizes_of_the_log_are_shown_as_they_are() {
     let options = options();
     let mut config = Config::new();

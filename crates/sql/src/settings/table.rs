@@ -162,7 +162,7 @@ pub const TABLE: &[Setting] = &[
         300,
         (30, 86_400),
         Unit::Seconds,
-        Start,
+        Reload,
         "Longest time between two checkpoints.",
     ),
     choice("client_encoding", "UTF8", &["UTF8"], User, "The client's character set."),
@@ -339,7 +339,7 @@ pub const TABLE: &[Setting] = &[
         1024,
         (2, INT_MAX),
         Unit::MiB,
-        Start,
+        Reload,
         "Log that may gather between two checkpoints.",
     ),
     number(
@@ -347,7 +347,7 @@ pub const TABLE: &[Setting] = &[
         80,
         (2, INT_MAX),
         Unit::MiB,
-        Start,
+        Reload,
         "Log files that are kept for reuse, however little was needed lately.",
     ),
     number(

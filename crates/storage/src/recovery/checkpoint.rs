@@ -54,7 +54,7 @@ pub struct Checkpointer {
     txns: Arc<TxnManager>,
     files: Arc<RelationFiles>,
     oids: Arc<Oids>,
-    config: CheckpointConfig,
+    config: Mutex<CheckpointConfig>,
     /// Held for the whole of a checkpoint: one at a time.
     control: Latch<ControlFile>,
     /// The redo point of the last checkpoint, and where the log ended after it.
@@ -109,7 +109,7 @@ impl Checkpointer {
         control: ControlFile,
     ) -> Arc<Checkpointer> {
         let checkpointer = Arc::new(Checkpointer {
-            config,
+            config: Mutex::new(config),
             redo: AtomicU64::new(control.content().redo.0),
             ended: AtomicU64::new(0),
             count: AtomicU64::new(0),
@@ -151,6 +151,18 @@ impl Checkpointer {
         self.requested.load(Ordering::Relaxed)
     }
 
+    /// When checkpoints are due from now on.
+    pub fn set_config(&self, config: CheckpointConfig) {
+        *self.config.lock().expect("no code panics under it") = config;
+        if let Some(context) = self.context.get() {
+            context.unpark();
+        }
+    }
+
+    fn config(&self) -> CheckpointConfig {
+        *self.config.lock().expect("no code panics under it")
+    }
+
     /// Ends the background context.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
@@ -174,7 +186,7 @@ impl Checkpointer {
     fn run(&self) {
         let _acting = usage::act_as(Role::Checkpointer);
         let _ = self.context.set(park::current());
-        let mut samples = Samples::new(self.config.timeout / SAMPLES);
+        let mut samples = Samples::new(self.config().timeout / SAMPLES);
         while !self.stop.load(Ordering::Acquire) {
             if let Err(e) = self.tick(&mut samples) {
                 complain("checkpointer", &e);
@@ -186,9 +198,11 @@ impl Checkpointer {
     fn tick(&self, samples: &mut Samples) -> Result<()> {
         let position = self.wal.position();
         let now = clock::now();
+        let config = self.config();
+        samples.every = config.timeout / SAMPLES;
         samples.take(now, position);
-        let far = Lsn(position.0.saturating_sub(self.config.max_wal_bytes / 2));
-        let goal = far.max(samples.before(now, self.config.timeout));
+        let far = Lsn(position.0.saturating_sub(config.max_wal_bytes / 2));
+        let goal = far.max(samples.before(now, config.timeout));
         while self.pool.min_rec_lsn() < goal && !self.stop.load(Ordering::Acquire) {
             let step = self.pool.clean_step(goal)?;
             if step.written == 0 {
@@ -197,8 +211,8 @@ impl Checkpointer {
         }
         let gained = self.pool.min_rec_lsn().0.saturating_sub(self.redo().0);
         let something_new = position.0 != self.ended.load(Ordering::Relaxed);
-        let overdue = something_new && now.since(samples.checkpoint) >= self.config.timeout;
-        if gained >= self.config.max_wal_bytes / 8 || (overdue && gained > 0) {
+        let overdue = something_new && now.since(samples.checkpoint) >= config.timeout;
+        if gained >= config.max_wal_bytes / 8 || (overdue && gained > 0) {
             samples.checkpoint = now;
             self.perform(Extent::AsItIs)?;
         }

@@ -51,6 +51,7 @@ use reserve::{Reserve, UNIT_BYTES};
 use ring::Ring;
 use space::{Claimant, Denied, Space};
 use std::cell::Cell;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use store::Store;
@@ -120,8 +121,7 @@ impl Wal {
     pub fn open(env: &Env, config: WalConfig, epoch: Epoch) -> Result<Arc<Wal>> {
         check_sizes(&config, &epoch)?;
         check_method(&env.disk, config.sync_method)?;
-        let files = |bytes: u64| (bytes / epoch.segment_bytes) as usize;
-        let kept = files(config.files_bytes_min)..=files(config.files_bytes_max);
+        let kept = kept_files(&epoch, config.files_bytes_min, config.files_bytes_max);
         let origin = epoch.start.0 - UNIT_BYTES;
         let capacity = config.buffer_bytes as u64;
         let segments = Segments::reserve(config.io, &epoch, config.buffer_bytes)?;
@@ -383,6 +383,11 @@ impl Wal {
         }
     }
 
+    /// Has old segments kept for reuse by other bounds, as [`WalConfig`] has them; surplus ones go at once.
+    pub fn set_files_bytes(&self, min: u64, max: u64) -> Result<()> {
+        self.store.keep(kept_files(&self.epoch, min, max)).map(|_| ())
+    }
+
     /// Recovery will never again read below `lsn`: segments before it are reused or removed.
     pub fn release_before(&self, lsn: Lsn) -> Result<()> {
         self.store.release_before(self.epoch.segment_of(lsn))?;
@@ -470,6 +475,12 @@ fn count(record: &Record<'_>, at: LsnRange) {
     if record.image_count() > 0 {
         usage::count(Use::WalImages, record.image_count() as u64);
     }
+}
+
+/// Segment files that fit these sizes.
+fn kept_files(epoch: &Epoch, bytes_min: u64, bytes_max: u64) -> RangeInclusive<usize> {
+    let files = |bytes: u64| (bytes / epoch.segment_bytes) as usize;
+    files(bytes_min)..=files(bytes_max)
 }
 
 fn check_sizes(config: &WalConfig, epoch: &Epoch) -> Result<()> {

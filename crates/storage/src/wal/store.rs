@@ -24,8 +24,6 @@ const ANNOUNCED: &str = "log is only written to announced segments";
 pub(super) struct Store {
     disk: Arc<dyn Disk>,
     epoch: Epoch,
-    /// How many files to keep when old ones come free: at least, and at most.
-    kept: RangeInclusive<usize>,
     /// Where segments are mapped, if they are.
     segments: Option<Segments>,
     state: Mutex<State>,
@@ -37,8 +35,9 @@ struct Ready {
     mapping: Option<Arc<dyn Mapping>>,
 }
 
-#[derive(Default)]
 struct State {
+    /// How many files to keep when old ones come free: at least, and at most.
+    kept: RangeInclusive<usize>,
     /// Announced segments that the flusher has not finished, by number.
     ready: BTreeMap<u64, Ready>,
     /// Mappings of segments that are finished, for the maker to take down: that may take a while.
@@ -62,7 +61,15 @@ impl Store {
         kept: RangeInclusive<usize>,
         segments: Option<Segments>,
     ) -> Result<Store> {
-        let mut state = State { released: epoch.segment_of(epoch.start), ..State::default() };
+        let mut state = State {
+            kept,
+            ready: BTreeMap::new(),
+            finished: Vec::new(),
+            spares: BTreeSet::new(),
+            old: BTreeSet::new(),
+            released: epoch.segment_of(epoch.start),
+            pace: 0,
+        };
         let names = disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))?;
         let first = epoch.segment_of(epoch.start);
         for name in names {
@@ -84,7 +91,7 @@ impl Store {
             }
         }
         disk.sync_dir(DIRECTORY).map_err(|e| Error::io("sync", DIRECTORY, e))?;
-        Ok(Store { disk, epoch, kept, segments, state: Mutex::new(state) })
+        Ok(Store { disk, epoch, segments, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -238,26 +245,45 @@ impl Store {
             let free = std::mem::replace(&mut state.old, keep);
             state.pace = pace(state.pace, number.saturating_sub(state.released));
             state.released = state.released.max(number);
-            let used = state.ready.len() + state.old.len();
-            let wanted = used + (state.pace as usize * 11 / 10).div_ceil(16);
-            // As in PostgreSQL, the upper bound wins where they contradict each other.
-            let files = wanted.max(*self.kept.start()).min(*self.kept.end());
-            // The oldest go first: what stays is read on into the log without a gap. What an earlier run left under
-            // names that are still to come stays until it is its turn: it may be made while it were removed.
             state.spares.extend(free);
-            let first = self.epoch.segment_of(self.epoch.start);
-            let next = state.ready.last_key_value().map_or(first, |(last, _)| last + 1);
-            let mut surplus = Vec::new();
-            while files < used + state.spares.len()
-                && let Some(spare) = state.spares.first().copied().filter(|spare| *spare < next)
-            {
-                state.spares.remove(&spare);
-                surplus.push(spare);
-            }
-            surplus
+            self.surplus(&mut state)
         };
-        for &segment in &surplus {
-            let path = segment::path(self.epoch.timeline, segment);
+        self.remove(&surplus)
+    }
+
+    /// Keeps so many files from now on, at least and at most; what is more than that goes at once.
+    pub fn keep(&self, kept: RangeInclusive<usize>) -> Result<usize> {
+        let surplus = {
+            let mut state = self.lock();
+            state.kept = kept;
+            self.surplus(&mut state)
+        };
+        self.remove(&surplus)
+    }
+
+    /// Takes the spares away that are more than enough.
+    fn surplus(&self, state: &mut State) -> Vec<u64> {
+        let used = state.ready.len() + state.old.len();
+        let wanted = used + (state.pace as usize * 11 / 10).div_ceil(16);
+        // As in PostgreSQL, the upper bound wins where they contradict each other.
+        let files = wanted.max(*state.kept.start()).min(*state.kept.end());
+        // The oldest go first: what stays is read on into the log without a gap. What an earlier run left under
+        // names that are still to come stays until it is its turn: it may be made while it were removed.
+        let first = self.epoch.segment_of(self.epoch.start);
+        let next = state.ready.last_key_value().map_or(first, |(last, _)| last + 1);
+        let mut surplus = Vec::new();
+        while files < used + state.spares.len()
+            && let Some(spare) = state.spares.first().copied().filter(|spare| *spare < next)
+        {
+            state.spares.remove(&spare);
+            surplus.push(spare);
+        }
+        surplus
+    }
+
+    fn remove(&self, surplus: &[u64]) -> Result<usize> {
+        for segment in surplus {
+            let path = segment::path(self.epoch.timeline, *segment);
             self.disk.remove(&path).map_err(|e| Error::io("remove", path, e))?;
         }
         Ok(surplus.len())

@@ -500,6 +500,14 @@ fn files_follow_what_was_needed_lately() {
             assert!((39..=41).contains(&many), "{many}");
             let few = files_after(1, 60);
             assert!((6..=8).contains(&few), "{few}");
+            // Other bounds count at once, in both directions.
+            wal.set_files_bytes(20 * SEGMENT, 40 * SEGMENT).unwrap();
+            files_after(200, 3);
+            let more = files_after(1, 60);
+            assert!((20..=22).contains(&more), "{more}");
+            wal.set_files_bytes(2 * SEGMENT, 4 * SEGMENT).unwrap();
+            let fewer = files_after(0, 0);
+            assert!(fewer <= 10, "{fewer}");
             wal.close();
         });
     });

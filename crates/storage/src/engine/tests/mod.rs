@@ -374,6 +374,42 @@ fn the_redo_point_moves_and_old_log_goes() {
 }
 
 #[test]
+fn bounds_of_the_log_change_while_it_is_written() {
+    sim::run(4, || {
+        let disk = SimDisk::new();
+        let here = env(&disk);
+        let hour = Duration::from_secs(3600);
+        let many = EngineConfig { max_wal_bytes: 1 << 30, checkpoint_timeout: hour, ..config() };
+        Engine::create(&many, &here).unwrap();
+        let engine = Engine::open(&many, &here).unwrap();
+        let txn = begin(&engine);
+        let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+        for value in 0..200 {
+            set(&engine, &txn, &rel, value as u32 % PAGES, value);
+        }
+        base::park::sleep(Duration::from_secs(2));
+        let distance = || engine.wal().position().0 - engine.checkpointer().redo().0;
+        let files = || disk.list(segment::DIRECTORY).unwrap().len();
+        assert!(engine.checkpointer().count() == 0 && distance() > 20 * segment::SEGMENT_BYTES_MIN);
+        let few = config();
+        engine.set_checkpoints(0, few.max_wal_bytes, hour).unwrap();
+        base::park::sleep(Duration::from_millis(100));
+        assert!(distance() < few.max_wal_bytes, "{} bytes of log would be redone", distance());
+        assert!(files() <= 9, "{} segments", files());
+        // What is old enough goes to its place, too.
+        set(&engine, &txn, &rel, 1, 200);
+        base::park::sleep(Duration::from_secs(2));
+        let is_in_place = || engine.pool().min_rec_lsn() == engine.wal().position();
+        assert!(!is_in_place(), "no change is an hour old");
+        engine.set_checkpoints(0, few.max_wal_bytes, few.checkpoint_timeout).unwrap();
+        base::park::sleep(Duration::from_secs(1));
+        assert!(is_in_place(), "it is older than it may be");
+        txn.commit().unwrap();
+        engine.shutdown().unwrap();
+    });
+}
+
+#[test]
 fn object_ids_are_never_handed_out_twice() {
     let disk = SimDisk::new();
     let theirs = disk.clone();
