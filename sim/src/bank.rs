@@ -97,6 +97,7 @@ pub fn config(seed: u64) -> EngineConfig {
         open_files_max: 8,
         recovery_workers: [1, 3, 2][seed as usize % 3],
         recovery_prefetch: seed % 4 != 3,
+        restart_every: Duration::from_micros(200),
         txlog: TxLogConfig {
             shared_buffers: 32,
             track_commit_timestamp: seed.is_multiple_of(3),
@@ -410,6 +411,8 @@ impl Scenario for Bank {
             "protection-changed",
             "segment-created",
             "recovery",
+            "restart-point",
+            "redo-behind-restart-point",
             "later-life",
             "index-entered",
             "index-build",

@@ -75,6 +75,8 @@ pub struct EngineConfig {
     pub recovery_workers: usize,
     /// Whether these have pages read before they come to them, `recovery_prefetch`.
     pub recovery_prefetch: bool,
+    /// Least time between two restart points of a long redo.
+    pub restart_every: Duration,
     /// How far scans read ahead that are not told otherwise; `maintenance_io_concurrency`, `io_combine_limit`.
     pub reach: buffer::Reach,
     /// Sizes of the status logs.
@@ -104,6 +106,7 @@ impl Default for EngineConfig {
             checkpoint_timeout: Duration::from_secs(300),
             recovery_workers: cores,
             recovery_prefetch: true,
+            restart_every: Duration::from_secs(15),
             txlog: TxLogConfig::default(),
             direct_io: false,
             open_files_max: 1000,
@@ -196,11 +199,11 @@ impl Engine {
         let acting = usage::act_as(Role::Startup);
         let redone = redo::run(
             env,
-            &before,
+            &mut control,
             &pool,
             &config.txlog,
-            config.recovery_workers,
-            config.recovery_prefetch,
+            (config.recovery_workers, config.recovery_prefetch),
+            config.restart_every,
         );
         let redone = redone.inspect_err(|_| pool.stop())?;
         drop(acting);
@@ -212,7 +215,8 @@ impl Engine {
         pool.attach_wal(Arc::clone(&wal));
         let txns = TxnManager::open(env, &config.txlog, &wal, counters.transactions());
         let txns = txns.inspect_err(|_| stop(&pool, &wal))?;
-        let running = Control { state: State::Running, epoch: wal.epoch().number, ..before };
+        let running =
+            Control { state: State::Running, epoch: wal.epoch().number, ..*control.content() };
         let settled = redone.finish(txns.txlog()).and_then(|report| {
             remove_orphans(&relfiles, &pool, counters.next_rel)?;
             control.write(running)?;

@@ -1,17 +1,17 @@
 //! What every room's redo stands on: how a logged page is brought to the state after its record.
 
 use super::files::garbled;
-use crate::buffer::Pool;
+use crate::buffer::{Pool, Relation};
 use crate::error::{Error, Result};
 use crate::page::{PageBytes, PageMut};
 use crate::relfile;
 use crate::wal::{BlockView, RecordView};
 use base::hash::hash_of;
 use base::rank::Rank;
-use base::{Fork, PageId, RelId, Xid};
+use base::{Fork, Lsn, PageId, RelId, Xid};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Redo in progress: applies records, in log order.
@@ -22,6 +22,8 @@ pub struct RedoCtx {
     lane: Option<(usize, usize)>,
     applied: Cell<u64>,
     skipped: Cell<u64>,
+    /// The relation of the page changed last, and how many had been dropped then: most records name few relations.
+    last: Cell<Option<(Relation, u64)>>,
 }
 
 /// What the log has yet to explain. Seldom touched.
@@ -29,19 +31,29 @@ pub struct RedoCtx {
 struct Notes {
     /// Relations that records named and that have no files, with the records' transactions: to be dropped
     /// later in the log, or made by one of these, which did not commit.
-    missing: Mutex<BTreeMap<RelId, BTreeSet<Xid>>>,
-    /// Pages that can't be read: to be written anew later in the log.
-    unreadable: Mutex<BTreeSet<PageId>>,
+    missing: Mutex<BTreeMap<RelId, Missing>>,
+    /// Pages that can't be read, each with the first record that was left out: to be written anew later in the log.
+    unreadable: Mutex<BTreeMap<PageId, Lsn>>,
+    /// Relations dropped: a handle from before must not be used.
+    drops: AtomicU64,
     /// Whether there have been any.
     met_unreadable: AtomicBool,
 }
 
+/// Records left out because their relation has no files.
+struct Missing {
+    /// The first of them.
+    at: Lsn,
+    /// All of their transactions.
+    xids: BTreeSet<Xid>,
+}
+
 impl Notes {
-    fn missing(&self) -> MutexGuard<'_, BTreeMap<RelId, BTreeSet<Xid>>> {
+    fn missing(&self) -> MutexGuard<'_, BTreeMap<RelId, Missing>> {
         self.missing.lock().expect("no code panics under it")
     }
 
-    fn unreadable(&self) -> MutexGuard<'_, BTreeSet<PageId>> {
+    fn unreadable(&self) -> MutexGuard<'_, BTreeMap<PageId, Lsn>> {
         self.unreadable.lock().expect("no code panics under it")
     }
 }
@@ -55,6 +67,7 @@ impl RedoCtx {
             lane: None,
             applied: Cell::new(0),
             skipped: Cell::new(0),
+            last: Cell::new(None),
         }
     }
 
@@ -66,6 +79,7 @@ impl RedoCtx {
             lane: Some((lane, count)),
             applied: Cell::new(0),
             skipped: Cell::new(0),
+            last: Cell::new(None),
         }
     }
 
@@ -119,13 +133,21 @@ impl RedoCtx {
         if self.lane.is_some_and(|(lane, count)| RedoCtx::lane_of(block.page, count) != lane) {
             return Ok(());
         }
-        match self.apply(record, &block, rank, of_rows, change) {
+        // Acquire: pairs with the release in `dropped`; a lane gets what comes after a drop when that is done.
+        let drops = self.notes.drops.load(Ordering::Acquire);
+        let known = self.last.take();
+        let known = known.filter(|(rel, then)| rel.id() == block.page.rel && *then == drops);
+        let (rel, _) = known.unwrap_or_else(|| (self.pool.relation(block.page.rel, rank), drops));
+        debug_assert_eq!(rel.rank(), rank, "a relation has one kind");
+        let done = self.apply(record, &block, &rel, of_rows, change);
+        self.last.set(Some((rel, drops)));
+        match done {
             Err(Error::NoSuchRelation(rel)) => {
-                self.note_missing(rel, record.xid);
+                self.note_missing(rel, record);
                 Ok(())
             }
             Err(Error::Damaged { .. }) => {
-                self.notes.unreadable().insert(block.page);
+                self.notes.unreadable().entry(block.page).or_insert(record.at.start);
                 self.notes.met_unreadable.store(true, Ordering::Relaxed);
                 Ok(())
             }
@@ -137,13 +159,12 @@ impl RedoCtx {
         &self,
         record: &RecordView<'_>,
         block: &BlockView<'_>,
-        rank: Rank,
+        rel: &Relation,
         of_rows: bool,
         change: impl FnOnce(&mut PageMut<'_>, &[u8]),
     ) -> Result<()> {
         let id = block.page;
         let anew = block.will_init || block.has_image();
-        let rel = self.pool.relation(id.rel, rank);
         let mut page = rel.write_for_redo(id.fork, id.block, anew)?;
         if anew {
             // Relaxed: whoever noted this page was this context.
@@ -154,7 +175,7 @@ impl RedoCtx {
             self.skipped.set(self.skipped.get() + 1);
             return Ok(());
         } else if of_rows && id.fork == Fork::Main && page.is_new() {
-            self.notes.unreadable().insert(id);
+            self.notes.unreadable().entry(id).or_insert(record.at.start);
             self.notes.met_unreadable.store(true, Ordering::Relaxed);
             return Ok(());
         }
@@ -173,8 +194,28 @@ impl RedoCtx {
         Ok(())
     }
 
-    fn note_missing(&self, rel: RelId, xid: Xid) {
-        self.notes.missing().entry(rel).or_default().insert(xid);
+    fn note_missing(&self, rel: RelId, record: &RecordView<'_>) {
+        let first = || Missing { at: record.at.start, xids: BTreeSet::new() };
+        self.notes.missing().entry(rel).or_insert_with(first).xids.insert(record.xid);
+    }
+
+    /// The first record that was left out and is not explained yet. What a transaction did that `rolled_back` needs no
+    /// more explanation.
+    pub fn oldest_unexplained(
+        &self,
+        rolled_back: impl Fn(Xid) -> Result<bool>,
+    ) -> Result<Option<Lsn>> {
+        let mut oldest = self.notes.unreadable().values().min().copied();
+        for Missing { at, xids } in self.notes.missing().values() {
+            let mut explained = true;
+            for xid in xids.iter().filter(|xid| xid.is_normal()) {
+                explained &= rolled_back(*xid)?;
+            }
+            if !explained && oldest.is_none_or(|oldest| *at < oldest) {
+                oldest = Some(*at);
+            }
+        }
+        Ok(oldest)
     }
 
     /// Redo of a cut, whose record names no page.
@@ -186,10 +227,10 @@ impl RedoCtx {
         let cut = self.pool.relation(rel, rank).truncate(fork, blocks);
         self.notes
             .unreadable()
-            .retain(|page| (page.rel, page.fork) != (rel, fork) || page.block.0 < blocks);
+            .retain(|page, _| (page.rel, page.fork) != (rel, fork) || page.block.0 < blocks);
         match cut {
             Err(Error::NoSuchRelation(rel)) => {
-                self.note_missing(rel, record.xid);
+                self.note_missing(rel, record);
                 Ok(())
             }
             other => other,
@@ -198,8 +239,10 @@ impl RedoCtx {
 
     /// The relation's files are gone for a reason that the log gives.
     pub fn dropped(&self, rel: RelId) {
+        // Release: pairs with the acquire in `page`.
+        self.notes.drops.fetch_add(1, Ordering::Release);
         self.notes.missing().remove(&rel);
-        self.notes.unreadable().retain(|page| page.rel != rel);
+        self.notes.unreadable().retain(|page, _| page.rel != rel);
     }
 
     /// Pages changed, and pages found changed already.
@@ -209,13 +252,13 @@ impl RedoCtx {
 
     /// Fails if records were skipped and the rest of the log did not say why.
     pub fn finish(&self, committed: impl Fn(Xid) -> Result<bool>) -> Result<()> {
-        if let Some(page) = self.notes.unreadable().first() {
+        if let Some((page, _)) = self.notes.unreadable().first_key_value() {
             let file = relfile::path(page.rel, page.fork);
             let detail = "it can't be read, and the log does not hold it whole";
             return Err(Error::damaged(file, Some(page.block), detail));
         }
-        for (rel, xids) in self.notes.missing().iter() {
-            for xid in xids.iter().filter(|xid| xid.is_normal()) {
+        for (rel, missing) in self.notes.missing().iter() {
+            for xid in missing.xids.iter().filter(|xid| xid.is_normal()) {
                 if committed(*xid)? {
                     return Err(Error::NoSuchRelation(*rel));
                 }

@@ -15,6 +15,7 @@ use super::ctx::RedoCtx;
 use super::redo::rank_of;
 use crate::buffer::{Pool, Relation};
 use crate::error::{Error, Result, complain, or_abort};
+use crate::txlog::Status;
 use crate::txn::{Txn, TxnManager};
 use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
 use base::env::{Background, Env};
@@ -200,7 +201,14 @@ impl RelationFiles {
 
 /// Files whose creation the log has seen and not whether it was for good.
 #[derive(Default)]
-pub struct PendingFiles(BTreeMap<RelId, Xid>);
+pub struct PendingFiles(BTreeMap<RelId, Pending>);
+
+/// A file's maker, and the record that says so.
+#[derive(Clone, Copy)]
+struct Pending {
+    xid: Xid,
+    at: Lsn,
+}
 
 impl PendingFiles {
     /// Redo of this room's records. `next_rel` is raised above the ids seen.
@@ -215,7 +223,7 @@ impl PendingFiles {
                 let rel = RelId(u32_at(record, 0)?);
                 ctx.pool().files().create(rel, true)?;
                 *next_rel = (*next_rel).max(rel.counter() + 1);
-                self.0.insert(rel, record.xid);
+                self.0.insert(rel, Pending { xid: record.xid, at: record.at.start });
                 Ok(())
             }
             Kind::FILE_TRUNCATE => {
@@ -225,7 +233,8 @@ impl PendingFiles {
                 for at in (0..record.data.len()).step_by(PENDING_BYTES) {
                     let xid = u64::from(u32_at(record, at + 4)?)
                         | u64::from(u32_at(record, at + 8)?) << 32;
-                    self.0.insert(RelId(u32_at(record, at)?), Xid(xid));
+                    let pending = Pending { xid: Xid(xid), at: record.at.start };
+                    self.0.entry(RelId(u32_at(record, at)?)).or_insert(pending);
                 }
                 Ok(())
             }
@@ -235,7 +244,26 @@ impl PendingFiles {
 
     /// The files, each with its maker.
     pub fn into_entries(self) -> impl Iterator<Item = (RelId, Xid)> {
-        self.0.into_iter()
+        self.0.into_iter().map(|(rel, pending)| (rel, pending.xid))
+    }
+
+    /// Forgets those whose makers have committed, and takes out those whose makers have rolled back, to be removed.
+    pub fn settle(&mut self, status: impl Fn(Xid) -> Result<Status>) -> Result<Vec<RelId>> {
+        let (mut gone, mut open) = (Vec::new(), BTreeMap::new());
+        for (rel, pending) in std::mem::take(&mut self.0) {
+            match status(pending.xid)? {
+                Status::Committed => {}
+                Status::Aborted => gone.push(rel),
+                Status::Unknown => drop(open.insert(rel, pending)),
+            }
+        }
+        self.0 = open;
+        Ok(gone)
+    }
+
+    /// The first record that redo must read again to know of all these files.
+    pub fn oldest(&self) -> Option<Lsn> {
+        self.0.values().map(|pending| pending.at).min()
     }
 }
 

@@ -7,6 +7,7 @@ pub mod files;
 pub mod imaged;
 mod lanes;
 pub mod redo;
+mod restart;
 
 pub use control::{Control, ControlFile, Counters};
 pub use ctx::RedoCtx;

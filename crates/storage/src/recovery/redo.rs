@@ -1,10 +1,11 @@
 //! Redo: reads the log from the redo point to its end and has every record applied by its room, pages by several
 //! contexts where there are processors for it ([`super::lanes`]).
 
-use super::control::{Control, Counters};
+use super::control::{ControlFile, Counters};
 use super::ctx::RedoCtx;
 use super::files::{PendingFiles, garbled, u32_at};
 use super::lanes::Lanes;
+use super::restart::RestartPoints;
 use crate::buffer::Pool;
 use crate::error::{Error, Result};
 use crate::txlog::{Outcome, TxLog, TxLogConfig, TxLogStart, XactRedo};
@@ -44,6 +45,8 @@ pub struct RedoReport {
     pub skipped: u64,
     /// Pages that were read before redo came to them.
     pub prefetched: u64,
+    /// Restart points made on the way.
+    pub restart_points: u64,
     /// How long it took.
     pub took: Duration,
 }
@@ -60,29 +63,32 @@ pub struct Redone {
     pending: PendingFiles,
 }
 
-struct Redo {
-    ctx: RedoCtx,
+/// Redo at work.
+pub(super) struct Redo<'c> {
+    pub ctx: RedoCtx,
     /// Who applies what is about pages; `None`: this context.
     lanes: Option<Lanes>,
-    txns: TxnRedo,
-    pending: PendingFiles,
-    counters: Counters,
-    report: RedoReport,
+    pub txns: TxnRedo,
+    pub pending: PendingFiles,
+    pub counters: Counters,
+    pub report: RedoReport,
+    pub restart: RestartPoints<'c>,
     began: Instant,
     said: Instant,
 }
 
 /// Applies the log from the control file's redo point on, with `workers` contexts for pages besides the one that reads
-/// (fewer than two: none), which have their pages read ahead if `prefetches`. Torn pages have been repaired, `pool` has no
-/// log.
+/// (fewer than two: none), which have their pages read ahead if `prefetches`, and with restart points not more often than
+/// `restart_every`. Torn pages have been repaired, `pool` has no log.
 pub fn run(
     env: &Env,
-    control: &Control,
+    file: &mut ControlFile,
     pool: &Arc<Pool>,
     txlog: &TxLogConfig,
-    workers: usize,
-    prefetches: bool,
+    (workers, prefetches): (usize, bool),
+    restart_every: Duration,
 ) -> Result<Redone> {
+    let control = *file.content();
     let mut reader = Reader::open(Arc::clone(&env.disk), control.shape, control.redo)?;
     let xact = XactRedo::begin(txlog, &env.disk, control.counters.next_xid)?;
     let now = clock::now();
@@ -95,6 +101,7 @@ pub fn run(
         pending: PendingFiles::default(),
         counters: control.counters,
         report: RedoReport { from: control.redo, ..RedoReport::default() },
+        restart: RestartPoints::new(file, restart_every),
         began: now,
         said: now,
     };
@@ -120,7 +127,12 @@ pub fn run(
     redo.end(end)
 }
 
-impl Redo {
+impl Redo<'_> {
+    /// Before which position everything is applied, if everything before `read` was sent.
+    pub(super) fn applied_before(&self, read: Lsn) -> Lsn {
+        self.lanes.as_ref().map_or(read, |lanes| lanes.applied_before(read))
+    }
+
     /// Pages that become dirty from now on keep the redo point where it must be.
     fn note_position(&self, start: Lsn) {
         match &self.lanes {
@@ -148,7 +160,7 @@ impl Redo {
     }
 
     /// Has everything read so far applied: files are about to change.
-    fn settle(&mut self) -> Result<()> {
+    pub(super) fn settle(&mut self) -> Result<()> {
         self.lanes.as_mut().map_or(Ok(()), Lanes::settle)
     }
 
@@ -157,6 +169,7 @@ impl Redo {
             Kind::CHECKPOINT => {
                 let seen = Counters::decode(record.data).ok_or_else(|| garbled(record))?;
                 self.counters = self.counters.max(&seen);
+                self.restart_point(record.at.start)?;
             }
             Kind::NEXT_OID => {
                 self.counters.next_oid = self.counters.next_oid.max(u32_at(record, 0)?);
@@ -188,7 +201,10 @@ impl Redo {
         if now.since(self.said) >= PROGRESS_EVERY {
             self.said = now;
             let seconds = now.since(self.began).as_secs();
-            eprintln!("thalweg: redo in progress, {seconds} s, at {at}");
+            let begin = self.restart.redo();
+            eprintln!(
+                "thalweg: redo in progress, {seconds} s, at {at}; after a crash it would begin at {begin}"
+            );
         }
     }
 

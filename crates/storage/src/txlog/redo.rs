@@ -51,6 +51,21 @@ impl XactRedo {
         Ok(())
     }
 
+    /// What is written down of `xid` so far.
+    pub fn status(&self, xid: Xid) -> Result<Status> {
+        match xid.0 / XACT_PAGE < self.next_page {
+            true => Ok(self.xact.status(xid)?),
+            false => Ok(Status::Unknown),
+        }
+    }
+
+    /// Makes everything set so far durable, so that redo may begin later, with `next` as the next id.
+    pub fn checkpoint(&mut self, next: Xid) -> Result<()> {
+        self.reach(next)?;
+        self.xact.slru().flush()?;
+        self.times.checkpoint(next)
+    }
+
     /// Ends redo: transactions from `next` on have never been; everything is durable after.
     pub fn finish(mut self, next: Xid) -> Result<()> {
         self.reach(next)?;

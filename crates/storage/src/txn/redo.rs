@@ -4,7 +4,7 @@ use super::record::{CommitData, take_subxids};
 use crate::error::{Error, Result};
 use crate::txlog::{MultiXactId, Status, TxLogStart, XactRedo};
 use crate::wal::{Kind, RecordView};
-use base::{RelId, Xid};
+use base::{Lsn, RelId, Xid};
 use std::collections::BTreeMap;
 
 /// Transactions during recovery.
@@ -14,8 +14,8 @@ pub struct TxnRedo {
     next: Xid,
     /// Multixacts below may be in use.
     next_multixact: MultiXactId,
-    /// Subtransactions told before their commit record.
-    told: BTreeMap<Xid, Vec<Xid>>,
+    /// Subtransactions told before their commit record, and where that began.
+    told: BTreeMap<Xid, (Lsn, Vec<Xid>)>,
 }
 
 /// What a record ended.
@@ -56,14 +56,15 @@ impl TxnRedo {
         match record.kind {
             Kind::SUBXIDS => {
                 let subxids = take_subxids(&mut &*record.data, top).ok_or_else(garbled)?;
-                self.told.entry(top).or_default().extend(subxids);
+                let told = self.told.entry(top).or_insert((record.at.start, Vec::new()));
+                told.1.extend(subxids);
                 Ok(None)
             }
             Kind::COMMIT => {
                 let data = CommitData::decode(record.data, top).ok_or_else(garbled)?;
                 let mut xids = vec![top];
                 xids.extend(data.subxids);
-                xids.extend(self.told.remove(&top).unwrap_or_default());
+                xids.extend(self.told.remove(&top).map_or(Vec::new(), |(_, subxids)| subxids));
                 xids.iter().for_each(|xid| self.note(*xid));
                 self.xact.set(xids.iter().copied(), Status::Committed)?;
                 self.xact.set_time(xids.iter().copied(), data.time_micros)?;
@@ -90,6 +91,22 @@ impl TxnRedo {
             }
             _ => Err(garbled()),
         }
+    }
+
+    /// What is written down of a transaction so far.
+    pub fn status(&self, xid: Xid) -> Result<Status> {
+        self.xact.status(xid)
+    }
+
+    /// The first record that says something of a transaction whose end has not been read.
+    pub fn oldest_open(&self) -> Option<Lsn> {
+        self.told.values().map(|(at, _)| *at).min()
+    }
+
+    /// Makes the fates read so far durable; where ids go on.
+    pub fn checkpoint(&mut self) -> Result<TxLogStart> {
+        self.xact.checkpoint(self.next)?;
+        Ok(TxLogStart { next_xid: self.next, next_multixact: self.next_multixact })
     }
 
     /// Ends redo, durably; where ids go on.

@@ -5,6 +5,7 @@
 
 mod bank;
 mod parallel;
+mod restart;
 mod warm;
 
 use super::*;
