@@ -162,7 +162,10 @@ impl Ddl<'_> {
             return Ok(None);
         }
         let definition = self.table(table)?;
-        self.set_index_state(&definition, index.oid, IndexState::READY)?;
+        // One that is only entered, or dead already, must not be kept up now.
+        if definition.index(index.oid).is_some_and(|index| index.valid) {
+            self.set_index_state(&definition, index.oid, IndexState::READY)?;
+        }
         Ok(Some(Beside { table, index: index.oid }))
     }
 
