@@ -56,6 +56,26 @@ pub fn now() -> Instant {
     crate::sim::with_clock(|sim| sim.now()).unwrap_or_else(|| RealClock.now())
 }
 
+/// Wall-clock microseconds since 1970 as date and time: `2026-11-22 15:04:05.000006 UTC`. By the proleptic Gregorian
+/// calendar, whatever the year.
+pub fn utc(wall_micros: i64) -> String {
+    const DAY_MICROS: i64 = 86_400_000_000;
+    let (days, micros) = (wall_micros.div_euclid(DAY_MICROS), wall_micros.rem_euclid(DAY_MICROS));
+    // Days since 0000-03-01, in eras of 400 years (Hinnant, "chrono-compatible low-level date algorithms").
+    let shifted = days + 719_468;
+    let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + later;
+    let seconds = micros / 1_000_000;
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let micros = micros % 1_000_000;
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06} UTC")
+}
+
 /// Wall-clock microseconds since 1970, some milliseconds late: what it costs to ask is next to nothing.
 pub fn coarse_wall_micros() -> i64 {
     crate::sim::with_clock(|sim| sim.wall_micros()).unwrap_or_else(|| {
@@ -73,4 +93,18 @@ pub fn coarse_wall_micros() -> i64 {
 /// Wall-clock microseconds since 1970 of the current world.
 pub fn wall_micros() -> i64 {
     crate::sim::with_clock(|sim| sim.wall_micros()).unwrap_or_else(|| RealClock.wall_micros())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00.000000 UTC");
+        assert_eq!(utc(-1), "1969-12-31 23:59:59.999999 UTC");
+        assert_eq!(utc(951_782_399_000_000), "2000-02-28 23:59:59.000000 UTC");
+        assert_eq!(utc(951_782_400_000_000), "2000-02-29 00:00:00.000000 UTC");
+        assert_eq!(utc(1_798_761_599_500_000), "2026-12-31 23:59:59.500000 UTC");
+    }
 }

@@ -126,6 +126,8 @@ impl Rig {
 }
 
 fn redo(ctx: &RedoCtx, record: &RecordView<'_>) {
+    let told = crate::recovery::describe(record);
+    assert!(!told.contains("unknown"), "{record:?}: {told}");
     match record.kind.room() {
         Some(Room::BTree) => btree::redo::redo(ctx, record).unwrap(),
         Some(Room::Hash) => hash::redo::redo(ctx, record).unwrap(),

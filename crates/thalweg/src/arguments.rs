@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use server::config::{Config, quoted};
 use sql::settings::{Context, TABLE};
 
-use crate::waldump::Wanted;
+use crate::waldump::arguments::Task;
 
 /// What the command line asks for.
 pub enum Command {
@@ -15,7 +15,7 @@ pub enum Command {
     Version,
     Serve { data: PathBuf, superuser: Option<String>, config: Config },
     Check { data: PathBuf },
-    WalDump(Wanted),
+    WalDump(Task),
 }
 
 /// Reads the command line, the program's name not included.
@@ -31,7 +31,7 @@ pub fn read(mut arguments: impl Iterator<Item = String>) -> Result<Command, Stri
             (Some(data), None) => Ok(Command::Check { data: PathBuf::from(data) }),
             _ => Err("check takes the data directory, and nothing else".into()),
         },
-        Some("waldump") => crate::waldump::arguments(arguments).map(Command::WalDump),
+        Some("waldump") => crate::waldump::arguments::read(arguments).map(Command::WalDump),
         Some(other) => Err(format!("there is no command \"{other}\"")),
     }
 }
@@ -93,7 +93,7 @@ Thalweg, an SQL database that speaks PostgreSQL's protocol
 
 usage: thalweg serve --data DIR [options]     serve a data directory
        thalweg check DIR                     verify every page and structure of one
-       thalweg waldump DIR [options]         show the records of its log
+       thalweg waldump DIR [options]         show the records of its log (waldump --help)
 
   --data DIR          the data directory; created if it is not there
   --listen ADDR:PORT  where to listen for TCP (default 127.0.0.1:5432)
@@ -103,9 +103,6 @@ usage: thalweg serve --data DIR [options]     serve a data directory
   --auth peer|trust   peer: the unix socket is open to the role named like the operating
                       system's user, TCP is refused; trust: everybody is believed
   --set NAME=VALUE    a setting; DIR/thalweg.conf holds such lines too
-
-  waldump: --from LSN, --to LSN, --kind NAME, --xid N, --relation N, --limit N: which records;
-           --stats: for each kind, number, share, bytes, share, whole pages and their bytes
 
 Settings, with their defaults:
 ",

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         }
         Command::Serve { data, superuser, config } => serve::run(data, superuser, config),
         Command::Check { data } => check(&data),
-        Command::WalDump(wanted) => dump(&wanted),
+        Command::WalDump(task) => dump(&task),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,9 +48,9 @@ fn commit() -> String {
 }
 
 /// `thalweg waldump`: shows the log, to whoever reads it as long as he does.
-fn dump(wanted: &waldump::Wanted) -> Result<(), String> {
+fn dump(task: &waldump::arguments::Task) -> Result<(), String> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let done = waldump::run(wanted, &mut out).and_then(|()| out.flush().map_err(Fault::from));
+    let done = waldump::run(task, &mut out).and_then(|()| out.flush().map_err(Fault::from));
     match done {
         Err(Fault::Log(why)) => {
             // What was found before the fault comes first.

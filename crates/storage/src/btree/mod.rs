@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod delete;
+pub(crate) mod describe;
 mod edit;
 mod insert;
 mod page;

@@ -7,15 +7,19 @@ use super::page::*;
 use crate::page::{PageKind, PageMut};
 use base::BlockNo;
 
-const ADD: u8 = 1;
-const REMOVE: u8 = 2;
-const SET_NEXT: u8 = 3;
-const SET_STATE: u8 = 4;
-const MOVED: u8 = 5;
-const INIT: u8 = 6;
-const META_SIZE: u8 = 7;
-const META_EXTENT: u8 = 8;
-const INIT_META: u8 = 9;
+/// What an operation begins with.
+pub(super) mod op {
+    pub const ADD: u8 = 1;
+    pub const REMOVE: u8 = 2;
+    pub const SET_NEXT: u8 = 3;
+    pub const SET_STATE: u8 = 4;
+    pub const MOVED: u8 = 5;
+    pub const INIT: u8 = 6;
+    pub const META_SIZE: u8 = 7;
+    pub const META_EXTENT: u8 = 8;
+    pub const INIT_META: u8 = 9;
+}
+use op::*;
 
 /// Bytes of an entry in a record.
 pub(super) const LOGGED_ENTRY_BYTES: usize = 14;

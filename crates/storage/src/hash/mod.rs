@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod delete;
+pub(crate) mod describe;
 mod directory;
 mod edit;
 mod insert;

@@ -5,6 +5,7 @@ mod check;
 mod clean;
 mod contest;
 mod delete;
+pub(crate) mod describe;
 mod due;
 mod fetch;
 pub mod fsm;

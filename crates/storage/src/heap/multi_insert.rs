@@ -21,7 +21,7 @@ pub enum Freeze {
 }
 
 /// `info` of the record: the rows are frozen.
-const FROZEN: u8 = 1;
+pub(super) const FROZEN: u8 = 1;
 
 impl HeapRel {
     /// Stores rows; their places are appended to `tids`. With a ring, the pages go round in it: so a load leaves the

@@ -12,6 +12,7 @@
 use super::page::{self, set_prune_hint, version};
 use crate::page::{LineFlags, LinePointer, PageMut, PageView};
 use crate::txn::{FLAGS_OFFSET, Fate, Flags, TupleHeader};
+use crate::wal::fields::Fields;
 use base::Xid;
 
 /// What pruning does to the line pointers of one page; all that its log record carries.
@@ -218,16 +219,19 @@ impl Plan {
 
     /// From the log.
     pub fn decode(bytes: &[u8]) -> Plan {
-        let (hint, rest) = bytes.split_at(8);
-        let hint = u64::from_le_bytes(hint.try_into().expect("split at eight"));
-        let mut numbers = rest.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-        let mut next = || numbers.next().expect("a plan's record is as long as it says");
-        let (redirected, dead, unused) = (next(), next(), next());
-        Plan {
-            redirected: (0..redirected).map(|_| (next(), next())).collect(),
-            dead: (0..dead).map(|_| next()).collect(),
-            unused: (0..unused).map(|_| next()).collect(),
-            hint: Xid(hint),
-        }
+        Plan::read(bytes).expect("a plan's record is as long as it says")
+    }
+
+    /// From bytes that may be anything.
+    pub fn read(bytes: &[u8]) -> Option<Plan> {
+        let mut bytes = Fields(bytes);
+        let hint = Xid(bytes.u64()?);
+        let (redirected, dead, unused) = (bytes.u16()?, bytes.u16()?, bytes.u16()?);
+        let mut next = || bytes.u16();
+        let redirected =
+            (0..redirected).map(|_| Some((next()?, next()?))).collect::<Option<_>>()?;
+        let dead = (0..dead).map(|_| next()).collect::<Option<_>>()?;
+        let unused = (0..unused).map(|_| next()).collect::<Option<_>>()?;
+        Some(Plan { redirected, dead, unused, hint })
     }
 }

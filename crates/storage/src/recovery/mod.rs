@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod control;
 mod ctx;
+mod describe;
 pub mod files;
 pub mod imaged;
 mod lanes;
@@ -11,4 +12,5 @@ mod restart;
 
 pub use control::{Control, ControlFile, Counters};
 pub use ctx::RedoCtx;
+pub use describe::describe;
 pub(crate) use files::garbled;

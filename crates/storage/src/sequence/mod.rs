@@ -1,5 +1,6 @@
 //! Sequences: one page each. See the README beside this file.
 
+pub(crate) mod describe;
 pub mod redo;
 
 use crate::buffer::{Relation, WriteGuard};

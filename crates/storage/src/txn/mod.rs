@@ -3,6 +3,7 @@
 mod actions;
 mod combo;
 mod commit;
+pub(crate) mod describe;
 mod horizon;
 mod level;
 mod manager;

@@ -41,6 +41,15 @@ pub enum Compression {
 }
 
 impl Compression {
+    /// What PostgreSQL calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Compression::Off => "none",
+            Compression::Lz4 => "lz4",
+            Compression::Zstd => "zstd",
+        }
+    }
+
     /// Of the code that images have.
     pub(crate) fn from_code(code: u8) -> Option<Compression> {
         [Compression::Off, Compression::Lz4, Compression::Zstd]
@@ -108,6 +117,27 @@ impl PageImage {
         bytes.truncate(HEADER_BYTES + length);
         PageImage { bytes }
     }
+}
+
+/// What there is to tell about an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ImageShape {
+    /// How it is packed.
+    pub compression: Compression,
+    /// The unused middle that was left out: where it begins, and its bytes.
+    pub hole: (u16, u16),
+    /// Bytes that packing has saved.
+    pub saved_bytes: usize,
+}
+
+/// Reads an image's first bytes; `None` if they are not those of an image.
+pub(super) fn shape(image: &[u8]) -> Option<ImageShape> {
+    let (header, content) = image.split_at_checked(HEADER_BYTES)?;
+    let compression = Compression::from_code(header[0])?;
+    let number = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+    let hole = (number(1), number(3));
+    let plain = PAGE_BYTES.checked_sub(hole.1.into())?;
+    Some(ImageShape { compression, hole, saved_bytes: plain.saturating_sub(content.len()) })
 }
 
 thread_local! {

@@ -31,6 +31,27 @@ pub enum Room {
     Sequence,
 }
 
+impl Room {
+    /// All of them, in the order of their kinds.
+    pub fn all() -> impl Iterator<Item = Room> {
+        RANGES.iter().map(|(room, _, _)| *room)
+    }
+
+    /// What a dump calls it: as PostgreSQL calls the resource manager that does the like, where there is one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Room::Log => "XLOG",
+            Room::RelFile => "Storage",
+            Room::Buffer => "Page",
+            Room::Txn => "Transaction",
+            Room::Heap => "Heap",
+            Room::BTree => "Btree",
+            Room::Hash => "Hash",
+            Room::Sequence => "Sequence",
+        }
+    }
+}
+
 /// First and last kind of each room.
 const RANGES: &[(Room, u8, u8)] = &[
     (Room::Log, 0x01, 0x0F),
@@ -153,6 +174,21 @@ impl Kind {
         RANGES.iter().find(|(_, first, last)| (*first..=*last).contains(&self.0)).map(|r| r.0)
     }
 
+    /// Every kind there is.
+    pub fn all() -> impl Iterator<Item = Kind> {
+        NAMES.iter().map(|(kind, _)| *kind)
+    }
+
+    /// What it tells, without its room, as PostgreSQL's `pg_waldump` spells such names: `MULTI_INSERT`.
+    pub fn operation(self) -> String {
+        let name = self.name();
+        let name = match name.split_once('-') {
+            Some(("heap" | "btree" | "hash" | "file", operation)) => operation,
+            _ => name,
+        };
+        name.replace('-', "_").to_uppercase()
+    }
+
     /// What a dump calls it.
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("unknown", |(_, name)| name)
@@ -191,5 +227,17 @@ mod tests {
             assert!(NAMES[i + 1..].iter().all(|(other, _)| other != kind), "{name} is there twice");
         }
         assert_eq!(Kind(0).room(), None, "zeroed log is no record");
+    }
+
+    #[test]
+    fn operations_are_spelt_as_postgresql_spells_its_own_and_differ_within_a_room() {
+        assert_eq!(Kind::HEAP_MULTI_INSERT.operation(), "MULTI_INSERT");
+        assert_eq!(Kind::FILE_CREATE.operation(), "CREATE");
+        assert_eq!(Kind::NEXT_OID.operation(), "NEXT_OID");
+        assert_eq!(Kind::SEQUENCE.operation(), "SEQUENCE");
+        let all: Vec<_> = Kind::all().map(|kind| (kind.room(), kind.operation())).collect();
+        for (i, one) in all.iter().enumerate() {
+            assert!(!all[i + 1..].contains(one), "{one:?} is there twice");
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! ```
 
 mod durable;
+pub(crate) mod fields;
 mod flusher;
 mod gather;
 mod holds;
@@ -22,18 +23,20 @@ pub mod segment;
 mod space;
 mod stats;
 mod store;
+mod summary;
 mod switch;
 mod view;
 
 pub use durable::DurableWatch;
 pub use holds::RedoHold;
-pub use image::{Compression, MAX_IMAGE_BYTES, PageImage, Terms};
+pub use image::{Compression, ImageShape, MAX_IMAGE_BYTES, PageImage, Terms};
 pub use kind::{Kind, Room};
 pub use mapped::{WalIo, check_io};
 pub use reader::{LogEnd, Reader, erase_tail};
 pub use record::{LoggedPage, MAX_RECORD_BYTES, Record, record_bound};
 pub use segment::{Epoch, LogShape};
 pub use stats::WalStats;
+pub use summary::{Summary, Total, percent};
 pub use view::{BlockView, RecordView};
 
 use crate::error::{Error, Result, or_abort};

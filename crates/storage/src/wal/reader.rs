@@ -5,7 +5,7 @@
 //! *elsewhere*, the log was damaged after it was written: that is an error, not an end.
 
 use super::record::{self, HEADER_BYTES, RECORD_ALIGN};
-use super::segment::{self, DIRECTORY, Epoch, LogShape};
+use super::segment::{self, Epoch, LogShape};
 use super::view::{RecordView, padded_length};
 use crate::error::{Error, Result};
 use base::Lsn;
@@ -102,10 +102,72 @@ impl Reader {
         Ok(again.intact_length()?.is_none().then_some(found.at))
     }
 
+    /// After the end of the log: the first file that is missing although a later one of the same run is there.
+    pub fn missing_file(&self) -> Result<Option<String>> {
+        let is_there = |number| -> Result<bool> {
+            let found = segment::open(&*self.disk, &self.shape, number)?;
+            Ok(found.is_some_and(|(_, epoch)| epoch == self.epoch))
+        };
+        let mut first = self.epoch.segment_of(self.at);
+        while is_there(first)? {
+            first += 1;
+        }
+        for number in segment::numbers(&*self.disk, self.shape.timeline)? {
+            // A running engine makes files in order: if this one is new, the one missing is there now.
+            if number > first && is_there(number)? && !is_there(first)? {
+                return Ok(Some(segment::path(self.shape.timeline, first)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// After the end of the log: what stands there instead of an intact record, in a few words, and in which file, from
+    /// which byte on.
+    pub fn obstacle(&mut self) -> Result<(String, String, u64)> {
+        let file = segment::path(self.shape.timeline, self.epoch.segment_of(self.at));
+        let what = if !self.fill(HEADER_BYTES as u64)? {
+            "nothing".to_owned()
+        } else {
+            let offset = (self.at.0 - self.window_start.0) as usize;
+            let header = self.window[offset..offset + HEADER_BYTES].try_into().expect("as many");
+            match padded_length(header) {
+                None => {
+                    let length = u32::from_le_bytes([header[4], header[5], header[6], header[7]]);
+                    format!("a record of invalid length {length}")
+                }
+                Some(length) if !self.fill(length as u64)? => {
+                    format!("a record of {length} bytes that is cut short")
+                }
+                Some(length) => format!("a record of {length} bytes with an incorrect checksum"),
+            }
+        };
+        Ok((what, file, self.epoch.file_offset(self.at)))
+    }
+
+    /// After the end of the log: forgets what was read of what lies behind, so that the next [`Reader::read`] sees what
+    /// has been written since.
+    pub fn look_again(&mut self) {
+        self.window.clear();
+        self.window_start = self.at;
+    }
+
+    /// The shape of the log that a directory's files are of, by the first intact one of `timeline` (`None`: of any);
+    /// `None` if there is none.
+    pub fn shape_of_files(disk: &dyn Disk, timeline: Option<u32>) -> Result<Option<LogShape>> {
+        for name in segment::names(disk)? {
+            let Some((its, number)) = segment::parse_file_name(&name) else { continue };
+            if timeline.is_none_or(|wanted| wanted == its)
+                && let Some(shape) = segment::shape(disk, its, number)?
+            {
+                return Ok(Some(shape));
+            }
+        }
+        Ok(None)
+    }
+
     /// The first position that a segment of the directory holds; `None` without segments.
     pub fn first_position(disk: &dyn Disk, shape: LogShape) -> Result<Option<Lsn>> {
-        let names = disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))?;
-        for number in names.iter().filter_map(|name| segment::parse_name(shape.timeline, name)) {
+        for number in segment::numbers(disk, shape.timeline)? {
             if segment::open(disk, &shape, number)?.is_some() {
                 return Ok(Some(Lsn(number * shape.segment_bytes)));
             }

@@ -125,13 +125,34 @@ pub fn path(timeline: u32, segment: u64) -> String {
     format!("{DIRECTORY}/{}", file_name(timeline, segment))
 }
 
+/// Timeline and number that a segment's file name tells; `None` if it is no such name.
+pub fn parse_file_name(name: &str) -> Option<(u32, u64)> {
+    let is_hex = name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'F'));
+    let (timeline, number) = name.split_at_checked(8).filter(|_| is_hex && name.len() == 24)?;
+    Some((u32::from_str_radix(timeline, 16).ok()?, u64::from_str_radix(number, 16).ok()?))
+}
+
 /// The segment that a file name of this timeline names.
 pub(super) fn parse_name(timeline: u32, name: &str) -> Option<u64> {
-    let number = name.strip_prefix(&format!("{timeline:08X}"))?;
-    if number.len() != 16 {
-        return None;
-    }
-    u64::from_str_radix(number, 16).ok()
+    parse_file_name(name).filter(|(its, _)| *its == timeline).map(|(_, number)| number)
+}
+
+/// Names of all files of the log's directory, sorted.
+pub(super) fn names(disk: &dyn Disk) -> Result<Vec<String>> {
+    disk.list(DIRECTORY).map_err(|e| Error::io("list", DIRECTORY, e))
+}
+
+/// Numbers of the files of a timeline, ascending; intact or not.
+pub(super) fn numbers(disk: &dyn Disk, timeline: u32) -> Result<impl Iterator<Item = u64>> {
+    Ok(names(disk)?.into_iter().filter_map(move |name| parse_name(timeline, &name)))
+}
+
+/// The shape of the log that a file says it is of; `None` if it is not this segment of any.
+pub(super) fn shape(disk: &dyn Disk, timeline: u32, segment: u64) -> Result<Option<LogShape>> {
+    let Some(Headed { epoch, says, .. }) = read_header(disk, timeline, segment)? else {
+        return Ok(None);
+    };
+    Ok((says == segment && epoch.timeline == timeline).then(|| epoch.shape()))
 }
 
 /// Opens a segment that is part of the log, for reading; `None` if there is no such file or its header is
@@ -141,7 +162,27 @@ pub(super) fn open(
     shape: &LogShape,
     segment: u64,
 ) -> Result<Option<(Arc<dyn File>, Epoch)>> {
-    let path = path(shape.timeline, segment);
+    let Some(Headed { file, epoch, says }) = read_header(disk, shape.timeline, segment)? else {
+        return Ok(None);
+    };
+    let ours = says == segment
+        && epoch.timeline == shape.timeline
+        && epoch.system_id == shape.system_id
+        && epoch.segment_bytes == shape.segment_bytes;
+    Ok(ours.then_some((file, epoch)))
+}
+
+/// A file with an intact header.
+struct Headed {
+    file: Arc<dyn File>,
+    epoch: Epoch,
+    /// The segment that it says it is.
+    says: u64,
+}
+
+/// Opens a segment's file; `None` if it is not there or has no header.
+fn read_header(disk: &dyn Disk, timeline: u32, segment: u64) -> Result<Option<Headed>> {
+    let path = path(timeline, segment);
     let file = match disk.open(&path, Open::Existing) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -149,12 +190,7 @@ pub(super) fn open(
     };
     let mut block = [0; BLOCK_BYTES as usize];
     let n = file.read_at(&mut block, 0).map_err(|e| Error::io("read", &*path, e))?;
-    let Some((epoch, says)) = Epoch::decode(&block[..n]) else { return Ok(None) };
-    let ours = says == segment
-        && epoch.timeline == shape.timeline
-        && epoch.system_id == shape.system_id
-        && epoch.segment_bytes == shape.segment_bytes;
-    Ok(ours.then_some((file, epoch)))
+    Ok(Epoch::decode(&block[..n]).map(|(epoch, says)| Headed { file, epoch, says }))
 }
 
 /// What is the same in all segments of a data directory.

@@ -1,6 +1,6 @@
 //! Reading a log record back: a checked view over its bytes.
 
-use super::image::{self, Compression};
+use super::image::{self, ImageShape};
 use super::kind::Kind;
 use super::record::{
     BLOCK_HEADER_BYTES, FORK_MASK, HEADER_BYTES, IMAGE, MAX_BLOCKS, MAX_RECORD_BYTES, RECORD_ALIGN,
@@ -105,6 +105,12 @@ impl<'a> RecordView<'a> {
         self.bytes
     }
 
+    /// Bytes of the record in the log without padding, and without page images.
+    pub fn lengths(&self) -> (usize, usize) {
+        let all = HEADER_BYTES + self.body.len();
+        (all, all - self.blocks().map(|block| block.image_bytes()).sum::<usize>())
+    }
+
     /// How many pages it names.
     pub fn block_count(&self) -> usize {
         usize::from(self.block_count)
@@ -122,13 +128,9 @@ impl BlockView<'_> {
         self.image.is_some()
     }
 
-    /// How the page's image is packed, as a dump tells it; `None` if there is none.
-    pub fn image_how(&self) -> Option<&'static str> {
-        self.image.map(|image| match Compression::from_code(image[0]) {
-            Some(Compression::Lz4) => " lz4",
-            Some(Compression::Zstd) => " zstd",
-            Some(Compression::Off) | None => "",
-        })
+    /// What a dump tells of the page's image; `None` if there is none.
+    pub fn image_shape(&self) -> Option<ImageShape> {
+        self.image.and_then(image::shape)
     }
 
     /// Bytes of the page's image as it lies in the log; 0 if there is none.

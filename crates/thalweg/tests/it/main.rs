@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
 mod concurrently;
+mod waldump;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -408,96 +409,4 @@ fn come_and_go(connection: &mut thalweg::Connection<'_>, session: u64) -> u64 {
         }
     }
     made
-}
-
-fn dump(data: &Path, arguments: &[&str]) -> (bool, String, String) {
-    let output = thalweg(&[&["waldump", data.to_str().unwrap()], arguments].concat());
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    (output.status.success(), text(&output.stdout), text(&output.stderr))
-}
-
-#[test]
-fn the_log_is_shown_record_by_record_and_damage_is_told() {
-    let scratch = Scratch::new("waldump");
-    let data = scratch.0.join("data");
-    let mut config = config();
-    for (name, value) in [("torn_page_protection", "full_page_writes"), ("wal_compression", "lz4")]
-    {
-        config.set(name, value).unwrap();
-    }
-    let database = thalweg::Database::open(&data, "me", &config).unwrap();
-    let mut connection = database.connect("postgres", "me").unwrap();
-    let ask = |connection: &mut thalweg::Connection<'_>, query: &str| -> String {
-        connection.query(query).unwrap()[0].rows[0][0].clone().unwrap()
-    };
-    connection.query("create table t (k int); insert into t values (1); checkpoint").unwrap();
-    let from = ask(&mut connection, "select pg_current_wal_insert_lsn()");
-    for n in 2..40 {
-        connection.query(&format!("insert into t values ({n})")).unwrap();
-    }
-    let to = ask(&mut connection, "select pg_current_wal_insert_lsn()");
-    connection.query("insert into t values (100)").unwrap();
-    // While it is running.
-    let (sound, told, complaints) = dump(&data, &["--from", &from, "--to", &to]);
-    assert!(sound, "{told}{complaints}");
-    let count = |what: &str| told.lines().filter(|line| line.contains(what)).count();
-    assert_eq!((count(" heap-insert "), count(" commit ")), (38, 38), "{told}");
-    assert!(
-        told.lines().any(|line| line.contains(" heap-insert ") && line.contains(" lz4)")),
-        "{told}"
-    );
-    // What is written while it looks is no damage.
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-                connection.query("insert into t values (0)").unwrap();
-            }
-        });
-        for _ in 0..5 {
-            let (sound, told, complaints) = dump(&data, &["--from", &from]);
-            assert!(sound, "{}{complaints}", told.lines().last().unwrap_or_default());
-        }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        writer.join().unwrap();
-    });
-    drop(connection);
-    database.close().unwrap();
-
-    let (sound, told, complaints) = dump(&data, &[]);
-    assert!(sound, "{complaints}");
-    let last: Vec<_> = told.lines().rev().take(2).collect();
-    assert!(
-        last[0].starts_with("the log ends at ") && last[1].contains(" checkpoint "),
-        "{last:?}"
-    );
-    let commit = told.lines().rfind(|line| line.contains(" commit ")).unwrap().to_owned();
-    let (sound, told, _) = dump(&data, &["--from", &from, "--to", &to, "--stats"]);
-    let all = told.lines().last().unwrap().split_whitespace().collect::<Vec<_>>();
-    assert!(sound && all[0] == "all" && all[2] == "100.00" && all[4] == "100.00", "{told}");
-    assert!(
-        told.lines().any(|line| line.starts_with("heap-insert ") && line.contains(" 38 ")),
-        "{told}"
-    );
-    let (_, told, _) = dump(&data, &["--from", &from, "--kind", "commit", "--limit", "3"]);
-    assert_eq!(told.lines().filter(|line| line.contains(" commit ")).count(), 3, "{told}");
-    let (sound, _, complaints) = dump(&data, &["--from", "FF/0"]);
-    assert!(!sound && complaints.contains("the log from FF/0 on is not there"), "{complaints}");
-
-    // A record's bytes change: the dump shows what comes before, and says where it stops and what is behind.
-    let at = commit.split(' ').next().unwrap();
-    let (high, low) = at.split_once('/').unwrap();
-    let half = |text| u64::from_str_radix(text, 16).unwrap();
-    let position = half(high) << 32 | half(low);
-    let segment = 16 << 20;
-    let file = data.join("wal").join(format!("00000001{:016X}", position / segment));
-    let mut bytes = std::fs::read(&file).unwrap();
-    bytes[(4096 + position % segment + 8) as usize] ^= 1;
-    std::fs::write(&file, bytes).unwrap();
-    let (sound, told, complaints) = dump(&data, &[]);
-    assert!(!sound && told.contains(" heap-insert "), "{told}");
-    assert!(
-        complaints.contains(&format!("there is no intact record at {at}, but one at ")),
-        "{complaints}"
-    );
 }
