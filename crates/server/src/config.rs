@@ -219,6 +219,11 @@ impl Config {
         }
     }
 
+    /// `track_wal_io_timing`.
+    pub fn tracks_wal_io_timing(&self) -> bool {
+        self.value("track_wal_io_timing").as_bool()
+    }
+
     /// `wal_compression`.
     pub fn wal_compression(&self) -> Compression {
         match self.value("wal_compression").as_text() {

@@ -69,6 +69,7 @@ impl Database {
                         "wal_io = pmem_emulated only emulates persistent memory: nothing is durable here"
                     );
                 }
+                engine.wal().set_timed(config.tracks_wal_io_timing());
                 let database = Database { engine, cluster };
                 database.show(config, &[Context::Start, Context::Reload]);
                 database.cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
@@ -98,6 +99,7 @@ impl Database {
     /// it is, and the log says why.
     pub(crate) fn reload(&self, config: &Config) {
         self.engine.set_wal_compression(config.wal_compression());
+        self.engine.wal().set_timed(config.tracks_wal_io_timing());
         self.reload_checkpoints(config);
         let changed = [
             ("torn_page_protection", self.engine.set_torn_pages(config.torn_pages())),

@@ -92,7 +92,20 @@ fn the_figures_of_the_log_are_what_happened() {
     assert!(after[1] - before[1] >= 50.0 * 100.0);
     // One client: each commit waits for a write and a sync of its own.
     assert!(after[2] - before[2] >= 50.0 && after[3] - before[3] >= 50.0, "{before:?} {after:?}");
-    assert!(number(&mut me, "select wal_sync_time from pg_stat_wal") > 0.0);
+    let times = "select wal_write_time + wal_sync_time from pg_stat_wal";
+    assert!(number(&mut me, times) > 0.0);
+    // Times are counted while that is wanted.
+    let mut config = Config::new();
+    for (setting, counted) in [("off", false), ("on", true)] {
+        config.set("track_wal_io_timing", setting).unwrap();
+        house.server.as_ref().unwrap().reload(&config);
+        assert_eq!(value(&mut me, "show track_wal_io_timing"), setting);
+        me.query("insert into logged select max(id) + 1 from logged");
+        me.query("select pg_stat_reset_shared('wal')");
+        (0..5).for_each(|_| drop(me.query("insert into logged select max(id) + 1 from logged")));
+        assert_eq!(number(&mut me, times) > 0.0, counted, "{setting}");
+        assert!(number(&mut me, "select wal_sync from pg_stat_wal") >= 5.0, "{setting}");
+    }
 }
 
 #[test]

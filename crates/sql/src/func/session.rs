@@ -108,7 +108,7 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_stat_get_bgwriter_buf_written_checkpoints" "pg_stat_get_bgwriter_buf_written_clean"
     "pg_stat_get_bgwriter_maxwritten_clean" "pg_stat_get_buf_written_backend"
     "pg_stat_get_buf_fsync_backend" "pg_stat_get_buf_alloc"
-    "pg_stat_get_bgwriter_stat_reset_time" "pg_stat_get_io" "pg_buffercache_pages" "pg_prewarm"
+    "pg_stat_get_bgwriter_stat_reset_time" "pg_stat_get_io" "pg_stat_get_recovery_prefetch" "pg_buffercache_pages" "pg_prewarm"
     "autoprewarm_dump_now" "bt_index_check" "bt_index_parent_check" "hash_index_check"
 );
 

@@ -7,9 +7,10 @@ use storage::buffer::{IoCounts, IoKey, Purpose, ReadAhead};
 use storage::lock::LockMode;
 
 use crate::error::{Result, bail};
-use crate::types::{Datum, Oid, TypeId};
+use crate::types::{Datum, Oid, TimestampTz, TypeId};
 
 use super::backend::Backend;
+use super::resets::Io;
 
 /// Bytes of a page.
 const PAGE_BYTES: i64 = 8192;
@@ -29,26 +30,67 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
     if !args.is_empty() {
         return Ok(None);
     }
-    let by = |role: Role| sum(engine.pool().io_stats(), |key| key.role == role);
-    let ms = |time: std::time::Duration| Datum::Float8(time.as_secs_f64() * 1e3);
-    let int = |n: u64| Datum::Int8(n as i64);
-    let (checkpoints, requested) =
-        (engine.checkpointer().count(), engine.checkpointer().requested());
+    let Some(at) = FIGURES.iter().position(|name| *name == figure) else {
+        let is_since = figure == "bgwriter_stat_reset_time";
+        return Ok(if is_since { Some(since_reset(b)?.1.into()) } else { None });
+    };
+    let (base, _) = since_reset(b)?;
+    let counted = Background::of(b).0[at].saturating_sub(base.0[at]);
     Ok(Some(match figure {
-        "bgwriter_timed_checkpoints" => int(checkpoints.saturating_sub(requested)),
-        "bgwriter_requested_checkpoints" => int(requested),
-        "checkpoint_write_time" => ms(by(Role::Checkpointer).write_time),
-        "checkpoint_sync_time" => ms(by(Role::Checkpointer).sync_time),
-        "bgwriter_buf_written_checkpoints" => int(by(Role::Checkpointer).writes),
-        "bgwriter_buf_written_clean" => int(by(Role::Cleaner).writes),
-        // It has no such limit.
-        "bgwriter_maxwritten_clean" => int(0),
-        "buf_written_backend" => int(by(Role::Client).writes + by(Role::Vacuum).writes),
-        "buf_fsync_backend" => int(by(Role::Client).syncs + by(Role::Vacuum).syncs),
-        "buf_alloc" => int(engine.pool().stats().taken),
-        "bgwriter_stat_reset_time" => b.instance.cluster()?.started.into(),
-        _ => return Ok(None),
+        // Microseconds.
+        "checkpoint_write_time" | "checkpoint_sync_time" => Datum::Float8(counted as f64 / 1e3),
+        _ => Datum::Int8(counted as i64),
     }))
+}
+
+/// The figures of `pg_stat_bgwriter`, in the order of [`Background`].
+const FIGURES: [&str; 10] = [
+    "bgwriter_timed_checkpoints",
+    "bgwriter_requested_checkpoints",
+    "checkpoint_write_time",
+    "checkpoint_sync_time",
+    "bgwriter_buf_written_checkpoints",
+    "bgwriter_buf_written_clean",
+    "bgwriter_maxwritten_clean",
+    "buf_written_backend",
+    "buf_fsync_backend",
+    "buf_alloc",
+];
+
+/// What checkpointer and cleaner have done; times in microseconds.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Background([u64; FIGURES.len()]);
+
+impl Background {
+    /// Since the start.
+    pub fn of(b: &Backend) -> Background {
+        let engine = &b.instance.store.engine;
+        let by = |role: Role| sum(engine.pool().io_stats(), |key| key.role == role);
+        let micros = |time: std::time::Duration| time.as_micros() as u64;
+        let checkpoints = engine.checkpointer();
+        let requested = checkpoints.requested();
+        let (checkpointer, client, vacuum) =
+            (by(Role::Checkpointer), by(Role::Client), by(Role::Vacuum));
+        Background([
+            checkpoints.count().saturating_sub(requested),
+            requested,
+            micros(checkpointer.write_time),
+            micros(checkpointer.sync_time),
+            checkpointer.writes,
+            by(Role::Cleaner).writes,
+            // It has no such limit.
+            0,
+            client.writes + vacuum.writes,
+            client.syncs + vacuum.syncs,
+            engine.pool().stats().taken,
+        ])
+    }
+}
+
+/// What had been counted at the last reset of `pg_stat_bgwriter`, and when that was.
+fn since_reset(b: &Backend) -> Result<(Background, TimestampTz)> {
+    let cluster = b.instance.cluster()?;
+    Ok((*cluster.resets.bgwriter.lock()).unwrap_or((Background::default(), cluster.started)))
 }
 
 fn sum(all: Vec<(IoKey, IoCounts)>, of: impl Fn(&IoKey) -> bool) -> IoCounts {
@@ -67,13 +109,26 @@ fn sum(all: Vec<(IoKey, IoCounts)>, of: impl Fn(&IoKey) -> bool) -> IoCounts {
     })
 }
 
+/// What `pg_stat_io` counts from, since the start.
+pub(super) fn counted(b: &Backend) -> Io {
+    let pool = b.instance.store.engine.pool();
+    let counts = pool.io_stats();
+    let ring_hits: u64 = counts.iter().map(|(_, counts)| counts.ring_hits).sum();
+    Io { counts, hits: pool.hits().saturating_sub(ring_hits) }
+}
+
 /// The rows of `pg_stat_io`. What can't happen is null: nobody but the cleaner and the checkpointer writes pages.
 pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
-    let (pool, since) = (b.instance.store.engine.pool(), b.instance.cluster()?.started);
-    let all = pool.io_stats();
-    let ring_hits: u64 = all.iter().map(|(_, counts)| counts.ring_hits).sum();
-    let hits = pool.hits().saturating_sub(ring_hits);
-    let rows = all.into_iter().filter(|(key, _)| exists(key)).map(|(key, counts)| {
+    let cluster = b.instance.cluster()?;
+    let (base, since) =
+        cluster.resets.io.lock().clone().unwrap_or((Io::default(), cluster.started));
+    let Io { counts: all, hits } = counted(b);
+    let hits = hits.saturating_sub(base.hits);
+    let all = all.into_iter().map(|(key, counts)| {
+        let before = base.counts.iter().find(|(of, _)| *of == key);
+        (key, before.map_or(counts, |(_, before)| counts.since(before)))
+    });
+    let rows = all.filter(|(key, _)| exists(key)).map(|(key, counts)| {
         let writes = matches!(key.role, Role::Cleaner | Role::Checkpointer | Role::Startup);
         let reads = !matches!(key.role, Role::Cleaner | Role::Checkpointer);
         let some = |on: bool, value: Datum| if on { value } else { Datum::Null };

@@ -274,6 +274,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         "pg_stat_get_activity" => super::activity::sessions(b, &args[0])?,
         "pg_stat_get_slru" => super::activity::status_logs(b)?,
         "pg_stat_get_io" => super::buffers::io(b)?,
+        "pg_stat_get_recovery_prefetch" => super::resets::recovery_prefetch(b)?,
         "pg_buffercache_pages" => super::buffers::cached(b)?,
         "pg_stat_get_progress_info" => super::statistics::progress(b, &args[0])?,
         "pg_get_multixact_members" => super::xacts::call_set(b, func.name, args)?,

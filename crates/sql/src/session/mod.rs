@@ -23,6 +23,7 @@ mod names;
 mod point;
 mod portal;
 mod prepare;
+pub(crate) mod resets;
 mod sequence;
 mod set;
 mod signal;

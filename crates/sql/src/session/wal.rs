@@ -12,9 +12,6 @@ use super::backend::Backend;
 use super::names;
 use super::xacts::record;
 
-/// What `pg_stat_reset_shared` can be asked for. Nothing but the log has figures to reset.
-const RESETS: [&str; 4] = ["archiver", "bgwriter", "recovery_prefetch", "wal"];
-
 /// Calls a function that gives one value; none where it is not one.
 pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
     let wal = b.txn.manager().wal().clone();
@@ -27,21 +24,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
             lsn(wal.switch()?)
         }
         "pg_walfile_name" => Datum::text(wal.place_of(position(&args[0])).0),
-        "pg_stat_reset_shared" => {
-            names::must_be_superuser(b, name)?;
-            let target = &**args[0].as_text();
-            if !RESETS.contains(&target) {
-                let error =
-                    sql_error!(INVALID_PARAMETER_VALUE, "unrecognized reset target: \"{target}\"");
-                let hint =
-                    "Target must be \"archiver\", \"bgwriter\", \"recovery_prefetch\", or \"wal\".";
-                return Err(error.with_hint(hint));
-            }
-            if target == "wal" {
-                wal.reset_stats();
-            }
-            Datum::VOID
-        }
+        "pg_stat_reset_shared" => super::resets::reset(b, args[0].as_text())?,
         "pg_reload_conf" => {
             names::must_be_superuser(b, name)?;
             let asked = b.instance.cluster()?.reload();

@@ -494,6 +494,12 @@ pub const TABLE: &[Setting] = &[
         Reload,
         "How pages survive a write that power loss cuts short.",
     ),
+    flag(
+        "track_wal_io_timing",
+        true,
+        Reload,
+        "Whether the time that writes and syncs of the log take is counted in pg_stat_wal.",
+    ),
     number(
         "transaction_buffers",
         0,

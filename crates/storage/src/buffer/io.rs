@@ -72,6 +72,25 @@ pub struct IoCounts {
     pub sync_time: Duration,
 }
 
+impl IoCounts {
+    /// What was done since `then`.
+    pub fn since(&self, then: &IoCounts) -> IoCounts {
+        IoCounts {
+            reads: self.reads - then.reads,
+            read_time: self.read_time - then.read_time,
+            writes: self.writes - then.writes,
+            write_time: self.write_time - then.write_time,
+            extends: self.extends - then.extends,
+            extend_time: self.extend_time - then.extend_time,
+            ring_hits: self.ring_hits - then.ring_hits,
+            evictions: self.evictions - then.evictions,
+            reuses: self.reuses - then.reuses,
+            syncs: self.syncs - then.syncs,
+            sync_time: self.sync_time - then.sync_time,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Counts {
     reads: AtomicU64,

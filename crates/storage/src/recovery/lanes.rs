@@ -60,8 +60,22 @@ pub(super) struct Lanes {
     pool: Arc<Pool>,
     /// `recovery_prefetch`.
     prefetches: bool,
-    /// Pages that were read ahead.
-    prefetched: u64,
+    prefetched: Prefetched,
+}
+
+/// What became of pages that redo was to come to, while `recovery_prefetch` is on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Prefetched {
+    /// Read before redo came to them.
+    pub read: u64,
+    /// In memory, or on their way.
+    pub hit: u64,
+    /// Not read: redo makes them anew.
+    pub skip_init: u64,
+    /// Not read: their file ends before, or is gone.
+    pub skip_new: u64,
+    /// Not read: the log has an image of them.
+    pub skip_image: u64,
 }
 
 fn lock(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
@@ -104,7 +118,7 @@ impl Lanes {
         let workers = workers.collect();
         let filling = (0..count).map(|_| Batch::default()).collect();
         let pool = Arc::clone(ctx.pool());
-        Lanes { lanes, filling, workers, pool, prefetches, prefetched: 0 }
+        Lanes { lanes, filling, workers, pool, prefetches, prefetched: Prefetched::default() }
     }
 
     /// Has a record applied by the lanes of its pages.
@@ -131,16 +145,27 @@ impl Lanes {
     /// Has a page on its way that a lane will come to, unless its record makes it anew.
     fn prefetch(&mut self, record: &RecordView<'_>, block: &BlockView<'_>) {
         let Some(rank) = rank_of_pages(record) else { return };
-        if !self.prefetches || block.will_init || block.has_image() {
+        if !self.prefetches {
+            return;
+        }
+        if block.has_image() {
+            self.prefetched.skip_image += 1;
+            return;
+        }
+        if block.will_init {
+            self.prefetched.skip_init += 1;
             return;
         }
         let rel = self.pool.relation(block.page.rel, rank);
         // Where the file ends before, or is gone, redo itself finds out.
         let is_there =
             matches!(rel.blocks(block.page.fork), Ok(blocks) if block.page.block.0 < blocks);
-        if is_there && rel.prefetch(block.page.fork, block.page.block) {
-            self.prefetched += 1;
-        }
+        let counted = match () {
+            () if !is_there => &mut self.prefetched.skip_new,
+            () if rel.prefetch(block.page.fork, block.page.block) => &mut self.prefetched.read,
+            () => &mut self.prefetched.hit,
+        };
+        *counted += 1;
     }
 
     fn hand_over(&mut self, i: usize) -> Result<()> {
@@ -191,7 +216,7 @@ impl Lanes {
     }
 
     /// Pages that were on their way before a lane came to them.
-    pub fn prefetched(&self) -> u64 {
+    pub fn prefetched(&self) -> Prefetched {
         self.prefetched
     }
 

@@ -14,3 +14,4 @@ pub use control::{Control, ControlFile, Counters};
 pub use ctx::RedoCtx;
 pub use describe::describe;
 pub(crate) use files::garbled;
+pub use lanes::Prefetched;

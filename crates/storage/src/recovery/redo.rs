@@ -4,7 +4,7 @@
 use super::control::{ControlFile, Counters};
 use super::ctx::RedoCtx;
 use super::files::{PendingFiles, garbled, u32_at};
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Prefetched};
 use super::restart::RestartPoints;
 use crate::buffer::Pool;
 use crate::error::{Error, Result};
@@ -43,8 +43,8 @@ pub struct RedoReport {
     pub applied: u64,
     /// Pages that had the change already.
     pub skipped: u64,
-    /// Pages that were read before redo came to them.
-    pub prefetched: u64,
+    /// What became of pages that redo was to come to.
+    pub prefetched: Prefetched,
     /// Restart points made on the way.
     pub restart_points: u64,
     /// How long it took.
@@ -210,7 +210,7 @@ impl Redo<'_> {
 
     fn end(self, end: LogEnd) -> Result<Redone> {
         let (mut applied, mut skipped) = self.ctx.counts();
-        let prefetched = self.lanes.as_ref().map_or(0, Lanes::prefetched);
+        let prefetched = self.lanes.as_ref().map_or(Prefetched::default(), Lanes::prefetched);
         if let Some(lanes) = self.lanes {
             let theirs = lanes.finish()?;
             applied += theirs.0;

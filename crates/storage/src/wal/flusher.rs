@@ -161,7 +161,8 @@ impl State {
         let is_durable =
             written.unwrap_or_else(|e| fatal(&format!("the log can't be made durable: {e}")));
         let took = clock::now().since(writing).as_nanos() as u64;
-        count(if is_durable { &wal.counters.sync_nanos } else { &wal.counters.write_nanos }, took);
+        let counters = &wal.counters;
+        wal.count_time(if is_durable { &counters.sync_nanos } else { &counters.write_nanos }, took);
         self.written = complete;
         wal.counters.written.store(complete.0, Ordering::Relaxed);
         // Written bytes are the file's; only the last, partial block will be read from the ring again.
@@ -263,7 +264,7 @@ impl State {
             count(&wal.counters.syncs, 1);
         }
         let nanos = clock::now().since(begin).as_nanos() as u64;
-        count(&wal.counters.sync_nanos, nanos);
+        wal.count_time(&wal.counters.sync_nanos, nanos);
     }
 }
 

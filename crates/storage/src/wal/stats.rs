@@ -5,7 +5,7 @@
 use super::Wal;
 use base::clock;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counters, as of now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(super) struct Counters {
     pub syncs: AtomicU64,
     pub write_nanos: AtomicU64,
     pub sync_nanos: AtomicU64,
+    /// Times are not counted, `track_wal_io_timing = off`.
+    pub untimed: AtomicBool,
 }
 
 /// Where the shown figures begin: what the counters were at the last reset, and when that was.
@@ -100,6 +102,19 @@ impl Wal {
             syncs: get(&self.counters.syncs),
             write_nanos: get(&self.counters.write_nanos),
             sync_nanos: get(&self.counters.sync_nanos),
+        }
+    }
+
+    /// Whether times of writes and syncs are counted from now on, `track_wal_io_timing`.
+    pub fn set_timed(&self, is_timed: bool) {
+        // Relaxed: figures for people.
+        self.counters.untimed.store(!is_timed, Ordering::Relaxed);
+    }
+
+    /// Counts a time, where times are counted.
+    pub(super) fn count_time(&self, counter: &AtomicU64, nanos: u64) {
+        if !self.counters.untimed.load(Ordering::Relaxed) {
+            count(counter, nanos);
         }
     }
 

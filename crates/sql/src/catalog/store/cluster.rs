@@ -18,6 +18,7 @@ use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::exec::spill::TempFiles;
 use crate::session::board::{Board, Lease};
+use crate::session::resets::Resets;
 use crate::settings::Running;
 use crate::types::{Datum, Oid, TimestampTz};
 
@@ -35,6 +36,8 @@ pub struct Cluster {
     pub temp_files: Arc<TempFiles>,
     /// When the directory was opened.
     pub started: TimestampTz,
+    /// Since when figures count, where they can be reset.
+    pub resets: Resets,
     /// Settings of the server as they are.
     pub running: Arc<Running>,
     /// Databases that somebody has used, until they are dropped.
@@ -91,6 +94,7 @@ impl Cluster {
             superuser,
             temp_files,
             started: crate::session::stamp(),
+            resets: Resets::default(),
             running: Arc::default(),
             databases: Latch::new(Rank::Outer, BTreeMap::new()),
             sessions: Latch::new(Rank::Leaf, BTreeMap::new()),

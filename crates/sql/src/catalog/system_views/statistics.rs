@@ -176,6 +176,14 @@ pub(super) static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_stat_recovery_prefetch",
+        12240,
+        "SELECT s.stats_reset, s.prefetch, s.hit, s.skip_init, s.skip_new, s.skip_fpw, s.skip_rep, \
+         s.wal_distance, s.block_distance, s.io_depth \
+         FROM pg_catalog.pg_stat_get_recovery_prefetch() s",
+    ),
+    view(
+        "pg_catalog",
         "pg_stat_io",
         12301,
         "SELECT backend_type, object, context, reads, read_time, writes, write_time, \

@@ -124,6 +124,43 @@ fn only_the_cleaner_and_the_checkpointer_write() {
     assert!(written_by(|role| role == Role::Checkpointer) > 0);
 }
 
+#[test]
+fn figures_of_the_server_are_reset_each_for_itself() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int)");
+    bench.run("INSERT INTO t SELECT i FROM generate_series(1, 5000) i");
+    bench.run("CHECKPOINT");
+    let bgwriter = "SELECT checkpoints_req, buffers_checkpoint FROM pg_stat_bgwriter";
+    let io = "SELECT sum(extends), sum(writes) FROM pg_stat_io";
+    let ahead = "SELECT prefetch, hit, skip_init, skip_new, skip_fpw, skip_rep, wal_distance, \
+                 block_distance, io_depth FROM pg_stat_recovery_prefetch";
+    let since = |view: &str| format!("SELECT extract(epoch FROM max(stats_reset)) FROM {view}");
+    let (before, written) = (row(&mut bench, bgwriter), row(&mut bench, io));
+    assert!(!before.starts_with("0|") && !written.starts_with("0|"), "{before} {written}");
+    assert_eq!(row(&mut bench, ahead), "0|0|0|0|0|0|0|0|0");
+    for (target, view) in [
+        ("bgwriter", "pg_stat_bgwriter"),
+        ("io", "pg_stat_io"),
+        ("recovery_prefetch", "pg_stat_recovery_prefetch"),
+        ("wal", "pg_stat_wal"),
+    ] {
+        let old: f64 = row(&mut bench, &since(view)).parse().unwrap();
+        bench.run(&format!("SELECT pg_stat_reset_shared('{target}')"));
+        assert!(row(&mut bench, &since(view)).parse::<f64>().unwrap() > old, "{target}");
+        if target == "bgwriter" {
+            assert_eq!(row(&mut bench, bgwriter), "0|0");
+            assert_eq!(row(&mut bench, io), written, "the others go on");
+        }
+    }
+    assert_eq!(row(&mut bench, io), "0|0");
+    bench.run("INSERT INTO t SELECT i FROM generate_series(1, 5000) i; CHECKPOINT");
+    assert!(row(&mut bench, bgwriter).starts_with("1|"));
+    assert!(!row(&mut bench, io).starts_with("0|"));
+    assert!(bench.run("SELECT pg_stat_reset_shared('archiver')").contains("SELECT 1"));
+    let told = bench.run("SELECT pg_stat_reset_shared('all')");
+    assert!(told.contains("22023: unrecognized reset target: \"all\""), "{told}");
+}
+
 /// The rows that a statement's first node is thought to give.
 fn estimated(bench: &mut Bench, sql: &str) -> u64 {
     let out = bench.run(&format!("EXPLAIN {sql}"));

@@ -11,7 +11,7 @@ fn recovered(env: &Env, workers: usize) -> (BTreeMap<String, Vec<u8>>, [u64; 3],
     let config = EngineConfig { recovery_workers: workers, ..config() };
     let engine = Engine::open(&config, env).unwrap();
     let report = engine.recovery().map_or([0; 3], |r| [r.records, r.applied, r.skipped]);
-    let ahead = engine.recovery().map_or(0, |r| r.prefetched);
+    let ahead = engine.recovery().map_or(0, |r| r.prefetched.read);
     assert!(workers > 1 || ahead == 0, "one context applies what it reads at once");
     engine.shutdown().unwrap();
     let mut files = BTreeMap::new();
