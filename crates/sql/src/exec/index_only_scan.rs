@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use storage::btree::Scan;
 use storage::buffer::Figure;
-use storage::heap::{RowBuf, vm};
+use storage::heap::{RowBuf, RowsAhead, vm};
 
 use crate::bind::tree::Column;
 use crate::catalog::IndexDef;
@@ -27,6 +27,7 @@ pub struct IndexOnlyScan {
     /// Encoded ranges still to scan, the next one last. `None` before the start.
     ranges: Option<Vec<Encoded>>,
     scan: Option<Scan>,
+    ahead: Option<RowsAhead>,
     stored: RowBuf,
     row: Vec<Datum>,
     turns: u32,
@@ -101,8 +102,8 @@ impl IndexOnlyScan {
     pub fn new(plan: Arc<node::IndexScan>) -> IndexOnlyScan {
         let row = vec![Datum::Null; plan.outputs.len()];
         let entries = Entries::new(&plan.index, &plan.outputs);
-        let (ranges, scan, stored) = (None, None, RowBuf::default());
-        IndexOnlyScan { plan, entries, ranges, scan, stored, row, turns: 0 }
+        let (ranges, scan, ahead, stored) = (None, None, None, RowBuf::default());
+        IndexOnlyScan { plan, entries, ranges, scan, ahead, stored, row, turns: 0 }
     }
 
     /// Moves to the next entry whose row the snapshot sees, and reads it.
@@ -143,7 +144,12 @@ impl IndexOnlyScan {
             }
             let tid = entry.tid;
             cx.state.heap_fetches += 1;
-            if heap.fetch(txn, snapshot, tid, &mut self.stored)? {
+            let ahead = self.ahead.get_or_insert_with(|| RowsAhead::new(heap, cx.host.reach()));
+            let found = match ahead.come_to(heap, tid, |blocks| scan.upcoming(blocks)) {
+                true => heap.fetch_started(txn, snapshot, tid, &mut self.stored)?,
+                false => heap.fetch(txn, snapshot, tid, &mut self.stored)?,
+            };
+            if found {
                 pages.count(Figure::IndexRows, 1);
                 decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
                 return Ok(true);

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use base::ids::Tid;
+use base::ids::{BlockNo, Tid};
 use std::ops::Bound;
 
 use storage::btree::{Bounds, Direction, Scan};
 use storage::buffer::Figure;
-use storage::heap::RowBuf;
+use storage::heap::{RowBuf, RowsAhead};
 use storage::index::Index;
 
 use crate::bind::tree::Expr;
@@ -30,6 +30,7 @@ pub struct IndexScan {
     /// Encoded ranges still to scan, the next one last. `None` before the start.
     ranges: Option<Vec<Encoded>>,
     scan: Option<Entries>,
+    ahead: Option<RowsAhead>,
     stored: RowBuf,
     /// Of a row that a hash index has led to.
     key: Vec<u8>,
@@ -52,6 +53,16 @@ struct Matches {
     has_dead: bool,
 }
 
+impl Entries {
+    /// Adds the blocks that the next entries lead to.
+    fn upcoming(&self, blocks: &mut Vec<BlockNo>) {
+        match self {
+            Entries::Tree(scan) => scan.upcoming(blocks),
+            Entries::Hash(matches) => blocks.extend(matches.tids.iter().rev().map(|tid| tid.block)),
+        }
+    }
+}
+
 /// Lower bound (included) and upper bound (excluded) in key bytes; an empty upper bound is none.
 pub(super) struct Encoded {
     low: Vec<u8>,
@@ -65,6 +76,7 @@ impl IndexScan {
             plan,
             ranges: None,
             scan: None,
+            ahead: None,
             stored: RowBuf::default(),
             key: Vec::new(),
             row,
@@ -170,7 +182,13 @@ impl Operator for IndexScan {
             let heap = cx.host.heap(&plan.table)?;
             let pages = cx.host.tree(&plan.index)?.relation();
             pages.count(Figure::IndexEntries, 1);
-            if !heap.fetch(txn, snapshot, tid, &mut self.stored)? {
+            let ahead = self.ahead.get_or_insert_with(|| RowsAhead::new(heap, cx.host.reach()));
+            let entries = self.scan.as_ref().expect("an entry came from it");
+            let found = match ahead.come_to(heap, tid, |blocks| entries.upcoming(blocks)) {
+                true => heap.fetch_started(txn, snapshot, tid, &mut self.stored)?,
+                false => heap.fetch(txn, snapshot, tid, &mut self.stored)?,
+            };
+            if !found {
                 if heap.is_gone(tid)? {
                     self.found_dead();
                 }

@@ -233,7 +233,7 @@ pub const TABLE: &[Setting] = &[
         (0, 1000),
         Unit::Plain,
         User,
-        "Reads that a scan of a table has under way ahead of itself; 0: none.",
+        "Reads that a scan has under way ahead of itself; 0: none.",
     ),
     flag("enable_bitmapscan", true, User, "Whether the planner considers bitmap scans."),
     flag("enable_hashagg", true, User, "Whether the planner considers grouping by hashing."),

@@ -308,6 +308,15 @@ impl Scan {
         Ok(())
     }
 
+    /// Adds the blocks of the rows that come next, as far as the scan knows; of [`Scan::next_vouched`]'s, those that
+    /// are to be looked at.
+    pub fn upcoming(&self, blocks: &mut Vec<BlockNo>) {
+        let vouched = &self.batch.vouched;
+        let end = if vouched.is_empty() { self.batch.entries.len() } else { vouched.len() };
+        let wanted = (self.next..end).filter(|nth| !vouched.get(*nth).is_some_and(|known| *known));
+        blocks.extend(wanted.map(|nth| self.batch.entries[self.position(nth)].tid.block));
+    }
+
     /// The entry before `next`.
     fn last(&self) -> Entry<'_> {
         let i = self.position(self.next - 1);

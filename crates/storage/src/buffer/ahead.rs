@@ -146,6 +146,28 @@ impl ReadAhead {
         }
     }
 
+    /// For a scan whose next pages lie anywhere, so that nearly each is a read of its own.
+    pub fn scattered(rel: &Relation, reach: Reach) -> ReadAhead {
+        let most = Reach { pages: 1, ..reach }.most(rel.owner().frame_count());
+        ReadAhead { most, ..ReadAhead::new(rel, reach) }
+    }
+
+    /// Whether it is ever to be ahead.
+    pub fn looks(&self) -> bool {
+        self.most > 1
+    }
+
+    /// Whether what it met lately was missing.
+    pub fn is_far(&self) -> bool {
+        self.distance > 1
+    }
+
+    /// The scan's next pages are others, numbered from 0 again; it is to be as far ahead there.
+    pub fn start_over(&mut self) {
+        self.next = 0;
+        self.started.clear();
+    }
+
     /// Pages that a ring needs for this, besides those that the scan goes round in: what was read ahead must not
     /// make room for what is read further ahead.
     pub fn ring_pages(&self) -> usize {
@@ -165,7 +187,7 @@ impl ReadAhead {
         ring: Option<&mut Ring>,
         block_of: impl FnMut(u32) -> Option<BlockNo>,
     ) -> bool {
-        if self.most <= 1 {
+        if !self.looks() {
             return false;
         }
         let at = places.start;
@@ -301,7 +323,7 @@ impl Relation {
     }
 
     /// Whether the block is neither in memory nor on its way.
-    fn is_missing(&self, fork: Fork, block: BlockNo) -> bool {
+    pub(crate) fn is_missing(&self, fork: Fork, block: BlockNo) -> bool {
         self.map().fork(fork).slot(block).is_none_or(|slot| slot.place() == Place::Empty)
     }
 

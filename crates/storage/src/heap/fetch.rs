@@ -117,6 +117,18 @@ impl HeapRel {
         }
     }
 
+    /// As [`HeapRel::fetch`], from a page that was read ahead ([`super::RowsAhead`]).
+    pub fn fetch_started(
+        &self,
+        txn: &Txn,
+        snapshot: &Snapshot,
+        tid: Tid,
+        buf: &mut RowBuf,
+    ) -> Result<bool> {
+        let page = self.rel.read_started(Fork::Main, tid.block)?;
+        take_visible(&page, txn, snapshot, tid, buf)
+    }
+
     /// Several versions, still without a latch: all headers are copied out together with the newest row,
     /// which is the one mostly wanted. Writers of a hot row are not held up by its readers.
     fn fetch_chain(
@@ -181,16 +193,7 @@ impl HeapRel {
         buf: &mut RowBuf,
     ) -> Result<bool> {
         let page = self.rel.read(Fork::Main, tid.block)?;
-        let mut chain = Chain::new(page.view(), tid.offset);
-        while let Some((offset, item, header)) = chain.next() {
-            let seen = visibility::check(txn, snapshot, &header)?;
-            hint(&page, item, seen.hints);
-            if seen.visible {
-                buf.take(page.view(), tid.block, offset, item, &header);
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        take_visible(&page, txn, snapshot, tid, buf)
     }
 
     /// Reads the version at exactly this place, whoever sees it. False if there is none.
@@ -214,6 +217,26 @@ impl HeapRel {
         }
         Ok(())
     }
+}
+
+/// Walks the chain under the shared latch, to the version that the snapshot sees.
+fn take_visible(
+    page: &ReadGuard<'_>,
+    txn: &Txn,
+    snapshot: &Snapshot,
+    tid: Tid,
+    buf: &mut RowBuf,
+) -> Result<bool> {
+    let mut chain = Chain::new(page.view(), tid.offset);
+    while let Some((offset, item, header)) = chain.next() {
+        let seen = visibility::check(txn, snapshot, &header)?;
+        hint(page, item, seen.hints);
+        if seen.visible {
+            buf.take(page.view(), tid.block, offset, item, &header);
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Sets hint bits of a version under the shared latch.

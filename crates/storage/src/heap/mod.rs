@@ -1,5 +1,6 @@
 //! Rows. See the README beside this file.
 
+mod ahead;
 mod attention;
 mod check;
 mod clean;
@@ -25,6 +26,7 @@ mod update;
 mod visible;
 pub mod vm;
 
+pub use ahead::RowsAhead;
 pub use attention::{Dirt, Open, Upkeep};
 pub use check::{Line, Version};
 pub use clean::PageCleaning;

@@ -1,3 +1,4 @@
+mod ahead;
 mod builds;
 mod contests;
 mod locks;
