@@ -72,6 +72,7 @@ impl Database {
                 engine.wal().set_timed(config.tracks_wal_io_timing());
                 let database = Database { engine, cluster };
                 database.show(config, &[Context::Start, Context::Reload]);
+                database.cluster.set_session_settings(config.session_settings());
                 database.cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
                 Ok(database)
             }
@@ -111,6 +112,7 @@ impl Database {
         });
         self.show(config, &[Context::Reload]);
         self.cluster.limit_upkeep();
+        self.cluster.set_session_settings(config.session_settings());
         for (setting, was, done) in changed {
             if let (Err(fault), Some(was)) = (done, was) {
                 crate::log!("{} stays as it is: {fault}", setting.name);

@@ -46,7 +46,8 @@ fn hand_over(engine: &Arc<Engine>, books: &Books, tag: LockTag, clean: &mut Clea
     let waited_for = || engine.txns().locks().is_waited_for(&tag);
     let table = if tag == QUEUE_LOCK { &books.queue } else { &books.accounts };
     let done = alone_with(engine, &txn, tag, |alone| {
-        clean(&table.heap, &table.trees(), &waited_for, (tag == QUEUE_LOCK).then_some(alone));
+        let trees = table.trees();
+        let _ = clean(&table.heap, &trees, &waited_for, (tag == QUEUE_LOCK).then_some(alone));
         Ok(())
     });
     done.expect("nothing in it fails");

@@ -56,8 +56,13 @@ pub(super) fn admit(
         bail!(TOO_MANY_CONNECTIONS, "too many connections for database \"{database}\"");
     }
     let instance = cluster.database(oid);
-    let key = [Datum::Oid(oid), Datum::Oid(Oid::INVALID)];
-    let settings = store.find_one(txn, "pg_db_role_setting", SETTINGS_INDEX, &key)?;
-    let settings = settings.map(|found| settings_of(&found.row)).unwrap_or_default();
+    let settings = settings_for(cluster, txn, oid)?;
     Ok(Admitted { instance, presence, role, is_superuser, settings })
+}
+
+/// The settings that a session of a database begins with, as `name=value`.
+pub(super) fn settings_for(cluster: &Cluster, txn: &Txn, database: Oid) -> Result<Vec<String>> {
+    let key = [Datum::Oid(database), Datum::Oid(Oid::INVALID)];
+    let found = cluster.shared.find_one(txn, "pg_db_role_setting", SETTINGS_INDEX, &key)?;
+    Ok(found.map(|found| settings_of(&found.row)).unwrap_or_default())
 }

@@ -42,7 +42,7 @@ mod xacts;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use analyze::analyze_in_background;
+pub(crate) use analyze::{analyze_in_background, note_cleaned};
 pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
 pub use prepare::Planned;
 pub use transaction::Status;
@@ -155,10 +155,7 @@ impl Session {
         for (name, value) in configured {
             values.set_startup(name, value)?;
         }
-        for (name, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
-            // What is not valid any more keeps nobody from connecting.
-            let _ = values.set_startup(name, value);
-        }
+        values.take_stored(&settings);
         let backend = Backend::new(
             txn,
             instance,

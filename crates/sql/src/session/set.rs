@@ -216,6 +216,14 @@ impl Values {
         Ok(())
     }
 
+    /// Settings of the session's database, as `name=value`: its defaults from now on. What is not valid any more keeps
+    /// nobody from connecting.
+    pub fn take_stored(&mut self, settings: &[String]) {
+        for (name, value) in settings.iter().filter_map(|setting| setting.split_once('=')) {
+            let _ = self.set_startup(name, value);
+        }
+    }
+
     fn set_custom(&mut self, name: &str, text: Option<&str>, local: bool) -> Result<()> {
         let lower = name.to_ascii_lowercase();
         if !lower.contains('.') {

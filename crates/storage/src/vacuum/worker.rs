@@ -15,8 +15,10 @@ use std::time::Duration;
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Cleans a heap with *all* of its indexes; the third argument tells whether somebody waits for the table, the last how
-/// empty pages at its end are given back, if they are to be.
-pub type Clean<'c> = dyn FnMut(&HeapRel, &[Index], &dyn Fn() -> bool, Option<&Alone<'_>>) + 'c;
+/// empty pages at its end are given back, if they are to be. Answers what a whole cleaning has come to, for who writes
+/// the table's size down.
+pub type Clean<'c> =
+    dyn FnMut(&HeapRel, &[Index], &dyn Fn() -> bool, Option<&Alone<'_>>) -> Option<Report> + 'c;
 
 /// Calls its second argument with the heap and the indexes of a table, while none can be added or dropped.
 /// Does not wait for locks.
@@ -158,6 +160,8 @@ fn look_after(open: &Open, analyze: &Analyze, rel: RelId) -> Result<Round> {
             let options = Options { background: Some(waited_for), alone, ..Options::default() };
             result = try_vacuum(heap, indexes, &options);
         }
+        let report = result.as_ref().ok().and_then(Option::as_ref);
+        report.filter(|report| !report.gave_way).cloned()
     });
     round.cleaned = result?;
     match opened {

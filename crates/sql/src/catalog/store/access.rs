@@ -10,6 +10,7 @@ use std::ops::Bound;
 use storage::btree::{Bounds, Direction, Liveness, NewEntry, Scan};
 
 use storage::heap::{Change, HeapScan, Outcome, RowBuf};
+use storage::lock::{RowLock, WaitPolicy};
 use storage::txn::{Flags, TupleHeader, Txn};
 
 use crate::catalog::{IndexDef, TableDef};
@@ -90,6 +91,17 @@ impl Store {
         changes: &[(&str, Datum)],
     ) -> Result<()> {
         self.update(txn, table, found, &found.row.with(changes))
+    }
+
+    /// Locks a row found in this statement for a change, without waiting; false: it is changed by another, or was.
+    pub fn locked_row(&self, txn: &Txn, table: &str, found: &Found) -> Result<bool> {
+        let def = self.system_table(table);
+        let (strength, policy) = (RowLock::NoKeyUpdate, WaitPolicy::Never);
+        match self.heap(&def)?.lock_row(txn, found.tid, strength, policy, None) {
+            Ok(outcome) => Ok(matches!(outcome, Outcome::Done { .. })),
+            Err(storage::Error::LockNotAvailable) => Ok(false),
+            Err(other) => Err(other.into()),
+        }
     }
 
     /// Removes a row found in this statement.

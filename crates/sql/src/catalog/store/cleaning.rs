@@ -2,7 +2,8 @@
 //!
 //! A heap enters itself into the worker's queue when enough of it has changed (`opened.rs`). The worker takes
 //! VACUUM's lock if it is free, so that the table is not dropped, truncated, or given an index meanwhile;
-//! who waits for that lock is let through after the page at hand. ANALYZE takes the same lock, in a transaction of its
+//! who waits for that lock is let through after the page at hand. What a table has come to is written into `pg_class`
+//! while it is locked. ANALYZE takes the same lock, in a transaction of its
 //! own (`session/analyze/background.rs`); what is due is in `storage::heap`, by the settings and storage parameters
 //! that are read here.
 
@@ -16,11 +17,11 @@ use storage::heap::{Limits, Threshold};
 use storage::index::Index;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
-use storage::vacuum::{Alone, Clean, Opened};
+use storage::vacuum::{Alone, Clean, Opened, Report};
 
 use crate::catalog::{TableDef, parameters};
 use crate::error::{Result, SqlState};
-use crate::session::analyze_in_background;
+use crate::session::{analyze_in_background, note_cleaned};
 use crate::settings;
 use crate::types::Oid;
 
@@ -98,7 +99,11 @@ fn open(cluster: &Weak<Cluster>, storage: RelId, clean: &mut Clean<'_>) -> Resul
     match find(&cluster, &txn, owner, storage)? {
         Found::Not(opened) => Ok(opened),
         Found::Table { instance, table, locked } => {
-            hand_out(&instance.store, &txn, &table, &locked, clean)
+            let report = hand_out(&instance.store, &txn, &table, &locked, clean)?;
+            if let Some(report) = report.filter(|_| !table.is_catalog()) {
+                note_cleaned(&cluster, &instance, txn, &table, &report)?;
+            }
+            Ok(Opened::Yes)
         }
     }
 }
@@ -189,7 +194,8 @@ fn hand_over_shared(
 ) -> Result<Opened> {
     let Some(catalog) = catalog_by_oid(oid) else { return Ok(Opened::No) };
     let table = cluster.shared.system_table(catalog.name);
-    hand_out(&cluster.shared, txn, &table, &[], clean)
+    hand_out(&cluster.shared, txn, &table, &[], clean)?;
+    Ok(Opened::Yes)
 }
 
 fn hand_out(
@@ -198,7 +204,7 @@ fn hand_out(
     table: &TableDef,
     locked: &[LockTag],
     clean: &mut Clean<'_>,
-) -> Result<Opened> {
+) -> Result<Option<Report>> {
     let trees = table.indexes.iter().map(|index| Ok(store.tree(index)?.clone()));
     let trees: Vec<Index> = trees.collect::<Result<_>>()?;
     // The snapshot that the definition was read with must not keep back what is to be cleaned.
@@ -219,6 +225,5 @@ fn hand_out(
     };
     let cut = |rel: &Relation, blocks| files.truncate(rel, Fork::Main, blocks);
     let alone = Alone { take: &take, give: &give, waited_for: &waited_for, cut: &cut };
-    clean(store.heap(table)?, &trees, &waited_for, relation.map(|_| &alone));
-    Ok(Opened::Yes)
+    Ok(clean(store.heap(table)?, &trees, &waited_for, relation.map(|_| &alone)))
 }

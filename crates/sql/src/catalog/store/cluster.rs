@@ -48,6 +48,8 @@ pub struct Cluster {
     signal: Latch<Option<Arc<Signal>>>,
     /// How the server is asked to read its configuration again.
     reload: Latch<Option<Arc<Reload>>>,
+    /// What the server's configuration says of sessions' settings: name, value.
+    session_settings: Latch<Arc<[(&'static str, String)]>>,
 }
 
 /// Has the configuration read again, soon; false if that can't be asked for.
@@ -100,6 +102,7 @@ impl Cluster {
             sessions: Latch::new(Rank::Leaf, BTreeMap::new()),
             signal: Latch::new(Rank::Leaf, None),
             reload: Latch::new(Rank::Leaf, None),
+            session_settings: Latch::new(Rank::Leaf, Arc::from([])),
         }
     }
 
@@ -182,6 +185,16 @@ impl Cluster {
     /// Says how the server is asked to read its configuration again. Without, it can't be.
     pub fn set_reload(&self, reload: impl Fn() -> bool + Send + Sync + 'static) {
         *self.reload.lock() = Some(Arc::new(reload));
+    }
+
+    /// Says what the server's configuration says of sessions' settings, for who works as a session and is none.
+    pub fn set_session_settings(&self, configured: Vec<(&'static str, String)>) {
+        *self.session_settings.lock() = Arc::from(configured);
+    }
+
+    /// What was said last.
+    pub fn session_settings(&self) -> Arc<[(&'static str, String)]> {
+        Arc::clone(&self.session_settings.lock())
     }
 
     /// Asks the server to read its configuration again; false if there is none to ask.

@@ -1,20 +1,25 @@
 //! ANALYZE by the background worker: what the statement does, in a transaction of its own, with rests, and left to
-//! later as soon as somebody waits for the table.
+//! later as soon as somebody waits for the table. And what background vacuum writes down of a table's size.
 
 use std::sync::Arc;
 
 use storage::lock::LockTag;
 use storage::txn::Txn;
-use storage::vacuum::Pace;
+use storage::vacuum::{Pace, Report};
 
 use crate::catalog::store::{Cluster, Instance, SessionCatalog};
 use crate::catalog::{TableDef, TableKind};
 use crate::error::Result;
+use crate::session::admit::settings_for;
 use crate::session::backend::Backend;
 use crate::session::set::Values;
-use crate::types::Oid;
+use crate::types::{Datum, Oid};
 
-use super::renew;
+use super::{class_row, renew, size};
+
+/// Plans go by pages and rows for each page; what differs less than by this share of what they went by is not worth
+/// making them anew.
+const WORTH_PLANS: f64 = 0.1;
 
 /// Analyzes a table. `txn` has locked it, by `locked`, for that and is over afterwards: rolled back where this fails.
 /// False: somebody waits for one of the locks, and nothing was changed.
@@ -26,20 +31,7 @@ pub(crate) fn analyze_in_background(
     locked: &[LockTag],
 ) -> Result<bool> {
     debug_assert!(table.kind == TableKind::Table && !table.is_catalog(), "it has rows to analyze");
-    let catalog = Arc::new(SessionCatalog::new(Arc::clone(instance)));
-    let user: &str = &cluster.superuser;
-    let values = Values::new(Values::table_defaults(), user, Arc::clone(&cluster.running));
-    let none = Arc::from("");
-    let backend = Backend::new(
-        txn,
-        Arc::clone(instance),
-        catalog,
-        values,
-        none,
-        Arc::from(user),
-        Oid::INVALID,
-        0,
-    );
+    let backend = backend(cluster, instance, txn)?;
     let locks = cluster.engine().txns().locks();
     let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));
     let mut pace = Pace::new(Some(&waited_for));
@@ -51,4 +43,66 @@ pub(crate) fn analyze_in_background(
     done?;
     backend.txn.commit()?;
     Ok(true)
+}
+
+/// Writes down a table's size after background vacuum, as VACUUM does, if nobody is about to change what `pg_class` says
+/// of it: the worker waits for nobody. `txn` has locked the table and is over afterwards.
+///
+/// A hot table is cleaned every second: plans are made anew only where its size is another now.
+pub(crate) fn note_cleaned(
+    cluster: &Arc<Cluster>,
+    instance: &Arc<Instance>,
+    txn: Txn,
+    table: &TableDef,
+    report: &Report,
+) -> Result<()> {
+    debug_assert!(!table.is_catalog(), "of system tables nothing is written down");
+    let backend = backend(cluster, instance, txn)?;
+    let store = &instance.store;
+    let Some(found) = class_row(&backend, table)? else { return Ok(()) };
+    // What was never counted stays so.
+    let stored: f32 = found.row.get("reltuples").as_float4();
+    let rows = report.rows.map_or(f64::from(stored), |rows| rows as f64);
+    let pages = report.pages - report.pages_removed;
+    let counts = size(&backend, table, rows, pages)?;
+    if counts.iter().all(|(column, count)| is_same(found.row.get(column), count)) {
+        return Ok(());
+    }
+    if !store.locked_row(&backend.txn, "pg_class", &found)? {
+        return Ok(());
+    }
+    store.update_columns(&backend.txn, "pg_class", &found, &counts)?;
+    if is_worth_plans(table.stored_rows.into(), rows)
+        || is_worth_plans(table.stored_blocks.into(), pages.into())
+    {
+        backend.catalog.note_change(&backend.txn, table.oid)?;
+    }
+    backend.txn.commit()?;
+    Ok(())
+}
+
+fn is_worth_plans(known: f64, now: f64) -> bool {
+    (known < 0.0) != (now < 0.0) || (known - now).abs() > WORTH_PLANS * known.abs()
+}
+
+fn is_same(stored: &Datum, now: &Datum) -> bool {
+    match (stored, now) {
+        (Datum::Int4(stored), Datum::Int4(now)) => stored == now,
+        (Datum::Float4(stored), Datum::Float4(now)) => stored == now,
+        _ => false,
+    }
+}
+
+/// What stands for a session of the superuser in the database, with its settings.
+fn backend(cluster: &Arc<Cluster>, instance: &Arc<Instance>, txn: Txn) -> Result<Backend> {
+    let user: &str = &cluster.superuser;
+    let mut values = Values::new(Values::table_defaults(), user, Arc::clone(&cluster.running));
+    for (name, value) in cluster.session_settings().iter() {
+        values.set_startup(name, value)?;
+    }
+    values.take_stored(&settings_for(cluster, &txn, instance.database)?);
+    let catalog = Arc::new(SessionCatalog::new(Arc::clone(instance)));
+    let instance = Arc::clone(instance);
+    let none = Arc::from("");
+    Ok(Backend::new(txn, instance, catalog, values, none, Arc::from(user), Oid::INVALID, 0))
 }

@@ -4,13 +4,14 @@ mod background;
 mod column;
 mod sample;
 
-pub(crate) use background::analyze_in_background;
+pub(crate) use background::{analyze_in_background, note_cleaned};
 
 use storage::heap::{MAX_ROW_BYTES, Open, vm};
 use storage::txn::TUPLE_HEADER_BYTES;
 use storage::vacuum::Pace;
 
 use crate::catalog::statistics::{COMMON, CORRELATION, HISTOGRAM};
+use crate::catalog::store::Found;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::error::Result;
@@ -18,7 +19,7 @@ use crate::exec::Host;
 use crate::types::{Array, Datum, Oid, TypeId, type_info};
 
 use super::backend::Backend;
-use column::{Found, Sampled};
+use column::Sampled;
 
 /// Rows sampled for each entry of a list.
 const ROWS_PER_ENTRY: usize = 300;
@@ -51,22 +52,34 @@ pub(super) fn renew(
     Ok(counted)
 }
 
-/// Writes down how many rows and pages a table has, and how many of these are visible to all.
+/// Writes down how many rows and pages a table has, and how many of these are visible to all; plans are made anew.
 pub(super) fn note_size(b: &Backend, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
-    let store = &b.instance.store;
-    let key = [Datum::Oid(table.oid)];
-    let row = store.find_one(&b.txn, "pg_class", "pg_class_oid_index", &key)?;
-    if let Some(row) = row {
-        let (visible, _) = vm::count(b.heap(table)?.relation())?;
-        let counts = [
-            ("relallvisible", Datum::Int4(visible.min(pages) as i32)),
-            ("reltuples", Datum::Float4(rows as f32)),
-            ("relpages", Datum::Int4(pages as i32)),
-        ];
-        store.update_columns(&b.txn, "pg_class", &row, &counts)?;
+    if let Some(row) = class_row(b, table)? {
+        let counts = size(b, table, rows, pages)?;
+        b.instance.store.update_columns(&b.txn, "pg_class", &row, &counts)?;
         b.catalog.note_change(&b.txn, table.oid)?;
     }
     Ok(())
+}
+
+fn class_row(b: &Backend, table: &TableDef) -> Result<Option<Found>> {
+    let key = [Datum::Oid(table.oid)];
+    b.instance.store.find_one(&b.txn, "pg_class", "pg_class_oid_index", &key)
+}
+
+/// What `pg_class` is to say of a table's size.
+fn size(
+    b: &Backend,
+    table: &TableDef,
+    rows: f64,
+    pages: u32,
+) -> Result<[(&'static str, Datum); 3]> {
+    let (visible, _) = vm::count(b.heap(table)?.relation())?;
+    Ok([
+        ("relallvisible", Datum::Int4(visible.min(pages) as i32)),
+        ("reltuples", Datum::Float4(rows as f32)),
+        ("relpages", Datum::Int4(pages as i32)),
+    ])
 }
 
 /// Samples a table and writes down what it tells of these columns (from 0).
@@ -118,7 +131,7 @@ fn write(
     table: &TableDef,
     at: u16,
     column: &ColumnDef,
-    found: &mut Found,
+    found: &mut column::Found,
     operators: Option<Operators>,
 ) -> Result<()> {
     let store = &b.instance.store;
@@ -145,7 +158,7 @@ fn write(
 }
 
 /// Takes out every other bound and the less common half of the list. False: nothing is left to take.
-fn halve(found: &mut Found) -> bool {
+fn halve(found: &mut column::Found) -> bool {
     if found.bounds.len() < 3 && found.common.is_empty() {
         let had = !found.bounds.is_empty();
         found.bounds.clear();
@@ -163,7 +176,7 @@ fn row(
     table: &TableDef,
     at: u16,
     column: &ColumnDef,
-    found: &Found,
+    found: &column::Found,
     operators: Option<Operators>,
 ) -> Vec<Datum> {
     let numbers = |list: Vec<f64>| -> Datum {

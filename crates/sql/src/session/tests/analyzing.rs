@@ -88,3 +88,68 @@ fn tables_say_themselves_when_they_are_due() {
     wait_until(s, &format!("{} > 0", figure("autovacuum_count", "late")));
     assert!(complaints.lock().unwrap().is_empty(), "{complaints:?}");
 }
+
+/// As VACUUM does: rows, pages, and those that all see.
+#[test]
+fn the_size_of_a_table_is_written_down_when_it_was_cleaned() {
+    let mut bench = Bench::new();
+    let complaints = start(&bench);
+    let s = &mut bench.session;
+    run(
+        s,
+        "CREATE TABLE t (a int PRIMARY KEY, b text) WITH (autovacuum_analyze_threshold = 1000000)",
+    );
+    run(s, "INSERT INTO t SELECT i, repeat('x', 100) FROM generate_series(1, 20000) i");
+    let class = |what: &str| format!("(SELECT {what} FROM pg_class WHERE relname = 't')");
+    let pages = "pg_relation_size('t') / 8192";
+    wait_until(s, &format!("{} = 20000", class("reltuples")));
+    wait_until(s, &format!("{} = {pages}", class("relpages")));
+    wait_until(s, &format!("{} = {pages}", class("relallvisible")));
+    assert!((15_000..=25_000).contains(&expected_rows(s, "SELECT * FROM t")));
+    run(s, "DELETE FROM t WHERE a > 5000");
+    // Estimated, as by VACUUM: pages that had not changed were not looked at.
+    wait_until(s, &format!("{} BETWEEN 4900 AND 5100", class("reltuples")));
+    wait_until(s, &format!("{} = {pages}", class("relpages")));
+    let after = expected_rows(s, "SELECT * FROM t");
+    assert!((4000..=6000).contains(&after), "{after} rows expected of 5000");
+    assert_eq!(number(s, &format!("SELECT {}", figure("autoanalyze_count", "t"))), 0);
+    assert!(complaints.lock().unwrap().is_empty(), "{complaints:?}");
+}
+
+/// Who is about to change what is known of a table is not waited for.
+#[test]
+fn whoever_changes_the_tables_entry_holds_up_no_vacuum() {
+    let mut bench = Bench::new();
+    let complaints = start(&bench);
+    let mut other = Session::open(&bench.cluster, "postgres", "postgres").unwrap();
+    let s = &mut bench.session;
+    run(s, "CREATE TABLE t (a int) WITH (autovacuum_analyze_threshold = 1000000)");
+    run(s, "CREATE TABLE u (a int)");
+    run(&mut other, "BEGIN");
+    let locked = run(&mut other, "SELECT 1 FROM pg_class WHERE relname = 't' FOR UPDATE");
+    assert!(locked.contains("SELECT 1"), "{locked}");
+    run(s, "INSERT INTO t SELECT generate_series(1, 5000)");
+    wait_until(s, &format!("{} > 0", figure("autovacuum_count", "t")));
+    run(s, "INSERT INTO u SELECT generate_series(1, 5000)");
+    wait_until(s, &format!("{} > 0", figure("autovacuum_count", "u")));
+    assert_eq!(number(s, "SELECT reltuples::bigint FROM pg_class WHERE relname = 't'"), -1);
+    run(&mut other, "COMMIT");
+    assert!(complaints.lock().unwrap().is_empty(), "{complaints:?}");
+}
+
+#[test]
+fn background_analyze_goes_by_what_the_database_and_the_configuration_say() {
+    let mut bench = Bench::new();
+    bench.cluster.set_session_settings(vec![("default_statistics_target", "20".to_owned())]);
+    let complaints = start(&bench);
+    let s = &mut bench.session;
+    let listed = "(SELECT array_length(string_to_array(histogram_bounds::text, ','), 1) \
+                  FROM pg_stats WHERE tablename = 't')";
+    run(s, "CREATE TABLE t (a int)");
+    run(s, "INSERT INTO t SELECT generate_series(1, 5000)");
+    wait_until(s, &format!("{listed} = 21"));
+    run(s, "ALTER DATABASE postgres SET default_statistics_target = 7");
+    run(s, "INSERT INTO t SELECT generate_series(5001, 20000)");
+    wait_until(s, &format!("{listed} = 8"));
+    assert!(complaints.lock().unwrap().is_empty(), "{complaints:?}");
+}
