@@ -34,6 +34,7 @@ use base::rank::Rank;
 use base::usage::{self, Role};
 use base::{Lsn, Persistence, RelId};
 use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use warm::Warmth;
@@ -128,8 +129,20 @@ pub struct Engine {
     limits: Arc<SharedLimits>,
     redone: Option<RedoReport>,
     warmth: Warmth,
+    /// One of the numbers below.
+    closing: AtomicU8,
     _lock: DirectoryLock,
 }
+
+const OPEN: u8 = 0;
+/// Somebody is at it.
+const CLOSING: u8 = 1;
+const CLOSED: u8 = 2;
+/// The directory is as after a crash.
+const NOT_IN_ORDER: u8 = 3;
+
+/// Time between two looks at whether another context has closed the engine.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
 impl Engine {
     /// Whether there is a data directory.
@@ -254,13 +267,40 @@ impl Engine {
             limits: Arc::default(),
             redone: (!clean).then_some(report),
             warmth: Warmth::default(),
+            closing: AtomicU8::new(OPEN),
             _lock: lock,
         }))
     }
 
     /// Closes in order: no session is left, everything is brought to its place, the next start has nothing
-    /// to redo. After an error the directory is as after a crash.
+    /// to redo. After an error the directory is as after a crash. Once is enough: whoever comes later gets to know how
+    /// it went.
     pub fn shutdown(&self) -> Result<()> {
+        // AcqRel: pairs with the store below.
+        let before =
+            self.closing.compare_exchange(OPEN, CLOSING, Ordering::AcqRel, Ordering::Acquire);
+        if before.is_err() {
+            return self.closed_by_another();
+        }
+        let done = self.close_rooms();
+        let how = if done.is_ok() { CLOSED } else { NOT_IN_ORDER };
+        self.closing.store(how, Ordering::Release);
+        done
+    }
+
+    fn closed_by_another(&self) -> Result<()> {
+        loop {
+            match self.closing.load(Ordering::Acquire) {
+                CLOSED => return Ok(()),
+                NOT_IN_ORDER => {
+                    return Err(Error::Refused("it was not closed in order before".into()));
+                }
+                _ => base::park::sleep(LOOK_AGAIN),
+            }
+        }
+    }
+
+    fn close_rooms(&self) -> Result<()> {
         if let Some(worker) = self.vacuum.get() {
             worker.stop();
         }

@@ -3,7 +3,8 @@
 //! There is no moment at which everything is written. A tick cleans the pages whose first change is too
 //! far back in the log (by distance: half of `max_wal_size`; or by age: `checkpoint_timeout`), oldest
 //! first, so writing follows the rate at which log was written then. Whenever the redo point could move by
-//! an eighth of `max_wal_size`, a checkpoint record says so.
+//! an eighth of `max_wal_size`, a checkpoint record says so; and after `checkpoint_timeout` where it could move at all,
+//! though nothing was logged since the last one, if something kept that one back.
 //!
 //! A checkpoint, in this order (each step relies on the one before):
 //!
@@ -60,6 +61,8 @@ pub struct Checkpointer {
     /// The redo point of the last checkpoint, and where the log ended after it.
     redo: AtomicU64,
     ended: AtomicU64,
+    /// Changes from before the last checkpoint kept its redo point back: a page was latched, a deed unfinished.
+    held_back: AtomicBool,
     count: AtomicU64,
     requested: AtomicU64,
     stop: AtomicBool,
@@ -112,6 +115,7 @@ impl Checkpointer {
             config: Mutex::new(config),
             redo: AtomicU64::new(control.content().redo.0),
             ended: AtomicU64::new(0),
+            held_back: AtomicBool::new(false),
             count: AtomicU64::new(0),
             requested: AtomicU64::new(0),
             control: Latch::new(Rank::Outer, control),
@@ -209,8 +213,10 @@ impl Checkpointer {
                 break; // latched pages; the next tick finds them again
             }
         }
-        let gained = self.pool.min_rec_lsn().0.saturating_sub(self.redo().0);
-        let something_new = position.0 != self.ended.load(Ordering::Relaxed);
+        let could = self.wal.redo_held().unwrap_or(position).min(self.pool.min_rec_lsn());
+        let gained = could.0.saturating_sub(self.redo().0);
+        let something_new = position.0 != self.ended.load(Ordering::Relaxed)
+            || self.held_back.load(Ordering::Relaxed);
         let overdue = something_new && now.since(samples.checkpoint) >= config.timeout;
         if gained >= config.max_wal_bytes / 8 || (overdue && gained > 0) {
             samples.checkpoint = now;
@@ -254,6 +260,7 @@ impl Checkpointer {
         control.write(content).map_err(or_fatal)?;
         // Release: pairs with the acquire in `redo`.
         self.redo.store(redo.0, Ordering::Release);
+        self.held_back.store(redo < begin, Ordering::Relaxed);
         self.ended.store(at.1.0, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Relaxed);
         self.wal.release_before(redo)

@@ -4,6 +4,7 @@
 //! method. A counter's page is `values[block]`; each transaction writes its number to two pages.
 
 mod bank;
+mod closing;
 mod parallel;
 mod restart;
 mod warm;

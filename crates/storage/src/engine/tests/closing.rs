@@ -1,0 +1,58 @@
+//! Closing more than once, and checkpoints of an engine where nothing happens any more.
+
+use super::*;
+use base::park;
+
+fn sleep(ms: u64) {
+    park::sleep(Duration::from_millis(ms));
+}
+
+#[test]
+fn whoever_closes_later_gets_to_know_how_it_went() {
+    let disk = SimDisk::new();
+    sim::run(5, move || {
+        let here = env(&disk);
+        Engine::create(&config(), &here).unwrap();
+        let engine = Engine::open(&config(), &here).unwrap();
+        let also = Arc::clone(&engine);
+        let second = here.spawn("second", move || also.shutdown().unwrap());
+        engine.shutdown().unwrap();
+        engine.shutdown().unwrap();
+        second.join();
+        drop(engine);
+        let again = Engine::open(&config(), &here).unwrap();
+        assert!(again.recovery().is_none(), "it was closed in order");
+        again.shutdown().unwrap();
+    });
+}
+
+/// A page that is latched whenever the cleaner comes by keeps the redo point back. Once it is written, the redo point
+/// follows, although nobody logs anything; and then it is quiet.
+#[test]
+fn the_redo_point_follows_when_what_kept_it_back_is_over() {
+    let disk = SimDisk::new();
+    sim::run(6, move || {
+        let here = env(&disk);
+        Engine::create(&config(), &here).unwrap();
+        let engine = Engine::open(&config(), &here).unwrap();
+        let txn = begin(&engine);
+        let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+        sleep(1000);
+        let changed = set(&engine, &txn, &rel, 0, 1);
+        let held = rel.write(Fork::Main, BlockNo(0)).unwrap();
+        let before = engine.checkpointer.count();
+        engine.wal().flush(txn.commit().unwrap().must_be_durable);
+        sleep(2000);
+        assert!(engine.checkpointer.count() > before, "a checkpoint is due with time");
+        assert!(engine.checkpointer.redo() <= changed.start, "the page is not written");
+        let logged = engine.wal().position();
+        drop(held);
+        sleep(2000);
+        assert!(engine.checkpointer.redo() >= logged, "nothing keeps it back any more");
+        let count = engine.checkpointer.count();
+        sleep(5000);
+        assert_eq!(engine.checkpointer.count(), count, "nothing happens");
+        drop((txn, rel));
+        engine.shutdown().unwrap();
+    });
+}
