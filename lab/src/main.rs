@@ -79,7 +79,8 @@ fn measure(run: Run) -> Result<(), String> {
     };
     let path = folder.path().to_owned();
     record.save(&path)?;
-    let mut lab = Lab { record, folder: path, places, targets: run.targets };
+    let least_free = runner::FREE_BYTES;
+    let mut lab = Lab { record, folder: path, places, targets: run.targets, least_free };
     let ended = lab.run(&|results| println!("{}", table::table(results)));
     let page = report::write(&lab.record, &lab.folder);
     if let Ok(page) = &page {

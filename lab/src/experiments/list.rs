@@ -147,7 +147,7 @@ const CEILING: Experiment = Experiment {
             Load { name: "point reads", ..READ },
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
-        short: form(10, 2, 3, &[64]),
+        short: form(10, 2, 2, &[64]),
         long: form(10, 10, 5, &[1, 8, 32, 64, 128]),
     }),
 };
@@ -168,7 +168,7 @@ const SCALE_CLIENTS: Experiment = Experiment {
         setups: plain,
         prepare: &[],
         loads: &[READ],
-        short: form(10, 2, 3, &[1, 128, 1000, 10_000]),
+        short: form(10, 2, 2, &[1, 128, 1000, 10_000]),
         long: form(10, 10, 5, &[1, 4, 16, 64, 256, 1000, 2000, 5000, 10_000]),
     }),
 };
@@ -206,7 +206,7 @@ const S1_SUBTRANS: Experiment = Experiment {
                 ..WRITE_ASYNC
             },
         ],
-        short: form(10, 2, 3, &[8, 64]),
+        short: form(10, 2, 2, &[8, 64]),
         long: form(50, 15, 5, &[1, 8, 32, 64, 128]),
     }),
 };
@@ -235,7 +235,7 @@ const S1_MULTIXACT: Experiment = Experiment {
             beside: Some(include_str!("../../s1-multixact/long.sql")),
             ..WRITE_ASYNC
         }],
-        short: form(10, 2, 3, &[8, 32, 128]),
+        short: form(10, 2, 2, &[8, 32, 128]),
         long: form(50, 15, 5, &[1, 8, 32, 64, 128]),
     }),
 };
@@ -365,7 +365,7 @@ const S4_HASH: Experiment = Experiment {
                 ..READ
             },
         ],
-        short: form(10, 2, 3, &[8, 64]),
+        short: form(10, 2, 2, &[8, 64]),
         long: form(50, 10, 5, &[1, 4, 8, 16, 32, 64, 80]),
     }),
 };
@@ -390,7 +390,7 @@ const S5_WAL_IO: Experiment = Experiment {
         setups: log_setups,
         prepare: &[],
         loads: &[WRITE],
-        short: form(10, 2, 3, &[32]),
+        short: form(10, 2, 2, &[32]),
         long: form(100, 15, 5, &[1, 8, 32, 64]),
     }),
 };
@@ -414,7 +414,7 @@ const SCALE_CORES: Experiment = Experiment {
             Load { name: "point reads", ..READ },
             Load { name: "TPC-B, asynchronous commit", ..WRITE_ASYNC },
         ],
-        short: form(10, 2, 3, &[64]),
+        short: form(10, 2, 2, &[64]),
         long: form(50, 10, 5, &[128]),
     }),
 };

@@ -67,7 +67,9 @@ const TOP: f64 = 88.0;
 const BOTTOM: f64 = 48.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 236.0;
-const BAR_LEFT: f64 = 200.0;
+/// Room for the names of bars' groups: at least, at most, and of a character.
+const BAR_LEFT: (f64, f64) = (120.0, 330.0);
+const CHARACTER: f64 = 6.8;
 const BAR: f64 = 15.0;
 const GROUP_GAP: f64 = 12.0;
 /// Pixels of a PNG for each of the page.
@@ -79,11 +81,21 @@ impl Chart {
     fn height(&self) -> u32 {
         match &self.form {
             Form::Bars(groups) => {
-                let bars = groups.len() as f64 * (self.series.len() as f64 * BAR + GROUP_GAP);
+                let bars = (0..groups.len()).map(|group| self.group_height(group)).sum::<f64>();
                 (TOP + BOTTOM + bars) as u32
             }
             _ => LINES_HEIGHT,
         }
+    }
+
+    /// The series that have a bar in a group, in order.
+    fn bars_of(&self, group: usize) -> impl Iterator<Item = (&Series, &Point)> {
+        let of = move |s: &'_ Series| s.points.iter().position(|p| p.x == group as f64);
+        self.series.iter().filter_map(move |s| Some((s, &s.points[of(s)?])))
+    }
+
+    fn group_height(&self, group: usize) -> f64 {
+        self.bars_of(group).count().max(1) as f64 * BAR + GROUP_GAP
     }
 
     /// As a picture for the page.
@@ -332,7 +344,9 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
 
     fn bars(&self, chart: &Chart, groups: &[String]) -> Drawn<DB> {
         let (width, bottom) = (f64::from(WIDTH), f64::from(chart.height()) - BOTTOM);
-        let (left, right) = (BAR_LEFT, width - 130.0);
+        let longest = groups.iter().map(|group| group.chars().count()).max().unwrap_or(0);
+        let named = 24.0 + longest as f64 * CHARACTER;
+        let (left, right) = (named.clamp(BAR_LEFT.0, BAR_LEFT.1), width - 130.0);
         let scale = chart.scale();
         let x = |value: f64| left + scale.share(value) * (right - left);
         let mut beside = left;
@@ -352,13 +366,12 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         }
         let look = Look { side: HPos::Center, ..SMALL };
         self.text(&chart.y_label, f64::midpoint(left, right), bottom + 32.0, &look)?;
-        let group_height = chart.series.len() as f64 * BAR + GROUP_GAP;
+        let mut top = TOP;
         for (g, group) in groups.iter().enumerate() {
-            let top = TOP + g as f64 * group_height;
+            let group_height = chart.group_height(g);
             let middle = top + (group_height - GROUP_GAP) / 2.0;
             self.text(group, left - 10.0, middle, &Look { side: HPos::Right, ..SMALL })?;
-            for (s, series) in chart.series.iter().enumerate() {
-                let Some(point) = series.points.iter().find(|p| p.x == g as f64) else { continue };
+            for (s, (series, point)) in chart.bars_of(g).enumerate() {
                 let (y0, y1) = (top + s as f64 * BAR + 1.5, top + (s + 1) as f64 * BAR - 1.5);
                 let filled = series.colour.drawn().filled();
                 let corners = [self.at(left, y0), self.at(x(point.y), y1)];
@@ -367,6 +380,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
                 self.line(&[(x(point.low), y), (x(point.high), y)], INK, 1.2)?;
                 self.text(&short(point.y), x(point.high.max(point.y)) + 6.0, y, &SMALL)?;
             }
+            top += group_height;
         }
         self.line(&[(left, TOP - 6.0), (left, bottom)], MUTED, 1.0)
     }

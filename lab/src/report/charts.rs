@@ -18,6 +18,11 @@ const SWITCHES: Measure = Measure {
     lower_is_better: true,
 };
 
+/// More variants than this are not drawn as lines.
+const MOST_VARIANTS: usize = 4;
+/// A course over fewer seconds tells nothing.
+const LEAST_SAMPLES: usize = 3;
+
 /// How many times higher one load's figures are than another's, that both can't be read on one axis.
 const TOO_FAR: f64 = 8.0;
 
@@ -80,13 +85,15 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
         high: spread.max,
     };
     let mut series = Vec::new();
-    let bars = xs.len() == 1;
+    // Nobody can tell more lines apart: bars then, of the axis' last place.
+    let bars = xs.len() == 1 || targets.len() > 1 && variants.len() > MOST_VARIANTS;
+    let shown = *xs.last()?;
     for (t, &target) in targets.iter().enumerate() {
         let colour = colours::of_target(target, t);
         if bars {
             let found = variants.iter().enumerate();
             let points: Vec<Point> =
-                found.filter_map(|(v, name)| Some(point(v, of(target, name, xs[0])?))).collect();
+                found.filter_map(|(v, name)| Some(point(v, of(target, name, shown)?))).collect();
             series.push(Series { label: target.to_owned(), colour, dashed: false, points });
             continue;
         }
@@ -107,7 +114,7 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
     if series.is_empty() {
         return None;
     }
-    let group = |v: &str| if v.is_empty() { format!("{} {}", xs[0], e.axis) } else { v.to_owned() };
+    let group = |v: &str| if v.is_empty() { format!("{shown} {}", e.axis) } else { v.to_owned() };
     let form = match bars {
         true => Form::Bars(variants.iter().map(|v| group(v)).collect()),
         false => Form::Lines(xs.iter().map(u32::to_string).collect()),
@@ -115,7 +122,10 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
     let decides = measure.figure == e.measure.figure;
     Some(Chart {
         name: format!("{}-{}", e.name, measure.figure),
-        title: format!("{}: {}", e.title, measure.label),
+        title: match bars && xs.len() > 1 {
+            true => format!("{}: {}, {shown} {}", e.title, measure.label, e.axis),
+            false => format!("{}: {}", e.title, measure.label),
+        },
         finding: if decides {
             finding::sentence(e, results)
         } else if measure.lower_is_better {
@@ -148,6 +158,9 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
     let published: Vec<(&str, Vec<(u32, f64)>)> =
         e.seeds.iter().map(|curve| (curve.label, curve.points())).collect();
     let ours = own_ratios(e, results);
+    if results.variants().len() > MOST_VARIANTS {
+        return ratio_bars(e, results, &ours);
+    }
     let mut xs: Vec<u32> = ours.iter().flat_map(|(_, _, p)| p.iter().map(|(x, _)| *x)).collect();
     let theirs = published.iter().flat_map(|(_, points)| points.iter().map(|(x, _)| *x));
     xs.extend(theirs);
@@ -179,7 +192,44 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
     if ours.is_empty() || series.is_empty() {
         return None;
     }
-    Some(Chart {
+    let form = Form::Lines(xs.iter().map(u32::to_string).collect());
+    Some(ratio_chart(e, results, form, series))
+}
+
+/// Ratios as bars, of the axis' last place; of the seeds', the place nearest to it.
+fn ratio_bars(e: &Experiment, results: &Results, ours: &[Ratios]) -> Option<Chart> {
+    let shown = *results.xs().last()?;
+    let mut groups: Vec<String> = Vec::new();
+    let mut series: Vec<Series> = Vec::new();
+    for (number, target) in results.targets().into_iter().enumerate() {
+        let mut points = Vec::new();
+        for (label, _, ratios) in ours.iter().filter(|(_, of, _)| of == target) {
+            let group = label.strip_prefix(target).unwrap_or(label).trim().to_owned();
+            let Some((_, s)) = ratios.iter().find(|(x, _)| *x == shown) else { continue };
+            let at = groups.iter().position(|known| *known == group).unwrap_or_else(|| {
+                groups.push(group);
+                groups.len() - 1
+            });
+            points.push(Point { x: at as f64, y: s.median, low: s.min, high: s.max });
+        }
+        let colour = colours::of_target(target, number);
+        series.push(Series { label: target.to_owned(), colour, dashed: false, points });
+    }
+    let mut points = Vec::new();
+    for curve in e.seeds {
+        let Some((x, y)) = curve.points().into_iter().min_by_key(|(x, _)| x.abs_diff(shown)) else {
+            continue;
+        };
+        points.push(Point { x: groups.len() as f64, y, low: y, high: y });
+        groups.push(format!("{}, {x} {}", curve.label, e.axis));
+    }
+    series.push(Series { label: "the seed".to_owned(), colour: SEED, dashed: false, points });
+    series.retain(|s| !s.points.is_empty());
+    (!ours.is_empty()).then(|| ratio_chart(e, results, Form::Bars(groups), series))
+}
+
+fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series>) -> Chart {
+    Chart {
         name: format!("{}-seed", e.name),
         title: format!("{}: beside the seed (grey)", e.title),
         finding: finding::costs(e, results).unwrap_or_else(|| {
@@ -190,10 +240,10 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
             Some(baseline) => format!("throughput over its own baseline's (ours: {baseline})"),
             None => "throughput over its own baseline's (ours: the better PostgreSQL)".to_owned(),
         },
-        form: Form::Lines(xs.iter().map(u32::to_string).collect()),
+        form,
         log: false,
         series,
-    })
+    }
 }
 
 type Ratios = (String, String, Vec<(u32, Spread)>);
@@ -262,7 +312,7 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
                 let point = |s: &Sample| of(s).map(|y| Point { x: s.at_s, y, low: y, high: y });
                 let points: Vec<Point> = run.samples.iter().filter_map(point).collect();
                 let first = !series.iter().any(|s: &Series| s.label == target);
-                if points.len() > 1 {
+                if points.len() >= LEAST_SAMPLES {
                     let label = if first { target.to_owned() } else { String::new() };
                     let colour = colours::of_target(target, t);
                     series.push(Series { label, colour, dashed: false, points });

@@ -76,6 +76,35 @@ fn one_place_becomes_bars_and_samples_become_courses() {
     assert_eq!(names, ["s3-latency-dirty-over-time-uniform"], "what nobody told is not drawn");
 }
 
+/// As many ways to make the log durable as there are can't be told apart as lines.
+#[test]
+fn many_variants_become_bars_with_no_room_for_what_is_not_there() {
+    let e = Experiment::find("s5-wal-io").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 40);
+    let base = "full-page images, fdatasync";
+    for x in [8, 32] {
+        for way in 0..9 {
+            results.runs.push(run("thalweg", &format!("way {way}"), x, 0, f64::from(way + 1)));
+        }
+        results.runs.push(run("thalweg", base, x, 0, 5.0));
+        results.runs.push(run("pg15", base, x, 0, 2.0));
+    }
+    let charts = charts::charts(e, results);
+    let chart::Form::Bars(groups) = &charts[0].form else { panic!("{:?}", charts[0].form) };
+    assert_eq!(groups.len(), 10);
+    assert!(charts[0].title.ends_with("32 clients"), "{}", charts[0].title);
+    assert_eq!(charts[0].series.iter().map(|s| s.points.len()).sum::<usize>(), 11);
+    let beside = charts.iter().find(|c| c.name == "s5-wal-io-seed").unwrap();
+    let chart::Form::Bars(groups) = &beside.form else { panic!("{:?}", beside.form) };
+    assert_eq!(groups.len(), 9 + e.seeds.len(), "the baseline is not over itself");
+    let seed = beside.series.iter().find(|s| s.label == "the seed").unwrap();
+    assert_eq!(seed.points.len(), e.seeds.len());
+    for chart in [&charts[0], beside] {
+        assert!(chart.svg().unwrap().contains("way 8"));
+    }
+}
+
 #[test]
 fn who_is_faster_where_is_said_in_a_sentence() {
     let e = Experiment::find("ceiling").unwrap();

@@ -20,9 +20,9 @@ use load::Amount;
 use std::path::{Path, PathBuf};
 
 /// Space that a run is begun with at least.
-const FREE_BYTES: u64 = 1 << 30;
+pub const FREE_BYTES: u64 = 1 << 30;
 /// What a run costs besides its own time, and what a server costs; seconds, for the estimate of the time left.
-const EACH_RUN_S: f64 = 0.7;
+const EACH_RUN_S: f64 = 1.5;
 const EACH_SERVER_S: f64 = 5.0;
 /// What one in-process round takes.
 const PATHS_S: f64 = 15.0;
@@ -35,6 +35,8 @@ pub struct Lab {
     pub folder: PathBuf,
     pub places: Places,
     pub targets: Vec<Wanted>,
+    /// Bytes that the disk must have left for a run to begin: [`FREE_BYTES`].
+    pub least_free: u64,
 }
 
 /// One run of one load that is to be made.
@@ -55,7 +57,9 @@ impl Lab {
         let mut progress = Progress::new(chosen.iter().map(|e| self.weight(e)).sum());
         let mut ended = Ok(());
         for experiment in chosen {
+            let begun = std::time::Instant::now();
             ended = self.experiment(experiment, &mut progress);
+            progress.note(&format!("{}: {:.0} s", experiment.name, begun.elapsed().as_secs_f64()));
             progress.clear();
             if let Some(results) =
                 self.record.experiments.iter().find(|r| r.name == experiment.name)
@@ -224,7 +228,7 @@ impl Lab {
         setup: &Setup,
         work: &Path,
     ) -> Result<Instance, String> {
-        enough_space(work)?;
+        self.enough_space(work)?;
         let scale = self.record.request.scale.unwrap_or(self.form(plan).scale);
         let tpcc = matches!(e.kind, Kind::Tpcc(_));
         match target {
@@ -268,7 +272,7 @@ impl Lab {
             self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
             return Ok(());
         }
-        enough_space(work)?;
+        self.enough_space(work)?;
         let measured = match e.kind {
             Kind::Tpcc(_) => tpcc::run(&tpcc::program(&self.places), instance, &amount),
             _ => load::run(instance, load, &amount, work),
@@ -284,7 +288,7 @@ impl Lab {
             }
             Err(why) => {
                 interrupt::check()?;
-                enough_space(work)?;
+                self.enough_space(work)?;
                 if let Some(ended) = instance.server.as_mut().and_then(|server| server.ended()) {
                     instance.given_up = Some(ended);
                 }
@@ -333,6 +337,20 @@ impl Lab {
         Ok(())
     }
 
+    /// An error when the disk is nearly full: better no run than a spoilt one.
+    fn enough_space(&self, work: &Path) -> Result<(), String> {
+        let free = crate::disk::free_bytes(work)?;
+        if free < self.least_free {
+            return Err(format!(
+                "{} has only {} MiB left; the lab wants {} to go on",
+                work.display(),
+                free >> 20,
+                self.least_free >> 20
+            ));
+        }
+        Ok(())
+    }
+
     fn skip(&mut self, e: &Experiment, target: &str, variant: &str, x: Option<usize>, why: &str) {
         let (target, variant) = (target.to_owned(), variant.to_owned());
         let (x, why) = (x.map(|x| x as u32), why.to_owned());
@@ -362,18 +380,4 @@ fn impossible(cell: &Cell, instance: &Instance) -> Option<String> {
         ));
     }
     instance.given_up.clone()
-}
-
-/// An error when the disk is nearly full: better no run than a spoilt one.
-fn enough_space(work: &Path) -> Result<(), String> {
-    let free = crate::disk::free_bytes(work)?;
-    if free < FREE_BYTES {
-        return Err(format!(
-            "{} has only {} MiB left; the lab wants {} to go on",
-            work.display(),
-            free >> 20,
-            FREE_BYTES >> 20
-        ));
-    }
-    Ok(())
 }

@@ -19,7 +19,8 @@ fn lab(experiment: &str, targets: &[&str]) -> (Lab, Scratch) {
     let nowhere = scratch.path().join("nowhere");
     let places = Places { programs: nowhere.clone(), pg15: nowhere.clone(), cache: nowhere };
     let folder = scratch.path().join("record");
-    (Lab { record: Record::begin(request), folder, places, targets }, scratch)
+    let record = Record::begin(request);
+    (Lab { record, folder, places, targets, least_free: 0 }, scratch)
 }
 
 fn plan(experiment: &Experiment) -> &Plan {
@@ -68,6 +69,21 @@ fn a_peer_that_fails_to_start_is_told_and_left_out() {
     assert!(text.contains("\n0 of 8 runs\n"), "{text}");
     assert_eq!(lab.record.stopped, None);
     assert_eq!(Record::load(&lab.folder).unwrap(), lab.record);
+}
+
+/// In the middle of a run: what was measured is kept, and the record says why there is no more.
+#[test]
+fn a_disk_that_is_nearly_full_ends_the_run() {
+    let (mut lab, _scratch) = lab("s4-hash", &["pg15"]);
+    let e = Experiment::find("s4-hash").unwrap();
+    let cells = lab.cells(e, plan(e));
+    let made = run("pg15", plan(e).loads[cells[0].load].name, cells[0].x, 0, 1.0);
+    lab.record.results(e.name, e.axis, cells.len()).runs.push(made);
+    lab.least_free = u64::MAX;
+    lab.run(&|_| ()).unwrap();
+    let skipped = &lab.record.experiments[0].skipped;
+    assert!(skipped.iter().all(|s| s.why.contains("MiB left; the lab wants")), "{skipped:?}");
+    assert_eq!(Record::load(&lab.folder).unwrap().experiments[0].runs.len(), 1);
 }
 
 #[test]
