@@ -26,15 +26,28 @@ pub const ALL: &[(&str, Make)] = &[
 
 const PAGES: u64 = 40_000;
 
-/// Reads a recorded trace.
-pub fn read(path: &str) -> Trace {
-    let bytes = std::fs::read(path).expect("a readable trace");
-    let trace: Vec<u64> =
-        bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect();
-    let mut pages = trace.clone();
-    pages.sort_unstable();
-    pages.dedup();
-    (pages.len() as u64, trace)
+/// Reads a trace that a server has recorded (`storage::buffer::trace` has the format).
+///
+/// # Errors
+/// What is wrong with the file, in words.
+pub fn read(path: &str) -> Result<Trace, String> {
+    let bytes = std::fs::read(path).map_err(|fault| format!("{path}: {fault}"))?;
+    let uses = bytes.strip_prefix(b"THALTRC1").ok_or(format!("{path} is no trace"))?;
+    let (mut trace, mut number, mut shift) = (Vec::new(), 0u64, 0);
+    for byte in uses {
+        if shift > 56 {
+            return Err(format!("{path} is damaged"));
+        }
+        number |= u64::from(byte & 0x7F) << shift;
+        shift += 7;
+        if byte & 0x80 == 0 {
+            trace.push(number);
+            (number, shift) = (0, 0);
+        }
+    }
+    // Pages are numbered in the order of first use.
+    let pages = trace.iter().max().map_or(0, |most| most + 1);
+    Ok((pages, trace))
 }
 
 fn uniform(n: usize) -> Trace {

@@ -22,6 +22,8 @@ mod ring;
 mod slot;
 mod sync;
 mod tally;
+#[cfg(feature = "page-trace")]
+mod trace;
 mod translation;
 mod word;
 mod write;

@@ -220,7 +220,7 @@ impl Relation {
         if let Some((frame, slot, raw)) = self.resident(fork, block) {
             match frame.word.try_shared() {
                 Attempt::Taken if slot.still(raw) => {
-                    self.pool.replacer.hit(&frame.credit);
+                    self.credit(frame, fork, block);
                     self.map.count_hit();
                     return Ok(ReadGuard::new(self, frame, rank));
                 }
@@ -247,7 +247,7 @@ impl Relation {
             && frame.word.try_exclusive()
         {
             if slot.still(raw) {
-                self.pool.replacer.hit(&frame.credit);
+                self.credit(frame, fork, block);
                 self.map.count_hit();
                 return Ok(WriteGuard::new(self, frame, rank));
             }
@@ -266,14 +266,29 @@ impl Relation {
             && frame.word.try_pin().is_ok()
         {
             if slot.still(raw) {
-                self.pool.replacer.hit(&frame.credit);
+                self.credit(frame, fork, block);
                 self.map.count_hit();
                 return Ok(Pin::new(self, frame));
             }
             frame.word.unpin();
         }
         let frame = self.pin_frame(fork, block, Want::PAGE, None)?;
+        self.trace(fork, block);
         Ok(Pin::new(self, frame))
+    }
+
+    /// The page is used by somebody who may well use it again.
+    #[inline]
+    fn credit(&self, frame: &Frame, fork: Fork, block: BlockNo) {
+        self.pool.replacer.hit(&frame.credit);
+        self.trace(fork, block);
+    }
+
+    /// Writes the use down, in builds that do so.
+    #[inline]
+    fn trace(&self, _fork: Fork, _block: BlockNo) {
+        #[cfg(feature = "page-trace")]
+        super::trace::note(PageId { rel: self.id(), fork: _fork, block: _block });
     }
 
     /// As [`Relation::read`], for a page that was read ahead.
@@ -336,7 +351,7 @@ impl Relation {
         let frame = self.pin_frame(fork, block, want, ring)?;
         trade_pin(frame, hold);
         if counts {
-            self.pool.replacer.hit(&frame.credit);
+            self.credit(frame, fork, block);
         }
         Ok(frame)
     }
@@ -382,7 +397,7 @@ impl Relation {
             return Optimistic::Retry;
         }
         if counts {
-            self.pool.replacer.hit(&frame.credit);
+            self.credit(frame, fork, block);
             self.map.count_hit();
         }
         match f(self.pool.view(frame)) {
@@ -453,6 +468,9 @@ impl Relation {
         let page = PageId { rel: self.id(), fork, block };
         frame.bind(page, slot);
         self.pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), counts);
+        if counts {
+            self.trace(fork, block);
+        }
         frame.word.publish(EXCLUSIVE);
         slot.settle(Some(frame.index));
         // Release: pairs with the acquire in `blocks`: who knows of the block finds it in memory.
