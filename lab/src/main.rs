@@ -11,6 +11,7 @@ mod options;
 mod pack;
 mod process;
 mod progress;
+mod readme;
 mod report;
 mod runner;
 mod seeds;
@@ -47,6 +48,15 @@ fn obey(order: Order) -> Result<(), String> {
             let folder =
                 if path.is_dir() { &path } else { path.parent().unwrap_or(Path::new(".")) };
             println!("{}", report::write(&record, folder)?.display());
+            Ok(())
+        }
+        Order::Results(path) => {
+            let record = Record::load(&path)?;
+            let folder =
+                if path.is_dir() { &path } else { path.parent().unwrap_or(Path::new(".")) };
+            let name = folder.file_name().ok_or("the record's folder has no name")?;
+            let written = readme::write(&record, &name.to_string_lossy(), &base())?;
+            println!("READMEs of {}", written.join(", "));
             Ok(())
         }
         Order::Compare(a, b) => {

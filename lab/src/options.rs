@@ -10,6 +10,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
                [--scale N] [--writes] [--programs DIRECTORY] [--out DIRECTORY] [--resume]
        lab list
        lab report RECORD
+       lab results RECORD
        lab compare A B
        lab pack FILE.tar.xz
 
@@ -25,6 +26,8 @@ pub enum Order {
     Run(Box<Run>),
     List,
     Report(PathBuf),
+    /// Into the experiments' READMEs.
+    Results(PathBuf),
     Compare(PathBuf, PathBuf),
     Pack(PathBuf),
 }
@@ -46,6 +49,7 @@ pub fn parse(words: Vec<String>) -> Result<Order, String> {
         ("run", _) => run(rest.to_vec()).map(|run| Order::Run(Box::new(run))),
         ("list", []) => Ok(Order::List),
         ("report", [record]) => Ok(Order::Report(record.clone())),
+        ("results", [record]) => Ok(Order::Results(record.clone())),
         ("compare", [a, b]) => Ok(Order::Compare(a.clone(), b.clone())),
         ("pack", [file]) => Ok(Order::Pack(file.clone())),
         _ => Err(USAGE.to_owned()),

@@ -5,6 +5,8 @@ mod charts;
 mod colours;
 mod finding;
 
+pub use finding::sentence;
+
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,112 @@
+//! What a record has to say, in the READMEs of its experiments: the part from "Result" to "Verdict" is written anew,
+//! and a verdict that is still open becomes the record's finding. What people have written into a verdict stays.
+
+use crate::experiments::{Experiment, THROUGHPUT};
+use crate::model::{Record, Results};
+use crate::report::sentence;
+use crate::statistics::cell;
+use crate::table::short;
+use std::fmt::Write;
+use std::path::Path;
+
+const RESULT: &str = "**Result.** ";
+const VERDICT: &str = "**Verdict.** ";
+const OPEN: &str = "**Verdict.** Open.";
+
+/// Writes the READMEs under `base`, the lab's folder, of what the record in `record/NAME` there has; the names of the
+/// experiments whose README it has changed.
+///
+/// # Errors
+/// A README that can't be read or written, or has no such parts.
+pub fn write(record: &Record, name: &str, base: &Path) -> Result<Vec<String>, String> {
+    let mut written = Vec::new();
+    for results in record.experiments.iter().filter(|results| !results.runs.is_empty()) {
+        let Ok(e) = Experiment::find(&results.name) else { continue };
+        let path = base.join(e.name).join("README.md");
+        let failed = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
+        let old = std::fs::read_to_string(&path).map_err(|fault| failed(&fault))?;
+        let new = renewed(&old, e, results, record, name)
+            .ok_or_else(|| failed(&"there is no Result followed by a Verdict"))?;
+        std::fs::write(&path, new).map_err(|fault| failed(&fault))?;
+        written.push(e.name.to_owned());
+    }
+    Ok(written)
+}
+
+fn renewed(
+    old: &str,
+    e: &Experiment,
+    results: &Results,
+    record: &Record,
+    name: &str,
+) -> Option<String> {
+    let (before, rest) = old.split_once(RESULT)?;
+    let verdict = rest.find(VERDICT)?;
+    let verdict = rest[verdict..].replacen(OPEN, &format!("{VERDICT}{}", sentence(e, results)), 1);
+    Some(format!("{before}{RESULT}{}\n\n{verdict}", result(e, results, record, name)))
+}
+
+/// The part behind the word "Result".
+fn result(e: &Experiment, results: &Results, record: &Record, name: &str) -> String {
+    let measure = Experiment::find(&results.name).map_or(THROUGHPUT, |e| e.measure);
+    let form = if record.request.long { "long" } else { "short" };
+    let rounds = results.runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
+    let (cores, when) = (record.machine.cores, &record.started[..10.min(record.started.len())]);
+    let partial = match results.runs.len() < results.planned {
+        true => format!(", partial: {} of {} runs", results.runs.len(), results.planned),
+        false => String::new(),
+    };
+    let mut text = format!(
+        "{when}, {cores} cores, {form} form ([record](../record/{name}/record.json){partial}): medians of {rounds}\n\
+         interleaved repetitions, {} (least–greatest).\n\n",
+        measure.label
+    );
+    let targets = results.targets();
+    let heads: String = targets.iter().map(|target| format!(" {target} |")).collect();
+    writeln!(text, "| | {} |{heads}", e.axis).expect("strings take writes");
+    writeln!(text, "|---|---|{}", "---|".repeat(targets.len())).expect("strings take writes");
+    for variant in results.variants() {
+        for x in results.xs() {
+            let shown = |target: &&str| {
+                let spread = cell(results, target, variant, x, measure.figure)?;
+                let [median, least, most] = [spread.median, spread.min, spread.max].map(short);
+                Some(format!("{median} ({least}–{most})"))
+            };
+            let cells: Vec<Option<String>> = targets.iter().map(shown).collect();
+            if cells.iter().any(Option::is_some) {
+                let cells: String = cells
+                    .into_iter()
+                    .map(|cell| format!(" {} |", cell.unwrap_or_default()))
+                    .collect();
+                writeln!(text, "| {variant} | {x} |{cells}").expect("strings take writes");
+            }
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_written_anew_and_what_people_wrote_stays() {
+        let record = crate::tests::record(200.0, 100.0);
+        let results = &record.experiments[0];
+        let e = Experiment::find(&results.name).unwrap();
+        let first =
+            "# x\n\n**Method.** m.\n\n**Result.** None is recorded yet.\n\n**Verdict.** Open.\n";
+        let once = renewed(first, e, results, &record, "then").unwrap();
+        assert!(once.starts_with("# x\n\n**Method.** m.\n\n**Result.** "), "{once}");
+        assert!(
+            once.contains("(../record/then/record.json") && once.contains("| thalweg |"),
+            "{once}"
+        );
+        assert!(!once.contains("None is recorded") && !once.contains("Open."), "{once}");
+        let judged = once.split_once(VERDICT).unwrap().0.to_owned() + "**Verdict.** Ours.\n";
+        let again = renewed(&judged, e, results, &record, "later").unwrap();
+        assert!(again.ends_with("\n\n**Verdict.** Ours.\n"), "{again}");
+        assert!(again.contains("record/later/") && !again.contains("record/then/"), "{again}");
+        assert_eq!(renewed("nothing", e, results, &record, "x"), None);
+    }
+}
