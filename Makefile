@@ -12,7 +12,7 @@ SYNTAX_FUZZ_ROUNDS ?= 100000
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
 
 .PHONY: serve test deps deps-test lint tidy unit test-tiny-cache sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-eviction bench-operations bench-status-logs drivers tpcc loom lab lab-long
+	bench-connections bench-eviction bench-operations bench-status-logs drivers tpcc traces loom lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -121,6 +121,10 @@ drivers: deps
 tpcc: deps deps-test
 	$(RELEASE) -p thalweg
 	./lab/tpcc/run.sh $(TPCC)
+
+## Records which pages are used under pgbench and TPC-C, and asks the simulator of replacement policies about them.
+traces: deps deps-test
+	./bench/traces.sh $(TRACES)
 
 ## Model checks of the lock-free kernels.
 loom:
