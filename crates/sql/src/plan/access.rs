@@ -339,9 +339,12 @@ impl Planner {
                 false => choose_ranges(cx, table, rel, &conditions, by_outer, choice.as_ref()),
             };
             let choices = ranges.or_else(|| choice.map(|choice| vec![choice]));
-            let choices = choices.or_else(|| {
-                only::instead_of_table(cx, table, rel, &conditions, order).map(|c| vec![c])
-            });
+            let choices = match choices {
+                None => {
+                    only::instead_of_table(cx, table, rel, &conditions, order)?.map(|c| vec![c])
+                }
+                found => found,
+            };
             if let Some(choices) = choices {
                 return self.index_scan(
                     table, alias, choices, conditions, layout, outputs, outer, order, rows,

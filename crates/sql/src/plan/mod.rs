@@ -23,7 +23,7 @@ mod sublink;
 mod target;
 mod window;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -50,8 +50,11 @@ pub struct Indexes {
     pub exprs: Vec<(Oid, Arc<IndexExprs>)>,
     /// Whether queries may be answered from entries alone (`enable_indexonlyscan`).
     pub only: bool,
-    /// How large tables and indexes are, by their OIDs.
-    pub sizes: Vec<(Oid, Size)>,
+    /// Measures a table and its valid indexes. Only a plan that would read the whole table asks: it means reading the
+    /// visibility map.
+    pub measure: Option<Box<Measure>>,
+    /// What was measured, by OID.
+    pub measured: RefCell<Vec<(Oid, Size)>>,
     /// See [`Plan::by_constants`].
     pub by_constants: Cell<bool>,
 }
@@ -63,6 +66,28 @@ pub struct Size {
     pub blocks: u32,
     /// Of a table's blocks those that are visible to all.
     pub visible: u32,
+}
+
+/// See [`Indexes::measure`].
+pub type Measure = dyn Fn(&TableDef) -> Result<Vec<(Oid, Size)>>;
+
+impl Indexes {
+    /// How large a table, or one of its indexes, is; `None` where nobody can say.
+    fn size_of(&self, table: &TableDef, relation: Oid) -> Result<Option<Size>> {
+        let find = |known: &[(Oid, Size)]| {
+            known.iter().find(|(oid, _)| *oid == relation).map(|(_, size)| *size)
+        };
+        let known = find(&self.measured.borrow());
+        match &self.measure {
+            Some(measure) if known.is_none() => {
+                let new = measure(table)?;
+                let found = find(&new);
+                self.measured.borrow_mut().extend(new);
+                Ok(found)
+            }
+            _ => Ok(known),
+        }
+    }
 }
 
 /// Plans one bound statement.

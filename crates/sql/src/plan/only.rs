@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::bind::tree::Expr;
 use crate::catalog::{AccessMethod, IndexDef, TableDef};
+use crate::error::Result;
 use crate::exec;
-use crate::types::Oid;
 
 use super::access::{QueryCx, WantedOrder};
 use super::choose::{IndexChoice, gives_order, keys_for};
@@ -33,8 +33,18 @@ pub(super) fn instead_of_table(
     rel: u16,
     conditions: &[Expr],
     order: Option<&WantedOrder>,
-) -> Option<IndexChoice> {
-    let heap = size_of(cx, table.oid)?;
+) -> Result<Option<IndexChoice>> {
+    let fit = table.indexes.iter().filter(|index| {
+        index.valid
+            && covers(cx, rel, index)
+            && !cx.indexes.unusable.contains(&index.oid)
+            && keys_for(cx, index, rel, conditions).is_some()
+    });
+    let fit: Vec<&Arc<IndexDef>> = fit.collect();
+    if fit.is_empty() {
+        return Ok(None);
+    }
+    let Some(heap) = cx.indexes.size_of(table, table.oid)? else { return Ok(None) };
     let rows = estimate::table_rows_now(table, heap.blocks);
     let ordered_here = order.filter(|order| order.rel == rel);
     let sorting = match ordered_here {
@@ -44,13 +54,8 @@ pub(super) fn instead_of_table(
     let of_rows = rows * (CPU_TUPLE + CPU_OPERATOR * conditions.len() as f64);
     let mut least = f64::from(heap.blocks) * SEQ_PAGE + of_rows + sorting;
     let mut best = None;
-    for index in table.indexes.iter().filter(|i| i.valid && covers(cx, rel, i)) {
-        if cx.indexes.unusable.contains(&index.oid)
-            || keys_for(cx, index, rel, conditions).is_none()
-        {
-            continue;
-        }
-        let Some(size) = size_of(cx, index.oid) else { continue };
+    for index in fit {
+        let Some(size) = cx.indexes.size_of(table, index.oid)? else { continue };
         let (sorted, backward) =
             ordered_here.map_or((false, false), |order| gives_order(index, 0, rel, order));
         let rows = if index.predicate.is_some() {
@@ -68,15 +73,11 @@ pub(super) fn instead_of_table(
             (least, best) = (cost, Some(whole(index, sorted, backward)));
         }
     }
-    best
+    Ok(best)
 }
 
 /// Entries of a page, at most about.
 const ENTRIES_PER_BLOCK: f64 = 400.0;
-
-fn size_of(cx: &QueryCx<'_>, relation: Oid) -> Option<Size> {
-    cx.indexes.sizes.iter().find(|(oid, _)| *oid == relation).map(|(_, size)| *size)
-}
 
 /// Share of a table's pages that have to be looked at.
 fn hidden(heap: Size) -> f64 {

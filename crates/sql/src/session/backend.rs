@@ -93,6 +93,19 @@ pub struct Backend {
     pub temp: Arc<TempSpace>,
 }
 
+/// How large a table and its valid indexes are now.
+fn sizes(instance: &Instance, table: &TableDef) -> Result<Vec<(Oid, plan::Size)>> {
+    let store = &instance.store;
+    let heap = store.heap(table)?.relation();
+    let (visible, _) = vm::count(heap)?;
+    let mut sizes = vec![(table.oid, plan::Size { blocks: heap.blocks(Fork::Main)?, visible })];
+    for index in table.indexes.iter().filter(|index| index.valid) {
+        let blocks = store.tree(index)?.relation().blocks(Fork::Main)?;
+        sizes.push((index.oid, plan::Size { blocks, visible: 0 }));
+    }
+    Ok(sizes)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct PathKey {
     generation: u64,
@@ -313,34 +326,21 @@ impl Backend {
     pub(super) fn indexes(&mut self) -> Result<plan::Indexes> {
         let mut exprs = Vec::new();
         let used: Vec<Oid> = self.used.iter().map(|(oid, _)| *oid).collect();
-        let mut sizes = Vec::new();
         let only = self.values.get("enable_indexonlyscan").as_bool();
         for oid in used {
             let Some(table) = self.catalog.table(&self.txn, oid)? else { continue };
-            if only && !table.indexes.is_empty() {
-                self.note_sizes(&table, &mut sizes)?;
-            }
             for index in table.indexes.iter().filter(|index| index.has_expressions()) {
                 exprs.push((index.oid, self.index_exprs(index)?));
             }
         }
         let unusable = self.unusable.clone();
-        Ok(plan::Indexes { unusable, exprs, only, sizes, ..plan::Indexes::default() })
+        let instance = Arc::clone(&self.instance);
+        let measure: Box<plan::Measure> = Box::new(move |table| sizes(&instance, table));
+        let measure = Some(measure);
+        Ok(plan::Indexes { unusable, exprs, only, measure, ..plan::Indexes::default() })
     }
 
     /// How large a table and its indexes are.
-    fn note_sizes(&self, table: &TableDef, sizes: &mut Vec<(Oid, plan::Size)>) -> Result<()> {
-        let store = &self.instance.store;
-        let heap = store.heap(table)?.relation();
-        let (visible, _) = vm::count(heap)?;
-        sizes.push((table.oid, plan::Size { blocks: heap.blocks(Fork::Main)?, visible }));
-        for index in table.indexes.iter().filter(|index| index.valid) {
-            let blocks = store.tree(index)?.relation().blocks(Fork::Main)?;
-            sizes.push((index.oid, plan::Size { blocks, visible: 0 }));
-        }
-        Ok(())
-    }
-
     fn bind_index_exprs(&mut self, index: &IndexDef) -> Result<IndexExprs> {
         let Some(table) = self.catalog.table(&self.txn, index.table)? else {
             return Err(SqlError::internal("an index without its table"));
