@@ -226,7 +226,7 @@ fn told(name: &str, table: &TableDef, report: &Report, elapsed: std::time::Durat
         report.pages_scanned,
         100.0 * f64::from(report.pages_scanned) / f64::from(report.pages.max(1)),
         report.removed,
-        report.live,
+        report.rows.unwrap_or(report.live),
         report.recently_dead,
         report.lines_freed,
     );
