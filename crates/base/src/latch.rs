@@ -7,6 +7,7 @@
 use crate::lot;
 use crate::rank::{self, Rank};
 use crate::sync::spin_hint;
+use crate::wait_event::{self, Event};
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -85,6 +86,7 @@ impl RawLatch {
 
     #[cold]
     fn lock_slow(&self, tag: u32) {
+        let _waiting = wait_event::during_unnamed(Event::Latch);
         let mut woken = false;
         let mut spins = 0;
         loop {
@@ -193,6 +195,21 @@ pub struct ReadLatch<'a, T> {
     latch: &'a RwLatch<T>,
 }
 
+impl Rank {
+    /// Has `take` wait for a latch of this rank, under its name.
+    #[cold]
+    fn wait(self, take: impl FnOnce()) {
+        let _waiting = wait_event::during_unnamed(match self {
+            Rank::LockShard | Rank::Table => Event::LockManagerLatch,
+            Rank::BufferMap => Event::BufferMappingLatch,
+            Rank::RelFile => Event::RelFileLatch,
+            Rank::Wal => Event::WalLatch,
+            _ => Event::Latch,
+        });
+        take();
+    }
+}
+
 impl<T> Latch<T> {
     /// A free latch of this rank over `data`.
     pub const fn new(rank: Rank, data: T) -> Latch<T> {
@@ -204,7 +221,9 @@ impl<T> Latch<T> {
     pub fn lock(&self) -> LatchGuard<'_, T> {
         crate::sim::maybe_yield(8);
         rank::acquired(self.rank);
-        self.raw.lock();
+        if !self.raw.try_lock() {
+            self.rank.wait(|| self.raw.lock());
+        }
         LatchGuard { latch: self }
     }
 
@@ -234,7 +253,9 @@ impl<T> RwLatch<T> {
     pub fn write(&self) -> WriteLatch<'_, T> {
         crate::sim::maybe_yield(8);
         rank::acquired(self.rank);
-        self.raw.lock();
+        if !self.raw.try_lock() {
+            self.rank.wait(|| self.raw.lock());
+        }
         WriteLatch { latch: self }
     }
 
@@ -243,7 +264,9 @@ impl<T> RwLatch<T> {
     pub fn read(&self) -> ReadLatch<'_, T> {
         crate::sim::maybe_yield(8);
         rank::acquired(self.rank);
-        self.raw.lock_shared();
+        if !self.raw.try_lock_shared() {
+            self.rank.wait(|| self.raw.lock_shared());
+        }
         ReadLatch { latch: self }
     }
 

@@ -12,6 +12,7 @@ use crate::fiber;
 use crate::interrupt::{self, Interrupt, Pending};
 use crate::rank::Held;
 use crate::usage::Counts;
+use crate::wait_event;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -138,6 +139,7 @@ pub fn park() {
 pub fn park_until(deadline: Option<Instant>) -> bool {
     let is_fiber = on_fiber();
     with_current(|me| {
+        debug_assert!(!wait_event::is_nameless(me), "a session waits and does not say for what");
         let own = me.interrupts.deadline();
         let deadline = own.into_iter().chain(deadline).min();
         let moved = me.state.compare_exchange(RUNNING, PARKED, Ordering::AcqRel, Ordering::Acquire);

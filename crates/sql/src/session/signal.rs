@@ -9,6 +9,7 @@ use crate::types::Datum;
 
 use super::backend::Backend;
 use super::names;
+use base::wait_event::{self, Event};
 
 /// Between two looks whether a session has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -50,6 +51,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
                 warn(b, format!("{text} milliseconds"));
                 sent = false;
             }
+            let _waiting = wait_event::during(Event::BackendEnd);
             base::park::sleep(LOOK_EVERY);
             base::interrupt::check().map_err(interrupted)?;
         }

@@ -23,6 +23,7 @@ use crate::page::{self, PAGE_BYTES, PageMut};
 use base::disk::Room;
 use base::hash::hash_of;
 use base::lot;
+use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId};
 use std::collections::VecDeque;
 use std::io;
@@ -98,6 +99,7 @@ impl UnderWay {
     /// Waits until nothing is on its way.
     pub fn wait_for_all(&self) {
         // Acquire: pairs with `leave`.
+        let _waiting = wait_event::during(Event::DataFileRead);
         while self.frames.load(Ordering::Acquire) > 0 {
             let some = || self.frames.load(Ordering::Acquire) > 0;
             lot::park_on(self.key(), lot::SHARED, some, None);

@@ -5,6 +5,7 @@ use base::latch::Latch;
 use base::lot;
 use base::pad::Padded;
 use base::rank::Rank;
+use base::wait_event::{self, Event};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// See the module.
@@ -81,6 +82,7 @@ impl FreeList {
     /// Waits until there may be one.
     pub fn wait(&self, deadline: Instant) {
         self.counts.waiting.fetch_add(1, Ordering::SeqCst);
+        let _waiting = wait_event::during(Event::FreeFrame);
         let none = || self.counts.free.load(Ordering::SeqCst) == 0;
         lot::park_on(self.key(), lot::SHARED, none, Some(deadline));
         self.counts.waiting.fetch_sub(1, Ordering::Relaxed);

@@ -296,7 +296,10 @@ impl Relation {
                             frame.unbind();
                             pool.free.give(&[index]);
                         }
-                        _ => park::sleep(std::time::Duration::from_micros(50)),
+                        _ => {
+                            let _waiting = wait_event::during(Event::BufferPin);
+                            park::sleep(std::time::Duration::from_micros(50));
+                        }
                     }
                 }
             }

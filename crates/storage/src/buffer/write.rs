@@ -23,6 +23,7 @@ use crate::page::{self, PAGE_BYTES};
 use base::disk::{Disk, Room};
 use base::env::Env;
 use base::park;
+use base::wait_event::{self, Event};
 use base::{Lsn, PageId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -280,6 +281,7 @@ impl Pool {
                 return Ok(());
             }
             if step.written == 0 {
+                let _waiting = wait_event::during(Event::Checkpoint);
                 park::sleep(Duration::from_micros(100));
             }
         }
@@ -300,6 +302,7 @@ impl Pool {
                 written += self.write_frames(batch)?;
             }
             if written == 0 {
+                let _waiting = wait_event::during(Event::Checkpoint);
                 park::sleep(Duration::from_micros(100));
             }
         }

@@ -21,6 +21,7 @@ use crate::txlog::{Member, MultiXactId};
 use crate::txn::visibility::{Lockers, lockers};
 use crate::txn::{Flags, TupleHeader, Txn, TxnManager};
 use base::park;
+use base::wait_event::{self, Event};
 use base::{Fork, Tid, Xid};
 use std::sync::Arc;
 use std::time::Duration;
@@ -250,7 +251,10 @@ fn give_back(rel: &Relation, txns: &TxnManager, tid: Tid, xid: Xid, own: Option<
             // Somebody joined in between.
             Ok(false) => {}
             // The disk refused; a rollback has nobody to tell, and must not lose anybody's lock.
-            Err(_) => park::sleep(RETRY),
+            Err(_) => {
+                let _waiting = wait_event::during(Event::Retry);
+                park::sleep(RETRY);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What can be locked, and its name in PostgreSQL's words.
 
+use base::wait_event::Event;
 use base::{Tid, Xid};
 use std::fmt;
 
@@ -61,12 +62,17 @@ impl LockTag {
 
     /// `pg_locks.locktype`.
     pub fn kind(&self) -> &'static str {
+        self.event().name()
+    }
+
+    /// What is shown of who waits for it.
+    pub fn event(&self) -> Event {
         match self {
-            LockTag::Relation { .. } => "relation",
-            LockTag::Tuple { .. } => "tuple",
-            LockTag::Transaction(_) => "transactionid",
-            LockTag::Object { .. } => "object",
-            LockTag::Advisory { .. } => "advisory",
+            LockTag::Relation { .. } => Event::LockRelation,
+            LockTag::Tuple { .. } => Event::LockTuple,
+            LockTag::Transaction(_) => Event::LockTransaction,
+            LockTag::Object { .. } => Event::LockObject,
+            LockTag::Advisory { .. } => Event::LockAdvisory,
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::txlog::RowLock;
 use base::clock::{self, Instant};
 use base::park::{self, Context};
+use base::wait_event;
 use base::{Csn, Xid, interrupt, rank};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -118,6 +119,7 @@ impl LockManager {
     ) -> Result<()> {
         rank::assert_none_held();
         let signal = &self.sessions.slot(me).wait.signal;
+        let _waiting = self.waits_for(me).map(|tag| wait_event::during(tag.event()));
         let start = clock::now();
         let timeout = limits.lock_timeout.map(|wait| start.after(wait));
         let mut search = Some(start.after(limits.deadlock_timeout));

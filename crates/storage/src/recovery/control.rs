@@ -17,6 +17,7 @@ use crate::txlog::{MultiXactId, TxLogStart};
 use crate::wal::LogShape;
 use base::crc::crc32c;
 use base::disk::{Disk, File, Open};
+use base::wait_event::{self, Event};
 use base::{Lsn, Xid};
 use std::io;
 use std::sync::Arc;
@@ -138,6 +139,7 @@ impl ControlFile {
     pub fn write(&mut self, content: Control) -> Result<()> {
         self.sequence += 1;
         let bytes = encode(&content, self.sequence);
+        let _waiting = wait_event::during(Event::ControlFileSync);
         for copy in 0..2 {
             let written = self.file.write_at(&bytes, copy * COPY_STRIDE);
             written.map_err(|e| Error::io("write", PATH, e))?;

@@ -21,6 +21,7 @@ use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
 use base::env::{Background, Env};
 use base::park::{self, Context};
 use base::rank::Rank;
+use base::wait_event::{self, Event};
 use base::{Fork, Lsn, Persistence, RelId, Xid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -141,6 +142,7 @@ impl RelationFiles {
 
     /// Waits until everything asked for is removed.
     pub fn settle(&self) {
+        let _waiting = wait_event::during(Event::FilesRemoved);
         while !self.is_idle() {
             park::sleep(std::time::Duration::from_micros(100));
         }

@@ -11,6 +11,7 @@ use crate::page::PAGE_BYTES;
 use base::disk::{Disk, Open, ReadDone, Room, StartedRead};
 use base::latch::Latch;
 use base::rank::Rank;
+use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
 use std::collections::BTreeSet;
 use std::io;
@@ -139,6 +140,7 @@ impl RelFiles {
     pub fn read(&self, page: PageId, to: &mut [u8; PAGE_BYTES]) -> Result<()> {
         let file = self.existing(page.rel, page.fork)?;
         let at = |e| Error::io_at("read", path(page.rel, page.fork), Some(page.block), e);
+        let _waiting = wait_event::during(Event::DataFileRead);
         let read = file.file.read_at(to, offset(page.block)).map_err(at)?;
         count(&self.counters.reads, 1);
         if read < PAGE_BYTES {
@@ -158,6 +160,7 @@ impl RelFiles {
         debug_assert!(from.len().is_multiple_of(PAGE_BYTES), "whole blocks are written");
         let file = self.existing(page.rel, page.fork)?;
         count(&self.counters.writes, (from.len() / PAGE_BYTES) as u64);
+        let _waiting = wait_event::during(Event::DataFileWrite);
         let written = file.file.write_at(from, offset(page.block));
         self.note_unsynced(page.rel, page.fork, &file);
         let at = |e| Error::io_at("write", path(page.rel, page.fork), Some(page.block), e);
@@ -174,6 +177,7 @@ impl RelFiles {
             other => other?,
         };
         count(&self.counters.extends, u64::from(blocks));
+        let _waiting = wait_event::during(Event::DataFileExtend);
         let extended = file.file.extend(offset(from), u64::from(blocks) * PAGE_BYTES as u64);
         self.note_unsynced(rel, fork, &file);
         extended.map_err(|e| Error::io_at("extend", path(rel, fork), Some(from), e))
@@ -186,6 +190,7 @@ impl RelFiles {
             other => other?,
         };
         let bytes = u64::from(blocks) * PAGE_BYTES as u64;
+        let _waiting = wait_event::during(Event::DataFileTruncate);
         let cut = file.file.set_len(bytes);
         self.note_unsynced(rel, fork, &file);
         cut.map_err(|e| Error::io("truncate", path(rel, fork), e))
@@ -211,6 +216,7 @@ impl RelFiles {
     pub fn sync(&self, rel: RelId, fork: Fork) -> Result<()> {
         let Some(file) = self.table.lock().take_unsynced(rel, fork) else { return Ok(()) };
         count(&self.counters.syncs, 1);
+        let _waiting = wait_event::during(Event::DataFileSync);
         file.file.sync().map_err(|e| Error::io("sync", path(rel, fork), e))
     }
 

@@ -13,6 +13,7 @@ use crate::buffer::{Purpose, Reach, ReadAhead, Relation, Ring};
 use crate::error::Result;
 use crate::heap::{HeapRel, Phase, vm};
 use crate::index::Index;
+use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, Tid, sim};
 use std::time::Duration;
 
@@ -247,6 +248,7 @@ impl Pass<'_> {
             if (alone.waited_for)() || self.pace.is_background() {
                 break;
             }
+            let _waiting = wait_event::during(Event::VacuumTruncate);
             base::park::sleep(ALONE_WAIT);
         }
         Ok(())

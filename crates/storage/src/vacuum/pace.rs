@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use base::clock::{self, Instant};
 use base::interrupt::Interrupt;
+use base::wait_event::{self, Event};
 use std::time::Duration;
 
 /// Pages between two rests.
@@ -46,6 +47,7 @@ impl<'o> Pace<'o> {
             return Err(Error::Interrupted(Interrupt::Cancel));
         }
         let worked = clock::now().since(self.since);
+        let _waiting = wait_event::during(Event::VacuumDelay);
         base::park::sleep(worked.clamp(REST_MIN, REST_MAX));
         self.since = clock::now();
         Ok(())

@@ -17,6 +17,7 @@ use base::clock;
 use base::disk::SyncMethod;
 use base::park;
 use base::sync::spin_hint;
+use base::wait_event::{self, Event};
 use base::{Lsn, clock::Instant};
 use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
@@ -255,6 +256,7 @@ impl State {
         let begin = clock::now();
         // The segment of the last written byte: `complete` itself may begin the next.
         for segment in first..=wal.epoch.segment_of(Lsn(complete.0 - 1)) {
+            let _waiting = wait_event::during(Event::WalSync);
             if let Err(e) = wal.store.file(segment).sync() {
                 let path = super::segment::path(wal.epoch.timeline, segment);
                 fatal(&format!(
@@ -269,6 +271,7 @@ impl State {
 }
 
 fn write_piece(wal: &Wal, segment: u64, at: Lsn, bytes: &[u8]) -> Result<Lsn, Error> {
+    let _waiting = wait_event::during(Event::WalWrite);
     let written = wal.store.file(segment).write_at(bytes, wal.epoch.file_offset(at));
     written
         .map_err(|e| Error::io("write", super::segment::path(wal.epoch.timeline, segment), e))?;

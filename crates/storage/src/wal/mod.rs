@@ -45,6 +45,7 @@ use base::env::{Background, Env};
 use base::pad::Padded;
 use base::park::Context;
 use base::usage::{self, Use};
+use base::wait_event::{self, Event};
 use base::{Csn, Lsn, LsnRange};
 use durable::Durable;
 use holds::Holds;
@@ -212,6 +213,10 @@ impl Wal {
                 Err(Denied::NotYet) if self.durable.stopping() => return Err(Error::ShuttingDown),
                 Err(Denied::NotYet) => {}
             }
+            let _waiting = wait_event::during(match self.space.lacks_segments(bytes) {
+                true => Event::WalInit,
+                false => Event::WalSpace,
+            });
             self.space.wait(bytes, who, || {
                 self.durable.request(self.position());
                 self.segments_needed();

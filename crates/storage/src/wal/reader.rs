@@ -10,6 +10,7 @@ use super::view::{RecordView, padded_length};
 use crate::error::{Error, Result};
 use base::Lsn;
 use base::disk::{Disk, File};
+use base::wait_event::{self, Event};
 use std::sync::Arc;
 
 /// Bytes read at a time.
@@ -260,6 +261,7 @@ impl Reader {
         let old = self.window.len();
         self.window.resize(old + length, 0);
         let offset = self.epoch.file_offset(Lsn(at));
+        let _waiting = wait_event::during(Event::WalRead);
         let read = self.file.read_at(&mut self.window[old..], offset);
         let path = || segment::path(self.shape.timeline, number);
         let n = read.map_err(|e| Error::io("read", path(), e))?;

@@ -219,6 +219,13 @@ impl Space {
         self.wake();
     }
 
+    /// Whether a segment, and not the ring, is too short for so many bytes more.
+    pub fn lacks_segments(&self, bytes: u64) -> bool {
+        // Relaxed: for people who look.
+        let wanted = self.granted.load(Ordering::Relaxed) + bytes;
+        wanted > self.limits.segments.load(Ordering::Relaxed)
+    }
+
     /// Segments are announced up to `position`.
     pub fn segments_ready_below(&self, position: u64) {
         self.limits.disk_full.store(false, Ordering::Release);

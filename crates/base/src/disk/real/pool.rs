@@ -1,6 +1,7 @@
 //! Threads that make blocking calls for fibers. Started at first use, never ended.
 
 use crate::park::{self, Context};
+use crate::wait_event::{self, Event};
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +60,7 @@ pub(super) fn run<R: Send>(call: impl FnOnce() -> R + Send) -> R {
     };
     submit(Task::Awaited(call));
     // Acquire: pairs with the release above.
+    let _waiting = wait_event::during_unnamed(Event::File);
     while !answer.done.load(Ordering::Acquire) {
         park::park();
     }

@@ -15,6 +15,7 @@
 use super::pool;
 use crate::disk::StartedRead;
 use crate::park::{self, Context};
+use crate::wait_event::{self, Event};
 use io_uring::{IoUring, opcode, squeue, types};
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -266,6 +267,7 @@ fn read_some(file: &fs::File, bytes: &mut [u8], offset: u64) -> Option<io::Resul
     if !submit(order) {
         return None;
     }
+    let _waiting = wait_event::during_unnamed(Event::File);
     loop {
         // Whatever else unparks it, a cancel for one: the system still writes to the bytes.
         if let Some(result) = awaited.result.get() {

@@ -19,6 +19,7 @@ use crate::types::{Datum, Oid};
 
 use super::Ddl;
 use super::create_table::missing_value;
+use base::wait_event::{self, Event};
 
 /// How long VACUUM FULL waits for older snapshots to go.
 const OLDER_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
@@ -397,6 +398,7 @@ impl Ddl<'_> {
                 )
                 .with_hint("Try again when transactions that have begun before have ended."));
             }
+            let _waiting = wait_event::during(Event::OldSnapshots);
             base::park::sleep(std::time::Duration::from_millis(5));
         }
         Ok(())

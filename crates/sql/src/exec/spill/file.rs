@@ -7,6 +7,7 @@ use base::disk::File;
 use crate::error::{Result, sql_error};
 
 use super::space::TempSpace;
+use base::wait_event::{self, Event};
 
 /// Smallest and largest chunk. Each chunk read or written is a call to the disk; each open spool holds one.
 const CHUNK_BYTES: (usize, usize) = (2 << 10, 64 << 10);
@@ -66,6 +67,7 @@ impl SpillFile {
             }
         };
         let at = u64::from(chunk) * self.chunk_bytes as u64;
+        let _waiting = wait_event::during(Event::BufFileWrite);
         let written = self.file.write_at(bytes, at);
         written.map_err(|e| storage::Error::io("write", self.name.as_str(), e))?;
         Ok(chunk)
@@ -74,6 +76,7 @@ impl SpillFile {
     /// Fills `bytes` from the chunk.
     pub fn read(&self, chunk: u32, bytes: &mut [u8]) -> Result<()> {
         let at = u64::from(chunk) * self.chunk_bytes as u64;
+        let _waiting = wait_event::during(Event::BufFileRead);
         let read = self.file.read_at(bytes, at);
         let read = read.map_err(|e| storage::Error::io("read", self.name.as_str(), e))?;
         if read < bytes.len() {

@@ -22,6 +22,7 @@ use crate::page::{self, PAGE_BYTES, PageBytes};
 use crate::relfile::{self, RelFiles};
 use base::crc::{crc32c, crc32c_append};
 use base::disk::{Disk, File, Open};
+use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId, RelId};
 use std::sync::Arc;
 
@@ -123,6 +124,7 @@ impl Area {
         let crc = header_crc(header);
         header[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
         let offset = self.sequence % AREAS * AREA_BYTES;
+        let _waiting = wait_event::during(Event::DoubleWrite);
         self.file.write_at(room, offset).map_err(|e| Error::io("write", PATH, e))?;
         if let Err(e) = self.file.sync() {
             fatal(&format!("could not sync file \"{PATH}\": {e}"));

@@ -18,6 +18,7 @@ use base::crc::crc32c;
 use base::disk::{Disk, File, Open};
 use base::latch::Latch;
 use base::rank::Rank;
+use base::wait_event::{self, Event};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -166,6 +167,7 @@ impl SegmentFiles {
                 Err(SlruError::Missing { .. }) => continue,
                 Err(e) => return Err(e),
             };
+            let _waiting = wait_event::during(Event::SlruSync);
             file.sync().map_err(|e| self.failed(segment, "sync", e))?;
         }
         if directory && self.log.is_durable() {

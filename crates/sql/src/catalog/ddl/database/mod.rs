@@ -22,6 +22,7 @@ use crate::types::{Datum, Oid};
 
 use super::Ddl;
 pub use alter::{SETTINGS_INDEX, change_database_settings, settings_of};
+use base::wait_event::{self, Event};
 use options::{Encoding, Options};
 
 /// How long sessions that are about to end are waited for.
@@ -137,6 +138,7 @@ impl Ddl<'_> {
             if clock::now() >= give_up {
                 return Ok(Some(others));
             }
+            let _waiting = wait_event::during(Event::BackendEnd);
             base::park::sleep(LOOK_EVERY);
             base::interrupt::check().map_err(interrupted)?;
         }
