@@ -109,6 +109,81 @@ fn the_figures_of_the_log_are_what_happened() {
 }
 
 #[test]
+fn the_log_is_shown_to_sql() {
+    let house = House::new();
+    let mut me = house.client();
+    assert!(me.query("create extension pg_walinspect").starts_with("C CREATE EXTENSION"));
+    me.query("create table logged (id int)");
+    me.query("insert into logged values (1)");
+    let from = value(&mut me, "select pg_current_wal_lsn()");
+    me.query("insert into logged values (2), (3)");
+    let to = value(&mut me, "select pg_current_wal_lsn()");
+    // Vacuum may write in between.
+    let file = value(&mut me, "select pg_relation_filenode('logged')");
+    let ours = format!(
+        "select count(*), min(resource_manager), bool_and(start_lsn < end_lsn), bool_and(prev_lsn is null), \
+         count(distinct xid), bool_and(record_length > 0 and fpi_length = 0) \
+         from pg_get_wal_records_info('{from}', '{to}') where block_ref like '%rel {file} %'"
+    );
+    let told = value(&mut me, &ours);
+    assert!(told == "2,Heap,t,t,1,t" || told == "1,Heap,t,t,1,t", "{told}");
+    let commit = "resource_manager = 'Transaction' and record_type = 'COMMIT' and \
+                  description like '20% UTC' and block_ref is null";
+    let commits = |client: &mut Client, rows: &str| {
+        number(client, &format!("select count(*) from {rows} where {commit}"))
+    };
+    let until = commits(&mut me, &format!("pg_get_wal_records_info('{from}', '{to}')"));
+    let open = format!("pg_get_wal_records_info_till_end_of_wal('{from}')");
+    assert!(until >= 1.0 && commits(&mut me, &open) >= until);
+    let first = value(&mut me, &format!("select start_lsn from {open} limit 1"));
+    let one = format!("select start_lsn, description from pg_get_wal_record_info('{first}')");
+    let same = format!("select start_lsn, description from {open} limit 1");
+    assert_eq!(value(&mut me, &one), value(&mut me, &same));
+    // The totals are those of the records.
+    for (per_record, name) in
+        [("", "resource_manager"), (", true", "resource_manager || '/' || record_type")]
+    {
+        let stats = format!(
+            "select count, combined_size from pg_get_wal_stats('{from}', '{to}'{per_record}) \
+             where count > 0 and \"resource_manager/record_type\" like 'Heap%' order by \"resource_manager/record_type\" limit 1"
+        );
+        let records = format!(
+            "select count(*), sum(record_length) from pg_get_wal_records_info('{from}', '{to}') \
+             where {name} like 'Heap%' group by {name} order by {name} limit 1"
+        );
+        assert_eq!(value(&mut me, &stats), value(&mut me, &records), "{name}");
+    }
+    let shares =
+        format!("select sum(count_percentage), count(*) from pg_get_wal_stats('{from}', '{to}')");
+    assert_eq!(value(&mut me, &shares), "100,8");
+    assert!(
+        number(
+            &mut me,
+            &format!("select sum(count) from pg_get_wal_stats_till_end_of_wal('{from}')")
+        ) > 0.0
+    );
+    assert_eq!(
+        value(&mut me, "select count(*), min(rm_name) from pg_get_wal_resource_managers()"),
+        "8,Btree"
+    );
+    for (call, told) in [
+        (
+            format!("pg_get_wal_records_info('{to}', '{from}')"),
+            "WAL start LSN must be less than end LSN",
+        ),
+        (format!("pg_get_wal_records_info('{from}', 'FF/0')"), "cannot accept future end LSN"),
+        ("pg_get_wal_stats('FF/0', 'FF/1')".to_owned(), "cannot accept future start LSN"),
+        ("pg_get_wal_record_info('FF/0')".to_owned(), "cannot accept future input LSN"),
+        ("pg_get_wal_record_info('0/0')".to_owned(), "could not read WAL at LSN 0/0"),
+        ("pg_get_wal_stats_till_end_of_wal('0/10')".to_owned(), "could not read WAL at LSN 0/10"),
+    ] {
+        me.query("insert into logged values (0)");
+        let answer = me.query(&format!("select * from {call}"));
+        assert!(answer.contains(told), "{call}: {answer}");
+    }
+}
+
+#[test]
 fn a_segment_can_be_finished_before_it_is_full() {
     let house = House::new();
     let mut me = house.client();

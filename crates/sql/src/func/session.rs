@@ -109,6 +109,8 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_stat_get_bgwriter_maxwritten_clean" "pg_stat_get_buf_written_backend"
     "pg_stat_get_buf_fsync_backend" "pg_stat_get_buf_alloc"
     "pg_stat_get_bgwriter_stat_reset_time" "pg_stat_get_io" "pg_stat_get_recovery_prefetch" "pg_buffercache_pages" "pg_prewarm"
+    "pg_get_wal_resource_managers" "pg_get_wal_record_info" "pg_get_wal_records_info"
+    "pg_get_wal_records_info_till_end_of_wal" "pg_get_wal_stats" "pg_get_wal_stats_till_end_of_wal"
     "autoprewarm_dump_now" "bt_index_check" "bt_index_parent_check" "hash_index_check"
 );
 

@@ -19,7 +19,7 @@ use super::{names, sequence};
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
     let name = func.name;
-    for room in [super::xacts::call, super::wal::call_record] {
+    for room in [super::xacts::call, super::wal::call_record, super::walinspect::call] {
         if let Some(value) = room(b, func, args)? {
             return Ok(value);
         }
@@ -268,6 +268,14 @@ fn format_type(b: &Backend, args: &[Datum]) -> Result<Datum> {
 
 /// Calls a set-returning function whose body is the session's.
 pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Rows> {
+    let types: Vec<TypeId> = func.columns.iter().map(|(_, id)| *id).collect();
+    let as_record = move |values: Vec<Datum>| {
+        let fields = types.iter().copied().zip(values).collect();
+        Datum::Record(Arc::new(Record { type_id: TypeId::RECORD, fields }))
+    };
+    if let Some(rows) = super::walinspect::call_set(b, func.name, args)? {
+        return Ok(Box::new(rows.map(move |row| row.map(&as_record))));
+    }
     let rows = match func.name {
         "pg_show_all_settings" => all_settings(b),
         "pg_lock_status" => super::activity::locks(b),
@@ -290,11 +298,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
             return Err(SqlError::unsupported(format!("function {name} is not supported yet")));
         }
     };
-    let types: Vec<TypeId> = func.columns.iter().map(|(_, id)| *id).collect();
-    Ok(Box::new(rows.into_iter().map(move |values: Vec<Datum>| {
-        let fields = types.iter().copied().zip(values).collect();
-        Ok(Datum::Record(Arc::new(Record { type_id: TypeId::RECORD, fields })))
-    })))
+    Ok(Box::new(rows.into_iter().map(move |values: Vec<Datum>| Ok(as_record(values)))))
 }
 
 /// The rows of `pg_settings`.

@@ -36,6 +36,7 @@ mod transaction;
 mod unique;
 mod utility;
 mod wal;
+mod walinspect;
 mod words;
 mod xacts;
 

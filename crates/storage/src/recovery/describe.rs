@@ -5,10 +5,10 @@ use super::Counters;
 use super::redo::rank_of;
 use crate::relfile;
 use crate::wal::fields::{Fields, list, put};
-use crate::wal::{Kind, RecordView, Room};
+use crate::wal::{BlockView, Compression, Kind, RecordView, Room};
 use crate::{btree, hash, heap, sequence, txn};
 use base::rank::Rank;
-use base::{Fork, RelId};
+use base::{Fork, PageId, RelId};
 
 /// What a record says, without its kind. Empty if that says it all. Never fails: of a record that does not say what its
 /// kind says (it was written by another version) it tells that.
@@ -30,6 +30,34 @@ pub fn describe(record: &RecordView<'_>) -> String {
         out.push_str("(content unknown)");
     }
     out
+}
+
+/// What `pg_waldump` calls a fork.
+pub fn fork_name(fork: Fork) -> &'static str {
+    match fork {
+        Fork::Main => "main",
+        Fork::FreeSpace => "fsm",
+        Fork::Visibility => "vm",
+    }
+}
+
+/// The `i`-th page that a record names, and how its image is kept: `rel 12 fork main blk 0 (FPW); hole: …`.
+pub fn describe_block(i: usize, block: &BlockView<'_>) -> String {
+    let PageId { rel, fork, block: number } = block.page;
+    let mut text = format!("blkref #{i}: rel {rel} fork {} blk {number}", fork_name(fork));
+    let Some(shape) = block.image_shape() else {
+        text.push_str(if block.will_init { " (INIT)" } else { "" });
+        put(&mut text, format_args!("; data {} bytes", block.bytes.len()));
+        return text;
+    };
+    let (offset, length) = shape.hole;
+    put(&mut text, format_args!(" (FPW); hole: offset: {offset}, length: {length}"));
+    if shape.compression != Compression::Off {
+        let name = shape.compression.name();
+        let saved = shape.saved_bytes;
+        put(&mut text, format_args!(", compression saved: {saved}, method: {name}"));
+    }
+    text
 }
 
 fn log(record: &RecordView<'_>, out: &mut String) -> Option<()> {

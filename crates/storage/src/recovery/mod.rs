@@ -12,6 +12,6 @@ mod restart;
 
 pub use control::{Control, ControlFile, Counters};
 pub use ctx::RedoCtx;
-pub use describe::describe;
+pub use describe::{describe, describe_block, fork_name};
 pub(crate) use files::garbled;
 pub use lanes::Prefetched;

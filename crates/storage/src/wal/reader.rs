@@ -4,6 +4,7 @@
 //! segment's header says that a later run went on from exactly there. If it says that the run went on from
 //! *elsewhere*, the log was damaged after it was written: that is an error, not an end.
 
+use super::Wal;
 use super::record::{self, HEADER_BYTES, RECORD_ALIGN};
 use super::segment::{self, Epoch, LogShape};
 use super::view::{RecordView, padded_length};
@@ -299,6 +300,16 @@ impl Reader {
         (self.at, self.window_start) = (resume, resume);
         self.window.clear();
         Ok(true)
+    }
+}
+
+impl Wal {
+    /// A reader of what has been written, at the first record from `from` on; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if the file that `from` lies in is not there any more.
+    pub fn reader(&self, from: Lsn) -> Result<Option<Reader>> {
+        Reader::find(Arc::clone(self.store.disk()), self.epoch.shape(), from)
     }
 }
 

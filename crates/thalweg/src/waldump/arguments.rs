@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use base::{BlockNo, Fork, Lsn, RelId, Xid};
+use storage::recovery::fork_name;
 use storage::wal::segment::parse_file_name;
 use storage::wal::{Kind, Room};
 
@@ -304,15 +305,6 @@ impl Wanted {
             );
         }
         Ok(())
-    }
-}
-
-/// What `--fork` calls a fork.
-pub fn fork_name(fork: Fork) -> &'static str {
-    match fork {
-        Fork::Main => "main",
-        Fork::FreeSpace => "fsm",
-        Fork::Visibility => "vm",
     }
 }
 

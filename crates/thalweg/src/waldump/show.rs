@@ -3,10 +3,8 @@
 use std::io::{self, Write};
 
 use base::{Fork, Lsn};
-use storage::recovery::describe;
-use storage::wal::{BlockView, Compression, RecordView, Room, Total, percent};
-
-use super::arguments::fork_name;
+use storage::recovery::{describe, describe_block, fork_name};
+use storage::wal::{RecordView, Room, Total, percent};
 
 /// One record on a line; with `details`, each of its pages on a line of its own.
 pub fn record(record: &RecordView<'_>, details: bool, out: &mut dyn Write) -> io::Result<()> {
@@ -26,39 +24,18 @@ pub fn record(record: &RecordView<'_>, details: bool, out: &mut dyn Write) -> io
         write!(out, " {told}")?;
     }
     for (i, block) in record.blocks().enumerate() {
-        if details {
-            write!(out, "\n\tblkref #{i}: {}", place(&block, true))?;
-            write!(out, "{}", image(&block))?;
-        } else {
-            let whole = if block.has_image() { " FPW" } else { "" };
-            write!(out, ", blkref #{i}: {}{whole}", place(&block, false))?;
+        let page = block.page;
+        let whole = if block.has_image() { " FPW" } else { "" };
+        match page.fork {
+            _ if details => write!(out, "\n\t{}", describe_block(i, &block))?,
+            Fork::Main => write!(out, ", blkref #{i}: rel {} blk {}{whole}", page.rel, page.block)?,
+            fork => {
+                let (rel, fork) = (page.rel, fork_name(fork));
+                write!(out, ", blkref #{i}: rel {rel} fork {fork} blk {}{whole}", page.block)?;
+            }
         }
     }
     writeln!(out)
-}
-
-/// Which page; the main fork is named in full only.
-fn place(block: &BlockView<'_>, in_full: bool) -> String {
-    let page = block.page;
-    match page.fork {
-        Fork::Main if !in_full => format!("rel {} blk {}", page.rel, page.block),
-        fork => format!("rel {} fork {} blk {}", page.rel, fork_name(fork), page.block),
-    }
-}
-
-/// What goes along with a page.
-fn image(block: &BlockView<'_>) -> String {
-    let Some(shape) = block.image_shape() else {
-        let anew = if block.will_init { " (INIT)" } else { "" };
-        return format!("{anew}; data {} bytes", block.bytes.len());
-    };
-    let (offset, length) = shape.hole;
-    let mut text = format!(" (FPW); hole: offset: {offset}, length: {length}");
-    if shape.compression != Compression::Off {
-        let name = shape.compression.name();
-        text += &format!(", compression saved: {}, method: {name}", shape.saved_bytes);
-    }
-    text
 }
 
 /// Totals, and their sum.

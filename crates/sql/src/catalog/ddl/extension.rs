@@ -11,8 +11,12 @@ use crate::types::Datum;
 use super::Ddl;
 
 /// Names and versions.
-const BUILT_IN: &[(&str, &str)] =
-    &[("amcheck", "1.3"), ("pg_buffercache", "1.3"), ("pg_prewarm", "1.2")];
+const BUILT_IN: &[(&str, &str)] = &[
+    ("amcheck", "1.3"),
+    ("pg_buffercache", "1.3"),
+    ("pg_prewarm", "1.2"),
+    ("pg_walinspect", "1.0"),
+];
 
 impl Ddl<'_> {
     pub(super) fn create_extension(&mut self, create: &CreateExtension) -> Result<()> {
