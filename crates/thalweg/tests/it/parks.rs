@@ -36,6 +36,8 @@ const PARKS: &[(&str, usize, Shown)] = &[
     ),
     ("storage/src/buffer/sync.rs", 1, Background),
     ("storage/src/buffer/write.rs", 2, Here(&[Event::Checkpoint])),
+    // An orderly stop.
+    ("storage/src/engine.rs", 1, Background),
     ("storage/src/heap/share.rs", 1, Here(&[Event::Retry])),
     (
         "storage/src/lock/wait.rs",
