@@ -399,6 +399,15 @@ impl Client {
                 let expected = entries::expected(&rows, index.keyed);
                 assert!(told == expected, "entries alone tell other rows than the heap");
             }
+            // Time for others to take rows away, and their places.
+            let pause = Duration::from_micros(self.rng.u64(..2000));
+            let pages = if self.rng.bool() { 0 } else { 1000 };
+            let accounts = &self.books.accounts;
+            let visited =
+                entries::rows_by_addresses(accounts, &self.txn, snapshot, &index, pages, || {
+                    park::sleep(pause);
+                })?;
+            assert!(rows == visited, "a snapshot sees other rows by addresses than in the heap");
         }
         Err(Stop::RollBack)
     }

@@ -1,10 +1,10 @@
-//! Rows read out of an index's entries alone, as an index-only scan does.
+//! Rows read out of an index's entries alone, as an index-only scan does, and by their addresses, as a bitmap scan does.
 
 use super::indexes::{Index, Keyed};
-use super::table::{Rows, Table};
+use super::table::{Rows, Table, number_of, payload};
 use storage::Result;
 use storage::btree::{Bounds, Direction, Scan};
-use storage::heap::{RowBuf, vm};
+use storage::heap::{HeapScan, RowBuf, TID_PAGE_BYTES, TidSet, vm};
 use storage::txn::{Snapshot, Txn};
 
 /// What entries tell of the rows that a snapshot sees: numbers, with the payload where that is the key.
@@ -32,6 +32,32 @@ pub fn rows(
         }
         let twice = rows.insert(number, payload);
         assert!(twice.is_none(), "row {number:#x} is told twice by entries alone");
+    }
+    Ok(rows)
+}
+
+/// The rows that all entries of an index lead to, addresses first; `rest` is called before the first row is visited. The
+/// set keeps so many pages' addresses at most.
+pub fn rows_by_addresses(
+    table: &Table,
+    txn: &Txn,
+    snapshot: Snapshot,
+    index: &Index,
+    pages: usize,
+    rest: impl FnOnce(),
+) -> Result<Rows> {
+    let tree = index.tree.btree().expect("asked with a tree");
+    let mut scan = Scan::new(Bounds::ALL, Direction::Forward, false);
+    let mut tids = TidSet::new(pages * TID_PAGE_BYTES);
+    while let Some(entry) = scan.next(tree)? {
+        tids.add(entry.tid, false);
+    }
+    rest();
+    let mut rows = Rows::new();
+    let mut scan = HeapScan::of_tids(&table.heap, snapshot, tids)?;
+    while let Some(row) = scan.next(&table.heap, txn)? {
+        let twice = rows.insert(number_of(row.bytes), payload(row.bytes).to_vec());
+        assert!(twice.is_none(), "a row is visited twice by its addresses");
     }
     Ok(rows)
 }

@@ -17,7 +17,7 @@ use super::{Known, KnownText};
 /// Texts of each kind that are kept; half of them may be out of use.
 const KEPT_MAX: usize = 1024;
 
-/// All but the text that decides what a text means: database, user, search path, and, where there are temporary
+/// All but the text that decides what a text means: database, user, search path, the planner's settings, and, where there are temporary
 /// tables, session. Equal for sessions for which these are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Scope(u64);

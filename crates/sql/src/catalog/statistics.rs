@@ -25,6 +25,8 @@ pub struct ColumnStatistics {
     pub common: Vec<(Datum, f64)>,
     /// Bounds of parts with the same number of rows each, among all other values; ascending.
     pub bounds: Vec<Datum>,
+    /// Of the values' order with that of the rows, from -1 to 1; 0 if unknown.
+    pub correlation: f64,
 }
 
 /// Those of a table, by the columns' numbers from 0.

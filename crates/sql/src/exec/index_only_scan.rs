@@ -121,7 +121,8 @@ impl IndexOnlyScan {
             let pages = tree.relation();
             let Some(scan) = &mut self.scan else {
                 if self.ranges.is_none() {
-                    self.ranges = Some(encode_ranges(&plan, cx)?);
+                    self.ranges =
+                        Some(encode_ranges(&plan.index, &plan.ranges, plan.backward, cx)?);
                 }
                 let Some(range) = self.ranges.as_mut().and_then(Vec::pop) else {
                     return Ok(false);

@@ -87,7 +87,8 @@ impl IndexScan {
     /// The next entry's row address.
     fn next_tid(&mut self, cx: &mut Cx<'_>) -> Result<Option<Tid>> {
         if self.ranges.is_none() {
-            self.ranges = Some(encode_ranges(&self.plan, cx)?);
+            self.ranges =
+                Some(encode_ranges(&self.plan.index, &self.plan.ranges, self.plan.backward, cx)?);
         }
         loop {
             let index = cx.host.tree(&self.plan.index)?;
@@ -230,6 +231,11 @@ impl Encoded {
         overlap
     }
 
+    /// The lower end: all of the key that a hash index is asked for.
+    pub fn low(&self) -> &[u8] {
+        &self.low
+    }
+
     /// A scan of the range.
     pub fn scan(&self, backward: bool, with_keys: bool) -> Scan {
         let direction = if backward { Direction::Backward } else { Direction::Forward };
@@ -242,20 +248,25 @@ impl Encoded {
     }
 }
 
-/// Evaluates the plan's ranges and puts them into scan order, the first one last.
-pub(super) fn encode_ranges(plan: &node::IndexScan, cx: &mut Cx<'_>) -> Result<Vec<Encoded>> {
-    let mut encoded = Vec::with_capacity(plan.ranges.len());
-    for range in &plan.ranges {
-        encode_range(&plan.index, range, cx, &mut encoded)?;
+/// Evaluates ranges of an index and puts them into scan order, the first one last.
+pub(super) fn encode_ranges(
+    index: &IndexDef,
+    ranges: &[KeyRange],
+    backward: bool,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<Encoded>> {
+    let mut encoded = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        encode_range(index, range, cx, &mut encoded)?;
     }
-    if plan.ranges.len() > 1 || encoded.len() > 1 {
+    if ranges.len() > 1 || encoded.len() > 1 {
         encoded.sort_by(|a, b| a.low.cmp(&b.low));
         // Each entry is read once, however many ranges it lies in.
         encoded.dedup_by(|next, range| {
             next.low == range.low && next.high == range.high || range.swallows(next)
         });
     }
-    if !plan.backward {
+    if !backward {
         encoded.reverse();
     }
     Ok(encoded)

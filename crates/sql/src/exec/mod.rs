@@ -5,6 +5,8 @@
 //! (hash tables, sorted rows), so a cursor's operators can rest between two FETCHes.
 
 mod aggregate;
+mod bitmap_scan;
+mod choice;
 pub mod copy;
 mod eval;
 mod function;
@@ -29,6 +31,7 @@ mod state;
 pub mod watch;
 mod window;
 
+pub use choice::choose;
 pub use eval::{eval, eval_bool};
 pub use help::{
     carry, columns_of, duplicate, index_key, index_values, is_volatile, key_text, must_be_alone,
@@ -86,6 +89,8 @@ fn operator(node: &Node) -> Running {
             boxed(|| index_only_scan::IndexOnlyScan::new(plan.clone()))
         }
         Node::IndexScan(plan) => boxed(|| index_scan::IndexScan::new(plan.clone())),
+        Node::BitmapHeapScan(plan) => boxed(|| bitmap_scan::BitmapHeapScan::new(plan.clone())),
+        Node::Choice(plan) => boxed(|| choice::Choice::new(plan.clone())),
         Node::TidScan(plan) => boxed(|| scan::TidScan::new(plan.clone())),
         Node::FunctionScan(plan) => boxed(|| function::FunctionScan::new(plan.clone())),
         Node::CteScan(id) => boxed(|| set::CteScan::new(*id)),

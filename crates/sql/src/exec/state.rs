@@ -85,6 +85,8 @@ pub struct State {
     pub profile: Option<Arc<Profile>>,
     /// How many rows conditions of scans have dropped.
     pub(super) removed: u64,
+    /// How many rows of pages that were to be tested again did not pass.
+    pub(super) rechecked: u64,
     /// How many rows index-only scans have looked at in the table.
     pub(super) heap_fetches: u64,
     /// The next call was written with VARIADIC; taken by [`Cx::with_context`].
@@ -111,6 +113,7 @@ impl State {
             variadic: false,
             profile: None,
             removed: 0,
+            rechecked: 0,
             heap_fetches: 0,
         }
     }

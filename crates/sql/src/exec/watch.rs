@@ -36,6 +36,8 @@ pub struct Watched {
     pub total_ns: AtomicU64,
     /// Rows that conditions dropped, here and below.
     pub removed: AtomicU64,
+    /// Rows that bitmap scans tested again and dropped, here and below.
+    pub rechecked: AtomicU64,
     /// Rows that index-only scans looked at in the table, here and below.
     pub heap_fetches: AtomicU64,
     /// Pages and log used, here and below.
@@ -66,14 +68,43 @@ impl Watched {
 impl Profile {
     /// What a node did; `None` for one that was never made.
     pub fn of(&self, node: &Node) -> Option<Arc<Watched>> {
-        let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.get(&std::ptr::from_ref(node).addr()).cloned()
+        self.of_part(std::ptr::from_ref(node).addr())
     }
 
-    fn enter(&self, node: &Node) -> Arc<Watched> {
-        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        nodes.entry(std::ptr::from_ref(node).addr()).or_default().clone()
+    /// What a part of a node did that is no operator ([`part`]), by its place in memory.
+    pub fn of_part(&self, place: usize) -> Option<Arc<Watched>> {
+        let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.get(&place).cloned()
     }
+
+    fn enter(&self, place: usize) -> Arc<Watched> {
+        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.entry(place).or_default().clone()
+    }
+}
+
+/// Runs a part of a node that is no operator; `run` answers what it made, and of how many rows. It is watched under its
+/// place in memory if there is a profile.
+pub(super) fn part<R>(
+    place: usize,
+    cx: &mut Cx<'_>,
+    run: impl FnOnce(&mut Cx<'_>) -> Result<(R, u64)>,
+) -> Result<R> {
+    let Some(watched) = cx.state.profile.as_ref().map(|profile| profile.enter(place)) else {
+        return run(cx).map(|(made, _)| made);
+    };
+    Watched::add(&watched.loops, 1);
+    let (used, begun) = (usage::so_far(), base::clock::now());
+    let made = run(cx);
+    let spent = base::clock::now().since(begun).as_nanos() as u64;
+    Watched::add(&watched.first_ns, spent);
+    Watched::add(&watched.total_ns, spent);
+    let mut all = watched.used.lock().unwrap_or_else(PoisonError::into_inner);
+    *all = *all + (usage::so_far() - used);
+    drop(all);
+    let (made, rows) = made?;
+    Watched::add(&watched.rows, rows);
+    Ok(made)
 }
 
 /// Makes operators by `make`, watched if there is a profile.
@@ -86,7 +117,8 @@ pub fn with<R>(profile: Option<&Arc<Profile>>, make: impl FnOnce() -> R) -> R {
 
 /// The operator, watched if a profile is in force.
 pub(super) fn watched(node: &Node, operator: Running) -> Running {
-    let watched = IN_FORCE.with_borrow(|profile| Some(profile.as_ref()?.enter(node)));
+    let watched = IN_FORCE
+        .with_borrow(|profile| Some(profile.as_ref()?.enter(std::ptr::from_ref(node).addr())));
     match watched {
         None => operator,
         Some(watched) => {
@@ -114,13 +146,14 @@ impl Operator for Watch {
             Watched::add(&self.watched.loops, 1);
         }
         let (removed, used) = (cx.state.removed, usage::so_far());
-        let heap_fetches = cx.state.heap_fetches;
+        let (rechecked, heap_fetches) = (cx.state.rechecked, cx.state.heap_fetches);
         let begun = base::clock::now();
         let found = self.operator.next(cx);
         let spent = base::clock::now().since(begun).as_nanos() as u64;
         self.spent_ns += spent;
         Watched::add(&self.watched.total_ns, spent);
         Watched::add(&self.watched.removed, cx.state.removed - removed);
+        Watched::add(&self.watched.rechecked, cx.state.rechecked - rechecked);
         Watched::add(&self.watched.heap_fetches, cx.state.heap_fetches - heap_fetches);
         self.used = self.used + (usage::so_far() - used);
         if matches!(found, Ok(true)) {

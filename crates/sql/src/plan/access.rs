@@ -6,19 +6,15 @@ use std::sync::Arc;
 use crate::bind::query::{Query, RelKind};
 use crate::bind::tree::{Column, Expr, Slot, Ty, Var};
 use crate::bind::walk;
-use crate::catalog::{TableDef, TableKind};
+use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
 
-use super::alternatives::choose_ranges;
-use super::choose::{IndexChoice, choose_index};
 use super::cte::PlannedCte;
-use super::estimate::{self, filtered, filtered_by, operator, table_rows};
+use super::estimate::{self, filtered, operator};
 use super::level::Layout;
-use super::node::{
-    FunctionScan, IndexScan, KeyRange, KeyValue, Node, ScanColumn, SeqScan, TidScan,
-};
+use super::node::{FunctionScan, Node};
 use super::rewrite::Below;
-use super::{Indexes, Planner, only};
+use super::{Indexes, Planner};
 
 /// A part of a query with a node of its own.
 pub(super) struct Planned {
@@ -202,7 +198,11 @@ impl Planner {
     }
 
     /// An expression of this level over the outer side's row, as exec slots.
-    fn over_outer(&mut self, expr: &Expr, outer: Option<&mut Outer<'_>>) -> Result<Expr> {
+    pub(super) fn over_outer(
+        &mut self,
+        expr: &Expr,
+        outer: Option<&mut Outer<'_>>,
+    ) -> Result<Expr> {
         let mut out = expr.clone();
         let mut outer = outer;
         self.parameterize(&mut out, &mut outer)?;
@@ -237,7 +237,7 @@ impl Planner {
         result
     }
 
-    fn outer_parameter(&mut self, expr: &Expr, outer: &mut Outer<'_>) -> Result<Expr> {
+    pub(super) fn outer_parameter(&mut self, expr: &Expr, outer: &mut Outer<'_>) -> Result<Expr> {
         let ty = expr.ty();
         let value = self.rewrite(expr, &mut Below::row(outer.layout))?;
         let known = outer.parameters.iter().find(|(_, e)| walk::same(e, &value));
@@ -296,146 +296,6 @@ impl Planner {
             }
         })
     }
-
-    fn table(
-        &mut self,
-        cx: &QueryCx<'_>,
-        rel: u16,
-        table: &Arc<TableDef>,
-        conditions: Vec<Expr>,
-        mut outer: Option<&mut Outer<'_>>,
-        order: Option<&WantedOrder>,
-    ) -> Result<Planned> {
-        let alias = &cx.query.rels[usize::from(rel)].alias;
-        let layout = cx.layout_of(rel);
-        let outputs: Vec<ScanColumn> = layout
-            .slots
-            .iter()
-            .map(|(_, column, ty)| ScanColumn { column: *column, ty: *ty })
-            .collect();
-        let columns = |expr: &Expr| column_of(expr, rel, table);
-        let rows = filtered_by(table_rows(table), &conditions, &columns);
-        if table.kind == TableKind::Table {
-            if let Some((tids, rest)) = tid_conditions(rel, &conditions) {
-                let mut exprs = Vec::with_capacity(tids.len());
-                for tid in tids {
-                    exprs.push(self.over_outer(&tid, outer.as_deref_mut())?);
-                }
-                let filter = self.rewrite_all(&rest, &mut Below::row(&layout))?;
-                let node = Node::TidScan(Arc::new(TidScan {
-                    table: table.clone(),
-                    alias: alias.clone(),
-                    tids: exprs,
-                    outputs,
-                    filter: Expr::all_of(filter),
-                }));
-                return Ok(Planned { node, layout, rows: 1.0, sorted: false });
-            }
-            let by_outer = outer.is_some();
-            let choice = choose_index(cx, table, rel, &conditions, by_outer, order);
-            let in_order = order.is_some() && choice.as_ref().is_some_and(|choice| choice.sorted);
-            let ranges = match in_order {
-                true => None,
-                false => choose_ranges(cx, table, rel, &conditions, by_outer, choice.as_ref()),
-            };
-            let choices = ranges.or_else(|| choice.map(|choice| vec![choice]));
-            let choices = match choices {
-                None => {
-                    only::instead_of_table(cx, table, rel, &conditions, order)?.map(|c| vec![c])
-                }
-                found => found,
-            };
-            if let Some(choices) = choices {
-                return self.index_scan(
-                    table, alias, choices, conditions, layout, outputs, outer, order, rows,
-                );
-            }
-        }
-        let filter = self.rewrite_all(&conditions, &mut Below::row(&layout))?;
-        let node = Node::SeqScan(Arc::new(SeqScan {
-            table: table.clone(),
-            alias: alias.clone(),
-            outputs,
-            filter: Expr::all_of(filter),
-        }));
-        Ok(Planned { node, layout, rows, sorted: false })
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the choice and what it was made from")]
-    fn index_scan(
-        &mut self,
-        table: &Arc<TableDef>,
-        alias: &str,
-        choices: Vec<IndexChoice>,
-        conditions: Vec<Expr>,
-        layout: Layout,
-        outputs: Vec<ScanColumn>,
-        mut outer: Option<&mut Outer<'_>>,
-        order: Option<&WantedOrder>,
-        rows: f64,
-    ) -> Result<Planned> {
-        let mut ranges = Vec::with_capacity(choices.len());
-        for choice in &choices {
-            ranges.push(self.key_range(choice, &mut outer)?);
-        }
-        let is_single = choices.len() == 1;
-        let choice = choices.into_iter().next().expect("there is one at least");
-        // What one of several ranges guarantees, the others don't.
-        let guaranteed = if is_single { &choice.used[..] } else { &[] };
-        let rest: Vec<Expr> = conditions
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| !guaranteed.contains(i))
-            .map(|(_, c)| c.clone())
-            .collect();
-        let filter = self.rewrite_all(&rest, &mut Below::row(&layout))?;
-        let rows = match choice.unique && is_single {
-            true => 1.0,
-            false => rows,
-        };
-        let mut scan = IndexScan {
-            table: table.clone(),
-            alias: alias.into(),
-            index: choice.index,
-            ranges,
-            backward: choice.backward,
-            only: choice.covers,
-            outputs,
-            filter: Expr::all_of(filter),
-        };
-        // It may come to read the table after all.
-        scan.only &= !scan.hangs_on_pattern();
-        let node = Node::IndexScan(Arc::new(scan));
-        let sorted = is_single && order.is_some() && choice.sorted;
-        Ok(Planned { node, layout, rows, sorted })
-    }
-
-    fn key_range(
-        &mut self,
-        choice: &IndexChoice,
-        outer: &mut Option<&mut Outer<'_>>,
-    ) -> Result<KeyRange> {
-        let mut range = KeyRange::default();
-        for value in &choice.equal {
-            range.equal.push(match value {
-                KeyValue::IsNull => KeyValue::IsNull,
-                KeyValue::Is(expr) => KeyValue::Is(self.over_outer(expr, outer.as_deref_mut())?),
-                KeyValue::AnyOf(expr) => {
-                    KeyValue::AnyOf(self.over_outer(expr, outer.as_deref_mut())?)
-                }
-            });
-        }
-        for (bound, into) in [(&choice.lower, &mut range.lower), (&choice.upper, &mut range.upper)]
-        {
-            if let Some((expr, inclusive)) = bound {
-                *into = Some((self.over_outer(expr, outer.as_deref_mut())?, *inclusive));
-            }
-        }
-        if let Some(pattern) = &choice.pattern {
-            range.pattern = Some(self.over_outer(pattern, outer.as_deref_mut())?);
-        }
-        Ok(range)
-    }
 }
 
 /// The table's column that an expression is.
@@ -454,7 +314,7 @@ pub(super) fn column_of<'t>(
 }
 
 /// `ctid = …` and `ctid = ANY (…)` conditions, and the others.
-fn tid_conditions(rel: u16, conditions: &[Expr]) -> Option<(Vec<Expr>, Vec<Expr>)> {
+pub(super) fn tid_conditions(rel: u16, conditions: &[Expr]) -> Option<(Vec<Expr>, Vec<Expr>)> {
     let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.level == 0 && v.rel == rel && v.column == Column::Ctid);
     let position = conditions.iter().position(|condition| match condition {
         Expr::Call(call) if operator(call) == Some("=") => {

@@ -9,10 +9,10 @@ use super::choose::{IndexChoice, choose_index};
 use super::node::KeyValue;
 
 /// More ranges than this are no better than reading everything.
-const RANGES_MAX: usize = 1000;
+pub(super) const RANGES_MAX: usize = 1000;
 
 /// One choice for each alternative of the condition that gives the longest keys, all of one index; if they are
-/// longer than those of `single`, the best that is to be had without.
+/// longer than those of `single`, the best that is to be had without. Also tells which condition.
 pub(super) fn choose_ranges(
     cx: &QueryCx<'_>,
     table: &TableDef,
@@ -20,7 +20,7 @@ pub(super) fn choose_ranges(
     conditions: &[Expr],
     outer: bool,
     single: Option<&IndexChoice>,
-) -> Option<Vec<IndexChoice>> {
+) -> Option<(usize, Vec<IndexChoice>)> {
     if single.is_some_and(|choice| choice.unique) {
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) fn choose_ranges(
         let Some(choices) = choices else { continue };
         let shortest = choices.iter().filter_map(plain_keys).min().unwrap_or(0);
         if shortest > longest {
-            (longest, best) = (shortest, Some(choices));
+            (longest, best) = (shortest, Some((at, choices)));
         }
     }
     best

@@ -19,6 +19,7 @@ use super::node::KeyValue;
 use super::only;
 
 /// An index together with the conditions that it answers.
+#[derive(Clone)]
 pub(super) struct IndexChoice {
     pub index: Arc<IndexDef>,
     pub equal: Vec<KeyValue>,
@@ -37,6 +38,12 @@ pub(super) struct IndexChoice {
 }
 
 impl IndexChoice {
+    /// Whether conditions bound what is read of the index.
+    pub fn is_bounded(&self) -> bool {
+        let bounds = self.lower.is_some() || self.upper.is_some() || self.pattern.is_some();
+        bounds || !self.used.is_empty()
+    }
+
     /// Higher is better.
     fn score(&self) -> (bool, usize, usize, bool, bool) {
         let single = self.equal.iter().filter(|v| !matches!(v, KeyValue::AnyOf(_))).count();
@@ -47,8 +54,8 @@ impl IndexChoice {
     }
 }
 
-/// The best index for these conditions, if any is better than reading the whole table. Key values
-/// must not use the entry itself; `outer` says whether they may use other entries.
+/// The index that answers most of these conditions, if any answers some. Key values must not use the entry itself;
+/// `outer` says whether they may use other entries.
 pub(super) fn choose_index(
     cx: &QueryCx<'_>,
     table: &TableDef,
@@ -58,14 +65,12 @@ pub(super) fn choose_index(
     order: Option<&WantedOrder>,
 ) -> Option<IndexChoice> {
     let mut best: Option<IndexChoice> = None;
-    let usable = |i: &&Arc<IndexDef>| i.valid && !cx.indexes.unusable.contains(&i.oid);
-    for index in table.indexes.iter().filter(usable) {
-        let Some(keys) = keys_for(cx, index, rel, conditions) else { continue };
-        let Some(mut choice) = match_index(index, &keys, rel, conditions, outer, order) else {
-            continue;
-        };
-        choice.covers = only::covers(cx, rel, index);
-        if index.method == AccessMethod::Hash && !answers_by_hash(&choice) {
+    for choice in candidates(cx, table, rel, conditions, outer, order) {
+        // For its order alone an index is read only as far as rows are wanted, and where it is not known how
+        // many rows other conditions leave out, not for one row.
+        let for_order =
+            |order: &WantedOrder| order.limited && (!order.extreme || conditions.len() == 1);
+        if !choice.is_bounded() && !order.is_some_and(for_order) {
             continue;
         }
         if best.as_ref().is_none_or(|b| choice.score() > b.score()) {
@@ -73,6 +78,25 @@ pub(super) fn choose_index(
         }
     }
     best
+}
+
+/// What each index answers of these conditions, of those that answer some or give the order.
+pub(super) fn candidates(
+    cx: &QueryCx<'_>,
+    table: &TableDef,
+    rel: u16,
+    conditions: &[Expr],
+    outer: bool,
+    order: Option<&WantedOrder>,
+) -> Vec<IndexChoice> {
+    let usable = |i: &&Arc<IndexDef>| i.valid && !cx.indexes.unusable.contains(&i.oid);
+    let of_index = |index: &Arc<IndexDef>| {
+        let keys = keys_for(cx, index, rel, conditions)?;
+        let mut choice = match_index(index, &keys, rel, conditions, outer, order)?;
+        choice.covers = only::covers(cx, rel, index);
+        (index.method != AccessMethod::Hash || answers_by_hash(&choice)).then_some(choice)
+    };
+    table.indexes.iter().filter(usable).filter_map(of_index).collect()
 }
 
 /// A hash index answers equality with values, and gives no order.
@@ -199,14 +223,7 @@ fn match_index(
     {
         (choice.sorted, choice.backward) = gives_order(index, choice.equal.len(), rel, order);
     }
-    // For its order alone an index is read only as far as rows are wanted, and where it is not known how
-    // many rows other conditions leave out, not for one row.
-    let for_order =
-        |order: &WantedOrder| order.limited && (!order.extreme || conditions.len() == 1);
-    let bounded = choice.lower.is_some() || choice.upper.is_some() || choice.pattern.is_some();
-    let useful =
-        !choice.used.is_empty() || bounded || (choice.sorted && order.is_some_and(for_order));
-    useful.then_some(choice)
+    (choice.is_bounded() || choice.sorted).then_some(choice)
 }
 
 /// What the conditions say of where the first key without an equality begins and ends.
@@ -457,7 +474,7 @@ pub(super) fn widen(value: &Expr, ty: TypeId) -> Option<Expr> {
     })))
 }
 
-fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {
+pub(super) fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {
     let n = match value {
         Datum::Int2(n) => i64::from(*n),
         Datum::Int4(n) => i64::from(*n),

@@ -11,25 +11,17 @@ use super::node::{KeyRange, KeyValue};
 
 /// Rows of a table that was never counted.
 const UNKNOWN_ROWS: f64 = 1000.0;
-/// Rows of a block of such a table.
-const UNKNOWN_ROWS_PER_BLOCK: f64 = 100.0;
 /// Share of rows that an equality keeps, a range, any other condition, and IS NULL.
 const EQUAL: f64 = 0.005;
 const RANGE: f64 = 1.0 / 3.0;
+/// A range with two ends.
+const BOTH_ENDS: f64 = 0.005;
 const OTHER: f64 = 0.5;
 const NULLS: f64 = 0.01;
 
 /// Rows of the table as of its last count.
 pub(super) fn table_rows(table: &TableDef) -> f64 {
     if table.stored_rows < 0.0 { UNKNOWN_ROWS } else { f64::from(table.stored_rows).max(1.0) }
-}
-
-/// Rows of the table by those per block as of its last count, now that it has so many blocks.
-pub(super) fn table_rows_now(table: &TableDef, blocks: u32) -> f64 {
-    if table.stored_rows < 0.0 || table.stored_blocks == 0 {
-        return f64::from(blocks) * UNKNOWN_ROWS_PER_BLOCK;
-    }
-    f64::from(table.stored_rows) / f64::from(table.stored_blocks) * f64::from(blocks)
 }
 
 /// Which column of which table an expression is, if it is one.
@@ -42,7 +34,16 @@ pub fn filtered(rows: f64, conditions: &[Expr]) -> f64 {
 
 /// Rows that are left of a table's `rows` under these conditions.
 pub fn filtered_by(rows: f64, conditions: &[Expr], columns: &Columns<'_>) -> f64 {
-    (rows * share(conditions, &Known { rows, columns })).max(1.0)
+    (rows * share_of(conditions, rows, columns)).max(1.0)
+}
+
+/// Share of a table's `rows` that conditions keep together.
+pub fn share_of<'e>(
+    conditions: impl IntoIterator<Item = &'e Expr>,
+    rows: f64,
+    columns: &Columns<'_>,
+) -> f64 {
+    share(&mut conditions.into_iter(), &Known { rows, columns })
 }
 
 struct Known<'a, 'c> {
@@ -59,9 +60,11 @@ struct Span {
     high: Option<f64>,
 }
 
-fn share(conditions: &[Expr], known: &Known<'_, '_>) -> f64 {
+fn share(conditions: &mut dyn Iterator<Item = &Expr>, known: &Known<'_, '_>) -> f64 {
     let mut share = 1.0;
     let mut spans: Vec<Span> = Vec::new();
+    // Ends of ranges that may be anywhere: which column, which end.
+    let mut open: Vec<(Oid, u16, bool)> = Vec::new();
     for condition in conditions {
         let Some((table, column, symbol, value)) = bound(condition, known) else {
             share *= selectivity(condition, known);
@@ -69,9 +72,20 @@ fn share(conditions: &[Expr], known: &Known<'_, '_>) -> f64 {
         };
         let statistics = table.statistics_of(column);
         let ty = table.columns[usize::from(column)].ty.id;
-        let below = statistics.and_then(|of| below_share(of, ty, value));
-        let (Some(below), Some(of)) = (below, statistics) else {
-            share *= RANGE;
+        let value = value.and_then(|value| fitted(ty, value));
+        let below = statistics.zip(value.as_ref()).and_then(|(of, v)| below_share(of, ty, v));
+        let (Some(below), Some(of), Some(value)) = (below, statistics, &value) else {
+            let is_low = symbol.starts_with('>');
+            match open.iter().position(|end| *end == (table.oid, column, !is_low)) {
+                Some(other) => {
+                    open.swap_remove(other);
+                    share *= BOTH_ENDS / RANGE;
+                }
+                None => {
+                    open.push((table.oid, column, is_low));
+                    share *= RANGE;
+                }
+            }
             continue;
         };
         let at = spans.iter().position(|span| (span.table, span.column) == (table.oid, column));
@@ -97,24 +111,19 @@ fn share(conditions: &[Expr], known: &Known<'_, '_>) -> f64 {
     share
 }
 
-/// `column < constant` and its kin.
+/// `column < value` and its kin; the value if it is known.
 fn bound<'a, 'e>(
     condition: &'e Expr,
     known: &Known<'a, '_>,
-) -> Option<(&'a TableDef, u16, &'static str, &'e Datum)> {
+) -> Option<(&'a TableDef, u16, &'static str, Option<&'e Datum>)> {
     let Expr::Call(call) = condition else { return None };
     let symbol = operator(call)?;
     let [left, right] = &call.args[..] else { return None };
-    let (column, value, turned) = match (left, right) {
-        (column, Expr::Const(c)) => (column, c, false),
-        (Expr::Const(c), column) => (column, c, true),
+    let ((table, at), value, turned) = match (column_of(left, known), column_of(right, known)) {
+        (Some(column), None) => (column, constant(right), false),
+        (None, Some(column)) => (column, constant(left), true),
         _ => return None,
     };
-    let (table, at) = column_of(column, known)?;
-    let ty = table.columns[usize::from(at)].ty.id;
-    if value.value.is_null() || !same_kind(ty, &value.value) {
-        return None;
-    }
     let symbol = match (symbol, turned) {
         ("<", false) | (">", true) => "<",
         ("<=", false) | (">=", true) => "<=",
@@ -122,7 +131,7 @@ fn bound<'a, 'e>(
         (">=", false) | ("<=", true) => ">=",
         _ => return None,
     };
-    Some((table, at, symbol, &value.value))
+    Some((table, at, symbol, value))
 }
 
 /// The column that an expression is, under its own type or a text type's.
@@ -153,12 +162,20 @@ fn same_kind(ty: TypeId, value: &Datum) -> bool {
     )
 }
 
+/// The value as one of the column's type.
+fn fitted(ty: TypeId, value: &Datum) -> Option<Datum> {
+    if same_kind(ty, value) {
+        return Some(value.clone());
+    }
+    super::choose::fit_constant(value, ty)
+}
+
 /// Share of a table's rows where the column equals the value, which may be known.
 fn equal_to(table: &TableDef, column: u16, value: Option<&Datum>, rows: f64) -> Option<f64> {
     let ty = table.columns[usize::from(column)].ty.id;
     if let (Some(of), Some(value)) = (table.statistics_of(column), value)
-        && same_kind(ty, value)
-        && let Some(share) = equal_share(of, ty, value, rows)
+        && let Some(value) = fitted(ty, value)
+        && let Some(share) = equal_share(of, ty, &value, rows)
     {
         return Some(share);
     }
@@ -177,9 +194,16 @@ fn constant(expr: &Expr) -> Option<&Datum> {
 /// `column = value`: its share.
 fn equality(call: &Call, known: &Known<'_, '_>) -> f64 {
     let [left, right] = &call.args[..] else { return EQUAL };
-    let one = |column: &Expr, value: &Expr| {
-        let (table, at) = column_of(column, known)?;
-        equal_to(table, at, constant(value), known.rows)
+    let one = |column: &Expr, value: &Expr| match folded(column) {
+        // It has about as many values, but not the same.
+        Some(of) => {
+            let (table, at) = column_of(of, known)?;
+            equal_to(table, at, None, known.rows)
+        }
+        None => {
+            let (table, at) = column_of(column, known)?;
+            equal_to(table, at, constant(value), known.rows)
+        }
     };
     match (one(left, right), one(right, left)) {
         (Some(a), Some(b)) => a.min(b),
@@ -188,11 +212,23 @@ fn equality(call: &Call, known: &Known<'_, '_>) -> f64 {
     }
 }
 
+/// What a text was before it was put in one case.
+fn folded(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::Call(call) if matches!(call.func.name, "lower" | "upper") => call.args.first(),
+        Expr::Relabel(relabel) => folded(&relabel.arg),
+        _ => None,
+    }
+}
+
 fn selectivity(condition: &Expr, known: &Known<'_, '_>) -> f64 {
     match condition {
         Expr::Call(call) => match operator(call) {
             Some("=") => equality(call, known),
-            Some("<" | "<=" | ">" | ">=") => RANGE,
+            Some("<" | "<=" | ">" | ">=") => match bound(condition, known) {
+                Some(_) => share(&mut std::iter::once(condition), known),
+                None => RANGE,
+            },
             Some("<>") => 1.0 - equality(call, known),
             _ => OTHER,
         },
@@ -222,8 +258,10 @@ fn selectivity(condition: &Expr, known: &Known<'_, '_>) -> f64 {
             f64::min(sum, 1.0)
         }
         Expr::ArrayOp(op) if !op.all => 10.0 * EQUAL,
-        Expr::Or(args) => args.iter().map(|arg| selectivity(arg, known)).sum::<f64>().min(1.0),
-        Expr::And(args) => share(args, known),
+        Expr::Or(args) => {
+            1.0 - args.iter().map(|arg| 1.0 - selectivity(arg, known)).product::<f64>()
+        }
+        Expr::And(args) => share(&mut args.iter(), known),
         Expr::Not(arg) => 1.0 - selectivity(arg, known),
         _ => match column_of(condition, known)
             .and_then(|(table, at)| equal_to(table, at, Some(&Datum::Bool(true)), known.rows))
@@ -274,7 +312,7 @@ pub fn range_share(
         let Some((expr, included)) = bound else {
             return Some(if after { 1.0 - of.nulls } else { 0.0 });
         };
-        let value = constant(expr).filter(|value| same_kind(ty, value))?;
+        let value = &fitted(ty, constant(expr)?)?;
         let equal = equal_share(of, ty, value, rows).unwrap_or(0.0);
         // Up to the bound with it, or from it on without it.
         Some(below_share(of, ty, value)? + if *included == after { equal } else { 0.0 })

@@ -259,21 +259,31 @@ impl Planner {
         let mut outer_keys = Vec::new();
         let mut inner_keys = Vec::new();
         let mut rest = Vec::new();
+        // In a loop where hashing is switched off, if looping is not and can do it.
+        let settings = &self.indexes.settings;
+        let in_loop =
+            matches!(kind, JoinType::Inner | JoinType::Left | JoinType::Semi | JoinType::Anti);
+        let hashes = settings.hashjoin || !settings.nestloop || !in_loop;
+        let mut equal = Vec::new();
         for condition in on {
             match hash_keys(&condition, &left.layout, &right.layout) {
-                Some((l, r)) => {
+                Some((l, r)) if hashes => {
                     outer_keys.push(self.rewrite(&l, &mut Below::row(&left.layout))?);
                     inner_keys.push(self.rewrite(&r, &mut Below::row(&right.layout))?);
                 }
+                Some(_) => equal.push(condition),
                 None => rest.push(condition),
             }
         }
+        rest.append(&mut equal);
         let condition = Expr::all_of(self.rewrite_all(&rest, &mut Below::row(&layout))?);
         let (outer_width, inner_width) = (left.layout.width(), right.layout.width());
         let product = left.rows * right.rows;
+        let settings = &self.indexes.settings;
         let node = if outer_keys.is_empty() {
             let inner = match right.node {
                 node @ (Node::Materialize(_) | Node::CteScan(_) | Node::Values(_)) => node,
+                node if !settings.material => node,
                 node => Node::Materialize(Arc::new(node)),
             };
             Node::NestLoop(Arc::new(NestLoop {
@@ -427,6 +437,10 @@ fn index_pays(
     outer_rows: f64,
 ) -> bool {
     let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else { return false };
+    let settings = &cx.indexes.settings;
+    if !(settings.nestloop && (settings.indexscan || settings.bitmapscan)) {
+        return false;
+    }
     let alone = choose_index(cx, table, rel, conditions, false, None);
     if alone.is_some_and(|choice| choice.unique) {
         return false;

@@ -2,7 +2,10 @@
 //!
 //! The README beside this file says which choices there are and how they are made.
 
+pub mod cost;
 pub mod node;
+pub mod path;
+pub mod values;
 
 mod access;
 mod alternatives;
@@ -20,7 +23,9 @@ mod rewrite;
 mod semijoin;
 mod setop;
 mod sublink;
+mod table;
 mod target;
+mod ways;
 mod window;
 
 use std::cell::{Cell, RefCell};
@@ -35,6 +40,7 @@ use crate::error::Result;
 use crate::exec::IndexExprs;
 use crate::types::Oid;
 
+pub use cost::Settings;
 pub use node::Plan;
 
 use cte::PlannedCte;
@@ -48,15 +54,38 @@ pub struct Indexes {
     pub unusable: Vec<Oid>,
     /// Of those with expressions or a condition, what these are.
     pub exprs: Vec<(Oid, Arc<IndexExprs>)>,
-    /// Whether queries may be answered from entries alone (`enable_indexonlyscan`).
-    pub only: bool,
-    /// Measures a table and its valid indexes. Only a plan that would read the whole table asks: it means reading the
-    /// visibility map.
+    /// What the session has the planner go by.
+    pub settings: Settings,
+    /// Measures a table and its valid indexes. Only where ways to a table are weighed is that asked: it means reading
+    /// the visibility map, which a look-up by a unique key need not pay for.
     pub measure: Option<Box<Measure>>,
     /// What was measured, by OID.
     pub measured: RefCell<Vec<(Oid, Size)>>,
     /// See [`Plan::by_constants`].
     pub by_constants: Cell<bool>,
+}
+
+/// See [`Indexes::measure`].
+pub type Measure = dyn Fn(&TableDef) -> Result<Vec<(Oid, Size)>>;
+
+impl Indexes {
+    /// Measures the table and its indexes, unless that is done.
+    fn measure(&self, table: &TableDef) -> Result<()> {
+        if let Some(measure) = &self.measure
+            && !self.measured.borrow().iter().any(|(of, _)| *of == table.oid)
+        {
+            let sizes = measure(table)?;
+            self.measured.borrow_mut().extend(sizes);
+        }
+        Ok(())
+    }
+
+    /// How large a table or an index is that was measured; nothing, of one that was not.
+    fn size(&self, oid: Oid) -> Size {
+        let measured = self.measured.borrow();
+        let known = measured.iter().find(|(of, _)| *of == oid);
+        known.map_or(Size::default(), |(_, size)| *size)
+    }
 }
 
 /// How large a table or an index is now.
@@ -66,28 +95,6 @@ pub struct Size {
     pub blocks: u32,
     /// Of a table's blocks those that are visible to all.
     pub visible: u32,
-}
-
-/// See [`Indexes::measure`].
-pub type Measure = dyn Fn(&TableDef) -> Result<Vec<(Oid, Size)>>;
-
-impl Indexes {
-    /// How large a table, or one of its indexes, is; `None` where nobody can say.
-    fn size_of(&self, table: &TableDef, relation: Oid) -> Result<Option<Size>> {
-        let find = |known: &[(Oid, Size)]| {
-            known.iter().find(|(oid, _)| *oid == relation).map(|(_, size)| *size)
-        };
-        let known = find(&self.measured.borrow());
-        match &self.measure {
-            Some(measure) if known.is_none() => {
-                let new = measure(table)?;
-                let found = find(&new);
-                self.measured.borrow_mut().extend(new);
-                Ok(found)
-            }
-            _ => Ok(known),
-        }
-    }
 }
 
 /// Plans one bound statement.

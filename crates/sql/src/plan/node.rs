@@ -13,6 +13,9 @@ use crate::bind::tree::{AggCall, Column, Expr, SortExpr, Ty, WindowCall};
 use crate::catalog::{IndexDef, TableDef};
 use crate::types::Datum;
 
+use super::cost::Settings;
+use super::path::{Bits, Path};
+
 /// A plan with what must be set up to run it.
 #[derive(Debug)]
 pub struct Plan {
@@ -46,6 +49,9 @@ pub enum Node {
     Values(Arc<Vec<Vec<Expr>>>),
     SeqScan(Arc<SeqScan>),
     IndexScan(Arc<IndexScan>),
+    BitmapHeapScan(Arc<BitmapHeapScan>),
+    /// One of several scans, chosen when the values that it depends on are known.
+    Choice(Arc<Choice>),
     /// Rows by address: `ctid = …`.
     TidScan(Arc<TidScan>),
     FunctionScan(Arc<FunctionScan>),
@@ -127,6 +133,42 @@ impl IndexScan {
         let all = |range: &KeyRange| range.equal.is_empty() && range.pattern.is_some();
         self.ranges.iter().any(all)
     }
+}
+
+/// Rows whose addresses indexes have told, page by page.
+#[derive(Debug)]
+pub struct BitmapHeapScan {
+    pub table: Arc<TableDef>,
+    /// The name of the entry in the query.
+    pub alias: Box<str>,
+    pub bits: Bits<BitmapIndexScan>,
+    pub outputs: Vec<ScanColumn>,
+    /// What the indexes guarantee, tested where they can't: on pages that are lossy, and after hash indexes. Over the
+    /// outputs, as is `filter`.
+    pub recheck: Option<Expr>,
+    /// What is always to be tested.
+    pub filter: Option<Expr>,
+}
+
+/// The row addresses in ranges of an index.
+#[derive(Debug)]
+pub struct BitmapIndexScan {
+    pub index: Arc<IndexDef>,
+    pub ranges: Vec<KeyRange>,
+}
+
+/// Ways to read one table that give the same rows.
+#[derive(Debug)]
+pub struct Choice {
+    pub table: Arc<TableDef>,
+    pub outputs: Vec<ScanColumn>,
+    pub ways: Vec<(Path, Node)>,
+    /// What the ways go by, over the outputs.
+    pub conditions: Vec<Expr>,
+    /// An order is asked for; ways that do not give it sort.
+    pub ordered: bool,
+    pub wanted: Option<Top>,
+    pub settings: Settings,
 }
 
 #[derive(Clone, Debug)]
@@ -221,7 +263,7 @@ pub struct Sort {
 }
 
 /// How many of the first rows a LIMIT above wants. The expressions are cheap, stable, and over no row.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Top {
     pub count: Expr,
     pub offset: Option<Expr>,

@@ -346,7 +346,7 @@ pub(super) fn sorted(input: Node, keys: Vec<SortExpr>, top: Option<Top>) -> Node
 }
 
 /// How many rows LIMIT and OFFSET want, where that can be told before the first row is sorted.
-fn top(query: &Query) -> Option<Top> {
+pub(super) fn top(query: &Query) -> Option<Top> {
     if query.with_ties {
         return None;
     }

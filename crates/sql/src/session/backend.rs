@@ -93,11 +93,15 @@ pub struct Backend {
     pub temp: Arc<TempSpace>,
 }
 
-/// How large a table and its valid indexes are now.
-fn sizes(instance: &Instance, table: &TableDef) -> Result<Vec<(Oid, plan::Size)>> {
+/// How large a table and its valid indexes are; how much of it is visible to all, only if `visible`.
+fn sizes(
+    instance: &Instance,
+    table: &TableDef,
+    visible: bool,
+) -> Result<Vec<(Oid, plan::Size)>> {
     let store = &instance.store;
     let heap = store.heap(table)?.relation();
-    let (visible, _) = vm::count(heap)?;
+    let visible = if visible { vm::count(heap)?.0 } else { 0 };
     let mut sizes = vec![(table.oid, plan::Size { blocks: heap.blocks(Fork::Main)?, visible })];
     for index in table.indexes.iter().filter(|index| index.valid) {
         let blocks = store.tree(index)?.relation().blocks(Fork::Main)?;
@@ -201,10 +205,13 @@ impl Backend {
 
     #[cold]
     fn find_scope(&self, generation: u64, temp: Option<Oid>) -> Scope {
-        // Who plans by other settings than most shares with nobody.
-        let scope = match (temp, self.values.get("enable_indexonlyscan").as_bool()) {
-            (None, true) => self.instance.scope(&self.user, self.values.text("search_path")),
-            _ => Scope::unique(),
+        let path = self.values.text("search_path");
+        let planner = &self.values.planner;
+        let scope = match temp {
+            Some(_) => Scope::unique(),
+            None if *planner == plan::Settings::default() => self.instance.scope(&self.user, path),
+            // Who plans by other settings shares with those who plan by the same.
+            None => self.instance.scope(&self.user, &format!("{path}\0{planner:?}")),
         };
         self.known_scope.set(Some((generation, temp, scope)));
         scope
@@ -326,7 +333,6 @@ impl Backend {
     pub(super) fn indexes(&mut self) -> Result<plan::Indexes> {
         let mut exprs = Vec::new();
         let used: Vec<Oid> = self.used.iter().map(|(oid, _)| *oid).collect();
-        let only = self.values.get("enable_indexonlyscan").as_bool();
         for oid in used {
             let Some(table) = self.catalog.table(&self.txn, oid)? else { continue };
             for index in table.indexes.iter().filter(|index| index.has_expressions()) {
@@ -334,13 +340,14 @@ impl Backend {
             }
         }
         let unusable = self.unusable.clone();
+        let settings = self.values.planner;
         let instance = Arc::clone(&self.instance);
-        let measure: Box<plan::Measure> = Box::new(move |table| sizes(&instance, table));
+        let measure: Box<plan::Measure> =
+            Box::new(move |table| sizes(&instance, table, settings.indexonlyscan));
         let measure = Some(measure);
-        Ok(plan::Indexes { unusable, exprs, only, measure, ..plan::Indexes::default() })
+        Ok(plan::Indexes { unusable, exprs, settings, measure, ..plan::Indexes::default() })
     }
 
-    /// How large a table and its indexes are.
     fn bind_index_exprs(&mut self, index: &IndexDef) -> Result<IndexExprs> {
         let Some(table) = self.catalog.table(&self.txn, index.table)? else {
             return Err(SqlError::internal("an index without its table"));

@@ -2,6 +2,7 @@
 
 mod cost;
 mod entries;
+mod scans;
 mod used;
 
 use std::sync::Arc;
@@ -16,9 +17,10 @@ use crate::bind::walk;
 use crate::error::{Result, SqlError, bail};
 use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::{Profile, Watched};
+use crate::exec::{Cx, State, choose};
 use crate::plan::node::{
-    Aggregate, ConflictPlan, HashJoin, IndexScan, JoinType, KeyRange, KeyValue, ModifyAction,
-    NestLoop, Node, ScanColumn, WindowAgg,
+    Aggregate, Choice, ConflictPlan, HashJoin, JoinType, ModifyAction, NestLoop, Node, ScanColumn,
+    WindowAgg,
 };
 use crate::types::{Datum, TypeId};
 use syntax::deparse::quote_ident;
@@ -79,9 +81,10 @@ impl Session {
         }
         let elapsed = base::clock::now().since(begun);
         let used = usage::so_far() - before;
-        let printed = |qualified: bool| {
+        let mut printed = |qualified: bool| {
             let mut printer = Printer {
-                backend: &self.backend,
+                backend: &mut self.backend,
+                state: State::new(&planned.plan, params.clone()),
                 lines: Vec::new(),
                 params: &params,
                 costs,
@@ -169,7 +172,9 @@ impl Options {
 }
 
 struct Printer<'a> {
-    backend: &'a Backend,
+    backend: &'a mut Backend,
+    /// Where ways are chosen by parameters.
+    state: State,
     lines: Vec<String>,
     /// Shown in the parameters' places, as PostgreSQL plans with them.
     params: &'a [Datum],
@@ -195,7 +200,7 @@ impl<'a> Printer<'a> {
         let shown = self.shown.take().unwrap_or(node);
         let mut line = text;
         if self.costs {
-            let cost = Costs { backend: self.backend }.of(shown);
+            let cost = Costs { backend: &*self.backend }.of(shown);
             line.push_str(&in_brackets(cost));
         }
         self.did(&mut line, shown);
@@ -212,22 +217,30 @@ impl<'a> Printer<'a> {
     /// What a node did, when the plan was run.
     fn did(&self, line: &mut String, node: &Node) {
         let Some(profile) = &self.profile else { return };
-        let (loops, rows, first, total) = match (profile.of(node), node) {
-            (Some(watched), _) => {
-                let loops = Watched::get(&watched.loops);
-                let ns = |counter| Watched::get(counter) as f64 / loops.max(1) as f64;
-                let rows = Watched::get(&watched.rows) as f64 / loops.max(1) as f64;
-                (loops, rows, ns(&watched.first_ns), ns(&watched.total_ns))
-            }
+        match (profile.of(node), node) {
             // The root of a change is not watched.
-            (None, Node::Modify(_)) => (1, 0.0, self.elapsed_ns as f64, self.elapsed_ns as f64),
-            (None, _) => (0, 0.0, 0.0, 0.0),
-        };
+            (None, Node::Modify(_)) => {
+                let elapsed = self.elapsed_ns as f64;
+                self.actual(line, 1, 0.0, (elapsed, elapsed));
+            }
+            (watched, _) => self.watched(line, watched.as_deref()),
+        }
+    }
+
+    fn watched(&self, line: &mut String, watched: Option<&Watched>) {
+        let Some(watched) = watched else { return self.actual(line, 0, 0.0, (0.0, 0.0)) };
+        let loops = Watched::get(&watched.loops);
+        let each = |counter| Watched::get(counter) as f64 / loops.max(1) as f64;
+        let times = (each(&watched.first_ns), each(&watched.total_ns));
+        self.actual(line, loops, each(&watched.rows), times);
+    }
+
+    fn actual(&self, line: &mut String, loops: u64, rows: f64, times_ns: (f64, f64)) {
         if loops == 0 {
             line.push_str(" (never executed)");
             return;
         }
-        let (first, total) = (first / 1e6, total / 1e6);
+        let (first, total) = (times_ns.0 / 1e6, times_ns.1 / 1e6);
         let time = match self.timing {
             true => format!("time={first:.3}..{total:.3} "),
             false => String::new(),
@@ -246,7 +259,7 @@ impl<'a> Printer<'a> {
             return;
         }
         let each = Watched::get(&done.rows) / Watched::get(&done.loops);
-        let width = Costs { backend: self.backend }.of(node).width;
+        let width = Costs { backend: &*self.backend }.of(node).width;
         let bytes = each * (u64::from(width) + SORT_ROW_BYTES);
         let kib = bytes.div_ceil(1024).max(SORT_KIB_MIN);
         let method = match done.memory() {
@@ -421,8 +434,25 @@ impl<'a> Printer<'a> {
                 self.node(&modify.input, depth + 1);
                 Vec::new()
             }
+            Node::Choice(choice) => {
+                let chosen = self.chosen(choice);
+                self.node(chosen, depth)
+            }
             leaf => self.leaf(leaf, depth),
         }
+    }
+
+    /// The way that was taken, or would be now.
+    fn chosen(&mut self, choice: &'a Choice) -> &'a Node {
+        let was_run = |node: &Node| {
+            let watched = self.profile.as_ref().and_then(|profile| profile.of(node));
+            watched.is_some_and(|watched| Watched::get(&watched.loops) > 0)
+        };
+        let taken = choice.ways.iter().position(|(_, node)| was_run(node));
+        let mut cx = Cx { state: &mut self.state, host: self.backend };
+        // The first is always possible.
+        let at = taken.or_else(|| choose(choice, &mut cx).ok()).unwrap_or(0);
+        &choice.ways[at].1
     }
 
     /// Nodes without inputs.
@@ -447,6 +477,7 @@ impl<'a> Printer<'a> {
                 self.scan_filter(depth, node, &scan.filter, names, &entry)
             }
             Node::IndexScan(scan) => self.index_scan(node, scan, depth),
+            Node::BitmapHeapScan(scan) => self.bitmap_scan(node, scan, depth),
             Node::TidScan(scan) => {
                 let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
                 self.head(depth, format!("Tid Scan on {on}"), node);
@@ -493,7 +524,8 @@ impl<'a> Printer<'a> {
     }
 
     fn nest_loop(&mut self, node: &'a Node, join: &'a NestLoop, depth: usize) -> Names {
-        self.head(depth, format!("Nested Loop{}", join_words(join.kind)), node);
+        let word = if join.kind == JoinType::Inner { "" } else { " Join" };
+        self.head(depth, format!("Nested Loop{}{word}", join_words(join.kind)), node);
         let mark = self.lines.len();
         let mut names = self.node(&join.outer, depth + 1);
         for (slot, value) in &join.parameters {
@@ -595,66 +627,6 @@ impl<'a> Printer<'a> {
         keys.collect::<Vec<_>>().join(", ")
     }
 
-    fn index_scan(&mut self, node: &'a Node, scan: &'a IndexScan, depth: usize) -> Names {
-        let way = if scan.backward { " Backward" } else { "" };
-        let index = quote_ident(&scan.index.name);
-        let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
-        let only = if scan.only { " Only" } else { "" };
-        self.head(depth, format!("Index{only} Scan{way} using {index} on {on}"), node);
-        let names = scan_names(&scan.table, &scan.outputs);
-        let of_ranges: Vec<Vec<String>> =
-            scan.ranges.iter().map(|range| self.range_conditions(scan, range, &names)).collect();
-        let text = match &of_ranges[..] {
-            [conditions] => all_of(conditions),
-            ranges => any_of(&ranges.iter().map(|range| all_of(range)).collect::<Vec<_>>()),
-        };
-        if !text.is_empty() {
-            self.detail(depth, "Index Cond", &text);
-        }
-        let mark = self.lines.len();
-        let names = self.scan_filter(depth, node, &scan.filter, names, &entry);
-        if scan.only {
-            // Before the sub-selects of the filter.
-            let below = self.inputs_from(mark, depth);
-            self.between(below, |p| p.heap_fetches(depth, node));
-        }
-        names
-    }
-
-    /// How often an index-only scan looked at the table.
-    fn heap_fetches(&mut self, depth: usize, node: &Node) {
-        let Some(profile) = &self.profile else { return };
-        let fetches = profile.of(node).map_or(0, |watched| Watched::get(&watched.heap_fetches));
-        self.detail(depth, "Heap Fetches", &fetches.to_string());
-    }
-
-    /// What a range says, one condition for each key.
-    fn range_conditions(&self, scan: &IndexScan, range: &KeyRange, names: &Names) -> Vec<String> {
-        let mut conditions = Vec::new();
-        let key = |i: usize| match scan.index.keys.get(i) {
-            Some(key) => key.source.name(&scan.table),
-            None => "?".to_owned(),
-        };
-        for (i, value) in range.equal.iter().enumerate() {
-            conditions.push(match value {
-                KeyValue::Is(expr) => format!("({} = {})", key(i), self.operand(expr, names)),
-                KeyValue::IsNull => format!("({} IS NULL)", key(i)),
-                KeyValue::AnyOf(expr) => {
-                    format!("({} = ANY ({}))", key(i), self.operand(expr, names))
-                }
-            });
-        }
-        let next = range.equal.len();
-        for (bound, symbol) in [(&range.lower, ">"), (&range.upper, "<")] {
-            if let Some((expr, inclusive)) = bound {
-                let equal = if *inclusive { "=" } else { "" };
-                let value = self.operand(expr, names);
-                conditions.push(format!("({} {symbol}{equal} {value})", key(next)));
-            }
-        }
-        conditions
-    }
-
     /// The condition of a scan, and what it sorted out; what the nodes above call the scan's columns.
     fn scan_filter(
         &mut self,
@@ -677,7 +649,7 @@ impl<'a> Printer<'a> {
     fn hash_table(&mut self, depth: usize, node: &Node, join: &HashJoin) {
         let mut line = "Hash".to_owned();
         if self.costs {
-            line.push_str(&in_brackets(Costs { backend: self.backend }.hash(join)));
+            line.push_str(&in_brackets(Costs { backend: &*self.backend }.hash(join)));
         }
         self.did(&mut line, &join.inner);
         self.line(depth, line);
@@ -704,23 +676,6 @@ impl<'a> Printer<'a> {
         }
         self.detail(depth, "Batches", &text);
     }
-
-    fn operand(&self, expr: &Expr, names: &Names) -> String {
-        self.text(expr, names)
-    }
-}
-
-/// Conditions joined by AND, in brackets if they are several.
-fn all_of(conditions: &[String]) -> String {
-    match conditions {
-        [] => String::new(),
-        [only] => only.clone(),
-        all => format!("({})", all.join(" AND ")),
-    }
-}
-
-fn any_of(conditions: &[String]) -> String {
-    format!("({})", conditions.join(" OR "))
 }
 
 fn is_insert(node: &Node) -> bool {

@@ -9,6 +9,7 @@ use storage::lock::WaitLimits;
 use syntax::ast::{SetValue, TypeName};
 
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::plan;
 use crate::settings::{self, Context, Running, Setting, TABLE, Value};
 use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
 use crate::types::{FormatContext, TimeZone};
@@ -48,6 +49,8 @@ pub struct Values {
     untold: Vec<&'static str>,
     /// Who connected: a setting to SHOW, and not in the table.
     pub session_user: Box<str>,
+    /// What the planner goes by.
+    pub planner: plan::Settings,
     /// Settings that every statement or transaction looks at, ready to use.
     pub hot: Hot,
     /// The server's own settings.
@@ -104,6 +107,7 @@ impl Values {
             untold: Vec::new(),
             session_user: session_user.into(),
             running,
+            planner: plan::Settings::default(),
             hot: Hot {
                 synchronous: true,
                 repeatable_read: false,
@@ -244,8 +248,36 @@ impl Values {
         self.applied(i);
     }
 
+    /// Follows a change of `current[i]` if the planner goes by it.
+    fn planned_by(&mut self, i: usize) {
+        let (to, value) = (&mut self.planner, &self.current[i]);
+        match TABLE[i].name {
+            "seq_page_cost" => to.seq_page = value.as_real(),
+            "random_page_cost" => to.random_page = value.as_real(),
+            "cpu_tuple_cost" => to.cpu_tuple = value.as_real(),
+            "cpu_index_tuple_cost" => to.cpu_index_tuple = value.as_real(),
+            "cpu_operator_cost" => to.cpu_operator = value.as_real(),
+            "effective_cache_size" => to.cache_pages = value.as_integer() as f64,
+            "work_mem" => to.work_mem_bytes = value.as_integer() as f64 * 1024.0,
+            "enable_seqscan" => to.seqscan = value.as_bool(),
+            "enable_indexscan" => to.indexscan = value.as_bool(),
+            "enable_indexonlyscan" => to.indexonlyscan = value.as_bool(),
+            "enable_bitmapscan" => to.bitmapscan = value.as_bool(),
+            "enable_hashjoin" => to.hashjoin = value.as_bool(),
+            "enable_nestloop" => to.nestloop = value.as_bool(),
+            "enable_sort" => to.sort = value.as_bool(),
+            "enable_material" => to.material = value.as_bool(),
+            _ => {}
+        }
+    }
+
     /// Follows a change of `current[i]`.
     fn applied(&mut self, i: usize) {
+        let before = self.planner;
+        self.planned_by(i);
+        if self.planner != before {
+            self.path_generation += 1;
+        }
         let setting = &TABLE[i];
         let value = &self.current[i];
         match setting.name {
@@ -279,7 +311,7 @@ impl Values {
                 }
             }
             // Plans made before are not to be used.
-            "search_path" | "enable_indexonlyscan" => self.path_generation += 1,
+            "search_path" => self.path_generation += 1,
             "synchronous_commit" => self.hot.synchronous = value.as_text() != "off",
             "default_transaction_isolation" => {
                 self.hot.repeatable_read =

@@ -83,6 +83,8 @@ fn scanned(node: &Node) -> Option<&Arc<TableDef>> {
     match node {
         Node::SeqScan(scan) => Some(&scan.table),
         Node::IndexScan(scan) => Some(&scan.table),
+        Node::BitmapHeapScan(scan) => Some(&scan.table),
+        Node::Choice(choice) => Some(&choice.table),
         Node::TidScan(scan) => Some(&scan.table),
         Node::Project(project) => scanned(&project.input),
         Node::Filter(filter) => scanned(&filter.input),
@@ -97,6 +99,7 @@ pub(super) fn scans_backward(node: &Node) -> bool {
     match node {
         Node::SeqScan(_)
         | Node::IndexScan(_)
+        | Node::Choice(_)
         | Node::TidScan(_)
         | Node::FunctionScan(_)
         | Node::Values(_)

@@ -50,9 +50,8 @@ fn of_pages(b: &Backend, table: &TableDef, figure: &str) -> Option<u64> {
         "numscans" => Some(Figure::Scans),
         "tuples_returned" if is_index => Some(Figure::IndexEntries),
         "tuples_returned" => Some(Figure::ScanRows),
-        "tuples_fetched" if is_index => Some(Figure::IndexRows),
-        // What comes by way of an index is counted with the index.
-        "tuples_fetched" => None,
+        // What comes by way of one index is counted with the index, by way of a bitmap with the table.
+        "tuples_fetched" => Some(Figure::IndexRows),
         _ => return None,
     };
     let Some(pages) = pages_of(b, table) else { return Some(0) };

@@ -15,6 +15,7 @@ use crate::catalog::store::Cluster;
 use crate::error::{Result, SqlError};
 
 mod amcheck;
+mod bitmaps;
 mod index_only;
 mod point;
 mod reading_ahead;

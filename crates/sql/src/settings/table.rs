@@ -59,6 +59,9 @@ const fn real(
 /// Range of the caches of status logs, in pages.
 const SLRU_BUFFERS: (i64, i64) = (0, 131_072);
 
+/// Range of what things cost: PostgreSQL's, any number.
+const COST: (f64, f64) = (0.0, f64::MAX);
+
 const ISOLATION: &[&str] =
     &["serializable", "repeatable read", "read committed", "read uncommitted"];
 
@@ -190,6 +193,21 @@ pub const TABLE: &[Setting] = &[
         Start,
         "Memory for pages of commit timestamps; 0 takes a 512th of shared_buffers.",
     ),
+    real(
+        "cpu_index_tuple_cost",
+        0.005,
+        COST,
+        User,
+        "What the planner takes an index entry to cost.",
+    ),
+    real(
+        "cpu_operator_cost",
+        0.0025,
+        COST,
+        User,
+        "What the planner takes the call of an operator or a function to cost.",
+    ),
+    real("cpu_tuple_cost", 0.01, COST, User, "What the planner takes a row to cost."),
     text(
         "DateStyle",
         "ISO, MDY",
@@ -228,6 +246,14 @@ pub const TABLE: &[Setting] = &[
         "Whether pages of tables and indexes go past the system's cache; wants shared_buffers to hold what is used.",
     ),
     number(
+        "effective_cache_size",
+        524_288,
+        (1, INT_MAX),
+        Unit::Pages,
+        User,
+        "How much of tables and indexes the planner supposes to be in memory, this server's or the system's.",
+    ),
+    number(
         "effective_io_concurrency",
         16,
         (0, 1000),
@@ -240,6 +266,7 @@ pub const TABLE: &[Setting] = &[
     flag("enable_hashjoin", true, User, "Whether the planner considers hash joins."),
     flag("enable_indexonlyscan", true, User, "Whether the planner considers index-only scans."),
     flag("enable_indexscan", true, User, "Whether the planner considers index scans."),
+    flag("enable_material", true, User, "Whether the planner keeps rows to read them again."),
     flag("enable_mergejoin", true, User, "Whether the planner considers merge joins."),
     flag("enable_nestloop", true, User, "Whether the planner considers nested-loop joins."),
     flag("enable_seqscan", true, User, "Whether the planner considers sequential scans."),
@@ -388,6 +415,13 @@ pub const TABLE: &[Setting] = &[
         Start,
         "The TCP port, and the number in the unix socket's name.",
     ),
+    real(
+        "random_page_cost",
+        4.0,
+        COST,
+        User,
+        "What the planner takes a page to cost that is read in no order.",
+    ),
     choice(
         "recovery_prefetch",
         "try",
@@ -409,6 +443,13 @@ pub const TABLE: &[Setting] = &[
         "\"$user\", public",
         User,
         "Schemas that names without one are looked up in.",
+    ),
+    real(
+        "seq_page_cost",
+        1.0,
+        COST,
+        User,
+        "What the planner takes a page to cost that is read in order.",
     ),
     number(
         "serializable_buffers",

@@ -148,7 +148,7 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
             if number >= min && number <= max {
                 return Ok(Value::Real(number));
             }
-            Err(out_of_range(setting, number, min, max))
+            Err(out_of_range(setting, short(number), short(min), short(max)))
         }
         Kind::Text { .. } => Ok(Value::Text(text.into())),
         Kind::Choice { of, .. } => {
@@ -194,6 +194,14 @@ fn out_of_range(
     let message =
         format!("{value} is outside the valid range for parameter \"{name}\" ({min} .. {max})");
     SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
+}
+
+/// A number in six digits at most, as C's `%g` has it for those that are not close to zero.
+fn short(number: f64) -> String {
+    match number.abs() < 1e6 {
+        true => number.to_string(),
+        false => format!("{number:.5e}").replace('e', "e+"),
+    }
 }
 
 /// `on`, `true`, `yes`, `1` and their opposites; beginnings that mean one thing suffice.

@@ -22,6 +22,7 @@ mod room;
 mod scan;
 mod share;
 mod tail;
+mod tids;
 mod update;
 mod visible;
 pub mod vm;
@@ -36,7 +37,8 @@ pub use multi_insert::Freeze;
 pub use page::{MAX_LINES, MAX_ROW_BYTES};
 pub use progress::{Phase, Seen};
 pub use room::Activity;
-pub use scan::{HeapScan, Row};
+pub use scan::{HeapScan, Row, Visited};
+pub use tids::{TID_PAGE_BYTES, TID_PAGES_MIN, TidSet};
 pub use update::Change;
 
 use crate::buffer::Relation;

@@ -2,6 +2,7 @@
 //! out from a private copy. Nothing is latched or pinned while the caller works.
 
 use super::fetch::{Chain, hint};
+use super::tids::{Roots, TidPages, TidSet, offsets};
 use super::{HeapRel, Open, page};
 use crate::buffer::{Optimistic, Purpose, Reach, ReadAhead, ReadGuard, Ring};
 use crate::error::Result;
@@ -40,12 +41,59 @@ struct Found {
     len: u16,
 }
 
+/// Which blocks a scan reads.
+enum Places {
+    /// All in its range.
+    All,
+    Chosen(Vec<u32>),
+    /// Of these only some rows.
+    Tids(Box<OfTids>),
+}
+
+struct OfTids {
+    pages: TidPages,
+    visited: Visited,
+    /// The page at hand is exact, and its entries prove the condition; else that must be tested.
+    is_sure: bool,
+}
+
+/// How many pages a scan by a set of addresses has read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Visited {
+    /// Of whose rows only those in the set were looked at.
+    pub exact: u64,
+    /// Of which only the page was in the set.
+    pub lossy: u64,
+}
+
+impl Places {
+    fn block_at(&mut self, place: u32) -> BlockNo {
+        match self {
+            Places::All => BlockNo(place),
+            Places::Chosen(blocks) => BlockNo(blocks[place as usize]),
+            Places::Tids(of) => of.pages.block_at(place),
+        }
+    }
+
+    /// Comes to a page; the roots of the rows that are wanted of it, if not all are.
+    fn visit(&mut self, place: u32) -> Option<Roots> {
+        let Places::Tids(of) = self else { return None };
+        let page = of.pages.visit(place);
+        of.is_sure = page.roots.is_some() && !page.recheck;
+        match page.roots {
+            Some(_) => of.visited.exact += 1,
+            None => of.visited.lossy += 1,
+        }
+        page.roots
+    }
+}
+
 /// A scan's state. The heap and the transaction are handed to every step, so that it can live anywhere.
 pub struct HeapScan {
     snapshot: Snapshot,
     /// The blocks to come, or their places among those chosen.
     blocks: Range<u32>,
-    chosen: Option<Vec<u32>>,
+    places: Places,
     ring: Option<Ring>,
     ahead: ReadAhead,
     block: BlockNo,
@@ -79,7 +127,7 @@ impl HeapScan {
         Ok(HeapScan {
             snapshot,
             blocks,
-            chosen: None,
+            places: Places::All,
             ring: large.then(|| ring(&ahead, Purpose::BulkRead)),
             ahead,
             block: BlockNo(0),
@@ -96,10 +144,22 @@ impl HeapScan {
     pub fn some(heap: &HeapRel, snapshot: Snapshot, blocks: Vec<u32>) -> Result<HeapScan> {
         let places = 0..blocks.len() as u32;
         let mut scan = HeapScan::over(heap, snapshot, places)?;
-        scan.chosen = Some(blocks);
+        scan.places = Places::Chosen(blocks);
         // As PostgreSQL counts it.
         scan.ring = Some(ring(&scan.ahead, Purpose::Vacuum));
         scan.open = Some(Open::default());
+        Ok(scan)
+    }
+
+    /// Over the rows that index entries with these addresses lead to, page by page. The snapshot was in force when the
+    /// entries were read, and is no [`Snapshot::NOW`] (H8).
+    pub fn of_tids(heap: &HeapRel, snapshot: Snapshot, tids: TidSet) -> Result<HeapScan> {
+        let pages = tids.into_pages();
+        let mut scan = HeapScan::over(heap, snapshot, 0..pages.count())?;
+        // Pages that indexes lead to are wanted again more often than those of a whole table.
+        scan.ring = None;
+        let visited = Visited::default();
+        scan.places = Places::Tids(Box::new(OfTids { pages, visited, is_sure: false }));
         Ok(scan)
     }
 
@@ -139,6 +199,19 @@ impl HeapScan {
         self.open.unwrap_or_default()
     }
 
+    /// Whether the condition by which a set of addresses was made must be tested on the row returned last.
+    pub fn must_recheck(&self) -> bool {
+        matches!(&self.places, Places::Tids(of) if !of.is_sure)
+    }
+
+    /// Pages read so far by a set of addresses.
+    pub fn visited(&self) -> Visited {
+        match &self.places {
+            Places::Tids(of) => of.visited,
+            _ => Visited::default(),
+        }
+    }
+
     /// Blocks to come.
     pub fn blocks_left(&self) -> u32 {
         self.blocks.len() as u32
@@ -167,12 +240,10 @@ impl HeapScan {
     fn load(&mut self, heap: &HeapRel, txn: &Txn, place: u32) -> Result<()> {
         base::interrupt::check()?;
         base::park::checkpoint();
-        let chosen = self.chosen.as_deref();
-        let block_at = |place| BlockNo(chosen.map_or(place, |blocks| blocks[place as usize]));
-        let (block, places) = (block_at(place), place..self.blocks.end);
-        let ring = self.ring.as_mut();
-        let started =
-            self.ahead.look(&heap.rel, Fork::Main, places, ring, |place| Some(block_at(place)));
+        let (block, places) = (self.places.block_at(place), place..self.blocks.end);
+        let (ring, of_places) = (self.ring.as_mut(), &mut self.places);
+        let block_at = |place| Some(of_places.block_at(place));
+        let started = self.ahead.look(&heap.rel, Fork::Main, places, ring, block_at);
         if heap.is_pruning_due(block) {
             heap.prune_if_due(block)?;
         }
@@ -190,7 +261,10 @@ impl HeapScan {
         if page.is_new() {
             return Ok(());
         }
-        judge(&page, txn, &self.snapshot, &mut self.found)?;
+        match self.places.visit(place) {
+            Some(roots) => follow(&page, txn, &self.snapshot, &roots, &mut self.found)?,
+            None => judge(&page, txn, &self.snapshot, &mut self.found)?,
+        }
         if let Some(open) = &mut self.open {
             count_open(page.view(), txn, open)?;
         }
@@ -284,6 +358,33 @@ fn judge(
         };
         if visible {
             found.push(Found { offset, at: item.offset as u16, len: item.len as u16 });
+        }
+    }
+    Ok(())
+}
+
+/// Notes the visible versions of the rows with these roots.
+fn follow(
+    page: &ReadGuard<'_>,
+    txn: &Txn,
+    snapshot: &Snapshot,
+    roots: &Roots,
+    found: &mut Vec<Found>,
+) -> Result<()> {
+    debug_assert!(*snapshot != Snapshot::NOW, "H8");
+    let all_visible = page::is_all_visible(page.view());
+    for root in offsets(roots) {
+        let mut chain = Chain::new(page.view(), root);
+        while let Some((offset, item, header)) = chain.next() {
+            let visible = all_visible || {
+                let seen = visibility::check(txn, snapshot, &header)?;
+                hint(page, item, seen.hints);
+                seen.visible
+            };
+            if visible {
+                found.push(Found { offset, at: item.offset as u16, len: item.len as u16 });
+                break;
+            }
         }
     }
     Ok(())

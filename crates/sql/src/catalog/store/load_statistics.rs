@@ -5,7 +5,7 @@ use std::sync::Arc;
 use storage::txn::Txn;
 
 use crate::catalog::ColumnDef;
-use crate::catalog::statistics::{COMMON, ColumnStatistics, HISTOGRAM, Statistics};
+use crate::catalog::statistics::{COMMON, CORRELATION, ColumnStatistics, HISTOGRAM, Statistics};
 use crate::error::Result;
 use crate::types::{Datum, Oid};
 
@@ -43,6 +43,14 @@ fn of_column(row: &CatalogRow, column: &ColumnDef) -> ColumnStatistics {
     };
     for slot in 1..=5 {
         let kind = row.int2(&format!("stakind{slot}"));
+        if kind == CORRELATION {
+            if let Datum::Array(numbers) = row.get(&format!("stanumbers{slot}"))
+                && let Some(Datum::Float4(number)) = numbers.elements.first()
+            {
+                of.correlation = f64::from(*number);
+            }
+            continue;
+        }
         // A column may have got another type since.
         let values = match row.get(&format!("stavalues{slot}")) {
             Datum::Array(array) if array.element_type == column.ty.id => array,

@@ -49,4 +49,6 @@ pub enum Usage {
     ExternalMerge { disk_bytes: u64 },
     /// A hash table: how often the input was parted, the most memory, bytes of temporary files.
     Hash { batches: u64, buckets: u64, peak_bytes: u64, disk_bytes: u64 },
+    /// Pages of a table that a bitmap scan visited: by rows, and, where it kept no rows, as a whole.
+    Pages { exact: u64, lossy: u64 },
 }

@@ -1,27 +1,24 @@
 //! What a plan is thought to cost, in PostgreSQL's units and by its formulas, as far as they are simple.
 //!
-//! For EXPLAIN alone: the planner chooses by coarser guesses of its own (`plan::estimate`).
+//! Scans are told as the planner weighs them (`plan::cost`); the rest is for EXPLAIN alone: the planner chooses
+//! joins by coarser guesses of its own (`plan::estimate`).
 
 use storage::heap::vm;
 
-use crate::bind::tree::{Column, Expr, Ty};
-use crate::catalog::{AccessMethod, TableDef};
+use crate::bind::tree::{Column, Expr};
+use crate::catalog::{IndexDef, KeySource, TableDef};
 use crate::exec::Host;
-use crate::plan::estimate::{filtered, filtered_by, range_share};
-use crate::plan::node::{HashJoin, IndexScan, JoinType, NestLoop, Node, ScanColumn, Sort};
+use crate::plan::Size;
+use crate::plan::cost::{self, Access, Bitmap, Heap, Settings, type_width};
+use crate::plan::estimate::{filtered, filtered_by, range_share, share_of};
+use crate::plan::node::{
+    BitmapHeapScan, BitmapIndexScan, HashJoin, IndexScan, JoinType, KeyRange, KeyValue, NestLoop,
+    Node, ScanColumn, SeqScan, Sort,
+};
+use crate::plan::path::{Bits, operators};
 use crate::session::backend::Backend;
-use crate::types::{Datum, TypeId, type_info};
+use crate::types::Datum;
 
-const SEQ_PAGE: f64 = 1.0;
-const RANDOM_PAGE: f64 = 4.0;
-const CPU_TUPLE: f64 = 0.01;
-const CPU_INDEX_TUPLE: f64 = 0.005;
-const CPU_OPERATOR: f64 = 0.0025;
-/// Pages of a table that was never counted and is smaller.
-const UNCOUNTED_PAGES: f64 = 10.0;
-/// Bytes of a page that rows may take, and of a row beside its columns.
-const PAGE_BYTES: f64 = 8168.0;
-const ROW_BYTES: f64 = 28.0;
 /// Groups, or distinct values, of a column that nothing is known of.
 const DISTINCT: f64 = 200.0;
 
@@ -48,37 +45,39 @@ pub(super) struct Costs<'a> {
 
 impl Costs<'_> {
     pub(super) fn of(&self, node: &Node) -> Cost {
+        let s = self.settings();
         match node {
             Node::Filter(filter) => {
                 let input = self.of(&filter.input);
                 let conditions = conjuncts(&filter.condition);
-                let more = input.rows * CPU_OPERATOR * conditions.len() as f64;
+                let more = input.rows * s.cpu_operator * conditions.len() as f64;
                 let rows = filtered(input.rows, conditions).round();
                 Cost { total: input.total + more, rows, ..input }
             }
             Node::Project(project) => {
                 let input = self.of(&project.input);
                 let work = project.exprs.iter().filter(|e| !is_plain(e)).count() as f64;
-                let total = input.total + input.rows * CPU_OPERATOR * work;
+                let total = input.total + input.rows * s.cpu_operator * work;
                 Cost { total, width: width_of(&project.exprs), ..input }
             }
             Node::ProjectSet(project) => {
                 let input = self.of(&project.input);
-                let total = input.total + input.rows * (CPU_OPERATOR + 1000.0 * CPU_TUPLE * 0.5);
+                let total =
+                    input.total + input.rows * (s.cpu_operator + 1000.0 * s.cpu_tuple * 0.5);
                 Cost::new(input.startup, total, input.rows * 1000.0, width_of(&project.exprs))
             }
             Node::NestLoop(join) => self.nest_loop(join),
             Node::HashJoin(join) => self.hash_join(join),
             Node::Materialize(input) => {
                 let input = self.of(input);
-                Cost { total: input.total + 2.0 * CPU_OPERATOR * input.rows, ..input }
+                Cost { total: input.total + 2.0 * s.cpu_operator * input.rows, ..input }
             }
             Node::Sort(sort) => {
                 let input = self.of(&sort.input);
                 let kept = rows_wanted(sort).map_or(input.rows, |top| (top * 2.0).min(input.rows));
-                let sorting = 2.0 * CPU_OPERATOR * input.rows * kept.max(2.0).log2();
+                let sorting = 2.0 * s.cpu_operator * input.rows * kept.max(2.0).log2();
                 let startup = input.total + sorting;
-                Cost { startup, total: startup + CPU_OPERATOR * input.rows, ..input }
+                Cost { startup, total: startup + s.cpu_operator * input.rows, ..input }
             }
             Node::Limit(limit) => {
                 let input = self.of(&limit.input);
@@ -91,7 +90,7 @@ impl Costs<'_> {
             }
             Node::Unique(unique) => {
                 let input = self.of(&unique.input);
-                let total = input.total + CPU_OPERATOR * input.rows * unique.slots.len() as f64;
+                let total = input.total + s.cpu_operator * input.rows * unique.slots.len() as f64;
                 Cost::new(input.startup, total, input.rows.min(DISTINCT), input.width)
             }
             Node::Aggregate(agg) => {
@@ -99,31 +98,32 @@ impl Costs<'_> {
                 let calls: u32 = agg.calls.iter().map(|call| type_width(call.ty)).sum();
                 let width = width_of(&agg.keys) + calls;
                 let work = (agg.calls.len() + agg.keys.len()) as f64;
-                let startup = input.total + input.rows * CPU_OPERATOR * work;
+                let startup = input.total + input.rows * s.cpu_operator * work;
                 let groups = match agg.keys.len() as i32 {
                     0 => 1.0,
                     keys => DISTINCT.powi(keys).min(input.rows),
                 };
-                Cost::new(startup, startup + CPU_TUPLE * groups, groups, width)
+                Cost::new(startup, startup + s.cpu_tuple * groups, groups, width)
             }
             Node::Window(window) => {
                 let input = self.of(&window.input);
                 let calls: u32 = window.calls.iter().map(|call| type_width(call.ty)).sum();
-                let work = CPU_TUPLE + CPU_OPERATOR * window.calls.len() as f64;
+                let work = s.cpu_tuple + s.cpu_operator * window.calls.len() as f64;
                 let total = input.total + input.rows * work;
                 Cost { total, width: input.width + calls, ..input }
             }
             Node::Append(inputs) => {
                 let all: Vec<Cost> = inputs.iter().map(|input| self.of(input)).collect();
                 let rows: f64 = all.iter().map(|cost| cost.rows).sum();
-                let total = all.iter().map(|cost| cost.total).sum::<f64>() + rows * CPU_TUPLE * 0.5;
+                let inputs: f64 = all.iter().map(|cost| cost.total).sum();
+                let total = inputs + rows * s.cpu_tuple * 0.5;
                 let startup = all.first().map_or(0.0, |cost| cost.startup);
                 Cost::new(startup, total, rows, all.first().map_or(0, |cost| cost.width))
             }
             Node::SetOp(op) => {
                 let (left, right) = (self.of(&op.left), self.of(&op.right));
                 let rows = left.rows + right.rows;
-                let total = left.total + right.total + rows * (CPU_TUPLE + CPU_OPERATOR);
+                let total = left.total + right.total + rows * (s.cpu_tuple + s.cpu_operator);
                 Cost::new(0.0, total, left.rows.min(DISTINCT), left.width)
             }
             Node::RecursiveUnion(union) => {
@@ -133,125 +133,186 @@ impl Costs<'_> {
             }
             Node::LockRows(lock) => {
                 let input = self.of(&lock.input);
-                Cost { total: input.total + input.rows * CPU_TUPLE, ..input }
+                Cost { total: input.total + input.rows * s.cpu_tuple, ..input }
             }
             Node::Modify(modify) => {
                 let input = self.of(&modify.input);
-                match &modify.returning {
-                    None => Cost { rows: 0.0, width: 0, ..input },
-                    Some(exprs) => Cost { width: width_of(exprs), ..input },
-                }
+                let width = modify.returning.as_ref().map(|exprs| width_of(exprs));
+                let rows = if width.is_some() { input.rows } else { 0.0 };
+                Cost { rows, width: width.unwrap_or(0), ..input }
             }
             leaf => self.leaf(leaf),
         }
     }
 
     fn leaf(&self, node: &Node) -> Cost {
+        let s = self.settings();
         match node {
             Node::Values(rows) => {
-                let per_row = if rows.len() == 1 { CPU_TUPLE } else { CPU_TUPLE + CPU_OPERATOR };
+                let per_row =
+                    if rows.len() == 1 { s.cpu_tuple } else { s.cpu_tuple + s.cpu_operator };
                 let width = rows.first().map_or(0, |row| width_of(row));
                 Cost::new(0.0, per_row * rows.len() as f64, rows.len() as f64, width)
             }
-            Node::SeqScan(scan) => {
-                let (pages, rows) = self.size(&scan.table);
-                let columns = |expr: &Expr| column_of(expr, &scan.table, &scan.outputs);
-                let conditions = scan.filter.as_ref().map_or(&[][..], conjuncts);
-                let per_row = CPU_TUPLE + CPU_OPERATOR * conditions.len() as f64;
-                let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
-                let left = filtered_by(rows, conditions, &columns);
-                Cost::new(0.0, pages * SEQ_PAGE + rows * per_row, left, width)
-            }
+            Node::SeqScan(scan) => self.seq_scan(scan),
             Node::IndexScan(scan) => self.index_scan(scan),
+            Node::BitmapHeapScan(scan) => self.bitmap_scan(scan),
+            Node::Choice(choice) => {
+                let ways = choice.ways.iter().map(|(_, way)| self.of(way));
+                ways.min_by(|a, b| a.total.total_cmp(&b.total)).unwrap_or_default()
+            }
             Node::TidScan(scan) => {
                 let count = scan.tids.len() as f64;
                 let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
-                Cost::new(0.0, count * (RANDOM_PAGE + CPU_TUPLE), count, width)
+                Cost::new(0.0, count * (s.random_page + s.cpu_tuple), count, width)
             }
             Node::FunctionScan(scan) => {
                 let rows = if scan.calls.iter().any(|call| call.set) { 1000.0 } else { 1.0 };
                 let width = scan.calls.iter().map(|call| type_width(call.expr.ty())).sum();
-                Cost::new(0.0, rows * CPU_TUPLE, rows, width)
+                Cost::new(0.0, rows * s.cpu_tuple, rows, width)
             }
             Node::CteScan(_) | Node::WorkScan(_) => Cost::new(0.0, 2.0, 100.0, 32),
-            _ => Cost::new(0.0, CPU_TUPLE, 1.0, 0),
+            _ => Cost::new(0.0, s.cpu_tuple, 1.0, 0),
         }
     }
 
-    /// A table's pages and rows: rows per page as of its last count, pages as of now.
-    fn size(&self, table: &TableDef) -> (f64, f64) {
-        let blocks =
-            |backend: &Backend| backend.heap(table).ok()?.relation().blocks(base::Fork::Main).ok();
-        let pages = f64::from(blocks(self.backend).unwrap_or(0));
-        if table.stored_rows < 0.0 || table.stored_blocks == 0 {
-            let pages = pages.max(UNCOUNTED_PAGES);
-            let width: u32 = table.live().map(|(_, column)| type_width(column.ty)).sum();
-            return (pages, pages * (PAGE_BYTES / (f64::from(width) + ROW_BYTES)).floor());
+    fn seq_scan(&self, scan: &SeqScan) -> Cost {
+        let heap = self.heap(&scan.table);
+        let columns = |expr: &Expr| column_of(expr, &scan.table, &scan.outputs);
+        let conditions = scan.filter.as_ref().map_or(&[][..], conjuncts);
+        let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
+        let of = cost::seq_scan(self.settings(), heap, operators(conditions));
+        let left = filtered_by(heap.rows, conditions, &columns);
+        Cost::new(of.startup, of.total, left, width)
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.backend.values.planner
+    }
+
+    /// A table as the planner takes it now.
+    fn heap(&self, table: &TableDef) -> Heap {
+        let size = self.backend.heap(table).ok().and_then(|heap| {
+            let blocks = heap.relation().blocks(base::Fork::Main).ok()?;
+            let (visible, _) = vm::count(heap.relation()).ok()?;
+            Some(Size { blocks, visible })
+        });
+        Heap::of(table, size.unwrap_or_default())
+    }
+
+    /// What ranges of an index are taken to hold.
+    fn access(
+        &self,
+        index: &IndexDef,
+        ranges: &[KeyRange],
+        table: &TableDef,
+        heap: Heap,
+    ) -> Access {
+        let tree = self.backend.tree(index).ok();
+        let pages = tree.and_then(|tree| tree.relation().blocks(base::Fork::Main).ok());
+        let pages = f64::from(pages.unwrap_or(0));
+        let entries = Access::entries_of(index.predicate.is_some(), pages, heap.rows);
+        let mut access = Access {
+            method: index.method,
+            pages,
+            entries,
+            share: 0.0,
+            lookups: 0.0,
+            conditions: 0.0,
+        };
+        for range in ranges {
+            let bounds = [&range.lower, &range.upper].into_iter().flatten().count();
+            let known = range_share(table, &index.keys, range, heap.rows);
+            access.share += known.unwrap_or_else(|| {
+                let of_bounds =
+                    if bounds == 2 { DISTINCT.recip() } else { 3_f64.powi(-(bounds as i32)) };
+                DISTINCT.recip().powi(range.equal.len() as i32) * of_bounds
+            });
+            access.lookups += range.equal.iter().map(lookups).product::<f64>();
+            access.conditions = (range.equal.len() + bounds) as f64;
         }
-        let density = f64::from(table.stored_rows) / f64::from(table.stored_blocks);
-        (pages.max(1.0), (pages * density).max(1.0).round())
+        let is_whole = |range: &KeyRange| range.equal.len() == index.keys.len();
+        if index.unique && index.immediate && ranges.iter().all(is_whole) {
+            access.share = access.lookups / heap.rows;
+        }
+        access.share = access.share.min(entries / heap.rows).min(1.0);
+        access
     }
 
     fn index_scan(&self, scan: &IndexScan) -> Cost {
-        let (pages, rows) = self.size(&scan.table);
-        let mut share = 0.0;
-        for range in &scan.ranges {
-            if let Some(known) = range_share(&scan.table, &scan.index.keys, range, rows) {
-                share += known;
-                continue;
+        let heap = self.heap(&scan.table);
+        let access = self.access(&scan.index, &scan.ranges, &scan.table, heap);
+        let correlation = match scan.index.keys.first().map(|key| &key.source) {
+            Some(KeySource::Column(first)) => {
+                let known = scan.table.statistics_of(*first).map_or(0.0, |of| of.correlation);
+                if scan.index.keys.len() > 1 { known * 0.75 } else { known }
             }
-            let bounds = [&range.lower, &range.upper].into_iter().flatten().count() as i32;
-            let of_bounds = if bounds == 2 { DISTINCT.recip() } else { 3_f64.powi(-bounds) };
-            share += DISTINCT.recip().powi(range.equal.len() as i32) * of_bounds;
-        }
-        let unique = scan.index.unique
-            && scan.index.immediate
-            && scan.ranges.iter().all(|range| range.equal.len() == scan.index.keys.len());
-        let found = match unique {
-            true => scan.ranges.len() as f64,
-            false => (rows * share.min(1.0)).max(1.0).round(),
+            _ => 0.0,
         };
-        let mut leaves = (found / 300.0).ceil();
-        let mut fetched = found.min(pages);
-        if scan.only {
-            let (of_index, hidden) = self.entries_alone(scan);
-            leaves = (found / rows.max(1.0) * of_index).ceil();
-            fetched *= hidden;
-        }
-        let startup = match scan.index.method {
-            AccessMethod::BTree => descent(rows),
-            AccessMethod::Hash => 0.0,
-        };
-        let quals: usize = scan.ranges.first().map_or(0, |range| {
-            range.equal.len() + [&range.lower, &range.upper].into_iter().flatten().count()
-        });
         let conditions = scan.filter.as_ref().map_or(&[][..], conjuncts);
-        let per_row =
-            CPU_INDEX_TUPLE + CPU_TUPLE + CPU_OPERATOR * (quals.min(1) + conditions.len()) as f64;
-        let total = startup + (leaves + fetched) * RANDOM_PAGE + found * per_row;
+        let work = operators(conditions);
+        let of = cost::index_scan(self.settings(), heap, &access, correlation, scan.only, work);
         let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
         let columns = |expr: &Expr| column_of(expr, &scan.table, &scan.outputs);
         // Of several ranges the condition says again what the ranges say.
         let conditions = if scan.ranges.len() > 1 { &[] } else { conditions };
-        Cost::new(startup, total, filtered_by(found, conditions, &columns), width)
+        let found = (access.share * heap.rows).max(1.0).round();
+        Cost::new(of.startup, of.total, filtered_by(found, conditions, &columns), width)
     }
 
-    /// Of an index-only scan: the index's pages, and the share of the table's that are not visible to all.
-    fn entries_alone(&self, scan: &IndexScan) -> (f64, f64) {
-        let index = self.backend.tree(&scan.index).ok();
-        let index = index.and_then(|tree| tree.relation().blocks(base::Fork::Main).ok());
-        let hidden = self.backend.heap(&scan.table).ok().and_then(|heap| {
-            let pages = heap.relation().blocks(base::Fork::Main).ok()?;
-            let (visible, _) = vm::count(heap.relation()).ok()?;
-            Some(1.0 - f64::from(visible.min(pages)) / f64::from(pages.max(1)))
-        });
-        (f64::from(index.unwrap_or(1)), hidden.unwrap_or(1.0))
+    fn bitmap_scan(&self, scan: &BitmapHeapScan) -> Cost {
+        let heap = self.heap(&scan.table);
+        let rows = self.bitmap_rows(scan, heap);
+        let bitmap = self.bitmap(scan, &scan.bits, heap, rows);
+        let conditions = [&scan.recheck, &scan.filter].into_iter().flatten();
+        let work = conditions.map(|all| operators(std::slice::from_ref(all))).sum();
+        let of = bitmap.heap_scan(self.settings(), heap, work);
+        let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
+        Cost::new(of.startup, of.total, rows, width)
+    }
+
+    fn bitmap_rows(&self, scan: &BitmapHeapScan, heap: Heap) -> f64 {
+        let columns = |expr: &Expr| column_of(expr, &scan.table, &scan.outputs);
+        let conditions = [&scan.recheck, &scan.filter].into_iter().flatten().flat_map(conjuncts);
+        (heap.rows * share_of(conditions, heap.rows, &columns)).max(1.0).round()
+    }
+
+    /// What it costs to have a set of addresses.
+    pub(super) fn bits(&self, scan: &BitmapHeapScan, bits: &Bits<BitmapIndexScan>) -> Cost {
+        let heap = self.heap(&scan.table);
+        let bitmap = self.bitmap(scan, bits, heap, self.bitmap_rows(scan, heap));
+        let rows = (bitmap.share * heap.rows).max(1.0);
+        let startup = if matches!(bits, Bits::Index(_)) { 0.0 } else { bitmap.total };
+        Cost { startup, total: bitmap.total, rows: rows.round(), width: 0 }
+    }
+
+    fn bitmap(
+        &self,
+        scan: &BitmapHeapScan,
+        bits: &Bits<BitmapIndexScan>,
+        heap: Heap,
+        rows: f64,
+    ) -> Bitmap {
+        let all = |parts: &[Bits<BitmapIndexScan>]| -> Vec<Bitmap> {
+            parts.iter().map(|part| self.bitmap(scan, part, heap, rows)).collect()
+        };
+        match bits {
+            Bits::Index(leaf) => {
+                let access = self.access(&leaf.index, &leaf.ranges, &scan.table, heap);
+                Bitmap::of_index(self.settings(), heap, &access, rows)
+            }
+            Bits::And(parts) => Bitmap::all_of(self.settings(), &all(parts)),
+            Bits::Or(parts) => {
+                let united = parts.iter().skip(1).filter(|p| !matches!(p, Bits::Index(_))).count();
+                Bitmap::any_of(self.settings(), &all(parts), united)
+            }
+        }
     }
 
     fn nest_loop(&self, join: &NestLoop) -> Cost {
         let (outer, inner) = (self.of(&join.outer), self.of(&join.inner));
         let again = match &join.inner {
-            Node::Materialize(_) => CPU_OPERATOR * inner.rows,
+            Node::Materialize(_) => self.settings().cpu_operator * inner.rows,
             _ => inner.total - inner.startup,
         };
         let conditions = join.condition.as_ref().map_or(&[][..], conjuncts);
@@ -259,7 +320,9 @@ impl Costs<'_> {
         let total = outer.total
             + inner.total
             + (outer.rows - 1.0) * again
-            + pairs * (CPU_TUPLE + CPU_OPERATOR * conditions.len() as f64);
+            + pairs
+                * (self.settings().cpu_tuple
+                    + self.settings().cpu_operator * conditions.len() as f64);
         let rows = filtered(pairs, conditions);
         joined(join.kind, outer, inner, rows, outer.startup + inner.startup, total)
     }
@@ -268,12 +331,13 @@ impl Costs<'_> {
         let (outer, inner) = (self.of(&join.outer), self.of(&join.inner));
         let keys = join.outer_keys.len() as f64;
         let conditions = join.condition.as_ref().map_or(&[][..], conjuncts);
-        let startup = inner.total + inner.rows * CPU_OPERATOR * keys + outer.startup;
+        let startup =
+            inner.total + inner.rows * self.settings().cpu_operator * keys + outer.startup;
         let rows = filtered(outer.rows * inner.rows / DISTINCT, conditions);
         let total = startup
             + (outer.total - outer.startup)
-            + outer.rows * CPU_OPERATOR * keys
-            + rows * CPU_TUPLE;
+            + outer.rows * self.settings().cpu_operator * keys
+            + rows * self.settings().cpu_tuple;
         joined(join.kind, outer, inner, rows, startup, total)
     }
 
@@ -297,13 +361,6 @@ fn joined(kind: JoinType, outer: Cost, inner: Cost, rows: f64, startup: f64, tot
         }
     };
     Cost::new(startup, total, rows, width)
-}
-
-/// From the root to a leaf.
-fn descent(rows: f64) -> f64 {
-    let height = (rows / 300.0).max(1.0).log(300.0).floor();
-    let comparisons = rows.max(1.0).log2().ceil() * CPU_OPERATOR;
-    comparisons + (height + 1.0) * 50.0 * CPU_OPERATOR
 }
 
 /// The table's column that a slot of a scan holds.
@@ -353,20 +410,15 @@ fn width_of(exprs: &[Expr]) -> u32 {
     exprs.iter().map(|expr| type_width(expr.ty())).sum()
 }
 
-/// Bytes that a value of the type takes on average, as PostgreSQL supposes.
-fn type_width(ty: Ty) -> u32 {
-    let len = type_info(ty.id).map_or(-1, |info| info.len);
-    if let Ok(len) = u32::try_from(len) {
-        return len;
-    }
-    // The most bytes that so many characters take.
-    let most = match ty.id {
-        TypeId::VARCHAR | TypeId::BPCHAR => u32::try_from(ty.modifier - 4).ok().map(|n| n * 4 + 4),
-        _ => None,
-    };
-    match most {
-        Some(most) if ty.id == TypeId::BPCHAR || most <= 32 => most,
-        Some(most) => 32 + (most.min(1000) - 32) / 2,
-        None => 32,
+/// How many keys are looked up for one of a range.
+fn lookups(key: &KeyValue) -> f64 {
+    match key {
+        KeyValue::AnyOf(Expr::Array(array)) => array.elements.len() as f64,
+        KeyValue::AnyOf(Expr::Const(c)) => match &c.value {
+            Datum::Array(array) => array.elements.len() as f64,
+            _ => 10.0,
+        },
+        KeyValue::AnyOf(_) => 10.0,
+        KeyValue::Is(_) | KeyValue::IsNull => 1.0,
     }
 }

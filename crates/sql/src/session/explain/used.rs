@@ -29,8 +29,13 @@ impl Printer<'_> {
             Node::Modify(_) => self.used,
             node => used_by(profile, node),
         };
+        self.used_by(depth, &used);
+    }
+
+    /// The lines of what was used.
+    pub(super) fn used_by(&mut self, depth: usize, used: &Usage) {
         if self.show.buffers
-            && let Some(text) = buffers(&used)
+            && let Some(text) = buffers(used)
         {
             self.detail(depth, "Buffers", &format!("{text}{LAST}"));
         }

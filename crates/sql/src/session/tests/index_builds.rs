@@ -21,6 +21,8 @@ fn rows_are_found_by_an_index_built_over_their_chains() {
         "ALTER TABLE t ADD CONSTRAINT i PRIMARY KEY (k)",
     ] {
         let mut bench = Bench::new();
+        bench.run("SET enable_seqscan = off");
+        bench.run("SET enable_bitmapscan = off");
         bench.run(CHAINS);
         bench.run(CHANGES);
         assert!(bench.run(build).contains("TABLE") || build.contains("INDEX"), "{build}");

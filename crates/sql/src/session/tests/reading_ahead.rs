@@ -21,6 +21,8 @@ fn answers(bench: &mut Bench, reach: &str) -> String {
         "SELECT count(*) FROM (SELECT a FROM t ORDER BY left(b, 40), a) s",
         "SET enable_seqscan = off",
         "SELECT count(*), sum(a), sum(length(b)) FROM t WHERE left(b, 40) >= repeat('c', 40)",
+        "SET enable_bitmapscan = off",
+        "SELECT count(*), sum(a), sum(length(b)) FROM t WHERE left(b, 40) >= repeat('c', 40)",
         "SELECT a, length(b) FROM t ORDER BY left(b, 40) DESC, a DESC LIMIT 700",
         "SELECT count(*), sum(length(y.b)) FROM (VALUES ('a'), ('k'), ('z')) x (c) \
          JOIN t y ON left(y.b, 40) = repeat(x.c, 40)",
@@ -28,6 +30,8 @@ fn answers(bench: &mut Bench, reach: &str) -> String {
         "DROP INDEX t_b",
         "CREATE INDEX t_h ON t USING hash (left(b, 1))",
         "SET enable_seqscan = off",
+        "SELECT count(*), sum(a) FROM t WHERE left(b, 1) = 'd'",
+        "SET enable_bitmapscan = on",
         "SELECT count(*), sum(a) FROM t WHERE left(b, 1) = 'd'",
         "SET enable_seqscan = on",
         "DROP INDEX t_h",

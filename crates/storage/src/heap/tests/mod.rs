@@ -1,4 +1,5 @@
 mod ahead;
+mod bitmaps;
 mod builds;
 mod contests;
 mod locks;
