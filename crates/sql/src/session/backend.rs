@@ -94,11 +94,7 @@ pub struct Backend {
 }
 
 /// How large a table and its valid indexes are; how much of it is visible to all, only if `visible`.
-fn sizes(
-    instance: &Instance,
-    table: &TableDef,
-    visible: bool,
-) -> Result<Vec<(Oid, plan::Size)>> {
+fn sizes(instance: &Instance, table: &TableDef, visible: bool) -> Result<Vec<(Oid, plan::Size)>> {
     let store = &instance.store;
     let heap = store.heap(table)?.relation();
     let visible = if visible { vm::count(heap)?.0 } else { 0 };
