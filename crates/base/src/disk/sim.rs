@@ -15,6 +15,7 @@ use super::map::{MapKind, Mapping, Place};
 use super::{DirectoryLock, Disk, File, Open, StartedRead};
 use crate::park;
 use crate::sim;
+use crate::wait_event::{self, Event};
 use content::{Content, Written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -204,6 +205,7 @@ impl SimDisk {
                 _ => sim::draw(20),
             };
             if micros > 0 {
+                let _waiting = wait_event::during_unnamed(Event::File);
                 park::sleep(Duration::from_micros(micros));
             }
         }
