@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use base::interrupt::Interrupt;
 use sql::error::{SqlError, interrupted};
+use sql::session::Session;
 use tokio::time::{Instant, Sleep, sleep_until};
 use wire::startup::{self, Request};
 use wire::{backend::Replies, frame};
@@ -106,6 +107,9 @@ impl Connection {
             }
             if self.phase == Phase::Open && !self.link.blocked.get() {
                 self.worker.postpone(&self.link);
+                if self.seat().session.as_ref().is_some_and(Session::holds_others_up) {
+                    self.worker.send_postponed();
+                }
             } else {
                 self.link.flush(&self.worker, Some(context));
             }

@@ -53,6 +53,15 @@ impl Session {
         }
     }
 
+    /// Whether others wait for what the open transaction holds, and the client had better be answered at once: where
+    /// commits wait for the disk there is processor time to spare for that.
+    #[inline]
+    pub fn holds_others_up(&self) -> bool {
+        self.block == Block::Explicit
+            && self.backend.values.hot.synchronous
+            && self.backend.txn.locks().has_dependents()
+    }
+
     /// Makes sure that there is a transaction for a statement.
     #[inline]
     pub(super) fn begin_if_idle(&mut self) {

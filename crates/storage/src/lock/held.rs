@@ -60,6 +60,12 @@ impl Locks {
         self.me
     }
 
+    /// Whether some session waits for a transaction of this one's, for all that it knows.
+    #[inline]
+    pub fn has_dependents(&self) -> bool {
+        self.manager.has_dependents(self.me)
+    }
+
     /// The shared side.
     pub fn manager(&self) -> &Arc<LockManager> {
         &self.manager

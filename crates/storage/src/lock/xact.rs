@@ -47,6 +47,13 @@ impl LockManager {
         fence(Ordering::SeqCst);
     }
 
+    /// Whether some session waits for a transaction of this one's, for all that it knows.
+    #[inline]
+    pub fn has_dependents(&self, me: SessionId) -> bool {
+        // Relaxed: a hint, for who wants to hurry.
+        self.sessions.slot(me).wait.has_dependents.load(Ordering::Relaxed)
+    }
+
     fn forget_dependent(&self, runner: SessionId, me: SessionId) {
         let line = &self.sessions.slot(runner).wait;
         line.dependents.lock().expect("no code panics under it").retain(|d| d.session != me);
