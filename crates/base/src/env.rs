@@ -1,5 +1,6 @@
 //! The world an engine is opened in: its disk and its background contexts.
 
+use crate::cores;
 use crate::disk::Disk;
 use crate::lot;
 use crate::sim;
@@ -37,7 +38,10 @@ impl Env {
         } else {
             std::thread::Builder::new()
                 .name(name.to_owned())
-                .spawn(body)
+                .spawn(|| {
+                    cores::leave_starters();
+                    body();
+                })
                 .expect("the system gives a thread");
         }
         Background { ended }

@@ -6,6 +6,7 @@
 //! [`clock::now`] answers.
 
 pub mod clock;
+pub mod cores;
 pub mod crc;
 pub mod disk;
 pub mod env;

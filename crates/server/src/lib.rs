@@ -19,6 +19,7 @@ mod log;
 mod memory;
 mod options;
 mod outgoing;
+mod own_core;
 mod panics;
 mod report;
 mod request;

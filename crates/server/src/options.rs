@@ -30,6 +30,8 @@ pub struct Options {
     pub workers: usize,
     /// How long a worker with one client looks for its next request before it sleeps.
     pub busy_poll: Duration,
+    /// Whether workers with several clients keep to a core each, where there is one for each.
+    pub core_affinity: bool,
     /// Sessions at a time.
     pub max_connections: usize,
     /// How many of them only superusers get.

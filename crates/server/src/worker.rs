@@ -29,6 +29,7 @@ use crate::busy_poll::BusyPoll;
 use crate::connection::{Accepted, Connection, Link, READ_BYTES};
 use crate::gate::Gate;
 use crate::outgoing::Outgoing;
+use crate::own_core::OwnCore;
 use crate::shared::Shared;
 use storage::wal::DurableWatch;
 
@@ -105,6 +106,7 @@ pub(crate) struct Worker {
     pool: RefCell<Vec<Vec<u8>>>,
     outgoing: Outgoing,
     pub(crate) busy_poll: BusyPoll,
+    own_core: OwnCore,
     /// Sessions by process number.
     sessions: RefCell<BTreeMap<i32, Rc<Link>>>,
     /// Connections that have no session yet.
@@ -154,6 +156,8 @@ impl Worker {
         let (woken, durable) = (Arc::clone(&door), Arc::clone(&door));
         let watch = shared.wal().watch_durable(move |_| durable.call());
         let busy_poll = BusyPoll::new(shared.options.busy_poll, Arc::clone(&shared.pollers));
+        let workers = shared.doors().len();
+        let own_core = OwnCore::new(number, workers, shared.options.core_affinity);
         Worker {
             shared,
             scheduler: Scheduler::new(fiber::Order::Fifo, move || woken.call()),
@@ -164,6 +168,7 @@ impl Worker {
             pool: RefCell::default(),
             outgoing: Outgoing::new(),
             busy_poll,
+            own_core,
             sessions: RefCell::default(),
             strangers: RefCell::default(),
             alarm: Cell::new(None),
@@ -379,6 +384,7 @@ async fn reap(ring: AsyncFd<ThreadRing>) {
 fn before_sleep() {
     if let Some(worker) = OWN.with_borrow(Weak::upgrade) {
         worker.send_postponed();
+        worker.own_core.settle(worker.busy_poll.has_lone_client());
         // Relaxed: see `Door::call`.
         worker.busy_poll.look(|| worker.door.called.load(Ordering::Relaxed) || ring::is_ready());
     }

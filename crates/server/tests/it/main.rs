@@ -51,6 +51,7 @@ fn options() -> Options {
         data: dir.join("data"),
         workers: 2,
         busy_poll: Duration::from_micros(100),
+        core_affinity: true,
         max_connections: 3000,
         reserved_connections: 0,
         authentication: Authentication::Trust,

@@ -617,6 +617,12 @@ pub const TABLE: &[Setting] = &[
         Start,
         "For how many microseconds a worker with one client looks for its next request before it sleeps; 0: not at all.",
     ),
+    flag(
+        "worker_core_affinity",
+        true,
+        Start,
+        "Whether each worker keeps to a core of its own while it has several clients; only where workers are as many as cores.",
+    ),
     number(
         "worker_threads",
         0,

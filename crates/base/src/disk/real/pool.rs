@@ -1,5 +1,6 @@
 //! Threads that make blocking calls for fibers. Started at first use, never ended.
 
+use crate::cores;
 use crate::park::{self, Context};
 use crate::wait_event::{self, Event};
 use std::cell::UnsafeCell;
@@ -94,6 +95,7 @@ fn start_threads() {
 }
 
 fn work() {
+    cores::leave_starters();
     loop {
         let task = {
             let mut queue = QUEUE.lock().expect("no code panics under it");
