@@ -129,7 +129,7 @@ impl Session {
                 self.plans.keep(self.backend.scope(), lift.key(), known.clone());
                 Ok(Some(known))
             }
-            Err(error) if error.sqlstate().class() == "57" => Err(error),
+            Err(error) if is_of_the_moment(&error) => Err(error),
             Err(_) => Ok(None),
         }
     }
@@ -263,6 +263,12 @@ impl Session {
             level: self.savepoints.len(),
         }
     }
+}
+
+/// Whether an error of planning tells of what else goes on (waits, interruptions, resources), and not of the text: it
+/// would be wrong to try another way and wait for the same again.
+fn is_of_the_moment(error: &SqlError) -> bool {
+    matches!(error.sqlstate().class(), "40" | "53" | "55" | "57" | "58" | "XX")
 }
 
 /// BEGIN, COMMIT, ROLLBACK: not planned, and sent so often that parsing them each time shows.

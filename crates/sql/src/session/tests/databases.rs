@@ -291,3 +291,28 @@ fn a_crash_leaves_a_database_whole_or_not_at_all() {
         before = step.databases.clone();
     }
 }
+
+#[test]
+fn a_lock_that_is_not_had_is_waited_for_once() {
+    let took = simulate(1, || {
+        let (env, config) = (env(&SimDisk::new()), small());
+        Engine::create(&config, &env).unwrap();
+        let engine = Engine::open(&config, &env).unwrap();
+        Cluster::create(&engine, "postgres").unwrap();
+        let cluster = Cluster::open(&engine).unwrap();
+        let mut holder = Session::open(&cluster, "postgres", "postgres").unwrap();
+        assert_eq!(run(&mut holder, "CREATE TABLE t (a int)"), "CREATE TABLE\n");
+        assert_eq!(run(&mut holder, "BEGIN; LOCK TABLE t"), "BEGIN\nLOCK TABLE\n");
+        let mut waiter = Session::open(&cluster, "postgres", "postgres").unwrap();
+        run(&mut waiter, "SET lock_timeout = '1s'");
+        let began = base::clock::now();
+        let answer = run(&mut waiter, "SELECT * FROM t WHERE a = 1");
+        assert!(answer.starts_with("55P03: canceling statement due to lock timeout"), "{answer}");
+        let took = base::clock::now().since(began);
+        drop((holder, waiter));
+        engine.shutdown().unwrap();
+        took
+    });
+    // By the simulation's clock, which goes on only when something waits.
+    assert!((1.0..1.5).contains(&took.as_secs_f64()), "{took:?}");
+}
