@@ -154,10 +154,11 @@ impl Beside {
         Ok(())
     }
 
-    /// REINDEX of an index that was left half made, or half dropped: writers are kept away.
+    /// REINDEX of an index that was left half made, or half dropped: all others are kept away, as the server does. It
+    /// may have been valid until just now, with somebody still reading it.
     fn mend(&mut self, id: u64) -> std::result::Result<(), Stop> {
         self.transaction(|beside, rng| {
-            beside.txn.lock(ACCOUNTS_LOCK, LockMode::Share)?;
+            beside.txn.lock(ACCOUNTS_LOCK, LockMode::AccessExclusive)?;
             let index = beside.index(id)?;
             if !index.state.is_live() {
                 return Err(Stop::Gone);
