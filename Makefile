@@ -82,8 +82,8 @@ bench-operations: deps deps-test
 	$(RELEASE) -p thalweg -p bench
 	./target/release/operations $(BENCH)
 
-## Savepoints, lockers of rows, a hot row and a queue, beside PostgreSQL 15 and 18; status look-ups in process;
-## recorded under bench/record/.
+## Savepoints, lockers of rows, a hot row and a queue, beside PostgreSQL 15 and 18, 35 minutes; status look-ups in
+## process; recorded under bench/record/, the former from the first run on. `BENCH="--loads hot-row,queue"` chooses.
 bench-status-logs: deps deps-test
 	$(RELEASE) -p thalweg -p bench
 	./target/release/status_logs $(BENCH)

@@ -73,3 +73,36 @@ pub fn print_and_save(kind: &str, text: &str, save: bool) -> Result<(), String> 
     }
     Ok(())
 }
+
+/// A record that is written while measuring goes on, under the date at which it began.
+pub struct Growing {
+    heading: String,
+    file: Option<PathBuf>,
+}
+
+impl Growing {
+    /// One of this kind, to be saved or only printed.
+    pub fn new(kind: &str, title: &str, save: bool) -> Growing {
+        let name = format!("bench/record/{}-{kind}.md", date().replace(':', ""));
+        Growing { heading: heading(title), file: save.then(|| checkout().join(name)) }
+    }
+
+    /// Replaces what was written so far.
+    pub fn save(&self, body: &str) -> Result<(), String> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let folder = file.parent().expect("a record has a folder");
+        let saved = std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(file, self.heading.clone() + body));
+        saved.map_err(|e| format!("{}: {e}", file.display()))
+    }
+
+    /// Saves the last state, and prints it.
+    pub fn print(&self, body: &str) -> Result<(), String> {
+        self.save(body)?;
+        println!("\n{}{body}", self.heading);
+        if let Some(file) = &self.file {
+            println!("recorded in {}", file.display());
+        }
+        Ok(())
+    }
+}

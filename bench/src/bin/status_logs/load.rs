@@ -1,10 +1,11 @@
 //! The loads: a script under pgbench, and what runs beside it.
 
+use crate::latencies::{self, Latencies};
 use bench::pgbench::number_after;
-use bench::servers::{Peer, output};
-use std::collections::BTreeSet;
+use bench::servers::{Peer, cpu, output};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 /// What runs beside the measured clients.
 #[derive(Clone, Copy)]
@@ -22,7 +23,6 @@ enum Beside {
 }
 
 /// One line of the table.
-#[derive(Clone)]
 pub struct Load {
     /// Name in the table and on the command line.
     pub name: &'static str,
@@ -30,6 +30,8 @@ pub struct Load {
     beside: Beside,
     /// How many clients make sense; empty: as the command line says.
     clients: &'static [u32],
+    /// Clients contend for the same rows: every transaction is logged, so that one that starves is seen.
+    contended: bool,
     /// The load that differs from it in the savepoints only.
     pub control: Option<&'static str>,
 }
@@ -82,11 +84,15 @@ const fn inserts(count: u32, savepoints: bool, connections: u32) -> Beside {
 }
 
 const fn load(name: &'static str, script: Script, beside: Beside) -> Load {
-    Load { name, script, beside, clients: &[], control: None }
+    Load { name, script, beside, clients: &[], contended: false, control: None }
 }
 
 const fn with_control(load: Load, control: &'static str) -> Load {
     Load { control: Some(control), ..load }
+}
+
+const fn contended(load: Load, clients: &'static [u32]) -> Load {
+    Load { contended: true, clients, ..load }
 }
 
 const TPCB: Script = Script::BuiltIn("-btpcb-like");
@@ -103,8 +109,8 @@ static LOADS: &[Load] = &[
     load("select-control", SELECT, inserts(70, false, 1)),
     load("lock-then-update", Script::Text(LOCK_THEN_UPDATE), Beside::LongTransactions),
     load("shared-locks", Script::Text(SHARED_LOCKS), Beside::LongTransactions),
-    Load { clients: &[128], ..load("hot-row", Script::Text(HOT_ROW), Beside::Nothing) },
-    Load { clients: &[64], ..load("queue", Script::Text(QUEUE), Beside::Nothing) },
+    contended(load("hot-row", Script::Text(HOT_ROW), Beside::Nothing), &[128]),
+    contended(load("queue", Script::Text(QUEUE), Beside::Nothing), &[64]),
 ];
 
 /// One measured run.
@@ -117,9 +123,10 @@ pub struct Run {
     pub clients: u32,
     /// Transactions per second, without connecting.
     pub tps: f64,
-    /// Median and longest time of a transaction, milliseconds.
-    pub median_ms: f64,
-    pub longest_ms: f64,
+    /// The server's processor time per transaction, microseconds; what runs beside is counted in.
+    pub cpu_us: f64,
+    /// Times of transactions.
+    pub latencies: Latencies,
 }
 
 /// Makes the tables beside pgbench's.
@@ -136,27 +143,18 @@ pub fn set_up(peer: &Peer) -> Result<(), String> {
     Ok(())
 }
 
-/// The numbers of clients that any of the loads is measured with, ascending.
-pub fn all_clients(loads: &[Load], wanted: &[u32]) -> BTreeSet<u32> {
-    loads.iter().flat_map(|load| load.clients(wanted)).copied().collect()
-}
-
 impl Load {
-    /// The loads that the names choose; `all` stands for every one, `none` for none.
-    pub fn chosen(names: &[String]) -> Result<Vec<Load>, String> {
-        let mut chosen = Vec::new();
-        for name in names {
-            match LOADS.iter().find(|load| load.name == name) {
-                Some(load) => chosen.push(load.clone()),
-                None if name == "all" => chosen.extend(LOADS.iter().cloned()),
-                None if name == "none" => {}
-                None => {
-                    let known: Vec<_> = LOADS.iter().map(|load| load.name).collect();
-                    return Err(format!("no load '{name}'; there are {}", known.join(", ")));
-                }
-            }
-        }
-        Ok(chosen)
+    /// Every one, a load before its control.
+    pub fn all() -> &'static [Load] {
+        LOADS
+    }
+
+    /// The one of this name.
+    pub fn called(name: &str) -> Result<&'static Load, String> {
+        LOADS.iter().find(|load| load.name == name).ok_or_else(|| {
+            let known: Vec<_> = LOADS.iter().map(|load| load.name).collect();
+            format!("no load '{name}'; there are {}", known.join(", "))
+        })
     }
 
     /// The numbers of clients that it is measured with.
@@ -181,22 +179,34 @@ impl Load {
         let mut pgbench = peer.client("pgbench");
         pgbench.args(["-n", "-M", "prepared", "-c", &clients.to_string()]);
         pgbench.args(["-j", &clients.min(2).to_string(), "-T", &seconds.to_string()]);
-        pgbench.args(["-s", &scale.to_string(), "-l", "--sampling-rate=0.1"]).current_dir(&logs);
+        pgbench.args(["-s", &scale.to_string(), "-l"]).current_dir(&logs);
+        if !self.contended {
+            pgbench.arg("--sampling-rate=0.1");
+        }
         match self.script {
             Script::BuiltIn(flag) => pgbench.arg(flag),
             Script::Text(text) => pgbench.arg("-f").arg(write(work, "script.sql", text)?),
         };
+        let before = cpu::usage(peer.pid());
         let text = output(&mut pgbench);
+        let used_s = cpu::usage(peer.pid()).cpu_s - before.cpu_s;
         if let Some(beside) = beside {
-            end(beside)?;
+            end(beside, peer)?;
         }
         let text = text.map_err(|e| format!("{} on {}: {e}", self.name, peer.name))?;
         let failed = number_after(&text, "number of failed transactions: ").unwrap_or(0.0);
-        let tps = number_after(&text, "tps = ").filter(|_| failed == 0.0);
-        let tps = tps.ok_or_else(|| format!("{} on {}: {text}", self.name, peer.name))?;
-        let (median_ms, longest_ms) = latencies(&logs)?;
-        let peer = peer.name.clone();
-        Ok(Run { load: self.name, peer, clients, tps, median_ms, longest_ms })
+        let number = |label| number_after(&text, label).filter(|_| failed == 0.0);
+        let missing = || format!("{} on {}: {text}", self.name, peer.name);
+        let tps = number("tps = ").ok_or_else(missing)?;
+        let done = number("number of transactions actually processed: ").ok_or_else(missing)?;
+        let latencies = latencies::take(&logs, clients)?;
+        let (peer, cpu_us) = (peer.name.clone(), used_s * 1e6 / done);
+        Ok(Run { load: self.name, peer, clients, tps, cpu_us, latencies })
+    }
+
+    /// Whether the log of its latencies is whole.
+    pub fn is_contended(&self) -> bool {
+        self.contended
     }
 }
 
@@ -223,38 +233,38 @@ impl Beside {
         let mut pgbench = peer.client("pgbench");
         let connections: &str = &connections.to_string();
         pgbench.args(["-n", "-c", connections, "-T", "100000", "-f"]);
-        pgbench.arg(write(work, "beside.sql", &text)?);
+        pgbench.arg(write(work, "beside.sql", &text)?).env("PGAPPNAME", BESIDE);
         let child = pgbench.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         child.map(Some).map_err(|e| format!("{pgbench:?}: {e}"))
     }
 }
 
-/// Ends what ran beside. Had it ended by itself, nothing would have run beside.
-fn end(mut beside: Child) -> Result<(), String> {
+/// What the clients beside are called.
+const BESIDE: &str = "beside";
+
+/// Ends what ran beside. Had it ended by itself, nothing would have run beside. Its sessions are ended, too: asleep, they
+/// would keep their locks from the next run.
+fn end(mut beside: Child, peer: &Peer) -> Result<(), String> {
     if let Ok(Some(status)) = beside.try_wait() {
         return Err(format!("what was to run beside ended with {status}"));
     }
-    let pid = beside.id().to_string();
-    let ended = Command::new("kill").args(["-INT", &pid]).status().and_then(|_| beside.wait());
-    ended.map(drop).map_err(|e| e.to_string())
+    // Not by SIGINT, which whoever was started in the background by a shell ignores.
+    let killed = beside.kill().and_then(|()| beside.wait());
+    killed.map_err(|e| format!("what ran beside: {e}"))?;
+    let sessions = format!("from pg_stat_activity where application_name = '{BESIDE}'");
+    peer.sql(&format!("select pg_terminate_backend(pid) {sessions}"))?;
+    let give_up = Instant::now() + Duration::from_secs(60);
+    while peer.value(&format!("select count(*) {sessions}"))? != "0" {
+        if Instant::now() > give_up {
+            return Err(format!("sessions beside outlive their client on {}", peer.name));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 fn write(work: &Path, name: &str, text: &str) -> Result<std::path::PathBuf, String> {
     let path = work.join(name);
     std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(path)
-}
-
-/// Median and longest of the latencies that pgbench has logged, which are removed.
-fn latencies(logs: &Path) -> Result<(f64, f64), String> {
-    let failed = |e: std::io::Error| format!("{}: {e}", logs.display());
-    let mut micros: Vec<u64> = Vec::new();
-    for file in std::fs::read_dir(logs).map_err(failed)? {
-        let text = std::fs::read_to_string(file.map_err(failed)?.path()).map_err(failed)?;
-        micros.extend(text.lines().filter_map(|line| line.split(' ').nth(2)?.parse::<u64>().ok()));
-    }
-    std::fs::remove_dir_all(logs).map_err(failed)?;
-    micros.sort_unstable();
-    let longest = micros.last().ok_or("pgbench has logged nothing")?;
-    Ok((micros[micros.len() / 2] as f64 / 1e3, *longest as f64 / 1e3))
 }
