@@ -194,7 +194,7 @@ fn commit_time(b: &Backend, xid: Oid) -> Result<Option<TimestampTz>> {
 
 fn last_committed(b: &Backend, func: &Function) -> Result<Datum> {
     need_times(b)?;
-    let last = b.txn.manager().txlog().times().last();
+    let last = b.txn.manager().txlog().times().last()?;
     let Some((xid, micros)) = last else { return Ok(record(func, vec![Datum::Null; 3])) };
     if let Outcome::Committed(csn) = b.txn.manager().txlog().outcome(xid)? {
         b.txn.observe_commit(xid, csn)?;

@@ -46,7 +46,7 @@ impl XactRedo {
     /// Keeps the time of a commit, if times are kept.
     pub fn set_time(&mut self, xids: impl Iterator<Item = Xid>, micros: i64) -> Result<()> {
         if self.times.is_tracking() {
-            self.times.set(xids, micros, Lsn::ZERO)?;
+            self.times.set(xids, micros)?;
         }
         Ok(())
     }

@@ -67,11 +67,12 @@ impl Txn {
         };
         let (wal, times) = (self.shared.wal(), self.shared.txlog().times());
         if times.is_tracking() {
-            times.prepare(subs.last().copied().unwrap_or(top))?;
+            // Before the record: whoever sees the commit finds its time, and a checkpoint whose redo begins behind
+            // the record has it (invariant C2).
+            times.set([top].into_iter().chain(subs.iter().copied()), time)?;
         }
-        // Redo must see all of a commit's records or none, remove the files that may be left, and keep
-        // the time of the commit if that is not kept yet.
-        let held = told < subs.len() || !dropped.is_empty() || times.is_tracking();
+        // Redo must see all of a commit's records or none, and remove the files that may be left.
+        let held = told < subs.len() || !dropped.is_empty();
         let hold = held.then(|| wal.hold_redo());
         self.log_remaining(top, &subs[told..])?;
         let mut claim = wal.claim(record_bound(1, 0, bytes.len()))?;
@@ -89,8 +90,7 @@ impl Txn {
         // Release: pairs with the acquire in the horizon scan; published before.
         self.slot().txn.xid.store(NONE, Ordering::Release);
         if times.is_tracking() {
-            // The commit stands, with or without its time.
-            let _ = times.set([top].into_iter().chain(subs.iter().copied()), time, at.end);
+            times.committed(top);
         }
         if synchronous {
             self.observe(at.end);

@@ -157,6 +157,57 @@ impl Slru {
         Ok(answer)
     }
 
+    /// Begins pages with zeros, each once, until there is `page`, whoever else does the same. `next` is the first page
+    /// that is not there; it changes under the latch of that page's bank. No latch is held over I/O.
+    pub fn extend(&self, next: &AtomicU64, page: u64) -> Result<(), SlruError> {
+        loop {
+            // Acquire: pairs with the release in `begin_next`; whoever sees the number finds the pages below.
+            let at = next.load(Ordering::Acquire);
+            if at > page {
+                return Ok(());
+            }
+            self.begin_next(next, at)?;
+        }
+    }
+
+    /// Begins `page` if it is the next one still. May do something towards it only: to be called again.
+    #[cold]
+    fn begin_next(&self, next: &AtomicU64, page: u64) -> Result<(), SlruError> {
+        let bank = self.bank(page);
+        let state = self.latch(bank);
+        self.check_kept(page)?;
+        // Relaxed: changed under the latch that is held.
+        if next.load(Ordering::Relaxed) != page {
+            return Ok(());
+        }
+        let (mut state, slot) = match bank.find(&state, page) {
+            Some(slot) if matches!(state.slots[slot], SlotState::Reading(_)) => {
+                self.wait(bank, state, slot);
+                return Ok(());
+            }
+            Some(slot) => (state, slot),
+            None => match self.make_room(bank, state)? {
+                Some((mut state, slot)) => {
+                    bank.tag(slot).retire();
+                    bank.page(slot).zero();
+                    self.settle(bank, &mut state, slot, page);
+                    (state, slot)
+                }
+                None => return Ok(()),
+            },
+        };
+        // It may have been there: read from a file of a future that is lost.
+        bank.page(slot).zero();
+        dirtied(&mut state, slot, Lsn::ZERO);
+        bank.touch(slot);
+        // Release: pairs with the acquire in `extend` and in whoever compares with `next`.
+        next.store(page + 1, Ordering::Release);
+        drop(state);
+        self.counters.zeroed();
+        self.note_latest(page);
+        Ok(())
+    }
+
     /// `page` is in use now; the newest such page is never a victim.
     pub fn note_latest(&self, page: u64) {
         let newer = |now: u64| (now == u64::MAX || now < page).then_some(page);
@@ -174,13 +225,18 @@ impl Slru {
         let bank = self.bank(page);
         let (mut state, slot) = self.hold(bank, page, source)?;
         let answer = f(bank.page(slot));
-        let SlotState::Held { dirty, lsn: needed, .. } = &mut state.slots[slot] else {
-            unreachable!("a page in hand is in a held slot");
-        };
-        *dirty = true;
-        *needed = lsn.max(*needed);
+        dirtied(&mut state, slot, lsn);
         bank.touch(slot);
         Ok(answer)
+    }
+
+    /// Under the latch that truncation takes for its sweep: no page is brought in behind the sweep (invariant S5).
+    fn check_kept(&self, page: u64) -> Result<(), SlruError> {
+        // Acquire: pairs with the release in `truncate`.
+        match page < self.oldest.load(Ordering::Acquire) {
+            true => Err(SlruError::Truncated { log: self.log, page }),
+            false => Ok(()),
+        }
     }
 
     fn latch<'a>(&self, bank: &'a Bank) -> LatchGuard<'a, BankState> {
@@ -203,11 +259,7 @@ impl Slru {
     ) -> Result<(LatchGuard<'a, BankState>, usize), SlruError> {
         loop {
             let mut state = self.latch(bank);
-            // Acquire: pairs with the release in `truncate`. Checked under the latch that truncation takes
-            // for its sweep, so that no page is brought in behind the sweep (invariant S5).
-            if page < self.oldest.load(Ordering::Acquire) {
-                return Err(SlruError::Truncated { log: self.log, page });
-            }
+            self.check_kept(page)?;
             if let Some(slot) = bank.find(&state, page) {
                 if let SlotState::Reading(_) = state.slots[slot] {
                     self.wait(bank, state, slot);
@@ -215,21 +267,10 @@ impl Slru {
                 }
                 return Ok((state, slot));
             }
-            // Relaxed: a guide.
-            let spared = self.latest.load(Ordering::Relaxed);
-            let Some(slot) = bank.victim(&state, spared) else {
-                let busy = state.slots.iter().position(SlotState::in_io);
-                self.wait(
-                    bank,
-                    state,
-                    busy.expect("a slot neither free nor in I/O can be given away"),
-                );
+            let Some((kept, slot)) = self.make_room(bank, state)? else {
                 continue;
             };
-            if let SlotState::Held { dirty: true, .. } = state.slots[slot] {
-                drop(self.write_out(bank, state, slot)?);
-                continue;
-            }
+            state = kept;
             bank.tag(slot).retire();
             if source == Source::Zeros {
                 bank.page(slot).zero();
@@ -240,6 +281,27 @@ impl Slru {
             drop(state);
             self.bring_in(bank, slot, page)?;
         }
+    }
+
+    /// A slot that can be given away; none if the latch was given back for I/O, and all may have changed.
+    fn make_room<'a>(
+        &'a self,
+        bank: &'a Bank,
+        state: LatchGuard<'a, BankState>,
+    ) -> Result<Option<(LatchGuard<'a, BankState>, usize)>, SlruError> {
+        // Relaxed: a guide.
+        let spared = self.latest.load(Ordering::Relaxed);
+        let Some(slot) = bank.victim(&state, spared) else {
+            let busy = state.slots.iter().position(SlotState::in_io);
+            let busy = busy.expect("a slot neither free nor in I/O can be given away");
+            self.wait(bank, state, busy);
+            return Ok(None);
+        };
+        if let SlotState::Held { dirty: true, .. } = state.slots[slot] {
+            drop(self.write_out(bank, state, slot)?);
+            return Ok(None);
+        }
+        Ok(Some((state, slot)))
     }
 
     /// Reads `page` into a slot that is marked for it. Bank latch not held.
@@ -415,6 +477,15 @@ impl Slru {
             }
         }
     }
+}
+
+/// A page in hand was changed; it must not be written before the log is durable up to `lsn`.
+fn dirtied(state: &mut BankState, slot: usize, lsn: Lsn) {
+    let SlotState::Held { dirty, lsn: needed, .. } = &mut state.slots[slot] else {
+        unreachable!("a page in hand is in a held slot");
+    };
+    *dirty = true;
+    *needed = lsn.max(*needed);
 }
 
 #[cfg(test)]

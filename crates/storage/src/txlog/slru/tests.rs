@@ -308,3 +308,37 @@ fn a_short_file_is_damage_not_zeros() {
     assert!(slru.read(0, |_| ()).is_ok());
     assert!(matches!(slru.read(1, |_| ()), Err(SlruError::Damaged { page: 1, .. })));
 }
+
+/// Several extend the log at a time, each writes to the pages at once; with one bank every page must be given up while
+/// others begin. A page begun twice would lose words.
+#[test]
+fn pages_begin_once_whoever_extends() {
+    for seed in 0..20 {
+        base::sim::run(seed, move || {
+            let disk = Arc::new(SimDisk::new());
+            disk.create_dir("txlog").unwrap();
+            let env = base::Env::new(Arc::clone(&disk) as Arc<dyn Disk>);
+            let slru = Slru::open(LogKind::CommitTs, 1, 0, disk, no_barrier()).unwrap();
+            let shared = Arc::new((slru, AtomicU64::new(0)));
+            let extend = |who: usize| {
+                let shared = Arc::clone(&shared);
+                move || {
+                    let (slru, next) = &*shared;
+                    for page in 0..50 {
+                        slru.extend(next, page).unwrap();
+                        slru.update(page, Lsn::ZERO, |p| p.set(who, page + 1)).unwrap();
+                        base::park::yield_now();
+                    }
+                }
+            };
+            let all: Vec<_> = (0..4).map(|who| env.spawn("extender", extend(who))).collect();
+            all.into_iter().for_each(base::env::Background::join);
+            let (slru, next) = &*shared;
+            assert_eq!(next.load(Ordering::Relaxed), 50);
+            for page in 0..50 {
+                let words: Vec<u64> = (0..4).map(|who| word(slru, page, who)).collect();
+                assert_eq!(words, [page + 1; 4], "page {page}, seed {seed}");
+            }
+        });
+    }
+}
