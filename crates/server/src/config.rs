@@ -199,6 +199,7 @@ impl Config {
             txlog: TxLogConfig {
                 buffers,
                 shared_buffers,
+                track_commit_timestamp: self.value("track_commit_timestamp").as_bool(),
                 first: self.first.unwrap_or(defaults.txlog.first),
                 ..defaults.txlog
             },

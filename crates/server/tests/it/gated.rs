@@ -50,7 +50,8 @@ impl Drop for Release {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+/// A directory as it is now.
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

@@ -3,6 +3,7 @@
 
 mod activity;
 mod client;
+mod commit_times;
 mod copy;
 mod databases;
 mod direct_io;
@@ -138,6 +139,11 @@ impl House {
     /// A connection that has said nothing yet.
     fn stranger(&self) -> Client {
         Client::unix(&self.socket())
+    }
+
+    /// Ends the server and leaves the database's directory, which is somewhere else, as it is.
+    fn stop(self) {
+        drop(self);
     }
 
     fn shutdown(&mut self) {

@@ -535,6 +535,7 @@ pub const TABLE: &[Setting] = &[
         Reload,
         "How pages survive a write that power loss cuts short.",
     ),
+    flag("track_commit_timestamp", false, Start, "Whether the time of each commit is kept."),
     flag(
         "track_wal_io_timing",
         true,

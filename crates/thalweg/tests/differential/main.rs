@@ -2,6 +2,8 @@
 //! PostgreSQL and on Thalweg, and what psql prints must be equal, statement by statement — rows, headings,
 //! tags, and errors with SQLSTATE, hint and the caret.
 //!
+//! A script whose first line is `-- servers: name=value …` gets servers of its own, started with these settings.
+//!
 //! `tests/known-differences.txt` lists the statements that differ today, each with its reason. The list can
 //! only shrink: a listed statement that agrees fails the test as an unlisted one that differs does.
 
@@ -32,6 +34,12 @@ fn known_differences(root: &Path, kind: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
+/// What a script wants its servers to be started with.
+fn settings_of(script: &str) -> Vec<&str> {
+    let first = script.lines().next().unwrap_or_default();
+    first.strip_prefix("-- servers: ").unwrap_or_default().split_whitespace().collect()
+}
+
 #[test]
 fn scripts_print_what_postgresql_15_prints() {
     let root = repository();
@@ -53,6 +61,14 @@ fn scripts_print_what_postgresql_15_prints() {
     for script in scripts {
         let name = script.file_name().unwrap().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&script).unwrap();
+        let own = match settings_of(&text) {
+            settings if settings.is_empty() => None,
+            settings => Some((
+                Server::postgres_with("postgres-own", &settings).unwrap(),
+                Server::thalweg_with("thalweg-own", &settings),
+            )),
+        };
+        let (postgres, thalweg) = own.as_ref().map_or((&postgres, &thalweg), |(p, t)| (p, t));
         let expected = segments::split(&text, &postgres.psql(&script));
         let actual = segments::split(&text, &thalweg.psql(&script));
         for (line, expected) in &expected {

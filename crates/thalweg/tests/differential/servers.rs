@@ -35,6 +35,11 @@ fn ordinary_user() -> Option<(u32, u32)> {
 impl Server {
     /// A fresh PostgreSQL 15; `None` when it is not installed.
     pub fn postgres(name: &str) -> Option<Server> {
+        Server::postgres_with(name, &[])
+    }
+
+    /// The same with settings, each `name=value`.
+    pub fn postgres_with(name: &str, settings: &[&str]) -> Option<Server> {
         if !Path::new(PG_BIN).join("postgres").exists() {
             return None;
         }
@@ -57,12 +62,20 @@ impl Server {
         let mut server = command("postgres");
         server.arg("-D").arg(&data).arg("-k").arg(&home);
         server.args(["-p", PORT, "-c", "listen_addresses=", "-c", "fsync=off"]);
+        for setting in settings {
+            server.args(["-c", setting]);
+        }
         let child = server.spawn().unwrap();
         Some(Server { child, home }.answering())
     }
 
     /// A fresh Thalweg.
     pub fn thalweg(name: &str) -> Server {
+        Server::thalweg_with(name, &[])
+    }
+
+    /// The same with settings, each `name=value`.
+    pub fn thalweg_with(name: &str, settings: &[&str]) -> Server {
         let home = new_home(name);
         let log = std::fs::File::create(home.join("log")).unwrap();
         let mut server = Command::new(env!("CARGO_BIN_EXE_thalweg"));
@@ -70,6 +83,9 @@ impl Server {
         server.args(["--set", "listen_addresses=", "--set"]).arg(format!("port={PORT}"));
         if let Some(pages) = std::env::var_os("THALWEG_TEST_BUFFERS") {
             server.arg("--set").arg(format!("shared_buffers={}", pages.display()));
+        }
+        for setting in settings {
+            server.args(["--set", setting]);
         }
         server.args(["--superuser", "postgres", "--auth", "trust"]);
         let child = server.stdout(Stdio::null()).stderr(log).spawn().unwrap();
