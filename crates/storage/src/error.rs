@@ -22,6 +22,9 @@ pub enum Error {
         /// The file that could not grow.
         file: String,
     },
+    /// No further segment of the log can be made, for another reason than lack of room. Nothing was changed; what was
+    /// there can be read, and writing goes on by itself once one can.
+    NoSegment(Box<IoError>),
     /// Bytes read back are not what was written.
     Damaged {
         /// The file.
@@ -96,7 +99,8 @@ pub struct IoError {
 }
 
 impl Error {
-    /// An error of the disk; "no space left" becomes [`Error::DiskFull`].
+    /// An error of the disk; "no space left" becomes [`Error::DiskFull`]. But not where a sync says so: whatever its
+    /// reason, what the system kept of the file can't be known, and it must not be tried again.
     pub fn io(what: &'static str, file: impl Into<String>, source: io::Error) -> Error {
         Error::io_at(what, file, None, source)
     }
@@ -110,9 +114,16 @@ impl Error {
     ) -> Error {
         let file = file.into();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::DiskFull { file },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if what != "sync" => {
+                Error::DiskFull { file }
+            }
             _ => Error::Io(Box::new(IoError { what, file, block, source })),
         }
+    }
+
+    /// Whether log can't grow for now: who only reads does without.
+    pub fn is_log_refused(&self) -> bool {
+        matches!(self, Error::DiskFull { .. } | Error::NoSegment(_))
     }
 
     /// Bytes read back are not what was written.
@@ -127,7 +138,7 @@ impl Error {
     /// PostgreSQL's five characters for it.
     pub fn sqlstate(&self) -> &'static str {
         match self {
-            Error::Io(_) => "58030",
+            Error::Io(e) | Error::NoSegment(e) => e.sqlstate(),
             Error::DiskFull { .. } => "53100",
             Error::Damaged { .. } => "XX001",
             Error::Refused(_) => "55000",
@@ -162,7 +173,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Io(e) => e.fmt(f),
+            Error::Io(e) | Error::NoSegment(e) => e.fmt(f),
             Error::DiskFull { file } => {
                 write!(f, "could not extend file \"{file}\": No space left on device")
             }
@@ -209,6 +220,39 @@ fn interrupt_message(why: Interrupt) -> &'static str {
     }
 }
 
+impl IoError {
+    /// As PostgreSQL tells what the system answered about a file (`errcode_for_file_access`).
+    fn sqlstate(&self) -> &'static str {
+        /// "Too many open files", in the process and in the system: they have no kind of their own.
+        const TOO_MANY_OPEN: [i32; 2] = [24, 23];
+        match self.source.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "42501",
+            io::ErrorKind::NotFound => "58P01",
+            io::ErrorKind::AlreadyExists => "58P02",
+            io::ErrorKind::NotADirectory
+            | io::ErrorKind::IsADirectory
+            | io::ErrorKind::DirectoryNotEmpty => "42809",
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "53100",
+            io::ErrorKind::OutOfMemory => "53200",
+            _ if self.source.raw_os_error().is_some_and(|code| TOO_MANY_OPEN.contains(&code)) => {
+                "53000"
+            }
+            _ => "58030",
+        }
+    }
+}
+
+impl Clone for IoError {
+    /// The system's answer is copied by its number, or its words where it has none.
+    fn clone(&self) -> IoError {
+        let source = match self.source.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(self.source.kind(), self.source.to_string()),
+        };
+        IoError { what: self.what, file: self.file.clone(), block: self.block, source }
+    }
+}
+
 impl fmt::Display for IoError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "could not {} ", self.what)?;
@@ -222,7 +266,7 @@ impl fmt::Display for IoError {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io(e) => Some(&e.source),
+            Error::Io(e) | Error::NoSegment(e) => Some(&e.source),
             _ => None,
         }
     }
@@ -237,7 +281,7 @@ impl From<Interrupt> for Error {
 /// Tells of an error that `who` met in the background, where nobody is waiting for an answer, and that it will meet
 /// again or get over when it tries anew. A simulated disk gives cause for none but a lack of room.
 pub(crate) fn complain(who: &str, error: &Error) {
-    let expected = matches!(error, Error::DiskFull { .. } | Error::ShuttingDown);
+    let expected = error.is_log_refused() || matches!(error, Error::ShuttingDown);
     assert!(expected || !base::sim::active(), "{who}: {error}");
     eprintln!("thalweg: {who}: {error}");
 }

@@ -60,6 +60,13 @@ fn blocking<R: Send>(call: impl FnOnce() -> R + Send) -> R {
     if park::on_fiber() { pool::run(call) } else { call() }
 }
 
+/// Whether two names are of one file.
+fn is_one_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let of = |path: &Path| fs::symlink_metadata(path).ok().map(|m| (m.dev(), m.ino()));
+    of(one).is_some_and(|file| of(other) == Some(file))
+}
+
 impl Disk for RealDisk {
     fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
         self.open_with(path, how, false)
@@ -87,7 +94,11 @@ impl Disk for RealDisk {
         let (from, to) = (self.path(from), self.path(to));
         // A hard link fails if the name exists; no file system lacks it as some lack RENAME_NOREPLACE.
         blocking(|| {
-            fs::hard_link(&from, &to)?;
+            match fs::hard_link(&from, &to) {
+                // An earlier attempt came as far as the second name.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_one_file(&from, &to) => {}
+                linked => linked?,
+            }
             fs::remove_file(&from)
         })
     }

@@ -131,6 +131,137 @@ fn a_log_without_room_refuses_writes_until_there_is_some() {
     });
 }
 
+/// Segments can't be made for other reasons than room: the same, under the reason's own code, and the server lives.
+#[test]
+fn a_log_whose_segments_can_not_be_made_refuses_writes_until_they_can() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        let troubles = [
+            (
+                Access::Open,
+                "wal/new-segment",
+                24,
+                "53000 could not create file \"wal/new-segment\"",
+            ),
+            (Access::Write, "wal/new-segment", 5, "58030 could not write file \"wal/new-segment\""),
+            (Access::Directory, "wal/new-segment", 13, "42501 could not re"),
+            (Access::Directory, "wal", 28, "53100 could not extend file \"wal/"),
+        ];
+        for (kind, file, errno, told) in troubles {
+            scene.mood.turn(move |access, path, offset| {
+                // Log is written to the file under this name, too, but not to its beginning.
+                let hit =
+                    access == kind && path == file && (access != Access::Write || offset == 0);
+                hit.then(|| io::Error::from_raw_os_error(errno))
+            });
+            let mut done = 0;
+            let refused = loop {
+                let answer = scene.say("update t set b = repeat('y', 500)");
+                if answer != "C UPDATE 200\nZ I" {
+                    break answer;
+                }
+                done += 1;
+                assert!(done < 1000, "the log of 1 MiB segments never ends");
+            };
+            assert!(refused.starts_with(&format!("ERROR {told}")), "{refused}");
+            assert_eq!(scene.say("select count(*) from t"), COUNT);
+            scene.mood.recover();
+            crate::timers::until("segments can be made again", || {
+                scene.say("update t set a = a where a = 1") == "C UPDATE 1\nZ I"
+            });
+        }
+    };
+    let name = "a_log_whose_segments_can_not_be_made_refuses_writes_until_they_can";
+    scenario(name, play, |data, output, log| {
+        assert_success(data, output, log);
+        for told in ["Too many open files", "Input/output error", "Permission denied", "No space"] {
+            let said = log.lines().filter(|l| l.contains("no log segment can be made"));
+            let said: Vec<_> = said.filter(|line| line.contains(told)).collect();
+            // What can't be renamed can't be removed, either: that is another thing to say.
+            let once = said.iter().enumerate().all(|(i, line)| !said[..i].contains(line));
+            assert!(once && (1..=2).contains(&said.len()), "{told}: {said:?}");
+        }
+        assert_eq!(log.matches("log segments can be made again").count(), 4, "{log}");
+        assert_eq!(Scene::open(data).say("select count(*) from t"), COUNT);
+    });
+}
+
+/// The race of the seed, with real threads: many sessions demand new segments, and making one is slow and fails more
+/// often than not. The server lives, and has what it said it has.
+#[test]
+fn many_sessions_demand_segments_while_their_making_is_slow_and_fails() {
+    const SESSIONS: usize = 8;
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        let turn = std::sync::atomic::AtomicU32::new(0);
+        scene.mood.turn(move |access, path, offset| {
+            let is_step = matches!(access, Access::Open | Access::Directory)
+                || (access == Access::Write && offset == 0);
+            if !is_step || !path.starts_with("wal") {
+                return None;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            let turn = turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            // A directory's failed sync is final unless it is for want of room.
+            let errno = if path == "wal" { 28 } else { [5, 28, 24, 13][turn as usize / 3 % 4] };
+            (!turn.is_multiple_of(3)).then(|| io::Error::from_raw_os_error(errno))
+        });
+        let insist = |session: usize| {
+            let mut client = scene.house.client();
+            for n in 0..40 {
+                let row = 1000 + session * 1000 + n;
+                let insert = format!("insert into t values ({row}, repeat('z', 100000))");
+                crate::timers::until("a row is in", || match client.query(&insert).as_str() {
+                    "C INSERT 0 1\nZ I" => true,
+                    refused => {
+                        let codes = ["58030", "53100", "53000", "42501"];
+                        let told = codes.iter().any(|c| refused.starts_with(&format!("ERROR {c}")));
+                        assert!(told, "{refused}");
+                        false
+                    }
+                });
+            }
+        };
+        std::thread::scope(|threads| {
+            (0..SESSIONS).for_each(|session| drop(threads.spawn(move || insist(session))));
+        });
+        println!("all in");
+        // As a power cut would: nothing is closed in order.
+        std::process::abort();
+    };
+    let name = "many_sessions_demand_segments_while_their_making_is_slow_and_fails";
+    scenario(name, play, |data, output, log| {
+        assert!(String::from_utf8_lossy(&output.stdout).contains("all in"), "{log}");
+        let count = Scene::open(data).say("select count(*), count(distinct a) from t");
+        assert_eq!(count, "T count,count\nD 520,520\nC SELECT 1\nZ I");
+    });
+}
+
+/// A new segment's sync fails: that is final, also where the system calls it a lack of room.
+#[test]
+fn a_segment_that_can_not_be_synced_ends_the_server_and_loses_nothing() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        scene.mood.turn(|access, path, _| {
+            (access == Access::Sync && path == "wal/new-segment").then(enospc)
+        });
+        for n in 0..1000 {
+            scene.say("update t set b = repeat('y', 500)");
+            println!("told {n}");
+        }
+    };
+    let name = "a_segment_that_can_not_be_synced_ends_the_server_and_loses_nothing";
+    scenario(name, play, |data, output, log| {
+        assert!(!output.status.success(), "it went on: {log}");
+        let told = "no log segment can be made: could not sync file \"wal/new-segment\"";
+        assert!(log.contains(told), "{log}");
+        assert_eq!(Scene::open(data).say("select count(*) from t"), COUNT);
+    });
+}
+
 #[test]
 fn a_block_that_can_not_be_read_is_named_and_the_rest_is_served() {
     let play = |data: &Path| {

@@ -13,6 +13,8 @@ pub(crate) enum Access {
     Write,
     Sync,
     Open,
+    /// Renaming from, removing, or syncing a directory.
+    Directory,
 }
 
 /// What becomes of an access to a file at an offset; may also hold it up.
@@ -67,6 +69,7 @@ impl Disk for Moody {
     }
 
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        self.mood.ask(Access::Directory, from, 0)?;
         self.real.rename_new(from, to)
     }
 
@@ -75,6 +78,7 @@ impl Disk for Moody {
     }
 
     fn remove(&self, path: &str) -> io::Result<()> {
+        self.mood.ask(Access::Directory, path, 0)?;
         self.real.remove(path)
     }
 
@@ -83,6 +87,7 @@ impl Disk for Moody {
     }
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
+        self.mood.ask(Access::Directory, path, 0)?;
         self.real.sync_dir(path)
     }
 

@@ -8,9 +8,11 @@ impl From<::storage::Error> for SqlError {
     #[cold]
     fn from(error: ::storage::Error) -> SqlError {
         use ::storage::Error;
-        let message = error.to_string();
+        let (message, state) = (error.to_string(), error.sqlstate());
         match error {
-            Error::Io(_) => SqlError::new(SqlState::IO_ERROR, message),
+            Error::Io(_) => SqlError::new(file_access(state), message),
+            Error::NoSegment(_) => SqlError::new(file_access(state), message)
+                .with_hint("The log can't grow; writing goes on when it can."),
             Error::DiskFull { .. } => SqlError::new(SqlState::DISK_FULL, message)
                 .with_hint("Check free disk space; writing goes on when there is some."),
             Error::Damaged { .. } => SqlError::new(SqlState::DATA_CORRUPTED, message),
@@ -51,6 +53,11 @@ impl From<::storage::Error> for SqlError {
             Error::ShuttingDown => interrupted(Interrupt::Terminate),
         }
     }
+}
+
+/// The state of what the system answered about a file.
+fn file_access(state: &str) -> SqlState {
+    SqlState::parse(state).expect("storage's states are well formed")
 }
 
 /// What an interrupt tells the client.

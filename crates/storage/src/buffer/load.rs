@@ -8,7 +8,7 @@ use super::pool::count;
 use super::relation::Relation;
 use super::slot::{Place, Slot};
 use super::word::{NoPin, PIN};
-use crate::error::{Error, IoError, Result};
+use crate::error::{Error, Result};
 use crate::page::{self, PAGE_BYTES, PageBytes, PageMut};
 use crate::relfile;
 use base::hash::hash_of;
@@ -19,7 +19,6 @@ use base::rank::Rank;
 use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId};
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 /// What a page that is not in memory is made of.
@@ -89,14 +88,7 @@ impl Failures {
 /// The same error again, for another who waited for the same page.
 fn copy_of(error: &Error) -> Error {
     match error {
-        Error::Io(e) => {
-            let source = match e.source.raw_os_error() {
-                Some(code) => io::Error::from_raw_os_error(code),
-                None => io::Error::new(e.source.kind(), e.source.to_string()),
-            };
-            let IoError { what, block, .. } = **e;
-            Error::Io(Box::new(IoError { what, file: e.file.clone(), block, source }))
-        }
+        Error::Io(e) => Error::Io(e.clone()),
         Error::Damaged { file, block, detail } => {
             Error::Damaged { file: file.clone(), block: *block, detail: detail.clone() }
         }

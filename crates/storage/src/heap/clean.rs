@@ -108,8 +108,8 @@ impl HeapRel {
     /// and the page is nearly full. Does not wait for anything but the page.
     pub(super) fn prune_if_due(&self, block: BlockNo) -> Result<()> {
         let mut journal = match Journal::open(&self.wal, &self.rel, 1, PRUNE_BYTES) {
-            // Reading goes on when the log has no room.
-            Err(Error::DiskFull { .. }) => return Ok(()),
+            // Reading goes on when the log can't grow.
+            Err(e) if e.is_log_refused() => return Ok(()),
             other => other?,
         };
         let mut page = self.rel.write(Fork::Main, block)?;

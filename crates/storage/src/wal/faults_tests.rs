@@ -118,27 +118,71 @@ fn fail_a_sync() {
     wal.close();
 }
 
-/// Many inserters demand segments while making them is slow and fails now and then: nothing is lost, nobody
-/// fails but with "disk full", and nothing is replaced.
+/// What keeps a segment from being made: which access to which file fails, and how; what claims are told of it.
+struct Trouble {
+    access: Access,
+    /// Whether it is about a file of this name.
+    at: fn(&str) -> bool,
+    errno: i32,
+    sqlstate: &'static str,
+}
+
+fn is_new(path: &str) -> bool {
+    path == "wal/new-segment"
+}
+
+fn is_segment(path: &str) -> bool {
+    path.starts_with("wal/")
+}
+
+fn is_directory(path: &str) -> bool {
+    path == "wal"
+}
+
+/// Every step of making a segment fails, and in every way that is no failed sync of a file.
+const TROUBLES: &[Trouble] = &[
+    Trouble { access: Access::Open, at: is_new, errno: libc::ENOSPC, sqlstate: "53100" },
+    Trouble { access: Access::Open, at: is_new, errno: libc::EDQUOT, sqlstate: "53100" },
+    Trouble { access: Access::Open, at: is_new, errno: libc::EMFILE, sqlstate: "53000" },
+    Trouble { access: Access::Open, at: is_segment, errno: libc::EACCES, sqlstate: "42501" },
+    Trouble { access: Access::Write, at: is_new, errno: libc::EIO, sqlstate: "58030" },
+    Trouble { access: Access::Directory, at: is_new, errno: libc::EIO, sqlstate: "58030" },
+    Trouble { access: Access::Directory, at: is_segment, errno: libc::EACCES, sqlstate: "42501" },
+    Trouble { access: Access::Directory, at: is_directory, errno: libc::ENOSPC, sqlstate: "53100" },
+    Trouble { access: Access::Directory, at: is_directory, errno: libc::EMFILE, sqlstate: "53000" },
+];
+
+impl Trouble {
+    /// Whether it befalls an access. Log is not written through the simulated disk's name of a new segment's file at
+    /// offsets behind its first block, zeros and headers are.
+    fn befalls(&self, access: Access, path: &str, offset: u64) -> bool {
+        access == self.access && (self.at)(path) && (access != Access::Write || offset == 0)
+    }
+}
+
+/// The race of the seed: many inserters demand a new segment while making it is slow and fails. Nothing is lost, nobody
+/// fails but with the reason, nothing is replaced, and the process lives. Segments are made anew and from spares.
 #[test]
-fn segments_in_short_supply_lose_nothing() {
+fn many_inserters_demand_a_segment_while_creation_is_slow_or_fails() {
     under_each_io(|| {
-        for seed in 0..8 {
+        for (seed, trouble) in (0..).zip(TROUBLES.iter().chain(TROUBLES)) {
             sim::run(seed, move || {
                 let disk = new_disk();
                 let env = Env::new(Arc::new(disk.clone()));
                 let wal = open(&disk, first_epoch());
                 let mut rng = fastrand::Rng::with_seed(seed);
-                let moody = move |access: Access, path: &str, _: u64| {
-                    let refuse = access == Access::Open && path == "wal/new-segment" && rng.bool();
-                    refuse.then(|| io::ErrorKind::StorageFull.into())
+                let moody = move |access: Access, path: &str, offset: u64| {
+                    let refuse = trouble.befalls(access, path, offset) && rng.u8(..3) > 0;
+                    refuse.then(|| io::Error::from_raw_os_error(trouble.errno))
                 };
                 disk.set_fault(Some(Box::new(moody)));
                 let inserters: Vec<_> = (0..8)
                     .map(|i| {
                         let wal = Arc::clone(&wal);
                         env.spawn("inserter", move || {
-                            (0..20).for_each(|n| insist(&wal, 3 + i * 20 + n))
+                            for n in 0..20 {
+                                insist(&wal, 3 + i * 20 + n, trouble.sqlstate);
+                            }
                         })
                     })
                     .collect();
@@ -153,8 +197,124 @@ fn segments_in_short_supply_lose_nothing() {
     });
 }
 
-/// Inserts, however often the disk is full.
-fn insist(wal: &Wal, xid: u64) {
+/// While no segment can be made at all, and whatever the reason, claims are refused with it and what was claimed goes on;
+/// when the reason is gone, so is the refusal, and no file has been lost sight of.
+#[test]
+fn writing_goes_on_by_itself_when_segments_can_be_made_again() {
+    under_each_io(|| {
+        for trouble in TROUBLES {
+            sim::run(1, move || {
+                let disk = new_disk();
+                let wal = open(&disk, first_epoch());
+                // Spares, for the next segments to be made from.
+                for xid in 3..83 {
+                    wal.flush(put(&wal, xid, &[1; 9000]).end);
+                }
+                let from = wal.durable();
+                wal.release_before(from).unwrap();
+                let moody = move |access: Access, path: &str, offset: u64| {
+                    let refuse = trouble.befalls(access, path, offset);
+                    refuse.then(|| io::Error::from_raw_os_error(trouble.errno))
+                };
+                disk.set_fault(Some(Box::new(moody)));
+                let (mut next, mut kept) = (83, 0);
+                let refused = loop {
+                    match wal.claim(record_bound(1, 0, 9000)) {
+                        Ok(mut claim) => {
+                            let record = Record::new(KIND, Xid(next)).data(&[1; 9000]);
+                            let at = wal.insert(&mut claim, &record);
+                            drop(claim);
+                            wal.flush(at.end);
+                            next += 1;
+                            kept = wal.durable().0;
+                        }
+                        Err(e) => break e,
+                    }
+                    assert!(next < 1000, "segments are made in spite of {}", trouble.errno);
+                };
+                assert_eq!(refused.sqlstate(), trouble.sqlstate, "{refused}");
+                // The reserve is claimed, written and made durable meanwhile.
+                let mut reserve = wal.claim_reserve(4000).expect("the checkpointer has a reserve");
+                let record = Record::new(Kind::CHECKPOINT, Xid(next)).data(&[0; 100]);
+                let at = wal.insert(&mut reserve, &record);
+                drop(reserve);
+                wal.flush(at.end);
+                assert!(wal.durable().0 > kept);
+                base::park::sleep(std::time::Duration::from_secs(5));
+                disk.set_fault(None);
+                let begun = base::clock::now();
+                for xid in next + 1..next + 100 {
+                    insist(&wal, xid, trouble.sqlstate);
+                }
+                assert!(base::clock::now().since(begun).as_secs() < 5, "it takes up again at once");
+                wal.close();
+                let (mut xids, _) = read_all(&disk, from);
+                xids.retain(|xid| *xid > 0);
+                assert_eq!(xids, (83..next + 100).collect::<Vec<u64>>());
+                // Every file is either of the log or a spare; none is forgotten, and none is left half made.
+                let names = disk.list("wal").unwrap();
+                assert!(
+                    names.iter().all(|name| segment::parse_name(1, name).is_some()),
+                    "{names:?}"
+                );
+                assert_eq!(names.len(), wal.store.known_files(), "{names:?}");
+            });
+        }
+    });
+}
+
+/// A new segment, or one made from a spare, can't be synced: the process ends, also where the system calls it a lack of
+/// room. There is no second try.
+#[test]
+fn a_segment_that_can_not_be_synced_ends_the_process() {
+    if let Ok(what) = std::env::var(CHILD) {
+        let (errno, spares) = what.split_once(' ').unwrap();
+        let (errno, spares) = (errno.parse().unwrap(), spares.parse().unwrap());
+        sim::run(1, move || fail_to_sync_a_segment(errno, spares));
+        return;
+    }
+    for errno in [libc::EIO, libc::ENOSPC] {
+        for spares in [false, true] {
+            let what = format!("{errno} {spares}");
+            let (said, ended) = child("a_segment_that_can_not_be_synced_ends_the_process", &what);
+            assert!(!ended.success(), "{what}: it went on: {said}");
+            assert!(said.contains("no log segment can be made: could not sync file"), "{said}");
+            assert_eq!(said.matches("sync met").count(), 1, "{said}");
+        }
+    }
+}
+
+fn fail_to_sync_a_segment(errno: i32, spares: bool) {
+    let disk = new_disk();
+    let wal = open(&disk, first_epoch());
+    for xid in 3..83 {
+        wal.flush(put(&wal, xid, &[1; 9000]).end);
+    }
+    if spares {
+        wal.release_before(wal.durable()).unwrap();
+    }
+    let mut is_header = false;
+    let broken = move |access: Access, path: &str, offset: u64| {
+        // The sync that follows the header's writing.
+        match access {
+            Access::Write => is_header = path.starts_with("wal/") && offset == 0,
+            Access::Sync if is_header => {
+                eprintln!("sync met");
+                return Some(io::Error::from_raw_os_error(errno));
+            }
+            _ => {}
+        }
+        None
+    };
+    disk.set_fault(Some(Box::new(broken)));
+    for xid in 83..200 {
+        put(&wal, xid, &[1; 9000]);
+        base::park::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
+/// Inserts, however often it is refused for this reason.
+fn insist(wal: &Wal, xid: u64, sqlstate: &str) {
     loop {
         match wal.claim(record_bound(1, 0, 9000)) {
             Ok(mut claim) => {
@@ -163,7 +323,7 @@ fn insist(wal: &Wal, xid: u64) {
                 return wal.flush(at.end);
             }
             Err(e) => {
-                assert_eq!(e.sqlstate(), "53100");
+                assert_eq!(e.sqlstate(), sqlstate, "{e}");
                 base::park::sleep(std::time::Duration::from_millis(50));
             }
         }
@@ -286,7 +446,7 @@ fn a_segment_that_is_half_made_is_made_again() {
                     .map(|i| {
                         let wal = Arc::clone(&wal);
                         env.spawn("inserter", move || {
-                            (0..15).for_each(|n| insist(&wal, 3 + i * 15 + n))
+                            (0..15).for_each(|n| insist(&wal, 3 + i * 15 + n, "53100"))
                         })
                     })
                     .collect();

@@ -1,34 +1,90 @@
 //! The segment maker: the one context that makes segments, ahead of need.
+//!
+//! What keeps it from making one is no reason to stop, but for a failed sync of a file: it says so once, refuses claims
+//! that would need the segment, and tries again, after longer and longer pauses, until it is over.
 
 use super::Wal;
 use crate::error::{Error, fatal};
 use base::clock;
 use base::park;
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// Segments kept ready beyond the one that is being filled.
 const AHEAD: u64 = 2;
 
-/// How long after a failure for want of room it tries again.
-const RETRY: Duration = Duration::from_millis(500);
+/// How long after a first failure it tries again, and how long it waits at most after one more.
+const RETRY_FIRST: Duration = Duration::from_millis(20);
+const RETRY_MAX: Duration = Duration::from_millis(500);
+
+/// Why no segment can be made at present. Told to whoever is refused.
+#[derive(Default)]
+pub(super) struct Trouble(Mutex<Option<Error>>);
+
+impl Trouble {
+    /// The error of who needs a segment now; `None` if the trouble is over.
+    pub fn refusal(&self) -> Option<Error> {
+        match self.0.lock().expect("no code panics under it").as_ref()? {
+            Error::DiskFull { file } => Some(Error::DiskFull { file: file.clone() }),
+            Error::Io(e) | Error::NoSegment(e) => Some(Error::NoSegment(e.clone())),
+            other => Some(Error::Refused(other.to_string())),
+        }
+    }
+
+    /// There is trouble. Said once while it is the same.
+    fn begin(&self, error: Error) {
+        let mut trouble = self.0.lock().expect("no code panics under it");
+        let (before, now) = (trouble.as_ref().map(Error::to_string), error.to_string());
+        if before.as_ref() != Some(&now) {
+            eprintln!("thalweg: no log segment can be made, writing waits for one: {now}");
+        }
+        *trouble = Some(error);
+    }
+
+    /// It is over.
+    fn end(&self) {
+        if self.0.lock().expect("no code panics under it").take().is_some() {
+            eprintln!("thalweg: log segments can be made again");
+        }
+    }
+}
 
 /// Body of the maker's context.
 pub(super) fn run(wal: &Wal) {
     let _ = wal.maker.set(park::current());
+    let mut pause = RETRY_FIRST;
     while !wal.durable.stopping() {
         match make_next(wal) {
-            Ok(true) => {}
+            Ok(true) => {
+                wal.trouble.end();
+                pause = RETRY_FIRST;
+            }
             Ok(false) => {
                 wal.store.unmap_finished();
                 // An unpark that came since the last look makes this return at once.
                 park::park();
             }
-            Err(Error::DiskFull { .. }) => {
-                wal.space.set_disk_full();
-                park::park_until(Some(clock::now().after(RETRY)));
+            Err(Error::Io(e)) if e.what == "sync" => {
+                fatal(&format!("no log segment can be made: {e}"))
             }
-            Err(e) => fatal(&format!("no log segment can be made: {e}")),
+            Err(e) => {
+                wal.trouble.begin(named(wal, e));
+                wal.space.refuse();
+                park::park_until(Some(clock::now().after(pause)));
+                pause = RETRY_MAX.min(pause * 2);
+            }
         }
+    }
+}
+
+/// Lack of room is told of the segment that is missing, not of what it is made from.
+fn named(wal: &Wal, error: Error) -> Error {
+    match error {
+        Error::DiskFull { .. } => {
+            let next = wal.space.segments_end() / wal.epoch.segment_bytes;
+            Error::DiskFull { file: super::segment::path(wal.epoch.timeline, next) }
+        }
+        other => other,
     }
 }
 

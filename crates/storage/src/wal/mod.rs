@@ -100,6 +100,7 @@ pub struct Wal {
     since: stats::Since,
     holds: Holds,
     maker: OnceLock<Context>,
+    trouble: maker::Trouble,
     backgrounds: Mutex<Vec<Background>>,
 }
 
@@ -149,6 +150,7 @@ impl Wal {
             since: stats::Since::now(),
             holds: Holds::default(),
             maker: OnceLock::new(),
+            trouble: maker::Trouble::default(),
             backgrounds: Mutex::default(),
         });
         maker::make_next(&wal)?;
@@ -173,7 +175,7 @@ impl Wal {
     }
 
     /// Claims room for `bytes` of log ([`record_bound`] computes them). To be called before the first
-    /// latch: it may park until there is room, and fails when the disk has none.
+    /// latch: it may park until there is room, and fails while no segment can be made.
     #[inline]
     pub fn claim(&self, bytes: usize) -> Result<Claim<'_>> {
         self.claim_as(bytes, Claimant::Ordinary)
@@ -202,10 +204,11 @@ impl Wal {
         loop {
             match self.space.try_claim(bytes, who, HINT.get()) {
                 Ok(()) => return Ok(()),
-                Err(Denied::DiskFull) => {
-                    let next = self.space.segments_end() / self.epoch.segment_bytes;
-                    return Err(Error::DiskFull { file: segment::path(self.epoch.timeline, next) });
-                }
+                Err(Denied::NoSegment) => match self.trouble.refusal() {
+                    Some(refused) => return Err(refused),
+                    // It is over, since just now.
+                    None => continue,
+                },
                 Err(Denied::Exhausted) => {
                     let why = "this run's log positions are used up: restart the server";
                     return Err(Error::LimitExceeded(why.into()));

@@ -39,7 +39,7 @@ struct Limits {
     /// Segments are ready below this position.
     segments: AtomicU64,
     /// No segment can be made: who would wait for one gets an error instead.
-    disk_full: AtomicBool,
+    refused: AtomicBool,
     /// How many contexts wait for room.
     waiting: AtomicUsize,
 }
@@ -60,7 +60,7 @@ pub(super) enum Denied {
     /// The flusher or the segment maker will make room.
     NotYet,
     /// No segment can be made.
-    DiskFull,
+    NoSegment,
     /// The positions of this run are used up; the next run has new ones.
     Exhausted,
 }
@@ -80,7 +80,7 @@ impl Space {
             limits: Padded(Limits {
                 ring: AtomicU64::new(start + capacity),
                 segments: AtomicU64::new(start),
-                disk_full: AtomicBool::new(false),
+                refused: AtomicBool::new(false),
                 waiting: AtomicUsize::new(0),
             }),
             purses: (0..purses).map(|_| Padded(AtomicU64::new(0))).collect(),
@@ -135,8 +135,8 @@ impl Space {
                 return Err(Denied::Exhausted);
             }
             if end > usable {
-                let full = self.limits.disk_full.load(Ordering::Acquire);
-                return Err(if full { Denied::DiskFull } else { Denied::NotYet });
+                let refused = self.limits.refused.load(Ordering::Acquire);
+                return Err(if refused { Denied::NoSegment } else { Denied::NotYet });
             }
             if end > self.limits.ring.load(Ordering::Acquire) {
                 return Err(Denied::NotYet);
@@ -228,15 +228,15 @@ impl Space {
 
     /// Segments are announced up to `position`.
     pub fn segments_ready_below(&self, position: u64) {
-        self.limits.disk_full.store(false, Ordering::Release);
+        self.limits.refused.store(false, Ordering::Release);
         // Release: pairs with the acquire in `grant`.
         self.limits.segments.store(position, Ordering::Release);
         self.wake();
     }
 
     /// No segment can be made now.
-    pub fn set_disk_full(&self) {
-        self.limits.disk_full.store(true, Ordering::Release);
+    pub fn refuse(&self) {
+        self.limits.refused.store(true, Ordering::Release);
         self.wake();
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A new segment is a temporary file, filled with zeros, headed, synced, renamed without replacing, its
 //! directory synced, and only then announced. Segments that recovery no longer needs become *spares*: a
-//! new header, synced, and a rename make one the next segment, without writing it all again. What an old
+//! new header, synced, and a rename make one the next segment, without writing it all again. Whatever of this fails may
+//! be tried again, but for the sync of a file: what was made of one is known by its name all the while. What an old
 //! segment still contains can't be taken for log: checksums cover position and epoch. Where `wal_io` maps files, a
 //! segment is mapped before it is announced.
 
@@ -98,35 +99,30 @@ impl Store {
         self.state.lock().expect("no code panics under it")
     }
 
-    /// Makes segment `number` and announces it. Called by one context only.
+    /// Makes segment `number` and announces it. Called by one context only. An error leaves a file that can be tried
+    /// again among the spares, under the name that it has by then; a failed sync must not be.
     pub fn make(&self, number: u64) -> Result<()> {
         self.unmap_finished();
-        let spare = {
+        let mut named = {
             let mut state = self.lock();
             // Its own name first: nothing else may be renamed to it.
             let own = state.spares.take(&number);
             own.or_else(|| state.spares.pop_first())
         };
-        let file = match spare {
-            Some(spare) => self.reuse(spare, number),
-            None => self.create(number),
+        let made = match named {
+            Some(spare) => self.reuse(spare, number, &mut named),
+            None => self.create(number, &mut named),
         };
-        match file {
-            Ok(file) => {
-                let ready = self.prepare(file, number);
-                let mut state = self.lock();
-                if ready.is_err() {
-                    state.spares.insert(number);
-                }
-                state.ready.insert(number, ready?);
+        let ready = made.and_then(|file| self.prepare(file, number));
+        let mut state = self.lock();
+        match ready {
+            Ok(ready) => {
+                state.ready.insert(number, ready);
                 Ok(())
             }
             Err(e) => {
-                // Whatever is there under its name is not announced, so it is a spare.
-                let path = segment::path(self.epoch.timeline, spare.unwrap_or(number));
-                if self.disk.exists(&path).unwrap_or(false) {
-                    self.lock().spares.insert(spare.unwrap_or(number));
-                }
+                // Not announced, so it is a spare.
+                state.spares.extend(named);
                 Err(e)
             }
         }
@@ -144,6 +140,13 @@ impl Store {
         Ok(Ready { file, mapping: Some(mapping) })
     }
 
+    /// How many files it has in its books.
+    #[cfg(test)]
+    pub fn known_files(&self) -> usize {
+        let state = self.lock();
+        state.ready.len() + state.spares.len() + state.old.len()
+    }
+
     /// Takes down the mappings of segments that are finished. Called by whoever makes segments.
     pub fn unmap_finished(&self) {
         // Not under the lock.
@@ -151,15 +154,24 @@ impl Store {
         drop(finished);
     }
 
-    fn reuse(&self, spare: u64, number: u64) -> Result<Arc<dyn File>> {
+    /// Makes a spare the segment `number`; `named` is kept to the name that the file has.
+    fn reuse(&self, spare: u64, number: u64, named: &mut Option<u64>) -> Result<Arc<dyn File>> {
+        let _window = base::sim::window("segment-reused");
         let from = segment::path(self.epoch.timeline, spare);
-        let file =
-            self.disk.open(&from, Open::Existing).map_err(|e| Error::io("open", &*from, e))?;
+        let file = self.disk.open(&from, Open::Existing).map_err(|e| {
+            if e.kind() == io::ErrorKind::NotFound {
+                // Somebody took it away: it is no spare any more.
+                *named = None;
+            }
+            Error::io("open", &*from, e)
+        })?;
         self.fill(&*file, &from)?;
         segment::write_header(&*file, &self.epoch, number, &from)?;
         if spare != number {
-            self.rename(&from, number)?;
+            self.rename(&from, number, named)?;
         }
+        // Also where it has its name already: an earlier attempt may have come no further than that.
+        self.sync_names()?;
         Ok(file)
     }
 
@@ -173,34 +185,52 @@ impl Store {
         Ok(())
     }
 
-    fn create(&self, number: u64) -> Result<Arc<dyn File>> {
+    fn create(&self, number: u64, named: &mut Option<u64>) -> Result<Arc<dyn File>> {
         match self.disk.remove(TEMPORARY) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::io("remove", TEMPORARY, e));
             }
             _ => {}
         }
-        let made = self.create_file(number);
-        if made.is_err() {
+        let made = self.create_file(number, named);
+        if made.is_err() && named.is_none() {
             // Gives its room back on a full disk. If that fails too, the next attempt starts with it.
             let _ = self.disk.remove(TEMPORARY);
         }
         made
     }
 
-    fn create_file(&self, number: u64) -> Result<Arc<dyn File>> {
+    fn create_file(&self, number: u64, named: &mut Option<u64>) -> Result<Arc<dyn File>> {
         let opened = self.disk.open(TEMPORARY, Open::CreateNew);
         let file = opened.map_err(|e| Error::io("create", TEMPORARY, e))?;
         self.fill(&*file, TEMPORARY)?;
         segment::write_header(&*file, &self.epoch, number, TEMPORARY)?;
-        self.rename(TEMPORARY, number)?;
+        self.rename(TEMPORARY, number, named)?;
+        self.sync_names()?;
         Ok(file)
     }
 
-    fn rename(&self, from: &str, number: u64) -> Result<()> {
+    fn rename(&self, from: &str, number: u64, named: &mut Option<u64>) -> Result<()> {
         let to = segment::path(self.epoch.timeline, number);
         self.disk.rename_new(from, &to).map_err(|e| Error::io("rename", from, e))?;
-        self.disk.sync_dir(DIRECTORY).map_err(|e| Error::io("sync", DIRECTORY, e))
+        *named = Some(number);
+        Ok(())
+    }
+
+    /// Makes the directory's names durable.
+    fn sync_names(&self) -> Result<()> {
+        let synced = self.disk.sync_dir(DIRECTORY);
+        synced.map_err(|e| match (e.kind(), e.raw_os_error()) {
+            // Room for the names, which are still to be written: no content is lost with them.
+            (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+                Error::DiskFull { file: DIRECTORY.into() }
+            }
+            // The directory could not be opened: nothing was synced, and nothing failed to be.
+            (_, Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EACCES)) => {
+                Error::io("open", DIRECTORY, e)
+            }
+            _ => Error::io("sync", DIRECTORY, e),
+        })
     }
 
     /// The file of an announced segment. Panics if it is not: who writes log has a claim, and claims end
@@ -282,9 +312,16 @@ impl Store {
     }
 
     fn remove(&self, surplus: &[u64]) -> Result<usize> {
-        for segment in surplus {
+        for (done, segment) in surplus.iter().enumerate() {
             let path = segment::path(self.epoch.timeline, *segment);
-            self.disk.remove(&path).map_err(|e| Error::io("remove", path, e))?;
+            match self.disk.remove(&path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    // They stay spares, and surplus.
+                    self.lock().spares.extend(&surplus[done..]);
+                    return Err(Error::io("remove", path, e));
+                }
+                _ => {}
+            }
         }
         Ok(surplus.len())
     }
