@@ -56,9 +56,11 @@ pub struct TableDef {
     pub parameters: Vec<String>,
     /// Where the rows are (zero: nowhere).
     pub storage: RelId,
-    /// As of the last VACUUM or ANALYZE: live rows (below zero: never counted) and blocks.
+    /// As of the last VACUUM or ANALYZE: live rows (below zero: never counted), blocks, and how many of these were
+    /// visible to all.
     pub stored_rows: f32,
     pub stored_blocks: u32,
+    pub stored_visible: u32,
     /// What ANALYZE has found.
     pub statistics: Statistics,
     /// Its rows.

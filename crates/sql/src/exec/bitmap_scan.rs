@@ -13,7 +13,7 @@ use crate::plan::node::{self, BitmapIndexScan};
 use crate::plan::path::Bits;
 use crate::types::Datum;
 
-use super::eval::passes;
+use super::eval::{keeps, passes};
 use super::index_scan::encode_ranges;
 use super::scan::{Stored, decode};
 use super::{Cx, Operator, breathe, spill, watch};
@@ -68,10 +68,9 @@ impl Operator for BitmapHeapScan {
                 cx.state.rechecked += 1;
                 continue;
             }
-            if passes(plan.filter.as_ref(), &self.row, cx)? {
+            if keeps(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
-            cx.state.removed += 1;
         }
         Ok(false)
     }

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use base::ids::Fork;
-use storage::heap::vm;
 
 use crate::bind::tree::{Column, Expr};
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
-use crate::plan::Size;
 use crate::plan::cost::Heap;
 use crate::plan::node;
-use crate::plan::path::{Facts, Path};
+use crate::plan::path::Facts;
 use crate::plan::values::{filled_in, rows_wanted};
 use crate::types::Datum;
 
@@ -40,12 +38,7 @@ pub fn choose(plan: &node::Choice, cx: &mut Cx<'_>) -> Result<usize> {
         let offset = top.offset.as_ref().map(|offset| filled_in(offset, &mut value));
         rows_wanted(&node::Top { count, offset })
     });
-    let mut size = Size { blocks: 0, visible: 0 };
-    let heap = cx.host.heap(&plan.table)?.relation();
-    size.blocks = heap.blocks(Fork::Main)?;
-    if plan.ways.iter().any(|(path, _)| matches!(path, Path::Index(index) if index.only)) {
-        size.visible = vm::count(heap)?.0;
-    }
+    let blocks = cx.host.heap(&plan.table)?.relation().blocks(Fork::Main)?;
     let host = &*cx.host;
     let pages = |index: &IndexDef| {
         let blocks = host.tree(index).map(|tree| tree.relation().blocks(Fork::Main));
@@ -55,7 +48,7 @@ pub fn choose(plan: &node::Choice, cx: &mut Cx<'_>) -> Result<usize> {
     let facts = Facts {
         settings: &plan.settings,
         table: &plan.table,
-        heap: Heap::of(&plan.table, size),
+        heap: Heap::of(&plan.table, blocks),
         index_pages: &pages,
         conditions: &conditions,
         columns: &columns,

@@ -15,7 +15,7 @@ use crate::types::Datum;
 use crate::types::keycode::{self, KeyColumn};
 use crate::types::row::RowView;
 
-use super::eval::passes;
+use super::eval::keeps;
 use super::index_scan::{Encoded, encode_ranges};
 use super::scan::decode;
 use super::{Cx, Operator};
@@ -171,10 +171,9 @@ impl Operator for IndexOnlyScan {
                 // Nobody may ask for another row.
                 scan.settle(tree);
             }
-            if passes(self.plan.filter.as_ref(), &self.row, cx)? {
+            if keeps(self.plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
-            cx.state.removed += 1;
         }
         Ok(false)
     }

@@ -20,7 +20,7 @@ use crate::types::keycode::{VALUE_MARKER, after_prefix};
 use crate::types::row::RowView;
 use crate::types::{Datum, compare};
 
-use super::eval::{eval, passes};
+use super::eval::{eval, keeps};
 use super::scan::decode;
 use super::{Cx, Operator, index_key, index_values};
 
@@ -202,10 +202,9 @@ impl Operator for IndexScan {
             self.settle(cx)?;
             let plan = &*self.plan;
             decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
-            if passes(plan.filter.as_ref(), &self.row, cx)? {
+            if keeps(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
-            cx.state.removed += 1;
         }
         Ok(false)
     }

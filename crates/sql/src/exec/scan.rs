@@ -14,7 +14,7 @@ use crate::plan::node;
 use crate::types::row::RowView;
 use crate::types::{self, Datum, Oid, Record};
 
-use super::eval::{eval, passes};
+use super::eval::{eval, keeps, passes};
 use super::{Cx, Operator, Running, run};
 
 /// One row without columns.
@@ -170,10 +170,9 @@ impl Operator for SeqScan {
             heap.relation().count(Figure::ScanRows, 1);
             let stored = Stored { tid: row.tid, header: row.header(), bytes: row.bytes };
             decode(&plan.table, &plan.outputs, stored, &mut self.row);
-            if passes(plan.filter.as_ref(), &self.row, cx)? {
+            if keeps(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
-            cx.state.removed += 1;
         }
         Ok(false)
     }
@@ -220,10 +219,9 @@ impl Operator for TidScan {
                 continue;
             }
             decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
-            if passes(plan.filter.as_ref(), &self.row, cx)? {
+            if keeps(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
-            cx.state.removed += 1;
         }
         Ok(false)
     }
@@ -272,10 +270,9 @@ impl Filter {
 impl Operator for Filter {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         while self.input.next(cx)? {
-            if passes(Some(&self.plan.condition), self.input.row(), cx)? {
+            if keeps(Some(&self.plan.condition), self.input.row(), cx)? {
                 return Ok(true);
             }
-            cx.state.removed += 1;
         }
         Ok(false)
     }

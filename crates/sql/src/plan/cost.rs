@@ -7,8 +7,6 @@ use crate::catalog::{AccessMethod, TableDef};
 use crate::types::{TypeId, type_info};
 use storage::heap::{TID_PAGE_BYTES, TID_PAGES_MIN};
 
-use super::Size;
-
 /// The session's settings that the planner goes by.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Settings {
@@ -89,10 +87,10 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Rows per page as of the last count, pages as of now.
-    pub fn of(table: &TableDef, size: Size) -> Heap {
-        let hidden = 1.0 - f64::from(size.visible.min(size.blocks)) / f64::from(size.blocks.max(1));
-        let pages = f64::from(size.blocks);
+    /// Rows per page and pages visible to all as of the last count, pages as of now.
+    pub fn of(table: &TableDef, blocks: u32) -> Heap {
+        let hidden = 1.0 - f64::from(table.stored_visible.min(blocks)) / f64::from(blocks.max(1));
+        let pages = f64::from(blocks);
         if table.stored_rows < 0.0 || table.stored_blocks == 0 {
             let least = if table.stored_rows < 0.0 { UNCOUNTED_PAGES } else { 1.0 };
             let pages = pages.max(least);

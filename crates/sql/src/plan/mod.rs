@@ -56,17 +56,17 @@ pub struct Indexes {
     pub exprs: Vec<(Oid, Arc<IndexExprs>)>,
     /// What the session has the planner go by.
     pub settings: Settings,
-    /// Measures a table and its valid indexes. Only where ways to a table are weighed is that asked: it means reading
-    /// the visibility map, which a look-up by a unique key need not pay for.
+    /// Counts the blocks of a table and of its valid indexes. Only where ways to a table are weighed is that asked: a
+    /// look-up by a unique key need not pay for it.
     pub measure: Option<Box<Measure>>,
     /// What was measured, by OID.
-    pub measured: RefCell<Vec<(Oid, Size)>>,
+    pub measured: RefCell<Vec<(Oid, u32)>>,
     /// See [`Plan::by_constants`].
     pub by_constants: Cell<bool>,
 }
 
 /// See [`Indexes::measure`].
-pub type Measure = dyn Fn(&TableDef) -> Result<Vec<(Oid, Size)>>;
+pub type Measure = dyn Fn(&TableDef) -> Result<Vec<(Oid, u32)>>;
 
 impl Indexes {
     /// Measures the table and its indexes, unless that is done.
@@ -80,21 +80,12 @@ impl Indexes {
         Ok(())
     }
 
-    /// How large a table or an index is that was measured; nothing, of one that was not.
-    fn size(&self, oid: Oid) -> Size {
+    /// The blocks of a table or an index that was measured; none, of one that was not.
+    fn blocks(&self, oid: Oid) -> u32 {
         let measured = self.measured.borrow();
         let known = measured.iter().find(|(of, _)| *of == oid);
-        known.map_or(Size::default(), |(_, size)| *size)
+        known.map_or(0, |(_, blocks)| *blocks)
     }
-}
-
-/// How large a table or an index is now.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Size {
-    /// Blocks of its main fork.
-    pub blocks: u32,
-    /// Of a table's blocks those that are visible to all.
-    pub visible: u32,
 }
 
 /// Plans one bound statement.

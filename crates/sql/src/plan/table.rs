@@ -98,12 +98,12 @@ impl Planner {
         let (table, rel) = (scan.table, scan.rel);
         cx.indexes.measure(table)?;
         let columns = |expr: &Expr| column_of(expr, rel, table);
-        let pages = |index: &IndexDef| f64::from(cx.indexes.size(index.oid).blocks);
+        let pages = |index: &IndexDef| f64::from(cx.indexes.blocks(index.oid));
         let wanted = wanted_of(cx.query, rel, order.is_some());
         let mut facts = Facts {
             settings: &cx.indexes.settings,
             table,
-            heap: Heap::of(table, cx.indexes.size(table.oid)),
+            heap: Heap::of(table, cx.indexes.blocks(table.oid)),
             index_pages: &pages,
             conditions: scan.conditions,
             columns: &columns,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::ids::Fork;
 use storage::buffer::Reach;
-use storage::heap::{HeapRel, vm};
+use storage::heap::HeapRel;
 use storage::index::Index;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, Txn};
@@ -93,15 +93,14 @@ pub struct Backend {
     pub temp: Arc<TempSpace>,
 }
 
-/// How large a table and its valid indexes are; how much of it is visible to all, only if `visible`.
-fn sizes(instance: &Instance, table: &TableDef, visible: bool) -> Result<Vec<(Oid, plan::Size)>> {
+/// How many blocks a table and its valid indexes have.
+fn sizes(instance: &Instance, table: &TableDef) -> Result<Vec<(Oid, u32)>> {
     let store = &instance.store;
     let heap = store.heap(table)?.relation();
-    let visible = if visible { vm::count(heap)?.0 } else { 0 };
-    let mut sizes = vec![(table.oid, plan::Size { blocks: heap.blocks(Fork::Main)?, visible })];
+    let mut sizes = vec![(table.oid, heap.blocks(Fork::Main)?)];
     for index in table.indexes.iter().filter(|index| index.valid) {
         let blocks = store.tree(index)?.relation().blocks(Fork::Main)?;
-        sizes.push((index.oid, plan::Size { blocks, visible: 0 }));
+        sizes.push((index.oid, blocks));
     }
     Ok(sizes)
 }
@@ -318,6 +317,7 @@ impl Backend {
             storage: base::RelId(0),
             stored_rows: -1.0,
             stored_blocks: 0,
+            stored_visible: 0,
             statistics: Statistics::default(),
             heap: Handle::default(),
         });
@@ -338,8 +338,7 @@ impl Backend {
         let unusable = self.unusable.clone();
         let settings = self.values.planner;
         let instance = Arc::clone(&self.instance);
-        let measure: Box<plan::Measure> =
-            Box::new(move |table| sizes(&instance, table, settings.indexonlyscan));
+        let measure: Box<plan::Measure> = Box::new(move |table| sizes(&instance, table));
         let measure = Some(measure);
         Ok(plan::Indexes { unusable, exprs, settings, measure, ..plan::Indexes::default() })
     }

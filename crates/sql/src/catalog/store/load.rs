@@ -75,6 +75,7 @@ impl Store {
             storage: RelId(storage.0),
             stored_rows: class.get("reltuples").as_float4(),
             stored_blocks: class.int4("relpages") as u32,
+            stored_visible: class.int4("relallvisible") as u32,
             statistics,
             heap: Handle::default(),
         }))
@@ -343,6 +344,7 @@ pub fn system_definition(
         storage: storage_of(schema.oid),
         stored_rows: -1.0,
         stored_blocks: 0,
+        stored_visible: 0,
         statistics: Statistics::default(),
         heap: Handle::default(),
     }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use storage::heap::vm;
 use storage::lock::LockTag;
 use storage::txn::Txn;
 use storage::vacuum::{Pace, Report};
@@ -20,6 +21,8 @@ use super::{class_row, renew, size};
 /// Plans go by pages and rows for each page; what differs less than by this share of what they went by is not worth
 /// making them anew.
 const WORTH_PLANS: f64 = 0.1;
+/// Fewer pages are read as soon as the visibility map tells that they need not be.
+const SHOWN_PAGES_MIN: u32 = 16;
 
 /// Analyzes a table. `txn` has locked it, by `locked`, for that and is over afterwards: rolled back where this fails.
 /// False: somebody waits for one of the locks, and nothing was changed.
@@ -64,7 +67,8 @@ pub(crate) fn note_cleaned(
     let stored: f32 = found.row.get("reltuples").as_float4();
     let rows = report.rows.map_or(f64::from(stored), |rows| rows as f64);
     let pages = report.pages - report.pages_removed;
-    let counts = size(&backend, table, rows, pages)?;
+    let (visible, _) = vm::count(store.heap(table)?.relation())?;
+    let counts = size(rows, pages, visible);
     if counts.iter().all(|(column, count)| is_same(found.row.get(column), count)) {
         return Ok(());
     }
@@ -74,6 +78,7 @@ pub(crate) fn note_cleaned(
     store.update_columns(&backend.txn, "pg_class", &found, &counts)?;
     if is_worth_plans(table.stored_rows.into(), rows)
         || is_worth_plans(table.stored_blocks.into(), pages.into())
+        || is_shown_otherwise(table, visible)
     {
         backend.catalog.note_change(&backend.txn, table.oid)?;
     }
@@ -83,6 +88,12 @@ pub(crate) fn note_cleaned(
 
 fn is_worth_plans(known: f64, now: f64) -> bool {
     (known < 0.0) != (now < 0.0) || (known - now).abs() > WORTH_PLANS * known.abs()
+}
+
+/// Whether other pages are visible to all than plans went by, so many that an index alone answers more, or less.
+fn is_shown_otherwise(table: &TableDef, visible: u32) -> bool {
+    let changed = table.stored_visible.abs_diff(visible);
+    changed > SHOWN_PAGES_MIN && f64::from(changed) > WORTH_PLANS * f64::from(table.stored_blocks)
 }
 
 fn is_same(stored: &Datum, now: &Datum) -> bool {

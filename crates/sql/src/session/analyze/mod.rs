@@ -55,7 +55,8 @@ pub(super) fn renew(
 /// Writes down how many rows and pages a table has, and how many of these are visible to all; plans are made anew.
 pub(super) fn note_size(b: &Backend, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
     if let Some(row) = class_row(b, table)? {
-        let counts = size(b, table, rows, pages)?;
+        let (visible, _) = vm::count(b.heap(table)?.relation())?;
+        let counts = size(rows, pages, visible);
         b.instance.store.update_columns(&b.txn, "pg_class", &row, &counts)?;
         b.catalog.note_change(&b.txn, table.oid)?;
     }
@@ -68,18 +69,12 @@ fn class_row(b: &Backend, table: &TableDef) -> Result<Option<Found>> {
 }
 
 /// What `pg_class` is to say of a table's size.
-fn size(
-    b: &Backend,
-    table: &TableDef,
-    rows: f64,
-    pages: u32,
-) -> Result<[(&'static str, Datum); 3]> {
-    let (visible, _) = vm::count(b.heap(table)?.relation())?;
-    Ok([
+fn size(rows: f64, pages: u32, visible: u32) -> [(&'static str, Datum); 3] {
+    [
         ("relallvisible", Datum::Int4(visible.min(pages) as i32)),
         ("reltuples", Datum::Float4(rows as f32)),
         ("relpages", Datum::Int4(pages as i32)),
-    ])
+    ]
 }
 
 /// Samples a table and writes down what it tells of these columns (from 0).

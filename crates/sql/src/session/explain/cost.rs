@@ -3,12 +3,9 @@
 //! Scans are told as the planner weighs them (`plan::cost`); the rest is for EXPLAIN alone: the planner chooses
 //! joins by coarser guesses of its own (`plan::estimate`).
 
-use storage::heap::vm;
-
 use crate::bind::tree::{Column, Expr};
 use crate::catalog::{IndexDef, KeySource, TableDef};
 use crate::exec::Host;
-use crate::plan::Size;
 use crate::plan::cost::{self, Access, Bitmap, Heap, Settings, type_width};
 use crate::plan::estimate::{filtered, filtered_by, range_share, share_of};
 use crate::plan::node::{
@@ -192,12 +189,9 @@ impl Costs<'_> {
 
     /// A table as the planner takes it now.
     fn heap(&self, table: &TableDef) -> Heap {
-        let size = self.backend.heap(table).ok().and_then(|heap| {
-            let blocks = heap.relation().blocks(base::Fork::Main).ok()?;
-            let (visible, _) = vm::count(heap.relation()).ok()?;
-            Some(Size { blocks, visible })
-        });
-        Heap::of(table, size.unwrap_or_default())
+        let heap = self.backend.heap(table).ok();
+        let blocks = heap.and_then(|heap| heap.relation().blocks(base::Fork::Main).ok());
+        Heap::of(table, blocks.unwrap_or(0))
     }
 
     /// What ranges of an index are taken to hold.
