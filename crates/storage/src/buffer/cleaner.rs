@@ -180,21 +180,26 @@ fn floor(pool: &Pool) -> usize {
 }
 
 /// Evicts, and writes where it must, until the goal is met or nothing more can be done now.
+///
+/// # Errors
+/// A page that could not be written. Others were, as far as that was needed.
 fn refill(pool: &Pool) -> Result<()> {
+    let mut failed = None;
     loop {
         let goal = pool.cleaner.goal.load(Ordering::Relaxed);
         let missing = goal.saturating_sub(pool.free.len()) + pool.free.waiting();
         if missing == 0 {
-            return Ok(());
+            break;
         }
         let (freed, mut dirty) = sweep(pool, missing.min(BATCH_MAX));
         if dirty.is_empty() {
             if freed == 0 {
-                return Ok(());
+                break;
             }
             continue;
         }
-        let written = pool.write_frames(&mut dirty)?;
+        let batch = pool.write_frames(&mut dirty);
+        failed = failed.or(batch.failed);
         let mut clean = Vec::with_capacity(dirty.len());
         for index in dirty {
             let frame = &pool.frames[index as usize];
@@ -208,10 +213,11 @@ fn refill(pool: &Pool) -> Result<()> {
             }
         }
         pool.free.give(&clean);
-        if written == 0 && clean.is_empty() && freed == 0 {
-            return Ok(());
+        if batch.written == 0 && clean.is_empty() && freed == 0 {
+            break;
         }
     }
+    failed.map_or(Ok(()), Err)
 }
 
 /// Writes what rings have asked for.
@@ -221,7 +227,7 @@ fn write_for_rings(pool: &Pool) -> Result<()> {
         let dirty = batch.iter().copied().filter(|index| pool.frames[*index as usize].is_dirty());
         let mut dirty: Vec<u32> = dirty.collect();
         if !dirty.is_empty() {
-            pool.write_frames(&mut dirty)?;
+            pool.write_frames(&mut dirty).all()?;
         }
     }
     Ok(())

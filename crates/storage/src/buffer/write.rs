@@ -8,6 +8,8 @@
 //!
 //! [`sync`]: super::sync
 //!
+//! A page that can't be written holds up nobody else's: the rest of its batch is written all the same.
+//!
 //! The writer never waits for a page latch. Whoever holds one may itself be waiting for a frame, that is for
 //! this writer; a page that is latched alone is left for the next batch.
 
@@ -18,7 +20,7 @@ use super::latch;
 use super::pool::{Pool, count};
 use super::word::Attempt;
 use super::{Config, TornPages};
-use crate::error::{Result, fatal};
+use crate::error::{Error, Result, fatal};
 use crate::page::{self, PAGE_BYTES};
 use base::disk::{Disk, Room};
 use base::env::Env;
@@ -55,6 +57,26 @@ struct Copy {
     guarded: bool,
     /// The frame it came from, pinned; a carried copy has none.
     frame: Option<u32>,
+    /// Its place has it.
+    written: bool,
+}
+
+/// What became of a batch.
+#[must_use]
+pub(super) struct Batch {
+    /// Frames whose pages were written to their places.
+    pub written: usize,
+    /// The first thing that went wrong with the others.
+    pub failed: Option<Error>,
+}
+
+impl Batch {
+    const EMPTY: Batch = Batch { written: 0, failed: None };
+
+    /// How many frames were written, if none failed.
+    pub fn all(self) -> Result<usize> {
+        self.failed.map_or(Ok(self.written), Err)
+    }
 }
 
 /// What a cleaning step did.
@@ -124,37 +146,31 @@ impl Writer {
 }
 
 impl Pool {
-    /// Writes the frames that are dirty and not latched alone; answers how many.
-    /// Takes at most a batch of them.
-    pub(super) fn write_frames(&self, frames: &mut [u32]) -> Result<usize> {
+    /// Writes the frames that are dirty and not latched alone. Takes at most a batch of them.
+    pub(super) fn write_frames(&self, frames: &mut [u32]) -> Batch {
         let mut writer = self.writer.lock();
         // In file order, as far as a look without a latch tells; logged relations have the low ids.
         frames.sort_unstable_by_key(|index| self.frames[*index as usize].place_hint());
         self.make_copies(&mut writer, frames);
         if writer.copies.is_empty() {
-            return Ok(0);
+            return Batch::EMPTY;
         }
-        let outcome = self.write_copies(&mut writer);
-        for index in writer.copies.iter().filter_map(|copy| copy.frame) {
+        let failed = self.write_copies(&mut writer).err();
+        let mut written = 0;
+        for (index, copy) in writer.copies.iter().filter_map(|copy| Some((copy.frame?, copy))) {
             let frame = &self.frames[index as usize];
-            if outcome.is_ok() {
-                frame.end_flush()
+            if copy.written {
+                frame.end_flush();
+                written += 1;
             } else {
-                self.dirty.restore(frame)
+                self.dirty.restore(frame);
             }
             frame.word.unpin();
         }
         count(&self.counters.batches, 1);
-        match outcome {
-            Ok(()) => {
-                count(&self.counters.written, writer.copies.len() as u64);
-                Ok(writer.copies.len())
-            }
-            Err(error) => {
-                count(&self.counters.write_errors, 1);
-                Err(error)
-            }
-        }
+        count(&self.counters.written, written as u64);
+        count(&self.counters.write_errors, failed.is_some().into());
+        Batch { written, failed }
     }
 
     /// Fills the writer's room: first what earlier batches owe, then copies of the frames.
@@ -164,7 +180,7 @@ impl Pool {
         (*lsn_max, *rec_min) = (Lsn::ZERO, Lsn::MAX);
         for ((page, bytes), to) in carried.iter().zip(room[PAGE_BYTES..].chunks_mut(PAGE_BYTES)) {
             to.copy_from_slice(bytes);
-            copies.push(Copy { page: *page, guarded: true, frame: None });
+            copies.push(Copy { page: *page, guarded: true, frame: None, written: false });
         }
         for index in frames {
             if writer.copies.len() == BATCH_MAX {
@@ -205,10 +221,13 @@ impl Pool {
         writer.rec_min = writer.rec_min.min(frame.begin_flush());
         latch::unlock_shared(frame);
         page::seal(writer.copy_at(at), page);
-        writer.copies.push(Copy { page, guarded, frame: Some(frame.index) });
+        writer.copies.push(Copy { page, guarded, frame: Some(frame.index), written: false });
     }
 
-    /// Brings the copies to disk. On failure none counts as written.
+    /// Brings the copies to disk, as many as it takes, and marks those.
+    ///
+    /// # Errors
+    /// The first that was met.
     fn write_copies(&self, writer: &mut Writer) -> Result<()> {
         // Log first: no change may reach the disk before its record.
         self.flush_log(writer.lsn_max);
@@ -222,36 +241,39 @@ impl Pool {
             self.places.wait_for_area(self, area.sequence() + 1);
             area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES])?;
         }
+        let mut first = None;
         let mut at = 0;
         while at < writer.copies.len() {
             let run = writer.run_from(at);
-            let page = writer.copies[at].page;
-            let timed = Timed::start();
-            let done = self.files.write(page, writer.bytes(run.clone()));
-            self.io.written(page.rel, run.len(), &timed);
-            if let Err(error) = done {
-                self.carry(writer, run);
-                return Err(error);
-            }
             at = run.end;
+            let Err(error) = self.write_run(writer, run.clone()) else { continue };
+            first.get_or_insert(error);
+            if run.len() > 1 {
+                // Its pages one by one: one of them may be all that is bad.
+                run.for_each(|at| drop(self.write_run(writer, at..at + 1)));
+            }
         }
-        writer.carried.clear();
         self.places.written(writer.last_batch(), writer.rec_min);
-        Ok(())
+        first.map_or(Ok(()), Err)
     }
 
-    /// Keeps the copies `run`, whose in-place write failed and may be half done.
-    fn carry(&self, writer: &mut Writer, run: Range<usize>) {
-        if writer.area.is_none() {
-            return;
-        }
+    /// Writes copies that are neighbours on disk to their places. What fails may be half done: it is carried on.
+    fn write_run(&self, writer: &mut Writer, run: Range<usize>) -> Result<()> {
+        let page = writer.copies[run.start].page;
+        let timed = Timed::start();
+        let done = self.files.write(page, writer.bytes(run.clone()));
+        self.io.written(page.rel, run.len(), &timed);
         for at in run {
             let page = writer.copies[at].page;
-            if page.rel.is_logged() && !writer.carried.iter().any(|(there, _)| *there == page) {
+            writer.copies[at].written = done.is_ok();
+            // A later copy of a page says more than one that was carried on.
+            writer.carried.retain(|(carried, _)| *carried != page);
+            if done.is_err() && writer.area.is_some() && page.rel.is_logged() {
                 let bytes = writer.copy_at(at).to_vec().into();
                 writer.carried.push((page, bytes));
             }
         }
+        done
     }
 
     /// Forgets what the writer still owes to pages that are gone.
@@ -264,7 +286,7 @@ impl Pool {
     pub fn clean_step(&self, below: Lsn) -> Result<CleanStep> {
         let mut frames = Vec::with_capacity(BATCH_MAX);
         self.dirty.collect(&self.frames, below, BATCH_MAX, &mut frames);
-        let written = self.write_frames(&mut frames)?;
+        let written = self.write_frames(&mut frames).all()?;
         let more = self.dirty.oldest(&self.frames).is_some_and(|oldest| oldest < below);
         if !more && self.places.oldest() < below {
             self.places.sync(self);
@@ -297,9 +319,14 @@ impl Pool {
                 break;
             }
             dirty.sort_unstable_by_key(|index| self.frames[*index as usize].place_hint());
-            let mut written = 0;
+            let (mut written, mut failed) = (0, None);
             for batch in dirty.chunks_mut(BATCH_MAX) {
-                written += self.write_frames(batch)?;
+                let batch = self.write_frames(batch);
+                written += batch.written;
+                failed = failed.or(batch.failed);
+            }
+            if let Some(error) = failed {
+                return Err(error);
             }
             if written == 0 {
                 let _waiting = wait_event::during(Event::Checkpoint);

@@ -115,6 +115,72 @@ fn pages_that_can_not_be_written_stay_dirty_until_they_can() {
     assert_eq!(get(&again.relation(5), BlockNo(3)), 99);
 }
 
+/// The cleaner goes on writing what can be written, and the double-write area keeps the copy of what can't: the failed
+/// write may have torn the page.
+#[test]
+fn a_page_that_can_not_be_written_holds_up_no_other() {
+    let world = World::new(16);
+    let (bad, good) = (world.relation(5), world.relation(6));
+    for n in 0..3 {
+        add(&bad, Fork::Main, n + 1);
+    }
+    for n in 0..160 {
+        add(&good, Fork::Main, n + 1);
+    }
+    world.pool.clean_all().unwrap();
+    world.disk.set_fault(Some(Box::new(|kind, path, offset| {
+        (kind == Access::Write && path == "base/5" && offset == 0).then(eio)
+    })));
+    (0..3).for_each(|n| set(&bad, BlockNo(n), 700 + u64::from(n)));
+    for round in 1..5 {
+        for n in 0..160 {
+            set(&good, BlockNo(n), round * 1000 + u64::from(n));
+        }
+        for n in 0..160 {
+            assert_eq!(get(&good, BlockNo(n)), round * 1000 + u64::from(n));
+        }
+    }
+    assert!(world.pool.clean_all().is_err(), "one page is left");
+    assert_eq!(world.pool.dirty_count(), 1);
+    let stats = world.pool.stats();
+    assert!(stats.write_errors > 0 && stats.batches > 2 * doublewrite::AREAS, "{stats:?}");
+    assert_eq!(get(&bad, BlockNo(0)), 700);
+    assert_eq!([1, 2].map(|n| get(&bad, BlockNo(n))), [701, 702], "its neighbours were written");
+    world.pool.stop();
+    world.disk.set_fault(None);
+    world.disk.corrupt("base/5", 5000, |bytes| bytes[0] ^= 4);
+    let again = World::over(world.disk.clone(), 16, TornPages::DoubleWrite);
+    let rel = again.relation(5);
+    assert_eq!([0, 1, 2].map(|n| get(&rel, BlockNo(n))), [700, 701, 702]);
+}
+
+/// A copy that waits to be written again is older than one that was made since and found its way.
+#[test]
+fn what_was_written_is_not_overwritten_by_what_failed_before() {
+    let world = World::new(32);
+    let rel = world.relation(5);
+    for n in 0..4 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    let failures = AtomicUsize::new(4);
+    world.disk.set_fault(Some(Box::new(move |kind, path, _| {
+        let is_write = kind == Access::Write && path == "base/5";
+        let fails = |left: usize| left.checked_sub(1);
+        let failed =
+            is_write && failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok();
+        failed.then(eio)
+    })));
+    assert!(world.pool.clean_all().is_err());
+    (0..4).for_each(|n| set(&rel, BlockNo(n), 50 + u64::from(n)));
+    // The copies that were kept fail again where any failures are left; what is newer is written after them.
+    while world.pool.clean_all().is_err() {}
+    add(&world.relation(6), Fork::Main, 1);
+    world.pool.clean_all().unwrap();
+    let again = World::over(world.disk.clone(), 16, TornPages::DoubleWrite);
+    let rel = again.relation(5);
+    assert_eq!([0, 1, 2, 3].map(|n| get(&rel, BlockNo(n))), [50, 51, 52, 53]);
+}
+
 #[test]
 fn a_full_disk_is_met_by_whoever_extends() {
     let world = World::new(16);
@@ -182,16 +248,17 @@ fn a_failed_write_owes_nothing_to_a_relation_that_is_gone() {
         add(&gone, Fork::Main, n + 1);
         add(&cut, Fork::Main, n + 1);
     }
-    let refuse = |bad: &'static str| {
+    let refuse = |rel: &Relation, bad: &'static str| {
+        (0..10).for_each(|n| set(rel, BlockNo(n), u64::from(n) + 20));
         world.disk.set_fault(Some(Box::new(move |kind, path, _| {
             (kind == Access::Write && path == bad).then(eio)
         })));
         assert!(world.pool.clean_all().is_err());
         world.disk.set_fault(None);
     };
-    refuse("base/5");
+    refuse(&gone, "base/5");
     world.pool.drop_relation(RelId(5)).unwrap();
-    refuse("base/6");
+    refuse(&cut, "base/6");
     cut.truncate(Fork::Main, 4).unwrap();
     world.pool.clean_all().unwrap();
     assert!(!world.pool.files().exists(RelId(5)).unwrap());
