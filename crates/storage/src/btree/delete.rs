@@ -4,10 +4,9 @@ use super::page::*;
 use super::{BTree, edit};
 use crate::buffer::{ReadAhead, WriteGuard};
 use crate::error::Result;
-use crate::heap::fsm;
 use crate::journal::Journal;
 use crate::wal::{Kind, record_bound};
-use base::{BlockNo, Fork, Tid, Xid, sim};
+use base::{BlockNo, Csn, Fork, Tid, Xid, sim};
 
 /// What cleaning an index did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,6 +42,7 @@ impl BTree {
         let mut next = first;
         let new_ahead = || ReadAhead::new(&self.rel, self.rel.owner().reach());
         let (mut ahead, mut follows) = (new_ahead(), BlockNo(0));
+        let mut leaves = vec![false; self.rel.blocks(Fork::Main)? as usize];
         while let Some(block) = next {
             rest()?;
             // Leaves that were built, or filled in order, lie side by side; where they do, the next ones are on their way.
@@ -52,8 +52,12 @@ impl BTree {
             follows = BlockNo(block.0 + 1);
             let places = block.0..self.rel.blocks(Fork::Main)?;
             ahead.look(&self.rel, Fork::Main, places, None, |place| Some(BlockNo(place)));
+            if let Some(is_leaf) = leaves.get_mut(block.0 as usize) {
+                *is_leaf = true;
+            }
             next = self.vacuum_page(block, is_dead, &mut done)?;
         }
+        self.find_free_pages(&leaves, rest)?;
         Ok(done)
     }
 
@@ -155,12 +159,12 @@ impl BTree {
             left.mark_dirty();
             edit::set_right(left, right);
         }
-        let (stamp, right) = (stamp.to_le_bytes(), right.0.to_le_bytes());
+        let (stamp_bytes, right) = (stamp.to_le_bytes(), right.0.to_le_bytes());
         let at_bytes = (at as u16).to_le_bytes();
         let at = journal.insert(|terms| {
             let record = terms
                 .record(Kind::BTREE_UNLINK, Xid::INVALID)
-                .block(&page, &stamp)
+                .block(&page, &stamp_bytes)
                 .block(&parent, &at_bytes)
                 .more(&right);
             match &left {
@@ -176,7 +180,7 @@ impl BTree {
             }
         }
         drop((left, page, parent));
-        fsm::give_whole(&self.rel, block)?;
+        self.let_wait(Csn(stamp), block);
         Ok(true)
     }
 

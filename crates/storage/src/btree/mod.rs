@@ -5,6 +5,7 @@ mod check;
 mod delete;
 pub(crate) mod describe;
 mod edit;
+mod free;
 mod insert;
 mod page;
 mod plan;
@@ -24,6 +25,7 @@ use crate::buffer::Relation;
 use crate::txn::TxnManager;
 use crate::wal::Wal;
 use base::{BlockNo, Csn};
+use free::Waiting;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU32};
@@ -43,6 +45,7 @@ pub struct BTree {
     fill_percent: AtomicU8,
     /// Where a key was last appended at the tree's right end; `INVALID`: nowhere. A hint.
     last_leaf: AtomicU32,
+    waiting: Waiting,
 }
 
 impl BTree {
@@ -50,7 +53,8 @@ impl BTree {
     pub fn new(rel: Relation, txns: &Arc<TxnManager>) -> BTree {
         let (txns, wal) = (Arc::clone(txns), Arc::clone(txns.wal()));
         let last_leaf = AtomicU32::new(BlockNo::INVALID.0);
-        BTree { rel, txns, wal, fill_percent: AtomicU8::new(FILL_PERCENT), last_leaf }
+        let fill_percent = AtomicU8::new(FILL_PERCENT);
+        BTree { rel, txns, wal, fill_percent, last_leaf, waiting: Waiting::new() }
     }
 
     /// From now on leaves are filled to so many percent; what is there stays as it is.

@@ -11,7 +11,6 @@ use super::search::Latched;
 use super::{BTree, INNER_FILL_PERCENT, edit};
 use crate::buffer::WriteGuard;
 use crate::error::Result;
-use crate::heap::fsm;
 use crate::journal::Journal;
 use crate::page::{PAGE_BYTES, PageBytes};
 use crate::wal::{Kind, PageImage, record_bound};
@@ -222,28 +221,6 @@ impl BTree {
             left.set_lsn(at.end);
         }
         Ok(Progress::Done)
-    }
-
-    /// A page for new content, latched: one that was deleted long enough ago, else a new one. Nobody else
-    /// knows it, so the order of latches does not matter.
-    fn allocate(&self) -> Result<WriteGuard<'_>> {
-        while let Some(block) = fsm::take_whole(&self.rel)? {
-            // The map is a hint, and stale after a crash: it may name a page in use, even the one that is being
-            // split, latched by this very context. Nothing is waited for.
-            let page = self.rel.pin(Fork::Main, block)?.try_write();
-            if let Some(page) = page.filter(|page| self.is_reusable(Node(page.view()))) {
-                return Ok(page);
-            }
-        }
-        self.rel.extend(Fork::Main)
-    }
-
-    /// Whether nobody can be on the way to the page (B5).
-    fn is_reusable(&self, node: Node<'_>) -> bool {
-        if node.0.is_new() {
-            return true;
-        }
-        node.has(DELETED) && node.0.get_u64(DELETED_STAMP) < self.horizon().0
     }
 }
 
