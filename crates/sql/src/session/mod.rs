@@ -18,6 +18,7 @@ mod explain;
 mod extended;
 mod foreign_key;
 mod functions;
+mod lock_table;
 mod maintain;
 mod names;
 mod point;

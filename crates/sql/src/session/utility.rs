@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
+use storage::lock::LockTag;
 use syntax::ast::{self, Discard, SetAction, SetVariable, Statement, Transaction};
 
 use crate::bind::{Binder, ExprKind, Params, Ty};
@@ -504,45 +504,6 @@ impl Session {
                 Ok("DEALLOCATE ALL".to_owned())
             }
         }
-    }
-
-    fn lock_table(&mut self, lock: &ast::LockTable) -> Result<String> {
-        self.need_block("LOCK TABLE")?;
-        let mode = match lock.mode {
-            ast::LockMode::AccessShare => LockMode::AccessShare,
-            ast::LockMode::RowShare => LockMode::RowShare,
-            ast::LockMode::RowExclusive => LockMode::RowExclusive,
-            ast::LockMode::ShareUpdateExclusive => LockMode::ShareUpdateExclusive,
-            ast::LockMode::Share => LockMode::Share,
-            ast::LockMode::ShareRowExclusive => LockMode::ShareRowExclusive,
-            ast::LockMode::Exclusive => LockMode::Exclusive,
-            ast::LockMode::AccessExclusive => LockMode::AccessExclusive,
-        };
-        for name in &lock.relations {
-            let path = self.backend.search_path()?;
-            let schema = name.schema.as_deref();
-            let backend = &self.backend;
-            let found = backend.catalog.resolve(&backend.txn, &path, schema, &name.name)?;
-            let Some(oid) = found else {
-                return Err(crate::bind::at(
-                    sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", name.name),
-                    name.loc,
-                ));
-            };
-            let tag = LockTag::Relation { db: backend.catalog.database.0, rel: oid.0 };
-            let policy = if lock.nowait { WaitPolicy::Never } else { WaitPolicy::Block };
-            backend.txn.locks().lock(tag, mode, LockScope::Transaction, policy).map_err(
-                |error| match error {
-                    storage::Error::LockNotAvailable => sql_error!(
-                        LOCK_NOT_AVAILABLE,
-                        "could not obtain lock on relation \"{}\"",
-                        name.name
-                    ),
-                    other => other.into(),
-                },
-            )?;
-        }
-        Ok("LOCK TABLE".to_owned())
     }
 
     /// The result's columns of a statement that is not planned, for Describe.

@@ -120,16 +120,37 @@ fn shown(message: &Message<'_>) -> Option<String> {
     })
 }
 
-/// Severity, SQLSTATE, message, detail and hint. A deadlock's detail names processes in an order that depends on
-/// who looked for it.
+/// Severity, SQLSTATE, message, detail and hint. A deadlock's detail names processes and transactions by numbers of their
+/// own, and begins with whoever looked for it.
 fn report(fields: &ReportFields<'_>) -> String {
     let severity = fields.get(b'S').unwrap_or_default();
     let mut text = format!("{severity} {}: {}", fields.sqlstate(), fields.message());
-    let parts = [(b'D', "DETAIL"), (b'H', "HINT")];
-    for (letter, name) in parts.iter().filter(|_| fields.sqlstate() != "40P01") {
-        if let Some(part) = fields.get(*letter) {
-            text.push_str(&format!(" {name}: {part}"));
+    for (letter, name) in [(b'D', "DETAIL"), (b'H', "HINT")] {
+        match fields.get(letter) {
+            Some(part) if fields.sqlstate() == "40P01" && name == "DETAIL" => {
+                text.push_str(&format!(" {name}: {}", sorted_and_masked(part)));
+            }
+            Some(part) => text.push_str(&format!(" {name}: {part}")),
+            None => {}
         }
     }
     text
+}
+
+/// Lines in their order, each number as `N`.
+fn sorted_and_masked(detail: &str) -> String {
+    let masked = |line: &str| {
+        let mut masked = String::new();
+        for letter in line.chars() {
+            match letter {
+                '0'..='9' if masked.ends_with('N') => {}
+                '0'..='9' => masked.push('N'),
+                other => masked.push(other),
+            }
+        }
+        masked
+    };
+    let mut lines: Vec<String> = detail.lines().map(masked).collect();
+    lines.sort_unstable();
+    lines.join("; ")
 }

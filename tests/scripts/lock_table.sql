@@ -1,0 +1,53 @@
+-- LOCK TABLE: what can be locked, what is locked with it, what is said.
+CREATE TABLE locked (a int PRIMARY KEY, b int);
+CREATE TABLE lock_b (a int);
+CREATE TABLE lock_c (a int);
+CREATE SEQUENCE counts;
+CREATE SCHEMA other;
+CREATE TABLE other.locked (a int);
+CREATE VIEW over_one AS SELECT a FROM locked;
+CREATE VIEW over_views AS SELECT v.a FROM over_one v WHERE EXISTS (SELECT 1 FROM lock_b WHERE lock_b.a = v.a)
+    UNION ALL SELECT d.a FROM (SELECT a FROM lock_c) d;
+
+LOCK TABLE locked;
+BEGIN;
+LOCK TABLE locked_pkey;
+ROLLBACK;
+BEGIN;
+LOCK TABLE counts IN SHARE MODE;
+ROLLBACK;
+BEGIN;
+LOCK TABLE nothing;
+ROLLBACK;
+BEGIN;
+LOCK TABLE other.nothing IN SHARE MODE;
+ROLLBACK;
+BEGIN;
+LOCK TABLE nowhere.locked IN SHARE MODE;
+ROLLBACK;
+BEGIN;
+LOCK TABLE locked, nothing IN SHARE MODE NOWAIT;
+ROLLBACK;
+BEGIN;
+LOCK TABLE other.locked, public.lock_b IN ROW SHARE MODE;
+SELECT relation::regclass, mode FROM pg_locks WHERE locktype = 'relation' AND relation >= 16384 ORDER BY relation::regclass::text, mode;
+COMMIT;
+BEGIN;
+LOCK over_one IN SHARE MODE;
+SELECT relation::regclass, mode FROM pg_locks WHERE locktype = 'relation' AND relation >= 16384 ORDER BY relation::regclass::text, mode;
+COMMIT;
+-- Views over views, sub-selects, tables of sub-queries.
+BEGIN;
+LOCK over_views IN ACCESS EXCLUSIVE MODE;
+SELECT relation::regclass, mode FROM pg_locks WHERE locktype = 'relation' AND relation >= 16384 ORDER BY relation::regclass::text, mode;
+SAVEPOINT s;
+LOCK over_one, locked IN EXCLUSIVE MODE;
+SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation >= 16384 AND mode = 'ExclusiveLock';
+ROLLBACK TO s;
+SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation >= 16384 AND mode = 'ExclusiveLock';
+COMMIT;
+SELECT count(*) FROM pg_locks WHERE locktype = 'relation' AND relation >= 16384;
+DROP VIEW over_views, over_one;
+DROP TABLE other.locked, locked, lock_b, lock_c;
+DROP SEQUENCE counts;
+DROP SCHEMA other;
