@@ -61,6 +61,7 @@ kill-test:
 
 ## The long versions, by hand before an issue is called resolved.
 torture:
+	$(MAKE) loom
 	$(CARGO) run --release --locked -p sim -- crash --seeds $(TORTURE_SEEDS)
 	$(RELEASE) -p thalweg
 	./tests/kill9.sh 100
@@ -126,6 +127,6 @@ tpcc: deps deps-test
 traces: deps deps-test
 	./bench/traces.sh $(TRACES)
 
-## Model checks of the lock-free kernels.
+## Model checks of the lock-free kernels: some minutes of building, then about one.
 loom:
-	RUSTFLAGS="--cfg loom" $(CARGO) test --release -p base -p storage --lib loom
+	RUSTFLAGS="--cfg loom" $(CARGO) test --release --locked -p base -p storage --lib loom

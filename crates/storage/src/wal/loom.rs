@@ -2,7 +2,7 @@
 
 use super::publish::Publish;
 use super::reserve::{Reserve, TICKETS};
-use super::space::{Claimant, Space};
+use super::space::{Claimant, Denied, Space};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -128,35 +128,95 @@ fn all_stored(csns: &[AtomicU64; 2], first: u64, published: u64) {
     }
 }
 
-/// Under claims, a record never lands on ring memory that the flusher still reads, around the end too.
-#[test]
-fn loom_claims_keep_inserters_off_unflushed_ring() {
-    const RING: u64 = 4;
-    bounded(|| {
+/// Under claims, a record never lands on ring memory that the flusher still reads. The ring is full to its last unit; then
+/// the flusher reads it and lets it go while two inserters claim so many units, use all but `spare` of them, and come
+/// to cells that are read. A claim that nothing bounds races with the reading, which loom reports.
+fn claims(purses: usize, chunk: u64, claimed: [u64; 2], spare: u64) {
+    const RING: u64 = 3;
+    // Loom's own atomics would multiply the orders: this one is about all of them.
+    let all_let_in = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = std::sync::Arc::clone(&all_let_in);
+    bounded(move || {
         let reserve = Arc::new(Reserve::new(1, 2));
-        let space = Arc::new(Space::with_chunk(1, RING, 1, 0));
+        let space = Arc::new(Space::with_chunk(1, RING, purses, chunk));
         space.segments_ready_below(u64::MAX / 2);
         let memory = Arc::new(Memory::new(RING as usize));
-        let inserters: Vec<_> = (0..2)
-            .map(|i| {
-                let reserve = Arc::clone(&reserve);
-                let (space, memory) = (Arc::clone(&space), Arc::clone(&memory));
-                thread::spawn(move || {
-                    let granted = space.try_claim(3, Claimant::Ordinary, 0).is_ok();
-                    if granted {
-                        insert(&reserve, &memory, i, 2);
-                        space.give_back(1, 0);
-                    }
-                    granted
-                })
+        space.try_claim(RING, Claimant::Ordinary, 0).expect("the ring is empty");
+        insert(&reserve, &memory, 0, RING);
+        let inserters = claimed.map(|units| {
+            let reserve = Arc::clone(&reserve);
+            let (space, memory) = (Arc::clone(&space), Arc::clone(&memory));
+            let hint = usize::from(units == claimed[1]);
+            thread::spawn(move || {
+                let granted = space.try_claim(units, Claimant::Ordinary, hint).is_ok();
+                if granted {
+                    insert(&reserve, &memory, hint, units - spare);
+                    space.give_back(spare, hint);
+                }
+                if granted { units - spare } else { 0 }
             })
-            .collect();
-        let complete = reserve.complete();
+        });
+        let complete = reserve.complete().min(1 + RING);
         for unit in 1..complete {
             assert_eq!(memory.get(unit), unit);
         }
         space.ring_free_below(complete + RING);
-        let granted: u64 = inserters.into_iter().map(|t| u64::from(t.join().unwrap())).sum();
-        assert_eq!(reserve.complete(), 1 + 2 * granted);
+        let used = inserters.map(|inserter| inserter.join().unwrap());
+        assert_eq!(reserve.complete(), 1 + RING + used[0] + used[1]);
+        seen.fetch_or(used.iter().all(|units| *units > 0), std::sync::atomic::Ordering::Relaxed);
+    });
+    let all_let_in = all_let_in.load(std::sync::atomic::Ordering::Relaxed);
+    assert!(all_let_in, "no order lets everybody in: the model shows nothing");
+}
+
+#[test]
+fn loom_claims_keep_inserters_off_unflushed_ring() {
+    claims(1, 0, [2, 2], 1);
+}
+
+/// One purse: what an inserter puts into it, the other takes, and relies on what the first saw of the limits.
+#[test]
+fn loom_claims_from_a_shared_purse_keep_inserters_off_unflushed_ring() {
+    claims(1, 1, [1, 1], 0);
+}
+
+/// Two purses: who finds no room empties the other's.
+#[test]
+fn loom_claims_that_empty_purses_keep_inserters_off_unflushed_ring() {
+    claims(2, 1, [1, 2], 0);
+}
+
+/// A claim of more than the ring is never granted, however much the flusher frees meanwhile: there is no record longer
+/// than the ring that could run into its own beginning.
+#[test]
+fn loom_no_record_is_longer_than_the_ring() {
+    const RING: u64 = 2;
+    bounded(|| {
+        let reserve = Arc::new(Reserve::new(1, 2));
+        let space = Arc::new(Space::with_chunk(1, RING, 2, 0));
+        space.segments_ready_below(u64::MAX / 2);
+        let memory = Arc::new(Memory::new(RING as usize));
+        let inserter = {
+            let (reserve, space) = (Arc::clone(&reserve), Arc::clone(&space));
+            let memory = Arc::clone(&memory);
+            thread::spawn(move || {
+                space.try_claim(2, Claimant::Ordinary, 0).expect("the ring is empty");
+                insert(&reserve, &memory, 0, 1);
+                space.give_back(1, 0);
+            })
+        };
+        let claimant = {
+            let space = Arc::clone(&space);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let denied = space.try_claim(RING + 1, Claimant::Checkpointer, 1);
+                    assert_eq!(denied, Err(Denied::NotYet));
+                }
+            })
+        };
+        let complete = reserve.complete();
+        space.ring_free_below(complete + RING);
+        claimant.join().unwrap();
+        inserter.join().unwrap();
     });
 }
