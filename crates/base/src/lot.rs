@@ -5,6 +5,7 @@
 //! node is taken out of the queue by the waker, before it unparks, or by the waiter itself at its deadline.
 
 use crate::clock::{self, Instant};
+use crate::pad::{LINE_BYTES, Padded, is_one_line};
 use crate::park::{self, Context};
 use std::cell::Cell;
 use std::ptr;
@@ -46,11 +47,13 @@ unsafe impl Send for Queue {}
 
 const BUCKETS: usize = 512;
 
-#[repr(align(64))]
-struct Bucket(Mutex<Queue>);
+/// Of its own lines: neighbours in the table have nothing to do with each other.
+struct Bucket(Padded<Mutex<Queue>>);
+
+const _: () = assert!(is_one_line::<Mutex<Queue>>() && size_of::<Bucket>() == LINE_BYTES);
 
 static LOT: [Bucket; BUCKETS] =
-    [const { Bucket(Mutex::new(Queue { head: ptr::null(), tail: ptr::null() })) }; BUCKETS];
+    [const { Bucket(Padded(Mutex::new(Queue { head: ptr::null(), tail: ptr::null() }))) }; BUCKETS];
 
 fn bucket(key: usize) -> MutexGuard<'static, Queue> {
     // Fibonacci hashing; the low bits of addresses are mostly zero.

@@ -13,6 +13,12 @@ pub struct Padded<T>(pub T);
 const _: () = assert!(align_of::<Padded<u8>>() == LINE_BYTES);
 const _: () = assert!(size_of::<Padded<u8>>() == LINE_BYTES);
 
+/// For a compile-time assertion beside what is shared between cores: a padded `T` begins a line and takes one alone. A
+/// field too many would have its neighbours' writers share, or double what each of an array of them takes.
+pub const fn is_one_line<T>() -> bool {
+    size_of::<Padded<T>>() == LINE_BYTES && align_of::<Padded<T>>() == LINE_BYTES
+}
+
 impl<T> Deref for Padded<T> {
     type Target = T;
     fn deref(&self) -> &T {

@@ -14,7 +14,7 @@
 use super::frame::Frame;
 use base::Lsn;
 use base::latch::Latch;
-use base::pad::Padded;
+use base::pad::{Padded, is_one_line};
 use base::rank::Rank;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -22,6 +22,8 @@ use std::sync::atomic::Ordering;
 const SHARDS: usize = 16;
 
 type Queue = VecDeque<(Lsn, u32)>;
+
+const _: () = assert!(is_one_line::<Latch<Queue>>());
 
 /// See the module.
 pub(super) struct DirtyQueues {

@@ -3,7 +3,7 @@
 use base::clock::Instant;
 use base::latch::Latch;
 use base::lot;
-use base::pad::Padded;
+use base::pad::{Padded, is_one_line};
 use base::rank::Rank;
 use base::wait_event::{self, Event};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +21,8 @@ struct Counts {
     /// Frames taken since the start: the allocation rate is its slope.
     taken: AtomicUsize,
 }
+
+const _: () = assert!(is_one_line::<Counts>());
 
 impl FreeList {
     /// All of `count` frames are free; low numbers go first.

@@ -36,6 +36,9 @@ const SEGMENTS: usize = 1024;
 #[derive(Default)]
 struct Line([AtomicU64; FIGURES]);
 
+// One thread writes all of a table: a line is to be one line, not a pair.
+const _: () = assert!(size_of::<Line>() == 64 && align_of::<Line>() == 64);
+
 type Segment = [Line; SEGMENT];
 
 /// One thread's counts.

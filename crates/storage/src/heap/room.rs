@@ -11,7 +11,7 @@ use crate::buffer::{Ring, WriteGuard};
 use crate::error::Result;
 use crate::page::PageView;
 use crate::txn::Txn;
-use base::pad::Padded;
+use base::pad::{LINE_BYTES, Padded, is_one_line};
 use base::{BlockNo, Fork};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -25,6 +25,8 @@ const TRIES: usize = 4;
 /// Where some sessions insert, and what they count. Alone on its cache lines.
 #[derive(Default)]
 pub(super) struct Stripe(Padded<Counters>);
+
+const _: () = assert!(is_one_line::<Counters>() && size_of::<Stripe>() == LINE_BYTES);
 
 #[derive(Default)]
 struct Counters {

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::txlog::RowLock;
 use base::hash::{HashMap, hash_of};
 use base::latch::Latch;
-use base::pad::Padded;
+use base::pad::{Padded, is_one_line};
 use base::rank::Rank;
 use base::{RelId, Tid, Xid};
 use std::collections::VecDeque;
@@ -93,6 +93,8 @@ struct Shard {
 
 /// All queues, by key.
 pub(super) struct Rows(Box<[Padded<Shard>]>);
+
+const _: () = assert!(is_one_line::<Shard>());
 
 impl Default for Rows {
     fn default() -> Rows {

@@ -11,7 +11,7 @@ use super::slot::SessionId;
 use super::tag::LockTag;
 use base::hash::{HashMap, hash_of};
 use base::latch::{Latch, LatchGuard};
-use base::pad::Padded;
+use base::pad::{Padded, is_one_line};
 use base::rank::Rank;
 use std::collections::VecDeque;
 
@@ -48,6 +48,8 @@ pub(super) type Shard = HashMap<LockTag, Entry>;
 pub(super) struct LockTable {
     shards: Box<[Padded<Latch<Shard>>]>,
 }
+
+const _: () = assert!(is_one_line::<Latch<Shard>>());
 
 impl Default for LockTable {
     fn default() -> LockTable {

@@ -15,7 +15,7 @@
 
 use crate::lock::{NONE, Sessions};
 use crate::wal::Wal;
-use base::pad::Padded;
+use base::pad::{Padded, is_one_line};
 use base::{Csn, Xid};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -37,6 +37,8 @@ struct Cached {
     /// Log growth after which `csn` is worth computing again.
     stale_after: AtomicU64,
 }
+
+const _: () = assert!(is_one_line::<Cached>());
 
 /// What one scan of the sessions found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

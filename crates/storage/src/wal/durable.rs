@@ -6,7 +6,7 @@
 
 use base::Lsn;
 use base::clock::{self, Instant};
-use base::pad::Padded;
+use base::pad::{Padded, is_one_line};
 use base::park::{self, Context};
 use base::wait_event::{self, Event};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
@@ -42,10 +42,14 @@ struct Asked {
 pub(super) struct Durable {
     published: Padded<Published>,
     asked: Padded<Asked>,
+    /// Set once; read by whoever wakes the flusher.
     flusher: OnceLock<Context>,
-    waiters: Mutex<Vec<(Lsn, Context)>>,
-    watches: Mutex<Vec<Arc<DurableWatch>>>,
+    waiters: Padded<Mutex<Vec<(Lsn, Context)>>>,
+    watches: Padded<Mutex<Vec<Arc<DurableWatch>>>>,
 }
+
+const _: () = assert!(is_one_line::<Published>() && is_one_line::<Asked>());
+const _: () = assert!(is_one_line::<Mutex<Vec<(Lsn, Context)>>>());
 
 /// A worker's standing interest; see [`super::Wal::watch_durable`].
 pub struct DurableWatch {
@@ -74,8 +78,8 @@ impl Durable {
                 stop: AtomicBool::new(false),
             }),
             flusher: OnceLock::new(),
-            waiters: Mutex::default(),
-            watches: Mutex::default(),
+            waiters: Padded::default(),
+            watches: Padded::default(),
         }
     }
 

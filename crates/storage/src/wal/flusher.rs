@@ -96,7 +96,7 @@ fn has_work(wal: &Wal) -> bool {
 /// Whether inserters wait for the ring, or soon will.
 fn ring_pressed(wal: &Wal) -> bool {
     let unwritten = wal.position().0 - wal.durable().0;
-    unwritten > wal.ring.capacity() / 2 || (unwritten > 0 && wal.space.has_waiters())
+    unwritten > wal.route.ring.capacity() / 2 || (unwritten > 0 && wal.space.has_waiters())
 }
 
 impl State {
@@ -153,7 +153,7 @@ impl State {
         let begun = clock::now();
         self.gathering.begin(wal.durable.requests());
         let complete = wait_complete(wal, target);
-        let first = wal.epoch.segment_of(self.written);
+        let first = wal.route.epoch.segment_of(self.written);
         let writing = clock::now();
         let written = match wal.store.is_mapped() {
             true => self.sync_mapped(wal, complete).map(|()| true),
@@ -168,11 +168,11 @@ impl State {
         wal.counters.written.store(complete.0, Ordering::Relaxed);
         // Written bytes are the file's; only the last, partial block will be read from the ring again.
         let kept = complete.0 - complete.0 % BLOCK_BYTES;
-        wal.space.ring_free_below(kept + wal.ring.capacity());
+        wal.space.ring_free_below(kept + wal.route.ring.capacity());
         if !is_durable {
             self.sync(wal, first, complete);
         }
-        wal.store.written_before(wal.epoch.segment_of(complete));
+        wal.store.written_before(wal.route.epoch.segment_of(complete));
         count(&wal.counters.flushes, 1);
         wal.durable.advance(complete);
         let now = clock::now();
@@ -185,30 +185,30 @@ impl State {
     fn write(&mut self, wal: &Wal, complete: Lsn) -> Result<bool, Error> {
         let mut at = Lsn(self.written.0 - self.written.0 % BLOCK_BYTES);
         let how = wal.sync_method();
-        let segment = wal.epoch.segment_of(at);
+        let segment = wal.route.epoch.segment_of(at);
         let is_one = (complete.0 - at.0) as usize <= BOUNCE_BYTES
-            && segment == wal.epoch.segment_of(Lsn(complete.0 - 1));
+            && segment == wal.route.epoch.segment_of(Lsn(complete.0 - 1));
         if how != SyncMethod::Fdatasync && is_one {
             let bytes = self.bounce(wal, at, complete);
             let file = wal.store.file(segment);
-            let written = file.write_durably(bytes, wal.epoch.file_offset(at), how);
+            let written = file.write_durably(bytes, wal.route.epoch.file_offset(at), how);
             written.map_err(|e| {
-                Error::io("write", super::segment::path(wal.epoch.timeline, segment), e)
+                Error::io("write", super::segment::path(wal.route.epoch.timeline, segment), e)
             })?;
             count_write(wal, bytes);
             count(&wal.counters.syncs, 1);
             return Ok(true);
         }
         while at < complete {
-            let segment = wal.epoch.segment_of(at);
-            let end = complete.min(wal.epoch.start_of(segment + 1));
+            let segment = wal.route.epoch.segment_of(at);
+            let end = complete.min(wal.route.epoch.start_of(segment + 1));
             let next = if (end.0 - at.0) as usize <= BOUNCE_BYTES {
                 let bytes = self.bounce(wal, at, end);
                 write_piece(wal, segment, at, bytes)?
             } else {
                 let whole = Lsn(end.0 - end.0 % BLOCK_BYTES);
                 // SAFETY: complete, and released only by `round` after the write.
-                let bytes = unsafe { wal.ring.get(at, whole) };
+                let bytes = unsafe { wal.route.ring.get(at, whole) };
                 write_piece(wal, segment, at, bytes)?
             };
             at = next;
@@ -220,11 +220,12 @@ impl State {
     fn sync_mapped(&self, wal: &Wal, complete: Lsn) -> Result<(), Error> {
         let mut at = self.written;
         while at < complete {
-            let segment = wal.epoch.segment_of(at);
-            let end = complete.min(wal.epoch.start_of(segment + 1));
-            let synced = wal.store.mapping(segment).sync(wal.epoch.file_offset(at), end.0 - at.0);
+            let segment = wal.route.epoch.segment_of(at);
+            let end = complete.min(wal.route.epoch.start_of(segment + 1));
+            let synced =
+                wal.store.mapping(segment).sync(wal.route.epoch.file_offset(at), end.0 - at.0);
             synced.map_err(|e| {
-                Error::io("sync", super::segment::path(wal.epoch.timeline, segment), e)
+                Error::io("sync", super::segment::path(wal.route.epoch.timeline, segment), e)
             })?;
             count(&wal.counters.syncs, 1);
             at = end;
@@ -242,7 +243,7 @@ impl State {
         let mut done = 0;
         while done < length {
             // SAFETY: complete, and released only by `round` after the write.
-            let bytes = unsafe { wal.ring.get(Lsn(at.0 + done as u64), end) };
+            let bytes = unsafe { wal.route.ring.get(Lsn(at.0 + done as u64), end) };
             buffer[done..done + bytes.len()].copy_from_slice(bytes);
             done += bytes.len();
         }
@@ -255,10 +256,10 @@ impl State {
     fn sync(&self, wal: &Wal, first: u64, complete: Lsn) {
         let begin = clock::now();
         // The segment of the last written byte: `complete` itself may begin the next.
-        for segment in first..=wal.epoch.segment_of(Lsn(complete.0 - 1)) {
+        for segment in first..=wal.route.epoch.segment_of(Lsn(complete.0 - 1)) {
             let _waiting = wait_event::during(Event::WalSync);
             if let Err(e) = wal.store.file(segment).sync() {
-                let path = super::segment::path(wal.epoch.timeline, segment);
+                let path = super::segment::path(wal.route.epoch.timeline, segment);
                 fatal(&format!(
                     "the log can't be made durable: could not sync file \"{path}\": {e}"
                 ));
@@ -272,9 +273,10 @@ impl State {
 
 fn write_piece(wal: &Wal, segment: u64, at: Lsn, bytes: &[u8]) -> Result<Lsn, Error> {
     let _waiting = wait_event::during(Event::WalWrite);
-    let written = wal.store.file(segment).write_at(bytes, wal.epoch.file_offset(at));
-    written
-        .map_err(|e| Error::io("write", super::segment::path(wal.epoch.timeline, segment), e))?;
+    let written = wal.store.file(segment).write_at(bytes, wal.route.epoch.file_offset(at));
+    written.map_err(|e| {
+        Error::io("write", super::segment::path(wal.route.epoch.timeline, segment), e)
+    })?;
     count_write(wal, bytes);
     Ok(Lsn(at.0 + bytes.len() as u64))
 }

@@ -51,12 +51,12 @@ impl Trouble {
 
 /// Body of the maker's context.
 pub(super) fn run(wal: &Wal) {
-    let _ = wal.maker.set(park::current());
+    let _ = wal.seldom.maker.set(park::current());
     let mut pause = RETRY_FIRST;
     while !wal.durable.stopping() {
         match make_next(wal) {
             Ok(true) => {
-                wal.trouble.end();
+                wal.seldom.trouble.end();
                 pause = RETRY_FIRST;
             }
             Ok(false) => {
@@ -68,7 +68,7 @@ pub(super) fn run(wal: &Wal) {
                 fatal(&format!("no log segment can be made: {e}"))
             }
             Err(e) => {
-                wal.trouble.begin(named(wal, e));
+                wal.seldom.trouble.begin(named(wal, e));
                 wal.space.refuse();
                 park::park_until(Some(clock::now().after(pause)));
                 pause = RETRY_MAX.min(pause * 2);
@@ -81,8 +81,8 @@ pub(super) fn run(wal: &Wal) {
 fn named(wal: &Wal, error: Error) -> Error {
     match error {
         Error::DiskFull { .. } => {
-            let next = wal.space.segments_end() / wal.epoch.segment_bytes;
-            Error::DiskFull { file: super::segment::path(wal.epoch.timeline, next) }
+            let next = wal.space.segments_end() / wal.route.epoch.segment_bytes;
+            Error::DiskFull { file: super::segment::path(wal.route.epoch.timeline, next) }
         }
         other => other,
     }
@@ -95,8 +95,8 @@ pub(super) fn make_next(wal: &Wal) -> Result<bool, Error> {
         return Ok(false);
     }
     let _window = base::sim::window("segment-created");
-    wal.store.make(end / wal.epoch.segment_bytes)?;
-    wal.space.segments_ready_below(end + wal.epoch.segment_bytes);
+    wal.store.make(end / wal.route.epoch.segment_bytes)?;
+    wal.space.segments_ready_below(end + wal.route.epoch.segment_bytes);
     Ok(true)
 }
 
@@ -107,8 +107,8 @@ pub(super) fn is_needed(wal: &Wal) -> bool {
 
 /// Segments are to be ready up to here: some beyond the current one, and whatever is claimed.
 fn wanted_end(wal: &Wal) -> u64 {
-    let segment = wal.epoch.segment_bytes;
+    let segment = wal.route.epoch.segment_bytes;
     let ahead = wal.space.granted() / segment + 1 + AHEAD;
-    let waiting = if wal.space.has_waiters() { 1 + wal.ring.capacity() / segment } else { 0 };
+    let waiting = if wal.space.has_waiters() { 1 + wal.route.ring.capacity() / segment } else { 0 };
     (ahead + waiting) * segment
 }

@@ -42,7 +42,7 @@ pub use view::{BlockView, RecordView};
 use crate::error::{Error, Result, or_abort};
 use base::disk::{Disk, SyncMethod};
 use base::env::{Background, Env};
-use base::pad::Padded;
+use base::pad::{LINE_BYTES, Padded, is_one_line};
 use base::park::Context;
 use base::usage::{self, Use};
 use base::wait_event::{self, Event};
@@ -81,28 +81,71 @@ pub struct WalConfig {
 /// Smallest `wal_buffers`: room for some of the longest records.
 pub const BUFFER_BYTES_MIN: usize = 4 * MAX_RECORD_BYTES;
 
-/// The log of a running engine.
+/// The log of a running engine. Split by who touches what; whatever is written while others read lies on lines of its
+/// own, so that no insert waits for a line that a flush writes (README, "Memory").
 pub struct Wal {
+    // Insertion. `reserve`, `publish` and `space` pad what they share.
     reserve: Reserve,
     publish: Publish,
-    ring: Ring,
     space: Space,
+    route: Padded<Route>,
+    // Write and flush.
     durable: Durable,
-    flushing: Mutex<flusher::State>,
-    store: Store,
-    sync_method: AtomicU8,
-    epoch: Epoch,
+    flushing: Padded<Mutex<flusher::State>>,
+    store: Padded<Store>,
+    holds: Padded<Holds>,
+    // Information.
+    counters: Padded<stats::Counters>,
+    since: Padded<stats::Since>,
+    seldom: Padded<Seldom>,
+}
+
+/// What every insert reads, and nobody writes.
+struct Route {
+    ring: Ring,
     /// Positions count units from here; one unit before the epoch's start, so that no commit has position 0.
     origin: u64,
     /// Where checksums begin.
     seed: u32,
-    counters: Padded<stats::Counters>,
-    since: stats::Since,
-    holds: Holds,
+    epoch: Epoch,
+}
+
+/// What is written when a log is opened, closed or set otherwise, or when it is in trouble.
+struct Seldom {
+    sync_method: AtomicU8,
     maker: OnceLock<Context>,
     trouble: maker::Trouble,
     backgrounds: Mutex<Vec<Background>>,
 }
+
+/// Whether a part of the log begins a line. It ends with one, too, since its size is a multiple of its alignment.
+macro_rules! assert_apart {
+    ($($part:ident: $type:ty),*) => {
+        $(
+            const _: () = assert!(
+                std::mem::offset_of!(Wal, $part).is_multiple_of(LINE_BYTES)
+                    && align_of::<$type>().is_multiple_of(LINE_BYTES)
+            );
+        )*
+    };
+}
+
+#[cfg(not(loom))]
+assert_apart!(
+    reserve: Reserve,
+    publish: Publish,
+    space: Space,
+    durable: Durable,
+    route: Padded<Route>,
+    flushing: Padded<Mutex<flusher::State>>,
+    store: Padded<Store>,
+    holds: Padded<Holds>,
+    counters: Padded<stats::Counters>,
+    since: Padded<stats::Since>,
+    seldom: Padded<Seldom>
+);
+#[cfg(not(loom))]
+const _: () = assert!(is_one_line::<Route>(), "an insert reads one line of what stays");
 
 /// Log space promised to one critical section. What is left when it drops is returned.
 #[must_use]
@@ -134,24 +177,24 @@ impl Wal {
             None => Ring::new(config.buffer_bytes),
             Some(segments) => Ring::over(segments.window(), config.buffer_bytes),
         };
+        let seed = record::crc_seed(epoch.timeline, epoch.number);
         let wal = Arc::new(Wal {
             reserve: Reserve::new(1, config.insert_slots),
             publish: Publish::new(0),
-            ring,
             space: Space::new(epoch.start.0, capacity, config.insert_slots),
+            route: Padded(Route { ring, origin, seed, epoch }),
             durable: Durable::new(epoch.start),
-            flushing: Mutex::new(flusher::State::new(epoch.start)),
-            store: Store::open(Arc::clone(&env.disk), epoch, kept, segments)?,
-            sync_method: AtomicU8::new(config.sync_method as u8),
-            epoch,
-            origin,
-            seed: record::crc_seed(epoch.timeline, epoch.number),
+            flushing: Padded(Mutex::new(flusher::State::new(epoch.start))),
+            store: Padded(Store::open(Arc::clone(&env.disk), epoch, kept, segments)?),
+            holds: Padded::default(),
             counters: Default::default(),
-            since: stats::Since::now(),
-            holds: Holds::default(),
-            maker: OnceLock::new(),
-            trouble: maker::Trouble::default(),
-            backgrounds: Mutex::default(),
+            since: Padded(stats::Since::now()),
+            seldom: Padded(Seldom {
+                sync_method: AtomicU8::new(config.sync_method as u8),
+                maker: OnceLock::new(),
+                trouble: maker::Trouble::default(),
+                backgrounds: Mutex::default(),
+            }),
         });
         maker::make_next(&wal)?;
         let (flusher, maker) = (Arc::clone(&wal), Arc::clone(&wal));
@@ -159,18 +202,18 @@ impl Wal {
             env.spawn("wal flusher", move || or_abort("wal flusher", || flusher::run(&flusher))),
             env.spawn("wal segments", move || or_abort("wal segments", || maker::run(&maker))),
         ];
-        *wal.backgrounds.lock().expect("no code panics under it") = started;
+        *wal.seldom.backgrounds.lock().expect("no code panics under it") = started;
         Ok(wal)
     }
 
     /// Makes everything durable and ends the log's contexts. Nothing may be inserted any more.
     pub fn close(&self) {
         self.durable.stop();
-        if let Some(maker) = self.maker.get() {
+        if let Some(maker) = self.seldom.maker.get() {
             maker.unpark();
         }
         let started =
-            std::mem::take(&mut *self.backgrounds.lock().expect("no code panics under it"));
+            std::mem::take(&mut *self.seldom.backgrounds.lock().expect("no code panics under it"));
         started.into_iter().for_each(Background::join);
     }
 
@@ -198,13 +241,13 @@ impl Wal {
     #[cold]
     fn claim_slow(&self, bytes: u64, who: Claimant) -> Result<()> {
         assert!(
-            bytes <= self.ring.capacity() / 2,
+            bytes <= self.route.ring.capacity() / 2,
             "a claim of {bytes} bytes is more than the ring gives"
         );
         loop {
             match self.space.try_claim(bytes, who, HINT.get()) {
                 Ok(()) => return Ok(()),
-                Err(Denied::NoSegment) => match self.trouble.refusal() {
+                Err(Denied::NoSegment) => match self.seldom.trouble.refusal() {
                     Some(refused) => return Err(refused),
                     // It is over, since just now.
                     None => continue,
@@ -232,7 +275,7 @@ impl Wal {
     pub fn insert(&self, claim: &mut Claim<'_>, record: &Record<'_>) -> LsnRange {
         let units = claim.take(record);
         let mut scratch = record::Scratch::new();
-        let sealed = record.seal(self.seed, &mut scratch);
+        let sealed = record.seal(self.route.seed, &mut scratch);
         let slot = self.reserve.enter(HINT.get());
         let place = self.reserve.reserve(&slot, units, false);
         if record.image_count() > 0 {
@@ -257,7 +300,7 @@ impl Wal {
     ) -> LsnRange {
         let units = claim.take(record);
         let mut scratch = record::Scratch::new();
-        let sealed = record.seal(self.seed, &mut scratch);
+        let sealed = record.seal(self.route.seed, &mut scratch);
         let slot = self.reserve.enter(HINT.get());
         let place = self.reserve.reserve(&slot, units, true);
         let at = self.range(place.start, units);
@@ -275,14 +318,14 @@ impl Wal {
         let mut at = start;
         sealed.write_at(start, |bytes| {
             // SAFETY: reserved by the caller, under its claim; its slot still bounds completeness.
-            unsafe { self.ring.put(at, bytes) };
+            unsafe { self.route.ring.put(at, bytes) };
             at.0 += bytes.len() as u64;
         });
     }
 
     #[inline]
     fn range(&self, start: u64, units: u64) -> LsnRange {
-        let start = self.origin + start * UNIT_BYTES;
+        let start = self.route.origin + start * UNIT_BYTES;
         LsnRange { start: Lsn(start), end: Lsn(start + units * UNIT_BYTES) }
     }
 
@@ -290,13 +333,13 @@ impl Wal {
     /// page that is clean now and changed later gets an LSN above it.
     #[inline]
     pub fn position(&self) -> Lsn {
-        Lsn(self.origin + self.reserve.position() * UNIT_BYTES)
+        Lsn(self.route.origin + self.reserve.position() * UNIT_BYTES)
     }
 
     /// The snapshot number: commits with a CSN below it are visible, and all their CSNs are stored.
     #[inline]
     pub fn published(&self) -> Csn {
-        Csn(self.origin + self.publish.last() * UNIT_BYTES + 1)
+        Csn(self.route.origin + self.publish.last() * UNIT_BYTES + 1)
     }
 
     /// Every byte before it has been handed to the system.
@@ -370,24 +413,24 @@ impl Wal {
 
     /// The run's identity.
     pub fn epoch(&self) -> &Epoch {
-        &self.epoch
+        &self.route.epoch
     }
 
     /// Bytes of log that may be ahead of what is in the files, or durable there where they are mapped.
     pub fn buffer_bytes(&self) -> u64 {
-        self.ring.capacity()
+        self.route.ring.capacity()
     }
 
     /// Has the log made durable in another way from the next flush on. Refused where the system can't.
     pub fn set_sync_method(&self, how: SyncMethod) -> Result<()> {
         check_method(self.store.disk(), how)?;
         // Relaxed: any flush is right by any method.
-        self.sync_method.store(how as u8, Ordering::Relaxed);
+        self.seldom.sync_method.store(how as u8, Ordering::Relaxed);
         Ok(())
     }
 
     fn sync_method(&self) -> SyncMethod {
-        match self.sync_method.load(Ordering::Relaxed) {
+        match self.seldom.sync_method.load(Ordering::Relaxed) {
             code if code == SyncMethod::OpenDatasync as u8 => SyncMethod::OpenDatasync,
             code if code == SyncMethod::IoUring as u8 => SyncMethod::IoUring,
             _ => SyncMethod::Fdatasync,
@@ -396,14 +439,14 @@ impl Wal {
 
     /// Has old segments kept for reuse by other bounds, as [`WalConfig`] has them; surplus ones go at once.
     pub fn set_files_bytes(&self, min: u64, max: u64) -> Result<()> {
-        self.store.keep(kept_files(&self.epoch, min, max)).map(|_| ())
+        self.store.keep(kept_files(&self.route.epoch, min, max)).map(|_| ())
     }
 
     /// Recovery will never again read below `lsn`: segments before it are reused or removed.
     pub fn release_before(&self, lsn: Lsn) -> Result<()> {
-        self.store.release_before(self.epoch.segment_of(lsn))?;
+        self.store.release_before(self.route.epoch.segment_of(lsn))?;
         // A full disk may have room now.
-        if let Some(maker) = self.maker.get() {
+        if let Some(maker) = self.seldom.maker.get() {
             maker.unpark();
         }
         Ok(())
@@ -430,13 +473,13 @@ impl Wal {
 
     /// Everything before it is in the ring.
     fn complete(&self) -> Lsn {
-        Lsn(self.origin + self.reserve.complete() * UNIT_BYTES)
+        Lsn(self.route.origin + self.reserve.complete() * UNIT_BYTES)
     }
 
     /// Wakes the maker if a segment is missing.
     fn segments_needed(&self) {
         if maker::is_needed(self)
-            && let Some(maker) = self.maker.get()
+            && let Some(maker) = self.seldom.maker.get()
         {
             maker.unpark();
         }

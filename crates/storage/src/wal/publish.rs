@@ -24,27 +24,34 @@ const SPINS: u32 = 64;
 /// The published word and the cells.
 pub(super) struct Publish {
     word: Padded<AtomicU64>,
-    cells: Box<[Cell]>,
+    lines: Box<[Line]>,
 }
 
-/// Eight cells to a line would make neighbours in time neighbours in memory; see [`cell_of`].
-struct Cell(AtomicU64);
+/// Cells that lie together. Neighbours in time are not neighbours in memory, see [`Publish::cell`].
+struct Line(Padded<[AtomicU64; CELLS]>);
 
-/// Spreads consecutive tickets over cache lines: 16 cells (128 bytes) apart.
-#[inline]
-fn cell_of(ticket: usize) -> usize {
-    const ROTATE: u32 = if TICKETS > 16 { 4 } else { 0 };
-    const BITS: u32 = TICKETS.trailing_zeros();
-    (ticket << ROTATE | ticket >> (BITS - ROTATE)) & (TICKETS - 1)
-}
+/// Cells of a line; of the model's, the few that there are.
+const CELLS: usize = if TICKETS > 16 { 16 } else { 1 };
+
+#[cfg(not(loom))]
+const _: () = assert!(base::pad::is_one_line::<[AtomicU64; CELLS]>() && CELLS * 8 == 128);
 
 impl Publish {
     /// Nothing published; every commit must lie above position `below`.
     pub fn new(below: u64) -> Publish {
         Publish {
             word: Padded(AtomicU64::new(pack(0, below))),
-            cells: (0..TICKETS).map(|_| Cell(AtomicU64::new(0))).collect(),
+            lines: (0..TICKETS / CELLS)
+                .map(|_| Line(Padded(std::array::from_fn(|_| AtomicU64::new(0)))))
+                .collect(),
         }
+    }
+
+    /// A ticket's cell. Consecutive tickets are on consecutive lines.
+    #[inline]
+    fn cell(&self, ticket: usize) -> &AtomicU64 {
+        const LINES: usize = TICKETS / CELLS;
+        &self.lines[ticket % LINES].0[ticket / LINES % CELLS]
     }
 
     /// Position of the last published commit.
@@ -58,7 +65,7 @@ impl Publish {
     #[inline]
     pub fn mark(&self, place: Place) {
         // Release: pairs with the acquire in `advance`.
-        self.cells[cell_of(place.ticket)].0.store(place.start, Ordering::Release);
+        self.cell(place.ticket).store(place.start, Ordering::Release);
     }
 
     /// Publishes what can be published and returns when the marked commit at `place` is.
@@ -85,7 +92,7 @@ impl Publish {
             let (mut next, mut last) = (ticket(word), position(word));
             loop {
                 // Acquire: pairs with the release in `mark`: its committer's CSN is stored.
-                let cell = self.cells[cell_of(next)].0.load(Ordering::Acquire);
+                let cell = self.cell(next).load(Ordering::Acquire);
                 if cell <= last {
                     break;
                 }

@@ -309,7 +309,7 @@ impl Wal {
     /// # Errors
     /// [`Error::Damaged`] if the file that `from` lies in is not there any more.
     pub fn reader(&self, from: Lsn) -> Result<Option<Reader>> {
-        Reader::find(Arc::clone(self.store.disk()), self.epoch.shape(), from)
+        Reader::find(Arc::clone(self.store.disk()), self.route.epoch.shape(), from)
     }
 }
 

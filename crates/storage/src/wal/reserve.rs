@@ -87,7 +87,9 @@ impl Slot {
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Slot>() == base::pad::LINE_BYTES);
+const _: () = assert!(
+    size_of::<Slot>() == base::pad::LINE_BYTES && align_of::<Slot>() == base::pad::LINE_BYTES
+);
 
 /// The word and the slots.
 pub(super) struct Reserve {

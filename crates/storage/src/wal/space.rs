@@ -54,6 +54,9 @@ pub(super) struct Space {
     end: u64,
 }
 
+#[cfg(not(loom))]
+const _: () = assert!(base::pad::is_one_line::<Limits>() && base::pad::is_one_line::<AtomicU64>());
+
 /// Why a claim was not granted now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Denied {

@@ -4,6 +4,7 @@
 
 use super::Wal;
 use base::clock;
+use base::pad::is_one_line;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -50,6 +51,8 @@ pub(super) struct Counters {
     pub untimed: AtomicBool,
 }
 
+const _: () = assert!(is_one_line::<Counters>());
+
 /// Where the shown figures begin: what the counters were at the last reset, and when that was.
 pub(super) struct Since(Mutex<(WalStats, i64)>);
 
@@ -94,7 +97,7 @@ impl Wal {
             records,
             commits,
             images,
-            bytes: self.position().0 - self.epoch.start.0,
+            bytes: self.position().0 - self.route.epoch.start.0,
             flushes: get(&self.counters.flushes),
             pressed: get(&self.counters.pressed),
             writes: get(&self.counters.writes),
@@ -120,13 +123,13 @@ impl Wal {
 
     /// Counters since they were last reset, and when that was, in wall-clock microseconds since 1970.
     pub fn stats_shown(&self) -> (WalStats, i64) {
-        let since = self.since.0.lock().expect("no code panics under it");
+        let since = self.since.0.0.lock().expect("no code panics under it");
         (self.stats().since(&since.0), since.1)
     }
 
     /// `pg_stat_reset_shared('wal')`.
     pub fn reset_stats(&self) {
-        let mut since = self.since.0.lock().expect("no code panics under it");
+        let mut since = self.since.0.0.lock().expect("no code panics under it");
         *since = (self.stats(), clock::wall_micros());
     }
 }

@@ -16,12 +16,12 @@ impl Wal {
     /// and the last filler reaches a little beyond.
     pub fn switch(&self) -> Result<Lsn> {
         let begun = self.position();
-        let current = self.epoch.segment_of(begun);
-        if begun == self.epoch.start_of(current) {
+        let current = self.route.epoch.segment_of(begun);
+        if begun == self.route.epoch.start_of(current) {
             self.flush(begun);
             return Ok(begun);
         }
-        let end = self.epoch.start_of(current + 1);
+        let end = self.route.epoch.start_of(current + 1);
         let zeros = vec![0; FILL_BYTES];
         loop {
             let at = self.position();
@@ -42,7 +42,7 @@ impl Wal {
     /// The file that the byte before `lsn` lies in, and where in it `lsn` is. On a segment's first byte the file is
     /// the one before, as PostgreSQL has it.
     pub fn place_of(&self, lsn: Lsn) -> (String, u64) {
-        let number = self.epoch.segment_of(Lsn(lsn.0.saturating_sub(1)));
-        (segment::file_name(self.epoch.timeline, number), self.epoch.file_offset(lsn))
+        let number = self.route.epoch.segment_of(Lsn(lsn.0.saturating_sub(1)));
+        (segment::file_name(self.route.epoch.timeline, number), self.route.epoch.file_offset(lsn))
     }
 }

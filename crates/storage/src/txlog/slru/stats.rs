@@ -2,7 +2,7 @@
 
 use super::config::{LOGS, LogKind};
 use base::clock;
-use base::pad::Padded;
+use base::pad::{Padded, is_one_line};
 use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +21,8 @@ pub struct Counters {
     /// What had been counted when the counts were last reset, and when that was.
     reset: Mutex<SlruStats>,
 }
+
+const _: () = assert!(is_one_line::<Rare>());
 
 impl Default for Counters {
     fn default() -> Counters {
