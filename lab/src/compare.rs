@@ -1,9 +1,9 @@
 //! Two records beside each other. A difference is claimed only where it is larger than what the repetitions of
-//! both records scatter by; everything else is no difference.
+//! both records scatter by, in this cell and in the experiment's others; everything else is no difference.
 
 use crate::experiments::{Experiment, THROUGHPUT};
 use crate::model::Record;
-use crate::statistics::{Spread, cell};
+use crate::statistics::{Spread, cell, cells, places, typical_width};
 use std::fmt::Write;
 
 /// A change below this share is never claimed: machines differ by as much from one minute to the next.
@@ -24,6 +24,8 @@ pub struct Change {
     pub a: Spread,
     pub b: Spread,
     pub verdict: Verdict,
+    /// The largest change that repetitions alone account for, as a share of A's median.
+    pub scatter: f64,
 }
 
 impl Change {
@@ -31,19 +33,34 @@ impl Change {
     pub fn ratio(&self) -> f64 {
         self.b.median / self.a.median
     }
+}
 
-    /// The largest change that repetitions alone account for, as a share of A's median.
-    pub fn scatter(&self) -> f64 {
-        ((self.a.width() + self.b.width()) / self.a.median).max(LEAST)
+/// The largest change that repetitions alone account for, as a share of A's median: both ranges together, and what
+/// medians of so many repetitions hardly ever differ by where a range is [typically](typical_width) as wide as `typical`.
+fn scatter(a: Spread, b: Spread, typical: f64) -> f64 {
+    let chance = typical * beyond_chance(a.count.min(b.count));
+    ((a.width() + b.width()) / a.median).max(chance).max(LEAST)
+}
+
+/// How far medians of so many repetitions must be apart, in typical ranges of so many: four standard deviations of
+/// their difference, at least, if they scatter normally, and more where most cells scatter alike. So chance alone gets none of
+/// a record's hundred cells so far.
+fn beyond_chance(repetitions: usize) -> f64 {
+    match repetitions {
+        0 | 1 => 0.0,
+        2 => 4.5,
+        3 => 3.0,
+        4 => 2.0,
+        _ => 1.6,
     }
 }
 
-/// Whether B differs from A: their ranges are apart, and their medians by more than both ranges together. One
-/// repetition does not tell what repetitions scatter by, and so never that there is a difference.
-pub fn verdict(a: Spread, b: Spread, lower_is_better: bool) -> Verdict {
+/// Whether B differs from A: their ranges are apart, and their medians by more than what repetitions
+/// [account for](scatter). One repetition does not tell what repetitions scatter by, and so never that there is a difference.
+pub fn verdict(a: Spread, b: Spread, lower_is_better: bool, typical: f64) -> Verdict {
     let apart = a.is_below(&b) || b.is_below(&a);
     let change = (b.median - a.median).abs();
-    if !apart || change <= a.width() + b.width() || change <= LEAST * a.median {
+    if !apart || change <= scatter(a, b, typical) * a.median {
         return Verdict::Same;
     }
     match (b.median > a.median) ^ lower_is_better {
@@ -58,19 +75,20 @@ pub fn changes(a: &Record, b: &Record) -> Vec<Change> {
     for of_a in &a.experiments {
         let Some(of_b) = b.experiments.iter().find(|e| e.name == of_a.name) else { continue };
         let measure = Experiment::find(&of_a.name).map_or(THROUGHPUT, |e| e.measure);
+        let figure = measure.figure;
+        let typical = typical_width(cells(of_a, figure).chain(cells(of_b, figure)));
         for target in of_a.targets() {
-            for variant in of_a.variants() {
-                for x in of_a.xs() {
-                    let of = |results| cell(results, target, variant, x, measure.figure);
-                    let Some((a, b)) = of(of_a).zip(of(of_b)) else { continue };
-                    let comma = if variant.is_empty() { "" } else { ", " };
-                    changes.push(Change {
-                        what: format!("{}: {target}, {variant}{comma}{x} {}", of_a.name, of_a.axis),
-                        a,
-                        b,
-                        verdict: verdict(a, b, measure.lower_is_better),
-                    });
-                }
+            for (variant, x) in places(of_a) {
+                let of = |results| cell(results, target, variant, x, figure);
+                let Some((a, b)) = of(of_a).zip(of(of_b)) else { continue };
+                let comma = if variant.is_empty() { "" } else { ", " };
+                changes.push(Change {
+                    what: format!("{}: {target}, {variant}{comma}{x} {}", of_a.name, of_a.axis),
+                    a,
+                    b,
+                    verdict: verdict(a, b, measure.lower_is_better, typical),
+                    scatter: scatter(a, b, typical),
+                });
             }
         }
     }
@@ -105,7 +123,7 @@ pub fn report(a: &Record, b: &Record) -> Result<String, String> {
         };
         let scatter = match change.a.count.min(change.b.count) {
             1 => "a single repetition".to_owned(),
-            _ => format!("repetitions: ±{:.0} %", change.scatter() * 100.0),
+            _ => format!("repetitions: ±{:.0} %", change.scatter * 100.0),
         };
         writeln!(
             text,

@@ -196,7 +196,7 @@ impl Instance {
             given_up: None,
         };
         if !canned && scale > 0 {
-            instance.fill(scale, plan.prepare)?;
+            instance.fill(scale, plan)?;
         }
         Ok(instance)
     }
@@ -226,7 +226,7 @@ impl Instance {
             given_up: None,
         };
         if writes {
-            instance.fill(scale, plan.prepare)?;
+            instance.fill(scale, plan)?;
         } else {
             let mut client = instance.reach.connect()?;
             let found = client.simple_query("select count(*) from pgbench_branches");
@@ -240,12 +240,12 @@ impl Instance {
         Ok(instance)
     }
 
-    fn fill(&self, scale: u32, prepare: &[&str]) -> Result<(), String> {
+    fn fill(&self, scale: u32, plan: &Plan) -> Result<(), String> {
         let mut init = self.reach.client("pgbench");
-        init.args(["-i", "-q", "-s", &scale.to_string()]);
+        init.args(["-i", "-q", "-s", &scale.to_string()]).args(plan.init);
         process::run(init, Limits::minutes(30))?;
         let mut client = self.reach.connect()?;
-        for statement in prepare.iter().chain(&["checkpoint"]) {
+        for statement in plan.prepare.iter().chain(&["checkpoint"]) {
             interrupt::check()?;
             client
                 .simple_query(statement)

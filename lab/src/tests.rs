@@ -121,15 +121,62 @@ fn a_change_beyond_the_repetitions_is_told_with_its_direction() {
     assert!(text.ends_with("4 better, 4 worse of 8 cells\n"), "{text}");
     let of = |values: &[f64]| Spread::of(values).unwrap();
     let (low, high) = (of(&[0.9, 1.0, 1.1]), of(&[1.9, 2.0, 2.1]));
-    assert_eq!(verdict(low, high, true), Verdict::Worse);
-    assert_eq!(verdict(low, high, false), Verdict::Better);
+    assert_eq!(verdict(low, high, true, 0.1), Verdict::Worse);
+    assert_eq!(verdict(low, high, false, 0.1), Verdict::Better);
+}
+
+/// Cells of two servers, two variants and thirty places whose repetitions scatter as they do where nothing else runs;
+/// `ours`: how much faster than the other.
+fn scattered(rng: &mut fastrand::Rng, rounds: u32, ours: f64) -> Record {
+    let mut record = Record::begin(Request::default());
+    let results = record.results("s4-hash", "clients", 0);
+    // The sum of twelve even chances is as good as normal, with a deviation of one.
+    let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+    for round in 0..rounds {
+        for x in 1..=30 {
+            for variant in ["B-tree", "hash"] {
+                for (target, base) in [("thalweg", ours), ("pg15", 1.0)] {
+                    let deviation = if x % 2 == 0 { 0.03 } else { 0.08 };
+                    let tps = 1000.0 * f64::from(x) * base * (1.0 + deviation * normal());
+                    results.runs.push(run(target, variant, x, round, tps));
+                }
+            }
+        }
+    }
+    record
+}
+
+/// A against A: another run of the same. 20 pairs of records of 120 cells each, by seed.
+#[test]
+fn two_runs_of_the_same_do_not_differ() {
+    for rounds in [2, 3, 5] {
+        let claimed: usize = (0..20)
+            .map(|seed| {
+                let mut rng = fastrand::Rng::with_seed(seed);
+                let (a, b) = (scattered(&mut rng, rounds, 1.0), scattered(&mut rng, rounds, 1.0));
+                let e = Experiment::find("s4-hash").unwrap();
+                let said = crate::report::sentence(e, &a.experiments[0]);
+                assert!(said.starts_with("No difference"), "{rounds} rounds, seed {seed}: {said}");
+                changes(&a, &b).iter().filter(|c| c.verdict != Verdict::Same).count()
+            })
+            .sum();
+        assert_eq!(claimed, 0, "{rounds} rounds: of 2400 cells");
+    }
+}
+
+#[test]
+fn what_is_half_as_fast_again_is_seen_with_two_repetitions() {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let (a, b) = (scattered(&mut rng, 2, 1.0), scattered(&mut rng, 2, 1.5));
+    let better = changes(&a, &b).iter().filter(|c| c.verdict == Verdict::Better).count();
+    assert!(better >= 50, "{better} of 60 cells");
 }
 
 #[test]
 fn one_repetition_alone_is_no_difference() {
     let of = |values: &[f64]| Spread::of(values).unwrap();
-    assert_eq!(verdict(of(&[1.0]), of(&[2.0, 2.1]), false), Verdict::Same);
-    assert_eq!(verdict(of(&[1.0, 1.1]), of(&[2.0]), false), Verdict::Same);
+    assert_eq!(verdict(of(&[1.0]), of(&[2.0, 2.1]), false, 0.0), Verdict::Same);
+    assert_eq!(verdict(of(&[1.0, 1.1]), of(&[2.0]), false, 0.0), Verdict::Same);
     let single = |ours: f64| {
         let mut record = record(ours, 500.0);
         record.experiments[0].runs.retain(|run| run.round == 0);

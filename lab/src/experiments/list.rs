@@ -142,13 +142,14 @@ const CEILING: Experiment = Experiment {
         targets: WITH_CEILING,
         settings: ROOMY,
         setups: plain,
+        init: &[],
         prepare: &[],
         loads: &[
             Load { name: "point reads", ..READ },
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(10, 10, 5, &[1, 8, 32, 64, 128]),
+        long: form(10, 5, 3, &[1, 8, 32, 64, 128]),
     }),
 };
 
@@ -166,10 +167,11 @@ const SCALE_CLIENTS: Experiment = Experiment {
         targets: WITH_CEILING,
         settings: CROWDED,
         setups: plain,
+        init: &[],
         prepare: &[],
         loads: &[READ],
         short: form(10, 2, 2, &[1, 128, 1000, 10_000]),
-        long: form(10, 10, 5, &[1, 4, 16, 64, 256, 1000, 2000, 5000, 10_000]),
+        long: form(10, 8, 3, &[1, 4, 16, 64, 256, 1000, 2000, 5000, 10_000]),
     }),
 };
 
@@ -191,6 +193,7 @@ const S1_SUBTRANS: Experiment = Experiment {
         targets: PEERS,
         settings: ROOMY,
         setups: plain,
+        init: &[],
         prepare: &["CREATE TABLE test (a int)"],
         loads: &[
             Load {
@@ -207,7 +210,7 @@ const S1_SUBTRANS: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 15, 5, &[1, 8, 32, 64, 128]),
+        long: form(50, 7, 5, &[1, 8, 32, 64, 128]),
     }),
 };
 
@@ -229,6 +232,7 @@ const S1_MULTIXACT: Experiment = Experiment {
         targets: PEERS,
         settings: ROOMY,
         setups: plain,
+        init: &[],
         prepare: &["CREATE TABLE pgbench_test (a int)"],
         loads: &[Load {
             script: Script::Text(include_str!("../../s1-multixact/lockers.sql")),
@@ -236,7 +240,7 @@ const S1_MULTIXACT: Experiment = Experiment {
             ..WRITE_ASYNC
         }],
         short: form(10, 2, 2, &[8, 32, 128]),
-        long: form(50, 15, 5, &[1, 8, 32, 64, 128]),
+        long: form(50, 12, 3, &[1, 8, 32, 64, 128]),
     }),
 };
 
@@ -289,6 +293,7 @@ const S3_LATENCY: Experiment = Experiment {
         targets: PEERS,
         settings: TIGHT,
         setups: plain,
+        init: &["--unlogged-tables"],
         prepare: &[],
         loads: &[
             Load {
@@ -308,7 +313,7 @@ const S3_LATENCY: Experiment = Experiment {
             },
         ],
         short: form(20, 5, 2, &[8]),
-        long: form(50, 120, 3, &[8]),
+        long: form(50, 40, 2, &[1, 8, 32]),
     }),
 };
 
@@ -326,11 +331,12 @@ const S3_TPCC: Experiment = Experiment {
         targets: PEERS,
         settings: TPCC,
         setups: plain,
+        init: &[],
         prepare: &[],
         loads: &[Load { name: "", ..READ }],
         // The scale is the number of warehouses.
         short: form(1, 8, 2, &[8]),
-        long: form(10, 60, 3, &[1, 8, 32]),
+        long: form(10, 30, 3, &[1, 8, 32]),
     }),
 };
 
@@ -348,6 +354,7 @@ const S4_HASH: Experiment = Experiment {
         targets: PEERS,
         settings: ROOMY,
         setups: plain,
+        init: &[],
         prepare: &[
             "CREATE TABLE accounts_hash AS SELECT * FROM pgbench_accounts",
             "CREATE INDEX accounts_hash_aid ON accounts_hash USING hash (aid)",
@@ -366,7 +373,7 @@ const S4_HASH: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 10, 5, &[1, 4, 8, 16, 32, 64, 80]),
+        long: form(50, 8, 3, &[1, 8, 16, 32, 64, 80, 128]),
     }),
 };
 
@@ -388,10 +395,11 @@ const S5_WAL_IO: Experiment = Experiment {
         targets: PEERS,
         settings: ROOMY,
         setups: log_setups,
+        init: &[],
         prepare: &[],
         loads: &[WRITE],
         short: form(10, 2, 2, &[32]),
-        long: form(100, 15, 5, &[1, 8, 32, 64]),
+        long: form(50, 7, 3, &[1, 32, 64]),
     }),
 };
 
@@ -409,12 +417,13 @@ const SCALE_CORES: Experiment = Experiment {
         targets: PEERS,
         settings: ROOMY,
         setups: core_setups,
+        init: &[],
         prepare: &[],
         loads: &[
             Load { name: "point reads", ..READ },
             Load { name: "TPC-B, asynchronous commit", ..WRITE_ASYNC },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(50, 10, 5, &[128]),
+        long: form(50, 10, 3, &[128]),
     }),
 };

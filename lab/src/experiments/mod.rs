@@ -75,6 +75,8 @@ pub struct Plan {
     pub settings: &'static [&'static str],
     /// Ways to set up each target; each is a server of its own.
     pub setups: fn(&str) -> Vec<Setup>,
+    /// What `pgbench -i` is told besides.
+    pub init: &'static [&'static str],
     /// Statements after pgbench's tables are there.
     pub prepare: &'static [&'static str],
     pub loads: &'static [Load],

@@ -3,7 +3,7 @@
 use crate::compare::{Verdict, verdict};
 use crate::experiments::{Experiment, Kind};
 use crate::model::{Results, figure};
-use crate::statistics::{Spread, advantage, cell, is_postgres};
+use crate::statistics::{Spread, advantage, cell, cells, is_postgres, places, typical_width};
 use crate::table::short;
 
 const NO_DIFFERENCE: &str = "no difference";
@@ -50,27 +50,21 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
     }
 }
 
-/// In how many cells every repetition of ours is better than every one of each PostgreSQL, and in how many every one
-/// of some PostgreSQL is better than every one of ours; repeated at least once.
+/// In how many cells we are better than each PostgreSQL, and in how many worse than some, beyond what repetitions account
+/// for.
 fn decided(e: &Experiment, results: &Results) -> (usize, usize) {
     let (mut ahead, mut behind) = (0, 0);
+    let typical = typical_width(cells(results, e.measure.figure));
     for (variant, x) in places(results) {
         let of = |target| cell(results, target, variant, x, e.measure.figure);
         let theirs = results.targets().into_iter().filter(|target| is_postgres(target));
         let theirs: Vec<Spread> = theirs.filter_map(of).collect();
         let Some(ours) = of("thalweg").filter(|_| !theirs.is_empty()) else { continue };
-        let better = |a: &Spread, b: &Spread| match e.measure.lower_is_better {
-            true => a.is_below(b),
-            false => b.is_below(a),
-        };
-        ahead += usize::from(theirs.iter().all(|theirs| better(&ours, theirs)));
-        behind += usize::from(theirs.iter().any(|theirs| better(theirs, &ours)));
+        let found = |theirs: &Spread| verdict(*theirs, ours, e.measure.lower_is_better, typical);
+        ahead += usize::from(theirs.iter().all(|theirs| found(theirs) == Verdict::Better));
+        behind += usize::from(theirs.iter().any(|theirs| found(theirs) == Verdict::Worse));
     }
     (ahead, behind)
-}
-
-fn places(results: &Results) -> impl Iterator<Item = (&str, u32)> {
-    results.variants().into_iter().flat_map(|v| results.xs().into_iter().map(move |x| (v, x)))
 }
 
 /// How many times better we are than the better PostgreSQL, in every cell.
@@ -83,13 +77,14 @@ fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
 pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     let baseline = e.own_baseline?;
     let x = *results.xs().last()?;
+    let typical = typical_width(cells(results, figure::TPS));
     let others: Vec<&str> = results.variants().into_iter().filter(|v| *v != baseline).collect();
     let targets = results.targets();
     let change = |target: &str, variant: &str| {
         let of = |variant| cell(results, target, variant, x, figure::TPS);
         let (with, without) = (of(variant)?, of(baseline)?);
         let percent = (with.median / without.median - 1.0) * 100.0;
-        Some(match verdict(without, with, false) {
+        Some(match verdict(without, with, false, typical) {
             Verdict::Same => NO_DIFFERENCE.to_owned(),
             _ => format!("{percent:+.0} %"),
         })

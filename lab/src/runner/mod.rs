@@ -203,10 +203,12 @@ impl Lab {
                     continue;
                 }
                 progress.say(&format!("{}: starting {} {}", e.name, target.name(), setup.name));
+                self.enough_space(scratch.path())?;
                 match self.start(e, plan, &target, setup, scratch.path()) {
                     Ok(instance) => instances.push((number, instance)),
                     Err(why) => {
                         interrupt::check()?;
+                        self.enough_space(scratch.path())?;
                         progress.note(&format!("{}: {}: {why}", e.name, target.name()));
                         for load in plan.loads {
                             let variant = variant(&setup.name, load.name);
@@ -228,7 +230,6 @@ impl Lab {
         setup: &Setup,
         work: &Path,
     ) -> Result<Instance, String> {
-        self.enough_space(work)?;
         let scale = self.record.request.scale.unwrap_or(self.form(plan).scale);
         let tpcc = matches!(e.kind, Kind::Tpcc(_));
         match target {

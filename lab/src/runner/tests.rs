@@ -40,6 +40,24 @@ fn repetitions_are_interleaved() {
     assert!(cells[..8].iter().all(|c| c.round == 0), "repetitions outermost");
 }
 
+/// By the plan's own estimate, on the two cores that the README speaks of.
+#[test]
+fn the_short_form_takes_twenty_minutes_and_the_long_one_three_hours() {
+    let minutes = |long: bool| {
+        let (mut lab, _scratch) = lab("ceiling", &["thalweg", "pg15", "pg18", "canned"]);
+        lab.record.request = Request { long, ..Request::default() };
+        let all = crate::experiments::ALL.iter();
+        let fixed = all.filter(|e| e.name != "scale-cores").map(|e| lab.weight(e)).sum::<f64>();
+        // Three servers on one core and on two, two loads.
+        let form = plan(Experiment::find("scale-cores").unwrap()).form(long);
+        let runs = f64::from(12 * form.rounds) * (f64::from(form.seconds) + EACH_RUN_S);
+        (fixed + runs + 6.0 * EACH_SERVER_S) / 60.0
+    };
+    let (short, long) = (minutes(false), minutes(true));
+    assert!((10.0..20.0).contains(&short), "{short} minutes");
+    assert!((120.0..175.0).contains(&long), "{long} minutes");
+}
+
 #[test]
 fn servers_of_others_are_only_read_unless_allowed() {
     let url = "mine=postgres://u@h:1/d";
@@ -80,10 +98,11 @@ fn a_disk_that_is_nearly_full_ends_the_run() {
     let made = run("pg15", plan(e).loads[cells[0].load].name, cells[0].x, 0, 1.0);
     lab.record.results(e.name, e.axis, cells.len()).runs.push(made);
     lab.least_free = u64::MAX;
-    lab.run(&|_| ()).unwrap();
-    let skipped = &lab.record.experiments[0].skipped;
-    assert!(skipped.iter().all(|s| s.why.contains("MiB left; the lab wants")), "{skipped:?}");
-    assert_eq!(Record::load(&lab.folder).unwrap().experiments[0].runs.len(), 1);
+    let why = lab.run(&|_| ()).unwrap_err();
+    assert!(why.contains("MiB left; the lab wants"), "{why}");
+    let kept = Record::load(&lab.folder).unwrap();
+    assert_eq!(kept.stopped, Some(why), "partial, to be gone on with");
+    assert_eq!((kept.experiments[0].runs.len(), kept.experiments[0].skipped.len()), (1, 0));
 }
 
 #[test]
