@@ -138,7 +138,11 @@ impl Database {
         let wal = self.engine.wal();
         let mebibytes = wal.epoch().segment_bytes >> 20;
         let pages = wal.buffer_bytes() / PAGE_BYTES as u64;
-        for (name, value) in [("wal_segment_size", mebibytes), ("wal_buffers", pages)] {
+        let wal = [("wal_segment_size", mebibytes), ("wal_buffers", pages)];
+        // Whole banks, and what 0 stands for.
+        let status_logs = self.engine.txns().txlog().buffers();
+        let status_logs = status_logs.map(|(log, pages)| (log.setting(), pages as u64));
+        for (name, value) in wal.into_iter().chain(status_logs) {
             let setting = settings::find(name).expect("a known setting");
             self.cluster.running.set(setting, Value::Integer(value as i64));
         }

@@ -112,3 +112,50 @@ fn prepared_statements_are_shown() {
         until(&mut me, "state, query", pid, &format!("idle,{text}"));
     }
 }
+
+#[test]
+fn multixacts_and_all_status_logs_are_told_of() {
+    let house = House::new();
+    let mut clients = [house.client(), house.client(), house.client()];
+    let stats = "select num_mxids, num_members, members_size, oldest_multixact <> '0' from pg_get_multixact_stats()";
+    clients[0].query("create table shared (id int primary key); insert into shared values (1)");
+    for client in &mut clients[..2] {
+        client.query("begin");
+        assert!(client.query("select * from shared where id = 1 for share").contains("D 1"));
+    }
+    let [first, second, me] = &mut clients;
+    assert!(me.query(stats).contains("\nD 1,2,16,t\n"), "{}", me.query(stats));
+    let members = "select count(*) from pg_get_multixact_members((select xmax from shared)::text::xid) \
+                   where mode = 'sh'";
+    assert!(me.query(members).contains("\nD 2\n"), "{}", me.query(members));
+    first.query("commit");
+    second.query("commit");
+    let give_up = Instant::now() + Duration::from_secs(60);
+    while !me.query(stats).contains("\nD 0,0,0,t\n") {
+        assert!(Instant::now() < give_up, "{}", me.query(stats));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+
+    // What `small` chooses, in whole banks; what it leaves open, from shared_buffers of 8 MB or as PostgreSQL has it.
+    for (name, taken) in [
+        ("transaction_buffers", "128kB"),
+        ("subtransaction_buffers", "384kB"),
+        ("multixact_offset_buffers", "128kB"),
+        ("multixact_member_buffers", "640kB"),
+        ("commit_timestamp_buffers", "128kB"),
+        ("serializable_buffers", "256kB"),
+        ("notify_buffers", "128kB"),
+    ] {
+        let told = me.query(&format!("show {name}"));
+        assert!(told.contains(&format!("\nD {taken}\n")), "{name}: {told}");
+    }
+    let told = me.query("select string_agg(name, ' ' order by name) from pg_stat_slru where stats_reset is not null");
+    let all = "CommitTs MultiXactMember MultiXactOffset Notify Serial Subtrans Xact other";
+    assert!(told.contains(&format!("\nD {all}\n")), "{told}");
+    for name in ["MultiXactMember", "MultiXactOffset"] {
+        let told = me.query(&format!(
+            "select blks_zeroed > 0, blks_hit > 0 from pg_stat_slru where name = '{name}'"
+        ));
+        assert!(told.contains("\nD t,"), "{name}: {told}");
+    }
+}

@@ -21,6 +21,7 @@ const SESSION: Bodies = declared!(Body::Session,
     "pg_current_snapshot" "pg_visible_in_snapshot" "pg_snapshot_xmin" "pg_snapshot_xmax"
     "pg_snapshot_xip" "pg_xact_status" "pg_xact_commit_timestamp"
     "pg_xact_commit_timestamp_origin" "pg_last_committed_xact" "pg_get_multixact_members"
+    "pg_get_multixact_stats"
     "mxid_age" "pg_notify" "pg_listening_channels"
     "pg_notification_queue_usage"
     "pg_advisory_lock_int4" "pg_advisory_lock_int8" "pg_advisory_lock_shared_int4"

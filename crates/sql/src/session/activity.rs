@@ -182,10 +182,9 @@ fn blockers(b: &Backend, pid: i32) -> Result<Vec<i32>> {
     Ok(pids)
 }
 
-/// The rows of `pg_stat_slru`. Logs that nothing uses yet, and PostgreSQL's "other", have done nothing.
+/// The rows of `pg_stat_slru`. PostgreSQL's "other" has done nothing.
 pub(super) fn status_logs(b: &Backend) -> Result<Vec<Vec<Datum>>> {
     let opened = b.instance.cluster()?.started;
-    let used = b.txn.manager().txlog().stats();
     let row = |name: &str, stats: &SlruStats, since: TimestampTz| {
         let counts = [
             stats.zeroed,
@@ -201,14 +200,11 @@ pub(super) fn status_logs(b: &Backend) -> Result<Vec<Vec<Datum>>> {
         row.push(Datum::TimestampTz(since));
         row
     };
-    let rows = ALL_LOGS.iter().map(|kind| match used.iter().find(|(of, _)| of == kind) {
-        Some((_, stats)) => {
-            let since = TimestampTz(stats.since_micros - super::EPOCH_OFFSET_USECS);
-            row(kind.name(), stats, since)
-        }
-        None => row(kind.name(), &SlruStats::default(), opened),
+    let rows = b.txn.manager().txlog().stats().map(|(log, stats)| {
+        let since = TimestampTz(stats.since_micros - super::EPOCH_OFFSET_USECS);
+        row(log.name(), &stats, since)
     });
-    let mut rows: Vec<_> = rows.collect();
+    let mut rows = rows.to_vec();
     rows.push(row("other", &SlruStats::default(), opened));
     Ok(rows)
 }

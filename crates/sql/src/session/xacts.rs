@@ -5,7 +5,7 @@
 
 use base::Xid;
 use storage::lock::RowLock;
-use storage::txlog::{MultiXactId, Outcome};
+use storage::txlog::{MEMBER_BYTES, MultiXactId, Outcome};
 use storage::txn::SnapshotXids;
 
 use std::sync::Arc;
@@ -52,6 +52,7 @@ pub(super) fn call(b: &mut Backend, func: &Function, args: &[Datum]) -> Result<O
             record(func, vec![time.map_or(Datum::Null, Datum::TimestampTz), origin])
         }
         "pg_last_committed_xact" => last_committed(b, func)?,
+        "pg_get_multixact_stats" => multixact_stats(b, func)?,
         _ => return Ok(None),
     }))
 }
@@ -201,6 +202,19 @@ fn last_committed(b: &Backend, func: &Function) -> Result<Datum> {
     }
     let time = Datum::TimestampTz(since_2000(micros));
     Ok(record(func, vec![Datum::Oid(Oid(xid.0 as u32)), time, Datum::Oid(Oid(0))]))
+}
+
+/// Numbers of multixacts and of their members, the members' bytes, and the oldest multixact; to superusers, as long as
+/// there are no members of `pg_read_all_stats`.
+fn multixact_stats(b: &Backend, func: &Function) -> Result<Datum> {
+    if !super::names::is_superuser(b, b.user_oid)? {
+        return Ok(record(func, vec![Datum::Null; 4]));
+    }
+    let stats = b.txn.manager().txlog().multis().stats();
+    let counts = [stats.live, stats.members, stats.members * MEMBER_BYTES];
+    let mut values = counts.map(|count| Datum::Int8(count as i64)).to_vec();
+    values.push(Datum::Oid(Oid(stats.oldest.0 as u32)));
+    Ok(record(func, values))
 }
 
 fn since_2000(unix_micros: i64) -> TimestampTz {

@@ -17,7 +17,9 @@ mod xact;
 
 pub use commit_ts::CommitTimes;
 pub use fate::{Entry, Fate};
-pub use multixact::{LogAhead, Member, MultiXactId, MultiXacts};
+pub use multixact::{
+    LogAhead, MEMBER_BYTES, Member, MultiXactId, MultiXactPlace, MultiXactStats, MultiXacts,
+};
 pub use redo::XactRedo;
 pub use rowlock::RowLock;
 pub use slru::{ALL_LOGS, LogBuffers, LogKind, SlruStats, WalBarrier};
@@ -29,7 +31,7 @@ use base::disk::Disk;
 use base::latch::Latch;
 use base::rank::Rank;
 use base::{Csn, Lsn, Xid};
-use slru::Slru;
+use slru::{LOGS, Slru};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -98,6 +100,9 @@ pub struct TxLog {
     xact: XactLog,
     multis: MultiXacts,
     times: CommitTimes,
+    /// Ready for their users.
+    serial: Slru,
+    notify: Slru,
     folded: Latch<Folded>,
 }
 
@@ -140,6 +145,8 @@ impl TxLog {
             xact,
             multis: MultiXacts::new(offsets, members, next_multixact, 0, ahead),
             times: CommitTimes::open(times, config.track_commit_timestamp, next)?,
+            serial: open(LogKind::Serial, 0)?,
+            notify: open(LogKind::Notify, 0)?,
             // Held across I/O, and while nothing but the rooms' own latches is taken. A checkpoint folds
             // with its own latch held.
             folded: Latch::new(Rank::Table, folded),
@@ -344,9 +351,14 @@ impl TxLog {
         Ok(())
     }
 
-    /// Numbers of each log that has a user, for `pg_stat_slru`.
-    pub fn stats(&self) -> Vec<(LogKind, SlruStats)> {
-        self.slrus().map(|slru| (slru.log(), slru.stats())).to_vec()
+    /// Numbers of each log, for `pg_stat_slru`.
+    pub fn stats(&self) -> [(LogKind, SlruStats); LOGS] {
+        self.slrus().map(|slru| (slru.log(), slru.stats()))
+    }
+
+    /// Pages that each log's cache has room for.
+    pub fn buffers(&self) -> [(LogKind, usize); LOGS] {
+        self.slrus().map(|slru| (slru.log(), slru.buffers()))
     }
 
     /// Has a log, or all of them, counted from here on.
@@ -355,9 +367,11 @@ impl TxLog {
         all.filter(|slru| which.is_none_or(|log| log == slru.log())).for_each(Slru::reset_stats);
     }
 
-    fn slrus(&self) -> [&Slru; 5] {
+    /// In the order of [`ALL_LOGS`].
+    fn slrus(&self) -> [&Slru; LOGS] {
         let [offsets, members] = self.multis.slrus();
-        [self.times.slru(), members, offsets, self.window.spill(), self.xact.slru()]
+        let (times, spill, xact) = (self.times.slru(), self.window.spill(), self.xact.slru());
+        [times, members, offsets, &self.notify, &self.serial, spill, xact]
     }
 }
 

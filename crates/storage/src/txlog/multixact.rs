@@ -17,7 +17,7 @@
 
 use super::rowlock::RowLock;
 use super::slru::{PAGE_WORDS, Slru, SlruError};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use base::latch::Latch;
 use base::pad::Padded;
 use base::rank::Rank;
@@ -53,21 +53,44 @@ pub type LogAhead = Box<dyn Fn(MultiXactId) -> Result<()> + Send + Sync>;
 pub struct MultiXacts {
     offsets: Slru,
     members: Slru,
-    alloc: Latch<Alloc>,
+    /// What is handed out next. Nothing is waited for under it.
+    next: Padded<Latch<MultiXactPlace>>,
+    /// Pages below have been begun.
+    offset_pages: AtomicU64,
+    member_pages: AtomicU64,
     ahead: LogAhead,
     /// Ids below are covered by a durable log record.
     limit: AtomicU64,
+    /// Held while a record for more ids is made durable, by which whoever waits for it is covered, too.
+    covering: Latch<()>,
     /// Members of multixacts below have all ended.
     oldest: Padded<AtomicU64>,
+    /// Where the members of those begin that have not.
+    oldest_member: AtomicU64,
 }
 
-struct Alloc {
-    next: u64,
-    next_member: u64,
-    /// Pages below have been begun.
-    offset_pages: u64,
-    member_pages: u64,
+/// A place in both logs: everything before has been handed out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MultiXactPlace {
+    /// The next id.
+    pub id: MultiXactId,
+    /// Number of the next member.
+    pub member: u64,
 }
+
+/// What is kept of multixacts, for `pg_get_multixact_stats`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MultiXactStats {
+    /// Multixacts made and not yet forgotten.
+    pub live: u64,
+    /// Their members.
+    pub members: u64,
+    /// The first of them, or the next id where there is none.
+    pub oldest: MultiXactId,
+}
+
+/// Bytes that a member takes in its log.
+pub const MEMBER_BYTES: u64 = 8;
 
 impl MultiXacts {
     /// Empty logs; ids are handed out from `next`, members from `next_member`.
@@ -78,19 +101,18 @@ impl MultiXacts {
         next_member: u64,
         ahead: LogAhead,
     ) -> MultiXacts {
-        let alloc = Alloc {
-            next: next.0,
-            next_member,
-            offset_pages: next.0 / WORDS,
-            member_pages: next_member / WORDS,
-        };
+        let at = MultiXactPlace { id: next, member: next_member };
         MultiXacts {
             offsets,
             members,
-            alloc: Latch::new(Rank::Table, alloc),
+            next: Padded(Latch::new(Rank::Leaf, at)),
+            offset_pages: AtomicU64::new(next.0 / WORDS),
+            member_pages: AtomicU64::new(next_member / WORDS),
             ahead,
             limit: AtomicU64::new(next.0),
+            covering: Latch::new(Rank::Table, ()),
             oldest: Padded(AtomicU64::new(next.0)),
+            oldest_member: AtomicU64::new(next_member),
         }
     }
 
@@ -100,21 +122,27 @@ impl MultiXacts {
     }
 
     /// A new multixact of these members, at least two. May wait for the disk; no latch may be held.
+    ///
+    /// # Errors
+    /// [`Error::LimitExceeded`] where there are more than [`MEMBERS_MAX`]; or the disk's. An id that was taken by then
+    /// is nobody's.
     pub fn create(&self, members: &[Member]) -> Result<MultiXactId> {
-        assert!(
-            (2..=MEMBERS_MAX).contains(&members.len()),
-            "several lockers, but a number that fits"
-        );
-        let mut alloc = self.alloc.lock();
-        let (id, first) = (alloc.next, alloc.next_member);
-        if id >= self.limit.load(Ordering::Relaxed) {
-            let limit = id + IDS_AHEAD;
-            (self.ahead)(MultiXactId(limit))?;
-            // Release: pairs with the acquire in `limit`.
-            self.limit.store(limit, Ordering::Release);
+        assert!(members.len() >= 2, "one locker needs no multixact");
+        if members.len() > MEMBERS_MAX {
+            let many = members.len();
+            let limit = format!("{many} transactions lock one row, of {MEMBERS_MAX} that can");
+            return Err(Error::LimitExceeded(limit));
         }
-        reach(&self.offsets, &mut alloc.offset_pages, id)?;
-        reach(&self.members, &mut alloc.member_pages, first + members.len() as u64 - 1)?;
+        let MultiXactPlace { id, member: first } = {
+            let mut next = self.next.lock();
+            let at = *next;
+            next.id.0 += 1;
+            next.member += members.len() as u64;
+            at
+        };
+        self.cover(id)?;
+        self.offsets.extend(&self.offset_pages, id.0 / WORDS)?;
+        self.members.extend(&self.member_pages, (first + members.len() as u64 - 1) / WORDS)?;
         let mut at = first;
         let mut rest = members;
         while !rest.is_empty() {
@@ -130,10 +158,23 @@ impl MultiXacts {
         }
         // Last: with it the multixact is there. Nobody has heard of it before this returns anyway.
         let word = first << COUNT_BITS | members.len() as u64;
-        self.offsets.update(id / WORDS, Lsn::ZERO, |page| page.set((id % WORDS) as usize, word))?;
-        alloc.next += 1;
-        alloc.next_member = at;
-        Ok(MultiXactId(id))
+        let place = (id.0 % WORDS) as usize;
+        self.offsets.update(id.0 / WORDS, Lsn::ZERO, |page| page.set(place, word))?;
+        Ok(id)
+    }
+
+    /// Has a durable log record cover `id`.
+    fn cover(&self, id: MultiXactId) -> Result<()> {
+        while id >= self.limit() {
+            let _one_at_a_time = self.covering.lock();
+            if id >= self.limit() {
+                let limit = id.0 + IDS_AHEAD;
+                (self.ahead)(MultiXactId(limit))?;
+                // Release: pairs with the acquire in `limit`.
+                self.limit.store(limit, Ordering::Release);
+            }
+        }
+        Ok(())
     }
 
     /// The members of a multixact; none if all of them ended long ago. Any of them may have ended.
@@ -146,7 +187,9 @@ impl MultiXacts {
 
     fn try_members(&self, id: MultiXactId) -> std::result::Result<Vec<Member>, SlruError> {
         // Acquire: pairs with the release in `forget_before`.
-        if id.0 < self.oldest.load(Ordering::Acquire) {
+        let is_old = id.0 < self.oldest.load(Ordering::Acquire);
+        // Acquire: pairs with the release in `Slru::extend`. An id that is just being made has no members yet.
+        if is_old || id.0 / WORDS >= self.offset_pages.load(Ordering::Acquire) {
             return Ok(Vec::new());
         }
         let word = self.offsets.read(id.0 / WORDS, |page| page.word((id.0 % WORDS) as usize))?;
@@ -170,52 +213,48 @@ impl MultiXacts {
 
     /// The id that will be handed out next.
     pub fn next(&self) -> MultiXactId {
-        MultiXactId(self.alloc.lock().next)
+        self.place().id
+    }
+
+    /// Where both logs end: every multixact from here on is made later.
+    pub fn place(&self) -> MultiXactPlace {
+        *self.next.lock()
     }
 
     /// No id from here on is in use, as far as the log knows. For checkpoints.
     pub fn limit(&self) -> MultiXactId {
-        // Acquire: pairs with the release in `create`.
+        // Acquire: pairs with the release in `cover`.
         MultiXactId(self.limit.load(Ordering::Acquire))
     }
 
-    /// Multixacts there are, and members: created and not yet forgotten.
+    /// Multixacts created and not yet forgotten.
     pub fn live(&self) -> u64 {
-        self.alloc.lock().next - self.oldest.load(Ordering::Acquire)
+        self.stats().live
     }
 
-    /// Forgets multixacts below `id`: all their members have ended.
-    pub fn forget_before(&self, id: MultiXactId) -> Result<()> {
-        let (next, next_member) = {
-            let alloc = self.alloc.lock();
-            (alloc.next, alloc.next_member)
-        };
-        let id = id.0.min(next);
-        if id <= self.oldest.load(Ordering::Acquire) {
-            return Ok(());
+    /// What is kept.
+    pub fn stats(&self) -> MultiXactStats {
+        // Members first, then ids: what is forgotten between the looks makes the numbers too great, never negative.
+        // Acquire: pairs with the releases in `forget_before`.
+        let oldest_member = self.oldest_member.load(Ordering::Acquire);
+        let oldest = self.oldest.load(Ordering::Acquire);
+        let next = self.place();
+        MultiXactStats {
+            live: next.id.0 - oldest,
+            members: next.member - oldest_member,
+            oldest: MultiXactId(oldest),
         }
-        let first_kept = match id == next {
-            true => next_member,
-            false => {
-                let at = (id % WORDS) as usize;
-                self.offsets.read(id / WORDS, |page| page.word(at))? >> COUNT_BITS
-            }
-        };
-        // Release: pairs with the acquire in `try_members`.
-        self.oldest.fetch_max(id, Ordering::Release);
-        self.offsets.truncate(id / WORDS)?;
-        self.members.truncate(first_kept / WORDS)?;
+    }
+
+    /// Forgets multixacts before this place: all their members have ended, and whoever was making one.
+    pub fn forget_before(&self, place: MultiXactPlace) -> Result<()> {
+        // Release: pairs with the acquire in `try_members`, and in `stats`.
+        self.oldest.fetch_max(place.id.0, Ordering::Release);
+        self.oldest_member.fetch_max(place.member, Ordering::Release);
+        self.offsets.truncate(place.id.0 / WORDS)?;
+        self.members.truncate(place.member / WORDS)?;
         Ok(())
     }
-}
-
-/// Begins pages until there is one for `word`.
-fn reach(slru: &Slru, pages: &mut u64, word: u64) -> std::result::Result<(), SlruError> {
-    while *pages <= word / WORDS {
-        slru.begin(*pages, Lsn::ZERO, |_| ())?;
-        *pages += 1;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -223,7 +262,8 @@ mod tests {
     use super::super::slru::{LogKind, WalBarrier};
     use super::*;
     use base::disk::sim::SimDisk;
-    use std::sync::{Arc, Mutex};
+    use std::collections::VecDeque;
+    use std::sync::{Arc, Mutex, RwLock};
 
     fn open(next: u64, next_member: u64, banks: usize) -> (MultiXacts, Arc<Mutex<Vec<u64>>>) {
         let disk = SimDisk::new();
@@ -277,14 +317,21 @@ mod tests {
         let mut rng = fastrand::Rng::with_seed(9);
         let all: Vec<_> = (0..5000)
             .map(|_| {
-                let members = some(&mut rng);
-                (multis.create(&members).unwrap(), members)
+                let (place, members) = (multis.place(), some(&mut rng));
+                (place, multis.create(&members).unwrap(), members)
             })
             .collect();
         for cut in [0, 1, 700, 1025, 4000, 5000] {
-            let bound = all.get(cut).map_or(multis.next(), |(id, _)| *id);
+            let bound = all.get(cut).map_or(multis.place(), |(place, ..)| *place);
             multis.forget_before(bound).unwrap();
-            for (i, (id, members)) in all.iter().enumerate() {
+            let left: usize = all[cut..].iter().map(|(.., members)| members.len()).sum();
+            let stats = MultiXactStats {
+                live: (all.len() - cut) as u64,
+                members: left as u64,
+                oldest: bound.id,
+            };
+            assert_eq!(multis.stats(), stats);
+            for (i, (_, id, members)) in all.iter().enumerate() {
                 let expected: &[Member] = if i < cut { &[] } else { members };
                 assert_eq!(multis.members(*id).unwrap(), expected);
             }
@@ -297,14 +344,20 @@ mod tests {
     fn creating_reading_and_forgetting_go_on_together() {
         let (multis, _) = open(1, 1, 1);
         let made: Mutex<Vec<(MultiXactId, Vec<Member>)>> = Mutex::default();
+        // As transactions do: what is forgotten was made by those that have ended since.
+        let running: RwLock<()> = RwLock::default();
         std::thread::scope(|scope| {
             for seed in 0..3 {
-                let (multis, made) = (&multis, &made);
+                let (multis, made, running) = (&multis, &made, &running);
                 scope.spawn(move || {
                     let mut rng = fastrand::Rng::with_seed(seed);
+                    let mut bounds = VecDeque::from([multis.place()]);
                     for round in 0..1500 {
                         let members = some(&mut rng);
-                        let id = multis.create(&members).unwrap();
+                        let id = {
+                            let _runs = running.read().unwrap();
+                            multis.create(&members).unwrap()
+                        };
                         made.lock().unwrap().push((id, members));
                         let (id, expected) = {
                             let made = made.lock().unwrap();
@@ -313,12 +366,55 @@ mod tests {
                         let found = multis.members(id).unwrap();
                         assert!(found.is_empty() || found == expected);
                         if seed == 0 && round % 100 == 99 {
-                            let bound = MultiXactId(multis.next().0.saturating_sub(200));
-                            multis.forget_before(bound).unwrap();
+                            drop(running.write().unwrap());
+                            multis.forget_before(bounds.pop_front().unwrap()).unwrap();
+                            bounds.push_back(multis.place());
                         }
                     }
                 });
             }
         });
+    }
+
+    #[test]
+    fn more_members_than_fit_are_refused() {
+        let (multis, _) = open(1, 1, 1);
+        let member = |xid| Member { xid: Xid(xid), strength: RowLock::KeyShare };
+        let many: Vec<Member> = (3..4 + MEMBERS_MAX as u64).map(member).collect();
+        let refused = multis.create(&many).unwrap_err();
+        assert_eq!((refused.sqlstate(), many.len()), ("54000", MEMBERS_MAX + 1));
+        let id = multis.create(&many[1..]).unwrap();
+        assert_eq!(multis.members(id).unwrap(), many[1..]);
+        assert_eq!(multis.next(), MultiXactId(id.0 + 1), "a refusal takes no id");
+    }
+
+    /// Ids whose makers the disk failed are passed over, and so are their pages when they are forgotten.
+    #[test]
+    fn a_log_that_could_not_be_written_costs_the_ids_alone() {
+        let disk = Arc::new(SimDisk::new());
+        let no_barrier: WalBarrier = Arc::new(|_| ());
+        let slru = |log| {
+            let disk = Arc::clone(&disk) as Arc<dyn base::disk::Disk>;
+            Slru::open(log, 1, 0, disk, Arc::clone(&no_barrier)).unwrap()
+        };
+        let (offsets, members) = (slru(LogKind::MultiXactOffset), slru(LogKind::MultiXactMember));
+        let broken = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let is_broken = Arc::clone(&broken);
+        let ahead: LogAhead = Box::new(move |_| match is_broken.load(Ordering::Relaxed) {
+            true => Err(Error::DiskFull { file: "wal".into() }),
+            false => Ok(()),
+        });
+        let multis = MultiXacts::new(offsets, members, MultiXactId(1), 0, ahead);
+        let two = [3, 4].map(|xid| Member { xid: Xid(xid), strength: RowLock::Share });
+        for _ in 0..5 * WORDS {
+            assert_eq!(multis.create(&two).unwrap_err().sqlstate(), "53100");
+        }
+        let before = MultiXactId(multis.next().0 - 1);
+        assert_eq!(multis.members(before).unwrap(), [], "nobody was told of it");
+        multis.forget_before(multis.place()).unwrap();
+        broken.store(false, Ordering::Relaxed);
+        let id = multis.create(&two).unwrap();
+        assert_eq!(multis.members(id).unwrap(), two);
+        assert_eq!(multis.stats().members, 2);
     }
 }

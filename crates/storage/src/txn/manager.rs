@@ -1,10 +1,10 @@
 //! What all transactions share: the next id, the horizon, and the rooms they stand on.
 
 use super::horizon::{Bounds, Horizon};
-use crate::error::Result;
+use crate::error::{Result, complain};
 use crate::lock::LockManager;
 use crate::txlog::{
-    LogAhead, MultiXactId, TxLog, TxLogConfig, TxLogStart, WINDOW_PAGE, WalBarrier,
+    LogAhead, MultiXactId, MultiXactPlace, TxLog, TxLogConfig, TxLogStart, WINDOW_PAGE, WalBarrier,
 };
 use crate::wal::{Kind, Record, RedoHold, Wal, record_bound};
 use base::clock;
@@ -48,7 +48,7 @@ pub struct TxnManager {
     /// What the window may forget once the log is durable to the position.
     forgettable: Latch<Option<(Xid, Lsn)>>,
     /// Members of multixacts below the first have ended when every transaction below the second has.
-    multis_made: Latch<Option<(MultiXactId, Xid)>>,
+    multis_made: Latch<Option<(MultiXactPlace, Xid)>>,
     keeper: Keeper,
 }
 
@@ -246,7 +246,7 @@ impl TxnManager {
             self.txlog.multis().forget_before(multi)?;
         }
         if self.txlog.multis().live() > 0 {
-            let made = self.txlog.multis().next();
+            let made = self.txlog.multis().place();
             let xid = self.next_xid();
             self.multis_made.lock().get_or_insert((made, xid));
         }
@@ -261,9 +261,15 @@ impl TxnManager {
 
     fn keep(&self) {
         let _ = self.keeper.context.set(park::current());
+        let mut told = None;
         while !self.keeper.stop.load(Ordering::Acquire) {
-            // An error here is met again, and reported, by whoever needs the log next.
-            let _ = self.tidy();
+            // Told when it begins, and when it is another: it comes again with every attempt.
+            let fault = self.tidy().err();
+            let words = fault.as_ref().map(ToString::to_string);
+            if let Some(fault) = fault.filter(|_| told != words) {
+                complain("the status logs could not be trimmed", &fault);
+            }
+            told = words;
             park::park_until(Some(clock::now().after(KEEPER_INTERVAL)));
         }
     }

@@ -277,3 +277,30 @@ fn no_lock_is_lost_and_none_is_held_twice() {
         });
     }
 }
+
+/// Lockers come and go for a long time; at any moment there are no more multixacts than the keeper is behind.
+#[test]
+fn what_lockers_leave_is_trimmed_while_they_go_on() {
+    const ROUNDS: u64 = 6000;
+    sim::run(7, || {
+        let (rig, heap, tid, txns) = start(2);
+        let multis = rig.txns.txlog().multis();
+        let mut most = 0;
+        for round in 0..ROUNDS {
+            for txn in txns.iter().filter(|_| round > 0) {
+                txn.begin(Isolation::ReadCommitted);
+            }
+            assert!(txns.iter().all(|txn| try_lock(&heap, txn, tid, RowLock::Share)));
+            txns.iter().for_each(|txn| assert!(txn.commit().unwrap().committed.is_some()));
+            park::sleep(Duration::from_millis(1));
+            most = most.max(multis.live());
+        }
+        assert!(multis.next().0 > ROUNDS, "each round made one");
+        assert!(most < 1000, "{most} at a time, of {ROUNDS}");
+        park::sleep(Duration::from_secs(1));
+        assert_eq!((multis.live(), multis.stats().members), (0, 0));
+        for slru in multis.slrus() {
+            assert!(slru.stats().truncates > 0 && slru.segments().unwrap().len() <= 1);
+        }
+    });
+}

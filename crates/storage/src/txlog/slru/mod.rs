@@ -85,6 +85,11 @@ impl Slru {
         self.log
     }
 
+    /// Pages that the cache has room for.
+    pub fn buffers(&self) -> usize {
+        self.banks.len() * BANK_SLOTS
+    }
+
     /// The numbers for `pg_stat_slru`.
     pub fn stats(&self) -> SlruStats {
         self.counters.snapshot()
@@ -158,15 +163,20 @@ impl Slru {
     }
 
     /// Begins pages with zeros, each once, until there is `page`, whoever else does the same. `next` is the first page
-    /// that is not there; it changes under the latch of that page's bank. No latch is held over I/O.
+    /// that is not there; it changes under the latch of that page's bank, and passes pages that were truncated away.
+    /// No latch is held over I/O.
     pub fn extend(&self, next: &AtomicU64, page: u64) -> Result<(), SlruError> {
         loop {
             // Acquire: pairs with the release in `begin_next`; whoever sees the number finds the pages below.
             let at = next.load(Ordering::Acquire);
+            let oldest = self.oldest();
             if at > page {
                 return Ok(());
+            } else if at < oldest {
+                next.fetch_max(oldest, Ordering::AcqRel);
+            } else {
+                self.begin_next(next, at)?;
             }
-            self.begin_next(next, at)?;
         }
     }
 
@@ -175,9 +185,8 @@ impl Slru {
     fn begin_next(&self, next: &AtomicU64, page: u64) -> Result<(), SlruError> {
         let bank = self.bank(page);
         let state = self.latch(bank);
-        self.check_kept(page)?;
-        // Relaxed: changed under the latch that is held.
-        if next.load(Ordering::Relaxed) != page {
+        // Relaxed: changed under the latch that is held. Invariant S5.
+        if next.load(Ordering::Relaxed) != page || self.check_kept(page).is_err() {
             return Ok(());
         }
         let (mut state, slot) = match bank.find(&state, page) {
@@ -200,8 +209,8 @@ impl Slru {
         bank.page(slot).zero();
         dirtied(&mut state, slot, Lsn::ZERO);
         bank.touch(slot);
-        // Release: pairs with the acquire in `extend` and in whoever compares with `next`.
-        next.store(page + 1, Ordering::Release);
+        // Release: pairs with the acquire in `extend` and in whoever compares with `next`. It never goes back.
+        next.fetch_max(page + 1, Ordering::Release);
         drop(state);
         self.counters.zeroed();
         self.note_latest(page);

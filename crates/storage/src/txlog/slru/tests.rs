@@ -342,3 +342,62 @@ fn pages_begin_once_whoever_extends() {
         });
     }
 }
+
+/// All seven: pages come, are given up, flushed, found again where the log is durable, and truncated.
+#[test]
+fn every_log_keeps_pages_and_gives_them_up() {
+    const PAGES: u64 = 3 * SEGMENT_PAGES + 5;
+    for (log, banks) in ALL_LOGS.into_iter().zip([1, 3, 1, 2, 5, 1, 3]) {
+        let disk = SimDisk::new();
+        let slru = open(&disk, log, banks);
+        assert_eq!((slru.log(), slru.buffers()), (log, banks * BANK_SLOTS));
+        for page in 0..PAGES {
+            slru.begin(page, Lsn::ZERO, |p| p.set(7, page + 1)).unwrap();
+        }
+        assert!((0..PAGES).all(|page| word(&slru, page, 7) == page + 1), "{}", log.name());
+        slru.flush().unwrap();
+        assert_eq!(slru.segments().unwrap().len(), 4);
+        drop(slru);
+
+        let slru = open(&disk, log, banks);
+        if !log.is_durable() {
+            assert!(slru.segments().unwrap().is_empty(), "{} begins empty", log.name());
+            for page in 0..PAGES {
+                slru.begin(page, Lsn::ZERO, |p| p.set(7, page + 1)).unwrap();
+            }
+        }
+        slru.truncate(2 * SEGMENT_PAGES + 3).unwrap();
+        for page in 0..PAGES {
+            match page < 2 * SEGMENT_PAGES + 3 {
+                true => {
+                    let gone = slru.read(page, |p| p.word(7));
+                    assert!(matches!(gone, Err(SlruError::Truncated { .. })), "{}", log.name());
+                }
+                false => assert_eq!(word(&slru, page, 7), page + 1),
+            }
+        }
+        assert!(slru.segments().unwrap().into_iter().all(|segment| segment >= 2));
+        assert_eq!(slru.stats().truncates, 1);
+    }
+}
+
+/// As PostgreSQL 17 documents them.
+#[test]
+fn sizes_are_postgresqls() {
+    let sized = |log: LogKind, shared| log.default_buffers(shared);
+    for log in [LogKind::CommitTs, LogKind::Subtrans, LogKind::Xact] {
+        let sizes = [1, 16 * 512, 17 * 512, 16_384, 1024 * 512, 1 << 30].map(|n| sized(log, n));
+        assert_eq!(sizes, [16, 16, 17, 32, 1024, 1024], "{}", log.name());
+    }
+    for shared in [16, 16_384, 1 << 30] {
+        assert_eq!(sized(LogKind::MultiXactMember, shared), 32);
+        assert_eq!(sized(LogKind::MultiXactOffset, shared), 16);
+        assert_eq!(sized(LogKind::Notify, shared), 16);
+        assert_eq!(sized(LogKind::Serial, shared), 32);
+    }
+    let mut buffers = LogBuffers::default();
+    for (chosen, banks) in [(0, 2), (1, 1), (16, 1), (17, 2), (48, 3), (80, 5), (131_072, 8192)] {
+        buffers.0[LogKind::Serial as usize] = chosen;
+        assert_eq!(buffers.banks(LogKind::Serial, 16), banks, "{chosen} pages");
+    }
+}
