@@ -20,7 +20,7 @@ use storage::{Engine, check as storage_check};
 /// What was looked at, and everything found wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
-    /// Pages whose checksums were verified.
+    /// Pages whose checksums were verified, those of status logs among them.
     pub pages: u64,
     /// Tables, system tables among them.
     pub tables: u64,
@@ -67,8 +67,14 @@ fn structures(database: &Database, checked: &mut Checked) -> Result<(), sql::err
     let txn = Txn::attach(database.engine().txns(), 0, 0)?;
     txn.begin(Isolation::RepeatableRead);
     let mut report = Report::default();
+    let status_logs = storage_check::status_logs(database.engine().txns().txlog(), &mut report);
+    // What can't be read of them is found by whoever asks what became of a transaction, too.
+    if let Err(fault) = status_logs {
+        report.faults.push(fault.to_string());
+    }
     let result = databases(database.cluster(), &txn, checked, &mut report);
     txn.abort();
+    checked.pages += report.status_pages;
     (checked.rows, checked.entries) = (report.rows, report.entries);
     checked.faults.append(&mut report.faults);
     result

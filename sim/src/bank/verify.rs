@@ -28,6 +28,7 @@ pub fn check(
             Err(e) => return Err(format!("{name}: {e}")),
         }
     }
+    check_status_logs(engine)?;
     check_files(engine, books)?;
     check_indexes(books, history, at)?;
     let txn = session(engine);
@@ -36,6 +37,14 @@ pub fn check(
     let emptied = check_notes(engine, &txn, books);
     txn.abort();
     emptied.and(checked)
+}
+
+/// Every sector of the status logs is whole.
+fn check_status_logs(engine: &Engine) -> Result<(), String> {
+    let mut faults = Vec::new();
+    let checked = engine.txns().txlog().check(&mut |fault| faults.push(fault));
+    checked.map_err(|e| format!("status logs: {e}"))?;
+    faults.into_iter().next().map_or(Ok(()), Err)
 }
 
 /// Relations' files are there for what the catalog knows, and for nothing else.

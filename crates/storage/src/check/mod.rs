@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::heap::{HeapRel, Line, RowBuf};
 use crate::index::Index;
 use crate::sequence::SequenceRel;
+use crate::txlog::TxLog;
 use base::{BlockNo, Fork, Tid};
 use std::collections::BTreeMap;
 
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 pub struct Report {
     /// The sentences.
     pub faults: Vec<String>,
+    /// Pages of status logs looked at.
+    pub status_pages: u64,
     /// Rows looked at.
     pub rows: u64,
     /// Index entries looked at.
@@ -65,6 +68,12 @@ pub fn table(heap: &HeapRel, indexes: &[Indexed<'_>], report: &mut Report) -> Re
         report.entries += count;
         agree(heap, indexed, entries, report)?;
     }
+    Ok(())
+}
+
+/// Verifies the files of the status logs: every sector of every page. May run beside anything.
+pub fn status_logs(txlog: &TxLog, report: &mut Report) -> Result<()> {
+    report.status_pages += txlog.check(&mut |fault| report.faults.push(fault))?;
     Ok(())
 }
 

@@ -81,6 +81,15 @@ impl CommitTimes {
         Ok(())
     }
 
+    /// Verifies the files ([`Slru::check`]); the number of pages.
+    pub fn check(&self, fault: &mut dyn FnMut(String)) -> Result<u64> {
+        if !self.tracking {
+            return Ok(0);
+        }
+        // Acquire: pairs with the release in `Slru::extend`.
+        Ok(self.slru.check(self.next_page.load(Ordering::Acquire), fault)?)
+    }
+
     /// Keeps the time of a commit that is about to be logged: whoever sees the commit finds its time (invariant C2).
     /// May wait for the disk; an error must refuse the commit.
     pub fn set(&self, xids: impl Iterator<Item = Xid>, micros: i64) -> Result<()> {

@@ -342,6 +342,12 @@ impl TxLog {
         self.times.checkpoint(limit)
     }
 
+    /// Verifies the files of the durable logs, the others being rebuilt at every start; the number of pages.
+    pub fn check(&self, fault: &mut dyn FnMut(String)) -> Result<u64> {
+        let end = self.folded.lock().next_xact_page;
+        Ok(self.xact.slru().check(end, fault)? + self.times.check(fault)?)
+    }
+
     /// Makes xact pages up to that of `xid`.
     fn reach(&self, xid: Xid, next_xact_page: &mut u64) -> Result<()> {
         while *next_xact_page <= xid.0 / XACT_PAGE {

@@ -109,6 +109,38 @@ fn a_flipped_bit_is_found() {
     assert!(told.contains("block 0") && told.contains(&file), "{told}{complaints}");
 }
 
+/// In a page that a start needs, and so is refused, and in one that nobody asks for.
+#[test]
+fn a_damaged_status_log_is_found() {
+    let scratch = Scratch::new("status");
+    let data = scratch.0.join("data");
+    let mut config = config();
+    config.set("track_commit_timestamp", "on").unwrap();
+    Database::open(&data, "me", &config).unwrap().close().unwrap();
+    let settings = data.join(server::config::FILE_NAME);
+    let chosen = std::fs::read_to_string(&settings).unwrap() + "track_commit_timestamp = on\n";
+    std::fs::write(settings, chosen).unwrap();
+    let (is_sound, told, complaints) = check(&data);
+    assert!(is_sound, "{told}{complaints}");
+    for (file, is_refused) in
+        [("txlog/commit_ts/000000000000", false), ("txlog/xact/000000000000", true)]
+    {
+        let sound = std::fs::read(data.join(file)).unwrap();
+        let mut bytes = sound.clone();
+        bytes[5 * 512 + 77] ^= 1;
+        std::fs::write(data.join(file), bytes).unwrap();
+        let (is_sound, told, complaints) = check(&data);
+        assert!(!is_sound);
+        let words = if is_refused { &complaints } else { &told };
+        assert!(
+            words.contains(file) && words.contains("sector at byte 2560"),
+            "{told}{complaints}"
+        );
+        std::fs::write(data.join(file), sound).unwrap();
+    }
+    assert!(check(&data).0, "as it was");
+}
+
 #[test]
 fn what_is_no_database_is_refused() {
     let scratch = Scratch::new("none");

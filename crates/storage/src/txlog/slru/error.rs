@@ -30,6 +30,8 @@ pub enum SlruError {
         file: String,
         /// Page within the log.
         page: u64,
+        /// The first byte in the file of the piece.
+        at: u64,
     },
     /// The system refused.
     Io {
@@ -65,9 +67,10 @@ impl From<SlruError> for Error {
             SlruError::Missing { log, file } => {
                 Error::damaged(file, None, format!("it is missing; {}", SlruError::remedy(log)))
             }
-            SlruError::Damaged { log, file, page } => {
+            SlruError::Damaged { log, file, page, at } => {
                 let remedy = SlruError::remedy(log);
-                let detail = format!("page {page} is cut short or its checksum is wrong; {remedy}");
+                let what = "is cut short or its checksum is wrong";
+                let detail = format!("page {page} {what} in the sector at byte {at}; {remedy}");
                 Error::damaged(file, None, detail)
             }
             SlruError::Io { file, action, source, .. } => Error::io(action, file, source),
@@ -84,9 +87,10 @@ impl fmt::Display for SlruError {
             SlruError::Missing { file, .. } => {
                 write!(f, "transaction log file \"{file}\" is missing")
             }
-            SlruError::Damaged { file, page, .. } => write!(
+            SlruError::Damaged { file, page, at, .. } => write!(
                 f,
-                "transaction log file \"{file}\" is damaged at page {page}: too short or wrong checksum"
+                "transaction log file \"{file}\" is damaged at page {page}, in the sector at byte {at}: too short or \
+                 wrong checksum"
             ),
             SlruError::Io { file, action, source, .. } => {
                 write!(f, "could not {action} transaction log file \"{file}\": {source}")

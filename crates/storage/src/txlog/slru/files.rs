@@ -123,8 +123,28 @@ impl SegmentFiles {
         let mut bytes = vec![0; FILE_PAGE_BYTES];
         let offset = (page % SEGMENT_PAGES) * FILE_PAGE_BYTES as u64;
         let n = file.read_at(&mut bytes, offset).map_err(|e| self.failed(segment, "read", e))?;
-        let words = if n == bytes.len() { decode(page, &bytes) } else { None };
-        words.ok_or_else(|| SlruError::Damaged { log: self.log, file: self.path(segment), page })
+        match decode(page, &bytes).filter(|_| n == bytes.len()) {
+            Some(words) => Ok(words),
+            None => {
+                let at = bad_sectors(page, &bytes[..n]).next().unwrap_or(n);
+                let (file, at) = (self.path(segment), offset + at as u64);
+                Err(SlruError::Damaged { log: self.log, file, page, at })
+            }
+        }
+    }
+
+    /// Reads a page and tells what is wrong with it, sector by sector: the first byte's place in the file, and why.
+    pub(super) fn inspect(&self, page: u64) -> Result<Inspected, SlruError> {
+        let segment = segment_of(page);
+        let file = self.open(segment, Open::Existing)?;
+        let mut bytes = vec![0; FILE_PAGE_BYTES];
+        let offset = (page % SEGMENT_PAGES) * FILE_PAGE_BYTES as u64;
+        let n = file.read_at(&mut bytes, offset).map_err(|e| self.failed(segment, "read", e))?;
+        let bad_sectors = bad_sectors(page, &bytes[..n]);
+        Ok(Inspected {
+            bad_sectors: bad_sectors.map(|at| offset + at as u64).collect(),
+            is_hole: bytes.iter().all(|byte| *byte == 0),
+        })
     }
 
     /// Whether the page is in its file, whole or not.
@@ -258,6 +278,27 @@ impl SegmentFiles {
     }
 }
 
+/// What a page is like in its file.
+pub(super) struct Inspected {
+    /// Places in the file, in bytes, of sectors that are cut short, another page's, or changed.
+    pub(super) bad_sectors: Vec<u64>,
+    /// Whether nothing was ever written there.
+    pub(super) is_hole: bool,
+}
+
+/// Where sectors of a page begin that are not there whole.
+fn bad_sectors(page: u64, bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let sector = |at: usize| bytes.get(at..at + SECTOR_BYTES);
+    let is_bad = move |at: &usize| !sector(*at).is_some_and(|sector| is_intact(page, sector));
+    (0..FILE_PAGE_BYTES).step_by(SECTOR_BYTES).filter(is_bad)
+}
+
+fn is_intact(page: u64, sector: &[u8]) -> bool {
+    let crc = crc32c(&sector[..CRC_AT]);
+    sector[CRC_AT..CRC_AT + 4] == crc.to_le_bytes()
+        && sector[NUMBER_AT..NUMBER_AT + 8] == page.to_le_bytes()
+}
+
 fn encode(page: u64, words: &[u64]) -> Vec<u8> {
     let mut payload = Vec::with_capacity(PAGE_BYTES);
     words.iter().for_each(|w| payload.extend_from_slice(&w.to_le_bytes()));
@@ -274,10 +315,7 @@ fn encode(page: u64, words: &[u64]) -> Vec<u8> {
 fn decode(page: u64, bytes: &[u8]) -> Option<Vec<u64>> {
     let mut payload = Vec::with_capacity(SECTORS * SECTOR_PAYLOAD);
     for sector in bytes.chunks(SECTOR_BYTES) {
-        let crc = crc32c(&sector[..CRC_AT]);
-        let intact = sector[CRC_AT..CRC_AT + 4] == crc.to_le_bytes()
-            && sector[NUMBER_AT..NUMBER_AT + 8] == page.to_le_bytes();
-        if !intact {
+        if !is_intact(page, sector) {
             return None;
         }
         payload.extend_from_slice(&sector[..SECTOR_PAYLOAD]);

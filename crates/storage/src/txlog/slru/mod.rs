@@ -5,6 +5,7 @@
 //! story and the invariants.
 
 mod bank;
+mod check;
 mod config;
 mod error;
 mod files;

@@ -401,3 +401,56 @@ fn sizes_are_postgresqls() {
         assert_eq!(buffers.banks(LogKind::Serial, 16), banks, "{chosen} pages");
     }
 }
+
+/// Damage of each kind, in any place, is told with the file and the place, and nothing else is.
+#[test]
+fn check_names_file_and_place_of_what_is_damaged() {
+    const FIRST: u64 = 3;
+    const END: u64 = 3 * SEGMENT_PAGES + 5;
+    let disk = SimDisk::new();
+    let slru = open(&disk, LogKind::Xact, 1);
+    for page in FIRST..END {
+        slru.begin(page, Lsn::ZERO, |p| p.set(7, page + 1)).unwrap();
+    }
+    let checked = |slru: &Slru| {
+        let mut faults = Vec::new();
+        let pages = slru.check(END, &mut |fault| faults.push(fault)).unwrap();
+        (pages, faults)
+    };
+    assert_eq!(checked(&slru), (END - FIRST, Vec::new()), "what was in memory, too");
+    drop(slru);
+
+    let file = |segment: u64| format!("txlog/xact/{segment:012X}");
+    let sector = |page: u64, sector: u64| (page % SEGMENT_PAGES * 17 + sector) * 512;
+    let fault = |page: u64, at: u64| {
+        let file = file(page / SEGMENT_PAGES);
+        format!(
+            "transaction log file \"{file}\" is damaged in the sector at byte {at}, which is of page {page}"
+        )
+    };
+    let spoil = |page: u64, at: u64, bytes: &[u8]| {
+        let file = disk.open(&file(page / SEGMENT_PAGES), Open::Existing).unwrap();
+        file.write_at(bytes, at).unwrap();
+    };
+    // A flipped bit, a hole, and a sector of another page.
+    spoil(4, sector(4, 16) + 400, b"!");
+    spoil(40, sector(40, 0), &[0; 512]);
+    let other = {
+        let mut bytes = [0; 512];
+        disk.open(&file(1), Open::Existing).unwrap().read_at(&mut bytes, sector(50, 2)).unwrap();
+        bytes
+    };
+    spoil(51, sector(51, 2), &other);
+    let expected =
+        vec![fault(4, sector(4, 16)), fault(40, sector(40, 0)), fault(51, sector(51, 2))];
+    assert_eq!(checked(&open(&disk, LogKind::Xact, 1)), (END - FIRST, expected.clone()));
+
+    // A file that ends too early, and one that is gone.
+    disk.open(&file(3), Open::Existing).unwrap().set_len(sector(END - 1, 15)).unwrap();
+    disk.remove(&file(2)).unwrap();
+    let mut expected = expected;
+    expected.push(format!("transaction log file \"{}\" is missing", file(2)));
+    expected.extend([15, 16].map(|at| fault(END - 1, sector(END - 1, at))));
+    let (pages, faults) = checked(&open(&disk, LogKind::Xact, 1));
+    assert_eq!((pages, faults), (END - FIRST - SEGMENT_PAGES, expected));
+}
