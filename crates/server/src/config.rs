@@ -207,9 +207,11 @@ impl Config {
         }
     }
 
-    /// `pg_prewarm.autoprewarm`.
-    pub(crate) fn keeps_warm(&self) -> bool {
-        self.value("pg_prewarm.autoprewarm").as_bool()
+    /// `pg_prewarm.autoprewarm_interval`, if `pg_prewarm.autoprewarm` is on.
+    pub(crate) fn keeps_warm(&self) -> Option<Duration> {
+        let interval = self.value("pg_prewarm.autoprewarm_interval").as_integer();
+        let is_wanted = self.value("pg_prewarm.autoprewarm").as_bool();
+        is_wanted.then(|| Duration::from_secs(interval as u64))
     }
 
     /// `torn_page_protection`.

@@ -61,8 +61,8 @@ impl Database {
         let made = if is_new { Cluster::create(&engine, superuser) } else { Ok(()) };
         match made.and_then(|()| Cluster::open(&engine)) {
             Ok(cluster) => {
-                if config.keeps_warm() {
-                    engine.keep_warm();
+                if let Some(every) = config.keeps_warm() {
+                    engine.keep_warm(every);
                 }
                 if config.wal_io() == WalIo::PmemEmulated {
                     crate::log!(

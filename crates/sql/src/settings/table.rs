@@ -405,7 +405,15 @@ pub const TABLE: &[Setting] = &[
         "pg_prewarm.autoprewarm",
         true,
         Start,
-        "Whether the pages that the cache held at an orderly stop are read again at the next start.",
+        "Whether the pages that the cache held are read again at the next start.",
+    ),
+    number(
+        "pg_prewarm.autoprewarm_interval",
+        300,
+        (0, 2_147_483),
+        Unit::Seconds,
+        Start,
+        "Time between two notes of which pages the cache holds; 0: at an orderly stop only.",
     ),
     number(
         "port",

@@ -1,21 +1,25 @@
 //! What the cache held is there again after a restart.
 //!
-//! An engine that is to keep warm ([`Engine::keep_warm`]) notes at its end which pages the cache holds, and reads
-//! them at its next start in the background, in the order of the files, neighbours by one read and the next ones ahead, as
+//! An engine that is to keep warm ([`Engine::keep_warm`]) notes from time to time, for the case of a crash, and at its
+//! end which pages the cache holds, and reads them at its next start in the background, in the order of the files, neighbours by one read and the next ones ahead, as
 //! long as frames are free. The note is a
 //! hint: what does not verify, is gone or has changed since is passed over.
 
 use super::Engine;
 use crate::buffer::{Pool, ReadAhead};
 use crate::error::{Error, Result, complain};
-use base::disk::Open;
+use base::clock;
+use base::disk::{Disk, Open};
 use base::env::Background;
 use base::latch::Latch;
+use base::lot;
 use base::rank::Rank;
 use base::{BlockNo, Fork, RelId};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The note, and its name while it is written.
 pub(super) const PATH: &str = "warm.pages";
@@ -26,33 +30,59 @@ const HEAD: &str = "thalweg warm pages 1";
 /// The state of an engine that keeps warm.
 pub(super) struct Warmth {
     keeps: AtomicBool,
-    stopping: Arc<AtomicBool>,
-    loaded: Arc<AtomicU64>,
+    shared: Arc<Shared>,
     background: Mutex<Option<Background>>,
+}
+
+/// What the background shares with everybody else.
+struct Shared {
+    stopping: AtomicBool,
+    loaded: AtomicU64,
     /// Held while a note is written: one at a time.
     writing: Latch<()>,
+}
+
+impl Shared {
+    /// Waits until it is to stop, `every` at most; whether it is. Without an end where that is zero.
+    fn stops_within(&self, every: Duration) -> bool {
+        let goes_on = || !self.stopping.load(SeqCst);
+        let deadline = (!every.is_zero()).then(|| clock::now().after(every));
+        lot::park_on(self.key(), lot::EXCLUSIVE, goes_on, deadline);
+        !goes_on()
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, SeqCst);
+        lot::unpark_all(self.key());
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(&self.stopping).addr()
+    }
 }
 
 impl Default for Warmth {
     fn default() -> Warmth {
         Warmth {
             keeps: AtomicBool::default(),
-            stopping: Arc::default(),
-            loaded: Arc::default(),
+            shared: Arc::new(Shared {
+                stopping: AtomicBool::default(),
+                loaded: AtomicU64::default(),
+                writing: Latch::new(Rank::Outer, ()),
+            }),
             background: Mutex::default(),
-            writing: Latch::new(Rank::Outer, ()),
         }
     }
 }
 
 /// Neighbours in one fork.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Run {
-    rel: RelId,
+pub(super) struct Run {
+    pub rel: RelId,
     rank: Rank,
     fork: Fork,
-    first: u32,
-    blocks: u32,
+    pub first: u32,
+    pub blocks: u32,
 }
 
 impl Run {
@@ -82,60 +112,35 @@ impl Run {
 }
 
 impl Engine {
-    /// Begins to read what the cache held when the directory was closed, and will note it at the end of this
-    /// run. Once.
-    pub fn keep_warm(&self) {
+    /// Begins to read what the cache held by the last note, and will note it at the end of this run and, once that
+    /// is read, `every` so long (zero: not). Once.
+    pub fn keep_warm(&self, every: Duration) {
         self.warmth.keeps.store(true, Relaxed);
-        let runs = match self.read_note() {
-            Ok(runs) if !runs.is_empty() => runs,
-            // It is a hint.
-            _ => return,
+        // A hint: if it can't be read, there is none.
+        let runs = self.read_note().unwrap_or_default();
+        let shared = Arc::clone(&self.warmth.shared);
+        let (pool, disk) = (Arc::clone(&self.pool), Arc::clone(&self.env.disk));
+        let work = move || {
+            load(&pool, &runs, &shared);
+            while !shared.stops_within(every) {
+                tell(note(&pool, &*disk, &shared.writing));
+            }
         };
-        let pool = Arc::clone(&self.pool);
-        let stopping = Arc::clone(&self.warmth.stopping);
-        let loaded = Arc::clone(&self.warmth.loaded);
-        let work = move || load(&pool, &runs, &stopping, &loaded);
         let background = self.env.spawn("warmer", work);
         *self.warmth.background.lock().expect("no code panics under it") = Some(background);
     }
 
     /// Pages that were read because the cache had held them.
     pub fn warmed(&self) -> u64 {
-        self.warmth.loaded.load(Relaxed)
+        self.warmth.shared.loaded.load(Relaxed)
     }
 
     /// Notes which pages the cache holds now; how many.
     pub fn note_residents(&self) -> Result<usize> {
-        let mut pages: Vec<_> =
-            self.pool.residents().flatten().map(|p| (p.rel, p.fork, p.block)).collect();
-        pages.retain(|(rel, ..)| rel.is_logged());
-        pages.sort_unstable();
-        let mut text = format!("{HEAD}\n");
-        let follows = |a: &(RelId, Fork, BlockNo), b: &(RelId, Fork, BlockNo)| {
-            (a.0, a.1, a.2.0 + 1) == (b.0, b.1, b.2.0)
-        };
-        for run in pages.chunk_by(follows) {
-            let (rel, fork, first) = run[0];
-            let Some(rank) = self.pool.rank_of(rel) else { continue };
-            Run { rel, rank, fork, first: first.0, blocks: run.len() as u32 }.write(&mut text);
-        }
-        self.write_note(&text).map_err(|e| Error::io("write", PATH, e))?;
-        Ok(pages.len())
+        note(&self.pool, &*self.env.disk, &self.warmth.shared.writing)
     }
 
-    fn write_note(&self, text: &str) -> std::io::Result<()> {
-        let disk = &self.env.disk;
-        let _alone = self.warmth.writing.lock();
-        if disk.exists(NEW_PATH)? {
-            disk.remove(NEW_PATH)?;
-        }
-        let file = disk.open(NEW_PATH, Open::CreateNew)?;
-        file.write_at(text.as_bytes(), 0)?;
-        file.sync()?;
-        disk.rename_over(NEW_PATH, PATH)
-    }
-
-    fn read_note(&self) -> std::io::Result<Vec<Run>> {
+    pub(super) fn read_note(&self) -> std::io::Result<Vec<Run>> {
         let disk = &self.env.disk;
         if !disk.exists(PATH)? {
             return Ok(Vec::new());
@@ -154,18 +159,51 @@ impl Engine {
 
     /// Ends the reading, and notes what the cache holds if that is wanted. For the engine's end.
     pub(super) fn cool_down(&self) {
-        self.warmth.stopping.store(true, Relaxed);
+        self.warmth.shared.stop();
         let background = self.warmth.background.lock().expect("no code panics under it").take();
         background.into_iter().for_each(Background::join);
-        if self.warmth.keeps.load(Relaxed)
-            && let Err(error) = self.note_residents()
-        {
-            complain("the cache's pages could not be noted", &error);
+        if self.warmth.keeps.load(Relaxed) {
+            tell(self.note_residents());
         }
     }
 }
 
-fn load(pool: &Arc<Pool>, runs: &[Run], stopping: &AtomicBool, loaded: &AtomicU64) {
+fn tell(noted: Result<usize>) {
+    if let Err(error) = noted {
+        complain("the cache's pages could not be noted", &error);
+    }
+}
+
+/// Notes which pages the cache holds; how many.
+fn note(pool: &Pool, disk: &dyn Disk, writing: &Latch<()>) -> Result<usize> {
+    let mut pages: Vec<_> = pool.residents().flatten().map(|p| (p.rel, p.fork, p.block)).collect();
+    pages.retain(|(rel, ..)| rel.is_logged());
+    pages.sort_unstable();
+    let mut text = format!("{HEAD}\n");
+    let follows = |a: &(RelId, Fork, BlockNo), b: &(RelId, Fork, BlockNo)| {
+        (a.0, a.1, a.2.0 + 1) == (b.0, b.1, b.2.0)
+    };
+    for run in pages.chunk_by(follows) {
+        let (rel, fork, first) = run[0];
+        let Some(rank) = pool.rank_of(rel) else { continue };
+        Run { rel, rank, fork, first: first.0, blocks: run.len() as u32 }.write(&mut text);
+    }
+    let _alone = writing.lock();
+    write(disk, &text).map_err(|e| Error::io("write", PATH, e))?;
+    Ok(pages.len())
+}
+
+fn write(disk: &dyn Disk, text: &str) -> std::io::Result<()> {
+    if disk.exists(NEW_PATH)? {
+        disk.remove(NEW_PATH)?;
+    }
+    let file = disk.open(NEW_PATH, Open::CreateNew)?;
+    file.write_at(text.as_bytes(), 0)?;
+    file.sync()?;
+    disk.rename_over(NEW_PATH, PATH)
+}
+
+fn load(pool: &Arc<Pool>, runs: &[Run], shared: &Shared) {
     // What others load meanwhile is worth more than the rest of the note.
     let reserve = pool.frame_count() / 8;
     for run in runs {
@@ -176,7 +214,7 @@ fn load(pool: &Arc<Pool>, runs: &[Run], stopping: &AtomicBool, loaded: &AtomicU6
         let mut ahead = ReadAhead::new(&relation, pool.reach());
         let end = run.first.saturating_add(run.blocks);
         for block in run.first..end {
-            if stopping.load(Relaxed) || pool.stats().free <= reserve {
+            if shared.stopping.load(Relaxed) || pool.stats().free <= reserve {
                 return;
             }
             let there = relation.blocks(run.fork).unwrap_or(0);
@@ -192,7 +230,7 @@ fn load(pool: &Arc<Pool>, runs: &[Run], stopping: &AtomicBool, loaded: &AtomicU6
             if come.is_err() {
                 break;
             }
-            loaded.fetch_add(1, Relaxed);
+            shared.loaded.fetch_add(1, Relaxed);
         }
         // Whoever dropped it meanwhile may have been done before its pages came: nobody else would remove them.
         if matches!(pool.files().exists(run.rel), Ok(false)) {

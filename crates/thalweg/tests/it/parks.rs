@@ -53,6 +53,7 @@ const PARKS: &[(&str, usize, Shown)] = &[
             ],
         ),
     ),
+    ("storage/src/engine/warm.rs", 1, Background),
     ("storage/src/recovery/checkpoint.rs", 1, Background),
     // Besides the remover itself.
     ("storage/src/recovery/files.rs", 2, Here(&[Event::FilesRemoved])),

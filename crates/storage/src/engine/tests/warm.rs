@@ -26,7 +26,7 @@ fn closed(disk: &SimDisk, reads: std::ops::Range<u32>) -> RelId {
     engine.shutdown().unwrap();
     drop(engine);
     let engine = Engine::open(&config(), &env).unwrap();
-    engine.keep_warm();
+    engine.keep_warm(Duration::ZERO);
     for block in reads {
         get(&engine, rel.id(), block);
     }
@@ -40,7 +40,7 @@ fn pages_are_there_again() {
     let rel = closed(&disk, 3..9);
     let engine = Engine::open(&config(), &env(&disk)).unwrap();
     assert_eq!(engine.pool().residents().flatten().filter(|page| page.rel == rel).count(), 0);
-    engine.keep_warm();
+    engine.keep_warm(Duration::ZERO);
     until("the pages are read", || engine.warmed() >= 6);
     let held = || engine.pool().residents().flatten().filter(|page| page.rel == rel);
     let mut blocks: Vec<u32> = held().map(|page| page.block.0).collect();
@@ -53,6 +53,21 @@ fn pages_are_there_again() {
     let reads = engine.pool().stats().loads;
     assert_eq!(get(&engine, rel, 5), 105);
     assert_eq!(engine.pool().stats().loads, reads);
+    engine.shutdown().unwrap();
+}
+
+/// What a crash leaves is warm, too.
+#[test]
+fn the_note_is_made_while_the_engine_runs() {
+    let disk = SimDisk::new();
+    let rel = closed(&disk, 3..5);
+    let engine = Engine::open(&config(), &env(&disk)).unwrap();
+    engine.keep_warm(Duration::from_millis(5));
+    until("the pages are read", || engine.warmed() >= 2);
+    (9..12).for_each(|block| assert_eq!(get(&engine, rel, block), 100 + u64::from(block)));
+    let noted = || engine.read_note().unwrap().into_iter().filter(|run| run.rel == rel);
+    until("they are noted", || noted().any(|run| (run.first, run.blocks) == (9, 3)));
+    assert!(noted().any(|run| (run.first, run.blocks) == (3, 2)));
     engine.shutdown().unwrap();
 }
 
@@ -83,7 +98,7 @@ fn a_note_that_does_not_fit_is_passed_over() {
     note.set_len(0).unwrap();
     note.write_at(text.as_bytes(), 0).unwrap();
     let engine = Engine::open(&config(), &env(&disk)).unwrap();
-    engine.keep_warm();
+    engine.keep_warm(Duration::ZERO);
     until("the pages are read", || engine.warmed() >= 2);
     assert_eq!(get(&engine, rel, 19), 119);
     engine.shutdown().unwrap();
