@@ -11,7 +11,7 @@ SYNTAX_FUZZ_ROUNDS ?= 100000
 # Release builds tell what they were built from: `thalweg --version`, and the records of what was measured.
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
 
-.PHONY: serve test deps deps-test lint tidy unit test-tiny-cache sim-test kill-test fuzz-test torture mutations bench \
+.PHONY: serve test deps deps-test lint tidy unit test-tiny-cache test-tiny-logs sim-test kill-test fuzz-test torture mutations bench \
 	bench-connections bench-eviction bench-operations bench-status-logs drivers tpcc traces loom lab lab-long
 
 ## Build the server and run it on $(DATA).
@@ -43,6 +43,10 @@ unit:
 ## The same tests, differential scripts and all, over a cache of 16 pages, the fewest that a server can be given.
 test-tiny-cache: deps deps-test
 	THALWEG_TEST_BUFFERS=16 THALWEG_REQUIRE_PG=1 $(CARGO) test --workspace --locked
+
+## Those that run transactions, with status-log pools of 16 pages, one bank each, and ids beyond 32 bits.
+test-tiny-logs: deps deps-test
+	THALWEG_TEST_LOGS=1 THALWEG_REQUIRE_PG=1 $(CARGO) test -p sql -p server -p thalweg --locked
 
 ## Seeded mutation of messages and of statements, about a minute. A failing case is told by its number.
 fuzz-test:

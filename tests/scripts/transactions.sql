@@ -35,3 +35,18 @@ select pg_stat_reset_slru('Xact');
 select stats_reset > clock_timestamp() - interval '1 minute' from pg_stat_slru where name = 'Xact';
 select pg_stat_reset_slru('nonsense');
 select pg_stat_reset_slru(null);
+-- The older names of the functions about snapshots.
+select txid_snapshot_xmin('10:20:10,14'), txid_snapshot_xmax('10:20:10,14');
+select * from txid_snapshot_xip('10:20:10,14,15');
+select txid_visible_in_snapshot(5, '10:20:10,14'), txid_visible_in_snapshot(14, '10:20:10,14'), txid_visible_in_snapshot(20, '10:20:10,14');
+select txid_current_snapshot()::text ~ '^\d+:\d+:[\d,]*$', pg_typeof(txid_current_snapshot());
+select txid_visible_in_snapshot(txid_current(), txid_current_snapshot());
+select '10:20:10,14'::txid_snapshot, '10:20:'::txid_snapshot, '{10:20:,11:11:}'::txid_snapshot[];
+select '20:10:'::txid_snapshot;
+select '10:20:14,10'::txid_snapshot;
+select '10:20:25'::txid_snapshot;
+select 'x'::txid_snapshot;
+select '10:20:10,14'::txid_snapshot = '10:20:10,14'::txid_snapshot;
+select txid_snapshot_xmin(pg_current_snapshot());
+select oid, typname, typarray from pg_type where typname ~ 'txid' order by oid;
+select oid, proname, proargtypes, prorettype::regtype from pg_proc where proname ~ '^txid' order by oid;

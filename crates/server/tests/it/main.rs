@@ -68,6 +68,24 @@ fn set_buffers(config: &mut Config) {
     }
 }
 
+/// `THALWEG_TEST_LOGS` makes every pool of the status logs as small as it can be (`make test-tiny-logs`).
+fn set_logs(config: &mut Config) {
+    if std::env::var_os("THALWEG_TEST_LOGS").is_none() {
+        return;
+    }
+    for pool in [
+        "commit_timestamp_buffers",
+        "multixact_member_buffers",
+        "multixact_offset_buffers",
+        "notify_buffers",
+        "serializable_buffers",
+        "subtransaction_buffers",
+        "transaction_buffers",
+    ] {
+        config.set(pool, "16").unwrap();
+    }
+}
+
 /// A small database in this directory.
 fn open(data: &Path, superuser: &str) -> Arc<Database> {
     Arc::new(Database::open(data, superuser, &small()).unwrap())
@@ -89,6 +107,7 @@ fn small() -> Config {
         config.set(name, value).unwrap();
     }
     set_buffers(&mut config);
+    set_logs(&mut config);
     let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
     config.begin_ids_at(TxLogStart { next_xid, next_multixact });
     config

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use base::Env;
 use base::disk::real::RealDisk;
-use base::ids::Lsn;
+use base::ids::{Lsn, Xid};
 use storage::engine::{Engine, EngineConfig};
+use storage::txlog::{ALL_LOGS, LogBuffers, MultiXactId, TxLogConfig, TxLogStart};
 
 use super::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
 use crate::catalog::store::Cluster;
@@ -108,6 +109,17 @@ fn buffers(ordinary: usize) -> usize {
     given.map_or(ordinary, |pages| pages.parse().unwrap())
 }
 
+/// With `THALWEG_TEST_LOGS` the pools of the status logs are as small as they can be, and ids begin beyond 32 bits
+/// (`make test-tiny-logs`).
+fn logs(ordinary: TxLogConfig) -> TxLogConfig {
+    if std::env::var_os("THALWEG_TEST_LOGS").is_none() {
+        return ordinary;
+    }
+    let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
+    let first = TxLogStart { next_xid, next_multixact };
+    TxLogConfig { buffers: LogBuffers([16; ALL_LOGS.len()]), first, ..ordinary }
+}
+
 struct Dir(std::path::PathBuf, Option<Arc<Engine>>);
 
 impl Drop for Dir {
@@ -137,6 +149,7 @@ impl Bench {
     fn exactly(config: &EngineConfig) -> Bench {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let config = &EngineConfig { txlog: logs(config.txlog), ..config.clone() };
         let name = format!("thalweg-sql-{}-{number}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         let env = Env::new(Arc::new(RealDisk::new(&dir)));
@@ -160,7 +173,8 @@ impl Bench {
         dir.1.take().unwrap().shutdown().unwrap();
         let env = Env::new(Arc::new(RealDisk::new(&dir.0)));
         let config = EngineConfig::default();
-        let config = EngineConfig { shared_buffers: buffers(config.shared_buffers), ..config };
+        let (shared_buffers, txlog) = (buffers(config.shared_buffers), logs(config.txlog));
+        let config = EngineConfig { shared_buffers, txlog, ..config };
         let engine = Engine::open(&config, &env).unwrap();
         let cluster = Cluster::open(&engine).unwrap();
         let session = Session::open(&cluster, "postgres", "postgres").unwrap();

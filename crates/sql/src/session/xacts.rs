@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::error::{Result, bail, sql_error};
 use crate::func::Function;
-use crate::types::{Datum, Oid, Record, TimestampTz, TypeId};
+use crate::types::{Datum, Oid, Record, TimestampTz, TypeId, parse_snapshot};
 
 use super::EPOCH_OFFSET_USECS;
 use super::backend::Backend;
@@ -27,10 +27,16 @@ pub(super) fn call(b: &mut Backend, func: &Function, args: &[Datum]) -> Result<O
             Some(xid) => Datum::Int8(xid.0 as i64),
             None => Datum::Null,
         },
-        "pg_current_snapshot" => Datum::text(current_snapshot(b)?.to_string()),
-        "pg_snapshot_xmin" => Datum::Int8(parse_snapshot(args[0].as_text())?.xmin.0 as i64),
-        "pg_snapshot_xmax" => Datum::Int8(parse_snapshot(args[0].as_text())?.xmax.0 as i64),
-        "pg_visible_in_snapshot" => {
+        "pg_current_snapshot" | "txid_current_snapshot" => {
+            Datum::text(current_snapshot(b)?.to_string())
+        }
+        "pg_snapshot_xmin" | "txid_snapshot_xmin" => {
+            Datum::Int8(parse_snapshot(args[0].as_text())?.xmin.0 as i64)
+        }
+        "pg_snapshot_xmax" | "txid_snapshot_xmax" => {
+            Datum::Int8(parse_snapshot(args[0].as_text())?.xmax.0 as i64)
+        }
+        "pg_visible_in_snapshot" | "txid_visible_in_snapshot" => {
             is_visible(Xid(args[0].as_int8() as u64), &parse_snapshot(args[1].as_text())?).into()
         }
         "pg_xact_status" | "txid_status" => status(b, Xid(args[0].as_int8() as u64))?,
@@ -116,33 +122,6 @@ fn current_snapshot(b: &Backend) -> Result<SnapshotXids> {
 }
 
 /// `xmin:xmax:running,…`, the running ones ascending and between the two.
-fn parse_snapshot(text: &str) -> Result<SnapshotXids> {
-    parsed(text).ok_or_else(|| {
-        sql_error!(
-            INVALID_TEXT_REPRESENTATION,
-            "invalid input syntax for type pg_snapshot: \"{text}\""
-        )
-    })
-}
-
-fn parsed(text: &str) -> Option<SnapshotXids> {
-    let mut parts = text.splitn(3, ':');
-    let mut bound = || parts.next()?.parse().ok().filter(|xid| *xid > 0).map(Xid);
-    let (xmin, xmax) = (bound()?, bound()?);
-    let list = parts.next()?;
-    let mut running: Vec<Xid> = Vec::new();
-    for word in list.split(',').filter(|_| !list.is_empty()) {
-        let xid = Xid(word.parse().ok()?);
-        if xid < xmin || xid >= xmax || running.last().is_some_and(|last| xid < *last) {
-            return None;
-        }
-        if running.last() != Some(&xid) {
-            running.push(xid);
-        }
-    }
-    (xmin <= xmax).then_some(SnapshotXids { xmin, xmax, running })
-}
-
 fn is_visible(xid: Xid, snapshot: &SnapshotXids) -> bool {
     xid < snapshot.xmin || xid < snapshot.xmax && snapshot.running.binary_search(&xid).is_err()
 }

@@ -226,8 +226,10 @@ types! {
     pseudo ANYELEMENT 2283 "anyelement" 4 true b'P' false 0 0 "anyelement_in" "anyelement_out" "" "" "" "" b'i' b'p' "" 0;
     array RECORD_ARRAY 2287 "_record" 2249 b'd' 0 "" "";
     pseudo ANYNONARRAY 2776 "anynonarray" 4 true b'P' false 0 0 "anynonarray_in" "anynonarray_out" "" "" "" "" b'i' b'p' "" 0;
+    array TXID_SNAPSHOT_ARRAY 2949 "_txid_snapshot" 2970 b'd' 0 "" "";
     base UUID 2950 "uuid" 16 false b'U' false 0 2951 "uuid_in" "uuid_out" "uuid_recv" "uuid_send" "" "" b'c' b'p' "" 0;
     array UUID_ARRAY 2951 "_uuid" 2950 b'i' 0 "" "";
+    base TXID_SNAPSHOT 2970 "txid_snapshot" -1 false b'U' false 0 2949 "txid_snapshot_in" "txid_snapshot_out" "txid_snapshot_recv" "txid_snapshot_send" "" "" b'd' b'x' "" 0;
     base PG_LSN 3220 "pg_lsn" 8 true b'U' false 0 3221 "pg_lsn_in" "pg_lsn_out" "pg_lsn_recv" "pg_lsn_send" "" "" b'd' b'p' "" 0;
     array PG_LSN_ARRAY 3221 "_pg_lsn" 3220 b'd' 0 "" "";
     pseudo ANYENUM 3500 "anyenum" 4 true b'P' false 0 0 "anyenum_in" "anyenum_out" "" "" "" "" b'i' b'p' "" 0;

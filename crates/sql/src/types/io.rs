@@ -34,12 +34,12 @@ pub fn input(type_id: TypeId, typmod: TypeMod, text: &str, cx: &IoContext<'_>) -
             json::check(text)?;
             Datum::text(text)
         }
-        TypeId::TEXT
-        | TypeId::UNKNOWN
-        | TypeId::CSTRING
-        | TypeId::REFCURSOR
-        | TypeId::PG_SNAPSHOT
-        | TypeId::ACLITEM => Datum::text(text),
+        TypeId::TEXT | TypeId::UNKNOWN | TypeId::CSTRING | TypeId::REFCURSOR | TypeId::ACLITEM => {
+            Datum::text(text)
+        }
+        TypeId::PG_SNAPSHOT | TypeId::TXID_SNAPSHOT => {
+            Datum::text(super::parse_snapshot(text)?.to_string())
+        }
         TypeId::VOID => Datum::VOID,
         TypeId::CHAR => Datum::Char(scalar::parse_char(text)),
         TypeId::BYTEA => Datum::bytea(&scalar::parse_bytea(text)?),

@@ -20,6 +20,7 @@ mod oid;
 mod record;
 pub mod row;
 pub(crate) mod scalar;
+mod snapshot;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
@@ -36,5 +37,6 @@ pub use format_type::format_type;
 pub use io::{input, output, output_string};
 pub use numeric::Numeric;
 pub use oid::{Oid, TypeId};
+pub use snapshot::parse_snapshot;
 pub use text::Text;
 pub use typmod::{IntervalFields, MAX_SECOND_PRECISION, TypeMod, typmod_in, typmod_out};

@@ -1,9 +1,13 @@
 //! The two servers under comparison, each on a directory and a unix socket of its own.
 
+use base::Xid;
+use server::Database;
+use server::config::Config;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use storage::txlog::{MultiXactId, TxLogStart};
 
 const PG_BIN: &str = "/usr/lib/postgresql/15/bin";
 
@@ -14,6 +18,34 @@ const PORT: &str = "5999";
 pub struct Server {
     child: Child,
     home: PathBuf,
+}
+
+/// With `THALWEG_TEST_LOGS` the pools of the status logs are as small as they can be (`make test-tiny-logs`).
+fn small_logs() -> &'static [&'static str] {
+    if std::env::var_os("THALWEG_TEST_LOGS").is_some() { &POOLS } else { &[] }
+}
+
+const LOG_PAGES: u32 = 16;
+
+const POOLS: [&str; 7] = [
+    "commit_timestamp_buffers",
+    "multixact_member_buffers",
+    "multixact_offset_buffers",
+    "notify_buffers",
+    "serializable_buffers",
+    "subtransaction_buffers",
+    "transaction_buffers",
+];
+
+/// Likewise, a directory is made beforehand whose ids begin beyond 32 bits.
+fn begin_ids_high(data: &Path) {
+    if std::env::var_os("THALWEG_TEST_LOGS").is_none() {
+        return;
+    }
+    let mut config = Config::new();
+    let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
+    config.begin_ids_at(TxLogStart { next_xid, next_multixact });
+    Database::open(data, "postgres", &config).unwrap().close().unwrap();
 }
 
 fn new_home(name: &str) -> PathBuf {
@@ -78,11 +110,15 @@ impl Server {
     pub fn thalweg_with(name: &str, settings: &[&str]) -> Server {
         let home = new_home(name);
         let log = std::fs::File::create(home.join("log")).unwrap();
+        begin_ids_high(&home.join("data"));
         let mut server = Command::new(env!("CARGO_BIN_EXE_thalweg"));
         server.arg("serve").arg("--data").arg(home.join("data")).arg("--socket-dir").arg(&home);
         server.args(["--set", "listen_addresses=", "--set"]).arg(format!("port={PORT}"));
         if let Some(pages) = std::env::var_os("THALWEG_TEST_BUFFERS") {
             server.arg("--set").arg(format!("shared_buffers={}", pages.display()));
+        }
+        for log in small_logs() {
+            server.arg("--set").arg(format!("{log}={LOG_PAGES}"));
         }
         for setting in settings {
             server.args(["--set", setting]);

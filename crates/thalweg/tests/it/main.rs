@@ -8,19 +8,45 @@ mod waldump;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use base::Xid;
 use server::Database;
 use server::config::Config;
+use storage::txlog::{MultiXactId, TxLogStart};
 
 /// A directory that goes when the test ends.
 struct Scratch(PathBuf);
 
-/// Defaults; `THALWEG_TEST_BUFFERS` says how many pages the cache has (`make test-tiny-cache`).
+/// Defaults; `THALWEG_TEST_BUFFERS` says how many pages the cache has (`make test-tiny-cache`), `THALWEG_TEST_LOGS` that
+/// the status logs' pools are as small as they can be and ids begin beyond 32 bits (`make test-tiny-logs`).
 fn config() -> Config {
     let mut config = Config::new();
-    if let Ok(pages) = std::env::var("THALWEG_TEST_BUFFERS") {
-        config.set("shared_buffers", &pages).unwrap();
+    for (name, value) in small() {
+        config.set(name, &value).unwrap();
+    }
+    if std::env::var_os("THALWEG_TEST_LOGS").is_some() {
+        let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
+        config.begin_ids_at(TxLogStart { next_xid, next_multixact });
     }
     config
+}
+
+/// The sizes that the environment asks for.
+fn small() -> Vec<(&'static str, String)> {
+    let pages = std::env::var("THALWEG_TEST_BUFFERS").ok();
+    let mut small: Vec<_> = pages.map(|pages| ("shared_buffers", pages)).into_iter().collect();
+    if std::env::var_os("THALWEG_TEST_LOGS").is_some() {
+        let pools = [
+            "commit_timestamp_buffers",
+            "multixact_member_buffers",
+            "multixact_offset_buffers",
+            "notify_buffers",
+            "serializable_buffers",
+            "subtransaction_buffers",
+            "transaction_buffers",
+        ];
+        small.extend(pools.map(|pool| (pool, "16".to_owned())));
+    }
+    small
 }
 
 impl Scratch {
@@ -214,8 +240,8 @@ fn serve(home: &Path, data: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
     command.args(["serve", "--superuser", "me", "--set", "listen_addresses=", "--socket-dir"]);
     command.arg(home).arg("--data").arg(data);
-    if let Ok(pages) = std::env::var("THALWEG_TEST_BUFFERS") {
-        command.arg("--set").arg(format!("shared_buffers={pages}"));
+    for (name, value) in small() {
+        command.arg("--set").arg(format!("{name}={value}"));
     }
     command
 }

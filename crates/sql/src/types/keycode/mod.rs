@@ -137,6 +137,7 @@ pub fn has_order(type_id: TypeId) -> bool {
                 | TypeId::CID
                 | TypeId::ACLITEM
                 | TypeId::PG_SNAPSHOT
+                | TypeId::TXID_SNAPSHOT
                 | TypeId::PG_NODE_TREE
                 | TypeId::REFCURSOR
                 | TypeId::CSTRING

@@ -109,6 +109,7 @@ impl ValueKind {
             | TypeId::REFCURSOR
             | TypeId::PG_NODE_TREE
             | TypeId::PG_SNAPSHOT
+            | TypeId::TXID_SNAPSHOT
             | TypeId::ACLITEM
             | TypeId::VOID => K::Text,
             TypeId::BYTEA => K::Bytea,
