@@ -18,6 +18,7 @@ mod nesting;
 mod protocol;
 mod sessions;
 mod spilling;
+mod status_logs;
 mod timers;
 
 use std::path::{Path, PathBuf};

@@ -20,6 +20,7 @@ mod bitmaps;
 mod index_only;
 mod point;
 mod reading_ahead;
+mod savepoints;
 mod spilling;
 mod statistics;
 mod texts;

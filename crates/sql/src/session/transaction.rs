@@ -43,6 +43,8 @@ pub(super) struct Savepoint {
     events: super::foreign_key::Mark,
 }
 
+const _: () = assert!(size_of::<Savepoint>() == 72, "as storage::txn::level says");
+
 impl Session {
     /// Where the session stands, as ReadyForQuery tells it.
     pub fn status(&self) -> Status {

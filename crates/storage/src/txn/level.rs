@@ -2,8 +2,9 @@
 //!
 //! A level remembers how long the transaction's lists were when it began: subtransaction ids, locks,
 //! actions. Releasing it forgets that; rolling it back cuts the lists. It gets an id of its own only when
-//! something is written under it. An open level takes 88 bytes; one that wrote, 16 bytes more until the
-//! transaction ends: its id here, and its entry in the window.
+//! something is written under it. An open level takes 56 bytes here, and 72 in the session that names it besides the
+//! name (a block of its own, 16 bytes at least); one that wrote, 16 bytes more until the transaction ends: its id here,
+//! and its entry in the window. Lists grow by doubling: up to twice as much of each is taken.
 
 use super::actions::Mark;
 use super::session::{Txn, TxnState};
@@ -23,6 +24,8 @@ pub(super) struct Level {
     locks: usize,
     pub(super) actions: Mark,
 }
+
+const _: () = assert!(size_of::<Level>() == 56, "as the head of this file says");
 
 impl Txn {
     /// Opens a savepoint.
