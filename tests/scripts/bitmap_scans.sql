@@ -1,5 +1,6 @@
 -- Bitmap scans: when they are chosen, what they find, and what EXPLAIN tells of them.
-CREATE TABLE bits (id int PRIMARY KEY, a int, b int, c int, t text, n numeric);
+-- Without autovacuum: what is visible to all decides between plans, and servers clean at their own times.
+CREATE TABLE bits (id int PRIMARY KEY, a int, b int, c int, t text, n numeric) WITH (autovacuum_enabled = off);
 INSERT INTO bits SELECT i, (i::bigint * 7919) % 1000, (i::bigint * 104729) % 503, i % 20,
   'text ' || i % 700, CASE WHEN i % 11 > 0 THEN i % 90 END FROM generate_series(1, 20000) i;
 CREATE INDEX bits_a ON bits (a);
