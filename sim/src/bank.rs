@@ -410,6 +410,8 @@ impl Scenario for Bank {
             "checkpoint",
             "protection-changed",
             "segment-created",
+            "segment-reused",
+            "log-switched",
             "recovery",
             "restart-point",
             "redo-behind-restart-point",

@@ -82,6 +82,11 @@ impl Held {
     }
 
     #[cfg(debug_assertions)]
+    pub(crate) fn any_within(&self, ranks: std::ops::RangeInclusive<Rank>) -> bool {
+        self.lock().iter().any(|held| ranks.contains(held))
+    }
+
+    #[cfg(debug_assertions)]
     pub(crate) fn any(&self) -> bool {
         !self.lock().is_empty()
     }
@@ -130,4 +135,14 @@ pub fn assert_none_from(rank: Rank) {
     });
     #[cfg(not(debug_assertions))]
     let _ = rank;
+}
+
+/// Fails in debug builds when the current context holds a page's latch: for what must be done before the first.
+#[inline]
+pub fn assert_no_page_held() {
+    #[cfg(debug_assertions)]
+    crate::park::with_current(|c| {
+        let held = c.held.any_within(Rank::HeapPage..=Rank::SequencePage);
+        assert!(!held, "what may wait or fail comes before the first latch of a page");
+    });
 }

@@ -54,6 +54,11 @@ impl Keeper {
         if self.rng.u8(..5) == 0 {
             return self.protect();
         }
+        if self.rng.u8(..8) == 0 {
+            // `pg_switch_wal`.
+            self.engine.wal().switch().map(drop).expect("the disk has room");
+            return;
+        }
         self.txn.begin(Isolation::ReadCommitted);
         let done = match self.rng.u8(..10) {
             0 => self.engine.checkpoint(),

@@ -25,15 +25,23 @@ fn child(test: &str, what: &str) -> (String, std::process::ExitStatus) {
 
 #[test]
 fn a_failed_sync_ends_the_process() {
-    if let Ok(turn) = std::env::var(CHILD) {
+    const METHODS: [SyncMethod; 3] =
+        [SyncMethod::Fdatasync, SyncMethod::OpenDatasync, SyncMethod::IoUring];
+    if let Ok(what) = std::env::var(CHILD) {
+        let (turn, method) = what.split_once(' ').unwrap();
         testing::take_turns(turn.parse().unwrap());
-        sim::run(1, fail_a_sync);
+        let method = METHODS[method.parse::<usize>().unwrap()];
+        sim::run(1, move || fail_a_sync(method));
         return;
     }
-    for turn in ["0", "1"] {
-        let (said, ended) = child("a_failed_sync_ends_the_process", turn);
+    // Written by each method, and mapped.
+    for what in ["0 0", "0 1", "0 2", "1 0"] {
+        let (said, ended) = child("a_failed_sync_ends_the_process", what);
         assert!(!ended.success(), "it went on: {said}");
-        assert!(said.contains("could not sync file \"wal/00000001"), "{said}");
+        // Where one call writes and syncs, it is that which failed.
+        let how = if matches!(what, "0 1" | "0 2") { "write" } else { "sync" };
+        let told = format!("could not {how} file \"wal/00000001");
+        assert!(said.contains("the log can't be made durable") && said.contains(&told), "{said}");
         assert!(!said.contains("told"), "somebody was told that it is durable: {said}");
     }
 }
@@ -104,9 +112,10 @@ fn persistent_memory_is_refused_where_there_is_none() {
     }
 }
 
-fn fail_a_sync() {
+fn fail_a_sync(how: SyncMethod) {
     let disk = new_disk();
-    let wal = open(&disk, first_epoch());
+    let config = WalConfig { sync_method: how, ..config() };
+    let wal = Wal::open(&Env::new(Arc::new(disk.clone())), config, first_epoch()).unwrap();
     let at = put(&wal, 3, &[0; 10]);
     base::park::sleep(std::time::Duration::from_secs(1));
     let broken = |access: Access, _: &str, _: u64| {
@@ -458,4 +467,16 @@ fn a_segment_that_is_half_made_is_made_again() {
             });
         }
     });
+}
+
+/// Room is claimed before the first latch of a page: a claim may wait for the disk, and may fail.
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "comes before the first latch of a page")]
+fn nobody_claims_room_under_a_pages_latch() {
+    let disk = new_disk();
+    let wal = open(&disk, first_epoch());
+    let latch = base::latch::Latch::new(base::rank::Rank::IndexPage, ());
+    let _held = latch.lock();
+    let _ = wal.claim(100);
 }

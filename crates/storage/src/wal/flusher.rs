@@ -191,6 +191,7 @@ impl State {
         if how != SyncMethod::Fdatasync && is_one {
             let bytes = self.bounce(wal, at, complete);
             let file = wal.store.file(segment);
+            let _waiting = wait_event::during(Event::WalSync);
             let written = file.write_durably(bytes, wal.route.epoch.file_offset(at), how);
             written.map_err(|e| {
                 Error::io("write", super::segment::path(wal.route.epoch.timeline, segment), e)
@@ -222,6 +223,7 @@ impl State {
         while at < complete {
             let segment = wal.route.epoch.segment_of(at);
             let end = complete.min(wal.route.epoch.start_of(segment + 1));
+            let _waiting = wait_event::during(Event::WalSync);
             let synced =
                 wal.store.mapping(segment).sync(wal.route.epoch.file_offset(at), end.0 - at.0);
             synced.map_err(|e| {

@@ -218,7 +218,7 @@ impl Wal {
     }
 
     /// Claims room for `bytes` of log ([`record_bound`] computes them). To be called before the first
-    /// latch: it may park until there is room, and fails while no segment can be made.
+    /// latch of a page (debug builds check it): it may park until there is room, and fails while no segment can be made.
     #[inline]
     pub fn claim(&self, bytes: usize) -> Result<Claim<'_>> {
         self.claim_as(bytes, Claimant::Ordinary)
@@ -231,6 +231,7 @@ impl Wal {
 
     #[inline]
     fn claim_as(&self, bytes: usize, who: Claimant) -> Result<Claim<'_>> {
+        base::rank::assert_no_page_held();
         let bytes = bytes.next_multiple_of(UNIT_BYTES as usize) as u64;
         if self.space.try_claim(bytes, who, HINT.get()).is_err() {
             self.claim_slow(bytes, who)?;

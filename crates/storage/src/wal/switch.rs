@@ -21,6 +21,7 @@ impl Wal {
             self.flush(begun);
             return Ok(begun);
         }
+        let _window = base::sim::window("log-switched");
         let end = self.route.epoch.start_of(current + 1);
         let zeros = vec![0; FILL_BYTES];
         loop {

@@ -39,9 +39,11 @@ fn the_redo_point_follows_when_what_kept_it_back_is_over() {
         let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
         sleep(1000);
         let changed = set(&engine, &txn, &rel, 0, 1);
+        // Room for the commit is claimed before the first latch.
+        let done = txn.commit().unwrap();
         let held = rel.write(Fork::Main, BlockNo(0)).unwrap();
         let before = engine.checkpointer.count();
-        engine.wal().flush(txn.commit().unwrap().must_be_durable);
+        engine.wal().flush(done.must_be_durable);
         sleep(2000);
         assert!(engine.checkpointer.count() > before, "a checkpoint is due with time");
         assert!(engine.checkpointer.redo() <= changed.start, "the page is not written");
