@@ -26,3 +26,35 @@ insert into logged values (1002, 'z');
 select pg_walfile_name(pg_current_wal_insert_lsn()) > file from before;
 select pg_reload_conf();
 drop table logged, before;
+-- What asks for a server that follows another.
+select pg_is_in_recovery(), pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn(), pg_last_xact_replay_timestamp();
+select pg_is_wal_replay_paused();
+select pg_get_wal_replay_pause_state();
+select pg_wal_replay_pause();
+select pg_wal_replay_resume();
+select pg_promote();
+select * from pg_backup_stop();
+select archived_count, last_archived_wal, last_archived_time, failed_count, last_failed_wal, last_failed_time,
+  stats_reset <= clock_timestamp() from pg_stat_archiver;
+-- The files, and the control file.
+checkpoint;
+select count(*) > 0, bool_and(size > 0), bool_and(modification <= clock_timestamp() + interval '1 minute') from pg_ls_waldir();
+select pg_walfile_name(pg_current_wal_lsn()) in (select name from pg_ls_waldir());
+select checkpoint_lsn >= redo_lsn, length(redo_wal_file), timeline_id, prev_timeline_id, next_xid ~ '^0:[0-9]+$',
+  next_oid > 10000::oid, checkpoint_time <= clock_timestamp(), pg_typeof(next_multixact_id), pg_typeof(oldest_xid)
+  from pg_control_checkpoint();
+select system_identifier <> 0, pg_control_last_modified <= clock_timestamp() + interval '1 minute' from pg_control_system();
+select max_data_alignment, database_block_size, max_identifier_length, max_index_columns, float8_pass_by_value from pg_control_init();
+select * from pg_control_recovery();
+select name, setting, unit, vartype, min_val, max_val from pg_settings where name in ('archive_mode', 'backend_flush_after',
+  'bgwriter_delay', 'bgwriter_flush_after', 'bgwriter_lru_maxpages', 'checkpoint_flush_after', 'checkpoint_warning',
+  'track_io_timing', 'vacuum_cost_limit', 'vacuum_cost_page_dirty', 'vacuum_cost_page_hit', 'vacuum_cost_page_miss',
+  'wal_keep_size', 'wal_log_hints', 'wal_writer_flush_after') and name <> 'archive_mode' order by name collate "C";
+show archive_mode;
+show archive_command;
+show huge_pages;
+show checkpoint_completion_target;
+show bgwriter_lru_multiplier;
+show wal_writer_delay;
+show vacuum_cost_delay;
+show checkpoint_flush_after;

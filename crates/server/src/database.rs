@@ -11,6 +11,7 @@ use base::disk::real::RealDisk;
 use sql::catalog::store::Cluster;
 use sql::settings::{self, Context, Value};
 use storage::Engine;
+use storage::buffer::TornPages;
 use storage::wal::{Wal, WalIo};
 
 use crate::StartError;
@@ -134,6 +135,9 @@ impl Database {
         for setting in settings::TABLE.iter().filter(|setting| of.contains(&setting.context)) {
             self.cluster.running.set(setting, config.value(setting.name));
         }
+        let logged_whole = config.engine().torn_pages == TornPages::FullPageWrites;
+        let setting = settings::find("full_page_writes").expect("a known setting");
+        self.cluster.running.set(setting, Value::Bool(logged_whole));
         // The log's own, whatever is configured: a directory keeps its segments' size, and the ring's is rounded up.
         let wal = self.engine.wal();
         let mebibytes = wal.epoch().segment_bytes >> 20;

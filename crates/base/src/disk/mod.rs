@@ -145,6 +145,10 @@ pub trait File: Send + Sync {
     fn set_len(&self, bytes: u64) -> io::Result<()>;
     /// Length in bytes.
     fn len(&self) -> io::Result<u64>;
+    /// When it was written last, wall-clock microseconds since 1970, where that is known.
+    fn modified_micros(&self) -> io::Result<Option<i64>> {
+        Ok(None)
+    }
     /// Whether it is empty.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)

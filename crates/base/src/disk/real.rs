@@ -269,6 +269,12 @@ impl File for RealFile {
         Ok(self.file.metadata()?.len())
     }
 
+    fn modified_micros(&self) -> io::Result<Option<i64>> {
+        use std::os::unix::fs::MetadataExt;
+        let is = self.file.metadata()?;
+        Ok(Some(is.mtime() * 1_000_000 + is.mtime_nsec() / 1000))
+    }
+
     fn map(&self, place: &Place<'_>, kind: MapKind) -> io::Result<Box<dyn Mapping>> {
         blocking(|| mapped::map(&self.file, place, kind))
     }

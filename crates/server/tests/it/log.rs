@@ -225,6 +225,12 @@ fn the_log_is_made_durable_as_the_settings_say() {
     assert_eq!(value(&mut me, "select count(*) from logged"), "30");
     let told = me.query("set commit_delay = 100");
     assert!(told.contains("commit_delay has no effect"), "{told}");
+    let told = me.query("set vacuum_cost_delay = 5");
+    assert!(told.contains("vacuum_cost_delay has no effect"), "{told}");
+    assert_eq!(value(&mut me, "show vacuum_cost_delay"), "5");
+    assert_eq!(value(&mut me, "show full_page_writes"), "off");
+    let refused = me.query("select pg_create_restore_point('here')");
+    assert!(refused.contains("ERROR 0A000 restore points are not supported"), "{refused}");
 }
 
 #[test]

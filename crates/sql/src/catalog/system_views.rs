@@ -130,6 +130,13 @@ static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_stat_archiver",
+        12285,
+        "SELECT s.archived_count, s.last_archived_wal, s.last_archived_time, s.failed_count, \
+         s.last_failed_wal, s.last_failed_time, s.stats_reset FROM pg_catalog.pg_stat_get_archiver() s",
+    ),
+    view(
+        "pg_catalog",
         "pg_stat_wal",
         12293,
         "SELECT w.wal_records, w.wal_fpi, w.wal_bytes, w.wal_buffers_full, w.wal_write, w.wal_sync, \

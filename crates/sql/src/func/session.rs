@@ -112,6 +112,10 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_stat_get_bgwriter_stat_reset_time" "pg_stat_get_io" "pg_stat_get_recovery_prefetch" "pg_buffercache_pages" "pg_prewarm"
     "pg_get_wal_resource_managers" "pg_get_wal_record_info" "pg_get_wal_records_info"
     "pg_get_wal_records_info_till_end_of_wal" "pg_get_wal_stats" "pg_get_wal_stats_till_end_of_wal"
+    "pg_last_wal_receive_lsn" "pg_last_wal_replay_lsn" "pg_last_xact_replay_timestamp"
+    "pg_is_wal_replay_paused" "pg_get_wal_replay_pause_state" "pg_wal_replay_pause" "pg_wal_replay_resume"
+    "pg_promote" "pg_create_restore_point" "pg_backup_start" "pg_backup_stop" "pg_ls_waldir"
+    "pg_control_checkpoint" "pg_control_system" "pg_control_init" "pg_control_recovery" "pg_stat_get_archiver"
     "autoprewarm_dump_now" "bt_index_check" "bt_index_parent_check" "hash_index_check"
 );
 

@@ -19,7 +19,9 @@ use super::{names, sequence};
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
     let name = func.name;
-    for room in [super::xacts::call, super::wal::call_record, super::walinspect::call] {
+    for room in
+        [super::xacts::call, super::wal::call_record, super::control::call, super::walinspect::call]
+    {
         if let Some(value) = room(b, func, args)? {
             return Ok(value);
         }
@@ -290,6 +292,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
             let ids = super::xacts::running(args)?;
             return Ok(Box::new(ids.into_iter().map(Ok)));
         }
+        "pg_ls_waldir" => super::wal::files(b)?,
         "pg_cursor" => b.standing.all_cursors(),
         "pg_prepared_statement" => b.standing.all_statements(),
         // No table is a partition, or has any.

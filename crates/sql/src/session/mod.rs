@@ -9,6 +9,7 @@ pub(crate) mod board;
 mod buffers;
 mod client;
 mod concurrently;
+mod control;
 mod copy;
 mod copy_binary;
 mod cursor;

@@ -253,11 +253,9 @@ impl Session {
             }
             lower => {
                 self.backend.values.set(name, text, local)?;
-                if matches!(lower, "commit_delay" | "commit_siblings") {
-                    let why = sql_error!(SUCCESSFUL_COMPLETION, "{lower} has no effect");
-                    let detail = "A flush of the log takes all that came while the one before ran, and finds out by \
-                                  itself how long to wait for company.";
-                    self.backend.notice("NOTICE", why.with_detail(detail));
+                if let Some(why) = crate::settings::get(lower)?.without_effect() {
+                    let told = sql_error!(SUCCESSFUL_COMPLETION, "{lower} has no effect");
+                    self.backend.notice("NOTICE", told.with_detail(why));
                 }
                 Ok(())
             }

@@ -4,6 +4,7 @@
 //! configuration file, `--set` and `--help` all read it. It holds descriptions only; values live
 //! where they are used: in the instance those that hold for everybody, in the session its own.
 
+mod entry;
 mod running;
 mod table;
 mod value;
@@ -95,6 +96,16 @@ impl Context {
             Context::Superuser => "superuser",
             Context::User => "user",
         }
+    }
+}
+
+impl Setting {
+    /// Why it changes nothing, as a sentence, if it is only known so that who sets it is not refused.
+    pub fn without_effect(&self) -> Option<String> {
+        let why = self.summary.strip_prefix("Has no effect")?;
+        let why = why.trim_start_matches([':', ',', ' ']);
+        let (first, rest) = why.split_at(1);
+        Some(first.to_uppercase() + rest)
     }
 }
 

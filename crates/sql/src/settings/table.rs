@@ -1,60 +1,11 @@
 //! The table of settings, by name.
 
-use super::{Context, Kind, Setting, Unit};
+use super::entry::{choice, flag, number, real, text};
+use super::{Context, Setting, Unit};
 use Context::{Internal, Reload, Start, Superuser, User};
 
 /// Largest value of settings that PostgreSQL keeps in a signed 32-bit number.
 const INT_MAX: i64 = i32::MAX as i64;
-
-const fn flag(
-    name: &'static str,
-    default: bool,
-    context: Context,
-    summary: &'static str,
-) -> Setting {
-    Setting { name, kind: Kind::Bool { default }, context, summary }
-}
-
-const fn text(
-    name: &'static str,
-    default: &'static str,
-    context: Context,
-    summary: &'static str,
-) -> Setting {
-    Setting { name, kind: Kind::Text { default }, context, summary }
-}
-
-const fn choice(
-    name: &'static str,
-    default: &'static str,
-    of: &'static [&'static str],
-    context: Context,
-    summary: &'static str,
-) -> Setting {
-    Setting { name, kind: Kind::Choice { default, of }, context, summary }
-}
-
-const fn number(
-    name: &'static str,
-    default: i64,
-    range: (i64, i64),
-    unit: Unit,
-    context: Context,
-    summary: &'static str,
-) -> Setting {
-    let kind = Kind::Integer { default, min: range.0, max: range.1, unit };
-    Setting { name, kind, context, summary }
-}
-
-const fn real(
-    name: &'static str,
-    default: f64,
-    range: (f64, f64),
-    context: Context,
-    summary: &'static str,
-) -> Setting {
-    Setting { name, kind: Kind::Real { default, min: range.0, max: range.1 }, context, summary }
-}
 
 /// Range of the caches of status logs, in pages.
 const SLRU_BUFFERS: (i64, i64) = (0, 131_072);
@@ -68,6 +19,18 @@ const ISOLATION: &[&str] =
 /// Every setting, by name without regard to case.
 pub const TABLE: &[Setting] = &[
     text("application_name", "", User, "The client program's name, shown to others."),
+    text(
+        "archive_command",
+        "(disabled)",
+        Internal,
+        "How files of the log are archived: not at all.",
+    ),
+    flag(
+        "archive_mode",
+        false,
+        Internal,
+        "Whether finished files of the log are archived: they are not.",
+    ),
     choice(
         "authentication",
         "peer",
@@ -100,12 +63,35 @@ pub const TABLE: &[Setting] = &[
         "Rows whose change makes ANALYZE due.",
     ),
     number(
+        "autovacuum_max_workers",
+        1,
+        (1, 1),
+        Unit::Plain,
+        Internal,
+        "Workers that clean tables in the background at the same time.",
+    ),
+    number(
         "autovacuum_naptime",
         60,
         (1, INT_MAX / 1000),
         Unit::Seconds,
         Reload,
         "Least time between two rounds of ANALYZE of a table whose size stays about the same.",
+    ),
+    real(
+        "autovacuum_vacuum_cost_delay",
+        0.0,
+        (-1.0, 100.0),
+        Reload,
+        "Has no effect: background vacuum has a pace of its own.",
+    ),
+    number(
+        "autovacuum_vacuum_cost_limit",
+        -1,
+        (-1, 10_000),
+        Unit::Plain,
+        Reload,
+        "Has no effect: background vacuum has a pace of its own.",
     ),
     real(
         "autovacuum_vacuum_insert_scale_factor",
@@ -137,6 +123,45 @@ pub const TABLE: &[Setting] = &[
         Reload,
         "Rows whose update or deletion makes VACUUM due.",
     ),
+    number(
+        "backend_flush_after",
+        0,
+        (0, 256),
+        Unit::Pages,
+        User,
+        "Has no effect: the system is not asked to write pages back early.",
+    ),
+    number(
+        "bgwriter_delay",
+        200,
+        (10, 10_000),
+        Unit::Milliseconds,
+        Reload,
+        "Has no effect: the page cleaner goes by how fast frames are taken.",
+    ),
+    number(
+        "bgwriter_flush_after",
+        64,
+        (0, 256),
+        Unit::Pages,
+        Reload,
+        "Has no effect: the system is not asked to write pages back early.",
+    ),
+    number(
+        "bgwriter_lru_maxpages",
+        100,
+        (0, 1_073_741_823),
+        Unit::Plain,
+        Reload,
+        "Has no effect: the page cleaner goes by how fast frames are taken.",
+    ),
+    real(
+        "bgwriter_lru_multiplier",
+        2.0,
+        (0.0, 10.0),
+        Reload,
+        "Has no effect: the page cleaner goes by how fast frames are taken.",
+    ),
     number("block_size", 8192, (8192, 8192), Unit::Plain, Internal, "Bytes in a page."),
     number(
         "buffer_correlation_window",
@@ -160,6 +185,21 @@ pub const TABLE: &[Setting] = &[
         User,
         "How values of type bytea are written as text.",
     ),
+    real(
+        "checkpoint_completion_target",
+        0.9,
+        (0.0, 1.0),
+        Reload,
+        "Has no effect: pages are written all the time, and a checkpoint has little left to write.",
+    ),
+    number(
+        "checkpoint_flush_after",
+        32,
+        (0, 256),
+        Unit::Pages,
+        Reload,
+        "Has no effect: the system is not asked to write pages back early.",
+    ),
     number(
         "checkpoint_timeout",
         300,
@@ -167,6 +207,14 @@ pub const TABLE: &[Setting] = &[
         Unit::Seconds,
         Reload,
         "Longest time between two checkpoints.",
+    ),
+    number(
+        "checkpoint_warning",
+        30,
+        (0, INT_MAX),
+        Unit::Seconds,
+        Reload,
+        "Has no effect: a checkpoint costs little, however soon it comes.",
     ),
     choice("client_encoding", "UTF8", &["UTF8"], User, "The client's character set."),
     choice(
@@ -279,12 +327,26 @@ pub const TABLE: &[Setting] = &[
         User,
         "Digits of floating-point values: above zero the shortest exact form, else fewer.",
     ),
+    flag("fsync", true, Internal, "Whether what was told to be committed is on disk: always."),
+    flag(
+        "full_page_writes",
+        false,
+        Reload,
+        "Tells whether pages are logged whole against torn writes; torn_page_protection says so, setting this does not.",
+    ),
     real(
         "hash_mem_multiplier",
         2.0,
         (1.0, 1000.0),
         User,
         "How many times work_mem a hash table may take.",
+    ),
+    choice(
+        "huge_pages",
+        "try",
+        &["off", "on", "try"],
+        Start,
+        "Has no effect: the buffer cache asks for large pages where the system gives them as it goes.",
     ),
     number(
         "idle_in_transaction_session_timeout",
@@ -360,6 +422,22 @@ pub const TABLE: &[Setting] = &[
         Unit::Plain,
         Internal,
         "Bytes of a name that count.",
+    ),
+    number(
+        "max_replication_slots",
+        0,
+        (0, 0),
+        Unit::Plain,
+        Internal,
+        "Replication slots: there are none.",
+    ),
+    number(
+        "max_wal_senders",
+        0,
+        (0, 0),
+        Unit::Plain,
+        Internal,
+        "Connections that send the log to other servers: there are none.",
     ),
     number(
         "max_wal_size",
@@ -545,6 +623,12 @@ pub const TABLE: &[Setting] = &[
     ),
     flag("track_commit_timestamp", false, Start, "Whether the time of each commit is kept."),
     flag(
+        "track_io_timing",
+        false,
+        Superuser,
+        "Has no effect: reads and writes of pages are counted, not timed.",
+    ),
+    flag(
         "track_wal_io_timing",
         true,
         Reload,
@@ -571,6 +655,47 @@ pub const TABLE: &[Setting] = &[
         "/tmp",
         Start,
         "The directory of the unix socket; empty for none.",
+    ),
+    real("vacuum_cost_delay", 0.0, (0.0, 100.0), User, "Has no effect: VACUUM does not pause."),
+    number(
+        "vacuum_cost_limit",
+        200,
+        (1, 10_000),
+        Unit::Plain,
+        User,
+        "Has no effect: VACUUM does not pause.",
+    ),
+    number(
+        "vacuum_cost_page_dirty",
+        20,
+        (0, 10_000),
+        Unit::Plain,
+        User,
+        "Has no effect: VACUUM does not pause.",
+    ),
+    number(
+        "vacuum_cost_page_hit",
+        1,
+        (0, 10_000),
+        Unit::Plain,
+        User,
+        "Has no effect: VACUUM does not pause.",
+    ),
+    number(
+        "vacuum_cost_page_miss",
+        2,
+        (0, 10_000),
+        Unit::Plain,
+        User,
+        "Has no effect: VACUUM does not pause.",
+    ),
+    number(
+        "wal_block_size",
+        4096,
+        (4096, 4096),
+        Unit::Plain,
+        Internal,
+        "Bytes in a block of the log.",
     ),
     number(
         "wal_buffers",
@@ -603,6 +728,21 @@ pub const TABLE: &[Setting] = &[
         "How records come into the log's files: written, stored to mapped memory, to persistent memory, or as if it were.",
     ),
     number(
+        "wal_keep_size",
+        0,
+        (0, INT_MAX),
+        Unit::MiB,
+        Reload,
+        "Has no effect: nobody reads the log from elsewhere; min_wal_size says how much is kept.",
+    ),
+    text("wal_level", "minimal", Internal, "What the log is good for: recovery after a crash."),
+    flag(
+        "wal_log_hints",
+        false,
+        Internal,
+        "Whether changes of hints are logged: they are not, and checksums do not need it.",
+    ),
+    number(
         "wal_segment_size",
         16,
         (1, 1024),
@@ -616,6 +756,22 @@ pub const TABLE: &[Setting] = &[
         &["fdatasync", "open_datasync", "io_uring"],
         Reload,
         "How the log is made durable.",
+    ),
+    number(
+        "wal_writer_delay",
+        200,
+        (200, 200),
+        Unit::Milliseconds,
+        Internal,
+        "When a commit that nobody waits for is durable at the latest.",
+    ),
+    number(
+        "wal_writer_flush_after",
+        128,
+        (0, INT_MAX),
+        Unit::Pages,
+        Reload,
+        "Has no effect: wal_writer_delay alone says when the log is flushed for nobody.",
     ),
     number("work_mem", 4096, (64, INT_MAX), Unit::KiB, User, "Memory of one sort or hash table."),
     number(

@@ -37,6 +37,7 @@ pub use record::{LoggedPage, MAX_RECORD_BYTES, Record, record_bound};
 pub use segment::{Epoch, LogShape};
 pub use stats::WalStats;
 pub use summary::{Summary, Total, percent};
+pub use switch::LogFile;
 pub use view::{BlockView, RecordView};
 
 use crate::error::{Error, Result, or_abort};

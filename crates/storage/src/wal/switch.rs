@@ -2,7 +2,9 @@
 
 use super::record::{HEADER_BYTES, MAX_RECORD_BYTES, RECORD_ALIGN, Record, record_bound};
 use super::{Kind, Wal, segment};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::recovery::{Control, ControlFile};
+use base::disk::Open;
 use base::{Lsn, Xid};
 
 /// What one filler carries at most.
@@ -46,4 +48,43 @@ impl Wal {
         let number = self.route.epoch.segment_of(Lsn(lsn.0.saturating_sub(1)));
         (segment::file_name(self.route.epoch.timeline, number), self.route.epoch.file_offset(lsn))
     }
+
+    /// What the directory's control file says now, and when it was written, as in [`LogFile`].
+    pub fn control(&self) -> Result<(Control, Option<i64>)> {
+        let disk = self.store.disk();
+        let path = crate::recovery::control::PATH;
+        let file = disk.open(path, Open::Existing).map_err(|e| Error::io("open", path, e))?;
+        let modified = file.modified_micros().map_err(|e| Error::io("stat", path, e))?;
+        Ok((ControlFile::read(&**disk)?, modified))
+    }
+
+    /// The files of the log's directory, spares included, by name.
+    pub fn files(&self) -> Result<Vec<LogFile>> {
+        let disk = self.store.disk();
+        let mut files = Vec::new();
+        for name in segment::names(&**disk)? {
+            let path = format!("{}/{name}", segment::DIRECTORY);
+            let file = match disk.open(&path, Open::Existing) {
+                Ok(file) => file,
+                // Renamed or removed since.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(e) => return Err(Error::io("open", path, e)),
+            };
+            let bytes = file.len().map_err(|e| Error::io("stat", &*path, e))?;
+            let modified_micros =
+                file.modified_micros().map_err(|e| Error::io("stat", &*path, e))?;
+            files.push(LogFile { name, bytes, modified_micros });
+        }
+        Ok(files)
+    }
+}
+
+/// A file of the log's directory.
+pub struct LogFile {
+    /// Its name there.
+    pub name: String,
+    /// Its length, with the header.
+    pub bytes: u64,
+    /// When it was written last, wall-clock microseconds since 1970, where the disk knows.
+    pub modified_micros: Option<i64>,
 }
