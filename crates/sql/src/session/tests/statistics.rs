@@ -299,7 +299,7 @@ fn only_superusers_reset_figures_and_read_settings_anew() {
     cluster.shared.update_columns(&txn, "pg_authid", &role, &mere).unwrap();
     txn.commit().unwrap();
     let stats = "SELECT num_mxids IS NULL, oldest_multixact IS NULL FROM pg_get_multixact_stats()";
-    assert_eq!(row(&mut bench, stats), "t,t", "other people's figures");
+    assert_eq!(row(&mut bench, stats), "t|t", "other people's figures");
     for call in [
         "pg_switch_wal()",
         "pg_stat_reset_shared('wal')",

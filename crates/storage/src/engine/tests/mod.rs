@@ -397,7 +397,10 @@ fn bounds_of_the_log_change_while_it_is_written() {
         engine.set_checkpoints(0, few.max_wal_bytes, hour).unwrap();
         base::park::sleep(Duration::from_millis(100));
         assert!(distance() < few.max_wal_bytes, "{} bytes of log would be redone", distance());
-        assert!(files() <= 9, "{} segments", files());
+        // None from before the redo point beyond the bound of eight; those ahead of a writer who had to wait are as many
+        // as the ring takes.
+        let ahead = 4 + wal::BUFFER_BYTES_MIN / segment::SEGMENT_BYTES_MIN as usize;
+        assert!(files() <= ahead, "{} segments", files());
         // What is old enough goes to its place, too.
         set(&engine, &txn, &rel, 1, 200);
         base::park::sleep(Duration::from_secs(2));
