@@ -66,6 +66,7 @@ kill-test:
 ## The long versions, by hand before an issue is called resolved.
 torture:
 	$(MAKE) loom
+	THALWEG_CRASH_EVERY=1 $(CARGO) test --release --locked -p storage --lib outcomes_that_were_told
 	$(CARGO) run --release --locked -p sim -- crash --seeds $(TORTURE_SEEDS)
 	$(RELEASE) -p thalweg
 	./tests/kill9.sh 100

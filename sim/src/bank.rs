@@ -27,7 +27,7 @@ use crate::enumerate::Scenario;
 use base::disk::SyncMethod;
 use base::disk::sim::{SECTOR_BYTES, SimDisk};
 use base::rank::Rank;
-use base::{Env, Persistence, RelId};
+use base::{Env, Persistence, RelId, Xid};
 use base::{park, sim};
 use beside::Beside;
 use chains::Chains;
@@ -41,7 +41,7 @@ use std::time::Duration;
 use storage::buffer::TornPages;
 use storage::lock::LockTag;
 use storage::page::PAGE_BYTES;
-use storage::txlog::TxLogConfig;
+use storage::txlog::{MultiXactId, TxLogConfig, TxLogStart, WINDOW_PAGE, XACT_PAGE};
 use storage::txn::{Isolation, Txn, When};
 use storage::wal::{Compression, WalIo};
 use storage::{Engine, EngineConfig};
@@ -101,9 +101,21 @@ pub fn config(seed: u64) -> EngineConfig {
         txlog: TxLogConfig {
             shared_buffers: 32,
             track_commit_timestamp: seed.is_multiple_of(3),
+            first: first_ids(seed),
             ..TxLogConfig::default()
         },
     }
+}
+
+/// Where ids begin: with the first, near the border of a page of each status log, beyond 32 bits, and both.
+fn first_ids(seed: u64) -> TxLogStart {
+    let (next_xid, next_multixact) = match seed % 4 {
+        0 => return TxLogStart::FIRST,
+        1 => (XACT_PAGE - 60, WINDOW_PAGE - 3),
+        2 => (1 << 40 | 5, 1 << 33 | 5),
+        _ => ((1 << 33) - 60, (1 << 32) - 3),
+    };
+    TxLogStart { next_xid: Xid(next_xid), next_multixact: MultiXactId(next_multixact) }
 }
 
 /// Frames of the cache: hardly any, or the fewest that a server can be given.
@@ -412,6 +424,10 @@ impl Scenario for Bank {
             "segment-created",
             "segment-reused",
             "log-switched",
+            "status-page",
+            "commit-times-page",
+            "commit-times-removed",
+            "multixact-page",
             "recovery",
             "restart-point",
             "redo-behind-restart-point",

@@ -22,7 +22,7 @@ pub use multixact::{
 };
 pub use redo::XactRedo;
 pub use rowlock::RowLock;
-pub use slru::{ALL_LOGS, LogBuffers, LogKind, SlruStats, WalBarrier};
+pub use slru::{ALL_LOGS, LogBuffers, LogKind, SEGMENT_PAGES, SlruStats, WalBarrier};
 pub use window::{EntryRef, WINDOW_PAGE, Window};
 pub use xact::{Status, XACT_PAGE, XactLog};
 
@@ -30,7 +30,7 @@ use crate::error::{Error, Result};
 use base::disk::Disk;
 use base::latch::Latch;
 use base::rank::Rank;
-use base::{Csn, Lsn, Xid};
+use base::{Csn, Lsn, Xid, sim};
 use slru::{LOGS, Slru};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -337,7 +337,11 @@ impl TxLog {
     /// begin with `limit` for the next id: the pages up to there are made.
     pub fn checkpoint(&self, next: Xid, limit: Xid) -> Result<()> {
         self.fold(next)?;
-        self.reach(limit, &mut self.folded.lock().next_xact_page)?;
+        let mut folded = self.folded.lock();
+        let grows = folded.next_xact_page <= limit.0 / XACT_PAGE;
+        let _window = grows.then(|| sim::window("status-page"));
+        self.reach(limit, &mut folded.next_xact_page)?;
+        drop(folded);
         self.xact.slru().flush()?;
         self.times.checkpoint(limit)
     }

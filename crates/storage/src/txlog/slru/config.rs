@@ -82,6 +82,25 @@ impl LogKind {
         }
     }
 
+    /// The crash window in which its pages begin.
+    pub const fn page_window(self) -> &'static str {
+        match self {
+            LogKind::CommitTs => "commit-times-page",
+            LogKind::MultiXactMember | LogKind::MultiXactOffset => "multixact-page",
+            LogKind::Notify | LogKind::Serial | LogKind::Subtrans | LogKind::Xact => "status-page",
+        }
+    }
+
+    /// The crash window in which files that hold nothing any more are looked for and removed.
+    pub const fn removal_window(self) -> &'static str {
+        match self {
+            LogKind::CommitTs => "commit-times-removed",
+            LogKind::MultiXactMember | LogKind::MultiXactOffset => "multixacts-removed",
+            LogKind::Subtrans => "spilled-removed",
+            LogKind::Notify | LogKind::Serial | LogKind::Xact => "status-removed",
+        }
+    }
+
     /// Where its segment files lie in the data directory.
     pub const fn directory(self) -> &'static str {
         match self {

@@ -22,6 +22,7 @@ use base::Lsn;
 use base::disk::Disk;
 use base::latch::LatchGuard;
 use base::pad::Padded;
+use base::sim;
 use base::wait_event::{self, Event};
 use files::{SegmentFiles, segment_of};
 use stats::Counters;
@@ -184,6 +185,7 @@ impl Slru {
     /// Begins `page` if it is the next one still. May do something towards it only: to be called again.
     #[cold]
     fn begin_next(&self, next: &AtomicU64, page: u64) -> Result<(), SlruError> {
+        let _window = sim::window(self.log.page_window());
         let bank = self.bank(page);
         let state = self.latch(bank);
         // Relaxed: changed under the latch that is held. Invariant S5.
@@ -425,6 +427,7 @@ impl Slru {
         }
         self.counters.truncated();
         self.drop_pages(|held| held < page);
+        let _window = sim::window(self.log.removal_window());
         self.files.remove(|segment| segment < segment_of(page))?;
         Ok(())
     }
@@ -434,6 +437,7 @@ impl Slru {
         self.counters.truncated();
         self.latest.store(u64::MAX, Ordering::Relaxed);
         self.drop_pages(|_| true);
+        let _window = sim::window(self.log.removal_window());
         self.files.remove(|_| true)?;
         Ok(())
     }
