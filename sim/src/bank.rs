@@ -427,7 +427,6 @@ impl Scenario for Bank {
             "status-page",
             "commit-times-page",
             "commit-times-removed",
-            "multixact-page",
             "recovery",
             "restart-point",
             "redo-behind-restart-point",
