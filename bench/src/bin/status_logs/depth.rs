@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// PostgreSQL keeps some 10 KiB for each open subtransaction, and needs longer for each the more there are: a million
-/// would take 10 GiB and hours.
-const DEEPEST_POSTGRES: u32 = 50_000;
+/// would take 10 GiB and hours. Somewhere beyond 40,000 its lock table is full as it is set up by default.
+const DEEPEST_POSTGRES: u32 = 25_000;
 
 /// Whether so many savepoints are asked of this server; the size of pools makes no difference here.
 pub fn is_for(peer: &str, savepoints: u32) -> bool {
