@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use base::Xid;
 use server::config::Config;
-use storage::txlog::{MultiXactId, TxLogStart};
+use storage::txlog::{ALL_LOGS, MultiXactId, TxLogStart};
 
 use server::{Authentication, Database, Options, Server};
 
@@ -71,20 +71,13 @@ fn set_buffers(config: &mut Config) {
 
 /// `THALWEG_TEST_LOGS` makes every pool of the status logs as small as it can be (`make test-tiny-logs`).
 fn set_logs(config: &mut Config) {
-    if std::env::var_os("THALWEG_TEST_LOGS").is_none() {
-        return;
+    if has_small_logs() {
+        ALL_LOGS.iter().for_each(|log| config.set(log.setting(), "16").unwrap());
     }
-    for pool in [
-        "commit_timestamp_buffers",
-        "multixact_member_buffers",
-        "multixact_offset_buffers",
-        "notify_buffers",
-        "serializable_buffers",
-        "subtransaction_buffers",
-        "transaction_buffers",
-    ] {
-        config.set(pool, "16").unwrap();
-    }
+}
+
+fn has_small_logs() -> bool {
+    std::env::var_os("THALWEG_TEST_LOGS").is_some()
 }
 
 /// A small database in this directory.

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use storage::txlog::{MultiXactId, TxLogStart};
+use storage::txlog::{ALL_LOGS, MultiXactId, TxLogStart};
 
 const PG_BIN: &str = "/usr/lib/postgresql/15/bin";
 
@@ -20,26 +20,15 @@ pub struct Server {
     home: PathBuf,
 }
 
-/// With `THALWEG_TEST_LOGS` the pools of the status logs are as small as they can be (`make test-tiny-logs`).
-fn small_logs() -> &'static [&'static str] {
-    if std::env::var_os("THALWEG_TEST_LOGS").is_some() { &POOLS } else { &[] }
+/// Whether the pools of the status logs are to be as small as they can be, and ids to begin beyond 32 bits
+/// (`make test-tiny-logs`).
+fn has_small_logs() -> bool {
+    std::env::var_os("THALWEG_TEST_LOGS").is_some()
 }
 
-const LOG_PAGES: u32 = 16;
-
-const POOLS: [&str; 7] = [
-    "commit_timestamp_buffers",
-    "multixact_member_buffers",
-    "multixact_offset_buffers",
-    "notify_buffers",
-    "serializable_buffers",
-    "subtransaction_buffers",
-    "transaction_buffers",
-];
-
-/// Likewise, a directory is made beforehand whose ids begin beyond 32 bits.
+/// Makes a directory beforehand whose ids begin beyond 32 bits, if that is wanted.
 fn begin_ids_high(data: &Path) {
-    if std::env::var_os("THALWEG_TEST_LOGS").is_none() {
+    if !has_small_logs() {
         return;
     }
     let mut config = Config::new();
@@ -117,8 +106,8 @@ impl Server {
         if let Some(pages) = std::env::var_os("THALWEG_TEST_BUFFERS") {
             server.arg("--set").arg(format!("shared_buffers={}", pages.display()));
         }
-        for log in small_logs() {
-            server.arg("--set").arg(format!("{log}={LOG_PAGES}"));
+        for log in ALL_LOGS.iter().filter(|_| has_small_logs()) {
+            server.arg("--set").arg(format!("{}=16", log.setting()));
         }
         for setting in settings {
             server.args(["--set", setting]);

@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 use base::Xid;
 use server::Database;
 use server::config::Config;
-use storage::txlog::{MultiXactId, TxLogStart};
+use storage::txlog::{ALL_LOGS, MultiXactId, TxLogStart};
 
 /// A directory that goes when the test ends.
 struct Scratch(PathBuf);
@@ -36,16 +36,7 @@ fn small() -> Vec<(&'static str, String)> {
     let pages = std::env::var("THALWEG_TEST_BUFFERS").ok();
     let mut small: Vec<_> = pages.map(|pages| ("shared_buffers", pages)).into_iter().collect();
     if std::env::var_os("THALWEG_TEST_LOGS").is_some() {
-        let pools = [
-            "commit_timestamp_buffers",
-            "multixact_member_buffers",
-            "multixact_offset_buffers",
-            "notify_buffers",
-            "serializable_buffers",
-            "subtransaction_buffers",
-            "transaction_buffers",
-        ];
-        small.extend(pools.map(|pool| (pool, "16".to_owned())));
+        small.extend(ALL_LOGS.map(|log| (log.setting(), "16".to_owned())));
     }
     small
 }
