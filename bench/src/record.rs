@@ -39,11 +39,12 @@ pub fn circumstances() -> String {
     )
 }
 
-/// The middle value; of an even number of them the higher of the two in the middle.
+/// The middle value; of an even number of them the mean of the two in the middle.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+    let (below, above) = (values.len().checked_sub(1)? / 2, values.len() / 2);
+    Some(f64::midpoint(values[below], values[above]))
 }
 
 /// The beginning of a record.

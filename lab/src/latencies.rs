@@ -61,6 +61,10 @@ impl Latencies {
             into.insert(name.to_owned(), ms(self.whole.value_at_quantile(share)));
         }
         into.insert(figure::MAX.to_owned(), ms(self.whole.max()));
+        let seconds = self.seconds.values().map(|second| second.value_at_quantile(0.99));
+        if let Some(worst) = seconds.max() {
+            into.insert(figure::WORST_SECOND.to_owned(), ms(worst));
+        }
     }
 
     /// One second's, if transactions ended in it.

@@ -1,6 +1,7 @@
 //! The seeds' experiments rerun by one command, beside real PostgreSQL, and drawn.
 
 mod compare;
+mod counted;
 mod disk;
 mod experiments;
 mod folder;

@@ -127,6 +127,20 @@ pub mod figure {
     pub const P99: &str = "latency_ms_p99";
     pub const P999: &str = "latency_ms_p999";
     pub const MAX: &str = "latency_ms_max";
+    /// The 99th percentile of the second in which it was highest.
+    pub const WORST_SECOND: &str = "latency_ms_worst_second";
+    /// Futex calls of the server per transaction, counted in an extra run.
+    pub const FUTEX: &str = "futex_calls";
+    /// Context switches of the server's own threads per transaction, likewise.
+    pub const OWN_SWITCHES: &str = "server_switches";
+    /// Instructions of the server in user mode per transaction, likewise, where the processor counts them.
+    pub const INSTRUCTIONS: &str = "instructions";
+    /// Times that a context of the server parked, per transaction, in a build that counts.
+    pub const PARKS: &str = "parks";
+    /// Latches that it took, likewise.
+    pub const LATCHES: &str = "latches";
+    /// Those of them that it had to wait for.
+    pub const LATCH_WAITS: &str = "latch_waits";
 }
 
 /// What was seen at one time of a run. Rates are per second since the sample before.

@@ -14,7 +14,8 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
        lab compare A B
        lab pack FILE.tar.xz
 
-  Targets: thalweg, pg15, pg18, canned (all of them without --target), or any server by URL, which is only read
+  Targets: thalweg, pg15, pg18, canned, bare-sync (all of them without --target), thalweg-counting (a build with
+  --features lab-counts), or any server by URL, which is only read
   unless --writes allows to make pgbench's tables new there.
   --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
@@ -87,8 +88,7 @@ fn run(words: Vec<String>) -> Result<Run, String> {
         request.experiments.push("all".to_owned());
     }
     if run.targets.is_empty() {
-        run.targets =
-            ["thalweg", "pg15", "pg18", "canned"].map(|t| Wanted::Own(t.to_owned())).to_vec();
+        run.targets = Wanted::all();
     }
     request.targets = run.targets.iter().map(Wanted::recorded).collect();
     run.request = request;

@@ -82,6 +82,13 @@ fn result(e: &Experiment, results: &Results, record: &Record, name: &str) -> Str
             }
         }
     }
+    let checks = (e.checks)(results);
+    if !checks.is_empty() {
+        text.push('\n');
+    }
+    for check in checks {
+        writeln!(text, "- {}", check.text()).expect("strings take writes");
+    }
     text.trim_end().to_owned()
 }
 

@@ -38,6 +38,9 @@ pub fn table(results: &Results) -> String {
     }
     let mut text = format!("\n{}: {}, median (min–max)\n", results.name, measure.label);
     text.push_str(&aligned(&rows));
+    for check in Experiment::find(&results.name).map(|e| (e.checks)(results)).unwrap_or_default() {
+        writeln!(text, "{}", check.text()).expect("strings take writes");
+    }
     for skipped in &results.skipped {
         let x = skipped.x.map(|x| format!(" {x} {}", results.axis)).unwrap_or_default();
         let (target, variant) = (&skipped.target, &skipped.variant);

@@ -1,11 +1,13 @@
 //! What is measured: servers that the lab starts, and servers that are given by URL.
 
+use crate::counted::Counted;
 use crate::experiments::{Plan, Setup};
 use crate::interrupt;
 use crate::process::{self, Limits};
-use bench::servers::{Peer, Places, Start};
+use bench::servers::{Peer, Places, Scratch, Start};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// A server, and how to reach it.
@@ -18,7 +20,12 @@ pub struct Instance {
     pub server: Option<Peer>,
     /// Why it is not measured any more.
     pub given_up: Option<String>,
+    /// Where its directory is, if that is memory's; after the server, so that it goes after it.
+    _memory: Option<Scratch>,
 }
+
+/// A file system in memory.
+const MEMORY: &str = "/dev/shm";
 
 /// How to reach a server.
 #[derive(Clone)]
@@ -30,6 +37,8 @@ pub struct Reach {
     pub user: String,
     pub password: Option<String>,
     pub database: String,
+    /// Settings of all sessions, as `-c name=value`.
+    pub options: Option<String>,
 }
 
 /// A target as the command line names it.
@@ -41,7 +50,7 @@ pub enum Wanted {
     Url { name: String, url: Url },
 }
 
-/// The parts of `postgres://user:password@host:port/database`.
+/// The parts of `postgres://user:password@host:port/database?options=…`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Url {
     pub host: String,
@@ -49,9 +58,12 @@ pub struct Url {
     pub user: String,
     pub password: Option<String>,
     pub database: String,
+    /// Settings of its sessions, as `-c name=value`.
+    pub options: Option<String>,
 }
 
-const KNOWN: &[&str] = &["thalweg", "pg15", "pg18", "canned"];
+/// Those that the lab can start.
+const KNOWN: &[&str] = &["thalweg", "thalweg-counting", "pg15", "pg18", "canned", "bare-sync"];
 
 impl Wanted {
     /// From the command line.
@@ -66,6 +78,15 @@ impl Wanted {
         }
     }
 
+    /// Every server that the lab starts unless told which: not the one that is a build of its own.
+    pub fn all() -> Vec<Wanted> {
+        KNOWN
+            .iter()
+            .filter(|name| **name != "thalweg-counting")
+            .map(|&name| Wanted::Own(name.to_owned()))
+            .collect()
+    }
+
     pub fn name(&self) -> &str {
         match self {
             Wanted::Own(name) | Wanted::Url { name, .. } => name,
@@ -78,6 +99,8 @@ impl Wanted {
         match self {
             Wanted::Own(name) => name.clone(),
             Wanted::Url { name, url: Url { host, port, user, database, .. } } => {
+                // An address of the sixth version has colons of its own.
+                let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
                 format!("{name}=postgres://{user}@{host}:{port}/{database}")
             }
         }
@@ -85,27 +108,38 @@ impl Wanted {
 }
 
 impl Url {
+    /// As libpq understands it, by the library that the lab connects with: percent-encoding, brackets, parameters.
     fn parse(text: &str) -> Result<Url, String> {
-        let wrong = || format!("'{text}' is not like postgres://USER@HOST:PORT/DATABASE");
-        let rest = text
-            .strip_prefix("postgres://")
-            .or_else(|| text.strip_prefix("postgresql://"))
-            .ok_or_else(wrong)?;
-        let (rest, database) = rest.split_once('/').unwrap_or((rest, "postgres"));
-        let (user, place) = rest.split_once('@').unwrap_or(("postgres", rest));
-        let (user, password) = match user.split_once(':') {
-            Some((user, password)) => (user, Some(password.to_owned())),
-            None => (user, None),
-        };
-        let (host, port) = match place.rsplit_once(':') {
-            Some((host, port)) => (host, port.parse().map_err(|_| wrong())?),
-            None => (place, 5432),
-        };
-        if host.is_empty() || user.is_empty() {
-            return Err(wrong());
+        // Without the password: this goes to the screen.
+        let shown = text.rsplit_once('@').map_or(text, |(_, place)| place);
+        let wrong =
+            |why: &str| format!("'{shown}' is not like postgres://USER@HOST:PORT/DATABASE{why}");
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+            return Err(wrong(""));
         }
-        let (host, user, database) = (host.to_owned(), user.to_owned(), database.to_owned());
-        Ok(Url { host, port, user, password, database })
+        let config: postgres::Config = text.parse().map_err(|e| wrong(&format!(": {e}")))?;
+        if config.get_ssl_mode() == postgres::config::SslMode::Require {
+            return Err(format!("'{shown}' asks for TLS, and the lab speaks none"));
+        }
+        let host = match config.get_hosts() {
+            [postgres::config::Host::Tcp(name)] => name.clone(),
+            [postgres::config::Host::Unix(path)] => path.display().to_string(),
+            [] => return Err(wrong(": it names no host")),
+            _ => return Err(wrong(": it names several hosts")),
+        };
+        let user = config.get_user().unwrap_or("postgres");
+        if host.is_empty() || user.is_empty() {
+            return Err(wrong(""));
+        }
+        let password = config.get_password().map(|word| String::from_utf8_lossy(word).into_owned());
+        Ok(Url {
+            host,
+            port: config.get_ports().first().copied().unwrap_or(5432),
+            user: user.to_owned(),
+            password,
+            database: config.get_dbname().unwrap_or("postgres").to_owned(),
+            options: config.get_options().map(str::to_owned),
+        })
     }
 }
 
@@ -118,6 +152,9 @@ impl Reach {
             .env("PGDATABASE", &self.database);
         if let Some(password) = &self.password {
             command.env("PGPASSWORD", password);
+        }
+        if let Some(options) = &self.options {
+            command.env("PGOPTIONS", options);
         }
         command
     }
@@ -133,6 +170,9 @@ impl Reach {
         };
         if let Some(password) = &self.password {
             config.password(password);
+        }
+        if let Some(options) = &self.options {
+            config.options(options);
         }
         config.connect(postgres::NoTls).map_err(|e| said(&e))
     }
@@ -166,19 +206,40 @@ impl Instance {
             .chain(setup.settings.iter().map(String::as_str))
             .collect();
         let settings = crowd_limit(target, settings);
-        let name = directory(target, setup);
-        let port = free_port()?;
-        let start = Start {
-            server: target,
-            name: &name,
-            places,
-            work,
-            port,
-            settings: &settings,
-            cores: setup.cores,
+        let (name, memory) = match setup.in_memory {
+            // Alone in a directory of its own, by a short name: a socket's path may not be long.
+            true => (target.to_owned(), Some(in_memory()?)),
+            false => (directory(target, setup), None),
         };
-        let mut server = start.run()?;
-        server.wait_until_answering_while(&|| !interrupt::asked())?;
+        let work = memory.as_ref().map_or(work, Scratch::path);
+        let (server, port) = on_free_port(free_port, |port| {
+            let start = Start {
+                server: target,
+                name: &name,
+                places,
+                work,
+                port,
+                settings: &settings,
+                cores: setup.cores,
+            };
+            let mut server = start.run()?;
+            match server.wait_until_answering_while(&|| !interrupt::asked()) {
+                Ok(()) => Ok(server),
+                Err(why) => {
+                    let said = std::fs::read_to_string(&server.log).unwrap_or_default();
+                    let home = server.socket_dir.clone();
+                    drop(server);
+                    match said.contains(IN_USE) {
+                        true => {
+                            // The next try begins with an empty directory.
+                            let _ = std::fs::remove_dir_all(home);
+                            Err(format!("{why} ({IN_USE})"))
+                        }
+                        false => Err(why),
+                    }
+                }
+            }
+        })?;
         let reach = Reach {
             tools: server.tools.clone(),
             host: server.socket_dir.display().to_string(),
@@ -186,6 +247,7 @@ impl Instance {
             user: server.user.clone(),
             password: None,
             database: "postgres".to_owned(),
+            options: None,
         };
         let canned = server.canned;
         let instance = Instance {
@@ -194,6 +256,7 @@ impl Instance {
             reach,
             server: Some(server),
             given_up: None,
+            _memory: memory,
         };
         if !canned && scale > 0 {
             instance.fill(scale, plan)?;
@@ -217,6 +280,7 @@ impl Instance {
             user: url.user.clone(),
             password: url.password.clone(),
             database: url.database.clone(),
+            options: url.options.clone(),
         };
         let instance = Instance {
             target: name.to_owned(),
@@ -224,6 +288,7 @@ impl Instance {
             reach,
             server: None,
             given_up: None,
+            _memory: None,
         };
         if writes {
             instance.fill(scale, plan)?;
@@ -259,6 +324,11 @@ impl Instance {
         self.server.as_ref().is_some_and(|s| s.canned)
     }
 
+    /// What a build that counts has counted so far; of others nothing.
+    pub fn counted(&self) -> Counted {
+        self.server.as_ref().map(|server| Counted::read(&server.log)).unwrap_or_default()
+    }
+
     /// Process number of the server, if it is the lab's.
     pub fn pid(&self) -> Option<u32> {
         self.server.as_ref().map(Peer::pid)
@@ -283,8 +353,97 @@ fn directory(target: &str, setup: &Setup) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
+/// A new directory on a file system in memory.
+fn in_memory() -> Result<Scratch, String> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Relaxed: only distinctness matters.
+    let number = NEXT.fetch_add(1, Relaxed);
+    Scratch::within(Path::new(MEMORY), &format!("lab{number}"))
+}
+
+/// What a server says of a port that somebody has taken.
+const IN_USE: &str = "in use";
+/// Ports that are tried.
+const PORTS: u32 = 3;
+
+/// Starts something on a port that was free a moment ago; if somebody has taken it meanwhile, on another one.
+fn on_free_port<T>(
+    mut free: impl FnMut() -> Result<u16, String>,
+    mut start: impl FnMut(u16) -> Result<T, String>,
+) -> Result<(T, u16), String> {
+    let mut tried = 0;
+    loop {
+        let port = free()?;
+        tried += 1;
+        match start(port) {
+            Err(why) if why.contains(IN_USE) && tried < PORTS => {}
+            started => return started.map(|started| (started, port)),
+        }
+    }
+}
+
 /// A port that nobody listens on now.
 fn free_port() -> Result<u16, String> {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").and_then(|s| s.local_addr());
     socket.map(|address| address.port()).map_err(|e| format!("no port is free: {e}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_port_that_is_taken_meanwhile_is_left_to_whoever_has_it() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let taken_port = taken.local_addr().unwrap().port();
+        let start = |port| TcpListener::bind(("127.0.0.1", port)).map_err(|e| e.to_string());
+        let mut offered = [taken_port, free_port().unwrap()].into_iter();
+        let (listener, port) = on_free_port(|| Ok(offered.next().unwrap()), start).unwrap();
+        assert_eq!(listener.local_addr().unwrap().port(), port);
+        assert_ne!(port, taken_port);
+        // Not for ever, and nothing else is tried again.
+        let mut tries = 0;
+        let again = on_free_port(
+            || {
+                tries += 1;
+                Ok(taken_port)
+            },
+            start,
+        );
+        assert!(again.unwrap_err().contains(IN_USE) && tries == PORTS);
+        let mut tries = 0;
+        let other: Result<((), u16), String> = on_free_port(free_port, |_| {
+            tries += 1;
+            Err("no disk".to_owned())
+        });
+        assert_eq!((other, tries), (Err("no disk".to_owned()), 1));
+    }
+
+    #[test]
+    fn urls_are_what_libpq_takes_them_for() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let encoded =
+            url("postgresql://a%40b:p%3Aw%2Fd@[::1]:6000/my%20db?options=-c%20work_mem%3D8MB");
+        assert_eq!((encoded.user.as_str(), encoded.password.as_deref()), ("a@b", Some("p:w/d")));
+        assert_eq!((encoded.host.as_str(), encoded.port), ("::1", 6000));
+        assert_eq!(encoded.database, "my db");
+        assert_eq!(encoded.options.as_deref(), Some("-c work_mem=8MB"));
+        let recorded = Wanted::Url { name: "x".to_owned(), url: encoded }.recorded();
+        assert_eq!(recorded, "x=postgres://a@b@[::1]:6000/my db", "and no password");
+        let socket = url("postgres://me@%2Ftmp/d?sslmode=disable");
+        assert_eq!((socket.host.as_str(), socket.user.as_str()), ("/tmp", "me"));
+        assert_eq!(
+            (url("postgres://h").user.as_str(), url("postgres://h").port),
+            ("postgres", 5432)
+        );
+        let refused = |text: &str| Url::parse(text).unwrap_err();
+        assert!(refused("postgres://u:secret@h/d?sslmode=require").contains("TLS"));
+        for wrong in
+            ["postgres://u:secret@h:port/d", "postgres://u@h/d?nonsense=1", "postgres://u@a,b/d"]
+        {
+            let why = refused(wrong);
+            assert!(why.contains("is not like") && !why.contains("secret"), "{why}");
+        }
+    }
 }

@@ -142,3 +142,54 @@ fn a_server_that_is_not_there_is_told_in_a_sentence_and_the_others_go_on() {
     assert!(text.contains("gone"), "{text}");
     place.assert_clean();
 }
+
+/// A program in the place of Thalweg's that does this.
+fn stand_in(place: &Place, script: &str) {
+    let file = place.0.join("programs/thalweg");
+    fs::remove_file(&file).unwrap();
+    // By another process: a file that any of this one's children still has open can't be executed.
+    let lines =
+        format!("printf '%s\\n' '#!/bin/sh' '{script}' >{0} && chmod +x {0}", file.display());
+    assert!(Command::new("sh").args(["-c", &lines]).status().unwrap().success());
+}
+
+#[test]
+fn a_server_that_starts_and_dies_is_told_and_the_others_go_on() {
+    let Some(place) = Place::new("dying") else { return };
+    stand_in(&place, "sleep 0.2; echo \"thalweg: FATAL: no more\" >&2; exit 3");
+    let ended = place.run(&["--target", "thalweg", "--target", "pg15"]).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "PostgreSQL's");
+    assert!(record.contains("ended with exit status: 3: thalweg: FATAL: no more"), "{record}");
+    place.assert_clean();
+}
+
+#[test]
+fn a_server_that_refuses_a_statement_is_told_in_its_words() {
+    let Some(place) = Place::new("refusing") else { return };
+    let programs = bench::servers::Places {
+        programs: place.0.join("programs"),
+        pg15: PathBuf::from(TOOLS),
+        cache: place.0.join("cache"),
+    };
+    let work = place.0.join("other");
+    fs::create_dir_all(&work).unwrap();
+    let mut server = bench::servers::start("pg15", &programs, &work, 5432, &[]).unwrap();
+    server.wait_until_answering().unwrap();
+    server.sql("create role reader login").unwrap();
+    let socket = server.socket_dir.display().to_string().replace('/', "%2F");
+    let url = format!("reader=postgres://reader@{socket}:5432/postgres");
+    let ended = place.run(&["--target", &url, "--target", "pg15", "--writes"]).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let told = "permission denied for schema public";
+    assert_eq!(text.matches(told).count(), 1, "one sentence: {text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "the other's");
+    assert!(record.contains(told), "{record}");
+    server.stop();
+    drop(server);
+    place.assert_clean();
+}

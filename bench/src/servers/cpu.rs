@@ -37,7 +37,7 @@ pub fn of_children() -> f64 {
 }
 
 /// The living children of a process.
-pub(super) fn children(pid: u32) -> Vec<u32> {
+pub fn children(pid: u32) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(child) = entry.file_name().to_str().and_then(|n| n.parse().ok()) else { continue };

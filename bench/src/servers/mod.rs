@@ -28,7 +28,12 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// Makes it, empty.
     pub fn new(purpose: &str) -> Result<Scratch, String> {
-        let path = std::env::temp_dir().join(format!("thalweg-{purpose}-{}", std::process::id()));
+        Scratch::within(&std::env::temp_dir(), purpose)
+    }
+
+    /// Makes it in this directory, empty.
+    pub fn within(parent: &Path, purpose: &str) -> Result<Scratch, String> {
+        let path = parent.join(format!("thalweg-{purpose}-{}", std::process::id()));
         std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Scratch(path))
     }
@@ -67,7 +72,7 @@ impl Places {
 /// What a server is started with.
 #[derive(Clone, Copy)]
 pub struct Start<'a> {
-    /// Which: thalweg, pg15, pg18, canned.
+    /// Which: thalweg, pg15, pg18, canned, bare-sync (canned replies, each commit synced by itself).
     pub server: &'a str,
     /// Its name in tables, and its directory's under `work`; another for each at a time.
     pub name: &'a str,
@@ -84,12 +89,15 @@ impl Start<'_> {
     /// Starts it on a fresh directory.
     pub fn run(&self) -> Result<Peer, String> {
         match self.server {
-            "thalweg" => thalweg::start(self),
+            "thalweg" => thalweg::start(self, "thalweg"),
+            "thalweg-counting" => thalweg::start(self, "thalweg-counting"),
             "pg15" => postgres::start_15(self),
             "pg18" => postgres::start_18(self),
-            "canned" => thalweg::start_canned(self),
+            "canned" => thalweg::start_canned(self, false),
+            "bare-sync" => thalweg::start_canned(self, true),
             other => {
-                Err(format!("no server is called '{other}'; there are thalweg, pg15, pg18, canned"))
+                let known = "thalweg, pg15, pg18, canned, bare-sync";
+                Err(format!("no server is called '{other}'; there are {known}"))
             }
         }
     }
@@ -121,7 +129,7 @@ impl Start<'_> {
     }
 }
 
-/// Starts the server called `name` (thalweg, pg15, pg18, canned) on a fresh directory under `work`, with
+/// Starts the server called `name` (thalweg, pg15, pg18, canned, bare-sync) on a fresh directory under `work`, with
 /// settings written `name=value`.
 pub fn start(
     name: &str,

@@ -130,7 +130,8 @@ impl Peer {
         let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
         let fault =
             |line: &&str| ["FATAL", "PANIC", "error"].iter().any(|word| line.contains(word));
-        let telling = lines().find(fault).or_else(|| lines().next()).unwrap_or("it said nothing");
+        let telling = lines().find(fault).or_else(|| lines().next_back());
+        let telling = telling.unwrap_or("it said nothing");
         Some(format!("{} ended with {status}: {telling}", self.name))
     }
 

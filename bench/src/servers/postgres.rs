@@ -93,10 +93,16 @@ fn start(plan: &Start, bin: &Path, lib: Option<PathBuf>) -> Result<Peer, String>
     let data = home.join("data");
     let mut initdb = prepare("initdb");
     initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"]).arg(&data);
+    // PostgreSQL counts the size of its log's segments when the directory is made, and not as a setting.
+    let mut sizes = plan.settings.iter().filter_map(|s| s.strip_prefix("wal_segment_size="));
+    if let Some(size) = sizes.next_back().and_then(|size| size.strip_suffix("MB")) {
+        initdb.arg(format!("--wal-segsize={size}"));
+    }
     output(&mut initdb)?;
     let mut server = prepare("postgres");
     server.arg("-D").arg(&data).args(["-p", &plan.port.to_string(), "-k"]).arg(&home);
-    for setting in SETTINGS.iter().chain(plan.settings) {
+    let given = plan.settings.iter().filter(|s| !s.starts_with("wal_segment_size="));
+    for setting in SETTINGS.iter().chain(given) {
         server.args(["-c", setting]);
     }
     // A key that interrupts this program is no order to the server.

@@ -4,10 +4,14 @@ use super::Start;
 use super::peer::Peer;
 use std::process::{Command, Stdio};
 
-/// Starts Thalweg on a fresh directory.
-pub fn start(start: &Start) -> Result<Peer, String> {
+/// Starts Thalweg, or a build of it of another name, on a fresh directory.
+pub fn start(start: &Start, program: &str) -> Result<Peer, String> {
+    let path = start.places.programs.join(program);
+    if !path.exists() {
+        return Err(format!("{} is not there; is it built?", path.display()));
+    }
     let (home, port) = (start.home(), start.port);
-    let mut server = own_session(start, "thalweg");
+    let mut server = own_session(start, program);
     server.arg("serve").arg("--data").arg(home.join("data"));
     server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
     server.args(["--superuser", "postgres", "--auth", "trust"]);
@@ -17,11 +21,14 @@ pub fn start(start: &Start) -> Result<Peer, String> {
     spawn(start, server, false)
 }
 
-/// Starts the server of canned replies.
-pub fn start_canned(start: &Start) -> Result<Peer, String> {
+/// Starts the server of canned replies, which has each commit synced if `synced`.
+pub fn start_canned(start: &Start, synced: bool) -> Result<Peer, String> {
     let (home, port) = (start.home(), start.port);
     let mut server = own_session(start, "canned");
     server.args(["--listen", &format!("127.0.0.1:{port}")]).arg("--socket-dir").arg(&home);
+    if synced {
+        server.arg("--sync").arg(home.join("synced"));
+    }
     spawn(start, server, true)
 }
 

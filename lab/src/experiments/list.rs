@@ -2,7 +2,11 @@
 
 use crate::seeds::Published;
 
-use super::{Course, Experiment, Form, Kind, Load, Plan, Script, Setup, THROUGHPUT, WORST_LATENCY};
+use super::setups::{checkpoint_setups, core_setups, log_setups, plain, small_segments};
+use super::{
+    Baseline, Course, Experiment, Form, Kind, Load, PROCESSOR, Plan, Script, TAIL_LATENCY,
+    THROUGHPUT, WORST_LATENCY, checks,
+};
 
 const PEERS: &[&str] = &["thalweg", "pg15", "pg18"];
 const WITH_CEILING: &[&str] = &["thalweg", "pg15", "pg18", "canned"];
@@ -14,6 +18,9 @@ const CROWDED: &[&str] = &["max_connections=10100", "shared_buffers=512MB", "max
 /// A fortieth of the data, or as near as the scale allows.
 const TIGHT: &[&str] =
     &["max_connections=100", "shared_buffers=8MB", "max_wal_size=1GB", "checkpoint_timeout=30s"];
+/// Checkpoints every half minute.
+const CHECKPOINTED: &[&str] =
+    &["max_connections=100", "shared_buffers=512MB", "max_wal_size=1GB", "checkpoint_timeout=30s"];
 const TPCC: &[&str] = &[
     "max_connections=100",
     "shared_buffers=64MB",
@@ -49,56 +56,10 @@ const PACED: Load = Load {
     ..READ
 };
 
-fn plain(_: &str) -> Vec<Setup> {
-    vec![Setup::default()]
-}
-
-fn setup(name: &str, settings: &[&str]) -> Setup {
-    let settings = settings.iter().map(|&s| s.to_owned()).collect();
-    Setup { name: name.to_owned(), settings, cores: None }
-}
-
-/// Protection of pages from torn writes, and how the log comes into its files and is made durable. PostgreSQL's default
-/// is fdatasync too. Persistent memory is an emulation, refused but on a memory file system.
-fn log_setups(target: &str) -> Vec<Setup> {
-    if crate::statistics::is_postgres(target) {
-        return vec![
-            setup("full-page images, fdatasync", &["full_page_writes=on"]),
-            setup("no protection, fdatasync", &["full_page_writes=off"]),
-        ];
-    }
-    let mut setups = Vec::new();
-    for (name, protection) in [
-        ("doublewrite", "doublewrite"),
-        ("full-page images", "full_page_writes"),
-        ("no protection", "off"),
-    ] {
-        for (way, setting) in [
-            ("fdatasync", "wal_sync_method=fdatasync"),
-            ("open_datasync", "wal_sync_method=open_datasync"),
-            ("io_uring", "wal_sync_method=io_uring"),
-            ("mmap", "wal_io=mmap"),
-            ("pmem_emulated (an emulation)", "wal_io=pmem_emulated"),
-        ] {
-            let mut setup = setup(&format!("{name}, {way}"), &[setting]);
-            setup.settings.push(format!("torn_page_protection={protection}"));
-            setups.push(setup);
-        }
-    }
-    setups
-}
-
-/// One, two, four … of the machine's cores, and all of them.
-fn core_setups(_: &str) -> Vec<Setup> {
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut counts: Vec<usize> = (0..).map(|power| 1 << power).take_while(|n| *n < all).collect();
-    counts.push(all);
-    counts.into_iter().map(|n| Setup { cores: Some(n), ..Setup::default() }).collect()
-}
-
 const EXP1: (&str, &str) = ("exp1_subtrans_overflow", "head");
 const EXP2: (&str, &str) = ("exp2_multixact", "head");
 const LARGE: (&str, &str) = ("scale5000_fpw_on", "master");
+const SMALL: (&str, &str) = ("scale500_fpw_on", "master");
 
 const fn published(
     label: &'static str,
@@ -112,6 +73,20 @@ const fn form(scale: u32, seconds: u32, rounds: u32, clients: &'static [u32]) ->
     Form { scale, seconds, rounds, clients }
 }
 
+/// What most plans have.
+const PLAIN: Plan = Plan {
+    targets: PEERS,
+    settings: ROOMY,
+    setups: plain,
+    init: &[],
+    prepare: &[],
+    loads: &[],
+    bare: &[],
+    counts: false,
+    short: form(10, 2, 2, &[]),
+    long: form(50, 8, 3, &[]),
+};
+
 /// In the order in which they run.
 pub static ALL: &[Experiment] = &[
     CEILING,
@@ -120,10 +95,14 @@ pub static ALL: &[Experiment] = &[
     S1_MULTIXACT,
     S2_WAL_PADDING,
     LOG_PATHS,
+    WAL_COMMITS,
+    COMMIT_LATENCY,
+    PER_TRANSACTION,
     S3_LATENCY,
     S3_TPCC,
     S4_HASH,
     S5_WAL_IO,
+    S5_CHECKPOINT,
     SCALE_CORES,
 ];
 
@@ -137,6 +116,7 @@ const CEILING: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    checks: checks::none,
     over_time: &[],
     kind: Kind::Load(Plan {
         targets: WITH_CEILING,
@@ -149,7 +129,8 @@ const CEILING: Experiment = Experiment {
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(10, 5, 3, &[1, 8, 32, 64, 128]),
+        long: form(10, 5, 3, &[1, 8, 64, 128]),
+        ..PLAIN
     }),
 };
 
@@ -162,6 +143,7 @@ const SCALE_CLIENTS: Experiment = Experiment {
     read_only: true,
     seeds: &[],
     own_baseline: None,
+    checks: checks::none,
     over_time: &[],
     kind: Kind::Load(Plan {
         targets: WITH_CEILING,
@@ -170,8 +152,9 @@ const SCALE_CLIENTS: Experiment = Experiment {
         init: &[],
         prepare: &[],
         loads: &[READ],
-        short: form(10, 2, 2, &[1, 128, 1000, 10_000]),
-        long: form(10, 8, 3, &[1, 4, 16, 64, 256, 1000, 2000, 5000, 10_000]),
+        short: form(10, 2, 2, &[128, 1000, 10_000]),
+        long: form(10, 8, 3, &[1, 64, 256, 1000, 2000, 5000, 10_000]),
+        ..PLAIN
     }),
 };
 
@@ -187,7 +170,8 @@ const S1_SUBTRANS: Experiment = Experiment {
         published("S1 banks", ("exp1_subtrans_overflow", "banks"), EXP1),
         published("S1 banks, locks, LRU", ("exp1_subtrans_overflow", "banks_locks_lru"), EXP1),
     ],
-    own_baseline: Some("control"),
+    own_baseline: Some(Baseline::Variant("control")),
+    checks: checks::none,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
         targets: PEERS,
@@ -210,7 +194,8 @@ const S1_SUBTRANS: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 7, 5, &[1, 8, 32, 64, 128]),
+        long: form(50, 5, 3, &[1, 8, 32, 64, 128]),
+        ..PLAIN
     }),
 };
 
@@ -227,6 +212,7 @@ const S1_MULTIXACT: Experiment = Experiment {
         published("S1 banks, locks", ("exp2_multixact", "banks_locks"), EXP2),
     ],
     own_baseline: None,
+    checks: checks::none,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
         targets: PEERS,
@@ -239,8 +225,9 @@ const S1_MULTIXACT: Experiment = Experiment {
             beside: Some(include_str!("../../s1-multixact/long.sql")),
             ..WRITE_ASYNC
         }],
-        short: form(10, 2, 2, &[8, 32, 128]),
-        long: form(50, 12, 3, &[1, 8, 32, 64, 128]),
+        short: form(10, 2, 2, &[8, 128]),
+        long: form(50, 8, 3, &[1, 8, 32, 64, 128]),
+        ..PLAIN
     }),
 };
 
@@ -250,7 +237,7 @@ const S2_WAL_PADDING: Experiment = Experiment {
     question: "Does it matter to ever more sessions at once whether the words that the log's insertions share lie \
                on the same cache lines, and whether insertions lock the log or reserve their place?",
     axis: "sessions",
-    measure: super::Measure { label: "insertions per second", ..THROUGHPUT },
+    measure: super::Measure { label: "logs of TPC-B's transactions per second", ..THROUGHPUT },
     read_only: true,
     seeds: &[
         published("S2 padding", ("wal_padding", "padding"), ("wal_padding", "master")),
@@ -260,9 +247,10 @@ const S2_WAL_PADDING: Experiment = Experiment {
             ("wal_padding", "flexlock"),
         ),
     ],
-    own_baseline: Some("one lock, packed"),
+    own_baseline: Some(Baseline::Last("packed")),
+    checks: checks::none,
     over_time: &[],
-    kind: Kind::Paths("wal_padding"),
+    kind: Kind::Paths("wal_padding", &["chosen", "--rounds", "3"]),
 };
 
 const LOG_PATHS: Experiment = Experiment {
@@ -274,8 +262,9 @@ const LOG_PATHS: Experiment = Experiment {
     read_only: true,
     seeds: &[],
     own_baseline: None,
+    checks: checks::none,
     over_time: &[],
-    kind: Kind::Paths("wal_paths"),
+    kind: Kind::Paths("wal_paths", &[]),
 };
 
 const S3_LATENCY: Experiment = Experiment {
@@ -288,6 +277,7 @@ const S3_LATENCY: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    checks: checks::none,
     over_time: &[Course::Latency, Course::Dirty, Course::Cleaned],
     kind: Kind::Load(Plan {
         targets: PEERS,
@@ -312,8 +302,9 @@ const S3_LATENCY: Experiment = Experiment {
                 ..PACED
             },
         ],
-        short: form(20, 5, 2, &[8]),
-        long: form(50, 40, 2, &[1, 8, 32]),
+        short: form(20, 4, 2, &[8]),
+        long: form(50, 25, 2, &[8, 32]),
+        ..PLAIN
     }),
 };
 
@@ -326,6 +317,7 @@ const S3_TPCC: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    checks: checks::none,
     over_time: &[Course::Dirty, Course::Cleaned],
     kind: Kind::Tpcc(Plan {
         targets: PEERS,
@@ -335,8 +327,9 @@ const S3_TPCC: Experiment = Experiment {
         prepare: &[],
         loads: &[Load { name: "", ..READ }],
         // The scale is the number of warehouses.
-        short: form(1, 8, 2, &[8]),
-        long: form(10, 30, 3, &[1, 8, 32]),
+        short: form(1, 7, 2, &[8]),
+        long: form(10, 30, 3, &[8, 32]),
+        ..PLAIN
     }),
 };
 
@@ -348,7 +341,8 @@ const S4_HASH: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[published("S4 patch", ("hash_metapage", "patch"), ("hash_metapage", "master"))],
-    own_baseline: Some("B-tree"),
+    own_baseline: Some(Baseline::Variant("B-tree")),
+    checks: checks::none,
     over_time: &[],
     kind: Kind::Load(Plan {
         targets: PEERS,
@@ -373,33 +367,139 @@ const S4_HASH: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 8, 3, &[1, 8, 16, 32, 64, 80, 128]),
+        long: form(50, 5, 3, &[1, 8, 32, 80, 128]),
+        ..PLAIN
     }),
 };
 
 const S5_WAL_IO: Experiment = Experiment {
     name: "s5-wal-io",
     title: "Protection from torn pages, and ways to make the log durable",
-    question: "What do protection from torn pages and the way in which the log is made durable cost?",
+    question: "What do protection from torn pages and the way in which the log is made durable cost, where the cache \
+               holds the data and where it does not?",
     axis: "clients",
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        published("S5 mmap, with images", ("scale5000_fpw_on", "mmap_segments"), LARGE),
-        published("S5 file, no images", ("scale5000_fpw_off", "master"), LARGE),
-        published("S5 mmap, no images", ("scale5000_fpw_off", "mmap_segments"), LARGE),
+        published("S5 mmap, with images, large", ("scale5000_fpw_on", "mmap_segments"), LARGE),
+        published("S5 file, no images, large", ("scale5000_fpw_off", "master"), LARGE),
+        published("S5 mmap, with images, small", ("scale500_fpw_on", "mmap_segments"), SMALL),
+        published("S5 file, no images, small", ("scale500_fpw_off", "master"), SMALL),
     ],
-    own_baseline: Some("full-page images, fdatasync"),
+    own_baseline: Some(Baseline::First("full-page images")),
+    checks: checks::protection,
     over_time: &[Course::Fsyncs],
     kind: Kind::Load(Plan {
-        targets: PEERS,
-        settings: ROOMY,
         setups: log_setups,
-        init: &[],
-        prepare: &[],
         loads: &[WRITE],
         short: form(10, 2, 2, &[32]),
-        long: form(50, 7, 3, &[1, 32, 64]),
+        long: form(50, 5, 3, &[1, 64]),
+        ..PLAIN
+    }),
+};
+
+const S5_CHECKPOINT: Experiment = Experiment {
+    name: "s5-checkpoint",
+    title: "The minute after a checkpoint",
+    question: "How much slower is each protection from torn pages right after a checkpoint, when pages are changed for \
+               the first time again?",
+    axis: "clients",
+    measure: THROUGHPUT,
+    read_only: false,
+    seeds: &[],
+    own_baseline: Some(Baseline::First("full-page images")),
+    checks: checks::after_checkpoint,
+    over_time: &[Course::Throughput],
+    kind: Kind::Load(Plan {
+        targets: &["thalweg", "pg15"],
+        setups: checkpoint_setups,
+        loads: &[WRITE],
+        // Not in it unless rounds are asked for: too long.
+        short: form(10, 4, 0, &[32]),
+        long: form(50, 60, 2, &[32]),
+        ..PLAIN
+    }),
+};
+
+const WAL_COMMITS: Experiment = Experiment {
+    name: "wal-commits",
+    title: "What a durable commit takes",
+    question: "How many commits share a sync, how near do they come to what the disk allows, and what does each cost in \
+               calls of the system?",
+    axis: "clients",
+    measure: THROUGHPUT,
+    read_only: false,
+    seeds: &[],
+    own_baseline: None,
+    checks: checks::commits,
+    over_time: &[Course::Fsyncs],
+    kind: Kind::Load(Plan {
+        targets: WITH_CEILING,
+        prepare: &["CREATE TABLE inserts (a bigint, b text)"],
+        loads: &[
+            Load { name: "TPC-B", ..WRITE },
+            Load {
+                name: "insert-only",
+                script: Script::Text(include_str!("../../wal-commits/insert.sql")),
+                before: &["truncate inserts", "checkpoint"],
+                ..WRITE
+            },
+        ],
+        bare: &[1, 8],
+        counts: true,
+        short: form(10, 2, 2, &[1, 32]),
+        long: form(10, 4, 3, &[1, 8, 32, 64, 128]),
+        ..PLAIN
+    }),
+};
+
+const COMMIT_LATENCY: Experiment = Experiment {
+    name: "commit-latency",
+    title: "Commits on time, through checkpoints and segments",
+    question: "When clients start a steady number of durable transactions a second, does a checkpoint or a change of the \
+               log's segment hold any of them up?",
+    axis: "clients",
+    measure: TAIL_LATENCY,
+    read_only: false,
+    seeds: &[],
+    own_baseline: None,
+    checks: checks::commit_latency,
+    over_time: &[Course::Latency, Course::Throughput],
+    kind: Kind::Load(Plan {
+        targets: &["thalweg", "pg15", "bare-sync"],
+        settings: CHECKPOINTED,
+        setups: small_segments,
+        loads: &[Load { pace: Some(300), sampling: 1.0, before: &[], ..WRITE }],
+        // Each server once, at length: a stall comes when it comes.
+        short: form(10, 30, 1, &[16]),
+        long: form(10, 600, 1, &[16]),
+        ..PLAIN
+    }),
+};
+
+const PER_TRANSACTION: Experiment = Experiment {
+    name: "per-transaction",
+    title: "What a transaction costs that more cores would feel",
+    question: "How often does a transaction call on the system to wait or to wake, and what does it use of a processor? \
+               What carries over to machines that are not here.",
+    axis: "clients",
+    measure: PROCESSOR,
+    read_only: false,
+    seeds: &[],
+    own_baseline: None,
+    checks: checks::none,
+    over_time: &[],
+    kind: Kind::Load(Plan {
+        targets: &["thalweg", "thalweg-counting", "pg15", "pg18"],
+        loads: &[
+            Load { name: "point reads", ..READ },
+            Load { name: "TPC-B, synchronous commit", ..WRITE },
+        ],
+        counts: true,
+        // Not in it unless rounds are asked for: what it counts is the same at any length.
+        short: form(10, 2, 0, &[8, 64]),
+        long: form(10, 5, 3, &[8, 64]),
+        ..PLAIN
     }),
 };
 
@@ -412,6 +512,7 @@ const SCALE_CORES: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    checks: checks::none,
     over_time: &[],
     kind: Kind::Load(Plan {
         targets: PEERS,
@@ -425,5 +526,6 @@ const SCALE_CORES: Experiment = Experiment {
         ],
         short: form(10, 2, 2, &[64]),
         long: form(50, 10, 3, &[128]),
+        ..PLAIN
     }),
 };

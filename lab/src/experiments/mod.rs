@@ -1,11 +1,14 @@
 //! The experiments: what is asked, with which servers, under which loads. Scripts and the story of each lie
 //! in its folder, `lab/NAME`.
 
+mod checks;
 mod list;
+mod setups;
 
+pub use checks::{BARE, Check, DEVICE};
 pub use list::ALL;
 
-use crate::model::figure;
+use crate::model::{Results, figure};
 use crate::seeds::Published;
 
 /// One experiment.
@@ -23,10 +26,48 @@ pub struct Experiment {
     pub seeds: &'static [Published],
     /// Our own ratio to draw beside theirs: each variant over another one of the same server; without, ours
     /// over the better PostgreSQL.
-    pub own_baseline: Option<&'static str>,
+    pub own_baseline: Option<Baseline>,
+    /// What its figures have to be, and others that it is made for.
+    pub checks: fn(&Results) -> Vec<Check>,
     /// What is drawn over time.
     pub over_time: &'static [Course],
     pub kind: Kind,
+}
+
+/// What variants are compared with.
+#[derive(Clone, Copy, Debug)]
+pub enum Baseline {
+    /// This one.
+    Variant(&'static str),
+    /// Each with the one whose name ends so, instead of in what stands behind the last comma of its own.
+    Last(&'static str),
+    /// Each with the one whose name begins so, before what stands behind the last comma of its own.
+    First(&'static str),
+}
+
+impl Baseline {
+    /// The variant that this one is compared with, unless it is that itself.
+    pub fn of(self, variant: &str) -> Option<String> {
+        let baseline = match self {
+            Baseline::Variant(name) => name.to_owned(),
+            Baseline::Last(word) => {
+                let (rest, _) = variant.rsplit_once(", ")?;
+                format!("{rest}, {word}")
+            }
+            Baseline::First(words) => {
+                let (_, last) = variant.rsplit_once(", ")?;
+                format!("{words}, {last}")
+            }
+        };
+        (baseline != variant).then_some(baseline)
+    }
+
+    /// For a sentence and an axis.
+    pub fn name(self) -> &'static str {
+        match self {
+            Baseline::Variant(name) | Baseline::Last(name) | Baseline::First(name) => name,
+        }
+    }
 }
 
 /// The figure that decides.
@@ -47,6 +88,19 @@ pub const WORST_LATENCY: Measure = Measure {
     lower_is_better: true,
 };
 
+/// What one in a thousand waits longer than.
+pub const TAIL_LATENCY: Measure = Measure {
+    figure: figure::P999,
+    label: "99.9th percentile of latency, milliseconds",
+    lower_is_better: true,
+};
+/// What it costs whoever runs it.
+pub const PROCESSOR: Measure = Measure {
+    figure: figure::SERVER_CPU,
+    label: "server's processor time per transaction, microseconds",
+    lower_is_better: true,
+};
+
 /// What a course over time shows.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Course {
@@ -63,8 +117,8 @@ pub enum Kind {
     Load(Plan),
     /// go-tpc against servers.
     Tpcc(Plan),
-    /// In process, by this program of `bench`.
-    Paths(&'static str),
+    /// In process, by this program of `bench` with these arguments.
+    Paths(&'static str, &'static [&'static str]),
 }
 
 /// Servers and loads.
@@ -80,6 +134,10 @@ pub struct Plan {
     /// Statements after pgbench's tables are there.
     pub prepare: &'static [&'static str],
     pub loads: &'static [Load],
+    /// By so many threads each round, what the disk allows is measured beside: a bare loop of writes and syncs.
+    pub bare: &'static [u32],
+    /// Whether calls of the system are counted, in an extra run of each place's first round.
+    pub counts: bool,
     pub short: Form,
     pub long: Form,
 }
@@ -100,6 +158,12 @@ pub struct Setup {
     pub settings: Vec<String>,
     /// Cores that it may run on, the first ones; then they are the axis, and not the clients.
     pub cores: Option<usize>,
+    /// Only those of one number run at the same time, the lowest first.
+    pub batch: u32,
+    /// Whether its directory lies on a memory file system, where nothing is durable.
+    pub in_memory: bool,
+    /// Whether the short form leaves it out.
+    pub long_only: bool,
 }
 
 /// What clients do.

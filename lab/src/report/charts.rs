@@ -20,6 +20,8 @@ const SWITCHES: Measure = Measure {
 
 /// More variants than this are not drawn as lines.
 const MOST_VARIANTS: usize = 4;
+/// Nor more ratios than this, the seed's among them.
+const MOST_RATIOS: usize = 6;
 /// A course over fewer seconds tells nothing.
 const LEAST_SAMPLES: usize = 3;
 
@@ -45,7 +47,7 @@ pub fn charts(e: &Experiment, results: &Results) -> Vec<Chart> {
 /// other to the floor, or lines of several would cross.
 fn figure_charts(e: &Experiment, results: &Results, measure: Measure) -> Vec<Chart> {
     let variants = results.variants();
-    let asked = e.own_baseline.is_some() || matches!(e.kind, Kind::Paths(_));
+    let asked = e.own_baseline.is_some() || matches!(e.kind, Kind::Paths(..));
     let highest = |variant: &&str| {
         let runs = results.runs.iter().filter(|run| run.variant == *variant);
         runs.filter_map(|run| run.figures.get(measure.figure)).copied().reduce(f64::max)
@@ -137,7 +139,7 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
         y_label: measure.label.to_owned(),
         form,
         // Paths in process differ by orders of magnitude, and so do latencies.
-        log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths(_))) && !bars,
+        log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths(..))) && !bars,
         series,
     })
 }
@@ -158,7 +160,7 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
     let published: Vec<(&str, Vec<(u32, f64)>)> =
         e.seeds.iter().map(|curve| (curve.label, curve.points())).collect();
     let ours = own_ratios(e, results);
-    if results.variants().len() > MOST_VARIANTS {
+    if ours.len() + published.len() > MOST_RATIOS {
         return ratio_bars(e, results, &ours);
     }
     let mut xs: Vec<u32> = ours.iter().flat_map(|(_, _, p)| p.iter().map(|(x, _)| *x)).collect();
@@ -237,7 +239,9 @@ fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series
         }),
         x_label: e.axis.to_owned(),
         y_label: match e.own_baseline {
-            Some(baseline) => format!("throughput over its own baseline's (ours: {baseline})"),
+            Some(baseline) => {
+                format!("throughput over its own baseline's (ours: {})", baseline.name())
+            }
             None => "throughput over its own baseline's (ours: the better PostgreSQL)".to_owned(),
         },
         form,
@@ -253,17 +257,17 @@ type Ratios = (String, String, Vec<(u32, Spread)>);
 fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
     let mut all = Vec::new();
     for variant in results.variants() {
-        let baseline = e.own_baseline.unwrap_or(variant);
-        let targets = match e.own_baseline {
-            Some(baseline) if baseline == variant => Vec::new(),
-            Some(_) => results.targets(),
+        let baseline = e.own_baseline.map(|baseline| baseline.of(variant));
+        let targets = match &baseline {
+            Some(None) => Vec::new(),
+            Some(Some(_)) => results.targets(),
             None => vec!["thalweg"],
         };
         for target in targets {
             let at = |x: u32| -> Option<(u32, Spread)> {
                 let ours = cell(results, target, variant, x, figure::TPS)?;
-                let base = match e.own_baseline {
-                    Some(_) => cell(results, target, baseline, x, figure::TPS)?,
+                let base = match baseline.iter().flatten().next() {
+                    Some(baseline) => cell(results, target, baseline, x, figure::TPS)?,
                     None => better_postgres(results, variant, x)?.1,
                 };
                 Some((x, ours.over(base.median)))

@@ -46,7 +46,7 @@ pub fn of_target(target: &str, number: usize) -> Colour {
         "thalweg" => THALWEG,
         "pg15" => PG15,
         "pg18" => PG18,
-        "canned" => CANNED,
+        "canned" | "bare-sync" | "device" => CANNED,
         _ => of_number(number),
     }
 }

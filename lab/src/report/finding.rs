@@ -10,7 +10,7 @@ const NO_DIFFERENCE: &str = "no difference";
 
 /// Who is faster where.
 pub fn sentence(e: &Experiment, results: &Results) -> String {
-    if matches!(e.kind, Kind::Paths(_)) {
+    if matches!(e.kind, Kind::Paths(..)) {
         let plain = "In process, no server beside it; higher is better.";
         return costs(e, results).unwrap_or_else(|| plain.to_owned());
     }
@@ -72,40 +72,66 @@ fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
     places(results).filter_map(|(variant, x)| advantage(results, &e.measure, variant, x)).collect()
 }
 
-/// What another variant changes on each server, or where there is one only what each other variant changes, at the
-/// axis' last place, where the experiment asks that; what the repetitions alone account for is no difference.
+/// What other variants change against their baseline at the axis' last place, where the experiment asks that: where
+/// there is one only, on each server; where there is one server only, each, or if they are too many, the largest
+/// changes. What the repetitions alone account for is no difference.
 pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     let baseline = e.own_baseline?;
     let x = *results.xs().last()?;
     let typical = typical_width(cells(results, figure::TPS));
-    let others: Vec<&str> = results.variants().into_iter().filter(|v| *v != baseline).collect();
+    let others: Vec<&str> =
+        results.variants().into_iter().filter(|v| baseline.of(v).is_some()).collect();
     let targets = results.targets();
     let change = |target: &str, variant: &str| {
-        let of = |variant| cell(results, target, variant, x, figure::TPS);
-        let (with, without) = (of(variant)?, of(baseline)?);
+        let of = |variant: &str| cell(results, target, variant, x, figure::TPS);
+        let (with, without) = (of(variant)?, of(&baseline.of(variant)?)?);
         let percent = (with.median / without.median - 1.0) * 100.0;
         Some(match verdict(without, with, false, typical) {
-            Verdict::Same => NO_DIFFERENCE.to_owned(),
-            _ => format!("{percent:+.0} %"),
+            Verdict::Same => None,
+            _ => Some(percent),
         })
     };
-    let named = |name: &str, change: Option<String>| change.map(|c| format!("{name} {c}"));
-    let (of, changes): (String, Vec<String>) = match (&targets[..], &others[..]) {
+    let (of, changes): (String, Vec<(&str, Option<f64>)>) = match (&targets[..], &others[..]) {
         (_, &[variant]) => {
-            let changes = targets.iter().filter_map(|t| named(t, change(t, variant)));
-            (format!("{variant} against {baseline}"), changes.collect())
+            let changes = targets.iter().filter_map(|t| Some((*t, change(t, variant)?)));
+            (format!("{variant} against {}", baseline.name()), changes.collect())
         }
         (&[target], _) => {
-            let changes = others.iter().filter_map(|v| named(v, change(target, v)));
-            (format!("against {baseline}"), changes.collect())
+            let changes = others.iter().filter_map(|v| Some((*v, change(target, v)?)));
+            (format!("against {}", baseline.name()), changes.collect())
         }
         _ => return None,
     };
-    if changes.is_empty() {
-        return None;
+    (!changes.is_empty()).then(|| format!("{of}, {x} {}: {}.", e.axis, listed(changes)))
+}
+
+/// More changes than this are not listed.
+const MOST_CHANGES: usize = 4;
+
+fn listed(mut changes: Vec<(&str, Option<f64>)>) -> String {
+    let same = changes.iter().filter(|(_, percent)| percent.is_none()).count();
+    if same == changes.len() {
+        return format!("{NO_DIFFERENCE} on any");
     }
-    if changes.iter().all(|change| change.ends_with(NO_DIFFERENCE)) {
-        return Some(format!("{of}, {x} {}: {NO_DIFFERENCE} on any.", e.axis));
+    let told = |(name, percent): &(&str, Option<f64>)| match percent {
+        None => format!("{name} {NO_DIFFERENCE}"),
+        Some(percent) => format!("{name} {percent:+.0} %"),
+    };
+    if changes.len() <= MOST_CHANGES {
+        return changes.iter().map(told).collect::<Vec<_>>().join("; ");
     }
-    Some(format!("{of}, {x} {}: {}.", e.axis, changes.join("; ")))
+    changes.retain(|(_, percent)| percent.is_some());
+    let all = changes.len();
+    changes.sort_by(|a, b| b.1.unwrap_or(0.0).total_cmp(&a.1.unwrap_or(0.0)));
+    if all > 2 {
+        changes.drain(1..all - 1);
+    }
+    let mut parts: Vec<String> = changes.iter().map(told).collect();
+    if all > 2 {
+        parts.push(format!("{} others between", all - 2));
+    }
+    if same > 0 {
+        parts.push(format!("{NO_DIFFERENCE} for {same}"));
+    }
+    parts.join("; ")
 }

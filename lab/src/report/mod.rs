@@ -41,11 +41,18 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::P99, "p99 ms"),
     (figure::P999, "p99.9 ms"),
     (figure::MAX, "longest ms"),
+    (figure::WORST_SECOND, "worst second's p99 ms"),
     (figure::SERVER_CPU, "server µs"),
     (figure::CLIENT_CPU, "client µs"),
     (figure::SWITCHES, "switches"),
     (figure::WAL_BYTES, "log bytes"),
     (figure::FSYNCS, "syncs"),
+    (figure::FUTEX, "futex calls"),
+    (figure::OWN_SWITCHES, "server's switches"),
+    (figure::INSTRUCTIONS, "instructions"),
+    (figure::PARKS, "parks"),
+    (figure::LATCHES, "latches"),
+    (figure::LATCH_WAITS, "latch waits"),
     (figure::CLEANED, "pages cleaned"),
     (figure::ALLOCATED, "pages read in"),
 ];
@@ -127,6 +134,11 @@ fn section(
         let why = escape(&skipped.why);
         put(format!("<p class=\"muted\">Not measured: {target} {variant}{x}: {why}</p>"));
     }
+    let checks = (e.checks)(results);
+    if !checks.is_empty() {
+        let lines = checks.iter().map(|check| format!("<li>{}</li>", escape(&check.text())));
+        put(format!("<ul>{}</ul>", lines.collect::<String>()));
+    }
     put("<div class=\"plots\">".to_owned());
     for chart in charts::charts(e, results) {
         put(format!("<figure>{}</figure>", chart.svg()?));
@@ -141,7 +153,7 @@ fn section(
 
 /// Where there are none, what variants cost is the finding itself.
 fn has_servers(e: &Experiment) -> bool {
-    !matches!(e.kind, Kind::Paths(_))
+    !matches!(e.kind, Kind::Paths(..))
 }
 
 /// Every figure of every cell, medians with their ranges.

@@ -82,10 +82,16 @@ fn many_variants_become_bars_with_no_room_for_what_is_not_there() {
     let e = Experiment::find("s5-wal-io").unwrap();
     let mut record = record(1.0, 1.0);
     let results = record.results(e.name, e.axis, 40);
-    let base = "full-page images, fdatasync";
+    let base = "full-page images, fits";
     for x in [8, 32] {
         for way in 0..9 {
-            results.runs.push(run("thalweg", &format!("way {way}"), x, 0, f64::from(way + 1)));
+            results.runs.push(run(
+                "thalweg",
+                &format!("way {way}, fits"),
+                x,
+                0,
+                f64::from(way + 1),
+            ));
         }
         results.runs.push(run("thalweg", base, x, 0, 5.0));
         results.runs.push(run("pg15", base, x, 0, 2.0));
@@ -160,21 +166,46 @@ fn ways_in_process_are_compared_with_their_baseline_beside_the_seed() {
     for round in 0..2 {
         for x in [2, 80] {
             let wobble = f64::from(round);
-            for (way, tps) in [("packed", 1000.0), ("padded", 1000.5), ("other", 3000.0)] {
-                let variant =
-                    if way == "other" { way.to_owned() } else { format!("one lock, {way}") };
-                results.runs.push(run("thalweg", &variant, x, round, tps + wobble));
+            for (variant, tps) in [
+                ("one lock, packed", 1000.0),
+                ("one lock, padded", 1000.5),
+                ("locked reservation, packed", 2000.0),
+                ("locked reservation, padded", 2400.0),
+                ("reservation, packed", 3000.0),
+                ("reservation, padded", 6000.0),
+            ] {
+                results.runs.push(run("thalweg", variant, x, round, tps + wobble));
             }
         }
     }
-    let said =
-        "against one lock, packed, 80 sessions: one lock, padded no difference; other +200 %.";
+    let said = "against packed, 80 sessions: one lock, padded no difference; \
+                locked reservation, padded +20 %; reservation, padded +100 %.";
     assert_eq!(finding::sentence(e, results), said);
     let charts = charts::charts(e, results);
+    assert_eq!(charts[0].series.len(), 6, "as many as there are colours");
     let seed = charts.iter().find(|c| c.name == "s2-wal-padding-seed").unwrap();
     let labels: Vec<&str> = seed.series.iter().map(|s| s.label.as_str()).collect();
-    assert_eq!(labels, ["one lock, padded", "other", "S2 padding", "S2 flexlock, padding"]);
+    let ours = ["one lock, padded", "locked reservation, padded", "reservation, padded"];
+    assert_eq!(labels, [&ours[..], &["S2 padding", "S2 flexlock, padding"]].concat());
+    assert!((seed.series[2].points[0].y - 2.0).abs() < 0.01, "over its own, not the first");
     assert_eq!(seed.form, chart::Form::Lines(["2", "32", "80"].map(str::to_owned).to_vec()));
+}
+
+/// A sentence of twenty clauses says nothing.
+#[test]
+fn of_many_changes_the_largest_are_told() {
+    let e = Experiment::find("s4-hash").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results("s2-wal-padding", e.axis, 8);
+    for round in 0..2 {
+        for (way, tps) in [100.0, 150.0, 120.0, 50.0, 100.1, 90.0].into_iter().enumerate() {
+            let variant = if way == 0 { "B-tree".to_owned() } else { format!("way {way}") };
+            results.runs.push(run("thalweg", &variant, 8, round, tps + 0.1 * f64::from(round)));
+        }
+    }
+    let said = "against B-tree, 8 clients: way 1 +50 %; way 3 -50 %; 2 others between; \
+                no difference for 1.";
+    assert_eq!(finding::costs(e, results).as_deref(), Some(said));
 }
 
 #[test]

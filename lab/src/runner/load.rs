@@ -109,7 +109,7 @@ pub fn missing_s(printed: &str, seconds: u32, allowed_s: u32) -> Option<u32> {
     too_late.then(|| (took_s * 1.25).ceil() as u32)
 }
 
-fn before(instance: &Instance, load: &Load) -> Result<(), String> {
+pub fn before(instance: &Instance, load: &Load) -> Result<(), String> {
     if load.before.is_empty() || instance.is_canned() {
         return Ok(());
     }
@@ -120,7 +120,7 @@ fn before(instance: &Instance, load: &Load) -> Result<(), String> {
     Ok(())
 }
 
-fn fresh(folder: &Path) -> Result<PathBuf, String> {
+pub fn fresh(folder: &Path) -> Result<PathBuf, String> {
     let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
     if folder.exists() {
         std::fs::remove_dir_all(folder).map_err(failed)?;
@@ -141,7 +141,8 @@ fn start_beside(instance: &Instance, text: &str, work: &Path) -> Result<Running,
     process::start(command)
 }
 
-fn pgbench(
+/// The client, told what to do.
+pub fn pgbench(
     instance: &Instance,
     load: &Load,
     amount: &Amount,
@@ -165,7 +166,8 @@ fn pgbench(
         Script::BuiltIn(name) => command.args(["-b", name]),
         Script::Text(text) => command.arg("-f").arg(write(work, "script.sql", text)?),
     };
-    command.env("PGOPTIONS", load.options);
+    let options = instance.reach.options.iter().map(String::as_str).chain([load.options]);
+    command.env("PGOPTIONS", options.collect::<Vec<_>>().join(" "));
     Ok(command)
 }
 

@@ -1,5 +1,6 @@
 //! Runs experiments: starts servers, interleaves repetitions, keeps what was measured after each run.
 
+mod counts;
 mod load;
 mod paths;
 mod probes;
@@ -9,7 +10,7 @@ mod tpcc;
 #[cfg(test)]
 mod tests;
 
-use crate::experiments::{Experiment, Kind, Plan, Setup, variant};
+use crate::experiments::{BARE, DEVICE, Experiment, Kind, Plan, Setup, variant};
 use crate::interrupt;
 use crate::model::{Record, Results, Run, Skipped};
 use crate::progress::Progress;
@@ -17,6 +18,7 @@ use crate::statistics::is_postgres;
 use crate::target::{Instance, MOST_PROCESSES, Wanted};
 use bench::servers::{Places, Scratch};
 use load::Amount;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Space that a run is begun with at least.
@@ -24,6 +26,8 @@ pub const FREE_BYTES: u64 = 1 << 30;
 /// What a run costs besides its own time, and what a server costs; seconds, for the estimate of the time left.
 const EACH_RUN_S: f64 = 1.5;
 const EACH_SERVER_S: f64 = 5.0;
+/// What the bare loop of syncs takes with one number of threads.
+const BARE_S: f64 = 2.5;
 /// What one in-process round takes.
 const PATHS_S: f64 = 15.0;
 const PATHS_ROUNDS: u32 = 2;
@@ -48,6 +52,8 @@ pub struct Cell {
     pub clients: u32,
     pub x: u32,
     pub round: u32,
+    /// With which others it runs at the same time.
+    pub batch: u32,
 }
 
 impl Lab {
@@ -81,7 +87,9 @@ impl Lab {
         let scratch = Scratch::new("lab")?;
         match &e.kind {
             Kind::Load(plan) | Kind::Tpcc(plan) => self.servers(e, plan, &scratch, progress),
-            Kind::Paths(program) => self.paths(e, program, scratch.path(), progress),
+            Kind::Paths(program, arguments) => {
+                self.paths(e, (program, arguments), scratch.path(), progress)
+            }
         }
     }
 
@@ -95,7 +103,12 @@ impl Lab {
         let mut servers: Vec<(&str, usize)> = cells.iter().map(|c| (&*c.target, c.setup)).collect();
         servers.sort_unstable();
         servers.dedup();
+        let counted = cells.iter().filter(|cell| self.counts(plan, cell)).count();
+        let rounds = self.record.request.rounds.unwrap_or(self.form(plan).rounds);
+        let bare = plan.bare.len() as f64 * f64::from(rounds) * BARE_S;
         cells.len() as f64 * (f64::from(seconds) + EACH_RUN_S)
+            + counted as f64 * (counts::SECONDS as f64 + EACH_RUN_S)
+            + bare
             + servers.len() as f64 * EACH_SERVER_S
     }
 
@@ -106,24 +119,46 @@ impl Lab {
     /// Every run of an experiment, in order: repetitions outermost, so that what changes while it lasts shows
     /// in the spread; servers innermost, so that it shows in all of them.
     pub fn cells(&self, e: &Experiment, plan: &Plan) -> Vec<Cell> {
-        let (form, request) = (self.form(plan), &self.record.request);
-        let clients: Vec<u32> = request.clients.clone().unwrap_or_else(|| form.clients.to_vec());
+        let form = self.form(plan);
+        let clients: Vec<u32> =
+            self.record.request.clients.clone().unwrap_or_else(|| form.clients.to_vec());
+        let targets: Vec<(&Wanted, Vec<Setup>)> =
+            self.suitable(e, plan).map(|target| (target, setups(plan, target))).collect();
+        let all = targets.iter().flat_map(|(_, setups)| setups);
+        let batches: BTreeSet<u32> = all.map(|setup| setup.batch).collect();
         let mut cells = Vec::new();
+        for batch in batches {
+            self.batch(plan, &clients, &targets, batch, &mut cells);
+        }
+        cells
+    }
+
+    /// Those of one batch.
+    fn batch(
+        &self,
+        plan: &Plan,
+        clients: &[u32],
+        targets: &[(&Wanted, Vec<Setup>)],
+        batch: u32,
+        cells: &mut Vec<Cell>,
+    ) {
+        let (form, request) = (self.form(plan), &self.record.request);
         for round in 0..request.rounds.unwrap_or(form.rounds) {
-            for &clients in &clients {
+            for &clients in clients {
                 for load in 0..plan.loads.len() {
-                    for target in self.suitable(e, plan) {
-                        let setups = setups(plan, target);
-                        for (setup, Setup { cores, .. }) in setups.iter().enumerate() {
-                            let x = cores.map_or(clients, |n| n as u32);
+                    for (target, setups) in targets {
+                        for (setup, how) in setups.iter().enumerate() {
+                            if how.batch != batch || (how.long_only && !request.long) {
+                                continue;
+                            }
+                            let x = how.cores.map_or(clients, |n| n as u32);
                             let target = target.name().to_owned();
-                            cells.push(Cell { target, setup, load, clients, x, round });
+                            cells.push(Cell { target, setup, load, clients, x, round, batch });
                         }
                     }
                 }
             }
         }
-        cells
     }
 
     /// Targets that an experiment may be run on.
@@ -150,7 +185,9 @@ impl Lab {
         progress: &mut Progress,
     ) -> Result<(), String> {
         let cells = self.cells(e, plan);
-        let planned = cells.len();
+        let rounds = self.record.request.rounds.unwrap_or(self.form(plan).rounds);
+        let bare = if cells.is_empty() { 0 } else { plan.bare.len() * rounds as usize };
+        let planned = cells.len() + bare;
         if planned == 0 {
             let why = "no target that was given may be used for this experiment";
             progress.note(&format!("{}: {why}", e.name));
@@ -162,9 +199,32 @@ impl Lab {
             !results.has(&cell.target, &name, cell.x, cell.round)
                 && !results.is_skipped(&cell.target, &name, cell.x)
         };
-        let mut instances = self.start_all(e, plan, &cells, scratch, progress, &wanted)?;
-        for cell in &cells {
+        // Each batch's servers end before the next one's start.
+        for cells in cells.chunk_by(|a, b| a.batch == b.batch) {
+            let mut instances = self.start_all(e, plan, cells, scratch, progress, &wanted)?;
+            self.rounds(e, plan, cells, &mut instances, scratch, progress, &wanted)?;
+        }
+        Ok(())
+    }
+
+    /// The runs of one batch.
+    #[allow(clippy::too_many_arguments, reason = "everything that a batch is made of")]
+    fn rounds(
+        &mut self,
+        e: &Experiment,
+        plan: &Plan,
+        cells: &[Cell],
+        instances: &mut [(usize, Instance)],
+        scratch: &Scratch,
+        progress: &mut Progress,
+        wanted: &dyn Fn(&mut Lab, &Cell) -> bool,
+    ) -> Result<(), String> {
+        let mut round = None;
+        for cell in cells {
             interrupt::check()?;
+            if round.replace(cell.round) != Some(cell.round) && cell.batch == 0 {
+                self.bare(e, plan, cell.round, scratch.path(), progress)?;
+            }
             let seconds = self.record.request.seconds.unwrap_or(self.form(plan).seconds);
             let weight = f64::from(seconds) + EACH_RUN_S;
             if wanted(self, cell) {
@@ -179,6 +239,41 @@ impl Lab {
                 }
             }
             progress.advance(weight);
+        }
+        Ok(())
+    }
+
+    /// What the disk allows, of each number of threads, once a round.
+    fn bare(
+        &mut self,
+        e: &Experiment,
+        plan: &Plan,
+        round: u32,
+        work: &Path,
+        progress: &mut Progress,
+    ) -> Result<(), String> {
+        for &threads in plan.bare {
+            progress.say(&format!("{} {BARE} {threads}", e.name));
+            let results = self.record.results(e.name, e.axis, 0);
+            if !results.has(DEVICE, BARE, threads, round)
+                && !results.is_skipped(DEVICE, BARE, threads)
+            {
+                let threads_text = threads.to_string();
+                let arguments = ["--threads", threads_text.as_str()];
+                match paths::run(&self.places, ("sync_loop", &arguments), work, round) {
+                    Ok(runs) => {
+                        let of_device = |run: Run| Run { target: DEVICE.to_owned(), ..run };
+                        let results = self.record.results(e.name, e.axis, 0);
+                        results.runs.extend(runs.into_iter().map(of_device));
+                    }
+                    Err(why) => {
+                        interrupt::check()?;
+                        progress.note(&format!("{}: {BARE}: {why}", e.name));
+                        self.skip(e, DEVICE, BARE, Some(threads as usize), &why);
+                    }
+                }
+            }
+            progress.advance(BARE_S);
         }
         Ok(())
     }
@@ -251,6 +346,15 @@ impl Lab {
         }
     }
 
+    /// Whether what a cell's transactions cost is counted, too: in the short form only with the most clients. The
+    /// ceiling's cost nothing that anybody asks for.
+    fn counts(&self, plan: &Plan, cell: &Cell) -> bool {
+        let form = self.form(plan);
+        let clients = self.record.request.clients.as_deref().unwrap_or(form.clients);
+        let place = self.record.request.long || clients.last() == Some(&cell.clients);
+        plan.counts && place && cell.round == 0 && cell.target != "canned"
+    }
+
     fn cell(
         &mut self,
         e: &Experiment,
@@ -279,7 +383,16 @@ impl Lab {
             _ => load::run(instance, load, &amount, work),
         };
         match measured {
-            Ok((figures, samples)) => {
+            Ok((mut figures, samples)) => {
+                if self.counts(plan, cell) {
+                    progress.say(&format!("{} {} {name}: counting", e.name, cell.target));
+                    match counts::run(instance, load, &amount, work) {
+                        Ok(counted) => figures.extend(counted),
+                        Err(why) => progress.note(&format!("{}: {}: {why}", e.name, cell.target)),
+                    }
+                    interrupt::check()?;
+                    progress.advance(counts::SECONDS as f64 + EACH_RUN_S);
+                }
                 let seconds = amount.seconds;
                 let (target, variant) = (cell.target.clone(), name);
                 let (x, round) = (cell.x, cell.round);
@@ -304,7 +417,7 @@ impl Lab {
     fn paths(
         &mut self,
         e: &Experiment,
-        program: &str,
+        program: (&str, &[&str]),
         work: &Path,
         progress: &mut Progress,
     ) -> Result<(), String> {

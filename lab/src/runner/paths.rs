@@ -7,14 +7,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// Measures once with the program of this name; what it puts on a disk, it puts into `work`.
-pub fn run(places: &Places, name: &str, work: &Path, round: u32) -> Result<Vec<Run>, String> {
+/// Measures once with the program of this name, told these arguments; what it puts on a disk, it puts into `work`.
+pub fn run(
+    places: &Places,
+    (name, arguments): (&str, &[&str]),
+    work: &Path,
+    round: u32,
+) -> Result<Vec<Run>, String> {
     let program = places.programs.join(name);
     if !program.exists() {
         return Err(format!("{} is not there; is it built?", program.display()));
     }
     let mut command = Command::new(program);
-    command.env("TMPDIR", work);
+    command.args(arguments).env("TMPDIR", work);
     let runs = parse(&process::run(command, Limits::minutes(10))?.out, round);
     if runs.is_empty() { Err(format!("{name} told of no path")) } else { Ok(runs) }
 }

@@ -4,7 +4,7 @@ use crate::Options;
 use crate::depth::{self, Deep};
 use crate::load::{Load, Run};
 use crate::plan::{self, Part};
-use bench::record::table_head;
+use bench::record::{median, table_head};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -101,9 +101,9 @@ impl Table<'_> {
         let all = || runs.iter().map(|run| &run.latencies);
         let (least, most) = (all().map(|l| l.least).min(), all().map(|l| l.most).max());
         let (Some(least), Some(most)) = (least, most) else { return };
-        let mut ratios: Vec<f64> = all().map(|l| l.longest_ms / l.median_ms).collect();
-        ratios.sort_by(f64::total_cmp);
-        let (middle, worst) = (ratios[ratios.len() / 2], ratios[ratios.len() - 1]);
+        let ratios = || all().map(|l| l.longest_ms / l.median_ms);
+        let worst = ratios().fold(0.0, f64::max);
+        let middle = median(ratios()).expect("there is a run");
         writeln!(
             text,
             "| {load} | {clients} | {peer} | {least} | {most} | {middle:.1} | {worst:.1} |"
@@ -143,12 +143,13 @@ impl Table<'_> {
         };
         let (tps, cpu) = (ratios(|r| r.tps), ratios(|r| r.cpu_us));
         let (Some(least), Some(most)) = (tps.first(), tps.last()) else { return };
-        let (middle, count) = (tps[tps.len() / 2], tps.len());
+        let count = tps.len();
+        let median = |ratios: &[f64]| median(ratios.iter().copied()).expect("there is a pair");
+        let (middle, cpu) = (median(&tps), median(&cpu));
         writeln!(
             text,
             "| {} | {clients} | {peer} | {middle:.2} ({least:.2}–{most:.2}) | {count} | {:.2} |",
-            loads[0],
-            cpu[count / 2],
+            loads[0], cpu,
         )
         .expect("strings take writes");
     }

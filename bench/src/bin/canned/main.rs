@@ -6,22 +6,29 @@
 //! `pgbench` itself allow; Thalweg's throughput is reported as a share of it.
 //!
 //! ```text
-//! canned [--listen ADDR:PORT] [--socket-dir DIR] [--workers N]
+//! canned [--listen ADDR:PORT] [--socket-dir DIR] [--workers N] [--sync DIR]
 //! pgbench -h DIR -p PORT -n -S -M prepared -c 32 -T 5 postgres
 //! ```
+//!
+//! With `--sync` each commit, of a transaction block or of an INSERT or UPDATE outside of one, writes a block of a
+//! file of its connection's in that directory and has it synced before it is told: what a server would take that does
+//! nothing else, each commit by itself.
 //!
 //! The form is the one Thalweg's server has: one current-thread tokio runtime per worker,
 //! connections dealt out in turn, one read buffer per worker instead of one per connection, one
 //! write per batch of messages. A read that does not fill the buffer clears tokio's readiness, so
 //! a request costs one `read`, one `write` and its share of an `epoll_wait`.
 
+mod sync;
+
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixListener as StdUnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::Poll;
 
@@ -48,24 +55,27 @@ struct Options {
     listen: SocketAddr,
     socket_dir: String,
     workers: usize,
+    /// Where commits are made durable, if they are.
+    sync: Option<PathBuf>,
 }
 
 fn main() -> io::Result<()> {
     let options = options().unwrap_or_else(|fault| {
         eprintln!(
-            "canned: {fault}\nusage: canned [--listen ADDR:PORT] [--socket-dir DIR] [--workers N]"
+            "canned: {fault}\nusage: canned [--listen ADDR:PORT] [--socket-dir DIR] [--workers N] [--sync DIR]"
         );
         std::process::exit(2);
     });
-    let workers: Vec<UnboundedSender<Accepted>> =
-        (0..options.workers.max(1)).map(start_worker).collect::<io::Result<_>>()?;
+    let workers: Vec<UnboundedSender<Accepted>> = (0..options.workers.max(1))
+        .map(|n| start_worker(n, options.sync.clone()))
+        .collect::<io::Result<_>>()?;
     Builder::new_current_thread().enable_io().build()?.block_on(listen(&options, &workers))
 }
 
 fn options() -> Result<Options, String> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 5432));
-    let mut options = Options { listen, socket_dir: "/tmp".into(), workers: cores };
+    let mut options = Options { listen, socket_dir: "/tmp".into(), workers: cores, sync: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -73,6 +83,7 @@ fn options() -> Result<Options, String> {
         match &*name {
             "--listen" => options.listen = value.parse().map_err(|_| wrong())?,
             "--socket-dir" => options.socket_dir = value,
+            "--sync" => options.sync = Some(value.into()),
             "--workers" => options.workers = value.parse().map_err(|_| wrong())?,
             _ => return Err(format!("unknown option {name}")),
         }
@@ -108,26 +119,33 @@ async fn listen(options: &Options, workers: &[UnboundedSender<Accepted>]) -> io:
     }
 }
 
-fn start_worker(number: usize) -> io::Result<UnboundedSender<Accepted>> {
+fn start_worker(number: usize, sync: Option<PathBuf>) -> io::Result<UnboundedSender<Accepted>> {
     let (sender, receiver) = unbounded_channel();
     let runtime = Builder::new_current_thread().enable_io().build()?;
     std::thread::Builder::new()
         .name(format!("worker {number}"))
-        .spawn(move || runtime.block_on(work(receiver)))?;
+        .spawn(move || runtime.block_on(work(receiver, sync)))?;
     Ok(sender)
 }
 
-async fn work(mut connections: UnboundedReceiver<Accepted>) {
+async fn work(mut connections: UnboundedReceiver<Accepted>, sync: Option<PathBuf>) {
     while let Some(accepted) = connections.recv().await {
+        let connection = match sync.as_deref().map(sync::Synced::new).transpose() {
+            Ok(synced) => Connection { synced: synced.map(Arc::new), ..Connection::default() },
+            Err(fault) => {
+                eprintln!("canned: {fault}");
+                continue;
+            }
+        };
         tokio::spawn(async move {
             let result = match accepted {
                 Accepted::Unix(socket) => match UnixStream::from_std(socket) {
-                    Ok(stream) => Connection::default().serve(stream).await,
+                    Ok(stream) => connection.serve(stream).await,
                     Err(fault) => Err(fault),
                 },
                 Accepted::Tcp(socket) => {
                     match socket.set_nodelay(true).and_then(|()| TcpStream::from_std(socket)) {
-                        Ok(stream) => Connection::default().serve(stream).await,
+                        Ok(stream) => connection.serve(stream).await,
                         Err(fault) => Err(fault),
                     }
                 }
@@ -156,6 +174,9 @@ enum Next {
 struct Connection {
     started: bool,
     in_transaction: bool,
+    /// Where its commits are made durable, if they are, and whether one of what is being answered has to be.
+    synced: Option<Arc<sync::Synced>>,
+    commits: bool,
     /// Prepared statements by name.
     statements: Vec<(String, Canned)>,
     /// What the unnamed portal runs.
@@ -176,6 +197,12 @@ impl Connection {
                 })
             })
             .await?;
+            if std::mem::take(&mut self.commits)
+                && let Some(synced) = &self.synced
+            {
+                let synced = Arc::clone(synced);
+                tokio::task::spawn_blocking(move || synced.commit()).await??;
+            }
             if !self.out.is_empty() {
                 stream.write_all(self.out.as_bytes()).await?;
                 self.out.clear();
@@ -283,7 +310,11 @@ impl Connection {
     fn run(&mut self, canned: Canned) {
         match canned {
             Canned::Begin => self.in_transaction = true,
-            Canned::End => self.in_transaction = false,
+            Canned::End => {
+                self.in_transaction = false;
+                self.commits = true;
+            }
+            Canned::Update | Canned::Insert => self.commits |= !self.in_transaction,
             _ => {}
         }
         canned.run(&mut self.out);
@@ -327,10 +358,11 @@ const fn field(name: &str, type_oid: u32, type_size: i16) -> Field<'_> {
 
 impl Canned {
     fn of(query: &str) -> Self {
-        const STARTS: [(&str, Canned); 7] = [
+        const STARTS: [(&str, Canned); 8] = [
             ("SELECT abalance", Canned::Select),
             ("UPDATE", Canned::Update),
             ("INSERT", Canned::Insert),
+            ("insert", Canned::Insert),
             ("BEGIN", Canned::Begin),
             ("END", Canned::End),
             ("select count(*)", Canned::CountBranches),
