@@ -98,6 +98,7 @@ pub fn config(seed: u64) -> EngineConfig {
         recovery_workers: [1, 3, 2][seed as usize % 3],
         recovery_prefetch: seed % 4 != 3,
         restart_every: Duration::from_micros(200),
+        progress_every: Duration::from_secs(10),
         txlog: TxLogConfig {
             shared_buffers: 32,
             track_commit_timestamp: seed.is_multiple_of(3),
@@ -412,6 +413,7 @@ impl Scenario for Bank {
             "btree-root-split",
             "btree-build",
             "btree-page-deleted",
+            "btree-bottom-up",
             "hash-split",
             "hash-extent",
             "hash-overflow",

@@ -35,3 +35,15 @@ vacuum mine;
 select pg_relation_size('mine');
 vacuum (truncate maybe) cut;
 drop table cut;
+-- What VACUUM has written down of a table's pages goes with them.
+create table seen (a int primary key, b int) with (autovacuum_enabled = off);
+insert into seen select i, i from generate_series(1, 5000) i;
+vacuum seen;
+select relallvisible > 0 and relallvisible = relpages as is_known from pg_class where relname = 'seen';
+truncate seen;
+select relallvisible, relpages, reltuples from pg_class where relname = 'seen';
+insert into seen select i, i from generate_series(1, 5000) i;
+vacuum seen;
+alter table seen alter b type bigint;
+select relallvisible from pg_class where relname = 'seen';
+drop table seen;

@@ -4,6 +4,7 @@
 //! [`crate::lot`] by the word's address. A newcomer does not pass waiters; one that was just woken may.
 //! There is no poisoning: a panic under a latch aborts the process (the fiber's job guard does).
 
+use crate::counts::{self, Count};
 use crate::lot;
 use crate::rank::{self, Rank};
 use crate::sync::spin_hint;
@@ -38,7 +39,11 @@ impl RawLatch {
     #[inline]
     pub fn try_lock(&self) -> bool {
         // Acquire: pairs with the release in `unlock` and `unlock_shared`.
-        self.0.compare_exchange(0, EXCLUSIVE, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        let taken = self.0.compare_exchange(0, EXCLUSIVE, Ordering::Acquire, Ordering::Relaxed);
+        if taken.is_ok() {
+            counts::one(Count::Latch);
+        }
+        taken.is_ok()
     }
 
     /// Takes it alone; parks while others hold it.
@@ -53,12 +58,16 @@ impl RawLatch {
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
         let word = self.0.load(Ordering::Relaxed);
-        word & (EXCLUSIVE | WAITERS) == 0
+        let taken = word & (EXCLUSIVE | WAITERS) == 0
             && self
                 .0
                 // Acquire: pairs with the release in `unlock`.
                 .compare_exchange(word, word + SHARED, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
+                .is_ok();
+        if taken {
+            counts::one(Count::Latch);
+        }
+        taken
     }
 
     /// Takes it shared; parks while another holds it alone.
@@ -92,7 +101,7 @@ impl RawLatch {
         loop {
             let word = self.0.load(Ordering::Relaxed);
             match self.attempt(word, tag, woken) {
-                Some(true) => return,
+                Some(true) => return counts::one(Count::Latch),
                 Some(false) => continue,
                 None => {}
             }
@@ -116,6 +125,7 @@ impl RawLatch {
                 let word = self.0.load(Ordering::Relaxed);
                 word & WAITERS != 0 && word & !WAITERS != 0
             };
+            counts::one(Count::LatchWait);
             woken = lot::park_on(self.key(), tag, still, None) == lot::Wake::Unparked;
             spins = 0;
             if !woken {

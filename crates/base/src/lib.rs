@@ -7,6 +7,7 @@
 
 pub mod clock;
 pub mod cores;
+pub mod counts;
 pub mod crc;
 pub mod disk;
 pub mod env;

@@ -80,6 +80,8 @@ events! {
     OldSnapshots "Lock" "virtualxid";
     /// A checkpoint that another has begun, or what is left of one's own.
     Checkpoint "IPC" "CheckpointDone";
+    /// Helpers of an index's sort.
+    IndexSort "IPC" "ParallelCreateIndexScan";
     /// Sessions to end.
     BackendEnd "IPC" "BackendTermination";
     /// A vacuum's rest.

@@ -135,7 +135,8 @@ impl Database {
         for setting in settings::TABLE.iter().filter(|setting| of.contains(&setting.context)) {
             self.cluster.running.set(setting, config.value(setting.name));
         }
-        let logged_whole = config.engine().torn_pages == TornPages::FullPageWrites;
+        // The pool's own: a change that was asked for may have been refused.
+        let logged_whole = self.engine.pool().torn_pages() == TornPages::FullPageWrites;
         let setting = settings::find("full_page_writes").expect("a known setting");
         self.cluster.running.set(setting, Value::Bool(logged_whole));
         // The log's own, whatever is configured: a directory keeps its segments' size, and the ring's is rounded up.

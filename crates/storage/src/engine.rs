@@ -78,6 +78,8 @@ pub struct EngineConfig {
     pub recovery_prefetch: bool,
     /// Least time between two restart points of a long redo.
     pub restart_every: Duration,
+    /// How often a long redo says on standard error how far it is.
+    pub progress_every: Duration,
     /// How far scans read ahead that are not told otherwise; `maintenance_io_concurrency`, `io_combine_limit`.
     pub reach: buffer::Reach,
     /// Sizes of the status logs.
@@ -108,6 +110,7 @@ impl Default for EngineConfig {
             recovery_workers: cores,
             recovery_prefetch: true,
             restart_every: Duration::from_secs(15),
+            progress_every: Duration::from_secs(10),
             txlog: TxLogConfig::default(),
             direct_io: false,
             open_files_max: 1000,
@@ -216,7 +219,7 @@ impl Engine {
             &pool,
             &config.txlog,
             (config.recovery_workers, config.recovery_prefetch),
-            config.restart_every,
+            (config.restart_every, config.progress_every),
         );
         let redone = redone.inspect_err(|_| pool.stop())?;
         drop(acting);

@@ -8,10 +8,11 @@ use base::{BlockNo, Env, Fork, PageId, Persistence, RelId};
 use server::config::Config;
 use server::{Database, StartError};
 use sql::catalog::store::{Cluster, Store};
-use sql::catalog::verify::Verified;
+use sql::catalog::verify;
 use sql::catalog::{TableDef, TableKind};
+use sql::session::Verifier;
 use sql::types::Oid;
-use storage::check::{Indexed, Report};
+use storage::check::Report;
 use storage::page::{self, PAGE_BYTES};
 use storage::relfile::{self, RelFiles};
 use storage::txn::{Isolation, Txn};
@@ -88,13 +89,14 @@ fn databases(
 ) -> Result<(), sql::error::SqlError> {
     for table in cluster.shared.system_tables() {
         let before = report.faults.len();
-        relation(&cluster.shared, table, checked, report);
+        relation(&cluster.shared, table, None, checked, report);
         name_faults(&mut report.faults[before..], table.qualified());
     }
     for row in cluster.shared.scan(txn, "pg_database", |_| true)? {
         let instance = cluster.database(row.row.oid("oid"));
         let before = report.faults.len();
-        relations(&instance.store, txn, checked, report)?;
+        let mut verifier = Verifier::open(cluster, &instance)?;
+        relations(&instance.store, txn, &mut verifier, checked, report)?;
         name_faults(&mut report.faults[before..], row.row.text("datname"));
     }
     Ok(())
@@ -111,6 +113,7 @@ fn name_faults(faults: &mut [String], place: impl std::fmt::Display) {
 fn relations(
     store: &Store,
     txn: &Txn,
+    verifier: &mut Verifier,
     checked: &mut Checked,
     report: &mut Report,
 ) -> Result<(), sql::error::SqlError> {
@@ -124,7 +127,7 @@ fn relations(
             },
         };
         let before = report.faults.len();
-        relation(store, &def, checked, report);
+        relation(store, &def, Some(&mut *verifier), checked, report);
         name_faults(&mut report.faults[before..], def.qualified());
     }
     Ok(())
@@ -135,12 +138,22 @@ fn is_on_disk(storage: RelId) -> bool {
     storage != RelId(0) && storage.persistence() != Persistence::Temporary
 }
 
-fn relation(store: &Store, def: &TableDef, checked: &mut Checked, report: &mut Report) {
+/// Without a verifier, which the tables that all databases share do not have, no index has an expression or a condition.
+fn relation(
+    store: &Store,
+    def: &TableDef,
+    verifier: Option<&mut Verifier>,
+    checked: &mut Checked,
+    report: &mut Report,
+) {
     let looked_at = match def.kind {
         TableKind::Table => {
             checked.tables += 1;
             checked.indexes += def.indexes.len() as u64;
-            table(store, def, report)
+            match verifier {
+                Some(verifier) => verifier.table(def, report),
+                None => table(store, def, report),
+            }
         }
         TableKind::Sequence => {
             checked.sequences += 1;
@@ -154,27 +167,10 @@ fn relation(store: &Store, def: &TableDef, checked: &mut Checked, report: &mut R
     }
 }
 
-/// Verifies a table with its indexes. One on an expression, or with a condition, is verified by itself:
-/// what its keys should be takes a session to work out. So is one that writers do not keep up; of one that is not
-/// valid only what it has must be right.
+/// Verifies a table with its indexes.
 fn table(store: &Store, def: &TableDef, report: &mut Report) -> Result<(), sql::error::SqlError> {
-    let (mut plain, mut others) = (Vec::new(), Vec::new());
-    for index in &def.indexes {
-        let tree = store.tree(index)?;
-        match Verified::new(def, index, tree) {
-            Some(verified) => plain.push(verified),
-            None => others.push(tree),
-        }
-    }
-    let indexed: Vec<Indexed<'_>> = plain.iter().map(Verified::indexed).collect();
-    storage_check::table(store.heap(def)?, &indexed, report)?;
-    for tree in others {
-        let (mut faults, mut entries) = (Vec::new(), 0);
-        tree.check(&mut |fault| faults.push(fault), &mut |_, _, _| entries += 1)?;
-        report.faults.append(&mut faults);
-        report.entries += entries;
-    }
-    Ok(())
+    let indexes: Vec<_> = def.indexes.iter().map(|index| &**index).collect();
+    verify::verify(store, def, &indexes, None, report)
 }
 
 /// Verifies the checksum of every page on the disk.

@@ -74,6 +74,47 @@ impl Connection<'_> {
         self.database.0.engine().wal().flush(self.session.must_be_durable());
         result.map(|()| gathered.answers)
     }
+
+    /// Prepares one statement under a name, for [`Connection::execute`]; its parameters are `$1` and so on.
+    ///
+    /// # Errors
+    /// What is wrong with the statement; `42P05` where the name is taken.
+    pub fn prepare(&mut self, name: &str, text: &str) -> Result<()> {
+        let parsed = self.session.parse(name, text, &[]);
+        self.done(parsed)
+    }
+
+    /// Runs a prepared statement with these parameter values, as text, and returns its answer, once all that it tells
+    /// is durable. Outside of BEGIN and COMMIT it is a transaction of its own.
+    ///
+    /// # Errors
+    /// That of the statement, with PostgreSQL's SQLSTATE; `26000` where nothing was prepared under the name.
+    pub fn execute(&mut self, name: &str, values: &[Option<&str>]) -> Result<Answer> {
+        let mut gathered = Gathered::default();
+        let values: Vec<Option<&[u8]>> = values.iter().map(|v| v.map(str::as_bytes)).collect();
+        let text = Formats::default();
+        let bound = self.session.bind("", name, &values, &text, text.clone());
+        let ran = bound.and_then(|()| {
+            if let Some((fields, formats)) = self.session.describe_portal("")? {
+                gathered.row_description(&fields, &formats);
+            }
+            self.session.execute("", 0, &mut gathered)
+        });
+        self.done(ran)?;
+        Ok(gathered.answers.pop().unwrap_or_default())
+    }
+
+    /// Ends a step of the extended protocol as a client's Sync does, and waits for what it tells.
+    fn done(&mut self, result: Result<()>) -> Result<()> {
+        if let Err(error) = &result {
+            self.session.fail(error);
+        }
+        let synced = self.session.sync();
+        self.session.rest();
+        // An error, too, may tell of what others have done.
+        self.database.0.engine().wal().flush(self.session.must_be_durable());
+        result.and(synced)
+    }
 }
 
 /// Gathers answers in memory.

@@ -9,6 +9,8 @@
 //! connection.query("create table t (a int); insert into t values (1)")?;
 //! let answers = connection.query("select a from t")?;
 //! assert_eq!(answers[0].rows[0][0].as_deref(), Some("1"));
+//! connection.prepare("find", "select a from t where a = $1")?;
+//! assert_eq!(connection.execute("find", &[Some("1")])?.rows.len(), 1);
 //! drop(connection);
 //! database.close()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -41,6 +41,7 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
     };
     // Nobody need listen: whoever has closed the other end knows what it wants to.
     let _ = greet(&mut io::stdout().lock(), &server, &options, &superuser);
+    tell_counts();
     while signals.wait() == Signal::Reload {
         reload(&server, &mut config, &data);
     }
@@ -49,6 +50,18 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
     database.close().map_err(text)?;
     server::write_log(format_args!("ended cleanly"));
     Ok(())
+}
+
+/// For the laboratory: what is counted, five times a second, as the lab reads it (`lab/src/counted.rs`).
+fn tell_counts() {
+    #[cfg(feature = "lab-counts")]
+    std::thread::spawn(|| {
+        loop {
+            let [parks, latches, waits] = base::counts::so_far();
+            eprintln!("lab-counts: {parks} {latches} {waits}.");
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
+    });
 }
 
 /// Tells how to connect, in three lines.

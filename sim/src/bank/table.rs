@@ -145,11 +145,12 @@ impl Table {
         for index in indexes.iter().filter(|index| index.state.is_ready()) {
             let Content { key, carried } = index.content(row);
             let entry = NewEntry { key: &key, carried: &carried, tid };
+            let is_gone = &mut |other: Tid| self.heap.is_gone(other);
             if index.is_unique() {
                 let judge = &mut |other: Tid| self.heap.liveness(txn, other);
-                index.tree.insert_unique(txn, entry, judge)?;
+                index.tree.insert_unique(txn, entry, judge, is_gone)?;
             } else {
-                index.tree.insert(entry)?;
+                index.tree.insert_version(entry, is_gone)?;
             }
         }
         Ok(())
@@ -163,7 +164,8 @@ impl Table {
             return index.tree.insert(entry);
         }
         let judge = &mut |other: Tid| self.heap.liveness(txn, other);
-        match index.tree.insert_unique(txn, entry, judge) {
+        let is_gone = &mut |other: Tid| self.heap.is_gone(other);
+        match index.tree.insert_unique(txn, entry, judge, is_gone) {
             Err(Error::Duplicate { .. })
                 if matches!(self.heap.liveness(txn, root)?, Liveness::Dead) =>
             {
@@ -322,14 +324,14 @@ impl Table {
         let indexes = self.indexes();
         let (kept_up, others): (Vec<_>, Vec<_>) =
             indexes.into_iter().partition(|index| index.state.is_ready());
-        let content_of = |index: Index| move |row: &[u8]| Some(index.content(row));
-        let contents: Vec<_> = kept_up.iter().cloned().map(content_of).collect();
+        let expected_of = |index: Index| move |row: &[u8]| Ok(Some(index.content(row).into()));
+        let contents: Vec<_> = kept_up.iter().cloned().map(expected_of).collect();
         let list: Vec<Indexed<'_>> = kept_up
             .iter()
             .zip(&contents)
-            .map(|(index, content_of)| Indexed {
+            .map(|(index, expected_of)| Indexed {
                 index: &index.tree,
-                content_of,
+                expected_of,
                 unique: index.is_unique() && index.state == State::Valid,
                 complete: index.state == State::Valid,
             })

@@ -2,6 +2,7 @@
 
 mod crates;
 mod docs;
+mod features;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -75,6 +76,7 @@ pub fn run(root: &Path) -> ExitCode {
     source::check_reachable(root, &files, &mut findings);
     crates::check(root, &mut findings);
     docs::check(root, &mut findings);
+    features::check(root, &mut findings);
     findings.extend(exceptions.unused());
     for f in &findings {
         println!("{}: {}", f.place, f.what);

@@ -1,5 +1,6 @@
 use super::crates::dependencies;
 use super::docs::links;
+use super::features::{in_makefile, in_manifest};
 use super::source::long_functions;
 use super::{Exceptions, source};
 use std::collections::BTreeMap;
@@ -40,4 +41,18 @@ fn manifests_and_links_are_read() {
         "[dependencies]\nbase.workspace = true\nlibc = \"0.2\"\n[dev-dependencies]\nsql = 1\n";
     assert_eq!(dependencies(manifest), ["base", "libc"]);
     assert_eq!(links("see [a](b.md#c) and [d](e)\n```\n[x](y)\n```"), ["b.md#c", "e"]);
+}
+
+#[test]
+fn no_release_has_a_feature_of_the_laboratory() {
+    let plain = "[features]\n# For the laboratory.\nlab-wal-packed = [\"storage/lab-wal-packed\"]\n\
+                 [dependencies]\nstorage = { path = \"x\", features = [\"std\"] }\n";
+    assert!(in_manifest(plain).is_empty());
+    let default = "[features]\ndefault = [\"storage/lab-wal-packed\"]\n";
+    assert_eq!(in_manifest(default).len(), 1);
+    let traced = "[dependencies]\nstorage = { path = \"x\", features = [\"page-trace\"] }\n";
+    assert_eq!(in_manifest(traced).len(), 1);
+    let made = "serve: deps\n\t$(RELEASE) -p thalweg \\\n\t\t--features lab-wal-locked\n";
+    assert_eq!(in_makefile(made).len(), 1);
+    assert!(in_makefile("serve: deps\n\t$(RELEASE) -p thalweg\n").is_empty());
 }

@@ -8,6 +8,7 @@
 //! way to run). Whoever moves it out of `PARKED` — exactly one unparker or the timer — makes it runnable.
 
 use crate::clock::{self, Instant};
+use crate::counts::{self, Count};
 use crate::fiber;
 use crate::interrupt::{self, Interrupt, Pending};
 use crate::rank::Held;
@@ -144,6 +145,7 @@ pub fn park_until(deadline: Option<Instant>) -> bool {
         let deadline = own.into_iter().chain(deadline).min();
         let moved = me.state.compare_exchange(RUNNING, PARKED, Ordering::AcqRel, Ordering::Acquire);
         if moved.is_ok() {
+            counts::one(Count::Park);
             if is_fiber {
                 fiber::suspend_parked(deadline);
             } else {

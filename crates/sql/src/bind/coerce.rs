@@ -78,7 +78,7 @@ fn fits_polymorphic(from: TypeId, to: TypeId) -> bool {
 }
 
 /// Is the conversion free, the same bytes under another name?
-pub(super) fn is_binary_coercible(from: TypeId, to: TypeId) -> bool {
+pub fn is_binary_coercible(from: TypeId, to: TypeId) -> bool {
     if from == to || to == TypeId::ANY || to == TypeId::ANYELEMENT || to == TypeId::ANYCOMPATIBLE {
         return true;
     }

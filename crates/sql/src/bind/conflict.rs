@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use syntax::ast::{self, ConflictAction, ConflictTarget, IndexKey};
 
-use crate::catalog::{IndexDef, KeySource, TableDef};
+use crate::catalog::opclass::{self, OpClass};
+use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef};
 use crate::error::{Result, bail, sql_error};
 use crate::types::Oid;
 
@@ -42,7 +43,10 @@ impl Binder<'_, '_> {
                     }
                 }
             }
-            Some(ConflictTarget::Infer { elements, filter, .. }) => {
+            Some(ConflictTarget::Infer { elements, filter, loc }) => {
+                elements
+                    .iter()
+                    .try_for_each(|e| is_unordered(e).map_err(|error| at(error, *loc)))?;
                 self.infer(table, elements, filter.as_ref())?
             }
         };
@@ -85,17 +89,23 @@ impl Binder<'_, '_> {
     ) -> Result<Vec<Oid>> {
         let mut columns: Vec<u16> = Vec::new();
         let mut exprs: Vec<Expr> = Vec::new();
+        let mut classes: Vec<(Wanted, &OpClass)> = Vec::new();
         for element in elements {
-            match &element.key {
+            let wanted = match &element.key {
                 IndexKey::Column(name) => {
                     match live_columns(table).find(|(_, c)| c.name == *name) {
                         Some((i, _)) => columns.push(i),
                         None => bail!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"),
                     }
+                    Wanted::Column(columns[columns.len() - 1])
                 }
                 IndexKey::Expr(expr) => {
                     exprs.push(self.with_kind(ExprKind::IndexExpr, |b| b.expr(expr))?);
+                    Wanted::Expr(exprs.len() - 1)
                 }
+            };
+            if let Some(name) = &element.opclass {
+                classes.push((wanted, opclass::named(AccessMethod::BTree, name)?));
             }
         }
         columns.sort_unstable();
@@ -109,6 +119,7 @@ impl Binder<'_, '_> {
         let mut found = Vec::new();
         for index in table.indexes.iter().filter(|index| index.unique && index.valid) {
             if self.has_keys(table, index, &columns, &exprs)?
+                && self.has_classes(table, index, &classes, &exprs)?
                 && self.predicate_holds(table, index, &given)?
             {
                 found.push(index.oid);
@@ -146,6 +157,36 @@ impl Binder<'_, '_> {
             && exprs.iter().all(|expr| keys.iter().any(|key| walk::same(key, expr))))
     }
 
+    /// Is there, for each operator class that the target names, a key with that class or a like one?
+    fn has_classes(
+        &mut self,
+        table: &Arc<TableDef>,
+        index: &IndexDef,
+        classes: &[(Wanted, &OpClass)],
+        exprs: &[Expr],
+    ) -> Result<bool> {
+        for (wanted, class) in classes {
+            let mut found = false;
+            for key in &index.keys {
+                let is_meant = match (&key.source, wanted) {
+                    (KeySource::Column(column), Wanted::Column(wanted)) => column == wanted,
+                    (KeySource::Expr(text), Wanted::Expr(at)) => {
+                        let key = self.table_expr(table, text, ExprKind::IndexExpr)?;
+                        walk::same(&key, &exprs[*at])
+                    }
+                    _ => false,
+                };
+                let own = opclass::by_oid(key.class);
+                found |= is_meant
+                    && own.is_some_and(|o| (o.family, o.input) == (class.family, class.input));
+            }
+            if !found {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn predicate_holds(
         &mut self,
         table: &Arc<TableDef>,
@@ -157,4 +198,23 @@ impl Binder<'_, '_> {
         let predicate = self.condition_of(predicate, ExprKind::IndexPredicate)?;
         Ok(predicate.into_conjuncts().iter().all(|part| super::implied::follows(part, given)))
     }
+}
+
+/// A key that an ON CONFLICT target names.
+enum Wanted {
+    Column(u16),
+    /// By its place among the target's expressions.
+    Expr(usize),
+}
+
+/// `42P10` for an order, of which a conflict knows nothing.
+fn is_unordered(element: &ast::IndexElement) -> Result<()> {
+    let what = if element.order != ast::IndexOrder::Default {
+        "ASC/DESC"
+    } else if element.nulls != ast::SortNulls::Default {
+        "NULLS FIRST/LAST"
+    } else {
+        return Ok(());
+    };
+    bail!(INVALID_COLUMN_REFERENCE, "{what} is not allowed in ON CONFLICT clause")
 }

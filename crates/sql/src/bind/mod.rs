@@ -36,7 +36,7 @@ use crate::catalog::Catalog;
 use crate::error::{Result, SqlError, bail};
 use crate::types::TypeId;
 
-pub use coerce::CastContext;
+pub use coerce::{CastContext, is_binary_coercible};
 pub use naming::key_name;
 pub use query::{Query, Statement};
 pub use scope::ExprKind;

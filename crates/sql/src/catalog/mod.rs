@@ -8,6 +8,7 @@ pub mod collation;
 pub mod ddl;
 pub mod foreign_key;
 mod handle;
+pub mod opclass;
 pub mod parameters;
 pub mod statistics;
 pub mod store;

@@ -165,6 +165,8 @@ pub struct IndexKey {
     pub source: KeySource,
     /// The type of the key's values.
     pub ty: Ty,
+    /// Its operator class (`pg_index.indclass`).
+    pub class: Oid,
     pub desc: bool,
     pub nulls_first: bool,
 }

@@ -110,7 +110,7 @@ impl Loader {
         for (row, tid) in std::mem::take(&mut self.rows).into_iter().zip(&self.tids) {
             self.work.new.clear();
             self.work.new.extend(row);
-            index::insert_all(&self.plan.table, *tid, &mut self.work, cx)?;
+            index::insert_all(&self.plan.table, *tid, index::Made::Inserted, &mut self.work, cx)?;
         }
         for tid in &self.tids {
             foreign_key::inserted(&self.plan.table, *tid, cx);

@@ -40,7 +40,7 @@ pub use help::{
 pub use index_only_scan::covers;
 pub use load::Loader;
 pub use modify::foreign_key::Event;
-pub(crate) use modify::index::encode as encode_key;
+pub(crate) use modify::index::{encode as encode_key, refused};
 pub use modify::{Modify, PointBuffers, PointModify};
 pub use point::{Lookup, PointKey};
 pub use state::{Cx, Host, IndexExprs, State};

@@ -259,7 +259,7 @@ fn insert(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<Tid> 
     work.encoded.clear();
     table.desc.encode(&work.new, &mut work.encoded)?;
     let tid = cx.host.heap(table)?.insert(cx.host.txn(), &work.encoded)?;
-    index::insert_all(table, tid, work, cx)?;
+    index::insert_all(table, tid, index::Made::Inserted, work, cx)?;
     foreign_key::inserted(table, tid, cx);
     Ok(tid)
 }
@@ -283,7 +283,7 @@ pub(super) fn update_row(
     let outcome = cx.host.heap(table)?.update(cx.host.txn(), tid, &work.encoded, change, turn)?;
     if let Outcome::Done { tid, heap_only } = outcome {
         if !heap_only {
-            index::insert_all(table, tid, work, cx)?;
+            index::insert_all(table, tid, index::Made::Updated, work, cx)?;
         }
         if !table.foreign.is_empty() {
             let mine = cx.host.txn().is_mine(work.stored.header().xmin);

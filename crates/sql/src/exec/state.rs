@@ -14,7 +14,7 @@ use crate::func::{Context, Function, Rows, SessionInfo};
 use crate::plan::node::{Node, Plan};
 use crate::types::{Datum, IoContext, Oid, TimestampTz, TypeId};
 
-use super::spill::{RowStore, TempSpace};
+use super::spill::{Helpers, RowStore, TempSpace};
 use super::watch::{self, Profile};
 use super::{Event, Running, run};
 
@@ -62,6 +62,8 @@ pub trait Host: SessionInfo {
     fn hash_mem_bytes(&self) -> usize;
     /// Likewise for building an index (`maintenance_work_mem`).
     fn maintenance_mem_bytes(&self) -> usize;
+    /// Who helps to sort an index's entries (`max_parallel_maintenance_workers`), no more than there are cores.
+    fn sort_helpers(&self) -> Option<Helpers>;
     /// How far scans read ahead.
     fn reach(&self) -> Reach;
     /// Likewise those that build indexes.

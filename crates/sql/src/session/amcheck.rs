@@ -1,16 +1,19 @@
 //! `bt_index_check` and `bt_index_parent_check`, as the extension amcheck has them, and `hash_index_check`: one index
-//! under the eyes of the same `check` that `thalweg check` calls.
+//! under the eyes of the same `check` that `thalweg check` calls; and what that calls.
 
 use std::sync::Arc;
 
-use storage::check::{self, Report};
+use storage::check::Report;
 use storage::lock::LockMode;
+use storage::txn::{Isolation, Txn};
 
-use crate::catalog::verify::Verified;
+use crate::catalog::store::{Cluster, Instance};
+use crate::catalog::verify::{self, Evaluator};
 use crate::catalog::{AccessMethod, IndexDef, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Datum, Oid};
 
+use super::analyze::background_backend;
 use super::backend::Backend;
 use super::{functions, names};
 
@@ -79,19 +82,46 @@ fn wrong_method(index: &IndexDef, method: AccessMethod) -> SqlError {
 }
 
 fn verify(
-    b: &Backend,
+    b: &mut Backend,
     table: &TableDef,
     index: &IndexDef,
     with_rows: bool,
     report: &mut Report,
 ) -> Result<()> {
-    let store = &b.instance.store;
-    let entries = store.tree(index)?;
-    if with_rows && let Some(verified) = Verified::new(table, index, entries) {
-        return Ok(check::table(store.heap(table)?, &[verified.indexed()], report)?);
+    let instance = b.instance.clone();
+    let store = &instance.store;
+    if !with_rows {
+        return verify::verify_alone(store.tree(index)?, report);
     }
-    let mut faults = Vec::new();
-    entries.check(&mut |fault| faults.push(fault), &mut |_, _, _| {})?;
-    report.faults.append(&mut faults);
-    Ok(())
+    verify::verify(store, table, &[index], Some(&Evaluator::new(b)), report)
+}
+
+/// Who verifies the tables of a database that nobody else uses: what stands for a session works out what indexes
+/// should have of their rows.
+pub struct Verifier(Backend);
+
+impl Verifier {
+    /// # Errors
+    /// A page that can't be read.
+    pub fn open(cluster: &Arc<Cluster>, instance: &Arc<Instance>) -> Result<Verifier> {
+        let txn = Txn::attach(cluster.engine().txns(), 0, instance.database.0)?;
+        txn.begin(Isolation::RepeatableRead);
+        Ok(Verifier(background_backend(cluster, instance, txn)?))
+    }
+
+    /// Verifies a table and all of its indexes; those that are not kept up by themselves.
+    ///
+    /// # Errors
+    /// A page that can't be read.
+    pub fn table(&mut self, table: &TableDef, report: &mut Report) -> Result<()> {
+        let instance = self.0.instance.clone();
+        let indexes: Vec<&IndexDef> = table.indexes.iter().map(|index| &**index).collect();
+        verify::verify(&instance.store, table, &indexes, Some(&Evaluator::new(&mut self.0)), report)
+    }
+}
+
+impl Drop for Verifier {
+    fn drop(&mut self) {
+        self.0.txn.abort();
+    }
 }

@@ -26,7 +26,7 @@ use crate::catalog::{
     system_views,
 };
 use crate::error::{Result, SqlError, sql_error};
-use crate::exec::spill::TempSpace;
+use crate::exec::spill::{Helpers, TempSpace};
 use crate::exec::{Event, Host, IndexExprs};
 use crate::func::{Function, RandomSequence, Rows, SessionInfo};
 use crate::plan;
@@ -573,6 +573,14 @@ impl Host for Backend {
 
     fn maintenance_mem_bytes(&self) -> usize {
         self.values.get("maintenance_work_mem").as_integer() as usize * 1024
+    }
+
+    fn sort_helpers(&self) -> Option<Helpers> {
+        let wanted = self.values.get("max_parallel_maintenance_workers").as_integer() as usize;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let count = wanted.min(cores);
+        let env = self.instance.store.engine.env().clone();
+        (count > 0).then_some(Helpers { env, count })
     }
 
     fn reach(&self) -> Reach {

@@ -4,7 +4,7 @@ use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 
 use crate::catalog::foreign_key::Action;
 use crate::catalog::store::row::CatalogRow;
-use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, parameters};
+use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, opclass, parameters};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::{Function, Rows};
 use crate::settings::{Context, Setting, Value};
@@ -477,6 +477,11 @@ fn index_definition(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
         .iter()
         .map(|key| {
             let mut text = key_text(&key.source);
+            if let Some(class) = opclass::by_oid(key.class)
+                && opclass::default_for(index.method, key.ty.id).is_none_or(|d| d.oid != class.oid)
+            {
+                text.push_str(&format!(" {}", class.name));
+            }
             if key.desc {
                 text.push_str(" DESC");
             }

@@ -45,6 +45,7 @@ mod xacts;
 #[cfg(test)]
 mod tests;
 
+pub use amcheck::Verifier;
 pub(crate) use analyze::{analyze_in_background, note_cleaned};
 pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
 pub use prepare::Planned;

@@ -8,7 +8,7 @@ use crate::catalog::TableDef;
 use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func;
-use crate::types::{Datum, Oid, TypeId, TypeMod, format_type, type_by_name, type_info};
+use crate::types::{Datum, Oid, TypeId, type_by_name, type_info, type_name};
 
 use super::backend::Backend;
 
@@ -80,9 +80,7 @@ pub fn of_object(backend: &Backend, alias: TypeId, oid: Oid) -> Result<Option<St
             None => by_oid("pg_class", "pg_class_oid_index", "relname")?
                 .map(|name| quote_ident(&name).into_owned()),
         },
-        TypeId::REGTYPE if type_info(TypeId(oid.0)).is_some() => {
-            Some(format_type(TypeId(oid.0), TypeMod::NONE))
-        }
+        TypeId::REGTYPE if type_info(TypeId(oid.0)).is_some() => Some(type_name(TypeId(oid.0))),
         TypeId::REGTYPE => by_oid("pg_type", "pg_type_oid_index", "typname")?
             .map(|name| quote_ident(&name).into_owned()),
         TypeId::REGNAMESPACE => by_oid("pg_namespace", "pg_namespace_oid_index", "nspname")?
@@ -94,14 +92,13 @@ pub fn of_object(backend: &Backend, alias: TypeId, oid: Oid) -> Result<Option<St
             .or_else(|| func::aggregate(oid).map(|a| a.name))
             .map(str::to_owned),
         TypeId::REGPROCEDURE => func::function(oid).map(|f| {
-            let args: Vec<String> =
-                f.args.iter().map(|id| format_type(*id, TypeMod::NONE)).collect();
+            let args: Vec<String> = f.args.iter().map(|id| type_name(*id)).collect();
             format!("{}({})", f.name, args.join(","))
         }),
         TypeId::REGOPER => func::operator(oid).map(|op| op.symbol.to_owned()),
         TypeId::REGOPERATOR => func::operator(oid).map(|op| {
             let side = |id: TypeId| match id.is_valid() {
-                true => format_type(id, TypeMod::NONE),
+                true => type_name(id),
                 false => "NONE".to_owned(),
             };
             format!("{}({},{})", op.symbol, side(op.left), side(op.right))

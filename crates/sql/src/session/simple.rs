@@ -6,7 +6,7 @@ use syntax::ast::{Statement, Transaction};
 use syntax::lift::{Lift, LiftedValue, Lifter};
 
 use crate::bind::Params;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, SqlState};
 use crate::types::{Datum, Numeric, TypeId, TypeMod, input};
 
 use crate::cache::Known;
@@ -268,7 +268,8 @@ impl Session {
 /// Whether an error of planning tells of what else goes on (waits, interruptions, resources), and not of the text: it
 /// would be wrong to try another way and wait for the same again.
 fn is_of_the_moment(error: &SqlError) -> bool {
-    matches!(error.sqlstate().class(), "40" | "53" | "55" | "57" | "58" | "XX")
+    matches!(error.sqlstate().class(), "40" | "53" | "55" | "57" | "58")
+        || error.sqlstate() == SqlState::DATA_CORRUPTED
 }
 
 /// BEGIN, COMMIT, ROLLBACK: not planned, and sent so often that parsing them each time shows.

@@ -18,6 +18,7 @@ use crate::error::{Result, SqlError};
 mod amcheck;
 mod bitmaps;
 mod index_only;
+mod large_keys;
 mod point;
 mod reading_ahead;
 mod savepoints;

@@ -121,7 +121,6 @@ fn current_snapshot(b: &Backend) -> Result<SnapshotXids> {
     Ok(b.txn.snapshot_xids(&snapshot)?)
 }
 
-/// `xmin:xmax:running,…`, the running ones ascending and between the two.
 fn is_visible(xid: Xid, snapshot: &SnapshotXids) -> bool {
     xid < snapshot.xmin || xid < snapshot.xmax && snapshot.running.binary_search(&xid).is_err()
 }

@@ -38,14 +38,7 @@ pub const TABLE: &[Setting] = &[
         Start,
         "How clients show who they are: by the operating system's user, or not at all.",
     ),
-    number(
-        "authentication_timeout",
-        60,
-        (1, 600),
-        Unit::Seconds,
-        Start,
-        "How long a client may take to say who it is.",
-    ),
+    number("authentication_timeout", 60, (1, 600), Unit::Seconds, Start, "Time for a login."),
     flag("autovacuum", true, Reload, "Whether tables are vacuumed and analyzed in the background."),
     real(
         "autovacuum_analyze_scale_factor",
@@ -422,6 +415,14 @@ pub const TABLE: &[Setting] = &[
         Unit::Plain,
         Internal,
         "Bytes of a name that count.",
+    ),
+    number(
+        "max_parallel_maintenance_workers",
+        2,
+        (0, 1024),
+        Unit::Plain,
+        User,
+        "Helpers that sort an index's entries while the table is read; no more than there are cores, and they share maintenance_work_mem.",
     ),
     number(
         "max_replication_slots",

@@ -2,6 +2,18 @@
 
 use super::{TypeId, TypeMod, type_info, typmod_out};
 
+/// The name of a type by itself, as messages and `regtype` show it: that of `character` does not depend on whether there
+/// is a length.
+pub fn type_name(type_id: TypeId) -> String {
+    match type_id {
+        TypeId::BPCHAR => "character".to_owned(),
+        id => match type_info(id) {
+            Some(info) if info.is_array() => type_name(info.element) + "[]",
+            _ => format_type(id, TypeMod::NONE),
+        },
+    }
+}
+
 /// The name of a built-in type with its modifier, as `format_type` gives it; `???` for others,
 /// whose names only the catalog knows.
 pub fn format_type(type_id: TypeId, typmod: TypeMod) -> String {

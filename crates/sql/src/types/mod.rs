@@ -33,7 +33,7 @@ pub use compare::{compare, compare_f64, equals, hash_datum, is_equal};
 pub use context::{FormatContext, IoContext, Names};
 pub use datetime::{Date, Interval, Time, TimeTz, TimeZone, Timestamp, TimestampTz};
 pub use datum::{Datum, Record, Tid};
-pub use format_type::format_type;
+pub use format_type::{format_type, type_name};
 pub use io::{input, output, output_string};
 pub use numeric::Numeric;
 pub use oid::{Oid, TypeId};

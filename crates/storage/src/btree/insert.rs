@@ -1,5 +1,6 @@
 //! Inserting entries, with or without the promise of uniqueness.
 
+use super::churn::{IsGone, Suspects};
 use super::page::*;
 use super::search::Latched;
 use super::{BTree, edit};
@@ -80,6 +81,16 @@ pub(super) const RECORD_HEAD_BYTES: usize = 8;
 impl BTree {
     /// Makes an entry.
     pub fn insert(&self, entry: NewEntry<'_>) -> Result<()> {
+        self.enter(entry, None)
+    }
+
+    /// Makes an entry for a new version of a row. A leaf that is full of entries of earlier versions does not
+    /// split: those that `is_gone` tells to be gone make room.
+    pub fn insert_version(&self, entry: NewEntry<'_>, is_gone: &mut IsGone<'_>) -> Result<()> {
+        self.enter(entry, Some(is_gone))
+    }
+
+    fn enter(&self, entry: NewEntry<'_>, mut is_gone: Option<&mut IsGone<'_>>) -> Result<()> {
         check_size(entry.key, entry.carried)?;
         let place = entry.place();
         loop {
@@ -97,19 +108,21 @@ impl BTree {
             };
             let attempt = self.add(page, &mut journal, &entry)?;
             drop(journal);
-            if self.settle(attempt, &entry)? {
+            let versions = is_gone.as_deref_mut().map(|is_gone| (Suspects::All, is_gone));
+            if self.settle(attempt, &entry, versions)? {
                 return Ok(());
             }
         }
     }
 
     /// Makes an entry unless a live row has its key: then [`Error::Duplicate`]. Waits for transactions that decide
-    /// whether a row with the key lives.
+    /// whether a row with the key lives. `is_gone`: as for [`BTree::insert_version`].
     pub fn insert_unique(
         &self,
         txn: &Txn,
         entry: NewEntry<'_>,
         judge: &mut Judge<'_>,
+        is_gone: &mut IsGone<'_>,
     ) -> Result<()> {
         check_size(entry.key, entry.carried)?;
         let (key, place) = (entry.key, entry.place());
@@ -140,7 +153,7 @@ impl BTree {
                 },
             };
             drop(journal);
-            if self.settle(attempt, &entry)? {
+            if self.settle(attempt, &entry, Some((Suspects::Repeated, &mut *is_gone)))? {
                 return Ok(());
             }
         }
@@ -152,12 +165,23 @@ impl BTree {
         Journal::open(&self.wal, &self.rel, 1, bytes)
     }
 
-    /// Does what stopped an attempt; true if nothing did.
-    fn settle(&self, attempt: Attempt, entry: &NewEntry<'_>) -> Result<bool> {
+    /// Does what stopped an attempt; true if nothing did. `versions`: whom to ask, and about what.
+    fn settle(
+        &self,
+        attempt: Attempt,
+        entry: &NewEntry<'_>,
+        versions: Option<(Suspects, &mut IsGone<'_>)>,
+    ) -> Result<bool> {
         match attempt {
             Attempt::Done => return Ok(true),
             Attempt::NoRoom(block) => {
-                self.make_room(block, entry.place(), entry.beside().bytes(), 0)?;
+                let place = entry.place();
+                if let Some((suspects, is_gone)) = versions
+                    && self.clear_out(block, place, suspects, is_gone)?
+                {
+                    return Ok(false);
+                }
+                self.make_room(block, place, entry.beside().bytes(), 0)?;
             }
             Attempt::Incomplete(block) => self.complete(block)?,
         }

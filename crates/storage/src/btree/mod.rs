@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod churn;
 mod delete;
 pub(crate) mod describe;
 mod edit;
@@ -16,6 +17,7 @@ mod split;
 
 pub use build::Builder;
 pub use check::EachEntry;
+pub use churn::IsGone;
 pub use delete::IndexCleaning;
 pub use insert::{Judge, Liveness, NewEntry};
 pub use page::MAX_KEY_BYTES;

@@ -533,6 +533,19 @@ impl<'a> Node<'a> {
         self.head(i) == head_of(rest) && self.cmp_rest(i, rest) == Ordering::Equal
     }
 
+    /// Whether the keys of leaf entries `i` and `j` are the same.
+    pub fn same_key(self, i: usize, j: usize) -> bool {
+        let rest_len = self.rest_len(i);
+        let same = self.head(i) == self.head(j) && rest_len == self.rest_len(j);
+        if !same || rest_len <= HEAD_BYTES {
+            return same;
+        }
+        let mut tail = Vec::with_capacity(rest_len);
+        self.0.append_to(Self::tail_at(self.slot(i)), rest_len - HEAD_BYTES, &mut tail);
+        let other = Self::tail_at(self.slot(j));
+        self.0.cmp_bytes(other, rest_len - HEAD_BYTES, &tail) == Ordering::Equal
+    }
+
     /// Compares entry `i` with a rest whose head is the same.
     #[inline]
     fn cmp_rest(self, i: usize, rest: &[u8]) -> Ordering {

@@ -126,7 +126,8 @@ fn run(pool: &Pool) {
     while !pool.cleaner.stopping() {
         let took = pace.measure(pool);
         pool.replacer.note_time(clock::now());
-        let outcome = refill(pool).and_then(|()| write_for_rings(pool));
+        let refilled = refill(pool);
+        let outcome = write_for_rings(pool).and(refilled);
         let wait = match outcome {
             // The one who waits gets the error when its time is up; the log gets it now.
             Err(error) => {
@@ -223,14 +224,15 @@ fn refill(pool: &Pool) -> Result<()> {
 /// Writes what rings have asked for.
 fn write_for_rings(pool: &Pool) -> Result<()> {
     let asked = pool.cleaner.take_asked();
+    let mut failed = None;
     for batch in asked.chunks(BATCH_MAX) {
         let dirty = batch.iter().copied().filter(|index| pool.frames[*index as usize].is_dirty());
         let mut dirty: Vec<u32> = dirty.collect();
         if !dirty.is_empty() {
-            pool.write_frames(&mut dirty).all()?;
+            failed = failed.or(pool.write_frames(&mut dirty).failed);
         }
     }
-    Ok(())
+    failed.map_or(Ok(()), Err)
 }
 
 /// Takes up to `most` victims: clean ones are free at once (how many), dirty ones are answered.

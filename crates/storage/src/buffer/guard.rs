@@ -7,6 +7,7 @@ use super::word::{Attempt, EXCLUSIVE, PIN, SHARED};
 use crate::error::Result;
 use crate::page::{PAGE_BYTES, PageMut, PageView};
 use crate::wal::{LoggedPage, PageImage};
+use base::counts::{self, Count};
 use base::rank::{self, Rank};
 use base::{BlockNo, Fork, PageId};
 use std::mem::ManuallyDrop;
@@ -105,6 +106,7 @@ impl Drop for Pin<'_> {
 impl<'a> ReadGuard<'a> {
     #[inline]
     pub(super) fn new(rel: &'a Relation, frame: &'a Frame, rank: Rank) -> ReadGuard<'a> {
+        counts::one(Count::Latch);
         ReadGuard { view: rel.pool().view(frame), hold: Hold { rel, frame, rank } }
     }
 
@@ -161,6 +163,7 @@ impl Drop for ReadGuard<'_> {
 impl<'a> WriteGuard<'a> {
     #[inline]
     pub(super) fn new(rel: &'a Relation, frame: &'a Frame, rank: Rank) -> WriteGuard<'a> {
+        counts::one(Count::Latch);
         let page = PageMut::new(rel.pool().pages.get(frame.index));
         WriteGuard { page, hold: Hold { rel, frame, rank } }
     }

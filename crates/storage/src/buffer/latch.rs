@@ -34,6 +34,7 @@ pub(super) fn lock_pinned(frame: &Frame, hold: u64, give: u64) {
         }
         let tag = if hold == EXCLUSIVE { lot::EXCLUSIVE } else { lot::SHARED };
         let _waiting = wait_event::during(Event::BufferContent);
+        base::counts::one(base::counts::Count::LatchWait);
         lot::park_on(word.key(), tag, || word.must_wait(hold), None);
         // Also when nothing was waited for: the flag may stand on a free latch, and then whoever put it
         // there passes it and clears it when unlocking.

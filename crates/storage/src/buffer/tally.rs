@@ -24,6 +24,10 @@ pub enum Figure {
     IndexEntries,
     /// Rows fetched by way of an index.
     IndexRows,
+    /// Of a B-tree: full leaves whose entries the table was asked about before they were to split.
+    LeavesAsked,
+    /// Of a B-tree: entries that went because the table told their rows to be gone.
+    EntriesCleared,
 }
 
 const FIGURES: usize = 8;

@@ -8,7 +8,8 @@
 //!
 //! [`sync`]: super::sync
 //!
-//! A page that can't be written holds up nobody else's: the rest of its batch is written all the same.
+//! A page that can't be written holds up nobody else's: the rest of its batch is written all the same. That ends with as many
+//! such pages as a batch has room for, since each is in every batch.
 //!
 //! The writer never waits for a page latch. Whoever holds one may itself be waiting for a frame, that is for
 //! this writer; a page that is latched alone is left for the next batch.

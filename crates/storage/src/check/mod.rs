@@ -38,15 +38,33 @@ impl From<Vec<u8>> for Content {
     }
 }
 
+/// What an index should have of a row.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// Key, and what is carried.
+    pub content: Content,
+    /// Whether, in a unique index, no other live row may have the key: not if it has nulls that are distinct.
+    pub alone: bool,
+}
+
+impl From<Content> for Expected {
+    fn from(content: Content) -> Expected {
+        Expected { content, alone: true }
+    }
+}
+
 /// What an index should have of a row; `None` if it does not have it (a partial index).
-pub type ContentOf<'k> = dyn Fn(&[u8]) -> Option<Content> + 'k;
+///
+/// # Errors
+/// A sentence: it can't be worked out.
+pub type ExpectedOf<'k> = dyn Fn(&[u8]) -> std::result::Result<Option<Expected>, String> + 'k;
 
 /// An index of a table, and what it should contain.
 pub struct Indexed<'k> {
     /// The index.
     pub index: &'k Index,
     /// What it should have of a row.
-    pub content_of: &'k ContentOf<'k>,
+    pub expected_of: &'k ExpectedOf<'k>,
     /// Whether two live rows may not have the same key.
     pub unique: bool,
     /// Whether it must have an entry for every row; what is there must be right in any case.
@@ -71,7 +89,7 @@ pub fn table(heap: &HeapRel, indexes: &[Indexed<'_>], report: &mut Report) -> Re
     Ok(())
 }
 
-/// Verifies the files of the status logs: every sector of every page. May run beside anything.
+/// Verifies the files of the status logs: every sector of every page. Syncs nothing; may run beside anything.
 pub fn status_logs(txlog: &TxLog, report: &mut Report) -> Result<()> {
     report.status_pages += txlog.check(&mut |fault| report.faults.push(fault))?;
     Ok(())
@@ -120,7 +138,8 @@ fn agree(
     Ok(())
 }
 
-/// Compares a row's versions with the entries by which the index leads to it; the live version's key.
+/// Compares a row's versions with the entries by which the index leads to it; the live version's key, if that must be
+/// alone.
 ///
 /// An entry has the key of some version, and carries what that one has. Not always of each: an index that was built when the row had
 /// several knows the newest one's only.
@@ -139,12 +158,23 @@ fn entries_fault(
             complain("its version is not there".into());
             return Ok(None);
         }
-        let content = (indexed.content_of)(buf.bytes())
-            .map(|of| Content { key: indexed.index.bytes_of(of.key), ..of });
+        let expected = match (indexed.expected_of)(buf.bytes()) {
+            Ok(expected) => expected,
+            // One that went before there was the index need not have been worked out ever.
+            Err(_) if !version.live => continue,
+            Err(why) => {
+                complain(format!("its key can't be worked out: {why}"));
+                return Ok(None);
+            }
+        };
+        let expected = expected.map(|of| {
+            let key = indexed.index.bytes_of(of.content.key);
+            Expected { content: Content { key, ..of.content }, ..of }
+        });
         if version.live {
-            live.clone_from(&content);
+            live.clone_from(&expected);
         }
-        of_versions.extend(content);
+        of_versions.extend(expected.map(|of| of.content));
     }
     let has_key = |all: &[Content], key: &[u8]| all.iter().any(|of| of.key == key);
     if !found.iter().all(|entry| has_key(&of_versions, &entry.key)) {
@@ -152,7 +182,7 @@ fn entries_fault(
     } else if !found.iter().all(|entry| of_versions.contains(entry)) {
         complain("an entry carries what its row does not have".into());
     }
-    if let Some(live) = &live
+    if let Some(Expected { content: live, .. }) = &live
         && indexed.complete
     {
         if found.is_empty() {
@@ -163,7 +193,7 @@ fn entries_fault(
             complain("no entry carries what its newest version has".into());
         }
     }
-    Ok(live.map(|live| live.key))
+    Ok(live.filter(|live| live.alone).map(|live| live.content.key))
 }
 
 #[cfg(test)]

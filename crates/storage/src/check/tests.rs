@@ -6,13 +6,18 @@ use crate::rig::Rig;
 use base::Persistence;
 use base::rank::Rank;
 
-fn content_of(row: &[u8]) -> Option<Content> {
-    Some(row.to_vec().into())
+/// Rows are their own keys; one that begins with `null` is like no other, and of one with `odd` nobody knows.
+fn expected_of(row: &[u8]) -> std::result::Result<Option<Expected>, String> {
+    if row.starts_with(b"odd") {
+        return Err("division by zero".into());
+    }
+    let content = Content::from(row.to_vec());
+    Ok(Some(Expected { content, alone: !row.starts_with(b"null") }))
 }
 
 fn faults(heap: &HeapRel, index: &Index) -> Vec<String> {
     let mut report = Report::default();
-    let indexed = Indexed { index, content_of: &content_of, unique: true, complete: true };
+    let indexed = Indexed { index, expected_of: &expected_of, unique: true, complete: true };
     table(heap, &[indexed], &mut report).unwrap();
     report.faults
 }
@@ -47,6 +52,33 @@ fn an_index_that_disagrees_with_its_heap_is_found_out() {
     assert!(told("no entry leads to it", missing));
     assert!(told("unique", twice) && told("another row's key", tids[7]));
     assert!(told("no line is", nowhere));
+}
+
+#[test]
+fn equal_keys_are_a_fault_unless_they_are_null_and_unknown_ones_are_told() {
+    let rig = Rig::new(64);
+    let heap = rig.create(1, Persistence::Permanent, Rank::HeapPage);
+    let heap = HeapRel::new(heap, &rig.txns, 100);
+    let index = rig.create(2, Persistence::Permanent, Rank::IndexPage);
+    let index = Index::from(BTree::new(index, &rig.txns));
+    let enter = |row: &[u8]| {
+        let txn = rig.begin();
+        let tid = heap.insert(&txn, row).unwrap();
+        index.insert(NewEntry::plain(row, tid)).unwrap();
+        txn.commit().unwrap();
+        tid
+    };
+    enter(b"null, 1");
+    enter(b"null, 1");
+    assert_eq!(faults(&heap, &index), <[String; 0]>::default());
+    enter(b"one");
+    let second = enter(b"one");
+    let odd = enter(b"odd");
+    let found = faults(&heap, &index);
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[0].contains("unique") && found[0].contains(&second.to_string()), "{found:?}");
+    let told = "its key can't be worked out: division by zero";
+    assert!(found[1].contains(told) && found[1].contains(&odd.to_string()), "{found:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::edit::Ops;
 use super::page::*;
-use super::split::Squeezed;
+use super::split::{Squeezed, Step};
 use super::{Edit, HashIndex, first_latch};
 use crate::btree::IndexCleaning;
 use crate::buffer::{Optimistic, ReadAhead};
@@ -33,6 +33,7 @@ impl HashIndex {
     ) -> Result<IndexCleaning> {
         let mut done = IndexCleaning::default();
         let mut bucket = 0;
+        let (before, mut found) = (self.counters.sum(), 0);
         let mut ahead = ReadAhead::new(&self.rel, self.rel.owner().reach());
         // What a split takes out of a bucket not yet visited goes to one that is visited later.
         while bucket < self.refresh()? {
@@ -40,12 +41,13 @@ impl HashIndex {
                 let places = bucket..self.directory.buckets();
                 let at = |place| Some(self.block_of(place));
                 ahead.look(&self.rel, Fork::Main, places, None, at);
-                self.clean_bucket(bucket, is_dead, rest, &mut done)?;
+                found += self.clean_bucket(bucket, is_dead, rest, &mut done)?;
                 self.squeeze_chain(bucket, rest, &mut done)?;
                 bucket += 1;
             }
         }
-        if done.removed > 0 {
+        let is_corrected = bucket > 0 && self.correct_count(before, found, done.removed);
+        if done.removed > 0 || is_corrected {
             self.put_count_down()?;
         }
         if bucket > 0 {
@@ -54,13 +56,14 @@ impl HashIndex {
         Ok(done)
     }
 
+    /// Cleans a bucket; how many entries are left in it.
     fn clean_bucket(
         &self,
         bucket: u32,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         rest: &mut Rest<'_>,
         done: &mut IndexCleaning,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         loop {
             self.finish_splits(bucket, rest)?;
             let mut now = IndexCleaning::default();
@@ -69,14 +72,14 @@ impl HashIndex {
             if matches!(pass, Pass::Done) {
                 done.entries += now.entries;
                 done.pages += now.pages;
-                return Ok(());
+                return Ok(now.entries - now.removed);
             }
         }
     }
 
     /// Finishes the splits that the bucket is part of.
     fn finish_splits(&self, bucket: u32, rest: &mut Rest<'_>) -> Result<()> {
-        while self.split_step(bucket)? {
+        while self.split_step(bucket)? == Step::Moved {
             rest()?;
         }
         let is_filling = {
@@ -84,7 +87,7 @@ impl HashIndex {
             Node(page.view()).has(FILLING)
         };
         if is_filling {
-            while self.split_step(parent_of(bucket))? {
+            while self.split_step(parent_of(bucket))? == Step::Moved {
                 rest()?;
             }
         }
@@ -151,14 +154,37 @@ impl HashIndex {
         }
     }
 
+    /// Corrects the number of entries by those that vacuum has found; true if there was something to correct. A
+    /// crash takes what was not put down, and every one some more.
+    fn correct_count(&self, before: u64, found: u64, removed: u64) -> bool {
+        let now = self.counters.sum();
+        // Who came meanwhile was met or not.
+        let came = (now + removed).saturating_sub(before);
+        let likely = now.clamp(found, found + came);
+        self.counters.change(likely as i64 - now as i64);
+        likely != now
+    }
+
+    /// Writes the number of entries down if it has changed so much since that was done that a crash would delay
+    /// splits.
+    pub(super) fn put_count_down_if_due(&self) -> Result<()> {
+        let leeway = u64::from(self.directory.target());
+        if !self.counters.has_moved(leeway) {
+            return Ok(());
+        }
+        self.put_count_down()
+    }
+
     /// Writes the number of entries down.
     fn put_count_down(&self) -> Result<()> {
         let mut journal = Journal::open(&self.wal, &self.rel, 1, record_bound(1, 1, 32))?;
         first_latch();
         let mut meta = self.rel.write(Fork::Main, META)?;
         let buckets = Node(meta.view()).meta_buckets();
-        let ops = Ops::new().size(buckets, self.counters.sum());
+        let entries = self.counters.sum();
+        let ops = Ops::new().size(buckets, entries);
         self.change(&mut journal, Kind::HASH_COUNT, &mut [Edit::of(&mut meta, ops)]);
+        self.counters.put_down(entries);
         Ok(())
     }
 

@@ -5,13 +5,14 @@
 //! table of extents is only ever appended to, before the word says that there are buckets in the new one.
 
 use super::page::*;
+use super::split::Left;
 use super::{HashIndex, first_latch};
 use crate::error::{Error, Result};
 use base::pad::Padded;
 use base::{BlockNo, Fork};
 use std::cell::Cell;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
 pub(super) struct Directory {
     /// Buckets there are; 0: not known, or none. It only grows.
@@ -71,11 +72,17 @@ const SHARDS: usize = 16;
 /// Inserts of a shard between two looks at the sum.
 const LOOK_EVERY: i64 = 16;
 
+/// The part of the entries by which their number may change before it is put down again: a 64th. Less than a bucket's
+/// share it need not be.
+const PUT_DOWN_PART: u64 = 64;
+
 /// The number of entries: what the metapage had when the index was opened, and what changed since. After a
-/// crash it lacks what came after the last split, which is what makes one more split due.
+/// crash it lacks what came after it was put down last, a 64th or a bucket's share at most.
 #[derive(Default)]
 pub(super) struct Counters {
     is_loaded: AtomicBool,
+    /// What the metapage has.
+    on_page: AtomicU64,
     shards: [Padded<AtomicI64>; SHARDS],
 }
 
@@ -97,11 +104,27 @@ fn shard() -> usize {
 }
 
 impl Counters {
-    /// Begins with the metapage's number, the first time.
-    pub fn load(&self, entries: u64) {
-        if !self.is_loaded.swap(true, AcqRel) {
-            self.change(entries as i64);
+    /// Begins with the metapage's number, the first time; true if this is it.
+    pub fn load(&self, entries: u64) -> bool {
+        if self.is_loaded.swap(true, AcqRel) {
+            return false;
         }
+        self.change(entries as i64);
+        self.put_down(entries);
+        true
+    }
+
+    /// Notes what was written to the metapage.
+    pub fn put_down(&self, entries: u64) {
+        // Relaxed: an estimate.
+        self.on_page.store(entries, Relaxed);
+    }
+
+    /// Whether the number has moved away from the one on the metapage, by more than `leeway` and a part of it.
+    pub fn has_moved(&self, leeway: u64) -> bool {
+        // Relaxed: an estimate.
+        let on_page = self.on_page.load(Relaxed);
+        self.sum().abs_diff(on_page) > leeway.max(on_page / PUT_DOWN_PART)
     }
 
     /// Notes entries that came (or went).
@@ -148,7 +171,10 @@ impl HashIndex {
         if !node.is(role::META) || node.meta_buckets() == 0 {
             return Err(Error::damaged(self.name(), Some(META), "it is no metapage"));
         }
-        self.counters.load(node.meta_entries());
+        if self.counters.load(node.meta_entries()) && node.meta_buckets() > 1 {
+            // The split of the last bucket may not have been finished. If it was, the first step finds that out.
+            self.left.note(Left::Moves(parent_of(node.meta_buckets() - 1)));
+        }
         // After a crash the file may be shorter than the extents: nobody must take their blocks for others.
         let end = extents_end(node);
         if self.rel.blocks(Fork::Main)? < end {

@@ -46,27 +46,18 @@ impl HashIndex {
                 helped = true;
                 let number = bucket.number;
                 drop((bucket, journal));
-                self.help(number, state)?;
+                let old = if state & SPLITTING != 0 { number } else { parent_of(number) };
+                self.help(old, HELP_STEPS)?;
                 continue;
             }
             self.add(bucket, &mut journal, entry)?;
             drop(journal);
             if self.counters.inserted() {
                 self.grow_if_due()?;
+                self.put_count_down_if_due()?;
             }
             return Ok(());
         }
-    }
-
-    /// Does some of a split that was left unfinished, or that somebody is at.
-    fn help(&self, bucket: u32, state: u8) -> Result<()> {
-        let old = if state & SPLITTING != 0 { bucket } else { parent_of(bucket) };
-        for _ in 0..HELP_STEPS {
-            if !self.split_step(old)? {
-                break;
-            }
-        }
-        Ok(())
     }
 
     /// Puts an entry into its bucket.

@@ -24,6 +24,7 @@ use base::Xid;
 use base::rank::Rank;
 use directory::{Counters, Directory};
 use edit::Ops;
+use split::Remainder;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -36,8 +37,10 @@ pub struct HashIndex {
     wal: Arc<Wal>,
     directory: Directory,
     counters: Counters,
-    /// Somebody is at a split; others need not begin one.
+    /// Somebody is at a split; others need not take part.
     growing: AtomicBool,
+    /// What the last one who was left to do.
+    left: Remainder,
     /// For an index that is made by its first entry.
     fill_percent: u8,
 }
@@ -52,6 +55,7 @@ impl HashIndex {
             directory: Directory::new(),
             counters: Counters::default(),
             growing: AtomicBool::new(false),
+            left: Remainder::new(),
             fill_percent,
         }
     }

@@ -3,8 +3,8 @@
 //! Three phases, each in records of its own. *Begin* (metapage, old bucket, new bucket) makes the new bucket
 //! known; from then on entries go to where they belong, and readers of the new bucket read the old one, too.
 //! *Move*, once per page of the old chain, takes the entries over that belong to the new bucket. *End* takes
-//! the marks off. Between two steps nothing is latched; a split that was left (a crash, a full disk) is gone
-//! on with by the next who writes to either bucket.
+//! the marks off. Between two steps nothing is latched. An insert takes a few steps; what it leaves ([`Left`]) the next
+//! ones go on with, and a split that a crash cut off is gone on with by who writes to either bucket.
 
 use super::edit::{OPS_BYTES_MAX, Ops};
 use super::page::*;
@@ -16,22 +16,100 @@ use crate::heap::fsm;
 use crate::journal::Journal;
 use crate::wal::{Kind, record_bound};
 use base::{BlockNo, Fork, sim};
-use std::sync::atomic::Ordering::{AcqRel, Release};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// Log bytes of a begin: an extent, then three pages.
 const BEGIN_BYTES: usize = record_bound(2, 4, 256);
 /// Log bytes of a step: a new page with entries or a move of them, between four pages at most.
 const STEP_BYTES: usize = record_bound(1, 4, 2 * OPS_BYTES_MAX);
 
+/// Steps of growing that one insert takes: a page moved each, and what is before and after. Enough for a bucket that
+/// is not far from what the fillfactor says.
+const GROW_STEPS: u32 = 8;
+
+/// What a step did of a split.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// A page's entries were moved.
+    Moved,
+    /// The marks were taken off: it is done, but for overflow pages that may be needed no more.
+    Ended,
+    /// The bucket is not being split.
+    Nothing,
+}
+
+/// What is left of a split that an insert began, or met: what the next ones go on with. In memory alone; after a crash
+/// the marks on the buckets tell of a split, and vacuum merges pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Left {
+    Nothing,
+    /// Pages of this bucket are to be moved.
+    Moves(u32),
+    /// Pages of this bucket's chain may fit on its first one.
+    Squeezes(u32),
+}
+
+/// A [`Left`] that several threads share. A hint: whoever goes on latches the bucket and finds out what is true.
+pub(super) struct Remainder(AtomicU64);
+
+impl Remainder {
+    const SQUEEZES: u64 = 1 << 32;
+
+    pub fn new() -> Remainder {
+        Remainder(AtomicU64::new(0))
+    }
+
+    fn word(left: Left) -> u64 {
+        match left {
+            Left::Nothing => 0,
+            Left::Moves(bucket) => u64::from(bucket) + 1,
+            Left::Squeezes(bucket) => Self::SQUEEZES + u64::from(bucket) + 1,
+        }
+    }
+
+    pub fn get(&self) -> Left {
+        // Relaxed here and below: see the type.
+        match self.0.load(Relaxed) {
+            0 => Left::Nothing,
+            word if word > Self::SQUEEZES => Left::Squeezes((word - Self::SQUEEZES - 1) as u32),
+            word => Left::Moves((word - 1) as u32),
+        }
+    }
+
+    fn set(&self, left: Left) {
+        self.0.store(Self::word(left), Relaxed);
+    }
+
+    /// Notes what was met of a split, unless another one is at hand.
+    pub fn note(&self, left: Left) {
+        let _ = self.0.compare_exchange(0, Self::word(left), Relaxed, Relaxed);
+    }
+}
+
+/// How the begin of a split went.
+enum Begun {
+    /// The new bucket is known; this one's entries are to be divided.
+    Split(u32),
+    /// The split of this bucket, which was left unfinished, comes first.
+    Unfinished(u32),
+    /// There can't be more buckets.
+    Full,
+}
+
 impl HashIndex {
-    /// Adds a bucket if there are more entries to a bucket than there should be.
-    pub(super) fn grow_if_due(&self) -> Result<()> {
+    /// Whether there are more entries to a bucket than there should be.
+    fn is_due(&self) -> bool {
         let buckets = self.directory.buckets();
-        let is_due = |buckets: u32| {
-            buckets < BUCKETS_MAX
-                && self.counters.sum() > u64::from(buckets) * u64::from(self.directory.target())
-        };
-        if !is_due(buckets) || self.growing.swap(true, AcqRel) {
+        buckets < BUCKETS_MAX
+            && self.counters.sum() > u64::from(buckets) * u64::from(self.directory.target())
+    }
+
+    /// Does some of what there is to do to grow: goes on with a split, or begins one if it is due. However long a
+    /// bucket's chain is, an insert moves no more than a few of its pages.
+    pub(super) fn grow_if_due(&self) -> Result<()> {
+        let has_work = self.left.get() != Left::Nothing || self.is_due();
+        if !has_work || self.growing.swap(true, AcqRel) {
             return Ok(());
         }
         let grown = self.grow();
@@ -40,22 +118,53 @@ impl HashIndex {
         grown
     }
 
-    /// Splits the bucket whose turn it is.
     fn grow(&self) -> Result<()> {
         let _window = sim::window("hash-split");
-        let Some(old) = self.begin()? else { return Ok(()) };
-        while self.split_step(old)? {}
+        for _ in 0..GROW_STEPS {
+            match self.left.get() {
+                Left::Nothing if !self.is_due() => return Ok(()),
+                Left::Nothing => match self.begin()? {
+                    Begun::Split(old) | Begun::Unfinished(old) => self.left.set(Left::Moves(old)),
+                    Begun::Full => return Ok(()),
+                },
+                Left::Moves(old) => match self.split_step(old)? {
+                    Step::Moved => {}
+                    Step::Ended | Step::Nothing => self.left.set(Left::Squeezes(old)),
+                },
+                Left::Squeezes(bucket) => {
+                    if !self.squeeze_first(bucket)? {
+                        self.left.set(Left::Nothing);
+                    }
+                }
+            }
+        }
         Ok(())
     }
 
-    /// Makes the new bucket known; returns the old one. `None`: that has to be finished with first, and was.
-    fn begin(&self) -> Result<Option<u32>> {
+    /// Does some of a split that a writer met which was left unfinished, or that somebody is at; the writers behind it
+    /// go on.
+    pub(super) fn help(&self, old: u32, steps: u32) -> Result<()> {
+        for _ in 0..steps {
+            match self.split_step(old)? {
+                Step::Moved => self.left.note(Left::Moves(old)),
+                Step::Ended => {
+                    self.left.note(Left::Squeezes(old));
+                    return Ok(());
+                }
+                Step::Nothing => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the new bucket known.
+    fn begin(&self) -> Result<Begun> {
         let mut journal = Journal::open(&self.wal, &self.rel, 4, BEGIN_BYTES)?;
         first_latch();
         let mut meta = self.rel.write(Fork::Main, META)?;
         let number = Node(meta.view()).meta_buckets();
         if number >= BUCKETS_MAX {
-            return Ok(None);
+            return Ok(Begun::Full);
         }
         let spot = extent_of(number);
         if spot.index == Node(meta.view()).meta_extents() {
@@ -66,17 +175,17 @@ impl HashIndex {
         let parent = parent_of(number);
         let page = self.rel.write(Fork::Main, self.block_of(parent))?;
         let mut old = self.bucket(parent, page)?;
-        if old.node().state() != 0 {
-            drop((old, meta, journal));
-            while self.split_step(parent)? {}
-            let grandparent = if parent == 0 { 0 } else { parent_of(parent) };
-            while self.split_step(grandparent)? {}
-            return Ok(None);
+        if old.node().has(SPLITTING) {
+            return Ok(Begun::Unfinished(parent));
+        }
+        if old.node().has(FILLING) {
+            return Ok(Begun::Unfinished(parent_of(parent)));
         }
         let mut new = self.rel.write_for_redo(Fork::Main, self.block_of(number), true)?;
         let depth = old.node().depth() + 1;
         let first = old.page.block();
-        let meta_ops = Ops::new().size(number + 1, self.counters.sum());
+        let entries = self.counters.sum();
+        let meta_ops = Ops::new().size(number + 1, entries);
         let old_ops = Ops::new().state(SPLITTING, depth, first).moved();
         let new_ops = Ops::new().init(role::BUCKET, number, depth, FILLING);
         let mut edits = [
@@ -85,9 +194,10 @@ impl HashIndex {
             Edit::anew(&mut new, new_ops),
         ];
         self.change(&mut journal, Kind::HASH_SPLIT, &mut edits);
+        self.counters.put_down(entries);
         // Before the buckets' latches go: who finds the old one split knows the new one.
         self.directory.take(Node(meta.view()));
-        Ok(Some(parent))
+        Ok(Begun::Split(parent))
     }
 
     /// Sets blocks aside for the buckets of an extent. The metapage's latch keeps others from doing the same.
@@ -103,32 +213,28 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Goes on with the split of a bucket: one page of its chain, or the end. False if there is nothing (more)
-    /// to do. No latch may be held.
-    pub(super) fn split_step(&self, old: u32) -> Result<bool> {
+    /// Goes on with the split of a bucket: one page of its chain, or the end. No latch may be held.
+    pub(super) fn split_step(&self, old: u32) -> Result<Step> {
         let mut journal = Journal::open(&self.wal, &self.rel, 4, STEP_BYTES)?;
         let old = self.latch_bucket(old)?;
         let node = old.node();
         if !node.has(SPLITTING) {
-            return Ok(false);
+            return Ok(Step::Nothing);
         }
         let new = old.number + (1 << (node.depth() - 1));
         if new >= self.directory.buckets() {
             // Begun through another handle of the index, which this one has not heard of.
             drop((old, journal));
             self.refresh()?;
-            return Ok(true);
+            return Ok(Step::Moved);
         }
         let new = self.latch_partner(&old, new)?;
         if node.cursor() == NONE {
-            let number = old.number;
             self.end_split(old, new, &mut journal);
-            drop(journal);
-            while self.squeeze_first(number)? {}
-            return Ok(false);
+            return Ok(Step::Ended);
         }
         self.move_page(old, new, &mut journal)?;
-        Ok(true)
+        Ok(Step::Moved)
     }
 
     /// Moves what belongs to the new bucket from the page at the cursor.

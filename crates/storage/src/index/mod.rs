@@ -1,6 +1,8 @@
 //! An index of either kind, for those who keep, clean and verify the indexes of a table and need not know which.
 
-use crate::btree::{BTree, Bounds, Direction, EachEntry, IndexCleaning, Judge, NewEntry, Scan};
+use crate::btree::{
+    BTree, Bounds, Direction, EachEntry, IndexCleaning, IsGone, Judge, NewEntry, Scan,
+};
 use crate::buffer::Relation;
 use crate::error::{Error, Result};
 use crate::hash::{self, HashIndex};
@@ -61,6 +63,15 @@ impl Index {
         }
     }
 
+    /// Makes an entry for a new version of a row, as [`BTree::insert_version`] does; those by hash ask nobody.
+    #[inline]
+    pub fn insert_version(&self, entry: NewEntry<'_>, is_gone: &mut IsGone<'_>) -> Result<()> {
+        match self {
+            Index::BTree(tree) => tree.insert_version(entry, is_gone),
+            Index::Hash(_) => self.insert(entry),
+        }
+    }
+
     /// As [`BTree::insert_unique`]. Only B-trees are unique.
     #[inline]
     pub fn insert_unique(
@@ -68,9 +79,10 @@ impl Index {
         txn: &Txn,
         entry: NewEntry<'_>,
         judge: &mut Judge<'_>,
+        is_gone: &mut IsGone<'_>,
     ) -> Result<()> {
         match self {
-            Index::BTree(tree) => tree.insert_unique(txn, entry, judge),
+            Index::BTree(tree) => tree.insert_unique(txn, entry, judge, is_gone),
             Index::Hash(_) => unreachable!("a hash index is never declared unique"),
         }
     }

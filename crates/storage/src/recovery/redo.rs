@@ -19,8 +19,6 @@ use base::{Lsn, Xid};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a long redo says how far it is.
-const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 /// Records between two looks at the clock.
 const PROGRESS_RECORDS: u64 = 4096;
 /// Most contexts for pages.
@@ -47,6 +45,8 @@ pub struct RedoReport {
     pub prefetched: Prefetched,
     /// Restart points made on the way.
     pub restart_points: u64,
+    /// How often it said how far it was.
+    pub told: u64,
     /// How long it took.
     pub took: Duration,
 }
@@ -75,18 +75,19 @@ pub(super) struct Redo<'c> {
     pub restart: RestartPoints<'c>,
     began: Instant,
     said: Instant,
+    progress_every: Duration,
 }
 
 /// Applies the log from the control file's redo point on, with `workers` contexts for pages besides the one that reads
 /// (fewer than two: none), which have their pages read ahead if `prefetches`, and with restart points not more often than
-/// `restart_every`. Torn pages have been repaired, `pool` has no log.
+/// `restart_every`; it says how far it is every `progress_every`. Torn pages have been repaired, `pool` has no log.
 pub fn run(
     env: &Env,
     file: &mut ControlFile,
     pool: &Arc<Pool>,
     txlog: &TxLogConfig,
     (workers, prefetches): (usize, bool),
-    restart_every: Duration,
+    (restart_every, progress_every): (Duration, Duration),
 ) -> Result<Redone> {
     let control = *file.content();
     let mut reader = Reader::open(Arc::clone(&env.disk), control.shape, control.redo)?;
@@ -104,6 +105,7 @@ pub fn run(
         restart: RestartPoints::new(file, restart_every),
         began: now,
         said: now,
+        progress_every,
     };
     let mut checkpoint_seen = control.checkpoint == Lsn::ZERO;
     while let Some(record) = reader.read()? {
@@ -198,8 +200,9 @@ impl Redo<'_> {
             return;
         }
         let now = clock::now();
-        if now.since(self.said) >= PROGRESS_EVERY {
+        if now.since(self.said) >= self.progress_every {
             self.said = now;
+            self.report.told += 1;
             let seconds = now.since(self.began).as_secs();
             let begin = self.restart.redo();
             eprintln!(

@@ -90,6 +90,11 @@ impl CommitTimes {
         Ok(self.slru.check(self.next_page.load(Ordering::Acquire), fault)?)
     }
 
+    /// Packs a segment of times of transactions below `xid`, all of which have ended; whether there was one.
+    pub fn pack_one_below(&self, xid: Xid) -> Result<bool> {
+        Ok(self.tracking && self.slru.pack_one_below(page_of(xid))?)
+    }
+
     /// Keeps the time of a commit that is about to be logged: whoever sees the commit finds its time (invariant C2).
     /// May wait for the disk; an error must refuse the commit.
     pub fn set(&self, xids: impl Iterator<Item = Xid>, micros: i64) -> Result<()> {

@@ -333,6 +333,17 @@ impl TxLog {
         Ok(())
     }
 
+    /// Packs a segment of each durable log that nothing is written to any more: its transactions are older than the
+    /// window, and than `redo`, where redo may begin. Whether there was one; to be called again then.
+    pub fn pack(&self, redo: Xid) -> Result<bool> {
+        // Nobody folds meanwhile.
+        let folded = self.folded.lock();
+        let end = self.window.start().min(redo);
+        let packed = self.xact.slru().pack_one_below(end.0 / XACT_PAGE)?;
+        drop(folded);
+        Ok(self.times.pack_one_below(end)? || packed)
+    }
+
     /// Writes down all transactions below `next` that have ended, durably: part of a checkpoint. Redo may
     /// begin with `limit` for the next id: the pages up to there are made.
     pub fn checkpoint(&self, next: Xid, limit: Xid) -> Result<()> {

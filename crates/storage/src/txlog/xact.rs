@@ -72,9 +72,13 @@ impl XactLog {
         })
     }
 
-    /// Writes down one fate: redo of a commit or rollback. Replaces what a lost future may have left.
+    /// Writes down one fate: redo of a commit or rollback. Replaces what a lost future may have left. What is there
+    /// already makes no page dirty: most of what redo comes by, and all of it where the page is packed.
     pub fn set(&self, xid: Xid, status: Status, lsn: Lsn) -> Result<(), SlruError> {
         let (page, word, shift) = place(xid);
+        if self.status(xid)? == status {
+            return Ok(());
+        }
         self.slru.update(page, lsn, |p| {
             let others = p.word(word) & !(3 << shift);
             p.set(word, others | (status as u64) << shift);

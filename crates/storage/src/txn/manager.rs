@@ -47,6 +47,8 @@ pub struct TxnManager {
     remove_files: OnceLock<FileRemover>,
     /// What the window may forget once the log is durable to the position.
     forgettable: Latch<Option<(Xid, Lsn)>>,
+    /// The next id at the last checkpoint but one, or before: redo begins behind. And that at the last one.
+    redo_from: Latch<(Xid, Xid)>,
     /// Members of multixacts below the first have ended when every transaction below the second has.
     multis_made: Latch<Option<(MultiXactPlace, Xid)>>,
     keeper: Keeper,
@@ -98,6 +100,7 @@ impl TxnManager {
             created: Latch::new(Rank::Leaf, BTreeMap::new()),
             remove_files: OnceLock::new(),
             forgettable: Latch::new(Rank::Leaf, None),
+            redo_from: Latch::new(Rank::Leaf, (Xid::INVALID, next)),
             multis_made: Latch::new(Rank::Leaf, None),
             keeper: Keeper::default(),
         });
@@ -234,7 +237,10 @@ impl TxnManager {
             self.wal.request_flush_soon();
         }
         drop(forgettable);
-        self.tidy_multis()
+        self.tidy_multis()?;
+        let (redo, _) = *self.redo_from.lock();
+        self.txlog.pack(redo)?;
+        Ok(())
     }
 
     /// Forgets multixacts whose members have all ended: a member ran when its multixact was made, so it was
@@ -287,7 +293,12 @@ impl TxnManager {
     /// Makes the fates of all transactions that committed before the redo point durable in the xact log.
     /// To be called after the redo point was chosen ([`Wal::settled_position`]): their CSNs are stored.
     pub fn checkpoint(&self) -> Result<()> {
-        self.txlog.checkpoint(self.next_xid(), self.xid_limit())
+        let next = self.next_xid();
+        self.txlog.checkpoint(next, self.xid_limit())?;
+        // Redo that begins earlier after all, because this one comes to nothing, unpacks what it writes to.
+        let mut redo_from = self.redo_from.lock();
+        *redo_from = (redo_from.1, next);
+        Ok(())
     }
 
     fn xid_limit(&self) -> Xid {

@@ -41,9 +41,9 @@ impl Table {
         let row = row(key, value);
         let tid = self.heap.insert(txn, &row)?;
         let key = key_of(&row).unwrap();
-        self.index.insert_unique(txn, NewEntry::plain(&key, tid), &mut |tid| {
-            self.heap.liveness(txn, tid)
-        })?;
+        let judge = &mut |tid| self.heap.liveness(txn, tid);
+        let is_gone = &mut |tid| self.heap.is_gone(tid);
+        self.index.insert_unique(txn, NewEntry::plain(&key, tid), judge, is_gone)?;
         Ok(tid)
     }
 
@@ -52,9 +52,11 @@ impl Table {
         match self.heap.update(txn, tid, &row, Change { hot, key: false }, None).unwrap() {
             Outcome::Done { tid, heap_only } => {
                 if !heap_only {
-                    let mut judge = |tid| self.heap.liveness(txn, tid);
+                    let judge = &mut |tid| self.heap.liveness(txn, tid);
+                    let is_gone = &mut |tid| self.heap.is_gone(tid);
                     let key = key_of(&row).unwrap();
-                    self.index.insert_unique(txn, NewEntry::plain(&key, tid), &mut judge).unwrap();
+                    let entry = NewEntry::plain(&key, tid);
+                    self.index.insert_unique(txn, entry, judge, is_gone).unwrap();
                 }
                 tid
             }
@@ -77,7 +79,7 @@ impl Table {
         let mut report = check::Report::default();
         let indexed = Indexed {
             index: &self.index,
-            content_of: &|row| key_of(row).map(Content::from),
+            expected_of: &|row| Ok(key_of(row).map(|key| Content::from(key).into())),
             unique: true,
             complete: true,
         };

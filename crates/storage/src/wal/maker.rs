@@ -60,6 +60,10 @@ pub(super) fn run(wal: &Wal) {
                 pause = RETRY_FIRST;
             }
             Ok(false) => {
+                // Whoever needed one that could not be made has gone.
+                wal.space.refuse_no_more();
+                wal.seldom.trouble.end();
+                pause = RETRY_FIRST;
                 wal.store.unmap_finished();
                 // An unpark that came since the last look makes this return at once.
                 park::park();

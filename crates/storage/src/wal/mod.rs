@@ -12,6 +12,7 @@ mod gather;
 mod holds;
 mod image;
 pub mod kind;
+mod line;
 mod maker;
 mod mapped;
 mod publish;
@@ -131,9 +132,15 @@ macro_rules! assert_apart {
     };
 }
 
+#[cfg(not(any(
+    loom,
+    feature = "lab-wal-packed",
+    feature = "lab-wal-64",
+    feature = "lab-wal-256"
+)))]
+assert_apart!(reserve: Reserve);
 #[cfg(not(loom))]
 assert_apart!(
-    reserve: Reserve,
     publish: Publish,
     space: Space,
     durable: Durable,

@@ -19,9 +19,10 @@
 //! A bound may be stale and the result therefore too low, even lower than an earlier result; the earlier
 //! one stays true, so the flusher keeps the maximum.
 
-use base::pad::Padded;
 use base::sync::atomic::{AtomicU64, Ordering};
 use base::sync::spin_hint;
+
+use super::line::Line;
 
 /// Bytes in one unit of position.
 pub(super) const UNIT_BYTES: u64 = super::record::RECORD_ALIGN as u64;
@@ -58,8 +59,7 @@ pub(super) fn pack(ticket: usize, position: u64) -> u64 {
 /// An empty slot: no lower bound.
 const EMPTY: u64 = u64::MAX;
 
-/// An insertion slot, alone on its cache lines.
-#[repr(align(128))]
+/// An insertion slot, alone on its cache lines ([`Line`]).
 struct Slot {
     /// The owner's reservation is not below this, or [`EMPTY`].
     bound: AtomicU64,
@@ -88,13 +88,17 @@ impl Slot {
 
 #[cfg(not(loom))]
 const _: () = assert!(
-    size_of::<Slot>() == base::pad::LINE_BYTES && align_of::<Slot>() == base::pad::LINE_BYTES
+    size_of::<Line<Slot>>() == align_of::<Line<Slot>>() || cfg!(feature = "lab-wal-packed"),
+    "a slot takes one line"
 );
 
 /// The word and the slots.
 pub(super) struct Reserve {
-    word: Padded<AtomicU64>,
-    slots: Box<[Slot]>,
+    word: Line<AtomicU64>,
+    slots: Box<[Line<Slot>]>,
+    /// Held for an addition to the word: for the laboratory, as PostgreSQL's log is reserved.
+    #[cfg(feature = "lab-wal-locked")]
+    lock: Line<std::sync::Mutex<()>>,
 }
 
 /// What a reservation got.
@@ -115,8 +119,10 @@ impl Reserve {
     pub fn new(first: u64, slots: usize) -> Reserve {
         let slots = slots.max(1).next_power_of_two();
         Reserve {
-            word: Padded(AtomicU64::new(pack(0, first))),
-            slots: (0..slots).map(|_| Slot::new()).collect(),
+            word: Line(AtomicU64::new(pack(0, first))),
+            slots: (0..slots).map(|_| Line(Slot::new())).collect(),
+            #[cfg(feature = "lab-wal-locked")]
+            lock: Line(std::sync::Mutex::new(())),
         }
     }
 
@@ -145,10 +151,25 @@ impl Reserve {
     pub fn reserve(&self, slot: &Occupied, units: u64, commit: bool) -> Place {
         self.slots[slot.0].count(commit);
         let add = pack(usize::from(commit), units);
-        // Release: publishes the slot's bound to the flusher, see above. SeqCst: who reserves and then
-        // finds nobody waiting for ring space is seen by who waits and then looks at the position.
-        let before = self.word.fetch_add(add, Ordering::SeqCst);
+        let before = self.add(add);
         Place { start: position(before), ticket: ticket(before) }
+    }
+
+    /// Release: publishes the slot's bound to the flusher, see above. SeqCst: who reserves and then
+    /// finds nobody waiting for ring space is seen by who waits and then looks at the position.
+    #[cfg(not(feature = "lab-wal-locked"))]
+    #[inline]
+    fn add(&self, add: u64) -> u64 {
+        self.word.fetch_add(add, Ordering::SeqCst)
+    }
+
+    /// The same under a lock, whose owners follow each other as additions do.
+    #[cfg(feature = "lab-wal-locked")]
+    fn add(&self, add: u64) -> u64 {
+        let _alone = self.lock.lock().expect("no code panics under it");
+        let before = self.word.load(Ordering::Relaxed);
+        self.word.store(before.wrapping_add(add), Ordering::SeqCst);
+        before
     }
 
     /// Gives the slot back: the record's bytes are in the ring.
@@ -177,7 +198,7 @@ impl Reserve {
     /// Records, commits and whole pages inserted so far, about.
     pub fn counts(&self) -> [u64; 3] {
         let sum = |of: fn(&Slot) -> &AtomicU64| {
-            self.slots.iter().map(|slot| of(slot).load(Ordering::Relaxed)).sum()
+            self.slots.iter().map(|slot| of(&slot.0).load(Ordering::Relaxed)).sum()
         };
         [sum(|slot| &slot.records), sum(|slot| &slot.commits), sum(|slot| &slot.images)]
     }

@@ -243,6 +243,11 @@ impl Space {
         self.wake();
     }
 
+    /// Nobody needs one that can't be made.
+    pub fn refuse_no_more(&self) {
+        self.limits.refused.store(false, Ordering::Release);
+    }
+
     /// Where segments end.
     pub fn segments_end(&self) -> u64 {
         self.limits.segments.load(Ordering::Acquire)

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
 mod concurrently;
+mod embedded;
 mod foreign_keys;
 mod parks;
+mod races;
 mod waldump;
 
 use std::path::{Path, PathBuf};

@@ -22,6 +22,7 @@ const PARKS: &[(&str, usize, Shown)] = &[
     ("server/src/connection/link.rs", 1, Here(&[Event::ClientRead, Event::ClientWrite])),
     ("sql/src/catalog/ddl/alter.rs", 1, Here(&[Event::OldSnapshots])),
     ("sql/src/catalog/ddl/database/mod.rs", 1, Here(&[Event::BackendEnd])),
+    ("sql/src/exec/spill/keys/team.rs", 2, Here(&[Event::IndexSort])),
     ("sql/src/session/functions.rs", 1, Here(&[Event::PgSleep])),
     ("sql/src/session/signal.rs", 1, Here(&[Event::BackendEnd])),
     ("storage/src/buffer/ahead.rs", 1, Here(&[Event::DataFileRead])),

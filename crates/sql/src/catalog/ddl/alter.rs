@@ -18,6 +18,7 @@ use crate::exec::{self, Cx, State};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
+use super::column::attribute_type;
 use super::create_table::missing_value;
 use base::wait_event::{self, Event};
 
@@ -351,17 +352,11 @@ impl Ddl<'_> {
                 crate::bind::display(ty)
             ))
         })?;
-        let info = crate::types::type_info(ty.id);
-        let changes = [
-            ("atttypid", Datum::Oid(ty.id.oid())),
-            ("atttypmod", Datum::Int4(ty.modifier)),
-            ("attlen", Datum::Int2(info.map_or(-1, |i| i.len))),
-            ("attcollation", Datum::Oid(info.map_or(Oid::INVALID, |i| i.collation))),
-            ("attbyval", Datum::Bool(info.is_some_and(|i| i.by_value))),
-            ("atthasmissing", Datum::Bool(false)),
-            ("attmissingval", Datum::Null),
-        ];
+        let mut changes = attribute_type(ty).to_vec();
+        changes.push(("atthasmissing", Datum::Bool(false)));
+        changes.push(("attmissingval", Datum::Null));
         self.update_attribute(oid, number, &changes)?;
+        self.retype_keys(&table, at as u16, ty)?;
         // What was found out about the old values is not true of the new ones.
         let key = [Datum::Oid(oid), Datum::Int2(number)];
         self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
@@ -421,8 +416,11 @@ impl Ddl<'_> {
         let (from, to) = (self.host.heap(old)?, self.host.heap(&table)?);
         let pages = to.relation().blocks(Fork::Main)?;
         to.succeed(from, count, pages, freeze);
-        let size =
-            [("relpages", Datum::Int4(pages as i32)), ("reltuples", Datum::Float4(count as f32))];
+        let size = [
+            ("relpages", Datum::Int4(pages as i32)),
+            ("reltuples", Datum::Float4(count as f32)),
+            ("relallvisible", Datum::Int4(0)),
+        ];
         self.update_class(old.oid, &size)?;
         self.changed(old.oid)?;
         for index in &table.indexes {

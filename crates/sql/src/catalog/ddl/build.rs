@@ -118,6 +118,18 @@ fn parts<'s>(index: &IndexDef, sorted: &'s [u8]) -> (&'s [u8], &'s [u8]) {
     (key, &rest[TID_BYTES..])
 }
 
+/// Rows of a block of which nothing is known.
+const ROWS_OF_A_BLOCK: f64 = 100.0;
+
+/// How many entries a table of so many blocks will have in an index, about.
+fn entries_expected(table: &TableDef, blocks: u32) -> u64 {
+    let density = match (table.stored_rows, table.stored_blocks) {
+        (rows, in_blocks) if rows >= 0.0 && in_blocks > 0 => f64::from(rows) / f64::from(in_blocks),
+        _ => ROWS_OF_A_BLOCK,
+    };
+    (density * f64::from(blocks)) as u64
+}
+
 /// Tells of a block when its first row is met.
 fn note_block(building: Option<&Building>, blocks: &mut u32, root: Tid) {
     if root.block.0 >= *blocks {
@@ -197,7 +209,8 @@ impl Ddl<'_> {
                         last.clear();
                         last.extend_from_slice(key);
                     }
-                    builder.push(NewEntry { key, carried, tid })?;
+                    let entry = NewEntry { key, carried, tid };
+                    builder.push(entry).map_err(|e| exec::refused(e, table, &index, tid))?;
                     loaded();
                 }
                 builder.finish()?;
@@ -222,8 +235,9 @@ impl Ddl<'_> {
         index: &IndexDef,
         state: &mut State,
     ) -> Result<Entries> {
-        let mut sorter = KeySorter::new(self.host.temp(), self.host.maintenance_mem_bytes());
         let mut rows = TableRows::start(self.host, table)?;
+        let expected = entries_expected(table, rows.scan.blocks_left());
+        let mut sorter = self.key_sorter(expected);
         let mut key = Vec::new();
         let mut count = 0;
         let is_hash = index.method == AccessMethod::Hash;
@@ -279,6 +293,12 @@ impl Ddl<'_> {
             push(&mut key, &carried, rows.root())?;
         }
         Ok(Entries { sorter, count, has_older: rows.has_older(), snapshot: rows.snapshot })
+    }
+
+    /// A sorter for so many entries, about.
+    pub(super) fn key_sorter(&self, expected: u64) -> KeySorter {
+        let (space, memory) = (self.host.temp(), self.host.maintenance_mem_bytes());
+        KeySorter::with(space, memory, self.host.sort_helpers(), expected)
     }
 
     /// Notes in `pg_index` who may use the index just built.

@@ -310,3 +310,15 @@ fn check_column_type(name: &str, ty: Ty) -> Result<()> {
     }
     Ok(())
 }
+
+/// What `pg_attribute` says of a type.
+pub(super) fn attribute_type(ty: Ty) -> [(&'static str, Datum); 5] {
+    let info = crate::types::type_info(ty.id);
+    [
+        ("atttypid", Datum::Oid(ty.id.oid())),
+        ("atttypmod", Datum::Int4(ty.modifier)),
+        ("attlen", Datum::Int2(info.map_or(-1, |i| i.len))),
+        ("attcollation", Datum::Oid(info.map_or(Oid::INVALID, |i| i.collation))),
+        ("attbyval", Datum::Bool(info.is_some_and(|i| i.by_value))),
+    ]
+}

@@ -24,10 +24,11 @@ use storage::lock::LockMode;
 use syntax::ast::{CreateIndex, DropObjects};
 
 use crate::catalog::store::building::{Phase, Told};
+use crate::catalog::store::builtin::am_oid;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, SqlError};
-use crate::exec::spill::{KeySorter, SortedKeys};
+use crate::exec::spill::SortedKeys;
 use crate::exec::{self, Cx, State};
 use crate::types::row::RowView;
 use crate::types::{Datum, Oid};
@@ -59,6 +60,9 @@ pub fn enter(host: &mut dyn DdlHost, create: &CreateIndex) -> Result<Option<Besi
         return Ok(None);
     }
     let index = ddl.enter_index(&table, &new, IndexState::ENTERED)?;
+    if let Some(building) = ddl.host.building() {
+        building.at_index(index, am_oid(new.method));
+    }
     Ok(Some(Beside { table: table.oid, index }))
 }
 
@@ -120,6 +124,9 @@ fn index_of(table: &TableDef, index: Oid) -> Result<&Arc<IndexDef>> {
     table.index(index).ok_or_else(|| SqlError::internal("the table's lock keeps its indexes"))
 }
 
+/// Entries of an index's block, with short keys.
+const ENTRIES_OF_A_BLOCK: u64 = 400;
+
 impl Ddl<'_> {
     /// The locks for one step.
     fn lock_beside(&mut self, beside: Beside) -> Result<()> {
@@ -133,6 +140,9 @@ impl Ddl<'_> {
         self.lock_beside(old)?;
         let table = self.table(old.table)?;
         let definition = index_of(&table, old.index)?.clone();
+        if let Some(building) = self.host.building() {
+            building.at_index(old.index, am_oid(definition.method));
+        }
         let new = self.new_oid()?;
         let name = {
             let (txn, schema) = (self.host.txn(), table.schema);
@@ -275,7 +285,8 @@ impl Ddl<'_> {
         let tree = self.host.tree(index)?.clone();
         let blocks = tree.relation().blocks(base::Fork::Main)?;
         self.tell(Told::BlocksTotal, i64::from(blocks));
-        let mut sorter = KeySorter::new(self.host.temp(), self.host.maintenance_mem_bytes());
+        // They come in the order of their keys, not of their addresses.
+        let mut sorter = self.key_sorter(u64::from(blocks) * ENTRIES_OF_A_BLOCK);
         tree.each_tid(&mut |tid| sorter.push(&tid.to_u64().to_be_bytes(), tid))?;
         self.tell(Told::BlocksDone, i64::from(blocks));
         self.enters(Phase::SortRows);
@@ -305,20 +316,24 @@ impl Ddl<'_> {
         exec::carry(index, row, &mut carried)?;
         let entry = NewEntry { key: &key, carried: &carried, tid: root };
         if !exec::must_be_alone(index, &values) {
-            return Ok(tree.insert(entry)?);
+            let entered = tree.insert(entry);
+            return entered.map_err(|error| exec::refused(error, table, index, root));
         }
         let (heap, txn) = (self.host.heap(table)?, self.host.txn());
         let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
-        match tree.insert_unique(txn, entry, &mut judge) {
+        match tree.insert_unique(txn, entry, &mut judge, &mut |other| heap.is_gone(other)) {
             Ok(()) => Ok(()),
             Err(storage::Error::Duplicate { .. }) => match heap.liveness(txn, root)? {
-                Liveness::Dead => Ok(tree.insert(entry)?),
+                Liveness::Dead => {
+                    let entered = tree.insert(entry);
+                    entered.map_err(|error| exec::refused(error, table, index, root))
+                }
                 _ => {
                     let mut cx = Cx { state, host: &mut *self.host };
                     Err(exec::duplicate(table, index, &values, &mut cx))
                 }
             },
-            Err(other) => Err(other.into()),
+            Err(other) => Err(exec::refused(other, table, index, root)),
         }
     }
 }

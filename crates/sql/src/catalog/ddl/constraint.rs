@@ -117,9 +117,7 @@ impl Ddl<'_> {
                 return Err(crate::bind::at(error, constraint.loc));
             };
             let ty = table.columns[column].ty;
-            if !crate::types::keycode::has_order(ty.id) {
-                return Err(super::index::no_operator_class(ty, "btree"));
-            }
+            let class = super::index::default_class(ty, AccessMethod::BTree)?;
             let twice = keys
                 .iter()
                 .any(|k| matches!(k.source, KeySource::Column(c) if usize::from(c) == column));
@@ -138,6 +136,7 @@ impl Ddl<'_> {
                 source: KeySource::Column(column as u16),
                 name: name.clone(),
                 ty,
+                class,
                 desc: false,
                 nulls_first: false,
             });

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use base::rank::Rank;
 use storage::lock::{LockMode, LockTag};
-use syntax::ast::{CreateIndex, IndexElement, IndexKey, IndexOrder, SortNulls};
+use syntax::ast::{CreateIndex, IndexElement, IndexKey, IndexOrder, QualifiedName, SortNulls};
 
 use crate::bind::{ExprKind, Ty};
+use crate::catalog::opclass;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::building::Command;
 use crate::catalog::store::builtin::{am_oid, attribute_row, class_row, index_row};
@@ -17,6 +18,7 @@ use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind, col
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid, TypeId, keycode};
 
+use super::column::attribute_type;
 use super::constraint::element_order;
 use super::create_table::{parameters_value, persistence_letter};
 use super::{Ddl, Stored, names};
@@ -26,6 +28,8 @@ pub(super) struct KeySpec {
     pub source: KeySource,
     pub name: Box<str>,
     pub ty: Ty,
+    /// Its operator class.
+    pub class: Oid,
     pub desc: bool,
     pub nulls_first: bool,
 }
@@ -90,17 +94,25 @@ fn no_index_on(relation: &TableDef) -> SqlError {
         .with_detail(format!("This operation is not supported for {kinds}."))
 }
 
-/// `42704` for a type that the access method can't order.
-pub(super) fn no_operator_class(ty: Ty, method: &str) -> SqlError {
-    sql_error!(
-        UNDEFINED_OBJECT,
-        "data type {} has no default operator class for access method \"{method}\"",
-        crate::bind::display(ty)
-    )
-    .with_hint(
-        "You must specify an operator class for the index or define a default operator class for \
-         the data type.",
-    )
+/// The operator class of a key that names none; `42704` for a type that the access method can't order.
+pub(super) fn default_class(ty: Ty, method: AccessMethod) -> Result<Oid> {
+    let can = match method {
+        AccessMethod::BTree => keycode::has_order(ty.id),
+        AccessMethod::Hash => keycode::has_equality(ty.id),
+    };
+    let class = opclass::default_for(method, ty.id).filter(|_| can);
+    class.map(|class| Oid(class.oid)).ok_or_else(|| {
+        sql_error!(
+            UNDEFINED_OBJECT,
+            "data type {} has no default operator class for access method \"{}\"",
+            crate::bind::display(ty),
+            method.name()
+        )
+        .with_hint(
+            "You must specify an operator class for the index or define a default operator class \
+             for the data type.",
+        )
+    })
 }
 
 impl Ddl<'_> {
@@ -205,18 +217,84 @@ impl Ddl<'_> {
         if let Some(name) = &element.collation {
             collation::check_for(ty.id, name)?;
         }
-        let has_class = match method {
-            AccessMethod::BTree => keycode::has_order(ty.id),
-            AccessMethod::Hash => keycode::has_equality(ty.id),
+        let class = match &element.opclass {
+            None => default_class(ty, method)?,
+            Some(name) => self.class_named(method, name, ty)?,
         };
-        if !has_class {
-            return Err(no_operator_class(ty, method.name()));
-        }
         if method == AccessMethod::Hash {
             is_without_order(element)?;
         }
+        if let (Some(name), false) = (&element.opclass, element.opclass_options.is_empty()) {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "operator class {} has no options",
+                name.last()
+            ));
+        }
         let (desc, nulls_first) = element_order(element.order, element.nulls);
-        Ok(KeySpec { source, name: name.into(), ty, desc, nulls_first })
+        Ok(KeySpec { source, name: name.into(), ty, class, desc, nulls_first })
+    }
+
+    /// The operator class that a key names.
+    fn class_named(&mut self, method: AccessMethod, name: &QualifiedName, ty: Ty) -> Result<Oid> {
+        let whole = || name.parts.join(".");
+        match &name.parts[..] {
+            [database, _, _] if **database != *self.host.database() => {
+                return Err(sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "cross-database references are not implemented: {}",
+                    whole()
+                ));
+            }
+            [_, _, _, _, ..] => {
+                return Err(sql_error!(
+                    SYNTAX_ERROR,
+                    "improper qualified name (too many dotted names): {}",
+                    whole()
+                ));
+            }
+            _ => {}
+        }
+        if let Some(schema) = name.schema()
+            && self.catalog.schema(self.host.txn(), schema)?.is_none()
+        {
+            return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"));
+        }
+        let class = opclass::named(method, name)?;
+        class.must_accept(ty)?;
+        Ok(Oid(class.oid))
+    }
+
+    /// Lets the indexes of a column know that it has another type: a key keeps the operator class that it was
+    /// given, if that takes the type, and otherwise has the type's own.
+    pub(super) fn retype_keys(&mut self, table: &TableDef, column: u16, ty: Ty) -> Result<()> {
+        for index in &table.indexes {
+            let mut classes: Vec<Oid> = index.keys.iter().map(|key| key.class).collect();
+            let places = index.key_columns().enumerate();
+            let places: Vec<usize> =
+                places.filter(|(_, c)| *c == Some(column)).map(|(i, _)| i).collect();
+            for place in &places {
+                let own = opclass::default_for(index.method, index.keys[*place].ty.id);
+                match opclass::by_oid(classes[*place])
+                    .filter(|c| own.is_none_or(|o| o.oid != c.oid))
+                {
+                    Some(given) => given.must_accept(ty)?,
+                    None => classes[*place] = default_class(ty, index.method)?,
+                }
+            }
+            let included = index.included.iter().position(|c| *c == column);
+            let included = included.map(|at| at + index.keys.len());
+            let shown = places.iter().copied().chain(included);
+            // A hash index has the hash of whatever it is.
+            for place in shown.filter(|_| index.method == AccessMethod::BTree) {
+                self.update_attribute(index.oid, place as i16 + 1, &attribute_type(ty))?;
+            }
+            if !places.is_empty() {
+                let classes = classes.into_iter().map(Datum::Oid).collect();
+                self.update_index(index.oid, &[("indclass", vector(TypeId::OID, classes))])?;
+            }
+        }
+        Ok(())
     }
 
     /// Makes an index and fills it from the table, which nobody writes.
@@ -248,7 +326,7 @@ impl Ddl<'_> {
         store.insert(txn, "pg_class", &class.build())?;
         let mut keys = Vec::new();
         for (i, key) in new.keys.iter().enumerate() {
-            let row = attribute_row(oid, i as i16 + 1, &key.name, key.ty);
+            let row = attribute_row(oid, i as i16 + 1, &key.name, stored_type(new.method, key));
             store.insert(txn, "pg_attribute", &row.build())?;
             let number = match key.source {
                 KeySource::Column(column) => column as i16 + 1,
@@ -300,13 +378,18 @@ impl Ddl<'_> {
         if table.index(index).is_some_and(|index| IndexState::of(index) == state) {
             return Ok(());
         }
+        self.update_index(index, &state.columns())?;
+        self.changed(table.oid)
+    }
+
+    /// Changes an index's `pg_index` row.
+    fn update_index(&mut self, index: Oid, changes: &[(&str, Datum)]) -> Result<()> {
         self.txn().next_command()?;
         let (txn, store) = (self.txn(), self.store());
         let key = [Datum::Oid(index)];
         let row = store.find_one(txn, "pg_index", "pg_index_indexrelid_index", &key)?;
         let row = row.ok_or_else(|| SqlError::internal("an index has a row in pg_index"))?;
-        store.update_columns(txn, "pg_index", &row, &state.columns())?;
-        self.changed(table.oid)
+        store.update_columns(txn, "pg_index", &row, changes)
     }
 
     /// Changes a relation's `pg_class` row.
@@ -317,6 +400,14 @@ impl Ddl<'_> {
         let found = store.find_one(txn, "pg_class", "pg_class_oid_index", &key)?;
         let found = found.ok_or_else(|| sql_error!(INTERNAL_ERROR, "relation {oid} is gone"))?;
         store.update_columns(txn, "pg_class", &found, changes)
+    }
+}
+
+/// What `pg_attribute` shows of a key: by hash its hash, as in PostgreSQL; but an expression's type is kept there.
+fn stored_type(method: AccessMethod, key: &KeySpec) -> Ty {
+    match (method, &key.source) {
+        (AccessMethod::Hash, KeySource::Column(_)) => Ty::of(TypeId::INT4),
+        _ => key.ty,
     }
 }
 
@@ -346,6 +437,10 @@ fn pg_index_row(
         .set("indisprimary", new.primary)
         .set("indnullsnotdistinct", new.nulls_not_distinct)
         .set("indimmediate", new.immediate)
+        .set(
+            "indclass",
+            vector(TypeId::OID, new.keys.iter().map(|k| Datum::Oid(k.class)).collect()),
+        )
         .set("indoption", vector(TypeId::INT2, new.keys.iter().map(option).collect()));
     for (column, value) in state.columns() {
         row = row.set(column, value);

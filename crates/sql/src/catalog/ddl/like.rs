@@ -6,7 +6,7 @@ use storage::lock::LockMode;
 use syntax::ast::{self, Loc, SequenceOption, SequenceOptionKind as Kind, TableLike};
 
 use crate::catalog::store::schema::catalog;
-use crate::catalog::{IndexDef, KeySource, TableDef};
+use crate::catalog::{IndexDef, IndexKey, KeySource, TableDef};
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
@@ -108,8 +108,8 @@ impl Ddl<'_> {
                 }
                 KeySource::Expr(text) => (KeySource::Expr(text.clone()), column.name.clone()),
             };
-            let (ty, desc, nulls_first) = (key.ty, key.desc, key.nulls_first);
-            KeySpec { source, name, ty, desc, nulls_first }
+            let IndexKey { ty, class, desc, nulls_first, .. } = *key;
+            KeySpec { source, name, ty, class, desc, nulls_first }
         });
         let keys: Vec<KeySpec> = keys.collect();
         let included: Vec<u16> = index.included.iter().map(|c| place(*c)).collect();

@@ -78,6 +78,7 @@ impl Ddl<'_> {
             ("relfilenode", Datum::Oid(Oid(storage.0))),
             ("relpages", Datum::Int4(0)),
             ("reltuples", Datum::Float4(-1.0)),
+            ("relallvisible", Datum::Int4(0)),
         ];
         self.update_class(oid, &changes)?;
         self.store().drop_storage(self.txn(), old)

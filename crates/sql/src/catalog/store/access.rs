@@ -52,7 +52,8 @@ impl Store {
                 continue;
             }
             let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
-            match tree.insert_unique(txn, NewEntry::plain(&key, tid), &mut judge) {
+            let mut is_gone = |other: Tid| heap.is_gone(other);
+            match tree.insert_unique(txn, NewEntry::plain(&key, tid), &mut judge, &mut is_gone) {
                 Ok(()) => {}
                 Err(storage::Error::Duplicate { .. }) => {
                     return Err(sql_error!(

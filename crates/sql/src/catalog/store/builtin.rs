@@ -2,6 +2,7 @@
 
 use crate::bind::Ty;
 use crate::catalog::AccessMethod;
+use crate::catalog::opclass::{self, CLASSES};
 use crate::func;
 use crate::types::{BUILTIN_TYPES, Datum, Oid, TypeId, TypeInfo};
 
@@ -287,101 +288,29 @@ fn casts(rows: &mut Vec<BuiltinRow>) {
     }
 }
 
-/// B-tree operator families and default classes: OIDs, name, type.
-const BTREE_CLASSES: &[(u32, u32, &str, TypeId)] = &[
-    (424, 1973, "bool_ops", TypeId::BOOL),
-    (428, 1969, "bytea_ops", TypeId::BYTEA),
-    (429, 1970, "char_ops", TypeId::CHAR),
-    (434, 3122, "date_ops", TypeId::DATE),
-    (1970, 3123, "float8_ops", TypeId::FLOAT8),
-    (1976, 1978, "int4_ops", TypeId::INT4),
-    (1976, 1979, "int2_ops", TypeId::INT2),
-    (1976, 3124, "int8_ops", TypeId::INT8),
-    (1982, 10_022, "interval_ops", TypeId::INTERVAL),
-    (1988, 3125, "numeric_ops", TypeId::NUMERIC),
-    (1989, 1981, "oid_ops", TypeId::OID),
-    (1994, 3126, "text_ops", TypeId::TEXT),
-    (1996, 10_038, "time_ops", TypeId::TIME),
-    (434, 3127, "timestamptz_ops", TypeId::TIMESTAMPTZ),
-    (434, 3128, "timestamp_ops", TypeId::TIMESTAMP),
-    (2968, 10_065, "uuid_ops", TypeId::UUID),
-    (426, 10_004, "bpchar_ops", TypeId::BPCHAR),
-    (397, 10_000, "array_ops", TypeId::ANYARRAY),
-];
-
-/// Likewise of hash indexes.
-const HASH_CLASSES: &[(u32, u32, &str, TypeId)] = &[
-    (427, 10_005, "bpchar_ops", TypeId::BPCHAR),
-    (431, 10_008, "char_ops", TypeId::CHAR),
-    (435, 10_011, "date_ops", TypeId::DATE),
-    (627, 10_001, "array_ops", TypeId::ANYARRAY),
-    (1971, 10_013, "float4_ops", TypeId::FLOAT4),
-    (1971, 10_014, "float8_ops", TypeId::FLOAT8),
-    (1977, 10_019, "int2_ops", TypeId::INT2),
-    (1977, 10_020, "int4_ops", TypeId::INT4),
-    (1977, 10_021, "int8_ops", TypeId::INT8),
-    (1983, 10_023, "interval_ops", TypeId::INTERVAL),
-    (1990, 10_031, "oid_ops", TypeId::OID),
-    (1992, 10_033, "oidvector_ops", TypeId::OIDVECTOR),
-    (1995, 10_037, "text_ops", TypeId::TEXT),
-    (1995, 10_029, "name_ops", TypeId::NAME),
-    (1997, 10_039, "time_ops", TypeId::TIME),
-    (1998, 10_030, "numeric_ops", TypeId::NUMERIC),
-    (1999, 10_040, "timestamptz_ops", TypeId::TIMESTAMPTZ),
-    (2001, 10_042, "timetz_ops", TypeId::TIMETZ),
-    (2040, 10_046, "timestamp_ops", TypeId::TIMESTAMP),
-    (2222, 10_048, "bool_ops", TypeId::BOOL),
-    (2223, 10_049, "bytea_ops", TypeId::BYTEA),
-    (2225, 10_051, "xid_ops", TypeId::XID),
-    (2226, 10_054, "cid_ops", TypeId::CID),
-    (2227, 10_055, "tid_ops", TypeId::TID),
-    (2969, 10_066, "uuid_ops", TypeId::UUID),
-    (3254, 10_068, "pg_lsn_ops", TypeId::PG_LSN),
-    (5032, 10_052, "xid8_ops", TypeId::XID8),
-    (6194, 10_035, "record_ops", TypeId::RECORD),
-];
-
 fn operator_classes(rows: &mut Vec<BuiltinRow>) {
     let mut families: Vec<u32> = Vec::new();
-    let of = |am: Oid, classes: &'static [(u32, u32, &'static str, TypeId)]| {
-        classes.iter().map(move |class| (am, class))
-    };
-    let all = of(BTREE_AM, BTREE_CLASSES).chain(of(HASH_AM, HASH_CLASSES));
-    for (am, (family, class, name, type_id)) in all {
-        if !families.contains(family) {
-            families.push(*family);
-            let row = RowBuilder::of("pg_opfamily").oid("oid", Oid(*family));
-            let row = row.oid("opfmethod", am).set("opfname", *name);
+    for class in CLASSES {
+        let am = am_oid(class.method);
+        let (family, name) = class.family;
+        if !families.contains(&family) {
+            families.push(family);
+            let row = RowBuilder::of("pg_opfamily").oid("oid", Oid(family));
+            let row = row.oid("opfmethod", am).set("opfname", name);
             let row = row.oid("opfnamespace", PG_CATALOG).oid("opfowner", BOOTSTRAP_SUPERUSER);
             rows.push(("pg_opfamily", row.build()));
         }
         let row = RowBuilder::of("pg_opclass")
-            .oid("oid", Oid(*class))
+            .oid("oid", Oid(class.oid))
             .oid("opcmethod", am)
-            .set("opcname", *name)
+            .set("opcname", class.name)
             .oid("opcnamespace", PG_CATALOG)
             .oid("opcowner", BOOTSTRAP_SUPERUSER)
-            .oid("opcfamily", Oid(*family))
-            .oid("opcintype", type_id.oid())
-            .set("opcdefault", true);
+            .oid("opcfamily", Oid(family))
+            .oid("opcintype", class.input.oid())
+            .set("opcdefault", class.is_default);
         rows.push(("pg_opclass", row.build()));
     }
-}
-
-/// The default operator class of a type.
-fn class_of(method: AccessMethod, type_id: TypeId) -> Oid {
-    let of = match type_id {
-        TypeId::NAME if method == AccessMethod::Hash => TypeId::NAME,
-        TypeId::VARCHAR | TypeId::NAME | TypeId::UNKNOWN => TypeId::TEXT,
-        t if crate::types::type_info(t).is_some_and(TypeInfo::is_array) => TypeId::ANYARRAY,
-        t => t,
-    };
-    let classes = match method {
-        AccessMethod::BTree => BTREE_CLASSES,
-        AccessMethod::Hash => HASH_CLASSES,
-    };
-    let found = classes.iter().find(|(_, _, _, t)| *t == of);
-    found.map_or(Oid::INVALID, |(_, class, _, _)| Oid(*class))
 }
 
 /// The access method's `pg_am` row.
@@ -472,7 +401,8 @@ pub fn attribute_row(relation: Oid, number: i16, name: &str, ty: Ty) -> RowBuild
         .oid("attcollation", info.map_or(Oid::INVALID, |i| i.collation))
 }
 
-/// A `pg_index` row; keys are column numbers (0: an expression) and types, `included` further columns.
+/// A `pg_index` row; keys are column numbers (0: an expression) and types, `included` further columns. Operator classes are
+/// the types' own.
 pub fn index_row(
     index: Oid,
     table: Oid,
@@ -484,6 +414,7 @@ pub fn index_row(
         |values: Vec<i16>| vector(TypeId::INT2, values.into_iter().map(Datum::Int2).collect());
     let oids = |values: Vec<Oid>| vector(TypeId::OID, values.into_iter().map(Datum::Oid).collect());
     let collation = |t: &TypeId| crate::types::type_info(*t).map_or(Oid::INVALID, |i| i.collation);
+    let class = |t| opclass::default_for(method, t).map_or(Oid::INVALID, |class| Oid(class.oid));
     RowBuilder::of("pg_index")
         .oid("indexrelid", index)
         .oid("indrelid", table)
@@ -498,6 +429,6 @@ pub fn index_row(
             int2s(keys.iter().map(|(n, _)| *n).chain(included.iter().copied()).collect()),
         )
         .set("indcollation", oids(keys.iter().map(|(_, t)| collation(t)).collect()))
-        .set("indclass", oids(keys.iter().map(|(_, t)| class_of(method, *t)).collect()))
+        .set("indclass", oids(keys.iter().map(|(_, t)| class(*t)).collect()))
         .set("indoption", int2s(vec![0; keys.len()]))
 }

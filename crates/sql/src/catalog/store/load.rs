@@ -7,6 +7,7 @@ use storage::txn::Txn;
 
 use crate::bind::Ty;
 use crate::catalog::foreign_key::ForeignKeys;
+use crate::catalog::opclass;
 use crate::catalog::statistics::Statistics;
 use crate::catalog::{
     AccessMethod, CheckDef, ColumnDef, Handle, Identity, IndexDef, IndexKey, KeySource, TableDef,
@@ -176,6 +177,7 @@ impl Store {
         columns: &[ColumnDef],
     ) -> Result<Vec<IndexKey>> {
         let options = row.int2s("indoption");
+        let classes = row.oids("indclass");
         let expressions = text_or_none(row, "indexprs").unwrap_or_default();
         let mut expressions = expressions.split(EXPRESSION_SEPARATOR);
         let own = self.load_columns(txn, index)?;
@@ -193,6 +195,7 @@ impl Store {
             keys.push(IndexKey {
                 source,
                 ty,
+                class: classes.get(i).copied().unwrap_or_default(),
                 desc: option & INDOPTION_DESC != 0,
                 nulls_first: option & INDOPTION_NULLS_FIRST != 0,
             });
@@ -298,6 +301,8 @@ pub fn system_definition(
         let key = |column: &u16| IndexKey {
             source: KeySource::Column(*column),
             ty: columns[usize::from(*column)].ty,
+            class: opclass::default_for(AccessMethod::BTree, columns[usize::from(*column)].ty.id)
+                .map_or(Oid::INVALID, |class| Oid(class.oid)),
             desc: false,
             nulls_first: false,
         };

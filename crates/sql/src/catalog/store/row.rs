@@ -112,6 +112,14 @@ impl CatalogRow {
         }
     }
 
+    /// The elements of an oidvector; empty for null.
+    pub fn oids(&self, column: &str) -> Vec<Oid> {
+        match self.get(column) {
+            Datum::Null => Vec::new(),
+            value => value.as_array().elements.iter().map(Datum::as_oid).collect(),
+        }
+    }
+
     /// The elements of a text[]; empty for null.
     pub fn texts(&self, column: &str) -> Vec<String> {
         match self.get(column) {

@@ -56,10 +56,20 @@ pub(in crate::exec) fn must_be_alone(index: &IndexDef, values: &[Datum]) -> bool
     index.unique && (index.nulls_not_distinct || !values.iter().any(Datum::is_null))
 }
 
+/// Where a row version that is entered into indexes comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::exec) enum Made {
+    /// A new row.
+    Inserted,
+    /// Another version of one that has entries already.
+    Updated,
+}
+
 /// Enters a row version into every index that is kept up.
 pub(in crate::exec) fn insert_all(
     table: &TableDef,
     tid: Tid,
+    made: Made,
     work: &mut Work,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
@@ -67,31 +77,63 @@ pub(in crate::exec) fn insert_all(
         let Some(alone) = row_key(index, &work.new, &mut work.key, cx)? else { continue };
         carry(index, &work.new, &mut work.carried)?;
         let entry = NewEntry { key: &work.key, carried: &work.carried, tid };
-        let txn = cx.host.txn();
+        let (txn, tree, heap) = (cx.host.txn(), cx.host.tree(index)?, cx.host.heap(table)?);
+        let mut is_gone = |other: Tid| heap.is_gone(other);
+        if !alone || !index.immediate {
+            let entered = match made {
+                Made::Inserted => tree.insert(entry),
+                Made::Updated => tree.insert_version(entry, &mut is_gone),
+            };
+            entered.map_err(|error| refused(error, table, index, tid))?;
+        }
         if !alone {
-            cx.host.tree(index)?.insert(entry)?;
             continue;
         }
         if !index.immediate {
-            cx.host.tree(index)?.insert(entry)?;
             // Whoever enters the same key from now on finds this entry.
             if may_repeat(table, index, tid, &work.key, cx)? {
                 cx.host.note(Event::Repeats { index: index.clone(), row: tid });
             }
             continue;
         }
-        let heap = cx.host.heap(table)?;
         let mut judge = |other: Tid| -> storage::Result<Liveness> { heap.liveness(txn, other) };
-        match cx.host.tree(index)?.insert_unique(txn, entry, &mut judge) {
+        match tree.insert_unique(txn, entry, &mut judge, &mut is_gone) {
             Ok(()) => {}
             Err(storage::Error::Duplicate { .. }) => {
                 let values = key_datums(index, &work.new, cx)?.unwrap_or_default();
                 return Err(duplicate(table, index, &values, cx));
             }
-            Err(other) => return Err(other.into()),
+            Err(other) => return Err(refused(other, table, index, tid)),
         }
     }
     Ok(())
+}
+
+/// Why an entry could not be made: one that no B-tree's page would hold often enough in PostgreSQL's words, and others
+/// in their own.
+#[cold]
+pub(crate) fn refused(
+    error: storage::Error,
+    table: &TableDef,
+    index: &IndexDef,
+    tid: Tid,
+) -> SqlError {
+    let storage::Error::TooLarge { bytes, bytes_max, .. } = error else { return error.into() };
+    sql_error!(
+        PROGRAM_LIMIT_EXCEEDED,
+        "index row size {bytes} exceeds btree version 4 maximum {bytes_max} for index \"{}\"",
+        index.name
+    )
+    .with_detail(format!(
+        "Index row references tuple ({},{}) in relation \"{}\".",
+        tid.block.0, tid.offset, table.name
+    ))
+    .with_hint(
+        "Values larger than 1/3 of a buffer page cannot be indexed.\nConsider a function index of \
+         an MD5 hash of the value, or use full text indexing.",
+    )
+    .with_table(&table.schema_name, &table.name)
+    .with_constraint(&index.name)
 }
 
 /// Whether a row other than the one at `tid` has its key, or may come to have it.

@@ -187,7 +187,7 @@ fn update(
             if let Outcome::Done { tid, heap_only: false } = outcome {
                 // No room beside the old version: the new one needs index entries of its own.
                 decode_row(table, &work.encoded, &mut work.new);
-                index::insert_all(table, tid, work, cx)?;
+                index::insert_all(table, tid, index::Made::Updated, work, cx)?;
             }
             outcome
         } else {

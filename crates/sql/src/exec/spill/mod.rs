@@ -28,7 +28,7 @@ mod spool;
 mod tests;
 
 pub(super) use file::SpillFile;
-pub use keys::{KeySorter, SortedKeys};
+pub use keys::{Helpers, KeySorter, SortedKeys};
 pub(super) use partitions::Partitions;
 pub use rows::{RowReader, RowStore};
 pub use size::values_bytes;

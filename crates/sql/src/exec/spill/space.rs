@@ -101,6 +101,12 @@ impl TempSpace {
         self.peak.fetch_max(bytes as u64, Relaxed);
     }
 
+    /// Files of the data directory that are open.
+    #[cfg(test)]
+    pub(super) fn files_open(&self) -> u64 {
+        self.files.count()
+    }
+
     pub(super) fn make(&self) -> Result<(Arc<dyn File>, String)> {
         self.files.make()
     }

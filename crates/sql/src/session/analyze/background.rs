@@ -105,7 +105,11 @@ fn is_same(stored: &Datum, now: &Datum) -> bool {
 }
 
 /// What stands for a session of the superuser in the database, with its settings.
-fn backend(cluster: &Arc<Cluster>, instance: &Arc<Instance>, txn: Txn) -> Result<Backend> {
+pub(in crate::session) fn backend(
+    cluster: &Arc<Cluster>,
+    instance: &Arc<Instance>,
+    txn: Txn,
+) -> Result<Backend> {
     let user: &str = &cluster.superuser;
     let mut values = Values::new(Values::table_defaults(), user, Arc::clone(&cluster.running));
     for (name, value) in cluster.session_settings().iter() {

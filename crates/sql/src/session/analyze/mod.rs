@@ -4,6 +4,7 @@ mod background;
 mod column;
 mod sample;
 
+pub(super) use background::backend as background_backend;
 pub(crate) use background::{analyze_in_background, note_cleaned};
 
 use storage::heap::{MAX_ROW_BYTES, Open, vm};

@@ -305,6 +305,90 @@ fn an_index_is_built_in_little_memory() {
     assert_eq!(files.count(), 0);
 }
 
+/// 30,000 rows in no order, the seed of which is their number; their keys need more than 1 MB.
+const MANY: &str = "CREATE TABLE h (id int, k int, t text);
+    INSERT INTO h SELECT i, i * 7919 % 30011, md5((i * 7919 % 997)::text) || repeat('h', i % 50)
+        FROM generate_series(1, 30000) i";
+
+#[test]
+fn helpers_sort_as_one_alone_does() {
+    let mut bench = Bench::new();
+    let (files, temp) = (bench.cluster.temp_files.clone(), bench.session.backend.temp.clone());
+    let s = &mut bench.session;
+    run(s, MANY);
+    run(
+        s,
+        "SET maintenance_work_mem = '1MB'; SET enable_seqscan = off; SET enable_bitmapscan = off",
+    );
+    let builds = [
+        "CREATE INDEX h_t ON h (t DESC, k) INCLUDE (id)",
+        "CREATE UNIQUE INDEX h_t ON h (t, id)",
+        "CREATE INDEX CONCURRENTLY h_t ON h (upper(t), id)",
+        "CREATE INDEX h_t ON h (k)",
+        "CREATE INDEX h_t ON h USING hash (t)",
+    ];
+    for build in builds {
+        let mut seen = Vec::new();
+        for workers in [0, 2] {
+            run(s, &format!("SET max_parallel_maintenance_workers = {workers}"));
+            let before = temp.written();
+            temp.take_peak();
+            assert_eq!(run(s, build), "CREATE INDEX\n", "{build}");
+            let written = temp.written() - before;
+            assert!(temp.take_peak() <= 1100 << 10, "the memory is shared: {build}");
+            let is_hash = build.contains("hash");
+            assert_eq!(written > 0, !build.ends_with("(k)") && !is_hash, "{build}: {written}");
+            let check = if is_hash { "hash_index_check" } else { "bt_index_check" };
+            let told = run(s, &format!("SELECT {check}('h_t', true)"));
+            assert!(told.ends_with("SELECT 1\n"), "{told}");
+            if build.contains("CONCURRENTLY") {
+                assert_eq!(run(s, "REINDEX INDEX CONCURRENTLY h_t"), "REINDEX\n");
+            } else {
+                assert_eq!(run(s, "REINDEX INDEX h_t"), "REINDEX\n");
+            }
+            let order = if is_hash { "id" } else { "t DESC, k, id" };
+            let content = format!(
+                "SELECT pg_relation_size('h_t'), md5(string_agg(id::text, ','))
+                 FROM (SELECT id FROM h WHERE t > '' ORDER BY {order}) s"
+            );
+            seen.push(run(s, &content));
+            assert_eq!(run(s, "DROP INDEX h_t"), "DROP INDEX\n");
+        }
+        assert_eq!(seen[0], seen[1], "{build}");
+        assert_eq!(files.count(), 0);
+    }
+}
+
+/// Wherever it is when it is cancelled: nothing is left of it.
+#[test]
+fn a_canceled_build_ends_its_helpers() {
+    let mut bench = Bench::new();
+    let files = bench.cluster.temp_files.clone();
+    let s = &mut bench.session;
+    run(s, MANY);
+    run(s, "SET maintenance_work_mem = '1MB'; SET max_parallel_maintenance_workers = 2");
+    let mut canceled = 0;
+    for milliseconds in [1, 5, 10, 20, 40, 60, 80, 120, 160] {
+        run(s, &format!("SET statement_timeout = {milliseconds}"));
+        let told = run(s, "CREATE INDEX h_t ON h (t, k)");
+        run(s, "RESET statement_timeout");
+        assert_eq!(files.count(), 0, "after {milliseconds} ms: {told}");
+        match &*told {
+            "CREATE INDEX\n" => drop(run(s, "DROP INDEX h_t")),
+            refused => {
+                assert!(refused.starts_with("57014"), "{refused}");
+                canceled += 1;
+            }
+        }
+    }
+    assert!(canceled > 0);
+    assert_eq!(run(s, "CREATE INDEX h_t ON h (t, k)"), "CREATE INDEX\n");
+    run(s, "SET temp_file_limit = '200kB'");
+    let told = run(s, "CREATE INDEX h_again ON h (t, k)");
+    assert!(told.starts_with("53400"), "{told}");
+    assert_eq!(files.count(), 0);
+}
+
 #[test]
 fn explain_tells_of_files() {
     let mut bench = Bench::new();

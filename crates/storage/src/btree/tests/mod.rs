@@ -1,3 +1,4 @@
+mod churn;
 mod pages;
 mod trees;
 

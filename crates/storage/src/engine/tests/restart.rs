@@ -68,3 +68,46 @@ fn a_crash_in_redo_begins_it_at_the_restart_point() {
     }
     assert!(made > 3 && gained > 8, "{made} restart points, {gained} starts from one");
 }
+
+/// Operators who wait for a long recovery see that it goes on.
+#[test]
+fn a_long_redo_says_how_far_it_is() {
+    let roomy = || EngineConfig {
+        max_wal_bytes: 64 << 20,
+        checkpoint_timeout: Duration::from_secs(3600),
+        ..config()
+    };
+    let disk = SimDisk::new();
+    let made = disk.clone();
+    let crash = sim::run(1, move || {
+        let env = env(&made);
+        Engine::create(&roomy(), &env).unwrap();
+        let engine = Engine::open(&roomy(), &env).unwrap();
+        let mut last = Lsn::ZERO;
+        for _ in 0..9000 {
+            let txn = begin(&engine);
+            txn.xid().unwrap();
+            last = txn.commit().unwrap().must_be_durable;
+        }
+        engine.wal().flush(last);
+        let crash = made.operations();
+        engine.shutdown().unwrap();
+        crash
+    });
+    let mut crashes = disk.crashes();
+    crashes.advance_to(crash);
+    let report = |every: Duration| {
+        let image = crashes.image(&mut fastrand::Rng::with_seed(1));
+        sim::run(2, move || {
+            let config = EngineConfig { progress_every: every, ..roomy() };
+            let engine = Engine::open(&config, &env(&image)).unwrap();
+            let report = *engine.recovery().unwrap();
+            engine.shutdown().unwrap();
+            report
+        })
+    };
+    let often = report(Duration::ZERO);
+    assert!(often.records > 8192, "{often:?}");
+    assert_eq!(often.told, often.records / 4096, "at every look at the clock");
+    assert_eq!(report(Duration::MAX).told, 0);
+}

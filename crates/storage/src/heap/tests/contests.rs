@@ -146,7 +146,12 @@ fn a_key_has_one_winner() {
                     let key = number.to_be_bytes();
                     let tid = heap.insert(&txn, &key).unwrap();
                     let mut judge = |tid| heap.liveness(&txn, tid);
-                    match index.insert_unique(&txn, NewEntry::plain(&key, tid), &mut judge) {
+                    match index.insert_unique(
+                        &txn,
+                        NewEntry::plain(&key, tid),
+                        &mut judge,
+                        &mut |_| Ok(false),
+                    ) {
                         Ok(()) if session == 0 && number % 3 == 0 => txn.abort(),
                         Ok(()) => {
                             txn.commit().unwrap();

@@ -91,13 +91,22 @@ impl LogKind {
         }
     }
 
-    /// The crash window in which files that hold nothing any more are looked for and removed.
+    /// The crash window in which files that hold nothing any more are removed.
     pub const fn removal_window(self) -> &'static str {
         match self {
             LogKind::CommitTs => "commit-times-removed",
             LogKind::MultiXactMember | LogKind::MultiXactOffset => "multixacts-removed",
-            LogKind::Subtrans => "spilled-removed",
-            LogKind::Notify | LogKind::Serial | LogKind::Xact => "status-removed",
+            LogKind::Notify | LogKind::Serial | LogKind::Subtrans | LogKind::Xact => {
+                "status-removed"
+            }
+        }
+    }
+
+    /// The crash window in which a segment takes its other form, packed or plain.
+    pub const fn packing_window(self) -> &'static str {
+        match self {
+            LogKind::CommitTs => "commit-times-packed",
+            _ => "status-packed",
         }
     }
 

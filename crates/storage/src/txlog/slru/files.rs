@@ -14,13 +14,17 @@
 use super::config::{LogKind, SEGMENT_PAGES};
 use super::error::SlruError;
 use super::kernel::PAGE_WORDS;
+use super::pack::{Found, PACKED_SUFFIX};
+use super::packed::Packed;
 use base::crc::crc32c;
 use base::disk::{Disk, File, Open};
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sim;
 use base::wait_event::{self, Event};
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 const SECTOR_BYTES: usize = 512;
@@ -43,16 +47,18 @@ const OPEN_FILES: usize = 16;
 
 /// The segment files of one log.
 pub(super) struct SegmentFiles {
-    log: LogKind,
-    disk: Arc<dyn Disk>,
-    state: Latch<FilesState>,
+    pub(super) log: LogKind,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) state: Latch<FilesState>,
+    /// Held by whoever packs or unpacks a segment, over I/O.
+    pub(super) packing: Latch<()>,
 }
 
-struct FilesState {
+pub(super) struct FilesState {
     /// Most recently used last.
-    open: Vec<(u64, Arc<dyn File>)>,
+    pub(super) open: Vec<(u64, Arc<dyn File>)>,
     /// Segments written since the last sync.
-    unsynced: BTreeSet<u64>,
+    pub(super) unsynced: BTreeSet<u64>,
     /// Whether a file was made or removed since the directory was synced.
     directory_changed: bool,
 }
@@ -66,7 +72,8 @@ impl SegmentFiles {
     pub(super) fn new(log: LogKind, disk: Arc<dyn Disk>) -> SegmentFiles {
         let state =
             FilesState { open: Vec::new(), unsynced: BTreeSet::new(), directory_changed: false };
-        SegmentFiles { log, disk, state: Latch::new(Rank::RelFile, state) }
+        let packing = Latch::new(Rank::SlruBank, ());
+        SegmentFiles { log, disk, state: Latch::new(Rank::RelFile, state), packing }
     }
 
     /// Path of a segment in the data directory.
@@ -74,12 +81,17 @@ impl SegmentFiles {
         format!("{}/{segment:012X}", self.log.directory())
     }
 
-    fn failed(&self, segment: u64, action: &'static str, source: io::Error) -> SlruError {
+    pub(super) fn failed(
+        &self,
+        segment: u64,
+        action: &'static str,
+        source: io::Error,
+    ) -> SlruError {
         SlruError::Io { log: self.log, file: self.path(segment), action, source }
     }
 
     /// Opens a segment. No latch is held over the system call: two may open it, one handle is kept.
-    fn open(&self, segment: u64, how: Open) -> Result<Arc<dyn File>, SlruError> {
+    pub(super) fn open(&self, segment: u64, how: Open) -> Result<Arc<dyn File>, SlruError> {
         if let Some(file) = self.cached(segment) {
             return Ok(file);
         }
@@ -119,52 +131,72 @@ impl SegmentFiles {
     /// Reads and verifies a page.
     pub(super) fn read(&self, page: u64) -> Result<Vec<u64>, SlruError> {
         let segment = segment_of(page);
-        let file = self.open(segment, Open::Existing)?;
+        let file = match self.find(segment)? {
+            Found::Plain(file) => file,
+            Found::Packed(packed) => return self.page_of(packed, page),
+        };
         let mut bytes = vec![0; FILE_PAGE_BYTES];
-        let offset = (page % SEGMENT_PAGES) * FILE_PAGE_BYTES as u64;
+        let offset = place_of(page);
         let n = file.read_at(&mut bytes, offset).map_err(|e| self.failed(segment, "read", e))?;
-        match decode(page, &bytes).filter(|_| n == bytes.len()) {
-            Some(words) => Ok(words),
-            None => {
-                let at = bad_sectors(page, &bytes[..n]).next().unwrap_or(n);
-                let (file, at) = (self.path(segment), offset + at as u64);
-                Err(SlruError::Damaged { log: self.log, file, page, at })
-            }
-        }
+        decode(page, &bytes[..n]).ok_or_else(|| {
+            let at = bad_sectors(page, &bytes[..n]).next().unwrap_or(n);
+            let (file, at) = (self.path(segment), offset + at as u64);
+            SlruError::Damaged { log: self.log, file, page, at }
+        })
     }
 
     /// Reads a page and tells what is wrong with it, sector by sector: the first byte's place in the file, and why.
     pub(super) fn inspect(&self, page: u64) -> Result<Inspected, SlruError> {
         let segment = segment_of(page);
-        let file = self.open(segment, Open::Existing)?;
+        let file = match self.find(segment)? {
+            Found::Plain(file) => file,
+            Found::Packed(packed) => return Ok(self.inspect_packed(packed.as_ref(), page)),
+        };
         let mut bytes = vec![0; FILE_PAGE_BYTES];
-        let offset = (page % SEGMENT_PAGES) * FILE_PAGE_BYTES as u64;
+        let offset = place_of(page);
         let n = file.read_at(&mut bytes, offset).map_err(|e| self.failed(segment, "read", e))?;
         let bad_sectors = bad_sectors(page, &bytes[..n]);
         Ok(Inspected {
+            file: self.path(segment),
             bad_sectors: bad_sectors.map(|at| offset + at as u64).collect(),
             is_hole: bytes.iter().all(|byte| *byte == 0),
         })
     }
 
+    /// What a page is like in a packed segment; `None`: that one can't be read.
+    pub(super) fn inspect_packed(&self, packed: Option<&Packed>, page: u64) -> Inspected {
+        let found = packed.map(|packed| packed.has(within(page)));
+        let bad_sectors = if found == Some(true) { Vec::new() } else { vec![0] };
+        let file = self.packed_path(segment_of(page));
+        Inspected { file, bad_sectors, is_hole: found == Some(false) }
+    }
+
     /// Whether the page is in its file, whole or not.
     pub(super) fn exists(&self, page: u64) -> Result<bool, SlruError> {
         let segment = segment_of(page);
-        let file = match self.open(segment, Open::Existing) {
-            Ok(file) => file,
+        let file = match self.find(segment) {
+            Ok(Found::Plain(file)) => file,
+            Ok(Found::Packed(packed)) => {
+                return Ok(packed.is_none_or(|packed| packed.has(within(page))));
+            }
             Err(SlruError::Missing { .. }) => return Ok(false),
             Err(e) => return Err(e),
         };
         let bytes = file.len().map_err(|e| self.failed(segment, "measure", e))?;
-        Ok(bytes >= (page % SEGMENT_PAGES + 1) * FILE_PAGE_BYTES as u64)
+        Ok(bytes >= place_of(page) + FILE_PAGE_BYTES as u64)
     }
 
     /// Writes a page. It is durable after the next [`SegmentFiles::sync`] that begins later.
     pub(super) fn write(&self, page: u64, words: &[u64]) -> Result<(), SlruError> {
         let segment = segment_of(page);
-        let file = self.open(segment, Open::Create)?;
-        let offset = (page % SEGMENT_PAGES) * FILE_PAGE_BYTES as u64;
-        file.write_at(&encode(page, words), offset)
+        let file = match self.open(segment, Open::Existing) {
+            Err(SlruError::Missing { .. }) => {
+                self.unpack(segment)?;
+                self.open(segment, Open::Create)?
+            }
+            other => other?,
+        };
+        file.write_at(&encode(page, words), place_of(page))
             .map_err(|e| self.failed(segment, "write", e))?;
         if self.log.is_durable() {
             self.state.lock().unsynced.insert(segment);
@@ -172,50 +204,74 @@ impl SegmentFiles {
         Ok(())
     }
 
-    /// Makes every write that ended before durable. After an error the caller must not go on: what the
-    /// system dropped it will not report twice.
+    /// Makes every write that ended before durable. After an error of a sync the caller must not go on: what the
+    /// system dropped it will not report twice. After any other it may be tried again: nothing is forgotten.
     pub(super) fn sync(&self) -> Result<(), SlruError> {
-        let (segments, directory) = {
+        let (mut segments, directory) = {
             let mut state = self.state.lock();
             let segments = std::mem::take(&mut state.unsynced);
             (segments, std::mem::take(&mut state.directory_changed))
         };
-        for segment in segments {
-            let file = match self.open(segment, Open::Existing) {
-                Ok(file) => file,
-                // Truncated away since.
-                Err(SlruError::Missing { .. }) => continue,
-                Err(e) => return Err(e),
-            };
-            let _waiting = wait_event::during(Event::SlruSync);
-            file.sync().map_err(|e| self.failed(segment, "sync", e))?;
+        let synced = self.sync_segments(&mut segments).and_then(|()| match directory {
+            true if self.log.is_durable() => self.sync_directory(),
+            _ => Ok(()),
+        });
+        if synced.is_err() {
+            let mut state = self.state.lock();
+            state.unsynced.append(&mut segments);
+            state.directory_changed |= directory;
         }
-        if directory && self.log.is_durable() {
-            self.sync_directory()?;
+        synced
+    }
+
+    /// Syncs these segments, and takes those away that are.
+    fn sync_segments(&self, segments: &mut BTreeSet<u64>) -> Result<(), SlruError> {
+        while let Some(segment) = segments.first().copied() {
+            match self.open(segment, Open::Existing) {
+                Ok(file) => {
+                    let _waiting = wait_event::during(Event::SlruSync);
+                    file.sync().map_err(|e| self.failed(segment, "sync", e))?;
+                }
+                // Truncated away since, or packed.
+                Err(SlruError::Missing { .. }) => {}
+                Err(e) => return Err(e),
+            }
+            segments.remove(&segment);
         }
         Ok(())
     }
 
-    fn sync_directory(&self) -> Result<(), SlruError> {
+    pub(super) fn sync_directory(&self) -> Result<(), SlruError> {
         let directory = self.log.directory();
-        self.disk.sync_dir(directory).map_err(|e| SlruError::Io {
-            log: self.log,
-            file: directory.to_owned(),
-            action: "sync",
-            source: e,
+        self.disk.sync_dir(directory).map_err(|source| {
+            let action = if is_unopened(&source) { "open" } else { "sync" };
+            SlruError::Io { log: self.log, file: directory.to_owned(), action, source }
         })
     }
 
-    /// Numbers of the segment files there are.
+    /// Numbers of the segments there are, packed ones included.
     pub(super) fn segments(&self) -> Result<Vec<u64>, SlruError> {
+        let names = self.names()?;
+        let plain = names.iter().map(|name| name.strip_suffix(PACKED_SUFFIX).unwrap_or(name));
+        // A crash may leave both forms of a segment.
+        let numbers: BTreeSet<u64> = plain.filter_map(number_of).collect();
+        Ok(numbers.into_iter().collect())
+    }
+
+    /// The first segment of these that is not packed.
+    pub(super) fn first_plain(&self, among: Range<u64>) -> Result<Option<u64>, SlruError> {
+        let names = self.names()?;
+        Ok(names.iter().filter_map(|name| number_of(name)).filter(|s| among.contains(s)).min())
+    }
+
+    fn names(&self) -> Result<Vec<String>, SlruError> {
         let directory = self.log.directory();
-        let names = self.disk.list(directory).map_err(|e| SlruError::Io {
+        self.disk.list(directory).map_err(|e| SlruError::Io {
             log: self.log,
             file: directory.to_owned(),
             action: "list",
             source: e,
-        })?;
-        Ok(names.iter().filter_map(|n| u64::from_str_radix(n, 16).ok()).collect())
+        })
     }
 
     /// Makes the directory.
@@ -267,19 +323,46 @@ impl SegmentFiles {
             state.open.retain(|(s, _)| !doomed(*s));
             state.unsynced.retain(|s| !doomed(*s));
         }
+        let _window = (!segments.is_empty()).then(|| sim::window(self.log.removal_window()));
         for segment in &segments {
-            match self.disk.remove(&self.path(*segment)) {
-                Ok(()) => {}
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-                Err(e) => return Err(self.failed(*segment, "remove", e)),
-            }
+            self.remove_file(*segment, &self.path(*segment))?;
+            self.remove_file(*segment, &self.packed_path(*segment))?;
         }
         Ok(segments.len())
     }
+
+    pub(super) fn remove_file(&self, segment: u64, path: &str) -> Result<(), SlruError> {
+        match self.disk.remove(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(self.failed(segment, "remove", e)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether a directory could not be opened in order to be synced: nothing was, and nothing failed to be.
+fn is_unopened(error: &io::Error) -> bool {
+    let cause = error.raw_os_error();
+    matches!(cause, Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EACCES))
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    u64::from_str_radix(name, 16).ok()
+}
+
+/// Where a page lies among those of its segment.
+pub(super) fn within(page: u64) -> usize {
+    (page % SEGMENT_PAGES) as usize
+}
+
+/// Where a page begins in its file, in bytes.
+pub(super) fn place_of(page: u64) -> u64 {
+    within(page) as u64 * FILE_PAGE_BYTES as u64
 }
 
 /// What a page is like in its file.
 pub(super) struct Inspected {
+    /// Path of the file.
+    pub(super) file: String,
     /// Places in the file, in bytes, of sectors that are cut short, another page's, or changed.
     pub(super) bad_sectors: Vec<u64>,
     /// Whether nothing was ever written there.
@@ -299,7 +382,7 @@ fn is_intact(page: u64, sector: &[u8]) -> bool {
         && sector[NUMBER_AT..NUMBER_AT + 8] == page.to_le_bytes()
 }
 
-fn encode(page: u64, words: &[u64]) -> Vec<u8> {
+pub(super) fn encode(page: u64, words: &[u64]) -> Vec<u8> {
     let mut payload = Vec::with_capacity(PAGE_BYTES);
     words.iter().for_each(|w| payload.extend_from_slice(&w.to_le_bytes()));
     let mut out = vec![0; FILE_PAGE_BYTES];
@@ -312,7 +395,10 @@ fn encode(page: u64, words: &[u64]) -> Vec<u8> {
     out
 }
 
-fn decode(page: u64, bytes: &[u8]) -> Option<Vec<u64>> {
+pub(super) fn decode(page: u64, bytes: &[u8]) -> Option<Vec<u64>> {
+    if bytes.len() != FILE_PAGE_BYTES {
+        return None;
+    }
     let mut payload = Vec::with_capacity(SECTORS * SECTOR_PAYLOAD);
     for sector in bytes.chunks(SECTOR_BYTES) {
         if !is_intact(page, sector) {

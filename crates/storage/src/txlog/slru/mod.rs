@@ -10,6 +10,8 @@ mod config;
 mod error;
 mod files;
 mod kernel;
+mod pack;
+mod packed;
 mod stats;
 
 pub use config::{ALL_LOGS, BANK_SLOTS, LOGS, LogBuffers, LogKind, SEGMENT_PAGES};
@@ -41,6 +43,8 @@ pub struct Slru {
     latest: Padded<AtomicU64>,
     /// Pages below were truncated away.
     oldest: Padded<AtomicU64>,
+    /// Segments below are packed, or were tried.
+    packed: AtomicU64,
     files: SegmentFiles,
     barrier: WalBarrier,
     counters: Counters,
@@ -76,6 +80,7 @@ impl Slru {
             banks: (0..banks).map(|_| Bank::new()).collect(),
             latest: Padded(AtomicU64::new(u64::MAX)),
             oldest: Padded(AtomicU64::new(oldest)),
+            packed: AtomicU64::new(0),
             files,
             barrier,
             counters: Counters::default(),
@@ -389,17 +394,31 @@ impl Slru {
     /// the process: the pages count as clean, and what the system dropped it will not report twice.
     pub fn flush(&self) -> Result<(), SlruError> {
         self.counters.flushed();
-        for bank in &self.banks {
-            for slot in 0..BANK_SLOTS {
-                self.flush_slot(bank, slot)?;
-            }
-        }
+        self.write_dirty(&|_| true)?;
         if self.log.is_durable() { self.files.sync() } else { Ok(()) }
     }
 
-    fn flush_slot(&self, bank: &Bank, slot: usize) -> Result<(), SlruError> {
+    /// Writes the pages meant that were dirty when this began.
+    fn write_dirty(&self, is_meant: &dyn Fn(u64) -> bool) -> Result<(), SlruError> {
+        for bank in &self.banks {
+            for slot in 0..BANK_SLOTS {
+                self.write_slot(bank, slot, is_meant)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_slot(
+        &self,
+        bank: &Bank,
+        slot: usize,
+        is_meant: &dyn Fn(u64) -> bool,
+    ) -> Result<(), SlruError> {
         loop {
             let state = self.latch(bank);
+            if !bank.tag(slot).page().is_some_and(is_meant) {
+                return Ok(());
+            }
             match state.slots[slot] {
                 // Somebody else's write may lack the sync that begins after it ends.
                 SlotState::Held { writing: true, .. } => self.wait(bank, state, slot),
@@ -427,9 +446,31 @@ impl Slru {
         }
         self.counters.truncated();
         self.drop_pages(|held| held < page);
-        let _window = sim::window(self.log.removal_window());
         self.files.remove(|segment| segment < segment_of(page))?;
         Ok(())
+    }
+
+    /// Packs a segment of which all pages lie below `end`, the oldest that has not been tried; whether there was one. Nobody
+    /// changes pages below `end` meanwhile, and no two pack at a time (invariant S7). A segment that is damaged, or would
+    /// hardly be smaller, stays as it is.
+    pub fn pack_one_below(&self, end: u64) -> Result<bool, SlruError> {
+        // Relaxed: its changers follow each other.
+        let from = self.packed.load(Ordering::Relaxed);
+        if from >= segment_of(end) {
+            return Ok(false);
+        }
+        let Some(segment) = self.files.first_plain(from..segment_of(end))? else {
+            self.packed.store(segment_of(end), Ordering::Relaxed);
+            return Ok(false);
+        };
+        self.write_dirty(&|page| segment_of(page) == segment)?;
+        match self.files.pack(segment) {
+            Ok(_) | Err(SlruError::Damaged { .. }) => {
+                self.packed.store(segment + 1, Ordering::Relaxed);
+                Ok(true)
+            }
+            Err(e) => Err(e),
+        }
     }
 
     /// Empties the log: every page from memory, every file. Nobody else may be using it.
@@ -437,7 +478,6 @@ impl Slru {
         self.counters.truncated();
         self.latest.store(u64::MAX, Ordering::Relaxed);
         self.drop_pages(|_| true);
-        let _window = sim::window(self.log.removal_window());
         self.files.remove(|_| true)?;
         Ok(())
     }

@@ -405,7 +405,7 @@ fn sizes_are_postgresqls() {
 /// Damage of each kind, in any place, is told with the file and the place, and nothing else is.
 #[test]
 fn check_names_file_and_place_of_what_is_damaged() {
-    const FIRST: u64 = 3;
+    const FIRST: u64 = 0;
     const END: u64 = 3 * SEGMENT_PAGES + 5;
     let disk = SimDisk::new();
     let slru = open(&disk, LogKind::Xact, 1);
@@ -453,4 +453,56 @@ fn check_names_file_and_place_of_what_is_damaged() {
     expected.extend([15, 16].map(|at| fault(END - 1, sector(END - 1, at))));
     let (pages, faults) = checked(&open(&disk, LogKind::Xact, 1));
     assert_eq!((pages, faults), (END - FIRST - SEGMENT_PAGES, expected));
+}
+
+/// A log may begin within a segment; but where it begins with page 0, a page of zeros there is damage.
+#[test]
+fn check_tells_a_beginning_from_a_hole() {
+    let checked = |first: u64, end: u64, spoilt: Option<u64>| {
+        let disk = SimDisk::new();
+        let slru = open(&disk, LogKind::Xact, 1);
+        for page in first..end {
+            slru.begin(page, Lsn::ZERO, |_| ()).unwrap();
+        }
+        slru.flush().unwrap();
+        if let Some(page) = spoilt {
+            let file = disk.open(&slru.file_of(page), Open::Existing).unwrap();
+            file.write_at(&[0; 17 * 512], page % SEGMENT_PAGES * 17 * 512).unwrap();
+        }
+        let mut faults = Vec::new();
+        let pages = slru.check(end, &mut |fault| faults.push(fault)).unwrap();
+        (pages, faults.len())
+    };
+    assert_eq!(checked(SEGMENT_PAGES + 3, SEGMENT_PAGES + 9, None), (6, 0));
+    assert_eq!(checked(0, 9, None), (9, 0));
+    assert_eq!(checked(0, 9, Some(0)), (9, 17));
+    assert_eq!(checked(SEGMENT_PAGES + 3, SEGMENT_PAGES + 9, Some(SEGMENT_PAGES + 5)), (6, 17));
+}
+
+/// A file that can't be opened to be synced is not forgotten: the next flush syncs it.
+#[test]
+fn what_could_not_be_opened_is_synced_later() {
+    let disk = SimDisk::new();
+    let slru = open(&disk, LogKind::Xact, 1);
+    // More segments than handles are kept.
+    for page in (0..40 * SEGMENT_PAGES).step_by(SEGMENT_PAGES as usize) {
+        slru.begin(page, Lsn::ZERO, |p| p.set(0, page + 1)).unwrap();
+    }
+    slru.write_dirty(&|_| true).unwrap();
+    disk.set_fault(Some(Box::new(|access, _, _| {
+        let fails = access == base::disk::sim::Access::Open;
+        fails.then(|| std::io::Error::from_raw_os_error(libc::EMFILE))
+    })));
+    assert!(matches!(slru.flush(), Err(SlruError::Io { action: "open", .. })));
+    disk.set_fault(None);
+    slru.flush().unwrap();
+    let mut crashes = disk.crashes();
+    crashes.advance_to(disk.operations());
+    for seed in 0..5 {
+        let image = crashes.image(&mut fastrand::Rng::with_seed(seed));
+        let after = open(&image, LogKind::Xact, 1);
+        for page in (0..40 * SEGMENT_PAGES).step_by(SEGMENT_PAGES as usize) {
+            assert_eq!(word(&after, page, 0), page + 1);
+        }
+    }
 }

@@ -123,6 +123,11 @@ impl Batch {
         self.entries.len()
     }
 
+    /// Whether the entries came in their order: then there is nothing to sort.
+    pub fn came_sorted(&self) -> bool {
+        self.sorted
+    }
+
     pub fn clear(&mut self) {
         self.entries.clear();
         self.arena.clear();

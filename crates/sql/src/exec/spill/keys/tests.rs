@@ -39,8 +39,26 @@ type Entries = Vec<(Vec<u8>, Tid)>;
 
 /// Sorts and compares with what the library makes of it; how many bytes of files it took.
 fn check(entries: &Entries, limit: usize) -> u64 {
+    let written = check_helped(entries, limit, 0);
+    for helpers in [1, 3] {
+        assert_eq!(check_helped(entries, limit, helpers) > 0, written > 0);
+    }
+    written
+}
+
+/// With helpers and where to begin with them.
+fn with_helpers(space: &Arc<TempSpace>, limit: usize, count: usize, expected: u64) -> KeySorter {
+    let env = base::Env::new(Arc::new(SimDisk::new()));
+    KeySorter::with(space, limit, Some(Helpers { env, count }), expected)
+}
+
+fn check_helped(entries: &Entries, limit: usize, helpers: usize) -> u64 {
     let space = space();
-    let mut sorter = KeySorter::new(&space, limit);
+    let mut sorter = match helpers {
+        0 => KeySorter::new(&space, limit),
+        // Half of them find out late that there are many.
+        count => with_helpers(&space, limit, count, entries.len() as u64 * (count as u64 / 2)),
+    };
     for (key, tid) in entries {
         sorter.push(key, *tid).unwrap();
     }
@@ -140,4 +158,36 @@ fn a_full_temp_file_limit_ends_the_sort() {
     let refused = (0..100_000u64).find_map(|i| sorter.push(&i.to_be_bytes(), tid(i)).err());
     let refused = refused.expect("there is a limit");
     assert_eq!(refused.fields().sqlstate, SqlState::CONFIGURATION_LIMIT_EXCEEDED);
+}
+
+/// Entries in no order.
+fn push_many(sorter: &mut KeySorter, count: u64) -> Result<()> {
+    (0..count).try_for_each(|i| sorter.push(&(i * 7_919 % 100_003).to_be_bytes(), tid(i)))
+}
+
+#[test]
+fn a_helper_s_error_ends_the_sort() {
+    let space = space();
+    space.set_limit(300 << 10);
+    let mut sorter = with_helpers(&space, LITTLE, 2, u64::MAX);
+    let refused = push_many(&mut sorter, 100_000).expect_err("there is a limit");
+    assert_eq!(refused.fields().sqlstate, SqlState::CONFIGURATION_LIMIT_EXCEEDED);
+    assert!(sorter.team.is_some());
+    drop(sorter);
+    assert_eq!(space.files_open(), 0, "the file went with the sort");
+}
+
+#[test]
+fn a_canceled_sort_leaves_nothing() {
+    let space = space();
+    let mut sorter = with_helpers(&space, LITTLE, 3, u64::MAX);
+    push_many(&mut sorter, 20_000).unwrap();
+    assert_eq!(space.files_open(), 1);
+    base::park::current().interrupt(base::interrupt::Interrupt::Cancel);
+    let canceled = push_many(&mut sorter, 100_000).expect_err("somebody looks");
+    base::interrupt::clear_statement();
+    assert_eq!(canceled.fields().sqlstate, SqlState::QUERY_CANCELED);
+    // Its helpers have ended with it: nobody has the file any more.
+    drop(sorter);
+    assert_eq!(space.files_open(), 0);
 }

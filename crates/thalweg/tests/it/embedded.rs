@@ -1,0 +1,46 @@
+//! The embedding API's prepared statements.
+
+use super::{Scratch, config};
+use thalweg::Database;
+
+#[test]
+fn prepared_statements_run_with_values_and_keep_what_they_told() {
+    let scratch = Scratch::new("embedded-prepared");
+    let data = scratch.0.join("data");
+    let database = Database::open(&data, "me", &config()).unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    connection.query("create table t (a int primary key, b text)").unwrap();
+    connection.prepare("put", "insert into t values ($1, $2)").unwrap();
+    connection.prepare("find", "select b from t where a = $1").unwrap();
+    assert_eq!(connection.execute("put", &[Some("1"), Some("one")]).unwrap().tag, "INSERT 0 1");
+    assert_eq!(connection.execute("put", &[Some("2"), None]).unwrap().tag, "INSERT 0 1");
+    let found = connection.execute("find", &[Some("1")]).unwrap();
+    assert_eq!(
+        (&found.columns[..], &found.rows[..]),
+        (&["b".to_owned()][..], &[vec![Some("one".to_owned())]][..])
+    );
+    assert_eq!(connection.execute("find", &[Some("2")]).unwrap().rows, [[None]]);
+    assert_eq!(connection.execute("find", &[Some("3")]).unwrap().rows.len(), 0);
+
+    // An error fails its own transaction, and an explicit one until it ends.
+    let state = |error: sql::error::SqlError| error.sqlstate().as_str().to_owned();
+    assert_eq!(state(connection.execute("put", &[Some("1"), None]).unwrap_err()), "23505");
+    assert_eq!(state(connection.execute("find", &[Some("x")]).unwrap_err()), "22P02");
+    assert_eq!(state(connection.execute("none", &[]).unwrap_err()), "26000");
+    assert_eq!(state(connection.prepare("find", "select 1").unwrap_err()), "42P05");
+    connection.query("begin").unwrap();
+    connection.execute("put", &[Some("3"), None]).unwrap();
+    connection.execute("put", &[Some("3"), None]).unwrap_err();
+    assert_eq!(state(connection.execute("find", &[Some("1")]).unwrap_err()), "25P02");
+    connection.query("rollback").unwrap();
+    assert_eq!(connection.execute("find", &[Some("3")]).unwrap().rows.len(), 0);
+    drop(connection);
+    database.close().unwrap();
+
+    let database = Database::open(&data, "me", &config()).unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    let count = connection.query("select count(*) from t").unwrap();
+    assert_eq!(count[0].rows, [[Some("2".to_owned())]]);
+    drop(connection);
+    database.close().unwrap();
+}
