@@ -90,6 +90,12 @@ impl Rig {
         self.pool.create_relation(RelId::new(number, persistence), rank).unwrap()
     }
 
+    /// A pool over the same files that has read nothing; of this rig's own everything is written before.
+    pub fn cold(&self, frames: usize) -> Arc<Pool> {
+        self.pool.clean_all().unwrap();
+        pool(&self.disk, frames)
+    }
+
     /// A pool over an empty directory into which the whole log was redone, `times` times.
     pub fn redone(&self, times: usize, relations: &[RelId]) -> Arc<Pool> {
         let fresh = self.empty(relations);
