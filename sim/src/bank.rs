@@ -103,6 +103,7 @@ pub fn config(seed: u64) -> EngineConfig {
             shared_buffers: 32,
             track_commit_timestamp: seed.is_multiple_of(3),
             first: first_ids(seed),
+            first_member: [0, (1 << 32) - 40][(seed % 2) as usize],
             ..TxLogConfig::default()
         },
     }

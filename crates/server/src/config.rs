@@ -36,7 +36,7 @@ pub struct Config {
     /// What the machine suggests where nobody has chosen.
     from_machine: BTreeMap<&'static str, Value>,
     /// Where a new directory's ids begin, if not at the beginning.
-    first: Option<TxLogStart>,
+    first: Option<(TxLogStart, u64)>,
 }
 
 impl Config {
@@ -61,9 +61,10 @@ impl Config {
         self.from_machine.insert("shared_buffers", Value::Integer(crate::memory::buffers()));
     }
 
-    /// Has the ids of a new directory begin here: for tests, which begin beyond 32 bits.
-    pub fn begin_ids_at(&mut self, first: TxLogStart) {
-        self.first = Some(first);
+    /// Has the ids of a new directory begin here, and the numbers of multixacts' members at every start: for tests,
+    /// which begin beyond 32 bits.
+    pub fn begin_ids_at(&mut self, first: TxLogStart, first_member: u64) {
+        self.first = Some((first, first_member));
     }
 
     /// Reads the file in the data directory; none is as good as an empty one.
@@ -163,6 +164,8 @@ impl Config {
         }
         let defaults = EngineConfig::default();
         let shared_buffers = number("shared_buffers");
+        let TxLogConfig { first, first_member, .. } = defaults.txlog;
+        let (first, first_member) = self.first.unwrap_or((first, first_member));
         EngineConfig {
             shared_buffers,
             torn_pages: self.torn_pages(),
@@ -200,7 +203,8 @@ impl Config {
                 buffers,
                 shared_buffers,
                 track_commit_timestamp: self.value("track_commit_timestamp").as_bool(),
-                first: self.first.unwrap_or(defaults.txlog.first),
+                first,
+                first_member,
                 ..defaults.txlog
             },
             ..defaults

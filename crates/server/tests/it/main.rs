@@ -103,7 +103,7 @@ fn small() -> Config {
     set_buffers(&mut config);
     set_logs(&mut config);
     let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
-    config.begin_ids_at(TxLogStart { next_xid, next_multixact });
+    config.begin_ids_at(TxLogStart { next_xid, next_multixact }, (1 << 32) - 3);
     config
 }
 

@@ -119,7 +119,8 @@ fn logs(ordinary: TxLogConfig) -> TxLogConfig {
     }
     let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
     let first = TxLogStart { next_xid, next_multixact };
-    TxLogConfig { buffers: LogBuffers([16; ALL_LOGS.len()]), first, ..ordinary }
+    let first_member = (1 << 32) - 3;
+    TxLogConfig { buffers: LogBuffers([16; ALL_LOGS.len()]), first, first_member, ..ordinary }
 }
 
 struct Dir(std::path::PathBuf, Option<Arc<Engine>>);

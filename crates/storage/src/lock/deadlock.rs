@@ -8,6 +8,7 @@
 
 use super::LockManager;
 use super::mode::LockMode;
+use super::reorder::CHANGES_MAX;
 use super::slot::SessionId;
 use super::tag::LockTag;
 use super::wait::WaitFor;
@@ -18,11 +19,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A session that waits, and for whom.
-struct Edge {
-    from: SessionId,
+pub(super) struct Edge {
+    pub(super) from: SessionId,
     /// Number of the wait.
     wait: u64,
-    to: SessionId,
+    pub(super) to: SessionId,
 }
 
 /// A wait as others see it.
@@ -98,10 +99,24 @@ impl LockManager {
         }
     }
 
-    /// Looks for a circle of waits through `me`; describes it, a line per session, as PostgreSQL does.
-    /// With a circle found the wait is over: no other session will see it, and take itself for a victim.
+    /// Looks for a circle of waits through `me`, and opens it if only the order of a queue closes it; else describes
+    /// it, a line per session, as PostgreSQL does. Then the wait is over: no other session will see the circle, and
+    /// take itself for a victim.
     pub(super) fn find_deadlock(&self, me: SessionId) -> Result<Option<String>> {
         let _one_at_a_time = self.detector.lock();
+        let Some(path) = self.circle(me)? else { return Ok(None) };
+        if self.open_by_order(&path, CHANGES_MAX)? {
+            return Ok(None);
+        }
+        // Requests may have been granted while they were out of their order.
+        let Some(path) = self.circle(me)? else { return Ok(None) };
+        let description = self.describe(&path)?;
+        self.end_wait(me);
+        Ok(Some(description))
+    }
+
+    /// A circle of waits through `me`, all of which there were at the same moment.
+    pub(super) fn circle(&self, me: SessionId) -> Result<Option<Vec<Edge>>> {
         let mut path = Vec::new();
         if !self.search(me, &mut path)? {
             return Ok(None);
@@ -114,9 +129,7 @@ impl LockManager {
                 return Ok(None);
             }
         }
-        let description = self.describe(&path)?;
-        self.end_wait(me);
-        Ok(Some(description))
+        Ok(Some(path))
     }
 
     /// Walks the graph depth first from `goal`; the edges of a circle back to it are left in `path`.

@@ -6,6 +6,7 @@ mod fast;
 mod held;
 mod holders;
 mod mode;
+mod reorder;
 mod rows;
 mod slot;
 mod snapshots;

@@ -1,4 +1,5 @@
 mod holders;
+mod order;
 
 use super::*;
 use crate::Error;

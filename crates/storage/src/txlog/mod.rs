@@ -48,6 +48,8 @@ pub struct TxLogConfig {
     pub track_commit_timestamp: bool,
     /// Where the ids of a new directory begin: for tests, which begin beyond 32 bits.
     pub first: TxLogStart,
+    /// Where the numbers of multixacts' members begin at each start, which no older one outlives: for tests, too.
+    pub first_member: u64,
 }
 
 /// Where the logs go on after a start.
@@ -73,6 +75,7 @@ impl Default for TxLogConfig {
             window_pages: 512,
             track_commit_timestamp: false,
             first: TxLogStart::FIRST,
+            first_member: 0,
         }
     }
 }
@@ -138,12 +141,13 @@ impl TxLog {
             next_xact_page: xact_page + 1,
         };
         let offsets = open(LogKind::MultiXactOffset, next_multixact.0 / slru::PAGE_WORDS as u64)?;
-        let members = open(LogKind::MultiXactMember, 0)?;
+        let first_member = config.first_member;
+        let members = open(LogKind::MultiXactMember, first_member / slru::PAGE_WORDS as u64)?;
         let times = open(LogKind::CommitTs, 0)?;
         Ok(TxLog {
             window: Window::new(next, config.window_pages, spill),
             xact,
-            multis: MultiXacts::new(offsets, members, next_multixact, 0, ahead),
+            multis: MultiXacts::new(offsets, members, next_multixact, first_member, ahead),
             times: CommitTimes::open(times, config.track_commit_timestamp, next)?,
             serial: open(LogKind::Serial, 0)?,
             notify: open(LogKind::Notify, 0)?,

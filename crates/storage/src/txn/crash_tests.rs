@@ -45,6 +45,7 @@ fn config(seed: u64) -> EngineConfig {
             window_pages: 2,
             track_commit_timestamp: true,
             first: first_ids(seed),
+            first_member: [0, (1 << 32) - 5, (1 << 40) - 9][(seed % 3) as usize],
         },
         ..EngineConfig::default()
     }

@@ -33,7 +33,7 @@ fn begin_ids_high(data: &Path) {
     }
     let mut config = Config::new();
     let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
-    config.begin_ids_at(TxLogStart { next_xid, next_multixact });
+    config.begin_ids_at(TxLogStart { next_xid, next_multixact }, (1 << 32) - 3);
     Database::open(data, "postgres", &config).unwrap().close().unwrap();
 }
 

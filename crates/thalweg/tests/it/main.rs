@@ -28,7 +28,7 @@ fn config() -> Config {
     }
     if std::env::var_os("THALWEG_TEST_LOGS").is_some() {
         let (next_xid, next_multixact) = (Xid((1 << 33) + 5), MultiXactId((1 << 32) - 3));
-        config.begin_ids_at(TxLogStart { next_xid, next_multixact });
+        config.begin_ids_at(TxLogStart { next_xid, next_multixact }, (1 << 32) - 3);
     }
     config
 }
