@@ -40,7 +40,7 @@ select archived_count, last_archived_wal, last_archived_time, failed_count, last
 checkpoint;
 select count(*) > 0, bool_and(size > 0), bool_and(modification <= clock_timestamp() + interval '1 minute') from pg_ls_waldir();
 select pg_walfile_name(pg_current_wal_lsn()) in (select name from pg_ls_waldir());
-select checkpoint_lsn >= redo_lsn, length(redo_wal_file), timeline_id, prev_timeline_id, next_xid ~ '^0:[0-9]+$',
+select checkpoint_lsn >= redo_lsn, length(redo_wal_file), timeline_id, prev_timeline_id, next_xid ~ '^[0-9]+:[0-9]+$',
   next_oid > 10000::oid, checkpoint_time <= clock_timestamp(), pg_typeof(next_multixact_id), pg_typeof(oldest_xid)
   from pg_control_checkpoint();
 select system_identifier <> 0, pg_control_last_modified <= clock_timestamp() + interval '1 minute' from pg_control_system();
