@@ -415,6 +415,7 @@ impl Scenario for Bank {
             "btree-build",
             "btree-page-deleted",
             "btree-bottom-up",
+            "btree-merge",
             "hash-split",
             "hash-extent",
             "hash-overflow",

@@ -1,6 +1,6 @@
 //! Storage parameters of tables and indexes, `WITH (fillfactor = 70)`: PostgreSQL's names and limits. They are kept as
-//! text in `pg_class.reloptions`. `fillfactor` is heeded, so is what says when background vacuum and ANALYZE are due, and
-//! `vacuum_truncate`; the others have no effect here.
+//! text in `pg_class.reloptions`. `fillfactor` is heeded, so is what says when background vacuum and ANALYZE are due,
+//! `vacuum_truncate` and `deduplicate_items`; the others have no effect here.
 
 use storage::heap::OwnLimits;
 use syntax::ast::{DefOption, OptionValue};
@@ -160,6 +160,11 @@ fn switch(lines: &[String], name: &str) -> Option<bool> {
 pub fn fill_percent(lines: &[String]) -> Option<u8> {
     let given = lines.iter().find_map(|line| line.strip_prefix("fillfactor="));
     given.and_then(|text| text.trim().parse().ok())
+}
+
+/// Whether equal keys of a B-tree share entries, by its lines.
+pub fn merges_equal_keys(lines: &[String]) -> bool {
+    switch(lines, "deduplicate_items").unwrap_or(true)
 }
 
 /// The lines as the definition of an index shows them, `fillfactor='70', deduplicate_items=off`.

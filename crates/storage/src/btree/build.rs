@@ -5,14 +5,15 @@
 //! links and parents do. A crash leaves files of a transaction that did not commit; recovery removes them.
 
 use super::edit::{self, Draft, prefix_bytes};
+use super::merge::merged_bytes_max;
 use super::page::*;
 use super::plan::truncate_separator;
-use super::{BTree, NewEntry, split};
+use super::{BTree, NewEntry, posting, split};
 use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::page::PAGE_BYTES;
 use crate::wal::{Kind, record_bound};
-use base::{BlockNo, Fork, Xid, sim};
+use base::{BlockNo, Fork, Tid, Xid, sim};
 
 /// Inner pages get few inserts.
 const INNER_PERCENT: usize = 95;
@@ -23,6 +24,8 @@ pub struct Builder<'t> {
     levels: Vec<Level>,
     /// How full leaves become.
     percent: usize,
+    /// Whether equal keys become postings.
+    merges: bool,
     entries: u64,
     _window: sim::Window,
 }
@@ -31,7 +34,7 @@ pub struct Builder<'t> {
 struct Level {
     /// Where it will go; known from the first page that is full on.
     block: Option<BlockNo>,
-    /// Keys, one after the other, each followed by what its entry carries.
+    /// Keys, one after the other, each followed by what its entry carries, or by a posting's list.
     keys: Vec<u8>,
     entries: Vec<Item>,
     /// Bytes that all keys share.
@@ -48,6 +51,8 @@ struct Item {
     value: u64,
     /// Tie-breaker: of a leaf entry the value, of a separator its own.
     tie: u64,
+    /// Of a posting: its last row.
+    last: Option<u64>,
 }
 
 /// An entry on its way to a page.
@@ -71,6 +76,7 @@ impl BTree {
             tree: self,
             levels: vec![Level::new()],
             percent: self.fill_percent(),
+            merges: self.merges(),
             entries: 0,
             _window: sim::window("btree-build"),
         })
@@ -105,8 +111,11 @@ impl Builder<'_> {
 
     fn push_at(&mut self, level: usize, entry: Fresh<'_>) -> Result<()> {
         let page = &mut self.levels[level];
-        let sizes = page.sizes_with(level, &entry);
         let percent = if level == 0 { self.percent } else { INNER_PERCENT };
+        if level == 0 && self.merges && page.join(&entry, percent) {
+            return Ok(());
+        }
+        let sizes = page.sizes_with(level, &entry);
         if !page.is_full_for(level, entry.key, sizes, percent) {
             page.push(&entry, sizes);
             return Ok(());
@@ -188,14 +197,46 @@ impl Level {
     /// What the record of entry `i` holds beside the key.
     fn beside(&self, level: usize, i: usize) -> Beside<'_> {
         match level {
+            0 if self.entries[i].last.is_some() => Beside::list(self.carried(i)),
             0 => Beside::carried(self.carried(i)),
             _ => Beside::tie(self.entries[i].tie),
         }
     }
 
+    /// Key and tie-breaker of what was added last.
     fn last(&self) -> (&[u8], u64) {
         let last = self.entries.len() - 1;
-        (self.key(last), self.entries[last].tie)
+        let item = &self.entries[last];
+        (self.key(last), item.last.unwrap_or(item.tie))
+    }
+
+    /// Makes the entry a row of the last one, if that has the same key and both have room for it. False: it does not
+    /// belong there.
+    fn join(&mut self, entry: &Fresh<'_>, percent: usize) -> bool {
+        let Some(i) = self.entries.len().checked_sub(1) else { return false };
+        let (key, last) = self.last();
+        let carries = |item: &Item| item.last.is_none() && item.carried_end > item.key_end;
+        if key != entry.key || !entry.carried.is_empty() || carries(&self.entries[i]) {
+            return false;
+        }
+        assert!(last < entry.tie, "entries to build from ascend");
+        let Item { key_end, carried_end, .. } = self.entries[i];
+        let rest = entry.key.len() - self.shared;
+        let record = |list: usize| record_bytes(rest, carried_bytes(list));
+        posting::append(&mut self.keys, Tid::from_u64(last), Tid::from_u64(entry.tie));
+        let list = self.keys.len() - key_end;
+        let records = self.records - record(carried_end - key_end) + record(list);
+        let sizes = (self.shared, records);
+        let fits = list <= merged_bytes_max(entry.key.len())
+            && !self.is_over(self.entries.len(), entry.key, sizes, percent);
+        if !fits {
+            self.keys.truncate(carried_end);
+            return false;
+        }
+        self.records = records;
+        let item = &mut self.entries[i];
+        (item.carried_end, item.last) = (self.keys.len(), Some(entry.tie));
+        true
     }
 
     /// Entries from here on have keys; the first of an inner page stands for minus infinity.
@@ -224,17 +265,20 @@ impl Level {
     }
 
     /// Whether `key`, with which its sizes would be these, has to go to the next page.
-    fn is_full_for(
+    fn is_full_for(&self, level: usize, key: &[u8], sizes: (usize, usize), percent: usize) -> bool {
+        self.entries.len() > Self::first_key(level)
+            && self.is_over(self.entries.len() + 1, key, sizes, percent)
+    }
+
+    /// Whether so many entries with these sizes are too much for a page that ends with `key`.
+    fn is_over(
         &self,
-        level: usize,
+        count: usize,
         key: &[u8],
         (shared, records): (usize, usize),
         percent: usize,
     ) -> bool {
-        if self.entries.len() < Self::first_key(level) + 1 {
-            return false;
-        }
-        let bytes = (self.entries.len() + 1) * ENTRY_BYTES + records + prefix_bytes(shared);
+        let bytes = count * ENTRY_BYTES + records + prefix_bytes(shared);
         // The high key to come is at most one byte longer than what it shares with this key.
         let high = high_bytes((key.len() + 1).min(MAX_KEY_BYTES));
         bytes > CAPACITY * percent / 100 || bytes + high > CAPACITY
@@ -261,7 +305,7 @@ impl Level {
         let key_end = self.keys.len();
         self.keys.extend_from_slice(entry.carried);
         let (carried_end, value, tie) = (self.keys.len(), entry.value, entry.tie);
-        self.entries.push(Item { key_end, carried_end, value, tie });
+        self.entries.push(Item { key_end, carried_end, value, tie, last: None });
     }
 
     /// Adds the first entry.

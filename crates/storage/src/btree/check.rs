@@ -3,8 +3,8 @@
 //! Takes no latches for longer than a page; on a tree that is written meanwhile it may report what was true
 //! only between two of its looks, so run it on a quiet one.
 
-use super::BTree;
 use super::page::*;
+use super::{BTree, posting};
 use crate::error::Result;
 use crate::page::{PAGE_BYTES, PageKind};
 use base::hash::HashSet;
@@ -26,9 +26,11 @@ struct SeenEntry {
     tie: u64,
     value: u64,
     carried: Vec<u8>,
+    /// Of a leaf entry.
+    rows: Vec<Tid>,
 }
 
-/// What [`BTree::check`] calls with key, carried bytes and TID of every leaf entry.
+/// What [`BTree::check`] calls with key, carried bytes and TID of every row that a leaf entry leads to.
 pub type EachEntry<'e> = dyn FnMut(&[u8], &[u8], Tid) + 'e;
 
 /// A separator (key, tie-breaker) and the child it leads to.
@@ -44,7 +46,7 @@ struct Walk<'t, 'r> {
 
 impl BTree {
     /// Verifies the whole tree, calling `report` with a sentence for everything that is wrong and `entry`
-    /// with every leaf entry in order.
+    /// with every leaf entry in order, with a posting once for each of its rows.
     pub fn check(&self, report: &mut dyn FnMut(String), entry: &mut EachEntry<'_>) -> Result<()> {
         let blocks = self.rel.blocks(Fork::Main)?;
         if blocks == 0 || self.rel.read(Fork::Main, ROOT)?.is_new() {
@@ -90,7 +92,8 @@ impl Walk<'_, '_> {
                     let tie = if i < node.first_key() { 0 } else { node.tie(i) };
                     let mut carried = Vec::new();
                     node.append_carried(i, &mut carried);
-                    SeenEntry { key, tie, value: node.slot(i).value(), carried }
+                    let rows = if node.is_leaf() { node.rows(i).collect() } else { Vec::new() };
+                    SeenEntry { key, tie, value: node.slot(i).value(), carried, rows }
                 })
                 .collect(),
             high: node.high(),
@@ -172,7 +175,7 @@ impl Walk<'_, '_> {
         entry: &mut EachEntry<'_>,
     ) {
         let mut last = low.clone();
-        for (i, SeenEntry { key, tie, value, carried }) in page.entries.iter().enumerate() {
+        for (i, SeenEntry { key, tie, value, carried, rows }) in page.entries.iter().enumerate() {
             if level > 0 && i == 0 {
                 let (key, tie) = low.clone().unwrap_or_default();
                 below.push((key, tie, BlockNo(*value as u32)));
@@ -187,14 +190,15 @@ impl Walk<'_, '_> {
             if !ascends {
                 self.complain(block, format!("entry {i} is not above the one before"));
             }
-            if page.high.as_ref().is_some_and(|high| here >= *high) {
+            let end = (key.clone(), rows.last().map_or(*tie, |row| row.to_u64()));
+            if page.high.as_ref().is_some_and(|high| end >= *high) {
                 self.complain(block, format!("entry {i} is not below the high key"));
             }
             match level {
-                0 => entry(key, carried, Tid::from_u64(*value)),
+                0 => rows.iter().for_each(|row| entry(key, carried, *row)),
                 _ => below.push((key.clone(), *tie, BlockNo(*value as u32))),
             }
-            last = Some(here);
+            last = Some(end);
         }
         if level > 0 && page.entries.is_empty() {
             self.complain(block, "an inner page without a child");
@@ -216,8 +220,23 @@ impl Walk<'_, '_> {
     }
 }
 
+/// What is wrong with entry `i` as a posting.
+fn posting_fault(node: Node<'_>, i: usize) -> Option<&'static str> {
+    let slot = node.slot(i);
+    if !slot.is_posting() {
+        return None;
+    }
+    let is_alone = node.is_leaf() && slot.is_external() && !slot.has_tie() && !slot.carries();
+    let mut list = Vec::new();
+    node.append_list(i, &mut list);
+    if !is_alone || node.skip() + node.rest_len(i) + list.len() > MAX_KEY_BYTES {
+        return Some("can't be a posting");
+    }
+    posting::fault(node.rows(i), &list)
+}
+
 /// What is wrong with the bytes of a page.
-fn page_fault(node: Node<'_>) -> std::result::Result<(), String> {
+pub(super) fn page_fault(node: Node<'_>) -> std::result::Result<(), String> {
     let page = node.0;
     let fault = |what: &str| Err(what.to_owned());
     if page.kind() != Some(PageKind::BTree) || !page.header_is_sound() {
@@ -242,6 +261,9 @@ fn page_fault(node: Node<'_>) -> std::result::Result<(), String> {
         }
         if slot.carries() && (!node.is_leaf() || !slot.is_external() || slot.has_tie()) {
             return Err(format!("entry {i} carries what it can't"));
+        }
+        if let Some(fault) = posting_fault(node, i) {
+            return Err(format!("entry {i} {fault}"));
         }
         let padding = 64 - 8 * node.rest_len(i).min(HEAD_BYTES) as u32;
         if padding > 0 && node.head(i).checked_shl(64 - padding).unwrap_or(0) != 0 {

@@ -45,9 +45,9 @@ struct Leaf {
 #[derive(Clone, Copy)]
 struct Suspect {
     tid: Tid,
-    /// Position on the page.
-    at: u16,
-    /// Whether a neighbour has its key.
+    /// Number among the rows of the page.
+    number: u16,
+    /// Whether another has its key.
     repeats: bool,
 }
 
@@ -78,7 +78,7 @@ impl BTree {
             return Ok(false);
         }
         let _window = sim::window("btree-bottom-up");
-        let bytes = record_bound(1, 1, 2 * MAX_ENTRIES);
+        let bytes = record_bound(1, 1, 2 * MAX_ROWS);
         let mut journal = Journal::open(&self.wal, &self.rel, 1, bytes)?;
         let mut page = self.rel.write(Fork::Main, block)?;
         let node = Node(page.view());
@@ -108,17 +108,20 @@ impl Leaf {
             if slot.is_dead() {
                 return None;
             }
-            let repeats = at > 0 && node.same_key(at - 1, at);
-            if repeats {
-                entries[at - 1].repeats = true;
-                any = true;
+            let first = entries.len();
+            let mut repeats = slot.is_posting();
+            if at > 0 && node.same_key(at - 1, at) {
+                entries[first - 1].repeats = true;
+                repeats = true;
             }
-            entries.push(Suspect { tid: slot.tid(), at: at as u16, repeats });
+            any |= repeats;
+            let suspect = |(i, tid)| Suspect { tid, number: (first + i) as u16, repeats };
+            entries.extend(node.rows(at).enumerate().map(suspect));
         }
         any.then(|| Leaf { entries, changes: node.changes() })
     }
 
-    /// Asks about the most promising entries, heap block by heap block; the positions of those whose rows are
+    /// Asks about the most promising entries, heap block by heap block; the numbers of the rows that are
     /// gone, ascending.
     fn ask(&mut self, suspects: Suspects, is_gone: &mut IsGone<'_>) -> Result<Vec<u16>> {
         self.entries.sort_unstable_by_key(|suspect| suspect.tid);
@@ -127,7 +130,7 @@ impl Leaf {
             let before = gone.len();
             for suspect in &self.entries[group.entries] {
                 if is_gone(suspect.tid)? {
-                    gone.push(suspect.at);
+                    gone.push(suspect.number);
                 }
             }
             barren += usize::from(gone.len() == before);

@@ -68,14 +68,10 @@ impl BTree {
         is_dead: &mut dyn FnMut(Tid) -> bool,
         done: &mut IndexCleaning,
     ) -> Result<Option<BlockNo>> {
-        let mut dead_entries = |node: Node<'_>| -> Vec<u16> {
-            let dead = |i: &usize| node.slot(*i).is_dead() || is_dead(node.slot(*i).tid());
-            (0..node.count()).filter(dead).map(|i| i as u16).collect()
-        };
         let (found, live, right, count) = self.look(block, |node| {
             let live = node.is_live() && node.is_leaf();
-            let dead = if live { dead_entries(node) } else { Vec::new() };
-            (!dead.is_empty(), live, node.right(), node.count())
+            let (gone, count) = if live { node.gone_rows(&mut *is_dead) } else { (Vec::new(), 0) };
+            (!gone.is_empty(), live, node.right(), count)
         })?;
         done.pages += 1;
         let mut empty = live && count == 0;
@@ -84,15 +80,15 @@ impl BTree {
             done.entries += count as u64;
         }
         if found {
-            let bytes = record_bound(1, 1, 2 * MAX_ENTRIES);
+            let bytes = record_bound(1, 1, 2 * MAX_ROWS);
             let mut journal = Journal::open(&self.wal, &self.rel, 1, bytes)?;
             let mut page = self.rel.write(Fork::Main, block)?;
             let node = Node(page.view());
             if node.is_live() && node.is_leaf() {
                 // What came since the look is not dead; what moved right is met there.
-                let gone = dead_entries(node);
+                let (gone, count) = node.gone_rows(&mut *is_dead);
                 next = node.right();
-                empty = gone.len() == node.count();
+                empty = gone.len() == count;
                 if !gone.is_empty() {
                     done.removed += gone.len() as u64;
                     self.remove_entries(&mut page, &mut journal, &gone);
@@ -105,7 +101,7 @@ impl BTree {
         Ok((next != ROOT).then_some(next))
     }
 
-    /// Removes entries of a latched leaf. The journal has a claim for it.
+    /// Removes rows of a latched leaf, by their numbers ([`Node::gone_rows`]). The journal has a claim for it.
     pub(super) fn remove_entries(
         &self,
         page: &mut WriteGuard<'_>,

@@ -10,7 +10,7 @@ pub fn describe(record: &RecordView<'_>, out: &mut String) -> Option<()> {
         return None;
     }
     match record.kind {
-        Kind::BTREE_INIT | Kind::BTREE_PAGE => Some(()),
+        Kind::BTREE_INIT | Kind::BTREE_PAGE | Kind::BTREE_MERGE => Some(()),
         Kind::BTREE_INSERT => with(record, 0, out, |bytes, out| {
             entry(bytes, out)?;
             put(out, format_args!(", key of {} bytes", bytes.len()));

@@ -5,6 +5,9 @@
 //! out garbage draws the page anew into a private one ([`Draft`]) and copies it back.
 
 use super::page::*;
+use super::posting::Posting;
+use super::split::borrow;
+use super::widen::Widened;
 use crate::page::{PAGE_BYTES, PageBuf, PageKind, PageMut};
 use base::BlockNo;
 use std::cmp::Ordering;
@@ -20,7 +23,7 @@ pub(super) fn init(page: &mut PageMut<'_>, level: u8) {
 }
 
 /// Stores the number of entries and the payload's start, in both headers.
-fn set_bounds(page: &mut PageMut<'_>, count: usize, upper: usize) {
+pub(super) fn set_bounds(page: &mut PageMut<'_>, count: usize, upper: usize) {
     page.put_u16(COUNT, count as u16);
     page.put_u16(UPPER, upper as u16);
     page.set_lower(ENTRIES + count * ENTRY_BYTES);
@@ -41,7 +44,7 @@ pub(super) fn set_child(page: &mut PageMut<'_>, i: usize, child: BlockNo) {
     page.put_u32(ENTRIES + i * ENTRY_BYTES + 8, child.0);
 }
 
-fn count_change(page: &mut PageMut<'_>) {
+pub(super) fn count_change(page: &mut PageMut<'_>) {
     let changes = page.get_u32(CHANGES).wrapping_add(1);
     page.put_u32(CHANGES, changes);
 }
@@ -55,7 +58,13 @@ fn take_payload(page: &mut PageMut<'_>, bytes: usize) -> usize {
 }
 
 /// Writes entry `i` of a page whose shared prefix `rest` was stripped of. There must be room.
-fn write_entry(page: &mut PageMut<'_>, i: usize, rest: &[u8], value: u64, beside: Beside<'_>) {
+pub(super) fn write_entry(
+    page: &mut PageMut<'_>,
+    i: usize,
+    rest: &[u8],
+    value: u64,
+    beside: Beside<'_>,
+) {
     let bytes = record_bytes(rest.len(), beside.bytes());
     let slot = if bytes == 0 {
         Slot::inline(value, rest.len())
@@ -69,9 +78,9 @@ fn write_entry(page: &mut PageMut<'_>, i: usize, rest: &[u8], value: u64, beside
                 page.write_bytes(at + 2, &tie.to_le_bytes()[..TIE_BYTES]);
                 at + 2 + TIE_BYTES
             }
-            Beside::Carried(carried) => {
-                page.put_u16(at + 2, carried.len() as u16);
-                page.write_bytes(at + 4 + tail.len(), carried);
+            Beside::Carried(bytes) | Beside::List(bytes) => {
+                page.put_u16(at + 2, bytes.len() as u16);
+                page.write_bytes(at + 4 + tail.len(), bytes);
                 at + 4
             }
         };
@@ -123,12 +132,39 @@ fn fit(node: Node<'_>, key: &[u8], beside: usize) -> Fit {
 }
 
 /// Whether an entry fits, so that [`insert`] will succeed.
-pub(super) fn has_room(node: Node<'_>, key: &[u8], beside: usize) -> bool {
-    fit(node, key, beside) != Fit::No
+pub(super) fn has_room(node: Node<'_>, place: Place<'_>, beside: usize) -> bool {
+    match Widened::of(node, node.lower_bound(place), place, beside > 0) {
+        Some(widened) => widened.fits(node, beside),
+        None => fit(node, place.key, beside) != Fit::No,
+    }
 }
 
-/// Inserts an entry at position `i`. False without room; the page is unchanged then.
+/// Inserts an entry at position `i`. False without room; the page is unchanged then. A row that belongs among those of
+/// the posting before `i` becomes one of them, or parts it: see [`Widened`].
 pub(super) fn insert(
+    page: &mut PageMut<'_>,
+    i: usize,
+    key: &[u8],
+    value: u64,
+    beside: Beside<'_>,
+) -> bool {
+    let node = Node(page.view());
+    if let Some(widened) = Widened::of(node, i, Place { key, tie: value }, beside.bytes() > 0) {
+        let done = widened.fits(node, beside.bytes()) && {
+            widened.write(page);
+            // What carries something comes between the parts.
+            beside == Beside::Nothing || insert_alone(page, i, key, value, beside)
+        };
+        if done && beside == Beside::Nothing {
+            count_change(page);
+        }
+        return done;
+    }
+    insert_alone(page, i, key, value, beside)
+}
+
+/// Inserts an entry of its own.
+fn insert_alone(
     page: &mut PageMut<'_>,
     i: usize,
     key: &[u8],
@@ -152,10 +188,16 @@ pub(super) fn insert(
     true
 }
 
-/// Removes the entries at the given positions (ascending).
+/// Removes rows of a leaf, counted over all its entries in order from 0 (a posting counts for as many rows as it has),
+/// or entries of an inner page; the numbers ascend.
 pub(super) fn remove(page: &mut PageMut<'_>, gone: &[u16]) {
     debug_assert!(gone.is_sorted_by(|a, b| a < b), "positions ascend");
     let node = Node(page.view());
+    if node.is_leaf() && (0..node.count()).any(|i| node.slot(i).is_posting()) {
+        remove_rows(page, gone);
+        count_change(page);
+        return;
+    }
     let (count, upper) = (node.count(), node.upper());
     let freed: usize = gone.iter().map(|i| node.record_bytes(usize::from(*i))).sum();
     let mut next_gone = gone.iter().copied().peekable();
@@ -180,14 +222,40 @@ pub(super) fn remove(page: &mut PageMut<'_>, gone: &[u16]) {
     }
 }
 
+/// As [`remove`], from a page that has postings: it is drawn anew, since most of them shrink.
+fn remove_rows(page: &mut PageMut<'_>, gone: &[u16]) {
+    let node = Node(page.view());
+    let mut next_gone = gone.iter().map(|row| usize::from(*row)).peekable();
+    let (mut row, mut rows) = (0, Vec::new());
+    let mut kept: Vec<(usize, Option<Posting>)> = Vec::with_capacity(node.count());
+    for i in 0..node.count() {
+        let before = row;
+        rows.clear();
+        rows.extend(node.rows(i).filter(|_| {
+            row += 1;
+            next_gone.next_if_eq(&(row - 1)).is_none()
+        }));
+        match rows.len() {
+            0 => {}
+            all if all == row - before => kept.push((i, None)),
+            _ => kept.push((i, Some(Posting::of(&rows)))),
+        }
+    }
+    assert!(next_gone.next().is_none(), "every removed row exists");
+    let drawn: Vec<Drawn<'_>> =
+        kept.iter().map(|(at, posting)| Drawn { at: *at, posting: posting.as_ref() }).collect();
+    let high = node.high();
+    let prefix = shared_prefix(node, &drawn, None);
+    Draft::drawn(node, &prefix, &drawn, borrow(&high)).replace(page);
+}
+
 /// Draws the page anew with the entries that `keep` names and the best shared prefix that `incoming`, about
 /// to be inserted, shares too. Links, flags and high key stay.
 fn redraw(page: &mut PageMut<'_>, incoming: Option<&[u8]>, keep: impl Fn(usize) -> bool) {
     let node = Node(page.view());
     let kept: Vec<usize> = (0..node.count()).filter(|i| keep(*i)).collect();
     let high = node.high();
-    let high = high.as_ref().map(|(key, tie)| (key.as_slice(), *tie));
-    let draft = Draft::of(node, &kept, incoming, high);
+    let draft = Draft::of(node, &kept, incoming, borrow(&high));
     draft.replace(page);
 }
 
@@ -221,6 +289,15 @@ pub(super) fn unlink(page: &mut PageMut<'_>, stamp: u64) {
 /// Payload bytes of the shared prefix.
 pub(super) fn prefix_bytes(skip: usize) -> usize {
     if skip <= INLINE_PREFIX_BYTES { 0 } else { align4(skip) }
+}
+
+/// An entry of a page to be drawn anew.
+#[derive(Clone, Copy)]
+pub(super) struct Drawn<'p> {
+    /// Where it is.
+    pub at: usize,
+    /// The rows that it gets; `None`: it stays what it is.
+    pub posting: Option<&'p Posting>,
 }
 
 /// A page under construction in private memory: entries are appended in order.
@@ -259,37 +336,57 @@ impl Draft {
     /// A page like `node` with the entries `kept` (ascending) and `high`; links and flags are copied. The
     /// first kept entry of an inner page becomes its floor: its key is forgotten.
     pub fn of(node: Node<'_>, kept: &[usize], incoming: Option<&[u8]>, high: High<'_>) -> Draft {
-        let with_key = &kept[node.first_key().min(kept.len())..];
+        let drawn: Vec<Drawn<'_>> =
+            kept.iter().map(|at| Drawn { at: *at, posting: None }).collect();
+        let with_key = &drawn[node.first_key().min(kept.len())..];
         let prefix = shared_prefix(node, with_key, incoming);
-        let mut draft = Draft::new(node.level(), &prefix, high);
+        Draft::drawn(node, &prefix, &drawn, high)
+    }
+
+    /// The same of entries some of which get other rows, with the shared prefix `prefix`: as long as the node's, or what
+    /// [`shared_prefix`] chooses.
+    pub fn drawn(node: Node<'_>, prefix: &[u8], drawn: &[Drawn<'_>], high: High<'_>) -> Draft {
+        let mut draft = Draft::new(node.level(), prefix, high);
         let mut page = draft.page.page_mut();
         page.put_u32(CHANGES, node.changes());
         set_right(&mut page, node.right());
         page.put_u8(FLAGS, node.0.get_u8(FLAGS));
         if !node.is_leaf()
-            && let Some(floor) = kept.first()
+            && let Some(floor) = drawn.first()
         {
-            draft.push_floor(node.slot(*floor).child());
+            draft.push_floor(node.slot(floor.at).child());
         }
-        let mut key = Vec::new();
-        for &i in with_key {
-            if prefix.len() == node.skip() {
-                draft.push_as_is(node, i, &mut key);
+        let mut scratch = Vec::new();
+        for &Drawn { at, posting } in &drawn[node.first_key().min(drawn.len())..] {
+            if let Some(Posting { first, list }) = posting {
+                scratch.clear();
+                node.append_key(at, &mut scratch);
+                draft.push(&scratch, first.to_u64(), Beside::list(list));
+            } else if prefix.len() == node.skip() {
+                draft.push_as_is(node, at, &mut scratch);
             } else {
-                key.clear();
-                node.append_key(i, &mut key);
-                let len = key.len();
-                node.append_carried(i, &mut key);
-                let (key, carried) = key.split_at(len);
-                let beside = match node.is_leaf() {
-                    true => Beside::carried(carried),
-                    false => Beside::tie(node.tie(i)),
-                };
-                draft.push(key, node.slot(i).value(), beside);
+                draft.push_again(node, at, &mut scratch);
             }
         }
         draft.finish();
         draft
+    }
+
+    /// Appends entry `i` of a page with another shared prefix.
+    fn push_again(&mut self, node: Node<'_>, i: usize, scratch: &mut Vec<u8>) {
+        scratch.clear();
+        node.append_key(i, scratch);
+        let len = scratch.len();
+        let slot = node.slot(i);
+        node.append_carried(i, scratch);
+        node.append_list(i, scratch);
+        let (key, bytes) = scratch.split_at(len);
+        let beside = match () {
+            _ if !node.is_leaf() => Beside::tie(node.tie(i)),
+            _ if slot.is_posting() => Beside::list(bytes),
+            _ => Beside::carried(bytes),
+        };
+        self.push(key, slot.value(), beside);
     }
 
     /// Appends an entry; the page must have room.
@@ -352,13 +449,17 @@ impl Draft {
 
 /// What the drawn keys are to share: at most what they (and `incoming`) do, and never so that the page gets
 /// larger than it is.
-fn shared_prefix(node: Node<'_>, with_key: &[usize], incoming: Option<&[u8]>) -> Vec<u8> {
-    let (Some(&first), Some(&last)) = (with_key.first(), with_key.last()) else {
+pub(super) fn shared_prefix(
+    node: Node<'_>,
+    with_key: &[Drawn<'_>],
+    incoming: Option<&[u8]>,
+) -> Vec<u8> {
+    let (Some(first), Some(last)) = (with_key.first(), with_key.last()) else {
         return Vec::new();
     };
     // Keys ascend, so what the outermost share, all share.
-    let mut prefix = node.key(first);
-    let shared = common_prefix(&prefix, &node.key(last));
+    let mut prefix = node.key(first.at);
+    let shared = common_prefix(&prefix, &node.key(last.at));
     prefix.truncate(shared);
     if let Some(key) = incoming {
         prefix.truncate(common_prefix(&prefix, key));
@@ -375,8 +476,13 @@ fn shared_prefix(node: Node<'_>, with_key: &[usize], incoming: Option<&[u8]>) ->
 }
 
 /// Payload of these entries if `skip` bytes were shared, the shared bytes included.
-fn drawn_bytes(node: Node<'_>, with_key: &[usize], skip: usize) -> usize {
-    let rest = |i: usize| (node.rest_len(i) + node.skip()).saturating_sub(skip);
-    let records = with_key.iter().map(|i| record_bytes(rest(*i), node.beside_bytes(*i)));
-    records.sum::<usize>() + prefix_bytes(skip)
+fn drawn_bytes(node: Node<'_>, with_key: &[Drawn<'_>], skip: usize) -> usize {
+    let bytes = |entry: &Drawn<'_>| {
+        let beside = match entry.posting {
+            Some(posting) => Beside::list(&posting.list).bytes(),
+            None => node.beside_bytes(entry.at),
+        };
+        record_bytes((node.rest_len(entry.at) + node.skip()).saturating_sub(skip), beside)
+    };
+    with_key.iter().map(bytes).sum::<usize>() + prefix_bytes(skip)
 }

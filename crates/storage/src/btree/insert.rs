@@ -228,7 +228,7 @@ impl BTree {
         let place = entry.place();
         let node = Node(page.view());
         let at = node.lower_bound(place);
-        if at < node.count() && node.key_is(at, place.key) && node.tie(at) == place.tie {
+        if node.has_row(at, place) {
             let detail = format!("row {} is in the index already", Tid::from_u64(place.tie));
             return Err(Error::damaged(self.name(), Some(page.block()), detail));
         }
@@ -304,9 +304,7 @@ impl BTree {
     /// Whether the very entry is in the tree.
     pub(super) fn has(&self, key: &[u8], tid: Tid) -> Result<bool> {
         let place = Place::of(key, tid);
-        let found = self.descend(place, 0, |node, _, at| {
-            at < node.count() && node.key_is(at, key) && node.slot(at).tid() == tid
-        })?;
+        let found = self.descend(place, 0, |node, _, at| node.has_row(at, place))?;
         Ok(found.unwrap_or(false))
     }
 
@@ -348,7 +346,7 @@ impl Candidates {
                 return None;
             }
             if !node.slot(at).is_dead() {
-                self.tids.push(node.slot(at).tid());
+                self.tids.extend(node.rows(at));
             }
             at += 1;
         }

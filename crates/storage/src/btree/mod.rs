@@ -8,12 +8,15 @@ pub(crate) mod describe;
 mod edit;
 mod free;
 mod insert;
+mod merge;
 mod page;
 mod plan;
+mod posting;
 pub mod redo;
 mod scan;
 mod search;
 mod split;
+mod widen;
 
 pub use build::Builder;
 pub use check::EachEntry;
@@ -30,7 +33,7 @@ use base::{BlockNo, Csn};
 use free::Waiting;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32};
 
 /// How full leaves are made unless somebody wants something else, in percent: first changes find room.
 pub const FILL_PERCENT: u8 = 90;
@@ -45,6 +48,8 @@ pub struct BTree {
     wal: Arc<Wal>,
     /// How full leaves are made by builds, and by keys that ascend, in percent.
     fill_percent: AtomicU8,
+    /// Whether equal keys become postings.
+    merges: AtomicBool,
     /// Where a key was last appended at the tree's right end; `INVALID`: nowhere. A hint.
     last_leaf: AtomicU32,
     waiting: Waiting,
@@ -56,7 +61,8 @@ impl BTree {
         let (txns, wal) = (Arc::clone(txns), Arc::clone(txns.wal()));
         let last_leaf = AtomicU32::new(BlockNo::INVALID.0);
         let fill_percent = AtomicU8::new(FILL_PERCENT);
-        BTree { rel, txns, wal, fill_percent, last_leaf, waiting: Waiting::new() }
+        let merges = AtomicBool::new(true);
+        BTree { rel, txns, wal, fill_percent, merges, last_leaf, waiting: Waiting::new() }
     }
 
     /// From now on leaves are filled to so many percent; what is there stays as it is.
@@ -64,6 +70,16 @@ impl BTree {
         assert!((10..=100).contains(&percent), "a share in percent, as SQL allows it");
         // Relaxed here and where it is read: a wish about free room.
         self.fill_percent.store(percent, Relaxed);
+    }
+
+    /// Whether from now on equal keys become postings, in builds and where a leaf is full; what is there stays as it is.
+    pub fn merge_equal_keys(&self, on: bool) {
+        // Relaxed here and where it is read: a wish about room.
+        self.merges.store(on, Relaxed);
+    }
+
+    fn merges(&self) -> bool {
+        self.merges.load(Relaxed)
     }
 
     fn fill_percent(&self) -> usize {

@@ -24,19 +24,21 @@
 //! comparison, and four entries lie on a cache line. `slot` packs
 //!
 //! ```text
-//! bits  0–47  leaf: the TID; inner page: the child's block
+//! bits  0–47  leaf: the TID, of a posting the first; inner page: the child's block
 //! bits 48–58  length of the rest if inline (≤ 8 bytes: all of it is in the head), else payload offset / 4
 //! bit  59     leaf: the entry carries bytes beside its key, in the payload record
 //! bit  60     inner page: the payload record begins with a TID (the separator's tie-breaker)
-//! bit  61     reserved for posting lists
-//! bit  62     dead: no transaction can see the row any more (a hint, never logged)
+//! bit  61     leaf: a posting, that stands for several rows; those behind the first are in the payload record
+//! bit  62     dead: no transaction can see the row any more, of a posting any row (a hint, never logged)
 //! bit  63     external: length and tail of the rest are in the payload
 //! ```
 //!
 //! Payload record of an entry: `rest length u16, [TID 6 bytes,] tail`, the tail being the rest without its
-//! first 8 bytes. If it carries bytes: `rest length u16, carried length u16, tail, carried bytes`. Record of the
+//! first 8 bytes. If it carries bytes: `rest length u16, carried length u16, tail, carried bytes`; of a posting:
+//! `rest length u16, list length u16, tail, list` (see `posting.rs`). A posting carries nothing. Record of the
 //! high key: `length u16, TID 6 bytes, key` with the whole key.
 
+use super::posting::Rows;
 use crate::page::{PAGE_BYTES, PageKind, PageView};
 use base::{BlockNo, Tid};
 use std::cmp::Ordering;
@@ -62,10 +64,12 @@ pub(super) const INLINE_PREFIX_BYTES: usize = ENTRIES - INLINE_PREFIX;
 pub(super) const CAPACITY: usize = PAGE_BYTES - ENTRIES;
 /// Most entries of a page.
 pub(super) const MAX_ENTRIES: usize = CAPACITY / ENTRY_BYTES;
+/// Most rows that the entries of a leaf lead to: each takes a byte at least.
+pub(super) const MAX_ROWS: usize = CAPACITY;
 /// Bytes of the rest that the head holds.
 pub(super) const HEAD_BYTES: usize = 8;
 
-/// Longest key, with what an entry carries beside it. Three of them, one as the high key, fit on a page, which is
+/// Longest key, with what an entry carries beside it, or a posting's list. Three of them, one as the high key, fit on a page, which is
 /// what a split needs.
 pub const MAX_KEY_BYTES: usize = 2640;
 const _: () = assert!(3 * (ENTRY_BYTES + align4(8 + MAX_KEY_BYTES)) <= CAPACITY);
@@ -123,6 +127,7 @@ const ARG_MASK: u64 = 0x7FF;
 const VALUE_MASK: u64 = (1 << 48) - 1;
 pub(super) const CARRIES: u64 = 1 << 59;
 pub(super) const PIVOT_TIE: u64 = 1 << 60;
+pub(super) const POSTING: u64 = 1 << 61;
 pub(super) const DEAD: u64 = 1 << 62;
 pub(super) const EXTERNAL: u64 = 1 << 63;
 
@@ -139,7 +144,7 @@ impl Slot {
         Slot(value | (offset as u64 / 4) << ARG_SHIFT | EXTERNAL | beside.flag())
     }
 
-    /// The TID of a leaf entry.
+    /// The TID of a leaf entry, of a posting the first.
     #[inline]
     pub fn tid(self) -> Tid {
         Tid::from_u64(self.0 & VALUE_MASK)
@@ -170,6 +175,17 @@ impl Slot {
     #[inline]
     pub fn carries(self) -> bool {
         self.0 & CARRIES != 0
+    }
+
+    #[inline]
+    pub fn is_posting(self) -> bool {
+        self.0 & POSTING != 0
+    }
+
+    /// Whether the payload record has a second length: of what lies behind the tail.
+    #[inline]
+    fn has_length(self) -> bool {
+        self.0 & (CARRIES | POSTING) != 0
     }
 
     #[inline]
@@ -216,6 +232,8 @@ pub(super) enum Beside<'b> {
     Tie(u64),
     /// What a leaf entry carries, which is not empty.
     Carried(&'b [u8]),
+    /// A posting's rows behind the first, which are not none.
+    List(&'b [u8]),
 }
 
 impl<'b> Beside<'b> {
@@ -231,13 +249,19 @@ impl<'b> Beside<'b> {
         if bytes.is_empty() { Beside::Nothing } else { Beside::Carried(bytes) }
     }
 
+    /// A list of rows; an empty one makes a plain entry.
+    #[inline]
+    pub fn list(bytes: &'b [u8]) -> Beside<'b> {
+        if bytes.is_empty() { Beside::Nothing } else { Beside::List(bytes) }
+    }
+
     /// Bytes that it takes in the record.
     #[inline]
     pub fn bytes(self) -> usize {
         match self {
             Beside::Nothing => 0,
             Beside::Tie(_) => TIE_BYTES,
-            Beside::Carried(bytes) => carried_bytes(bytes.len()),
+            Beside::Carried(bytes) | Beside::List(bytes) => carried_bytes(bytes.len()),
         }
     }
 
@@ -246,6 +270,7 @@ impl<'b> Beside<'b> {
             Beside::Nothing => 0,
             Beside::Tie(_) => PIVOT_TIE,
             Beside::Carried(_) => CARRIES,
+            Beside::List(_) => POSTING,
         }
     }
 }
@@ -253,7 +278,7 @@ impl<'b> Beside<'b> {
 /// Bytes of a tie-breaker.
 pub(super) const TIE_BYTES: usize = 6;
 
-/// Bytes in the record for `len` carried bytes.
+/// Bytes in the record for `len` carried bytes, or as many of a list.
 #[inline]
 pub(super) fn carried_bytes(len: usize) -> usize {
     if len == 0 { 0 } else { 2 + len }
@@ -388,29 +413,85 @@ impl<'a> Node<'a> {
         let slot = self.slot(i);
         match slot.has_tie() {
             true => TIE_BYTES,
-            false => carried_bytes(self.carried_len(slot)),
+            false => carried_bytes(self.beside_len(slot)),
         }
     }
 
+    /// Length of what an entry carries, or of its list.
     #[inline]
-    fn carried_len(self, slot: Slot) -> usize {
-        match slot.carries() {
+    fn beside_len(self, slot: Slot) -> usize {
+        match slot.has_length() {
             true => usize::from(self.0.get_u16(slot.record() + 2)).min(MAX_KEY_BYTES),
             false => 0,
         }
     }
 
+    /// Where that lies.
+    #[inline]
+    fn beside_at(self, i: usize, slot: Slot) -> usize {
+        Self::tail_at(slot) + self.rest_len(i).saturating_sub(HEAD_BYTES)
+    }
+
     /// Appends the bytes that leaf entry `i` carries.
     pub fn append_carried(self, i: usize, to: &mut Vec<u8>) {
-        let slot = self.slot(i);
-        let len = self.carried_len(slot);
-        if len > 0 {
-            let tail = self.rest_len(i).saturating_sub(HEAD_BYTES);
-            self.0.append_to(Self::tail_at(slot) + tail, len, to);
+        if self.slot(i).carries() {
+            self.append_beside(i, to);
         }
     }
 
-    /// The tie-breaker of entry `i`: its TID, or the separator's.
+    /// Appends the list of leaf entry `i`; nothing of a plain one.
+    pub fn append_list(self, i: usize, to: &mut Vec<u8>) {
+        if self.slot(i).is_posting() {
+            self.append_beside(i, to);
+        }
+    }
+
+    fn append_beside(self, i: usize, to: &mut Vec<u8>) {
+        let slot = self.slot(i);
+        self.0.append_to(self.beside_at(i, slot), self.beside_len(slot), to);
+    }
+
+    /// The rows that leaf entry `i` leads to, ascending.
+    #[inline]
+    pub fn rows(self, i: usize) -> Rows<'a> {
+        let slot = self.slot(i);
+        match slot.is_posting() {
+            true => {
+                let at = self.beside_at(i, slot);
+                Rows::new(self.0, slot.tid(), at, self.beside_len(slot))
+            }
+            false => Rows::new(self.0, slot.tid(), 0, 0),
+        }
+    }
+
+    /// The numbers of a leaf's rows, counted over all entries from 0, that an entry marked dead leads to, or that `is_gone`
+    /// names; and how many rows there are.
+    pub fn gone_rows(self, mut is_gone: impl FnMut(Tid) -> bool) -> (Vec<u16>, usize) {
+        let (mut gone, mut number) = (Vec::new(), 0);
+        for i in 0..self.count() {
+            let is_dead = self.slot(i).is_dead();
+            for row in self.rows(i) {
+                if is_dead || is_gone(row) {
+                    gone.push(number as u16);
+                }
+                number += 1;
+            }
+        }
+        (gone, number)
+    }
+
+    /// Whether a leaf has the entry `place`; `at` is the first one that is not before it.
+    pub fn has_row(self, at: usize, place: Place<'_>) -> bool {
+        let begins = at < self.count() && self.tie(at) == place.tie && self.key_is(at, place.key);
+        // Among the rows of a posting that begins before it.
+        begins
+            || at > 0
+                && self.slot(at - 1).is_posting()
+                && self.key_is(at - 1, place.key)
+                && self.rows(at - 1).any(|row| row.to_u64() == place.tie)
+    }
+
+    /// The tie-breaker of entry `i`: its TID, of a posting the first; or the separator's.
     #[inline]
     pub fn tie(self, i: usize) -> u64 {
         let slot = self.slot(i);
@@ -431,7 +512,9 @@ impl<'a> Node<'a> {
     #[inline]
     fn tail_at(slot: Slot) -> usize {
         // Of both flags a page in order has one at most.
-        slot.record() + 2 + if slot.has_tie() { TIE_BYTES } else { usize::from(slot.carries()) * 2 }
+        slot.record()
+            + 2
+            + if slot.has_tie() { TIE_BYTES } else { usize::from(slot.has_length()) * 2 }
     }
 
     /// Appends the whole key of entry `i`.

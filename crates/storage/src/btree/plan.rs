@@ -4,6 +4,12 @@ use super::edit::prefix_bytes;
 use super::page::*;
 use std::cmp::Ordering;
 
+/// Share of the left half of a leaf that has one key only, to which rows are added at the end, in percent.
+const ONE_KEY_PERCENT: usize = 96;
+
+/// A full leaf with fewer consists of postings, or of long keys.
+const FEW_ENTRIES: usize = 64;
+
 /// A cut: entries from `at` on move to the new right sibling, `key` and `tie` separate the halves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Cut {
@@ -30,10 +36,15 @@ pub(super) fn choose_cut(node: Node<'_>, incoming: Place<'_>, ascending: usize) 
             return cut;
         }
     }
-    let percent = if node.is_rightmost() && at == count { ascending } else { 50 };
+    let percent = match at == count {
+        true if node.is_rightmost() => ascending,
+        true if is_of_one_key(node, incoming) => ONE_KEY_PERCENT,
+        _ => 50,
+    };
     let middle = balanced(node, percent);
-    // Somewhat to the side, a shorter separator may be had: it is copied up and compared often.
-    let window = count / 32 + 1;
+    // Somewhat to the side, a shorter separator may be had: it is copied up and compared often. The fewer entries there
+    // are the more likely a key's begin and end there.
+    let window = count / if count < FEW_ENTRIES { 8 } else { 32 } + 1;
     let (first, last) = limits(node);
     let candidates = middle.saturating_sub(window).max(first)..=(middle + window).min(last);
     let best = candidates.min_by_key(|at| (separator_len(node, *at), at.abs_diff(middle)));
@@ -44,6 +55,15 @@ pub(super) fn choose_cut(node: Node<'_>, incoming: Place<'_>, ascending: usize) 
             return cut;
         }
         at -= 1;
+    }
+}
+
+/// Whether a leaf has nothing but `incoming`'s key, with rows before it: then rows come in the order of their TIDs most
+/// likely, and nothing will come to the left half any more.
+fn is_of_one_key(node: Node<'_>, incoming: Place<'_>) -> bool {
+    node.is_leaf() && node.key_is(0, incoming.key) && {
+        let last = node.rows(node.count() - 1).last();
+        last.is_some_and(|last| last.to_u64() < incoming.tie)
     }
 }
 
@@ -77,7 +97,8 @@ fn separator_len(node: Node<'_>, at: usize) -> usize {
         let equal = (node.head(at - 1) ^ node.head(at)).leading_zeros() as usize / 8;
         return node.skip() + equal + 1;
     }
-    cut_between(node, at).key.len()
+    let cut = cut_between(node, at);
+    cut.key.len() + Beside::tie(cut.tie).bytes()
 }
 
 /// The cut before entry `at`, which has a left neighbour.

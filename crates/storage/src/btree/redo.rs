@@ -4,7 +4,7 @@ use super::edit;
 use super::insert::RECORD_HEAD_BYTES;
 use super::page::{Beside, MAX_KEY_BYTES};
 use super::split::{ROOT_HEAD_BYTES, SEPARATOR_HEAD_BYTES, SPLIT_HEAD_BYTES, root_over};
-use super::{delete, page};
+use super::{delete, merge, page};
 use crate::error::Result;
 use crate::page::PageMut;
 use crate::recovery::{RedoCtx, garbled};
@@ -23,6 +23,7 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
         Kind::BTREE_INSERT => at(0, &insert),
         Kind::BTREE_INSERT_CARRYING => at(0, &insert_carrying),
         Kind::BTREE_REMOVE => at(0, &remove),
+        Kind::BTREE_MERGE => at(0, &merge),
         Kind::BTREE_SPLIT => {
             at(0, &cut)?;
             at(1, &|_, _| ())
@@ -68,6 +69,10 @@ fn insert_entry(page: &mut PageMut<'_>, head: u64, key: &[u8], beside: Beside<'_
 fn remove(page: &mut PageMut<'_>, bytes: &[u8]) {
     let gone: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16_at(pair, 0)).collect();
     edit::remove(page, &gone);
+}
+
+fn merge(page: &mut PageMut<'_>, _: &[u8]) {
+    assert!(merge::merge(page), "what could be merged can be merged again (B6)");
 }
 
 fn cut(page: &mut PageMut<'_>, bytes: &[u8]) {

@@ -104,9 +104,10 @@ struct Copied {
     at: u16,
 }
 
-/// Where the bytes of a copied entry end in the batch's `bytes`.
+/// Where the bytes of a copied entry lie in the batch's `bytes`; the rows of a posting share theirs.
 #[derive(Clone, Copy)]
 struct Ends {
+    start: u32,
     key: u32,
     carried: u32,
 }
@@ -136,8 +137,8 @@ pub struct Scan {
     batch: Batch,
     /// The next entry of the batch, counted in the scan's direction.
     next: usize,
-    /// Positions of entries that the caller found dead.
-    dead: Vec<u16>,
+    /// Which of the batch's rows the caller found dead.
+    dead: Vec<usize>,
 }
 
 /// Entries copied out of one leaf, in key order.
@@ -210,7 +211,10 @@ fn append_equal(node: Node<'_>, mut at: usize, key: &[u8], tids: &mut Vec<Tid>) 
         }
         let slot = node.slot(at);
         if !slot.is_dead() {
-            tids.push(slot.tid());
+            match slot.is_posting() {
+                true => tids.extend(node.rows(at)),
+                false => tids.push(slot.tid()),
+            }
         }
         at += 1;
     }
@@ -325,11 +329,11 @@ impl Scan {
     }
 
     /// The entry returned last leads to a row that no transaction can see any more, durably. It will be
-    /// marked in the page, so that later scans skip it.
+    /// marked in the page, so that later scans skip it; a posting once all of its rows are.
     pub fn found_dead(&mut self) {
         assert!(self.next > 0, "an entry was returned before");
         let i = self.position(self.next - 1);
-        self.dead.push(self.batch.entries[i].at);
+        self.dead.push(i);
     }
 
     fn position(&self, nth: usize) -> usize {
@@ -350,11 +354,20 @@ impl Scan {
 
     #[cold]
     fn mark_found(&mut self, tree: &BTree) {
-        let dead = std::mem::take(&mut self.dead);
+        let mut dead = std::mem::take(&mut self.dead);
+        dead.sort_unstable();
+        dead.dedup();
+        let at = |i: &usize| self.batch.entries[*i].at;
         let Ok(page) = tree.rel.read(Fork::Main, self.batch.block) else { return };
         let node = Node(page.view());
         if node.is_live() && node.is_leaf() && node.changes() == self.batch.changes {
-            dead.iter().for_each(|at| mark(&page, usize::from(*at)));
+            // A posting is marked when all of its rows are dead.
+            for same in dead.chunk_by(|a, b| at(a) == at(b)) {
+                let at = usize::from(at(&same[0]));
+                if node.rows(at).count() == same.len() {
+                    mark(&page, at);
+                }
+            }
         }
     }
 
@@ -426,6 +439,7 @@ impl Scan {
         let place = mark.place();
         let found = tree.before(place, 0, |node, at| {
             batch.copy(node, BlockNo::INVALID, begin_of(node, low).min(at), at, keys);
+            batch.cut_before(node, at, place);
             (at > 0).then(|| first_mark(node))
         })?;
         let Some(found) = found else { return Ok(()) };
@@ -503,22 +517,44 @@ impl Batch {
             if slot.is_dead() {
                 continue;
             }
+            let copied = |tid| Copied { tid, at: at as u16 };
+            match slot.is_posting() {
+                true => self.entries.extend(node.rows(at).map(copied)),
+                false => self.entries.push(copied(slot.tid())),
+            }
             if with_keys {
+                let start = self.bytes.len() as u32;
                 node.append_key(at, &mut self.bytes);
                 let key = self.bytes.len() as u32;
                 node.append_carried(at, &mut self.bytes);
-                self.ends.push(Ends { key, carried: self.bytes.len() as u32 });
+                let ends = Ends { start, key, carried: self.bytes.len() as u32 };
+                self.ends.resize(self.entries.len(), ends);
             }
-            self.entries.push(Copied { tid: slot.tid(), at: at as u16 });
         }
+    }
+
+    /// Drops rows that are not before `place`, which was copied up to entry `to`: a posting that begins before it may
+    /// go on behind it. (It had the entry that is now among its rows for its own first one, or another page had.)
+    fn cut_before(&mut self, node: Node<'_>, to: usize, place: Place<'_>) {
+        let last = to.wrapping_sub(1);
+        if to == 0 || !node.slot(last).is_posting() || !node.key_is(last, place.key) {
+            return;
+        }
+        let is_behind =
+            |copied: &Copied| usize::from(copied.at) == last && copied.tid.to_u64() >= place.tie;
+        while self.entries.last().is_some_and(is_behind) {
+            self.entries.pop();
+        }
+        self.ends.truncate(self.entries.len());
     }
 
     /// Key and carried bytes of an entry, if keys were copied.
     fn bytes_of(&self, i: usize) -> (&[u8], &[u8]) {
-        let Some(Ends { key, carried }) = self.ends.get(i).copied() else { return (&[], &[]) };
-        let from = if i == 0 { 0 } else { self.ends[i - 1].carried };
-        let (from, key, carried) = (from as usize, key as usize, carried as usize);
-        (&self.bytes[from..key], &self.bytes[key..carried])
+        let Some(Ends { start, key, carried }) = self.ends.get(i).copied() else {
+            return (&[], &[]);
+        };
+        let (start, key, carried) = (start as usize, key as usize, carried as usize);
+        (&self.bytes[start..key], &self.bytes[key..carried])
     }
 
     /// Whether the leaf has had the entries ever since they were copied.

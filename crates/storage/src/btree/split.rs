@@ -1,4 +1,4 @@
-//! Making room: dropping marked entries, else splitting; and entering the new page into the parent.
+//! Making room: dropping marked entries, else merging equal keys, else splitting; and entering the new page into the parent.
 //!
 //! Three steps, each under its own claim, each leaving a correct tree: `split_page` (two pages),
 //! `complete` (parent and left page), `split_root` (root and two new pages). None inserts the entry that
@@ -16,8 +16,11 @@ use crate::page::{PAGE_BYTES, PageBytes};
 use crate::wal::{Kind, PageImage, record_bound};
 use base::{BlockNo, Fork, Xid, sim};
 
-/// Log bytes of the longest step: a root split carries two pages whole and a key.
-const SPLIT_BYTES: usize = record_bound(1, 3, 2 * (PAGE_BYTES + 16) + MAX_KEY_BYTES + 32);
+/// Log bytes of the longest step: a root split carries two pages whole and a key; a merge may have come before.
+const SPLIT_BYTES: usize = record_bound(2, 4, 2 * (PAGE_BYTES + 16) + MAX_KEY_BYTES + 32);
+
+/// Bytes that merging must leave free on a leaf, lest it comes again with every other entry: else it splits at once.
+const MERGED_FREE_MIN: usize = 128;
 
 /// Fixed part of a split's record: position, right block, tie-breaker.
 pub(super) const SPLIT_HEAD_BYTES: usize = 12;
@@ -36,7 +39,7 @@ impl BTree {
         beside: usize,
         level: u8,
     ) -> Result<()> {
-        let mut journal = Journal::open(&self.wal, &self.rel, 3, SPLIT_BYTES)?;
+        let mut journal = Journal::open(&self.wal, &self.rel, 4, SPLIT_BYTES)?;
         let mut page = self.rel.write(Fork::Main, block)?;
         let node = Node(page.view());
         let moved = !node.is_live() || node.level() != level || node.is_beyond(place);
@@ -47,8 +50,12 @@ impl BTree {
         if level == 0 && self.drop_marked(&mut page, &mut journal) {
             return Ok(());
         }
+        if edit::has_room(Node(page.view()), place, beside) {
+            return Ok(());
+        }
+        let merged = level == 0 && self.merges() && self.merge_equal(&mut page, &mut journal);
         let node = Node(page.view());
-        if edit::has_room(node, place.key, beside) {
+        if merged && node.gap() >= MERGED_FREE_MIN && edit::has_room(node, place, beside) {
             return Ok(());
         }
         let ascending = if level == 0 { self.fill_percent() } else { INNER_FILL_PERCENT };
@@ -65,8 +72,7 @@ impl BTree {
     /// Removes the entries that readers have marked dead. True if there were some.
     fn drop_marked(&self, page: &mut WriteGuard<'_>, journal: &mut Journal<'_>) -> bool {
         let node = Node(page.view());
-        let gone: Vec<u16> =
-            (0..node.count()).filter(|i| node.slot(*i).is_dead()).map(|i| i as u16).collect();
+        let (gone, _) = node.gone_rows(|_| false);
         if gone.is_empty() {
             return false;
         }

@@ -27,7 +27,7 @@ pub const PATH: &str = "control";
 /// Its name while a directory is being made.
 pub const NEW_PATH: &str = "control.new";
 /// What this program writes and reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"THALWEG\0");
 const COPY_STRIDE: u64 = 4096;

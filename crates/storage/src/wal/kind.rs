@@ -126,7 +126,7 @@ kinds! {
     BTREE_INIT = 0x70, "btree-init";
     /// An entry was put on a leaf.
     BTREE_INSERT = 0x71, "btree-insert";
-    /// Entries were removed from a leaf.
+    /// Rows were removed from a leaf's entries.
     BTREE_REMOVE = 0x72, "btree-remove";
     /// The upper part of a page went to a new right sibling, which the parent does not know yet.
     BTREE_SPLIT = 0x73, "btree-split";
@@ -140,6 +140,8 @@ kinds! {
     BTREE_PAGE = 0x77, "btree-page";
     /// A B-tree leaf got an entry that carries more than its key.
     BTREE_INSERT_CARRYING = 0x78, "btree-insert-carrying";
+    /// Entries of a leaf with one key became postings.
+    BTREE_MERGE = 0x79, "btree-merge";
 
     /// The metapage and the first bucket of an empty hash index.
     HASH_INIT = 0x90, "hash-init";

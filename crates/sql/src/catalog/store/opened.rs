@@ -150,8 +150,9 @@ impl Opened {
             AccessMethod::BTree => {
                 let new = || BTree::new(relation(), txns);
                 let tree = open(&self.trees, index.storage, owner, new);
-                // It may have been another when this was opened.
+                // They may have been others when this was opened.
                 tree.fill_to(percent.unwrap_or(btree::FILL_PERCENT));
+                tree.merge_equal_keys(parameters::merges_equal_keys(&index.parameters));
                 Index::BTree(tree)
             }
             AccessMethod::Hash => Index::Hash(open(&self.hashes, index.storage, owner, || {

@@ -1,5 +1,6 @@
 mod churn;
 mod pages;
+mod postings;
 mod trees;
 
 /// A small generator for repeatable random tests.
@@ -22,7 +23,14 @@ impl Dice {
     }
 }
 
-/// Keys of several characters: short integers, shared prefixes, prefixes of each other, long ones.
+/// How many styles of keys there are.
+pub(super) const STYLES: u64 = 9;
+
+/// What all keys of the last two styles begin with.
+pub(super) const FEW: &[u8] = b"few";
+
+/// Keys of several characters: short integers, shared prefixes, prefixes of each other, long ones; a few short ones over
+/// and over, a few long ones.
 pub(super) fn random_key(dice: &mut Dice, style: u64) -> Vec<u8> {
     match style {
         0 => [&[1u8][..], &(dice.below(5000) as u32).to_be_bytes()].concat(),
@@ -34,6 +42,8 @@ pub(super) fn random_key(dice: &mut Dice, style: u64) -> Vec<u8> {
             let style = dice.below(5);
             random_key(dice, style)
         }
+        7 => [FEW, &[dice.below(10) as u8]].concat(),
+        8 => [FEW, &[dice.below(3) as u8; 1000], &[dice.below(2) as u8]].concat(),
         _ => (0..dice.below(12)).map(|_| dice.below(3) as u8 * 127).collect(),
     }
 }
