@@ -348,7 +348,7 @@ fn a_directory_of_another_version_is_refused() {
     std::fs::write(&control, &bytes).unwrap();
     let sentence = refusal(serve(&scratch.0, &data));
     assert!(sentence.contains(&*data.to_string_lossy()), "{sentence}");
-    assert!(sentence.contains("format version 99, this program reads version 2"), "{sentence}");
+    assert!(sentence.contains("format version 99, this program reads version 3"), "{sentence}");
     assert_eq!(std::fs::read(&control).unwrap(), bytes, "it was not touched");
     std::fs::write(&control, before).unwrap();
     drop(Running::start(serve(&scratch.0, &data)));
