@@ -188,8 +188,11 @@ fn refill(pool: &Pool) -> Result<()> {
     let mut failed = None;
     loop {
         let goal = pool.cleaner.goal.load(Ordering::Relaxed);
-        let missing = goal.saturating_sub(pool.free.len()) + pool.free.waiting();
-        if missing == 0 {
+        let (lacking, waiting) = (goal.saturating_sub(pool.free.len()), pool.free.waiting());
+        let missing = lacking + waiting;
+        // What was taken while the last batch was written is too little for another: a batch costs a sync of the
+        // double-write area, however few pages it has.
+        if missing == 0 || (waiting == 0 && lacking < goal / 4) {
             break;
         }
         let (freed, mut dirty) = sweep(pool, missing.min(BATCH_MAX));

@@ -82,7 +82,7 @@ impl Pool {
             Error::LimitExceeded(format!("{} buffers are too few or too many", config.frames))
         })?;
         let pages = Pages::new(count as usize).map_err(|e| Error::io("map", "buffers", e))?;
-        let writer = Writer::open(env, &config, files.is_direct())?;
+        let writer = Writer::open(env, &config)?;
         let pool = Arc::new(Pool {
             pages,
             frames: (0..count).map(Frame::new).collect(),

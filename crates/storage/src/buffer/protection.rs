@@ -83,8 +83,7 @@ impl Pool {
             }
             (TornPages::DoubleWrite | TornPages::FullPageWrites, None) => {
                 self.places.sync(self);
-                writer.area =
-                    Some(Area::open(&*writer.disk, writer.last_batch, self.files.is_direct())?);
+                writer.area = Some(Area::open(&*writer.disk, writer.last_batch)?);
             }
             _ => {}
         }

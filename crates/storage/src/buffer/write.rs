@@ -90,11 +90,9 @@ pub struct CleanStep {
 }
 
 impl Writer {
-    pub fn open(env: &Env, config: &Config, direct: bool) -> Result<Writer> {
+    pub fn open(env: &Env, config: &Config) -> Result<Writer> {
         let area = match config.torn_pages {
-            TornPages::DoubleWrite | TornPages::FullPageWrites => {
-                Some(Area::open(&*env.disk, 0, direct)?)
-            }
+            TornPages::DoubleWrite | TornPages::FullPageWrites => Some(Area::open(&*env.disk, 0)?),
             TornPages::Off => {
                 doublewrite::remove(&*env.disk)?;
                 None

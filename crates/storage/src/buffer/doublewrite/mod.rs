@@ -77,14 +77,14 @@ fn header_crc(header: &[u8]) -> u32 {
 }
 
 impl Area {
-    /// Opens the file, making it if absent. What is in it has been recovered. Batches go on behind number `last`
-    /// and those that are there. `direct`: past the system's cache; then [`Area::write`] wants aligned bytes.
-    pub fn open(disk: &dyn Disk, last: u64, direct: bool) -> Result<Area> {
+    /// Opens the file, making it if absent; past the system's cache where that can be, since nobody reads it before a
+    /// crash. What is in it has been recovered. Batches go on behind number `last` and those that are there.
+    pub fn open(disk: &dyn Disk, last: u64) -> Result<Area> {
         let fail = |e| Error::io("open", PATH, e);
         let known = disk.exists(PATH).map_err(fail)?;
-        let file = match direct {
-            true => disk.open_direct(PATH, Open::Create),
-            false => disk.open(PATH, Open::Create),
+        let file = match disk.check_direct(".") {
+            Ok(()) => disk.open_direct(PATH, Open::Create),
+            Err(_) => disk.open(PATH, Open::Create),
         };
         let file = file.map_err(fail)?;
         let mut sequence = last;
@@ -105,7 +105,7 @@ impl Area {
     }
 
     /// Writes and syncs a batch of sealed copies. `room` is a page for the header followed by the copies of
-    /// `pages`, in their order. In-place writes of the batch [`AREAS`] before must be durable.
+    /// `pages`, in their order, aligned as direct writes must be. In-place writes of the batch [`AREAS`] before must be durable.
     pub fn write(&mut self, pages: &[PageId], room: &mut [u8]) -> Result<()> {
         assert!(pages.len() <= BATCH_MAX && room.len() == (1 + pages.len()) * PAGE_BYTES);
         self.sequence += 1;

@@ -35,7 +35,7 @@ fn fill_of(files: &RelFiles, block: u32) -> Option<u8> {
 #[test]
 fn only_torn_pages_are_repaired_from_the_newest_copy() {
     let (disk, files) = world();
-    let mut area = Area::open(&disk, 0, false).unwrap();
+    let mut area = Area::open(&disk, 0).unwrap();
     batch(&mut area, &[(0, 1), (1, 1), (2, 1)]);
     batch(&mut area, &[(1, 2), (1, 3), (9, 2)]);
     files.write(page(0), &sealed(0, 7)).unwrap();
@@ -53,7 +53,7 @@ fn only_torn_pages_are_repaired_from_the_newest_copy() {
 #[test]
 fn a_torn_area_repairs_nothing_with_what_it_held_before() {
     let (disk, files) = world();
-    let mut area = Area::open(&disk, 0, false).unwrap();
+    let mut area = Area::open(&disk, 0).unwrap();
     batch(&mut area, &[(1, 1)]);
     for _ in 1..AREAS {
         batch(&mut area, &[(2, 1)]);
@@ -74,10 +74,10 @@ fn a_torn_area_repairs_nothing_with_what_it_held_before() {
 fn the_sequence_goes_on_after_a_restart() {
     let (disk, files) = world();
     assert_eq!(recover(&disk, &files, &mut |_| Ok(false)).unwrap(), Recovered::default());
-    let mut area = Area::open(&disk, 0, false).unwrap();
+    let mut area = Area::open(&disk, 0).unwrap();
     batch(&mut area, &[(1, 1)]);
     drop(area);
-    let mut area = Area::open(&disk, 0, false).unwrap();
+    let mut area = Area::open(&disk, 0).unwrap();
     batch(&mut area, &[(1, 2)]);
     files.write(page(1), &[8; PAGE_BYTES]).unwrap();
     // What the log makes anew is not repaired with a copy that may be older.
@@ -91,7 +91,7 @@ fn the_area_goes_when_others_protect_the_pages() {
     use crate::buffer::{Config, Pool, TornPages};
     use base::env::Env;
     let (disk, files) = world();
-    let mut area = Area::open(&disk, 0, false).unwrap();
+    let mut area = Area::open(&disk, 0).unwrap();
     batch(&mut area, &[(1, 1)]);
     let config = Config { frames: 16, torn_pages: TornPages::Off, ..Config::default() };
     let env = Env::new(Arc::new(disk.clone()));
