@@ -5,6 +5,7 @@ mod counted;
 mod disk;
 mod experiments;
 mod folder;
+mod grid;
 mod interrupt;
 mod latencies;
 mod model;

@@ -141,6 +141,19 @@ pub mod figure {
     pub const LATCHES: &str = "latches";
     /// Those of them that it had to wait for.
     pub const LATCH_WAITS: &str = "latch_waits";
+    /// Atomics that it wrote, but for pages' contents, likewise; what of that hit a line of which another thread had a copy,
+    /// and such lines of pages' contents.
+    pub const WRITES: &str = "atomic_writes";
+    pub const SHARED_LINES: &str = "shared_lines";
+    pub const PAGE_LINES: &str = "page_lines";
+    /// With the name of a kind of latch behind it: how often one is held per transaction, likewise.
+    pub const HOLDS: &str = "holds: ";
+    /// How long, on average, in nanoseconds.
+    pub const HOLD_MEAN: &str = "hold_ns_mean: ";
+    /// What 99 of 100 holds are shorter than.
+    pub const HOLD_P99: &str = "hold_ns_p99: ";
+    /// What all of them are shorter than.
+    pub const HOLD_MAX: &str = "hold_ns_max: ";
 }
 
 /// What was seen at one time of a run. Rates are per second since the sample before.

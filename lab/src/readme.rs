@@ -2,6 +2,7 @@
 //! and a verdict that is still open becomes the record's finding. What people have written into a verdict stays.
 
 use crate::experiments::{Experiment, THROUGHPUT};
+use crate::grid::grids;
 use crate::model::{Record, Results};
 use crate::report::sentence;
 use crate::statistics::cell;
@@ -88,6 +89,9 @@ fn result(e: &Experiment, results: &Results, record: &Record, name: &str) -> Str
     }
     for check in checks {
         writeln!(text, "- {}", check.text()).expect("strings take writes");
+    }
+    for grid in grids(results) {
+        write!(text, "\n{}", grid.markdown()).expect("strings take writes");
     }
     text.trim_end().to_owned()
 }

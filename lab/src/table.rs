@@ -1,6 +1,7 @@
 //! The table on the terminal.
 
 use crate::experiments::{Experiment, THROUGHPUT};
+use crate::grid::grids;
 use crate::model::{Results, figure};
 use crate::statistics::{advantage, cell};
 use std::fmt::Write;
@@ -41,6 +42,9 @@ pub fn table(results: &Results) -> String {
     for check in Experiment::find(&results.name).map(|e| (e.checks)(results)).unwrap_or_default() {
         writeln!(text, "{}", check.text()).expect("strings take writes");
     }
+    for grid in grids(results) {
+        text.push_str(&grid.text());
+    }
     for skipped in &results.skipped {
         let x = skipped.x.map(|x| format!(" {x} {}", results.axis)).unwrap_or_default();
         let (target, variant) = (&skipped.target, &skipped.variant);
@@ -70,7 +74,8 @@ fn one(results: &Results, target: &str, variant: &str, x: u32, figure: &str) -> 
     format!("{median} ({min}–{max}){cpu}")
 }
 
-fn aligned(rows: &[Vec<String>]) -> String {
+/// Columns below each other.
+pub fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)

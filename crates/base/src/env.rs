@@ -4,8 +4,8 @@ use crate::cores;
 use crate::disk::Disk;
 use crate::lot;
 use crate::sim;
+use crate::sync::unmodelled::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Disk and means to start background contexts. The clock is that of the world, see [`crate::clock`].
 #[derive(Clone)]

@@ -8,7 +8,7 @@
 
 use crate::clock::Instant;
 use crate::park;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::unmodelled::{AtomicU32, AtomicU64, Ordering};
 
 /// Why a statement or session is to stop, by falling urgency.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

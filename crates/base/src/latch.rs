@@ -4,14 +4,14 @@
 //! [`crate::lot`] by the word's address. A newcomer does not pass waiters; one that was just woken may.
 //! There is no poisoning: a panic under a latch aborts the process (the fiber's job guard does).
 
-use crate::counts::{self, Count};
+use crate::counts::{self, Count, Hold, Stopwatch};
 use crate::lot;
 use crate::rank::{self, Rank};
 use crate::sync::spin_hint;
+use crate::sync::unmodelled::{AtomicU32, Ordering};
 use crate::wait_event::{self, Event};
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 const EXCLUSIVE: u32 = 1 << 31;
 const WAITERS: u32 = 1 << 30;
@@ -195,14 +195,17 @@ unsafe impl<T: Send + Sync> Sync for RwLatch<T> {}
 /// An exclusive hold of a [`Latch`]; released at drop.
 pub struct LatchGuard<'a, T> {
     latch: &'a Latch<T>,
+    held: Stopwatch,
 }
 /// An exclusive hold of a [`RwLatch`]; released at drop.
 pub struct WriteLatch<'a, T> {
     latch: &'a RwLatch<T>,
+    held: Stopwatch,
 }
 /// A shared hold of a [`RwLatch`]; released at drop.
 pub struct ReadLatch<'a, T> {
     latch: &'a RwLatch<T>,
+    held: Stopwatch,
 }
 
 impl Rank {
@@ -234,7 +237,7 @@ impl<T> Latch<T> {
         if !self.raw.try_lock() {
             self.rank.wait(|| self.raw.lock());
         }
-        LatchGuard { latch: self }
+        LatchGuard { latch: self, held: Stopwatch::start() }
     }
 
     /// Takes it if it is free.
@@ -242,7 +245,7 @@ impl<T> Latch<T> {
     pub fn try_lock(&self) -> Option<LatchGuard<'_, T>> {
         self.raw.try_lock().then(|| {
             rank::acquired(self.rank);
-            LatchGuard { latch: self }
+            LatchGuard { latch: self, held: Stopwatch::start() }
         })
     }
 
@@ -266,7 +269,7 @@ impl<T> RwLatch<T> {
         if !self.raw.try_lock() {
             self.rank.wait(|| self.raw.lock());
         }
-        WriteLatch { latch: self }
+        WriteLatch { latch: self, held: Stopwatch::start() }
     }
 
     /// Takes it shared; parks while another holds it alone.
@@ -277,7 +280,7 @@ impl<T> RwLatch<T> {
         if !self.raw.try_lock_shared() {
             self.rank.wait(|| self.raw.lock_shared());
         }
-        ReadLatch { latch: self }
+        ReadLatch { latch: self, held: Stopwatch::start() }
     }
 
     /// The data, without latching: nobody else can see it.
@@ -287,7 +290,7 @@ impl<T> RwLatch<T> {
 }
 
 macro_rules! guard {
-    ($guard:ident, $unlock:ident) => {
+    ($guard:ident, $unlock:ident, $how:expr) => {
         impl<T> Deref for $guard<'_, T> {
             type Target = T;
             fn deref(&self) -> &T {
@@ -299,6 +302,7 @@ macro_rules! guard {
         impl<T> Drop for $guard<'_, T> {
             #[inline]
             fn drop(&mut self) {
+                self.held.stop(self.latch.rank, $how);
                 self.latch.raw.$unlock();
                 rank::released(self.latch.rank);
             }
@@ -306,9 +310,9 @@ macro_rules! guard {
     };
 }
 
-guard!(LatchGuard, unlock);
-guard!(WriteLatch, unlock);
-guard!(ReadLatch, unlock_shared);
+guard!(LatchGuard, unlock, Hold::Alone);
+guard!(WriteLatch, unlock, Hold::Alone);
+guard!(ReadLatch, unlock_shared, Hold::Shared);
 
 impl<T> DerefMut for LatchGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {

@@ -7,9 +7,9 @@
 use crate::clock::{self, Instant};
 use crate::pad::{LINE_BYTES, Padded, is_one_line};
 use crate::park::{self, Context};
+use crate::sync::unmodelled::{AtomicBool, Ordering};
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// A waiter that needs to be alone.

@@ -5,8 +5,8 @@
 //! [`so_far`] before and after it, on the context that does it.
 
 use crate::park;
+use crate::sync::unmodelled::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::ops::{Add, Sub};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 macro_rules! uses {
     ($($(#[$doc:meta])* $variant:ident $field:ident;)*) => {

@@ -5,7 +5,7 @@
 //! what stands there as `wait_event`. Everything here is off the fast paths: whoever need not wait says nothing.
 
 use crate::park;
-use std::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::unmodelled::{AtomicU32, Ordering};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident $class:literal $name:literal;)*) => {

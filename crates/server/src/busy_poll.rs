@@ -6,11 +6,11 @@
 //! see nothing make it look more seldom, up to never, for a client that takes its time; so does one that was
 //! interrupted, because then others want the core. At most half of the cores are used up like that.
 
+use base::sync::unmodelled::{AtomicUsize, Ordering};
 use std::cell::{Cell, RefCell};
 use std::os::fd::RawFd;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use base::clock;

@@ -1,7 +1,7 @@
 //! What all workers share: the instance, the options, and who may cancel whom.
 
+use base::sync::unmodelled::{AtomicUsize, Ordering};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base::interrupt::Interrupt;

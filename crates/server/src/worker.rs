@@ -7,11 +7,11 @@
 //!
 //! Other threads reach a worker only through its [`Door`].
 
+use base::sync::unmodelled::{AtomicBool, AtomicUsize, Ordering};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::{Rc, Weak};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 

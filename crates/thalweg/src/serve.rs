@@ -57,8 +57,7 @@ fn tell_counts() {
     #[cfg(feature = "lab-counts")]
     std::thread::spawn(|| {
         loop {
-            let [parks, latches, waits] = base::counts::so_far();
-            eprintln!("lab-counts: {parks} {latches} {waits}.");
+            eprintln!("lab-counts: {}.", base::counts::told());
             std::thread::sleep(std::time::Duration::from_millis(200));
         }
     });

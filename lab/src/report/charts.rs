@@ -4,6 +4,7 @@ use super::chart::{Chart, Form, Point, Series};
 use super::colours::{self, SEED};
 use super::finding;
 use crate::experiments::{Course, Experiment, Kind, Measure, THROUGHPUT, WORST_LATENCY};
+use crate::grid;
 use crate::model::{Results, Sample, figure};
 use crate::statistics::{Spread, better_postgres, cell};
 
@@ -25,6 +26,9 @@ const MOST_RATIOS: usize = 6;
 /// A course over fewer seconds tells nothing.
 const LEAST_SAMPLES: usize = 3;
 
+/// So many more than of the others that the others would be pressed to the floor.
+const TOO_MANY: [&str; 2] = [figure::INSTRUCTIONS, figure::WRITES];
+
 /// How many times higher one load's figures are than another's, that both can't be read on one axis.
 const TOO_FAR: f64 = 8.0;
 
@@ -37,6 +41,7 @@ pub fn charts(e: &Experiment, results: &Results) -> Vec<Chart> {
             charts.extend(figure_charts(e, results, measure));
         }
     }
+    charts.extend(counted(e, results));
     for course in e.over_time {
         charts.extend(courses(e, results, *course));
     }
@@ -248,6 +253,64 @@ fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series
         log: false,
         series,
     }
+}
+
+/// What a build that counts tells, at the last place where it did: counts beside the other servers', a chart for each
+/// load; and how long latches are held.
+fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
+    let Some(x) = grid::counted_at(results) else { return Vec::new() };
+    let point = |at: usize, y: f64, high: f64| Point { x: at as f64, y, low: y, high };
+    let median = |target: &str, variant: &str, figure: &str| {
+        cell(results, target, variant, x, figure).map(|spread| spread.median)
+    };
+    let mut charts = Vec::new();
+    let drawn = grid::COUNTS.into_iter().filter(|(name, _)| !TOO_MANY.contains(name));
+    let drawn: Vec<(&str, &str)> = drawn.collect();
+    for variant in results.variants() {
+        let of = |(t, target): (usize, &str)| {
+            let counts = drawn.iter().enumerate();
+            let counts = counts.filter_map(|(at, (name, _))| {
+                let count = median(target, variant, name)?;
+                Some(point(at, count, count))
+            });
+            let (label, colour) = (target.to_owned(), colours::of_target(target, t));
+            Series { label, colour, dashed: false, points: counts.collect() }
+        };
+        let series = results.targets().into_iter().enumerate().map(of);
+        charts.push(Chart {
+            name: format!("{}-counts-{}", e.name, slug(variant)),
+            title: format!("{variant}, {x} {}: what is counted of a transaction", e.axis),
+            finding: "Lower is better. Only a build of Thalweg that counts tells the last five."
+                .to_owned(),
+            x_label: e.axis.to_owned(),
+            y_label: "per transaction".to_owned(),
+            form: Form::Bars(drawn.iter().map(|(_, head)| (*head).to_owned()).collect()),
+            log: false,
+            series: series.filter(|series| !series.points.is_empty()).collect(),
+        });
+    }
+    let kinds = grid::held(results, x);
+    let of = |(v, variant): (usize, &str)| {
+        let held = kinds.iter().enumerate().filter_map(|(at, (target, kind))| {
+            let of = |what: &str| median(target, variant, &format!("{what}{kind}"));
+            Some(point(at, of(figure::HOLD_MEAN)?, of(figure::HOLD_P99)?))
+        });
+        let (label, colour) = (variant.to_owned(), colours::of_number(v));
+        Series { label, colour, dashed: false, points: held.collect() }
+    };
+    let series = results.variants().into_iter().enumerate().map(of);
+    charts.push(Chart {
+        name: format!("{}-holds", e.name),
+        title: format!("How long latches are held, {x} {}", e.axis),
+        finding: "A bar is the mean, its line ends where 99 of 100 holds have ended. The axis is logarithmic."
+            .to_owned(),
+        x_label: e.axis.to_owned(),
+        y_label: "nanoseconds".to_owned(),
+        form: Form::Bars(kinds.iter().map(|(_, kind)| (*kind).to_owned()).collect()),
+        log: true,
+        series: series.filter(|series| !series.points.is_empty()).collect(),
+    });
+    charts
 }
 
 type Ratios = (String, String, Vec<(u32, Spread)>);

@@ -11,6 +11,7 @@ pub use finding::sentence;
 mod tests;
 
 use crate::experiments::{Experiment, Kind};
+use crate::grid::{Grid, grids};
 use crate::model::{Record, Results, figure, write_whole};
 use crate::statistics::{Spread, cell};
 use crate::table::short;
@@ -22,7 +23,7 @@ const STYLE: &str = "
 :root{color-scheme:light dark;--ink:#1b1f24;--muted:#5b6570;--line:#d5dae0;--ground:#ffffff;--card:#ffffff;--warn:#9a4a00}
 *{box-sizing:border-box}
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--ground);margin:0 auto;max-width:1640px;padding:1.5rem}
-h1{font-size:1.6rem;margin:0 0 .3rem}h2{font-size:1.3rem;margin:2.5rem 0 .3rem}
+h1{font-size:1.6rem;margin:0 0 .3rem}h2{font-size:1.3rem;margin:2.5rem 0 .3rem}h3{font-size:1rem;margin:1rem 0 .3rem}
 p{max-width:75ch;margin:.3rem 0}.muted{color:var(--muted)}.partial{color:var(--warn);font-weight:600}
 nav a{margin-right:1rem;color:inherit}
 .plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,700px),1fr));gap:1rem;margin:1rem 0}
@@ -53,6 +54,9 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::PARKS, "parks"),
     (figure::LATCHES, "latches"),
     (figure::LATCH_WAITS, "latch waits"),
+    (figure::WRITES, "atomic writes"),
+    (figure::SHARED_LINES, "shared lines written"),
+    (figure::PAGE_LINES, "pages' shared lines written"),
     (figure::CLEANED, "pages cleaned"),
     (figure::ALLOCATED, "pages read in"),
 ];
@@ -145,6 +149,7 @@ fn section(
         chart.png(&folder.join(format!("{}.png", chart.name)))?;
     }
     put("</div>".to_owned());
+    grids(results).iter().for_each(|grid| put(html(grid)));
     put(figures(results));
     put(waits(results));
     put("</section>".to_owned());
@@ -154,6 +159,19 @@ fn section(
 /// Where there are none, what variants cost is the finding itself.
 fn has_servers(e: &Experiment) -> bool {
     !matches!(e.kind, Kind::Paths(..))
+}
+
+/// A table that is shown at once.
+fn html(grid: &Grid) -> String {
+    let row = |(number, row): (usize, &Vec<String>)| {
+        let tag = if number == 0 { "th" } else { "td" };
+        let cells: String =
+            row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+        format!("<tr>{cells}</tr>")
+    };
+    let rows: String = grid.rows.iter().enumerate().map(row).collect();
+    let title = escape(&grid.title);
+    format!("<h3>{title}</h3><div class=\"scroll\"><table>{rows}</table></div>")
 }
 
 /// Every figure of every cell, medians with their ranges.

@@ -38,6 +38,19 @@ const BANS: &[Ban] = &[
         why: "a random seed makes runs differ; use base::hash",
     },
     Ban {
+        name: "std::sync::atomic",
+        within: &["crates/base/src", "crates/storage/src", "crates/sql/src", "crates/server/src"],
+        except: &[
+            "crates/base/src/sync.rs",
+            "crates/base/src/counts",
+            // In a handler of signals nothing else is called.
+            "crates/base/src/disk/real/sigbus.rs",
+            // What models tell their tests.
+            "crates/storage/src/wal/loom.rs",
+        ],
+        why: "the laboratory does not see it; use base::sync",
+    },
+    Ban {
         name: "thread::sleep",
         within: ENGINE,
         except: &[],

@@ -4,12 +4,12 @@ use super::{Home, Job, RUNNING, Running, STACK_BYTES, STRIDE_FIRST, Suspend};
 use crate::clock::{self, Instant};
 use crate::disk::real::ring;
 use crate::park::{self, Context, Inner, NOTIFIED, PARKED, Wake};
+use crate::sync::unmodelled::{AtomicBool, Ordering};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 type Fiber = Coroutine<Option<Job>, Suspend, (), DefaultStack>;

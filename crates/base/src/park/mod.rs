@@ -12,11 +12,11 @@ use crate::counts::{self, Count};
 use crate::fiber;
 use crate::interrupt::{self, Interrupt, Pending};
 use crate::rank::Held;
+use crate::sync::unmodelled::{AtomicPtr, AtomicU32, Ordering};
 use crate::usage::Counts;
 use crate::wait_event;
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
 pub(crate) const RUNNING: u32 = 0;

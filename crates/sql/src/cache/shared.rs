@@ -7,10 +7,10 @@
 //! Which texts mean the same is decided by their [`Scope`] and by the catalogs' version, which every plan carries and
 //! whoever runs it compares.
 
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Known, KnownText};
 

@@ -3,9 +3,9 @@
 //! While a [`Profile`] is in force ([`with`]), [`super::run`] puts a watch around each operator that it makes.
 //! Making operators never parks, so that the profile in force can be the thread's.
 
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::usage::{self, Usage};

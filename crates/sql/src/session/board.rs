@@ -7,7 +7,7 @@
 //! Boards live for ever and are used again: a fiber's waits are shown through a reference that no one has to
 //! take back ([`base::wait_event`]), and a reader can't come too late.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use base::sync::unmodelled::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex};
 
 use base::Lsn;

@@ -51,9 +51,9 @@ pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
 pub use prepare::Planned;
 pub use transaction::Status;
 
+use base::sync::unmodelled::{AtomicI32, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use base::hash::HashMap;

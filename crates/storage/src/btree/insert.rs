@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::journal::Journal;
 use crate::txn::Txn;
 use crate::wal::{Kind, record_bound};
+use base::sync::unmodelled::Ordering::Relaxed;
 use base::{BlockNo, Fork, Tid, Xid};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// What an index asks of the table about a row that has the key of a row being inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -29,11 +29,11 @@ pub use scan::{Bounds, Direction, Entry, Scan};
 use crate::buffer::Relation;
 use crate::txn::TxnManager;
 use crate::wal::Wal;
+use base::sync::unmodelled::Ordering::Relaxed;
+use base::sync::unmodelled::{AtomicBool, AtomicU8, AtomicU32};
 use base::{BlockNo, Csn};
 use free::Waiting;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32};
 
 /// How full leaves are made unless somebody wants something else, in percent: first changes find room.
 pub const FILL_PERCENT: u8 = 90;

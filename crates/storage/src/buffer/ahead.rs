@@ -23,13 +23,13 @@ use crate::page::{self, PAGE_BYTES, PageMut};
 use base::disk::Room;
 use base::hash::hash_of;
 use base::lot;
+use base::sync::unmodelled::{AtomicUsize, Ordering};
 use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How far ahead scans read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,8 +12,8 @@ use base::RelId;
 use base::clock::{self, Instant};
 use base::env::{Background, Env};
 use base::lot;
+use base::sync::unmodelled::{AtomicBool, AtomicUsize, Ordering};
 use base::usage::{self, Role};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -16,8 +16,8 @@ use base::Lsn;
 use base::latch::Latch;
 use base::pad::{Padded, is_one_line};
 use base::rank::Rank;
+use base::sync::unmodelled::Ordering;
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 
 const SHARDS: usize = 16;
 

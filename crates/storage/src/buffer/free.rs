@@ -5,8 +5,8 @@ use base::latch::Latch;
 use base::lot;
 use base::pad::{Padded, is_one_line};
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicUsize, Ordering};
 use base::wait_event::{self, Event};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// See the module.
 pub(super) struct FreeList {

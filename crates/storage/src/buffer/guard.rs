@@ -7,12 +7,12 @@ use super::word::{Attempt, EXCLUSIVE, PIN, SHARED};
 use crate::error::Result;
 use crate::page::{PAGE_BYTES, PageMut, PageView};
 use crate::wal::{LoggedPage, PageImage};
-use base::counts::{self, Count};
+use base::counts::{self, Count, Hold as Held, Stopwatch};
 use base::rank::{self, Rank};
+use base::sync::unmodelled::Ordering;
 use base::{BlockNo, Fork, PageId};
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::Ordering;
 
 /// Keeps a page in memory, without a claim on its content.
 pub struct Pin<'a> {
@@ -37,6 +37,7 @@ struct Hold<'a> {
     rel: &'a Relation,
     frame: &'a Frame,
     rank: Rank,
+    held: Stopwatch,
 }
 
 impl<'a> Pin<'a> {
@@ -107,7 +108,8 @@ impl<'a> ReadGuard<'a> {
     #[inline]
     pub(super) fn new(rel: &'a Relation, frame: &'a Frame, rank: Rank) -> ReadGuard<'a> {
         counts::one(Count::Latch);
-        ReadGuard { view: rel.pool().view(frame), hold: Hold { rel, frame, rank } }
+        let hold = Hold { rel, frame, rank, held: Stopwatch::start() };
+        ReadGuard { view: rel.pool().view(frame), hold }
     }
 
     /// Which page.
@@ -135,7 +137,8 @@ impl<'a> ReadGuard<'a> {
 
     /// Ends the latch and keeps the page in memory.
     pub fn into_pin(self) -> Pin<'a> {
-        let Hold { rel, frame, rank } = ManuallyDrop::new(self).hold;
+        let Hold { rel, frame, rank, held } = ManuallyDrop::new(self).hold;
+        held.stop(rank, Held::Shared);
         if frame.word.shared_to_pin() {
             latch::wake(&frame.word);
         }
@@ -155,6 +158,7 @@ impl<'a> Deref for ReadGuard<'a> {
 impl Drop for ReadGuard<'_> {
     #[inline]
     fn drop(&mut self) {
+        self.hold.held.stop(self.hold.rank, Held::Shared);
         latch::unlock_shared(self.hold.frame);
         rank::released(self.hold.rank);
     }
@@ -165,7 +169,7 @@ impl<'a> WriteGuard<'a> {
     pub(super) fn new(rel: &'a Relation, frame: &'a Frame, rank: Rank) -> WriteGuard<'a> {
         counts::one(Count::Latch);
         let page = PageMut::new(rel.pool().pages.get(frame.index));
-        WriteGuard { page, hold: Hold { rel, frame, rank } }
+        WriteGuard { page, hold: Hold { rel, frame, rank, held: Stopwatch::start() } }
     }
 
     /// Which page.
@@ -200,7 +204,8 @@ impl<'a> WriteGuard<'a> {
 
     /// Ends the latch and keeps the page in memory.
     pub fn into_pin(self) -> Pin<'a> {
-        let Hold { rel, frame, rank } = ManuallyDrop::new(self).hold;
+        let Hold { rel, frame, rank, held } = ManuallyDrop::new(self).hold;
+        held.stop(rank, Held::Alone);
         latch::unlock_exclusive(frame, PIN);
         rank::released(rank);
         Pin { rel, frame }
@@ -225,6 +230,7 @@ impl<'a> DerefMut for WriteGuard<'a> {
 impl Drop for WriteGuard<'_> {
     #[inline]
     fn drop(&mut self) {
+        self.hold.held.stop(self.hold.rank, Held::Alone);
         latch::unlock_exclusive(self.hold.frame, 0);
         rank::released(self.hold.rank);
     }

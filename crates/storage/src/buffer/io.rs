@@ -4,9 +4,9 @@
 
 use super::Ring;
 use base::clock;
+use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
 use base::usage::Role;
 use base::{Persistence, RelId};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// For what a page was wanted.

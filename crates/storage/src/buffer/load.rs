@@ -16,10 +16,10 @@ use base::latch::Latch;
 use base::lot;
 use base::park;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicUsize, Ordering, fence};
 use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 /// What a page that is not in memory is made of.
 #[derive(Clone, Copy, PartialEq, Eq)]

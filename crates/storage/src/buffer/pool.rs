@@ -24,9 +24,9 @@ use base::env::Env;
 use base::hash::{HashMap, hash_of};
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicU32, AtomicU64, Ordering};
 use base::usage::{self, Use};
 use base::{BlockNo, Fork, Lsn, Persistence, RelId};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The buffer cache of a data directory.

@@ -19,7 +19,7 @@ use super::pool::Pool;
 use super::{Config, TornPages};
 use crate::error::{Error, Result, fatal};
 use crate::wal::{Compression, Terms};
-use std::sync::atomic::{AtomicU8, Ordering};
+use base::sync::unmodelled::{AtomicU8, Ordering};
 
 /// The settings as they are now; read when log space is claimed.
 pub(super) struct Protection {

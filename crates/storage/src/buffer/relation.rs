@@ -16,11 +16,11 @@ use crate::page::{PageMut, PageView};
 use base::hash::hash_of;
 use base::rank::{self, Rank};
 use base::sim;
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering, fence};
 use base::usage::{self, Use};
 use base::wait_event::Event;
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 /// Translation of one relation's forks; lives while a handle does, or the pool.
 pub(super) struct RelMap {

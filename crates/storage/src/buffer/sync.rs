@@ -15,8 +15,8 @@ use base::clock;
 use base::latch::Latch;
 use base::lot;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use base::usage::{self, Role};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Time after which writes are synced even if there are few.

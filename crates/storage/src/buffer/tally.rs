@@ -4,8 +4,8 @@
 //! which every relation has one cache line under its *number*. A count is a load and a store; who wants a sum looks
 //! into all threads' tables. What a thread that has ended counted is kept beside them.
 
+use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What is counted of a relation.

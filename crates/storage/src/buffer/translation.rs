@@ -12,9 +12,9 @@ use super::slot::{Place, Slot};
 use base::BlockNo;
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicPtr, AtomicU32, Ordering};
 use std::alloc::{self, Layout};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 const FIRST_SEGMENT: u32 = 16;
 const SEGMENTS: usize = 29;

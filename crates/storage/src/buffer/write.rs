@@ -26,11 +26,11 @@ use crate::page::{self, PAGE_BYTES};
 use base::disk::{Disk, Room};
 use base::env::Env;
 use base::park;
+use base::sync::unmodelled::Ordering;
 use base::wait_event::{self, Event};
 use base::{Lsn, PageId};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The one writer's tools; under a latch.

@@ -5,8 +5,8 @@ use crate::wal::{Kind, Record, Wal, record_bound};
 use base::Xid;
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicU32, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The first id for users' objects, as in PostgreSQL; lower ones are written in the catalogs themselves.
 pub const FIRST_NORMAL_OID: u32 = 16_384;

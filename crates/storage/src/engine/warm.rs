@@ -14,10 +14,10 @@ use base::env::Background;
 use base::latch::Latch;
 use base::lot;
 use base::rank::Rank;
+use base::sync::unmodelled::Ordering::{Relaxed, SeqCst};
+use base::sync::unmodelled::{AtomicBool, AtomicU64};
 use base::{BlockNo, Fork, RelId};
 use std::fmt::Write;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

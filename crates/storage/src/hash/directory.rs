@@ -9,10 +9,10 @@ use super::split::Left;
 use super::{HashIndex, first_latch};
 use crate::error::{Error, Result};
 use base::pad::Padded;
+use base::sync::unmodelled::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use base::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 use base::{BlockNo, Fork};
 use std::cell::Cell;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize};
 
 pub(super) struct Directory {
     /// Buckets there are; 0: not known, or none. It only grows.

@@ -22,11 +22,11 @@ use crate::txn::TxnManager;
 use crate::wal::{Kind, Wal};
 use base::Xid;
 use base::rank::Rank;
+use base::sync::unmodelled::AtomicBool;
 use directory::{Counters, Directory};
 use edit::Ops;
 use split::Remainder;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// How full the pages of a bucket are on average when the index grows, in percent; PostgreSQL's default.
 pub const FILL_PERCENT: u8 = 75;

@@ -15,9 +15,9 @@ use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
 use crate::wal::{Kind, record_bound};
+use base::sync::unmodelled::AtomicU64;
+use base::sync::unmodelled::Ordering::{AcqRel, Relaxed, Release};
 use base::{BlockNo, Fork, sim};
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// Log bytes of a begin: an extent, then three pages.
 const BEGIN_BYTES: usize = record_bound(2, 4, 256);

@@ -6,8 +6,8 @@ use super::{Freeze, HeapRel};
 use base::clock::{self, Instant};
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 use base::{Csn, Fork, RelId, Xid};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 

@@ -51,12 +51,12 @@ use attention::Attention;
 use base::Tid;
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sync::unmodelled::AtomicUsize;
+use base::sync::unmodelled::Ordering::Relaxed;
 use progress::Progress;
 use room::Stripe;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A heap. Shared by reference; SQL keeps it beside the catalog entry of the table.
 pub struct HeapRel {

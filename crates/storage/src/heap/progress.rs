@@ -1,6 +1,6 @@
 //! How far the vacuum of a table has come, for those who watch. Kept with the table's heap; one vacuum at a time.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use base::sync::unmodelled::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// What a vacuum is at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

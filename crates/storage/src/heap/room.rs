@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::page::PageView;
 use crate::txn::Txn;
 use base::pad::{LINE_BYTES, Padded, is_one_line};
+use base::sync::unmodelled::Ordering::Relaxed;
+use base::sync::unmodelled::{AtomicU32, AtomicU64};
 use base::{BlockNo, Fork};
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Number of stripes; sessions share them.
 pub(super) const STRIPES: usize = 16;

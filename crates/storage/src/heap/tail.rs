@@ -5,8 +5,8 @@ use super::{HeapRel, fsm};
 use crate::buffer::Ring;
 use crate::error::Result;
 use crate::journal::Journal;
+use base::sync::unmodelled::Ordering::Relaxed;
 use base::{BlockNo, Fork};
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Pages between two looks at whether somebody waits.
 const LOOK_EVERY: u32 = 32;

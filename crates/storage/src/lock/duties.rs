@@ -17,7 +17,7 @@ use super::slot::SessionId;
 use crate::error::Result;
 use crate::txlog::Outcome;
 use base::Xid;
-use std::sync::atomic::Ordering;
+use base::sync::unmodelled::Ordering;
 
 /// A duty. It retries until it succeeds: a rollback can't fail.
 pub type Duty = Box<dyn FnOnce() + Send>;

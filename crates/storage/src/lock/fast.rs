@@ -13,7 +13,7 @@
 
 use super::mode::{LockMode, ModeSet};
 use base::hash::hash_of;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use base::sync::unmodelled::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Notes per session.
 pub const FAST_SLOTS: usize = 16;

@@ -21,9 +21,9 @@ use base::hash::{HashMap, hash_of};
 use base::latch::Latch;
 use base::pad::{Padded, is_one_line};
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicU32, Ordering};
 use base::{RelId, Tid, Xid};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 const SHARDS: usize = 128;

@@ -14,8 +14,8 @@ use base::Xid;
 use base::latch::Latch;
 use base::pad::{LINE_BYTES, Padded};
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 /// A session: the index of its slot.

@@ -7,7 +7,7 @@ use super::slot::SessionId;
 use super::wait::{WaitFor, WaitLimits};
 use crate::error::Result;
 use base::Csn;
-use std::sync::atomic::{Ordering, fence};
+use base::sync::unmodelled::{Ordering, fence};
 
 impl LockManager {
     /// Parks until no other session of database `db` has a snapshot in force that does not see all commits below

@@ -6,7 +6,7 @@ use super::slot::{NONE, SessionId};
 use super::tag::LockTag;
 use base::Xid;
 use base::clock::Instant;
-use std::sync::atomic::Ordering;
+use base::sync::unmodelled::Ordering;
 
 /// A lock that a session holds or waits for.
 #[derive(Clone, Copy, Debug)]

@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::txlog::RowLock;
 use base::clock::{self, Instant};
 use base::park::{self, Context};
+use base::sync::unmodelled::Ordering;
 use base::wait_event;
 use base::{Csn, Xid, interrupt, rank};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How long a session is ready to wait for a lock.

@@ -12,7 +12,7 @@ use super::slot::{Dependent, SessionId};
 use super::wait::{WaitFor, WaitLimits};
 use crate::error::Result;
 use base::Xid;
-use std::sync::atomic::{Ordering, fence};
+use base::sync::unmodelled::{Ordering, fence};
 
 impl LockManager {
     /// Parks until `xid`, not one of this session's own, has ended. For a subtransaction: until it has

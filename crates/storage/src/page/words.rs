@@ -9,9 +9,9 @@
 //! an offset from half-changed fields; it must get garbage, not a panic, and then fail its validation.
 //! Writers hold the exclusive latch; a write past the end is a broken invariant and panics.
 
+use base::sync::unmodelled::{Ordering::Relaxed, PageWord};
 use std::cmp::Ordering as Cmp;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Size of every page, in memory and on disk.
 pub const PAGE_BYTES: usize = 8192;
@@ -21,7 +21,7 @@ const MASK: usize = WORDS - 1;
 
 /// The memory of one page.
 #[repr(C, align(4096))]
-pub struct PageWords([AtomicU64; WORDS]);
+pub struct PageWords([PageWord; WORDS]);
 
 const _: () = assert!(size_of::<PageWords>() == PAGE_BYTES);
 const _: () = assert!(WORDS.is_power_of_two());
@@ -52,7 +52,7 @@ impl Default for PageBuf {
 impl PageBuf {
     /// A zero page.
     pub fn new() -> PageBuf {
-        PageBuf(Box::new(PageWords([const { AtomicU64::new(0) }; WORDS])))
+        PageBuf(Box::new(PageWords([const { PageWord::new(0) }; WORDS])))
     }
 
     /// A copy of `bytes`.

@@ -27,10 +27,10 @@ use base::env::{Background, Env};
 use base::latch::Latch;
 use base::park::{self, Context};
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use base::usage::{self, Role};
 use base::{Lsn, Xid};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 

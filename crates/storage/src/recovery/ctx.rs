@@ -8,10 +8,10 @@ use crate::relfile;
 use crate::wal::{BlockView, RecordView};
 use base::hash::hash_of;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use base::{Fork, Lsn, PageId, RelId, Xid};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Redo in progress: applies records, in log order.

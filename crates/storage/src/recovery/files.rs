@@ -21,10 +21,10 @@ use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
 use base::env::{Background, Env};
 use base::park::{self, Context};
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicU32, Ordering};
 use base::wait_event::{self, Event};
 use base::{Fork, Lsn, Persistence, RelId, Xid};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 /// Relations' files of a running engine.

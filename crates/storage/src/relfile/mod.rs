@@ -11,12 +11,12 @@ use crate::page::PAGE_BYTES;
 use base::disk::{Disk, Open, ReadDone, Room, StartedRead};
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use table::{OpenFile, Table};
 
 /// Directory of the relation files.

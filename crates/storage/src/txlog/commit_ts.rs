@@ -3,8 +3,8 @@
 use super::slru::{PAGE_WORDS, SEGMENT_PAGES, Slru, SlruError};
 use crate::error::Result;
 use base::pad::Padded;
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use base::{Lsn, Xid};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const WORDS: u64 = PAGE_WORDS as u64;
 

@@ -21,8 +21,8 @@ use crate::error::{Error, Result};
 use base::latch::Latch;
 use base::pad::Padded;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use base::{Lsn, Xid};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A set of lockers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -398,7 +398,7 @@ mod tests {
             Slru::open(log, 1, 0, disk, Arc::clone(&no_barrier)).unwrap()
         };
         let (offsets, members) = (slru(LogKind::MultiXactOffset), slru(LogKind::MultiXactMember));
-        let broken = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let broken = Arc::new(base::sync::unmodelled::AtomicBool::new(true));
         let is_broken = Arc::clone(&broken);
         let ahead: LogAhead = Box::new(move |_| match is_broken.load(Ordering::Relaxed) {
             true => Err(Error::DiskFull { file: "wal".into() }),

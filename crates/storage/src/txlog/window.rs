@@ -21,8 +21,8 @@ use base::Xid;
 use base::latch::{Latch, RwLatch};
 use base::pad::Padded;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicPtr, AtomicU64, Ordering, fence};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
 /// Entries of a page.
 pub const WINDOW_PAGE: u64 = PAGE_WORDS as u64;

@@ -15,8 +15,8 @@ use crate::lock::NONE;
 use crate::txlog::{Entry, EntryRef};
 use crate::wal::{Kind, Record, record_bound};
 use base::clock;
+use base::sync::unmodelled::Ordering;
 use base::{Csn, Lsn, Xid};
-use std::sync::atomic::Ordering;
 
 /// A commit with so few subtransactions stores the CSN for each, which saves readers the hop.
 const FEW_SUBS: usize = 16;

@@ -16,8 +16,8 @@
 use crate::lock::{NONE, Sessions};
 use crate::wal::Wal;
 use base::pad::{Padded, is_one_line};
+use base::sync::unmodelled::{AtomicU64, Ordering, fence};
 use base::{Csn, Xid};
-use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// A scan is repeated on demand once the log has grown by this much for each session.
 const REFRESH_BYTES_PER_SESSION: u64 = 512;

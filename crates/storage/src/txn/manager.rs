@@ -13,9 +13,9 @@ use base::latch::Latch;
 use base::pad::Padded;
 use base::park::{self, Context};
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use base::{Csn, Lsn, RelId, Xid};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 

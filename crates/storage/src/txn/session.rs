@@ -14,10 +14,10 @@ use crate::lock::{
     WaitPolicy,
 };
 use crate::txlog::{Entry, Outcome, durable_at};
+use base::sync::unmodelled::Ordering;
 use base::{Csn, Lsn, Xid};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Which snapshots a transaction's statements get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

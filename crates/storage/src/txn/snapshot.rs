@@ -4,9 +4,9 @@ use super::session::{Isolation, Txn};
 use crate::error::Result;
 use crate::lock::NONE;
 use crate::txlog::Fate;
+use base::sync::unmodelled::{Ordering, fence};
 use base::{Csn, Xid};
 use std::fmt;
-use std::sync::atomic::{Ordering, fence};
 
 /// What a statement sees: commits with a CSN below `csn`, and the transaction's own commands before `cid`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,9 +7,9 @@ use crate::wal::segment::DIRECTORY;
 use crate::wal::{BUFFER_BYTES_MIN, Epoch, Wal, WalConfig, WalIo};
 use base::disk::Disk;
 use base::disk::sim::SimDisk;
+use base::sync::unmodelled::{AtomicI32, Ordering};
 use base::{Env, Lsn, Xid};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 const SEGMENT: u64 = 64 * 1024;
 

@@ -6,8 +6,8 @@ use crate::heap::{Due, HeapRel};
 use crate::index::Index;
 use base::RelId;
 use base::env::{Background, Env};
+use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
 use base::usage::{self, Role};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use base::Lsn;
 use base::clock::{self, Instant};
 use base::pad::{Padded, is_one_line};
 use base::park::{self, Context};
+use base::sync::unmodelled::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use base::wait_event::{self, Event};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What the flusher publishes; read by all, written once per flush.

@@ -17,9 +17,9 @@ use base::clock;
 use base::disk::SyncMethod;
 use base::park;
 use base::sync::spin_hint;
+use base::sync::unmodelled::{Ordering, fence};
 use base::wait_event::{self, Event};
 use base::{Lsn, clock::Instant};
-use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 /// How long an asynchronous commit may stay undurable. PostgreSQL's `wal_writer_delay`.

@@ -46,6 +46,7 @@ use base::disk::{Disk, SyncMethod};
 use base::env::{Background, Env};
 use base::pad::{LINE_BYTES, Padded, is_one_line};
 use base::park::Context;
+use base::sync::unmodelled::{AtomicU8, AtomicUsize, Ordering};
 use base::usage::{self, Use};
 use base::wait_event::{self, Event};
 use base::{Csn, Lsn, LsnRange};
@@ -58,7 +59,6 @@ use ring::Ring;
 use space::{Claimant, Denied, Space};
 use std::cell::Cell;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use store::Store;
 

@@ -5,8 +5,8 @@
 use super::Wal;
 use base::clock;
 use base::pad::is_one_line;
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counters, as of now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

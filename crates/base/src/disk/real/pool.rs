@@ -2,10 +2,10 @@
 
 use crate::cores;
 use crate::park::{self, Context};
+use crate::sync::unmodelled::{AtomicBool, Ordering};
 use crate::wait_event::{self, Event};
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, Once};
 
 /// Enough to keep a solid-state disk's queue filled from a handful of workers.

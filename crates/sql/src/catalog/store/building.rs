@@ -1,7 +1,7 @@
 //! How far the makers of indexes have come, for those who watch (`pg_stat_progress_create_index`).
 
+use base::sync::unmodelled::{AtomicI64, AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering::Relaxed};
 
 use base::latch::Latch;
 use base::rank::Rank;

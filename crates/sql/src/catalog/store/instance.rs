@@ -8,8 +8,8 @@
 //! for all that have the table locked then; who locks it later gets the new definition. A session that has changed catalogs itself works
 //! with definitions of its own until its transaction ends, see `lookup.rs`.
 
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use base::hash::HashMap;

@@ -1,7 +1,7 @@
 //! Names to definitions, for one session.
 
+use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::hash::HashMap;
 use base::latch::Latch;

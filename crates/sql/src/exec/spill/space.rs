@@ -1,8 +1,8 @@
 //! Where temporary files are made, and who uses how much.
 
+use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use base::disk::{Disk, File, Open};
 

@@ -1,6 +1,6 @@
 //! Ghosts: which pages left a short while ago. A table of fingerprints that forgets the oldest.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
 
 const WAYS: usize = 4;
 

@@ -24,8 +24,8 @@ use base::clock::Instant;
 use base::latch::{Latch, LatchGuard};
 use base::pad::Padded;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicU32, Ordering::Relaxed};
 use probation::Probation;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Which policy.

@@ -16,8 +16,8 @@ use super::sweep::step;
 use super::{Candidates, Credit, Queue};
 use base::latch::Latch;
 use base::rank::Rank;
+use base::sync::unmodelled::{AtomicU32, Ordering::Relaxed};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// One frame in this many is for newcomers.
 const SMALL_ONE_IN: u32 = 32;

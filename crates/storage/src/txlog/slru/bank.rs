@@ -19,7 +19,7 @@ use base::latch::{Latch, LatchGuard};
 use base::lot;
 use base::pad::Padded;
 use base::rank::Rank;
-use std::sync::atomic::{AtomicU32, Ordering};
+use base::sync::unmodelled::{AtomicU32, Ordering};
 
 /// A hit refreshes its slot's age only when that lags behind the bank's by more than this, so that hits
 /// among hot pages write nothing. Ages move by one for each page that comes in.

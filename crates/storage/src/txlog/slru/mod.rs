@@ -25,11 +25,11 @@ use base::disk::Disk;
 use base::latch::LatchGuard;
 use base::pad::Padded;
 use base::sim;
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use base::wait_event::{self, Event};
 use files::{SegmentFiles, segment_of};
 use stats::Counters;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Makes the write-ahead log durable up to a position, parking; called before a page that depends on it is
 /// written.

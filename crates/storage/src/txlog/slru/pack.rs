@@ -171,8 +171,8 @@ mod tests {
     use base::Lsn;
     use base::disk::Disk;
     use base::disk::sim::SimDisk;
+    use base::sync::unmodelled::{AtomicBool, Ordering};
     use std::ops::Range;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     const FIRST: u64 = SEGMENT_PAGES;
     const END: u64 = 4 * SEGMENT_PAGES + 7;

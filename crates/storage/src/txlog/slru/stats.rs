@@ -3,9 +3,9 @@
 use super::config::{LOGS, LogKind};
 use base::clock;
 use base::pad::{Padded, is_one_line};
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::cell::Cell;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A thread adds its hits to the shared count after this many; so many may be missing from a report.
 const HITS_BATCH: u32 = 256;
