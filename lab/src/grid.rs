@@ -122,27 +122,7 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
-
-    fn counted() -> Results {
-        let mut record = crate::tests::record(200.0, 100.0);
-        let mut results = record.experiments.remove(0);
-        let figures = BTreeMap::from([
-            (figure::FUTEX.to_owned(), 0.5),
-            (figure::LATCHES.to_owned(), 4.0),
-            (figure::SHARED_LINES.to_owned(), 12.0),
-            (format!("{}leaf, alone", figure::HOLDS), 3.0),
-            (format!("{}leaf, alone", figure::HOLD_MEAN), 100.0),
-            (format!("{}leaf, alone", figure::HOLD_P99), 640.0),
-            (format!("{}leaf, alone", figure::HOLD_MAX), 5120.0),
-            (format!("{}outer, alone", figure::HOLDS), 0.0001),
-        ]);
-        let ours = |run: &&mut crate::model::Run| run.target == "thalweg" && run.x == 64;
-        for run in results.runs.iter_mut().filter(ours) {
-            run.figures.extend(figures.clone());
-        }
-        results
-    }
+    use crate::tests::counted;
 
     #[test]
     fn what_was_counted_is_told_of_the_last_place() {

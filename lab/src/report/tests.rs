@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::Sample;
-use crate::tests::{record, run};
+use crate::tests::{counted, record, run};
 use bench::servers::Scratch;
 
 #[test]
@@ -32,6 +32,31 @@ fn a_partial_record_says_so() {
     let text = std::fs::read_to_string(page).unwrap();
     assert!(text.contains("Partial: interrupted &lt;here&gt;."));
     assert!(text.contains("24 of 29 runs."));
+}
+
+#[test]
+fn what_was_counted_is_drawn_and_told() {
+    let results = counted();
+    let e = Experiment::find(&results.name).unwrap();
+    let charts = charts::charts(e, &results);
+    let named = |name: &str| charts.iter().find(|chart| chart.name == name).unwrap();
+    let counts = named("s4-hash-counts-hash");
+    let chart::Form::Bars(groups) = &counts.form else { panic!("bars") };
+    let shared = groups.iter().position(|group| group == "shared lines").unwrap() as f64;
+    let ours = counts.series.iter().find(|series| series.label == "thalweg").unwrap();
+    assert_eq!(ours.points.iter().find(|point| point.x == shared).unwrap().y, 12.0);
+    assert!(counts.series.iter().all(|series| series.label != "pg15"), "it told nothing");
+    let holds = named("s4-hash-holds");
+    assert_eq!(holds.form, chart::Form::Bars(vec!["leaf, alone".to_owned()]));
+    assert_eq!((holds.series[0].points[0].y, holds.series[0].points[0].high), (100.0, 640.0));
+    let mut record = record(200.0, 100.0);
+    record.experiments[0] = results;
+    let scratch = Scratch::new("lab-counted").unwrap();
+    let text = std::fs::read_to_string(write(&record, scratch.path()).unwrap()).unwrap();
+    assert!(text.contains("<h3>Per transaction, 64 clients</h3>"));
+    assert!(text.contains("<td>leaf, alone</td><td>3.00</td><td>100</td><td>640</td>"), "{text}");
+    let lines = crate::table::table(&record.experiments[0]);
+    assert!(lines.contains("\nPer transaction, 64 clients\n"), "{lines}");
 }
 
 #[test]
