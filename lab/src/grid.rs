@@ -64,37 +64,54 @@ fn counts(results: &Results, x: u32) -> Grid {
     Grid { title: format!("Per transaction, {x} {}", results.axis), rows }
 }
 
-/// Kinds of latches that are held often enough in some variant, and on which server that counts.
-pub fn held(results: &Results, x: u32) -> Vec<(&str, &str)> {
-    let here = || results.runs.iter().filter(move |run| run.x == x);
-    let kinds: BTreeSet<(&str, &str)> = here()
-        .flat_map(|run| run.figures.iter().map(move |(name, count)| (run, name, *count)))
-        .filter(|(_, _, count)| *count >= SELDOM)
-        .filter_map(|(run, name, _)| Some((&*run.target, name.strip_prefix(figure::HOLDS)?)))
+/// How latches of one kind are held by one load, in nanoseconds.
+pub struct Holds<'r> {
+    pub variant: &'r str,
+    pub kind: &'r str,
+    /// Per transaction.
+    pub times: f64,
+    pub mean: f64,
+    /// What 99 of 100 are shorter than.
+    pub most: f64,
+    /// What all are shorter than.
+    pub all: f64,
+}
+
+/// Of every load, the kinds that it holds often enough.
+pub fn held(results: &Results, x: u32) -> Vec<Holds<'_>> {
+    let told: BTreeSet<(&str, &str, &str)> = (results.runs.iter().filter(|run| run.x == x))
+        .flat_map(|run| run.figures.keys().map(move |name| (run, name)))
+        .filter_map(|(run, name)| {
+            Some((&*run.variant, &*run.target, name.strip_prefix(figure::HOLDS)?))
+        })
         .collect();
-    kinds.into_iter().collect()
+    let holds = told.into_iter().filter_map(|(variant, target, kind)| {
+        let of = |what: &str| {
+            let spread = cell(results, target, variant, x, &format!("{what}{kind}"))?;
+            Some(spread.median)
+        };
+        let [times, mean] = [of(figure::HOLDS)?, of(figure::HOLD_MEAN)?];
+        let [most, all] = [of(figure::HOLD_P99)?, of(figure::HOLD_MAX)?];
+        Some(Holds { variant, kind, times, mean, most, all })
+    });
+    let mut often: Vec<Holds<'_>> = holds.filter(|holds| holds.times >= SELDOM).collect();
+    let variants = results.variants();
+    often.sort_by_key(|holds| variants.iter().position(|variant| *variant == holds.variant));
+    often
 }
 
 fn holds(results: &Results, x: u32) -> Grid {
-    let heads = ["", "latch", "times", "mean ns", "99 % under ns", "all under ns", "held ns"];
+    let heads = ["", "latch", "times", "mean ns", "99 % under ns", "all under ns", "ns in all"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    for variant in results.variants() {
-        for (target, kind) in held(results, x) {
-            let of = |what: &str| {
-                let spread = cell(results, target, variant, x, &format!("{what}{kind}"));
-                spread.map(|spread| spread.median)
-            };
-            let figures = [figure::HOLDS, figure::HOLD_MEAN, figure::HOLD_P99, figure::HOLD_MAX];
-            if let [Some(times), Some(mean), Some(most), Some(all)] = figures.map(of)
-                && times >= SELDOM
-            {
-                let mut row = vec![variant.to_owned(), kind.to_owned()];
-                row.push(if times < 0.1 { format!("{times:.3}") } else { short(times) });
-                row.extend([mean, most, all, times * mean].map(short));
-                rows.push(row);
-            }
-        }
-    }
+    rows.extend(held(results, x).into_iter().map(|held| {
+        let times = match held.times {
+            times if times < 0.1 => format!("{times:.3}"),
+            times => short(times),
+        };
+        let [mean, most, all] = [held.mean, held.most, held.all].map(short);
+        let (variant, kind) = (held.variant.to_owned(), held.kind.to_owned());
+        vec![variant, kind, times, mean, most, all, short(held.times * held.mean)]
+    }));
     let title = format!("Latches held per transaction, and how long, {x} {}", results.axis);
     Grid { title, rows }
 }

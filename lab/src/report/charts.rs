@@ -289,14 +289,17 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
             series: series.filter(|series| !series.points.is_empty()).collect(),
         });
     }
-    let kinds = grid::held(results, x);
+    let held = grid::held(results, x);
+    let mut kinds: Vec<&str> = held.iter().map(|held| held.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
     let of = |(v, variant): (usize, &str)| {
-        let held = kinds.iter().enumerate().filter_map(|(at, (target, kind))| {
-            let of = |what: &str| median(target, variant, &format!("{what}{kind}"));
-            Some(point(at, of(figure::HOLD_MEAN)?, of(figure::HOLD_P99)?))
+        let own = held.iter().filter(|held| held.variant == variant);
+        let points = own.filter_map(|held| {
+            Some(point(kinds.iter().position(|kind| *kind == held.kind)?, held.mean, held.most))
         });
         let (label, colour) = (variant.to_owned(), colours::of_number(v));
-        Series { label, colour, dashed: false, points: held.collect() }
+        Series { label, colour, dashed: false, points: points.collect() }
     };
     let series = results.variants().into_iter().enumerate().map(of);
     charts.push(Chart {
@@ -306,7 +309,7 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
             .to_owned(),
         x_label: e.axis.to_owned(),
         y_label: "nanoseconds".to_owned(),
-        form: Form::Bars(kinds.iter().map(|(_, kind)| (*kind).to_owned()).collect()),
+        form: Form::Bars(kinds.iter().map(|kind| (*kind).to_owned()).collect()),
         log: true,
         series: series.filter(|series| !series.points.is_empty()).collect(),
     });
