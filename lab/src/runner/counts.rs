@@ -15,6 +15,9 @@ use std::process::Command;
 /// How long it runs.
 pub const SECONDS: u32 = 2;
 
+/// How often `perf` is tried.
+const ATTEMPTS: usize = 3;
+
 /// What `perf` counts, by the figure that it becomes.
 const EVENTS: [(&str, &str); 3] = [
     (figure::FUTEX, "syscalls:sys_enter_futex"),
@@ -34,19 +37,24 @@ pub fn run(
     work: &Path,
 ) -> Result<BTreeMap<String, f64>, String> {
     let pid = instance.pid().ok_or("calls of a server that runs elsewhere can't be counted")?;
-    let pids: Vec<String> =
-        std::iter::once(pid).chain(cpu::children(pid)).map(|pid| pid.to_string()).collect();
+    let pids = || -> Vec<String> {
+        std::iter::once(pid).chain(cpu::children(pid)).map(|pid| pid.to_string()).collect()
+    };
     before(instance, load)?;
     let logs = fresh(&work.join("latencies"))?;
     let amount = Amount { seconds: SECONDS, ..*amount };
     let client = pgbench(instance, load, &amount, &logs, work)?;
     let report = work.join("counts");
     let told = instance.counted();
-    let by_perf = process::run(perf(&client, &pids, &report), limits());
+    // A process that ends between being listed and being watched keeps it from beginning: a background worker does.
+    let mut by_perf = process::run(perf(&client, &pids(), &report), limits());
+    for _ in 1..ATTEMPTS {
+        by_perf = by_perf.or_else(|_| process::run(perf(&client, &pids(), &report), limits()));
+    }
     let (printed, counted) = match by_perf {
         Ok(printed) => (printed, of_perf(&read(&report)?)),
         Err(why) => {
-            let traced = by_strace(client, &pids, &report);
+            let traced = by_strace(client, &pids(), &report);
             let (printed, calls) = traced.map_err(|e| format!("neither {why} nor {e} counts"))?;
             (printed, vec![(figure::FUTEX, calls)])
         }
