@@ -484,11 +484,12 @@ impl<'a> Node<'a> {
     pub fn has_row(self, at: usize, place: Place<'_>) -> bool {
         let begins = at < self.count() && self.tie(at) == place.tie && self.key_is(at, place.key);
         // Among the rows of a posting that begins before it.
+        let row = Tid::from_u64(place.tie);
         begins
             || at > 0
                 && self.slot(at - 1).is_posting()
                 && self.key_is(at - 1, place.key)
-                && self.rows(at - 1).any(|row| row.to_u64() == place.tie)
+                && self.rows(at - 1).gap_for(row).after == Some(row)
     }
 
     /// The tie-breaker of entry `i`: its TID, of a posting the first; or the separator's.

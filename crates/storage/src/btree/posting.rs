@@ -15,11 +15,14 @@
 
 use crate::page::PageView;
 use base::{BlockNo, Tid};
+use std::ops::Range;
 
 /// Bits of a step's first number that hold the line.
 const LINE_BITS: u32 = 9;
 /// Lines from here on take a second number.
 const LONG_LINE: u64 = 1 << LINE_BITS;
+/// Bytes of the longest step.
+pub(super) const STEP_BYTES_MAX: usize = 9;
 /// Set in all bytes of a number but the last.
 const MORE: u8 = 0x80;
 
@@ -40,12 +43,48 @@ impl<'a> Rows<'a> {
         Rows { page, next: Some(first), at, end: at + len }
     }
 
+    /// Where `row`, which is behind the first one, is or would be.
+    pub fn gap_for(mut self, row: Tid) -> Gap {
+        let (begin, mut before) = (self.at, self.next.unwrap_or(Tid::INVALID));
+        while self.at < self.end {
+            let from = self.at;
+            let next = self.step_from(before);
+            if next >= row {
+                return Gap { before, after: Some(next), step: from - begin..self.at - begin };
+            }
+            before = next;
+        }
+        let end = self.at - begin;
+        Gap { before, after: None, step: end..end }
+    }
+
+    /// Reads a step of the list.
+    #[inline]
+    fn step_from(&mut self, tid: Tid) -> Tid {
+        let step = self.number();
+        let line = match step & (LONG_LINE - 1) {
+            0 => LONG_LINE + self.number(),
+            line => line,
+        };
+        behind(tid, step >> LINE_BITS, line)
+    }
+
     #[inline]
     fn number(&mut self) -> u64 {
         let (number, len) = number_in(self.page.get_u64(self.at));
         self.at += len;
         number
     }
+}
+
+/// Between which rows of a posting a row is or would be.
+pub(super) struct Gap {
+    /// The last one before it.
+    pub before: Tid,
+    /// The first one that is not; `None`: it is behind all.
+    pub after: Option<Tid>,
+    /// The step from the one to the other, in the list.
+    pub step: Range<usize>,
 }
 
 impl Iterator for Rows<'_> {
@@ -56,12 +95,7 @@ impl Iterator for Rows<'_> {
         let tid = self.next?;
         self.next = None;
         if self.at < self.end {
-            let step = self.number();
-            let line = match step & (LONG_LINE - 1) {
-                0 => LONG_LINE + self.number(),
-                line => line,
-            };
-            self.next = Some(behind(tid, step >> LINE_BITS, line));
+            self.next = Some(self.step_from(tid));
         }
         Some(tid)
     }

@@ -11,7 +11,7 @@ use super::search::Fence;
 use crate::buffer::ReadGuard;
 use crate::error::Result;
 use base::{BlockNo, Fork, Tid};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 /// Where a scan starts and ends, both in key order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,10 +118,14 @@ enum Source {
     Start,
     /// Forward: this leaf, from its first entry on.
     Leaf(BlockNo),
-    /// Backward: what is before this place.
-    Before(Mark),
+    /// Backward: what is before this place. Forward: what is not.
+    Place(Mark),
     End,
 }
+
+/// A batch with so many rows takes no posting beside: whoever wants the first row only pays for a leaf of several
+/// thousand as little as for one of plain entries.
+const BATCH_ROWS: usize = 512;
 
 /// Entries that are looked up in the visibility map at first.
 const VOUCHED_FIRST: usize = 8;
@@ -381,11 +385,12 @@ impl Scan {
             (Source::End, _) => return Ok(false),
             (Source::Start, Direction::Forward) => self.fill_first(tree)?,
             (Source::Leaf(block), _) => self.fill_from(tree, block)?,
+            (Source::Place(mark), Direction::Forward) => self.fill_on(tree, mark)?,
             (Source::Start, Direction::Backward) if self.high.is_bounded => {
                 self.fill_before(tree, self.high.mark.clone())?;
             }
             (Source::Start, Direction::Backward) => self.fill_last(tree)?,
-            (Source::Before(mark), _) => self.fill_before(tree, mark)?,
+            (Source::Place(mark), Direction::Backward) => self.fill_before(tree, mark)?,
         }
         Ok(true)
     }
@@ -393,10 +398,27 @@ impl Scan {
     fn fill_first(&mut self, tree: &BTree) -> Result<()> {
         let place = self.low.place().unwrap_or(Place::before(&[]));
         let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
+        let next = tree
+            .descend(place, 0, |node, block, at| batch.copy_forward(node, block, at, high, keys))?;
+        self.source = next.unwrap_or(Source::End);
+        Ok(())
+    }
+
+    fn fill_on(&mut self, tree: &BTree, mark: Mark) -> Result<()> {
+        let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
+        let place = mark.place();
         let next = tree.descend(place, 0, |node, block, at| {
-            let end = end_of(node, high);
-            batch.copy(node, block, at, end, keys);
-            after(node, end, high)
+            // Rows on both sides of the place may share a posting by now.
+            let shares = at > 0
+                && node.slot(at - 1).is_posting()
+                && node.key_is(at - 1, place.key)
+                && node.rows(at - 1).gap_for(Tid::from_u64(place.tie)).after.is_some();
+            let from = at - usize::from(shares);
+            let next = batch.copy_forward(node, block, from, high, keys);
+            if shares {
+                batch.cut_from(from, place);
+            }
+            next
         })?;
         self.source = next.unwrap_or(Source::End);
         Ok(())
@@ -407,12 +429,10 @@ impl Scan {
         self.source = tree.look(block, |node| {
             if !node.is_live() {
                 // Deleted since the link was read: it leads on to who has its key space now.
-                batch.copy(node, block, 0, 0, keys);
+                batch.copy(node, block, 0..0, keys, usize::MAX);
                 return Source::Leaf(node.right());
             }
-            let end = end_of(node, high);
-            batch.copy(node, block, 0, end, keys);
-            after(node, end, high)
+            batch.copy_forward(node, block, 0, high, keys)
         })?;
         Ok(())
     }
@@ -421,8 +441,8 @@ impl Scan {
         let (batch, keys) = (&mut self.batch, self.with_keys);
         let low = &self.low;
         let found = tree.last(0, |node, block| {
-            batch.copy(node, block, begin_of(node, low), node.count(), keys);
-            (node.count() > 0).then(|| first_mark(node))
+            let first = batch.copy_backward(node, block, low, node.count(), keys);
+            (node.count() > 0).then(|| mark_of(node, first))
         })?;
         match found {
             None => {}
@@ -438,9 +458,9 @@ impl Scan {
         let low = &self.low;
         let place = mark.place();
         let found = tree.before(place, 0, |node, at| {
-            batch.copy(node, BlockNo::INVALID, begin_of(node, low).min(at), at, keys);
+            let first = batch.copy_backward(node, BlockNo::INVALID, low, at, keys);
             batch.cut_before(node, at, place);
-            (at > 0).then(|| first_mark(node))
+            (at > 0).then(|| mark_of(node, first))
         })?;
         let Some(found) = found else { return Ok(()) };
         self.batch.block = found.block;
@@ -458,7 +478,7 @@ impl Scan {
             .place()
             .is_none_or(|low| (low.key, low.tie) < (first.key.as_slice(), first.tie));
         if in_range {
-            self.source = Source::Before(first);
+            self.source = Source::Place(first);
         }
     }
 }
@@ -468,7 +488,7 @@ fn before_empty_last(tree: &BTree) -> Result<Source> {
     let top = vec![0xFF; MAX_KEY_BYTES];
     let found = tree.before(Place { key: &top, tie: AFTER }, 0, |_, at| at)?;
     Ok(match found {
-        Some(found) if found.found > 0 => Source::Before(Mark { key: top, tie: AFTER }),
+        Some(found) if found.found > 0 => Source::Place(Mark { key: top, tie: AFTER }),
         Some(found) => before_fence(found.fence),
         None => Source::End,
     })
@@ -481,13 +501,13 @@ fn mark(page: &ReadGuard<'_>, at: usize) {
 
 fn before_fence(fence: Fence) -> Source {
     match fence {
-        Some((key, tie)) => Source::Before(Mark { key, tie }),
+        Some((key, tie)) => Source::Place(Mark { key, tie }),
         None => Source::End,
     }
 }
 
-fn first_mark(node: Node<'_>) -> Mark {
-    Mark { key: node.key(0), tie: node.tie(0) }
+fn mark_of(node: Node<'_>, at: usize) -> Mark {
+    Mark { key: node.key(at), tie: node.tie(at) }
 }
 
 /// The position at which the range ends on this page.
@@ -507,12 +527,58 @@ fn after(node: Node<'_>, end: usize, high: &Limit) -> Source {
 }
 
 impl Batch {
-    fn copy(&mut self, node: Node<'_>, block: BlockNo, from: usize, to: usize, with_keys: bool) {
+    /// Copies what is in range from entry `from` on, or as much of it as a batch takes; tells where the scan goes on.
+    fn copy_forward(
+        &mut self,
+        node: Node<'_>,
+        block: BlockNo,
+        from: usize,
+        high: &Limit,
+        with_keys: bool,
+    ) -> Source {
+        let end = end_of(node, high);
+        let to = self.copy(node, block, from..end, with_keys, BATCH_ROWS);
+        if to < end { Source::Place(mark_of(node, to)) } else { after(node, end, high) }
+    }
+
+    /// Copies what is in range before entry `to`, or as much of it as a batch takes; tells before which entry of the page
+    /// the scan goes on.
+    fn copy_backward(
+        &mut self,
+        node: Node<'_>,
+        block: BlockNo,
+        low: &Limit,
+        to: usize,
+        with_keys: bool,
+    ) -> usize {
+        let begin = begin_of(node, low).min(to);
+        let mut rows = 0;
+        let enough = |at: &usize| {
+            // A row takes a byte at least.
+            let list = if node.slot(*at).is_posting() { node.beside_bytes(*at) } else { 0 };
+            rows += list;
+            rows >= BATCH_ROWS
+        };
+        let from = (begin..to).rev().find(enough).unwrap_or(begin);
+        self.copy(node, block, from..to, with_keys, usize::MAX);
+        if from > begin { from } else { 0 }
+    }
+
+    /// Copies entries of a page; stops behind a posting that makes it `enough` rows, and tells where.
+    fn copy(
+        &mut self,
+        node: Node<'_>,
+        block: BlockNo,
+        entries: Range<usize>,
+        with_keys: bool,
+        enough: usize,
+    ) -> usize {
         self.entries.clear();
         self.bytes.clear();
         self.ends.clear();
         (self.block, self.changes) = (block, node.changes());
-        for at in from..to {
+        let to = entries.end;
+        for at in entries {
             let slot = node.slot(at);
             if slot.is_dead() {
                 continue;
@@ -530,7 +596,20 @@ impl Batch {
                 let ends = Ends { start, key, carried: self.bytes.len() as u32 };
                 self.ends.resize(self.entries.len(), ends);
             }
+            if slot.is_posting() && self.entries.len() >= enough {
+                return at + 1;
+            }
         }
+        to
+    }
+
+    /// Drops rows of entry `from`, the first one that was copied, that are before `place`.
+    fn cut_from(&mut self, from: usize, place: Place<'_>) {
+        let is_before =
+            |copied: &&Copied| usize::from(copied.at) == from && copied.tid.to_u64() < place.tie;
+        let before = self.entries.iter().take_while(is_before).count();
+        self.entries.drain(..before);
+        self.ends.drain(..before.min(self.ends.len()));
     }
 
     /// Drops rows that are not before `place`, which was copied up to entry `to`: a posting that begins before it may

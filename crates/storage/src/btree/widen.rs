@@ -5,7 +5,7 @@
 
 use super::edit::{self, Draft, Drawn};
 use super::page::*;
-use super::posting::Posting;
+use super::posting::{self, Gap, Posting, STEP_BYTES_MAX};
 use super::split::borrow;
 use crate::page::PageMut;
 use base::Tid;
@@ -36,22 +36,31 @@ impl Widened {
         if !slot.is_posting() || !node.is_leaf() || !node.key_is(at, place.key) {
             return None;
         }
-        let mut rows: Vec<Tid> = node.rows(at).collect();
         let row = Tid::from_u64(place.tie);
-        let among = rows.partition_point(|r| *r < row);
-        if among == 0 || among == rows.len() {
-            return None;
-        }
-        let part =
-            |rows: &[Tid], at: usize| vec![Posting::of(&rows[..at]), Posting::of(&rows[at..])];
+        let Gap { before, after, step } = node.rows(at).gap_for(row);
+        let after = after?;
+        let mut list = Vec::with_capacity(node.beside_bytes(at) + 2 * STEP_BYTES_MAX);
+        node.append_list(at, &mut list);
+        // Of a damaged page the last step may go on behind the list.
+        let step = step.start..step.end.min(list.len());
         if carries {
-            return Some(Widened { at, parts: part(&rows, among) });
+            let behind = list.split_off(step.end);
+            list.truncate(step.start);
+            let parts = [(slot.tid(), list), (after, behind)];
+            let parts = parts.map(|(first, list)| Posting { first, list });
+            return Some(Widened { at, parts: parts.into() });
         }
-        rows.insert(among, row);
-        let whole = Posting::of(&rows);
-        let fits = whole.list.len() <= list_bytes_max(place.key.len(), LIST_BYTES_MAX);
-        let parts = if fits { vec![whole] } else { part(&rows, rows.len() / 2) };
-        Some(Widened { at, parts })
+        let mut steps = Vec::with_capacity(2 * STEP_BYTES_MAX);
+        posting::append(&mut steps, before, row);
+        posting::append(&mut steps, row, after);
+        list.splice(step, steps);
+        if list.len() <= list_bytes_max(place.key.len(), LIST_BYTES_MAX) {
+            return Some(Widened { at, parts: vec![Posting { first: slot.tid(), list }] });
+        }
+        let mut rows: Vec<Tid> = node.rows(at).collect();
+        rows.insert(rows.partition_point(|r| *r < row), row);
+        let (low, high) = rows.split_at(rows.len() / 2);
+        Some(Widened { at, parts: vec![Posting::of(low), Posting::of(high)] })
     }
 
     /// Bytes of the parts' records.

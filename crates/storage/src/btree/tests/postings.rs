@@ -288,6 +288,78 @@ fn merging_is_a_choice() {
     assert_eq!(scanned(&tree, Direction::Forward).len(), 6_040);
 }
 
+/// What was there from the beginning a scan meets once and in order, however rows come between, leaves split, and
+/// what it has met comes to share a posting with what it has not. No batch is large.
+#[test]
+fn a_scan_goes_on_in_the_middle_of_a_posting() {
+    for (seed, direction) in [(1, Direction::Forward), (2, Direction::Backward)] {
+        let rig = Rig::new(64);
+        let (tree, mut dice, mut model) = (tree(&rig), Dice::new(seed), Model::new());
+        let insert = |model: &mut Model, row: u64, key: u8| {
+            let entry = ([FEW, &[key]].concat(), tid(row / 100, row % 100 + 1));
+            if model.insert(entry.clone()) {
+                tree.insert(NewEntry::plain(&entry.0, entry.1)).unwrap();
+            }
+        };
+        (0..9_000).for_each(|row| insert(&mut model, 3 * row, (row % 3) as u8));
+        let there = model.clone();
+        let (mut met, mut blocks) = (Vec::new(), Vec::new());
+        let mut scan = Scan::new(Bounds::ALL, direction, true);
+        while let Some(entry) = scan.next(&tree).unwrap() {
+            met.push((entry.key.to_vec(), entry.tid));
+            blocks.clear();
+            scan.upcoming(&mut blocks);
+            assert!(blocks.len() < 2_500, "{} rows in a batch", blocks.len());
+            if dice.below(100) == 0 {
+                let place = dice.below(27_000);
+                let key = dice.below(3) as u8;
+                (place..place + 60).for_each(|row| insert(&mut model, row, key));
+            }
+        }
+        if direction == Direction::Backward {
+            met.reverse();
+        }
+        assert!(met.is_sorted_by(|a, b| a < b), "in order, and none twice");
+        met.retain(|entry| there.contains(entry));
+        assert!(met.iter().eq(there.iter()), "{} of {}", met.len(), there.len());
+        check(&tree, &model);
+    }
+}
+
+/// Postings that have shrunk become one between two batches, over the place where the scan goes on.
+#[test]
+fn a_posting_that_grows_together_over_a_scan_s_place_is_met_once() {
+    let directions = [Direction::Forward, Direction::Backward];
+    // Shares that stay, so that what grows together does so at different places.
+    for (direction, share) in directions.into_iter().flat_map(|d| (3..8).map(move |s| (d, s))) {
+        let rig = Rig::new(64);
+        let (tree, key) = (tree(&rig), FEW);
+        for row in 0..7_000 {
+            tree.insert(NewEntry::plain(key, tid(row / 100, row % 100 + 1))).unwrap();
+        }
+        tree.vacuum(&mut |tid| tid.offset % share > 0, &mut || Ok(())).unwrap();
+        let mut there: Vec<Tid> = scanned(&tree, direction).iter().map(|(_, tid)| *tid).collect();
+        let mut scan = Scan::new(Bounds::exactly(key), direction, false);
+        let mut met = vec![scan.next(&tree).unwrap().unwrap().tid];
+        let mut rest = Vec::new();
+        scan.upcoming(&mut rest);
+        assert!(rest.len() < 1_200 && rest.len() + 1 < there.len(), "a part of the leaf");
+        // Others before and behind fill the leaf.
+        for row in 0..900 {
+            let key = [key, &[row as u8; 2]].concat();
+            tree.insert(NewEntry::plain(&key[row as usize % 2..], tid(row, 1))).unwrap();
+        }
+        while let Some(entry) = scan.next(&tree).unwrap() {
+            met.push(entry.tid);
+        }
+        assert!(met == there, "{direction:?}, one of {share}: {} of {}", met.len(), there.len());
+        there.sort_unstable();
+        let mut tids = Vec::new();
+        tree.lookup(key, &mut tids).unwrap();
+        assert_eq!(tids, there);
+    }
+}
+
 /// Writers of few keys, readers both ways and vacuum at once, with hardly any frames.
 #[test]
 fn threads_share_postings_in_sixteen_frames() {
