@@ -144,6 +144,7 @@ impl Config {
             },
             busy_poll: Duration::from_micros(number("worker_busy_poll") as u64),
             core_affinity: self.value("worker_core_affinity").as_bool(),
+            connection_affinity: self.value("worker_connection_affinity").as_bool(),
             max_connections: number("max_connections") as usize,
             reserved_connections: number("superuser_reserved_connections") as usize,
             authentication: match self.value("authentication").as_text() {

@@ -8,6 +8,7 @@
 //!              └─ worker::drive            fibers that waited or are long
 //! ```
 
+mod affinity;
 mod busy_poll;
 pub mod config;
 mod connection;
@@ -117,6 +118,17 @@ impl Server {
     /// Where TCP is listened on.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Which worker has which session, by process number; sessions move (`worker_connection_affinity`).
+    pub fn workers_of_sessions(&self) -> std::collections::BTreeMap<i32, usize> {
+        self.shared.workers_of_sessions()
+    }
+
+    /// Has worker number `to` serve a session from its next request on that finds it in no transaction; false where
+    /// there is no such session or worker.
+    pub fn move_session(&self, process: i32, to: usize) -> bool {
+        self.shared.move_session(process, to)
     }
 
     /// Where the unix socket is.

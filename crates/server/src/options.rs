@@ -32,6 +32,8 @@ pub struct Options {
     pub busy_poll: Duration,
     /// Whether workers with several clients keep to a core each, where there is one for each.
     pub core_affinity: bool,
+    /// Whether connections move to the worker that has others of the same client thread.
+    pub connection_affinity: bool,
     /// Sessions at a time.
     pub max_connections: usize,
     /// How many of them only superusers get.

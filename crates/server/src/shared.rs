@@ -10,7 +10,9 @@ use storage::wal::Wal;
 
 use crate::options::Options;
 
+use crate::affinity::{Affinity, Move};
 use crate::busy_poll::Pollers;
+use crate::connection::Guest;
 use crate::database::Database;
 use crate::worker::{Door, Order};
 
@@ -28,6 +30,7 @@ pub(crate) struct Shared {
     /// Sessions and clients that are about to get one.
     taken: AtomicUsize,
     pub(crate) pollers: Arc<Pollers>,
+    pub(crate) affinity: Affinity,
 }
 
 /// What all workers know of a session.
@@ -45,7 +48,9 @@ impl Shared {
         let sessions = Mutex::default();
         let taken = AtomicUsize::new(0);
         let pollers = Pollers::new(std::thread::available_parallelism().map_or(1, usize::from));
-        Shared { database, options, session_settings, doors, sessions, taken, pollers }
+        let workers = if options.connection_affinity { doors.len() } else { 1 };
+        let affinity = Affinity::new(workers);
+        Shared { database, options, session_settings, doors, sessions, taken, pollers, affinity }
     }
 
     pub(crate) fn wal(&self) -> &Wal {
@@ -85,6 +90,41 @@ impl Shared {
     pub(crate) fn enter(&self, process: i32, key: u32, role: Oid, worker: usize) {
         let mut sessions = self.sessions.lock().expect("no code panics under it");
         sessions.insert(process, Known { key, role, worker });
+        drop(sessions);
+        self.affinity.begin();
+    }
+
+    /// Has another worker serve the session from now on, unless that has ended.
+    pub(crate) fn hand_on(&self, to: usize, guest: Box<Guest>) -> Result<(), Box<Guest>> {
+        let mut sessions = self.sessions.lock().expect("no code panics under it");
+        let known = sessions.get_mut(&guest.process).expect("a session is known until it ends");
+        // Under the lock: whoever learns where it is finds that it was handed in before.
+        self.doors[to].hand_in(guest)?;
+        known.worker = to;
+        Ok(())
+    }
+
+    /// Passes an order on that came to worker `from`, where the session is no more.
+    pub(crate) fn send_after(&self, from: usize, process: i32, order: Order) {
+        if let Some(known) = self.known(process).filter(|known| known.worker != from) {
+            self.doors[known.worker].order(order);
+        }
+    }
+
+    /// Tells a session to go to another worker; false where there is no such session or worker.
+    pub(crate) fn move_session(&self, session: i32, to: usize) -> bool {
+        let Some(from) = self.known(session).map(|known| known.worker) else { return false };
+        let is_there = to < self.doors.len();
+        if is_there {
+            self.doors[from].order(Order::Move(Move { session, from, to }));
+        }
+        is_there
+    }
+
+    /// Which worker has which session, by process number.
+    pub(crate) fn workers_of_sessions(&self) -> BTreeMap<i32, usize> {
+        let sessions = self.sessions.lock().expect("no code panics under it");
+        sessions.iter().map(|(process, known)| (*process, known.worker)).collect()
     }
 
     fn known(&self, process: i32) -> Option<Known> {
@@ -106,6 +146,7 @@ impl Shared {
 
     pub(crate) fn leave(&self, process: i32) {
         self.sessions.lock().expect("no code panics under it").remove(&process);
+        self.affinity.forget(process);
     }
 
     /// Has the session's worker cancel what the session runs, if the key is right. Nobody is told

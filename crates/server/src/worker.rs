@@ -25,8 +25,9 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
 
+use crate::affinity::{Member, Move, Near};
 use crate::busy_poll::BusyPoll;
-use crate::connection::{Accepted, Connection, Link, READ_BYTES};
+use crate::connection::{Accepted, Connection, Guest, Link, Peer, READ_BYTES};
 use crate::gate::Gate;
 use crate::outgoing::Outgoing;
 use crate::own_core::OwnCore;
@@ -50,6 +51,10 @@ const POOLED_BYTES_MAX: usize = 8 * READ_BYTES;
 pub(crate) enum Order {
     /// Serve this client.
     Serve(Accepted),
+    /// Go on with this client of another worker's.
+    Adopt(Box<Guest>),
+    /// Have this session served by another worker.
+    Move(Move),
     /// Cancel what this session runs.
     Cancel(i32),
     /// End this session.
@@ -62,6 +67,8 @@ pub(crate) enum Order {
 #[derive(Default)]
 pub(crate) struct Door {
     orders: Mutex<Vec<Order>>,
+    /// Its worker has ended; changes under the lock of the orders.
+    is_closed: AtomicBool,
     notify: Notify,
     /// Somebody has called since the driver last looked.
     called: AtomicBool,
@@ -81,6 +88,27 @@ impl Door {
     pub(crate) fn order(&self, order: Order) {
         self.orders.lock().expect("no code panics under it").push(order);
         self.call();
+    }
+
+    /// Hands a connection in, unless the worker has ended.
+    pub(crate) fn hand_in(&self, guest: Box<Guest>) -> Result<(), Box<Guest>> {
+        let mut orders = self.orders.lock().expect("no code panics under it");
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Err(guest);
+        }
+        self.expect_one();
+        orders.push(Order::Adopt(guest));
+        drop(orders);
+        self.call();
+        Ok(())
+    }
+
+    /// Ends all handing in, unless there is something that was handed in.
+    fn close(&self) -> bool {
+        let orders = self.orders.lock().expect("no code panics under it");
+        // Relaxed: the lock orders it.
+        self.is_closed.store(orders.is_empty(), Ordering::Relaxed);
+        orders.is_empty()
     }
 
     /// Counts a connection that is about to be handed in.
@@ -107,6 +135,7 @@ pub(crate) struct Worker {
     outgoing: Outgoing,
     pub(crate) busy_poll: BusyPoll,
     own_core: OwnCore,
+    near: RefCell<Near>,
     /// Sessions by process number.
     sessions: RefCell<BTreeMap<i32, Rc<Link>>>,
     /// Connections that have no session yet.
@@ -169,6 +198,7 @@ impl Worker {
             outgoing: Outgoing::new(),
             busy_poll,
             own_core,
+            near: RefCell::default(),
             sessions: RefCell::default(),
             strangers: RefCell::default(),
             alarm: Cell::new(None),
@@ -206,7 +236,7 @@ impl Worker {
                 tokio::task::yield_now().await;
                 continue;
             }
-            if self.ending.get() && self.door.load() == 0 {
+            if self.ending.get() && self.door.load() == 0 && self.door.close() {
                 return;
             }
             let deadline = self.scheduler.next_deadline();
@@ -240,16 +270,22 @@ impl Worker {
         for order in orders {
             match order {
                 Order::Serve(accepted) => self.serve(accepted),
-                Order::Cancel(process) => {
-                    if let Some(link) = self.sessions.borrow().get(&process) {
+                Order::Adopt(guest) => self.adopt(guest),
+                Order::Move(moving) => {
+                    if let Some(link) = self.sessions.borrow().get(&moving.session) {
+                        link.destination.set(Some(moving.to));
+                    }
+                }
+                Order::Cancel(process) => match self.sessions.borrow().get(&process) {
+                    Some(link) => {
                         link.interrupt(Interrupt::Cancel);
                     }
-                }
-                Order::Terminate(process) => {
-                    if let Some(link) = self.sessions.borrow().get(&process) {
-                        terminate(link);
-                    }
-                }
+                    None => self.shared.send_after(self.number, process, order),
+                },
+                Order::Terminate(process) => match self.sessions.borrow().get(&process) {
+                    Some(link) => terminate(link),
+                    None => self.shared.send_after(self.number, process, order),
+                },
                 Order::Shutdown => self.terminate_all(),
             }
         }
@@ -263,11 +299,66 @@ impl Worker {
         let worker = Rc::clone(self);
         tokio::task::spawn_local(async move {
             match Connection::open(&worker, accepted) {
-                Ok(connection) => connection.serve().await,
+                Ok(connection) => worker.attend(connection).await,
                 Err(fault) => crate::log!("could not take a connection: {fault}"),
             }
             worker.left();
         });
+    }
+
+    /// Serves the connection to its end, or until another worker does.
+    async fn attend(self: &Rc<Self>, connection: Connection) {
+        if let Some((to, guest)) = connection.serve().await
+            && let Err(guest) = self.shared.hand_on(to, guest)
+        {
+            // The other has ended, as this one is about to: here the session ends in good order.
+            self.door.expect_one();
+            self.adopt(guest);
+        }
+    }
+
+    fn adopt(self: &Rc<Self>, guest: Box<Guest>) {
+        let process = guest.process;
+        self.shared.affinity.arrived(process);
+        // At once, so that who is looked for by the next order is found.
+        match Connection::adopt(self, guest) {
+            Ok(connection) => {
+                if self.ending.get() {
+                    self.sessions
+                        .borrow()
+                        .get(&process)
+                        .into_iter()
+                        .for_each(|link| terminate(link));
+                }
+                let worker = Rc::clone(self);
+                tokio::task::spawn_local(async move {
+                    worker.attend(connection).await;
+                    worker.left();
+                });
+            }
+            Err(fault) => {
+                // Its session went with it; as when a client vanishes, what it had open is rolled back.
+                crate::log!("could not take a connection over: {fault}");
+                self.shared.leave(process);
+                self.shared.leave_place();
+                self.left();
+            }
+        }
+    }
+
+    /// A client has sent something.
+    pub(crate) fn heard(&self, link: &Rc<Link>) {
+        self.busy_poll.heard(link);
+        if !self.shared.affinity.is_watching() {
+            return;
+        }
+        let Some(place) = link.place.get() else { return };
+        let groups = self.near.borrow_mut().heard(place);
+        if let Some(groups) = groups {
+            for moving in self.shared.affinity.counted(self.number, &groups) {
+                self.shared.doors()[moving.from].order(Order::Move(moving));
+            }
+        }
     }
 
     /// One connection fewer.
@@ -296,12 +387,17 @@ impl Worker {
         self.strangers.borrow_mut().retain(|known| !Rc::ptr_eq(known, link));
     }
 
-    pub(crate) fn add_session(&self, process: i32, link: &Rc<Link>) {
+    pub(crate) fn add_session(&self, process: i32, link: &Rc<Link>, peer: Peer) {
         self.sessions.borrow_mut().insert(process, Rc::clone(link));
+        let member = peer.household().map(|household| Member { household, session: process });
+        link.place.set(member.and_then(|member| self.near.borrow_mut().enter(member)));
     }
 
     pub(crate) fn remove_session(&self, process: i32) {
-        self.sessions.borrow_mut().remove(&process);
+        let link = self.sessions.borrow_mut().remove(&process);
+        if let Some(place) = link.and_then(|link| link.place.take()) {
+            self.near.borrow_mut().leave(place);
+        }
     }
 
     /// To be called after fibers ran outside the driver: sees to it that it knows of what is left.
@@ -384,6 +480,7 @@ async fn reap(ring: AsyncFd<ThreadRing>) {
 fn before_sleep() {
     if let Some(worker) = OWN.with_borrow(Weak::upgrade) {
         worker.send_postponed();
+        worker.near.borrow_mut().pause();
         worker.own_core.settle(worker.busy_poll.has_lone_client());
         // Relaxed: see `Door::call`.
         worker.busy_poll.look(|| worker.door.called.load(Ordering::Relaxed) || ring::is_ready());

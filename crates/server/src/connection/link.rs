@@ -64,6 +64,10 @@ pub(crate) struct Link {
     pub(crate) terminated: Cell<bool>,
     /// What the gate was last told to wake the task for.
     pub(crate) gated: Cell<Lsn>,
+    /// Where the worker counts its questions.
+    pub(crate) place: Cell<Option<usize>>,
+    /// The worker that it is to go to.
+    pub(crate) destination: Cell<Option<usize>>,
 }
 
 impl Link {
@@ -82,7 +86,16 @@ impl Link {
             hung_up: Cell::new(false),
             terminated: Cell::new(false),
             gated: Cell::new(Lsn::ZERO),
+            place: Cell::new(None),
+            destination: Cell::new(None),
         }
+    }
+
+    /// Whether nobody but the task has anything to do with the connection.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let is_busy = self.outgoing.get() || self.blocked.get() || self.draining.get();
+        let ends = self.hung_up.get() || self.terminated.get();
+        !is_busy && !ends && self.outbox.borrow().is_empty() && self.wants.get() == Wants::Nothing
     }
 
     /// Remembers how to wake the task; called at each of its turns.

@@ -3,8 +3,9 @@
 //! The task sends what may leave, starts a fiber when a whole message has come, and reads when
 //! neither is possible. While a fiber runs nothing is read, unless the fiber asks for it (COPY), so
 //! a client that sends faster than it is served is held back by its own socket. An idle connection
-//! owns no fiber and no buffer.
+//! owns no fiber and no buffer, and may go to another worker ([`Guest`]).
 
+mod guest;
 mod link;
 mod outbox;
 mod socket;
@@ -12,6 +13,7 @@ mod socket;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -22,6 +24,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use wire::startup::{self, Request};
 use wire::{backend::Replies, frame};
 
+pub(crate) use guest::Guest;
 pub(crate) use link::Link;
 pub(crate) use socket::{Accepted, Peer, READ_BYTES};
 
@@ -63,6 +66,14 @@ enum Phase {
     Draining,
 }
 
+/// How a connection's time with a worker ends.
+enum End {
+    /// The client is gone, or was made to go.
+    Over,
+    /// This worker serves it from now on.
+    Leaves(usize),
+}
+
 /// A client that takes none of its last replies for this long does without them.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -85,19 +96,56 @@ impl Connection {
         })
     }
 
-    /// Serves the client until it leaves or is made to.
-    pub(crate) async fn serve(mut self) {
-        std::future::poll_fn(|context| self.turn(context)).await;
+    /// Goes on with a connection that another worker had.
+    pub(crate) fn adopt(worker: &Rc<Worker>, guest: Box<Guest>) -> io::Result<Self> {
+        let (process, peer) = (guest.process, guest.peer);
+        let (reader, writer) = socket::halves(Arc::clone(&guest.socket))?;
+        let link = Rc::new(Link::new(writer));
+        let (seat, input) = Seat::resume(worker, &link, *guest);
+        worker.add_session(process, &link, peer);
+        Ok(Connection {
+            worker: Rc::clone(worker),
+            seat: Some(Box::new(seat)),
+            link,
+            reader,
+            input,
+            phase: Phase::Open,
+            patience: None,
+            idle_until: None,
+            idle_timer: None,
+        })
+    }
+
+    /// Serves the client until it leaves or is made to, or is to be served by another worker.
+    pub(crate) async fn serve(mut self) -> Option<(usize, Box<Guest>)> {
+        if let End::Leaves(to) = std::future::poll_fn(|context| self.turn(context)).await {
+            return Some((to, self.into_guest()));
+        }
         // Nothing more will come; a client that still waits for something learns it this way.
         if let Err(fault) = self.link.writer.borrow().shutdown()
             && fault.kind() != io::ErrorKind::NotConnected
         {
             crate::log!("could not close a connection: {fault}");
         }
+        None
+    }
+
+    /// Where it is to go now: it was told to, and stands between two requests.
+    fn leaves(&self) -> Option<usize> {
+        let to = self.link.destination.get().filter(|to| *to != self.worker.number)?;
+        let may = self.phase == Phase::Open && !self.input.is_empty() && self.link.is_at_rest();
+        (may && self.seat.as_ref().is_some_and(|seat| seat.is_at_rest())).then_some(to)
+    }
+
+    fn into_guest(self) -> Box<Guest> {
+        let (session, process, peer) = self.seat.expect("no fiber runs").leave();
+        self.worker.remove_session(process);
+        let socket = self.reader.into_socket();
+        Box::new(Guest { socket, peer, session, process, input: self.input })
     }
 
     /// Does all that can be done now.
-    fn turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn turn(&mut self, context: &mut Context<'_>) -> Poll<End> {
         self.link.set_task(context.waker());
         loop {
             if self.seat.is_none() && !self.take_seat_back() {
@@ -113,9 +161,12 @@ impl Connection {
             } else {
                 self.link.flush(&self.worker, Some(context));
             }
+            if let Some(to) = self.leaves() {
+                return Poll::Ready(End::Leaves(to));
+            }
             let phase = self.phase;
             match phase {
-                Phase::Draining => return self.drained(context),
+                Phase::Draining => return self.drained(context).map(|()| End::Over),
                 Phase::Ending => self.drain(),
                 Phase::Opening if self.seat().session.is_some() => self.opened(),
                 Phase::Opening => self.end(),
@@ -236,7 +287,7 @@ impl Connection {
         }
         let polled = self.reader.poll_read(context, &mut self.input);
         if polled.is_ready() {
-            self.worker.busy_poll.heard(&self.link);
+            self.worker.heard(&self.link);
         } else if self.input.is_empty() {
             self.worker.reuse(std::mem::take(&mut self.input));
         }

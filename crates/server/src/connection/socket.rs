@@ -7,12 +7,14 @@
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use socket2::Socket;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+use crate::affinity::Household;
 
 /// A socket that was accepted and not yet given to a worker.
 pub(crate) enum Accepted {
@@ -24,21 +26,21 @@ pub(crate) enum Accepted {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Peer {
     /// A process on this machine, run by this user.
-    Local { uid: u32 },
+    Local { uid: u32, process: i32 },
     /// Somebody on the network.
     Remote(SocketAddr),
 }
 
 /// What a client sends.
 pub(crate) struct Reader {
-    socket: AsyncFd<Rc<Socket>>,
+    socket: AsyncFd<Arc<Socket>>,
 }
 
 /// What a client is sent.
 pub(crate) struct Writer {
-    socket: Rc<Socket>,
+    socket: Arc<Socket>,
     /// Tells of room; only while there was none.
-    room: Option<AsyncFd<Rc<Socket>>>,
+    room: Option<AsyncFd<Arc<Socket>>>,
 }
 
 /// Most bytes that one read takes.
@@ -48,7 +50,7 @@ pub(crate) const READ_BYTES: usize = 16 << 10;
 pub(crate) fn open(accepted: Accepted) -> io::Result<(Reader, Writer, Peer)> {
     let (socket, peer) = match accepted {
         Accepted::Unix(socket) => {
-            let peer = Peer::Local { uid: peer_uid(&socket)? };
+            let peer = local_peer(&socket)?;
             (Socket::from(socket), peer)
         }
         Accepted::Tcp(socket, address) => {
@@ -60,12 +62,32 @@ pub(crate) fn open(accepted: Accepted) -> io::Result<(Reader, Writer, Peer)> {
         }
     };
     socket.set_nonblocking(true)?;
-    let socket = Rc::new(socket);
-    let watched = watch(Rc::clone(&socket), Interest::READABLE)?;
-    Ok((Reader { socket: watched }, Writer { socket, room: None }, peer))
+    let (reader, writer) = halves(Arc::new(socket))?;
+    Ok((reader, writer, peer))
+}
+
+/// Registers a socket with this thread's runtime.
+pub(super) fn halves(socket: Arc<Socket>) -> io::Result<(Reader, Writer)> {
+    let watched = watch(Arc::clone(&socket), Interest::READABLE)?;
+    Ok((Reader { socket: watched }, Writer { socket, room: None }))
+}
+
+impl Peer {
+    /// Whose questions may come together with this client's; `None` for a client on another machine.
+    pub(crate) fn household(self) -> Option<Household> {
+        match self {
+            Peer::Local { process, .. } => Some(Household::Process(process)),
+            Peer::Remote(address) => address.ip().is_loopback().then_some(Household::Loopback),
+        }
+    }
 }
 
 impl Reader {
+    /// The socket, of which this thread's runtime is told no more.
+    pub(super) fn into_socket(self) -> Arc<Socket> {
+        self.socket.into_inner()
+    }
+
     /// Appends what has come to `into`, using its spare room. Zero bytes: the client has hung up.
     ///
     /// A read that leaves room free has taken all there was, so the next one waits for the socket without
@@ -133,7 +155,7 @@ impl Writer {
                 none => {
                     // Under a number of its own: one can be watched once only.
                     let again = self.socket.try_clone()?;
-                    none.insert(watch(Rc::new(again), Interest::WRITABLE)?)
+                    none.insert(watch(Arc::new(again), Interest::WRITABLE)?)
                 }
             };
             ready!(room.poll_write_ready(context))?.clear_ready();
@@ -147,15 +169,15 @@ impl Writer {
 }
 
 /// Has this thread's runtime tell of `interest`.
-fn watch(socket: Rc<Socket>, interest: Interest) -> io::Result<AsyncFd<Rc<Socket>>> {
+fn watch(socket: Arc<Socket>, interest: Interest) -> io::Result<AsyncFd<Arc<Socket>>> {
     // SAFETY: a `Socket` is closed when its last owner is dropped, of which the result is one, and nobody takes
     // the descriptor out of it.
     let watched = unsafe { AsyncFd::register_with_interest(socket, interest) };
     Ok(watched?)
 }
 
-/// The user that runs the process at the other end.
-fn peer_uid(socket: &std::os::unix::net::UnixStream) -> io::Result<u32> {
+/// The process at the other end, and who runs it.
+fn local_peer(socket: &std::os::unix::net::UnixStream) -> io::Result<Peer> {
     let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: the descriptor is open as long as `socket` is borrowed, and the option's value is of the type
@@ -169,5 +191,8 @@ fn peer_uid(socket: &std::os::unix::net::UnixStream) -> io::Result<u32> {
             &raw mut length,
         )
     };
-    if result == 0 { Ok(who.uid) } else { Err(io::Error::last_os_error()) }
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Peer::Local { uid: who.uid, process: who.pid })
 }

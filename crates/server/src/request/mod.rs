@@ -16,7 +16,7 @@ use base::Lsn;
 use base::interrupt::{self, Interrupt};
 use wire::backend::{Replies, Status};
 
-use crate::connection::{Link, Peer};
+use crate::connection::{Guest, Link, Peer};
 use crate::report;
 use crate::worker::Worker;
 use sql::error::{Severity, SqlError};
@@ -95,6 +95,28 @@ impl Seat {
             is_ready: false,
             closing: false,
         }
+    }
+
+    /// A seat for a session that was served elsewhere before.
+    pub(crate) fn resume(worker: &Rc<Worker>, link: &Rc<Link>, guest: Guest) -> (Self, Vec<u8>) {
+        let Guest { peer, session, process, input, .. } = guest;
+        let mut seat = Seat::new(worker, link, peer);
+        (seat.session, seat.process, seat.is_ready) = (Some(session), Some(process), true);
+        (seat, input)
+    }
+
+    /// Whether the client has been told that it may go on, in no transaction, and nothing is left to tell it.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        use sql::session::Status::Idle;
+        let is_idle = self.session.as_ref().is_some_and(|session| session.status() == Idle);
+        self.is_ready && is_idle && !self.closing && !self.skipping && self.replies.is_empty()
+    }
+
+    /// The session, its number and its client, to be served elsewhere.
+    pub(crate) fn leave(mut self) -> (Session, i32, Peer) {
+        let session = self.session.take().expect("who is at rest has a session");
+        let process = self.process.take().expect("a session has a number");
+        (session, process, self.peer)
     }
 
     /// Whether there is a session, or what is left of one, to be closed.

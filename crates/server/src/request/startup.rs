@@ -67,7 +67,7 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
     let (process, key) = (session.pid(), session.cancel_key().cast_unsigned());
     seat.replies.backend_key_data(process, key);
     seat.worker.shared.enter(process, key, session.role(), seat.worker.number);
-    seat.worker.add_session(process, &seat.link);
+    seat.worker.add_session(process, &seat.link, seat.peer);
     (seat.session, seat.process) = (Some(session), Some(process));
     Ok(())
 }
@@ -109,7 +109,7 @@ fn negotiate(seat: &mut Seat, wanted: &startup::Session<'_>) {
 fn authenticate(seat: &Seat, user: &str) -> Result<(), SqlError> {
     match (seat.worker.shared.options.authentication, seat.peer) {
         (Authentication::Trust, _) => Ok(()),
-        (Authentication::Peer, Peer::Local { uid }) => {
+        (Authentication::Peer, Peer::Local { uid, .. }) => {
             let name = users::name_of(uid);
             if name.as_deref() == Some(user) {
                 return Ok(());

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
 mod activity;
+mod affinity;
 mod client;
 mod commit_times;
 mod copy;
@@ -54,6 +55,7 @@ fn options() -> Options {
         workers: 2,
         busy_poll: Duration::from_micros(100),
         core_affinity: true,
+        connection_affinity: true,
         max_connections: 3000,
         reserved_connections: 0,
         authentication: Authentication::Trust,

@@ -19,18 +19,8 @@ const ISOLATION: &[&str] =
 /// Every setting, by name without regard to case.
 pub const TABLE: &[Setting] = &[
     text("application_name", "", User, "The client program's name, shown to others."),
-    text(
-        "archive_command",
-        "(disabled)",
-        Internal,
-        "How files of the log are archived: not at all.",
-    ),
-    flag(
-        "archive_mode",
-        false,
-        Internal,
-        "Whether finished files of the log are archived: they are not.",
-    ),
+    text("archive_command", "(disabled)", Internal, "How log files are archived: not at all."),
+    flag("archive_mode", false, Internal, "Whether finished log files are archived: they are not."),
     choice(
         "authentication",
         "peer",
@@ -782,6 +772,12 @@ pub const TABLE: &[Setting] = &[
         Unit::Plain,
         Start,
         "For how many microseconds a worker with one client looks for its next request before it sleeps; 0: not at all.",
+    ),
+    flag(
+        "worker_connection_affinity",
+        true,
+        Start,
+        "Whether connections of clients on this machine move to the worker that has others of the same client thread.",
     ),
     flag(
         "worker_core_affinity",

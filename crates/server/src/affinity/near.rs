@@ -1,0 +1,96 @@
+//! Which of a worker's connections are heard together.
+
+use std::time::Duration;
+
+use base::clock::{self, Instant};
+
+use super::Member;
+use super::groups::{self, Counts};
+
+/// So many connections of a worker are counted at most; the others stay where they are.
+pub(crate) const MEMBERS_MAX: usize = 128;
+/// A count is over after so many questions, and so many for each connection that was heard, whichever is more.
+const QUESTIONS_MIN: usize = 2000;
+const QUESTIONS_EACH: usize = 500;
+/// One that takes longer says nothing: on a worker with so little to do, nobody waits for anybody.
+const COUNT_MAX: Duration = Duration::from_secs(2);
+/// Every so many questions the clock is looked at.
+const LOOK_EVERY: usize = 256;
+
+/// What a worker counts.
+#[derive(Default)]
+pub(crate) struct Near {
+    /// By place.
+    members: Vec<Option<Member>>,
+    counts: Counts,
+    /// Questions since the count began.
+    questions: usize,
+    begun: Option<Instant>,
+}
+
+impl Near {
+    /// Takes a connection into the count, which begins anew; its place, if there is one left.
+    pub(crate) fn enter(&mut self, member: Member) -> Option<usize> {
+        let free = self.members.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.members.len());
+        if place == MEMBERS_MAX {
+            return None;
+        }
+        if free.is_none() {
+            self.members.push(None);
+        }
+        self.members[place] = Some(member);
+        self.restart();
+        Some(place)
+    }
+
+    /// The connection is gone, and the count begins anew.
+    pub(crate) fn leave(&mut self, place: usize) {
+        self.members[place] = None;
+        self.restart();
+    }
+
+    /// Begins to count anew.
+    fn restart(&mut self) {
+        self.counts.clear(self.members.len());
+        self.questions = 0;
+        self.begun = None;
+    }
+
+    /// The worker is about to sleep: what comes next comes on its own account.
+    #[inline]
+    pub(crate) fn pause(&mut self) {
+        self.counts.pause();
+    }
+
+    /// A question has come. The groups of all connections that were active, when the count is over.
+    #[inline]
+    pub(crate) fn heard(&mut self, place: usize) -> Option<Vec<Vec<Member>>> {
+        self.counts.heard(place);
+        self.questions += 1;
+        if self.questions.is_multiple_of(LOOK_EVERY) { self.look() } else { None }
+    }
+
+    fn look(&mut self) -> Option<Vec<Vec<Member>>> {
+        let now = clock::now();
+        let begun = *self.begun.get_or_insert(now);
+        if now.since(begun) > COUNT_MAX {
+            self.restart();
+            return None;
+        }
+        if self.questions < QUESTIONS_MIN.max(QUESTIONS_EACH * self.counts.distinct()) {
+            return None;
+        }
+        let groups = self.groups(&self.counts.active(self.questions));
+        self.restart();
+        Some(groups)
+    }
+
+    /// The groups of what was counted among the `active`.
+    fn groups(&self, active: &[usize]) -> Vec<Vec<Member>> {
+        let member = |place: usize| self.members[place].expect("who is heard has a place");
+        let may = |a, b| member(a).household == member(b).household;
+        let groups = groups::of(&self.counts, active, may);
+        groups.into_iter().map(|group| group.into_iter().map(member).collect()).collect()
+    }
+}

@@ -1,0 +1,291 @@
+//! Which worker is to have which connection: what all workers know together.
+//!
+//! *Threads* are what is taken for one client thread's connections: groups that workers have seen, joined where they
+//! overlap. Where a thread's connections are on several workers, they are *gathered*; else two workers *try* an exchange
+//! of threads that have not met yet, because what looks like two of them may be one. Two threads have met when a
+//! worker has counted both and did not find them to be one.
+//!
+//! What is gathered brings every two workers nearer to having threads whole, by the measure of [`concentration`];
+//! each pair of threads meets once: so it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use base::clock::Instant;
+
+use super::Member;
+
+/// A connection that was told to move and has not within this time is not waited for.
+const MOVE_MAX: Duration = Duration::from_millis(300);
+/// So many counts in a row that led to no exchange, for each worker, are enough.
+const QUIET_ENOUGH: usize = 3;
+/// So many exchanges in a row are made at most, for each worker.
+const EXCHANGES_MAX: usize = 64;
+
+/// A connection is to go elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Move {
+    pub session: i32,
+    pub from: usize,
+    pub to: usize,
+}
+
+/// A thread's number; the lowest session in it.
+type Thread = i32;
+
+#[derive(Debug)]
+pub(crate) struct Placement {
+    /// What each worker has counted last, since it last exchanged anything.
+    counted: Vec<Option<Vec<Member>>>,
+    /// By session.
+    threads: BTreeMap<i32, Thread>,
+    met: BTreeSet<(Thread, Thread)>,
+    /// Moves that were told and have not been seen to be done.
+    moving: Vec<(Move, Instant)>,
+    /// Counts in a row without an exchange.
+    quiet: usize,
+    exchanges: usize,
+    /// A group of several was seen since it began.
+    has_seen: bool,
+}
+
+/// What two workers are to exchange.
+#[derive(Default)]
+struct Exchange {
+    /// Goes from the first to the second.
+    there: Vec<i32>,
+    back: Vec<i32>,
+}
+
+impl Placement {
+    pub fn new(workers: usize) -> Placement {
+        Placement {
+            counted: vec![None; workers],
+            threads: BTreeMap::new(),
+            met: BTreeSet::new(),
+            moving: Vec::new(),
+            quiet: 0,
+            exchanges: 0,
+            has_seen: false,
+        }
+    }
+
+    /// There are new clients: counting is worth while again.
+    pub fn begin(&mut self) {
+        self.quiet = 0;
+        self.exchanges = 0;
+        self.has_seen = false;
+    }
+
+    /// Whether nothing more is to be learnt.
+    pub fn is_done(&self) -> bool {
+        let workers = self.counted.len();
+        self.quiet >= QUIET_ENOUGH * workers || self.exchanges >= EXCHANGES_MAX * workers
+    }
+
+    /// The session has ended.
+    pub fn forget(&mut self, session: i32) {
+        let Some(thread) = self.threads.remove(&session) else { return };
+        let mut left = self.threads.iter().filter(|(_, t)| **t == thread).map(|(s, _)| *s);
+        match left.next() {
+            None => self.met.retain(|(a, b)| *a != thread && *b != thread),
+            Some(next) if session == thread => self.rename(thread, next),
+            Some(_) => {}
+        }
+        self.moving.retain(|(moving, _)| moving.session != session);
+    }
+
+    /// The session has come to where it was told to go.
+    pub fn arrived(&mut self, session: i32) {
+        self.moving.retain(|(moving, _)| moving.session != session);
+    }
+
+    /// What a worker has counted: its active connections in groups. Returns who is to move.
+    pub fn counted(&mut self, worker: usize, groups: &[Vec<Member>], now: Instant) -> Vec<Move> {
+        self.moving.retain(|(_, since)| now.since(*since) < MOVE_MAX);
+        if self.moving.iter().any(|(moving, _)| moving.from == worker || moving.to == worker) {
+            return Vec::new();
+        }
+        self.learn(groups);
+        self.counted[worker] = Some(groups.concat());
+        let moves = self.exchange(worker);
+        if moves.is_empty() {
+            self.quiet += 1;
+            return moves;
+        }
+        self.quiet = 0;
+        self.exchanges += 1;
+        self.moving.extend(moves.iter().map(|moving| (*moving, now)));
+        moves
+    }
+
+    /// Joins what was seen to belong together, and notes what was not.
+    fn learn(&mut self, groups: &[Vec<Member>]) {
+        for group in groups {
+            self.has_seen |= group.len() > 1;
+            for member in group {
+                self.threads.entry(member.session).or_insert(member.session);
+                self.join(self.threads[&group[0].session], self.threads[&member.session]);
+            }
+        }
+        let here: BTreeSet<Thread> = groups.iter().map(|g| self.threads[&g[0].session]).collect();
+        for &a in &here {
+            self.met.extend(here.range(a + 1..).map(|&b| (a, b)));
+        }
+    }
+
+    fn join(&mut self, a: Thread, b: Thread) {
+        if a != b {
+            self.rename(a.max(b), a.min(b));
+            self.met.retain(|(a, b)| a != b);
+        }
+    }
+
+    fn rename(&mut self, old: Thread, new: Thread) {
+        self.threads.values_mut().filter(|t| **t == old).for_each(|t| *t = new);
+        let renamed = |thread| if thread == old { new } else { thread };
+        let pairs = std::mem::take(&mut self.met).into_iter();
+        let pairs = pairs.map(|(a, b)| (renamed(a), renamed(b)));
+        self.met = pairs.map(|(a, b)| (a.min(b), a.max(b))).collect();
+    }
+
+    /// An exchange of this worker with another that has counted.
+    fn exchange(&mut self, worker: usize) -> Vec<Move> {
+        let others: Vec<usize> = (0..self.counted.len())
+            .filter(|&other| other != worker && self.counted[other].is_some())
+            .collect();
+        for plan in [Placement::gather, Placement::attempt] {
+            let best = (others.iter())
+                .filter_map(|&other| {
+                    let (gain, exchange) = plan(self, worker, other)?;
+                    Some((gain, other, exchange))
+                })
+                .max_by_key(|(gain, ..)| *gain);
+            if let Some((_, other, exchange)) = best {
+                self.counted[worker] = None;
+                self.counted[other] = None;
+                return moves(worker, other, &exchange);
+            }
+        }
+        Vec::new()
+    }
+
+    /// By thread, who of it is on the worker.
+    fn by_thread(&self, worker: usize) -> BTreeMap<Thread, Vec<Member>> {
+        let mut threads: BTreeMap<Thread, Vec<Member>> = BTreeMap::new();
+        for member in self.counted[worker].iter().flatten() {
+            if let Some(thread) = self.threads.get(&member.session) {
+                threads.entry(*thread).or_default().push(*member);
+            }
+        }
+        threads
+    }
+
+    /// The exchange that gathers the most, and how much.
+    fn gather(&self, here: usize, there: usize) -> Option<(usize, Exchange)> {
+        let (ours, theirs) = (self.by_thread(here), self.by_thread(there));
+        let before = concentration(&ours) + concentration(&theirs);
+        let split = ours.keys().filter(|thread| theirs.contains_key(thread));
+        let exchanges = split.flat_map(|thread| {
+            let back = fetch(*thread, &ours, &theirs);
+            let forth = fetch(*thread, &theirs, &ours);
+            [back, forth.map(|e| Exchange { there: e.back, back: e.there })]
+        });
+        exchanges
+            .flatten()
+            .filter_map(|exchange| {
+                let (ours, theirs) = after(&ours, &theirs, &exchange);
+                let gain = (concentration(&ours) + concentration(&theirs)).checked_sub(before)?;
+                (gain > 0).then_some((gain, exchange))
+            })
+            .max_by_key(|(gain, _)| *gain)
+    }
+
+    /// The exchange of two threads by which the most meet that have not met, and how many do.
+    fn attempt(&self, here: usize, there: usize) -> Option<(usize, Exchange)> {
+        if !self.has_seen && self.quiet + self.exchanges >= QUIET_ENOUGH * self.counted.len() {
+            return None;
+        }
+        let (ours, theirs) = (self.by_thread(here), self.by_thread(there));
+        let mut best: Option<(usize, Exchange)> = None;
+        for (a, members) in &ours {
+            for (b, others) in &theirs {
+                let news = self.strangers(*a, members, &theirs, *b)
+                    + self.strangers(*b, others, &ours, *a);
+                if a == b || best.as_ref().is_some_and(|(most, _)| *most >= news) || news == 0 {
+                    continue;
+                }
+                let size = members.len().min(others.len());
+                best =
+                    Some((news, Exchange { there: some(members, size), back: some(others, size) }));
+            }
+        }
+        best
+    }
+
+    /// How many of the `others` on a worker, but `without`, the thread could be part of and has not met.
+    fn strangers(
+        &self,
+        thread: Thread,
+        members: &[Member],
+        others: &BTreeMap<Thread, Vec<Member>>,
+        without: Thread,
+    ) -> usize {
+        let is_stranger = |other: &Thread| {
+            *other != thread
+                && *other != without
+                && others[other][0].household == members[0].household
+                && !self.met.contains(&(thread.min(*other), thread.max(*other)))
+        };
+        others.keys().filter(|other| is_stranger(other)).count()
+    }
+}
+
+/// What brings the thread's connections from `there` to `here`, as far as others of `here` can make room: first of
+/// threads that are there too, then of the smallest.
+fn fetch(
+    thread: Thread,
+    here: &BTreeMap<Thread, Vec<Member>>,
+    there: &BTreeMap<Thread, Vec<Member>>,
+) -> Option<Exchange> {
+    let mut rooms: Vec<_> = here.iter().filter(|(t, _)| **t != thread).collect();
+    rooms.sort_by_key(|(t, members)| (!there.contains_key(t), members.len()));
+    let leaving = rooms.into_iter().flat_map(|(_, members)| members);
+    let wanted = &there[&thread];
+    let gone: Vec<i32> = leaving.take(wanted.len()).map(|member| member.session).collect();
+    let back = some(wanted, gone.len());
+    (!gone.is_empty()).then_some(Exchange { there: gone, back })
+}
+
+fn some(members: &[Member], count: usize) -> Vec<i32> {
+    members.iter().take(count).map(|member| member.session).collect()
+}
+
+/// How much a worker's connections belong to few threads: the more, the higher.
+fn concentration(threads: &BTreeMap<Thread, Vec<Member>>) -> usize {
+    threads.values().map(|members| members.len() * members.len()).sum()
+}
+
+type ByThread = BTreeMap<Thread, Vec<Member>>;
+
+/// Both sides after an exchange.
+fn after(here: &ByThread, there: &ByThread, exchange: &Exchange) -> (ByThread, ByThread) {
+    let (mut ours, mut theirs) = (here.clone(), there.clone());
+    let carry = |from: &mut ByThread, to: &mut ByThread, sessions: &[i32]| {
+        for (thread, members) in from.iter_mut() {
+            let (gone, kept): (Vec<Member>, Vec<Member>) =
+                members.iter().partition(|member| sessions.contains(&member.session));
+            *members = kept;
+            to.entry(*thread).or_default().extend(gone);
+        }
+    };
+    carry(&mut ours, &mut theirs, &exchange.there);
+    carry(&mut theirs, &mut ours, &exchange.back);
+    (ours, theirs)
+}
+
+fn moves(here: usize, there: usize, exchange: &Exchange) -> Vec<Move> {
+    let moving = |from, to| move |session: &i32| Move { session: *session, from, to };
+    let forth = exchange.there.iter().map(moving(here, there));
+    forth.chain(exchange.back.iter().map(moving(there, here))).collect()
+}
