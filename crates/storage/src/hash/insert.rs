@@ -33,6 +33,8 @@ impl HashIndex {
     pub fn insert_hash(&self, hash: u64, tid: Tid) -> Result<()> {
         let entry = Entry { hash, tid: tid.to_u64() };
         let mut helped = false;
+        #[cfg(any(feature = "lab-hash-master", feature = "lab-hash-patch"))]
+        let _lock = self.lock_bucket(hash)?;
         loop {
             let mut journal = Journal::open(&self.wal, &self.rel, 3, INSERT_BYTES)?;
             let Some(bucket) = self.latch_for(hash)? else {
@@ -52,6 +54,8 @@ impl HashIndex {
             }
             self.add(bucket, &mut journal, entry)?;
             drop(journal);
+            #[cfg(any(feature = "lab-hash-master", feature = "lab-hash-patch"))]
+            self.count_on_metapage()?;
             if self.counters.inserted() {
                 self.grow_if_due()?;
                 self.put_count_down_if_due()?;

@@ -7,6 +7,8 @@ pub(crate) mod describe;
 mod directory;
 mod edit;
 mod insert;
+#[cfg(any(feature = "lab-hash-master", feature = "lab-hash-patch"))]
+mod metapage_locks;
 mod page;
 pub mod redo;
 mod scan;

@@ -1,0 +1,164 @@
+//! Threads that look keys up, or insert new ones, for a while.
+
+use crate::keys::Kind;
+use crate::tid;
+use base::Tid;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use storage::btree::{BTree, NewEntry};
+use storage::engine::Engine;
+use storage::hash::HashIndex;
+use storage::txn::{Isolation, Txn};
+
+/// Two indexes of the same keys.
+pub struct Made {
+    kind: Kind,
+    count: u64,
+    btree: BTree,
+    hash: HashIndex,
+    /// The next number to insert, for each index.
+    next: [AtomicU64; 2],
+}
+
+impl Made {
+    pub fn new(kind: Kind, count: u64, btree: BTree, hash: HashIndex) -> Made {
+        Made { kind, count, btree, hash, next: [AtomicU64::new(count), AtomicU64::new(count)] }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Operation {
+    TreeLookup,
+    HashLookup,
+    TreeInsert,
+    HashInsert,
+}
+
+impl Operation {
+    pub const ALL: [Operation; 4] = [
+        Operation::TreeLookup,
+        Operation::HashLookup,
+        Operation::TreeInsert,
+        Operation::HashInsert,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::TreeLookup => "B-tree look-up",
+            Operation::HashLookup => "hash look-up",
+            Operation::TreeInsert => "B-tree insert",
+            Operation::HashInsert => "hash insert",
+        }
+    }
+
+    /// Does it once.
+    fn step(self, made: &Made, random: &mut u64, tids: &mut Vec<Tid>) {
+        let mut old = || made.kind.key(draw(random) % made.count);
+        // Integers ascend with their numbers: these come spread over all of them, between those that are there.
+        let new = |which: usize| made.next[which].fetch_add(1, Relaxed);
+        let spread = |number: u64| match made.kind {
+            Kind::Int => number.wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            Kind::Text => number,
+        };
+        let done = match self {
+            Operation::TreeLookup => made.btree.lookup(old().bytes(), tids),
+            Operation::HashLookup => made.hash.lookup(old().bytes(), tids),
+            Operation::TreeInsert => {
+                let number = new(0);
+                let key = made.kind.key(spread(number));
+                made.btree.insert(NewEntry::plain(key.bytes(), tid(number)))
+            }
+            Operation::HashInsert => {
+                let number = new(1);
+                made.hash.insert(made.kind.key(spread(number)).bytes(), tid(number))
+            }
+        };
+        done.expect("the operation works");
+        if matches!(self, Operation::TreeLookup | Operation::HashLookup) {
+            assert!(!black_box(&*tids).is_empty(), "every key that is looked up is there");
+        }
+    }
+}
+
+fn draw(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// What a run came to.
+pub struct Ran {
+    /// Operations per second of the clock.
+    pub rate: f64,
+    /// Processor nanoseconds for each.
+    pub nanos: f64,
+    /// Lines that others had used, written for each; of pages' contents apart. Not a number where they are not counted.
+    pub shared_lines: f64,
+    pub page_lines: f64,
+}
+
+/// Does `operation` on some threads for a while.
+pub fn run(
+    engine: &Arc<Engine>,
+    made: &Made,
+    operation: Operation,
+    threads: u64,
+    seconds: f64,
+) -> Ran {
+    let (stop, steps, nanos) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
+    let (began, counts) = (Instant::now(), counted());
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (stop, steps, nanos) = (&stop, &steps, &nanos);
+            scope.spawn(move || {
+                let txn = Txn::attach(engine.txns(), 1, 1).expect("a session");
+                txn.begin(Isolation::RepeatableRead);
+                let mut random =
+                    0x9E37_79B9_7F4A_7C15 ^ (thread + 1) ^ began.elapsed().as_nanos() as u64;
+                let (mut tids, mut done, cpu) = (Vec::new(), 0, thread_nanos());
+                while !stop.load(Relaxed) {
+                    for _ in 0..32 {
+                        operation.step(made, &mut random, &mut tids);
+                    }
+                    done += 32;
+                }
+                steps.fetch_add(done, Relaxed);
+                nanos.fetch_add(thread_nanos() - cpu, Relaxed);
+            });
+        }
+        std::thread::sleep(Duration::from_secs_f64(seconds));
+        stop.store(true, Relaxed);
+    });
+    let steps = steps.load(Relaxed) as f64;
+    let after = counted();
+    Ran {
+        rate: steps / began.elapsed().as_secs_f64(),
+        nanos: nanos.load(Relaxed) as f64 / steps,
+        shared_lines: (after[0] - counts[0]) / steps,
+        page_lines: (after[1] - counts[1]) / steps,
+    }
+}
+
+/// Shared lines written so far, and those of pages' contents.
+fn counted() -> [f64; 2] {
+    #[cfg(feature = "lab-counts")]
+    {
+        let told = base::counts::told();
+        let count = |at: usize| told.split(' ').nth(at).and_then(|word| word.parse().ok());
+        // The order of `base::counts::Count`.
+        return [4, 5].map(|at| count(at).expect("six numbers come first"));
+    }
+    #[allow(unreachable_code, reason = "other builds count nothing")]
+    [f64::NAN; 2]
+}
+
+/// Processor time that this thread has used.
+fn thread_nanos() -> u64 {
+    let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills the struct it is given.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut spec) };
+    spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64
+}

@@ -1,0 +1,96 @@
+//! For the laboratory: the two protocols that seed S4 compared, in place of reading the number of buckets from one word.
+//!
+//! | feature | look-ups and inserts |
+//! |---|---|
+//! | `lab-hash-master` | lock the metapage, in the table of locks; latch it and read the mapping; lock the bucket; unlock the metapage; latch the bucket's page |
+//! | `lab-hash-patch` | latch the metapage and read the mapping; lock the bucket; latch the metapage again, and start over if the mapping has changed |
+//!
+//! Both then count an insert on the latched metapage, as PostgreSQL did. The locks lie in a table of 16 partitions, each
+//! under a mutex, as PostgreSQL's do; taking one costs less here than there, where a session's own table, a fast path
+//! and the lock's and its holder's entries come to it. Only shared locks are taken: splits stay as they are, under
+//! latches, and their readers look again as always. What this compares is what look-ups and inserts write that all of
+//! them share.
+
+use super::HashIndex;
+use super::page::{META, Node, bucket_of};
+use crate::error::Result;
+use base::hash::HashMap;
+use base::pad::Padded;
+use base::{BlockNo, Fork, RelId};
+use std::sync::{LazyLock, Mutex};
+
+const PARTITIONS: usize = 16;
+
+/// A locked page.
+type Tag = (RelId, BlockNo);
+
+/// How many hold each locked page; nobody holds one alone.
+type Held = Mutex<HashMap<Tag, u32>>;
+
+static LOCKS: LazyLock<[Padded<Held>; PARTITIONS]> =
+    LazyLock::new(|| std::array::from_fn(|_| Padded(Held::default())));
+
+/// A page that is locked, shared, until this is dropped.
+pub(super) struct PageLock(Tag);
+
+fn partition(tag: Tag) -> &'static Held {
+    &LOCKS[(tag.1.0 as usize) % PARTITIONS].0
+}
+
+impl PageLock {
+    fn take(tag: Tag) -> PageLock {
+        let mut held = partition(tag).lock().expect("no code panics under it");
+        *held.entry(tag).or_default() += 1;
+        PageLock(tag)
+    }
+}
+
+impl Drop for PageLock {
+    fn drop(&mut self) {
+        let mut held = partition(self.0).lock().expect("no code panics under it");
+        let holders = held.get_mut(&self.0).expect("it is held");
+        *holders -= 1;
+        if *holders == 0 {
+            held.remove(&self.0);
+        }
+    }
+}
+
+impl HashIndex {
+    /// Locks the bucket of a hash in the way of the feature; `None` for an index without a page.
+    pub(super) fn lock_bucket(&self, hash: u64) -> Result<Option<PageLock>> {
+        if self.buckets()? == 0 {
+            return Ok(None);
+        }
+        if cfg!(feature = "lab-hash-master") {
+            let metapage = PageLock::take((self.rel.id(), META));
+            let bucket = PageLock::take((self.rel.id(), self.mapped(hash)?));
+            drop(metapage);
+            return Ok(Some(bucket));
+        }
+        let mut block = self.mapped(hash)?;
+        loop {
+            let bucket = PageLock::take((self.rel.id(), block));
+            let now = self.mapped(hash)?;
+            if now == block {
+                return Ok(Some(bucket));
+            }
+            block = now;
+        }
+    }
+
+    /// The first page of the bucket of a hash, by the latched metapage.
+    fn mapped(&self, hash: u64) -> Result<BlockNo> {
+        super::first_latch();
+        let meta = self.rel.read(Fork::Main, META)?;
+        let bucket = bucket_of(hash, Node(meta.view()).meta_buckets());
+        Ok(self.block_of(bucket))
+    }
+
+    /// Takes the metapage alone, as PostgreSQL does to count an insert there.
+    pub(super) fn count_on_metapage(&self) -> Result<()> {
+        super::first_latch();
+        drop(self.rel.write(Fork::Main, META)?);
+        Ok(())
+    }
+}
