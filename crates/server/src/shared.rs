@@ -104,9 +104,10 @@ impl Shared {
         Ok(())
     }
 
-    /// Passes an order on that came to worker `from`, where the session is no more.
-    pub(crate) fn send_after(&self, from: usize, process: i32, order: Order) {
-        if let Some(known) = self.known(process).filter(|known| known.worker != from) {
+    /// Passes an order on that came to a worker where the session is not: it has gone, or is about to come back, and then
+    /// it was handed in before this is.
+    pub(crate) fn send_after(&self, process: i32, order: Order) {
+        if let Some(known) = self.known(process) {
             self.doors[known.worker].order(order);
         }
     }
@@ -116,7 +117,7 @@ impl Shared {
         let Some(from) = self.known(session).map(|known| known.worker) else { return false };
         let is_there = to < self.doors.len();
         if is_there {
-            self.doors[from].order(Order::Move(Move { session, from, to }));
+            self.doors[from].order(Order::Move(Move { session, from, to }, None));
         }
         is_there
     }

@@ -25,7 +25,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Notify;
 
-use crate::affinity::{Member, Move, Near};
+use crate::affinity::{MOVE_MAX, Member, Move, Near};
 use crate::busy_poll::BusyPoll;
 use crate::connection::{Accepted, Connection, Guest, Link, Peer, READ_BYTES};
 use crate::gate::Gate;
@@ -53,8 +53,8 @@ pub(crate) enum Order {
     Serve(Accepted),
     /// Go on with this client of another worker's.
     Adopt(Box<Guest>),
-    /// Have this session served by another worker.
-    Move(Move),
+    /// Have this session served by another worker, if it can go by then.
+    Move(Move, Option<Instant>),
     /// Cancel what this session runs.
     Cancel(i32),
     /// End this session.
@@ -271,20 +271,20 @@ impl Worker {
             match order {
                 Order::Serve(accepted) => self.serve(accepted),
                 Order::Adopt(guest) => self.adopt(guest),
-                Order::Move(moving) => {
+                Order::Move(moving, until) => {
                     if let Some(link) = self.sessions.borrow().get(&moving.session) {
-                        link.destination.set(Some(moving.to));
+                        link.destination.set(Some((moving.to, until)));
                     }
                 }
                 Order::Cancel(process) => match self.sessions.borrow().get(&process) {
                     Some(link) => {
                         link.interrupt(Interrupt::Cancel);
                     }
-                    None => self.shared.send_after(self.number, process, order),
+                    None => self.shared.send_after(process, order),
                 },
                 Order::Terminate(process) => match self.sessions.borrow().get(&process) {
                     Some(link) => terminate(link),
-                    None => self.shared.send_after(self.number, process, order),
+                    None => self.shared.send_after(process, order),
                 },
                 Order::Shutdown => self.terminate_all(),
             }
@@ -336,14 +336,27 @@ impl Worker {
                     worker.left();
                 });
             }
-            Err(fault) => {
-                // Its session went with it; as when a client vanishes, what it had open is rolled back.
+            Err((guest, fault)) => {
                 crate::log!("could not take a connection over: {fault}");
-                self.shared.leave(process);
-                self.shared.leave_place();
-                self.left();
+                self.dismiss(guest);
             }
         }
+    }
+
+    /// Ends a session that nobody can serve, as when its client vanishes.
+    fn dismiss(self: &Rc<Self>, guest: Box<Guest>) {
+        let (worker, process) = (Rc::clone(self), guest.process);
+        let ended = self.scheduler.start(move || {
+            drop(guest);
+            worker.shared.leave(process);
+            worker.shared.leave_place();
+            worker.left();
+        });
+        if let Err(fault) = ended {
+            crate::log!("no memory for another request: {fault}");
+            std::process::abort();
+        }
+        self.fibers_ran();
     }
 
     /// A client has sent something.
@@ -355,8 +368,10 @@ impl Worker {
         let Some(place) = link.place.get() else { return };
         let groups = self.near.borrow_mut().heard(place);
         if let Some(groups) = groups {
-            for moving in self.shared.affinity.counted(self.number, &groups) {
-                self.shared.doors()[moving.from].order(Order::Move(moving));
+            let moves = self.shared.affinity.counted(self.number, &groups);
+            let until = clock::now().after(MOVE_MAX);
+            for moving in moves {
+                self.shared.doors()[moving.from].order(Order::Move(moving, Some(until)));
             }
         }
     }

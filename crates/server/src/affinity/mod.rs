@@ -31,8 +31,8 @@ use std::sync::{Mutex, MutexGuard};
 use base::clock;
 
 pub(crate) use near::Near;
-pub(crate) use placement::Move;
 use placement::Placement;
+pub(crate) use placement::{MOVE_MAX, Move};
 
 /// Where a local client is: connections of different households belong to different threads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -16,7 +16,7 @@ use base::clock::Instant;
 use super::Member;
 
 /// A connection that was told to move and has not within this time is not waited for.
-const MOVE_MAX: Duration = Duration::from_millis(300);
+pub(crate) const MOVE_MAX: Duration = Duration::from_millis(300);
 /// So many counts in a row that led to no exchange, for each worker, are enough.
 const QUIET_ENOUGH: usize = 3;
 /// So many exchanges in a row are made at most, for each worker.
@@ -89,7 +89,10 @@ impl Placement {
         let mut left = self.threads.iter().filter(|(_, t)| **t == thread).map(|(s, _)| *s);
         match left.next() {
             None => self.met.retain(|(a, b)| *a != thread && *b != thread),
-            Some(next) if session == thread => self.rename(thread, next),
+            Some(next) if session == thread => {
+                self.threads.values_mut().filter(|t| **t == thread).for_each(|t| *t = next);
+                renumber(&mut self.met, |other| if other == thread { next } else { other });
+            }
             Some(_) => {}
         }
         self.moving.retain(|(moving, _)| moving.session != session);
@@ -121,12 +124,24 @@ impl Placement {
 
     /// Joins what was seen to belong together, and notes what was not.
     fn learn(&mut self, groups: &[Vec<Member>]) {
+        let mut has_joined = false;
         for group in groups {
             self.has_seen |= group.len() > 1;
             for member in group {
                 self.threads.entry(member.session).or_insert(member.session);
-                self.join(self.threads[&group[0].session], self.threads[&member.session]);
             }
+            let joined: BTreeSet<Thread> = group.iter().map(|m| self.threads[&m.session]).collect();
+            if let Some(&first) = joined.first().filter(|_| joined.len() > 1) {
+                has_joined = true;
+                self.threads
+                    .values_mut()
+                    .filter(|t| joined.contains(&**t))
+                    .for_each(|t| *t = first);
+            }
+        }
+        if has_joined {
+            // A thread's number is a session in it.
+            renumber(&mut self.met, |thread| self.threads[&thread]);
         }
         let here: BTreeSet<Thread> = groups.iter().map(|g| self.threads[&g[0].session]).collect();
         for &a in &here {
@@ -134,40 +149,19 @@ impl Placement {
         }
     }
 
-    fn join(&mut self, a: Thread, b: Thread) {
-        if a != b {
-            self.rename(a.max(b), a.min(b));
-            self.met.retain(|(a, b)| a != b);
-        }
-    }
-
-    fn rename(&mut self, old: Thread, new: Thread) {
-        self.threads.values_mut().filter(|t| **t == old).for_each(|t| *t = new);
-        let renamed = |thread| if thread == old { new } else { thread };
-        let pairs = std::mem::take(&mut self.met).into_iter();
-        let pairs = pairs.map(|(a, b)| (renamed(a), renamed(b)));
-        self.met = pairs.map(|(a, b)| (a.min(b), a.max(b))).collect();
-    }
-
     /// An exchange of this worker with another that has counted.
     fn exchange(&mut self, worker: usize) -> Vec<Move> {
-        let others: Vec<usize> = (0..self.counted.len())
-            .filter(|&other| other != worker && self.counted[other].is_some())
-            .collect();
-        for plan in [Placement::gather, Placement::attempt] {
-            let best = (others.iter())
-                .filter_map(|&other| {
-                    let (gain, exchange) = plan(self, worker, other)?;
-                    Some((gain, other, exchange))
-                })
-                .max_by_key(|(gain, ..)| *gain);
-            if let Some((_, other, exchange)) = best {
-                self.counted[worker] = None;
-                self.counted[other] = None;
-                return moves(worker, other, &exchange);
-            }
-        }
-        Vec::new()
+        let workers = self.counted.len();
+        // From the next one on, so that not all turn to the same one.
+        let others = (1..workers).map(|step| (worker + step) % workers);
+        let others: Vec<usize> = others.filter(|other| self.counted[*other].is_some()).collect();
+        let found = [Placement::gather, Placement::attempt].into_iter().find_map(|plan| {
+            others.iter().find_map(|&other| Some((other, plan(self, worker, other)?)))
+        });
+        let Some((other, exchange)) = found else { return Vec::new() };
+        self.counted[worker] = None;
+        self.counted[other] = None;
+        moves(worker, other, &exchange)
     }
 
     /// By thread, who of it is on the worker.
@@ -181,8 +175,8 @@ impl Placement {
         threads
     }
 
-    /// The exchange that gathers the most, and how much.
-    fn gather(&self, here: usize, there: usize) -> Option<(usize, Exchange)> {
+    /// The exchange that gathers the most.
+    fn gather(&self, here: usize, there: usize) -> Option<Exchange> {
         let (ours, theirs) = (self.by_thread(here), self.by_thread(there));
         let before = concentration(&ours) + concentration(&theirs);
         let split = ours.keys().filter(|thread| theirs.contains_key(thread));
@@ -199,20 +193,28 @@ impl Placement {
                 (gain > 0).then_some((gain, exchange))
             })
             .max_by_key(|(gain, _)| *gain)
+            .map(|(_, exchange)| exchange)
     }
 
-    /// The exchange of two threads by which the most meet that have not met, and how many do.
-    fn attempt(&self, here: usize, there: usize) -> Option<(usize, Exchange)> {
+    /// The exchange of two threads by which the most meet that have not met.
+    fn attempt(&self, here: usize, there: usize) -> Option<Exchange> {
         if !self.has_seen && self.quiet + self.exchanges >= QUIET_ENOUGH * self.counted.len() {
             return None;
         }
         let (ours, theirs) = (self.by_thread(here), self.by_thread(there));
+        // Who of the others each one could be part of and has not met.
+        let strangers: Vec<Vec<bool>> = (ours.iter())
+            .map(|ours| theirs.iter().map(|theirs| self.are_strangers(ours, theirs)).collect())
+            .collect();
+        let of_theirs: Vec<usize> =
+            (0..theirs.len()).map(|at| strangers.iter().filter(|row| row[at]).count()).collect();
         let mut best: Option<(usize, Exchange)> = None;
-        for (a, members) in &ours {
-            for (b, others) in &theirs {
-                let news = self.strangers(*a, members, &theirs, *b)
-                    + self.strangers(*b, others, &ours, *a);
-                if a == b || best.as_ref().is_some_and(|(most, _)| *most >= news) || news == 0 {
+        for ((a, members), row) in ours.iter().zip(&strangers) {
+            let of_ours = row.iter().filter(|is| **is).count();
+            for (((b, others), of_theirs), are) in theirs.iter().zip(&of_theirs).zip(row) {
+                // They pass each other, and do not meet.
+                let news = of_ours + of_theirs - 2 * usize::from(*are);
+                if a == b || news <= best.as_ref().map_or(0, |(most, _)| *most) {
                     continue;
                 }
                 let size = members.len().min(others.len());
@@ -220,25 +222,20 @@ impl Placement {
                     Some((news, Exchange { there: some(members, size), back: some(others, size) }));
             }
         }
-        best
+        best.map(|(_, exchange)| exchange)
     }
 
-    /// How many of the `others` on a worker, but `without`, the thread could be part of and has not met.
-    fn strangers(
-        &self,
-        thread: Thread,
-        members: &[Member],
-        others: &BTreeMap<Thread, Vec<Member>>,
-        without: Thread,
-    ) -> usize {
-        let is_stranger = |other: &Thread| {
-            *other != thread
-                && *other != without
-                && others[other][0].household == members[0].household
-                && !self.met.contains(&(thread.min(*other), thread.max(*other)))
-        };
-        others.keys().filter(|other| is_stranger(other)).count()
+    /// Whether two threads on two workers may be one, and have not met.
+    fn are_strangers(&self, a: (&Thread, &Vec<Member>), b: (&Thread, &Vec<Member>)) -> bool {
+        let pair = (*a.0.min(b.0), *a.0.max(b.0));
+        a.0 != b.0 && a.1[0].household == b.1[0].household && !self.met.contains(&pair)
     }
+}
+
+/// Gives threads other numbers; those that get the same have nothing to meet any more.
+fn renumber(met: &mut BTreeSet<(Thread, Thread)>, number: impl Fn(Thread) -> Thread) {
+    let pairs = std::mem::take(met).into_iter().map(|(a, b)| (number(a), number(b)));
+    *met = pairs.filter(|(a, b)| a != b).map(|(a, b)| (a.min(b), a.max(b))).collect();
 }
 
 /// What brings the thread's connections from `there` to `here`, as far as others of `here` can make room: first of

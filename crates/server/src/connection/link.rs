@@ -16,6 +16,7 @@ use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::task::{self, Poll, Waker};
 
+use base::clock::Instant;
 use base::interrupt::{self, Interrupt};
 use base::park::Context;
 use base::wait_event::{self, Event};
@@ -66,8 +67,8 @@ pub(crate) struct Link {
     pub(crate) gated: Cell<Lsn>,
     /// Where the worker counts its questions.
     pub(crate) place: Cell<Option<usize>>,
-    /// The worker that it is to go to.
-    pub(crate) destination: Cell<Option<usize>>,
+    /// The worker that it is to go to, if it can by then.
+    pub(crate) destination: Cell<Option<(usize, Option<Instant>)>>,
 }
 
 impl Link {

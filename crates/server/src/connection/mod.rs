@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use base::clock;
 use base::interrupt::Interrupt;
 use sql::error::{SqlError, interrupted};
 use sql::session::Session;
@@ -97,9 +98,15 @@ impl Connection {
     }
 
     /// Goes on with a connection that another worker had.
-    pub(crate) fn adopt(worker: &Rc<Worker>, guest: Box<Guest>) -> io::Result<Self> {
+    pub(crate) fn adopt(
+        worker: &Rc<Worker>,
+        guest: Box<Guest>,
+    ) -> Result<Self, (Box<Guest>, io::Error)> {
         let (process, peer) = (guest.process, guest.peer);
-        let (reader, writer) = socket::halves(Arc::clone(&guest.socket))?;
+        let (reader, writer) = match socket::halves(Arc::clone(&guest.socket)) {
+            Ok(halves) => halves,
+            Err(fault) => return Err((guest, fault)),
+        };
         let link = Rc::new(Link::new(writer));
         let (seat, input) = Seat::resume(worker, &link, *guest);
         worker.add_session(process, &link, peer);
@@ -132,7 +139,11 @@ impl Connection {
 
     /// Where it is to go now: it was told to, and stands between two requests.
     fn leaves(&self) -> Option<usize> {
-        let to = self.link.destination.get().filter(|to| *to != self.worker.number)?;
+        let (to, until) = self.link.destination.get()?;
+        if to == self.worker.number || until.is_some_and(|until| clock::now() > until) {
+            self.link.destination.set(None);
+            return None;
+        }
         let may = self.phase == Phase::Open && !self.input.is_empty() && self.link.is_at_rest();
         (may && self.seat.as_ref().is_some_and(|seat| seat.is_at_rest())).then_some(to)
     }
