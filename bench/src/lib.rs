@@ -1,5 +1,6 @@
 //! Micro-benchmarks, the canned-reply ceiling and in-process drivers.
 
+pub mod cpu;
 pub mod options;
 pub mod pgbench;
 pub mod record;

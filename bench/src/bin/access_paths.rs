@@ -7,6 +7,7 @@ use base::disk::real::RealDisk;
 use base::env::Env;
 use base::rank::Rank;
 use base::{Persistence, Tid};
+use bench::cpu::thread_nanos;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -325,14 +326,6 @@ fn filled(index: HashIndex, rows: u64) -> Result<HashIndex> {
     }
     builder.finish()?;
     Ok(index)
-}
-
-/// Processor time that this thread has used.
-fn thread_nanos() -> u64 {
-    let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: fills the struct it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut spec) };
-    spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64
 }
 
 fn main() -> Result<()> {

@@ -7,6 +7,7 @@ use base::disk::real::RealDisk;
 use base::env::Env;
 use base::rank::Rank;
 use base::{BlockNo, Fork, RelId};
+use bench::cpu::thread_nanos;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -72,14 +73,6 @@ const PATHS: &[(&str, Step)] = &[
         page.put_u64(64, 1);
     }),
 ];
-
-/// Processor time that this thread has used.
-fn thread_nanos() -> u64 {
-    let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: fills the struct it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut spec) };
-    spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64
-}
 
 /// Nanoseconds per step and thread: of processor time, which other programs hardly disturb, and of the wall
 /// clock.

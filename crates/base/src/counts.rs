@@ -74,6 +74,12 @@ impl Stopwatch {
     }
 }
 
+/// All threads' counts of this since the process began.
+#[cfg(feature = "lab-counts")]
+pub fn so_far(what: Count) -> u64 {
+    counting::so_far()[what as usize]
+}
+
 /// All threads' counts since the process began, in one line. First the counts, in the order of [`Count`]; then what
 /// latches were held: the kind, the sum in nanoseconds, and how many holds of those that were longer than the bound before
 /// were shorter than each bound, in nanoseconds.

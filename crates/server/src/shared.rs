@@ -90,8 +90,6 @@ impl Shared {
     pub(crate) fn enter(&self, process: i32, key: u32, role: Oid, worker: usize) {
         let mut sessions = self.sessions.lock().expect("no code panics under it");
         sessions.insert(process, Known { key, role, worker });
-        drop(sessions);
-        self.affinity.begin();
     }
 
     /// Has another worker serve the session from now on, unless that has ended.

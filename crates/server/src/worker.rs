@@ -20,6 +20,7 @@ use base::clock::{self, Instant};
 use base::disk::real::ring::{self, ThreadRing};
 use base::fiber::{self, Scheduler};
 use base::interrupt::Interrupt;
+use base::park::Context;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, LocalOptions};
@@ -323,12 +324,10 @@ impl Worker {
         // At once, so that who is looked for by the next order is found.
         match Connection::adopt(self, guest) {
             Ok(connection) => {
-                if self.ending.get() {
-                    self.sessions
-                        .borrow()
-                        .get(&process)
-                        .into_iter()
-                        .for_each(|link| terminate(link));
+                if self.ending.get()
+                    && let Some(link) = self.sessions.borrow().get(&process)
+                {
+                    terminate(link);
                 }
                 let worker = Rc::clone(self);
                 tokio::task::spawn_local(async move {
@@ -346,17 +345,22 @@ impl Worker {
     /// Ends a session that nobody can serve, as when its client vanishes.
     fn dismiss(self: &Rc<Self>, guest: Box<Guest>) {
         let (worker, process) = (Rc::clone(self), guest.process);
-        let ended = self.scheduler.start(move || {
+        self.start_fiber(move || {
             drop(guest);
             worker.shared.leave(process);
             worker.shared.leave_place();
             worker.left();
         });
-        if let Err(fault) = ended {
-            crate::log!("no memory for another request: {fault}");
-            std::process::abort();
-        }
         self.fibers_ran();
+    }
+
+    /// Starts a fiber; most are done when this returns.
+    pub(crate) fn start_fiber(&self, job: impl FnOnce() + 'static) -> Context {
+        self.scheduler.start(job).unwrap_or_else(|fault| {
+            // The session went with the job that could not be started.
+            crate::log!("no memory for another request: {fault}");
+            std::process::abort()
+        })
     }
 
     /// A client has sent something.
@@ -404,7 +408,8 @@ impl Worker {
 
     pub(crate) fn add_session(&self, process: i32, link: &Rc<Link>, peer: Peer) {
         self.sessions.borrow_mut().insert(process, Rc::clone(link));
-        let member = peer.household().map(|household| Member { household, session: process });
+        let household = peer.household().filter(|_| self.shared.affinity.is_on());
+        let member = household.map(|household| Member { household, session: process });
         link.place.set(member.and_then(|member| self.near.borrow_mut().enter(member)));
     }
 

@@ -2,48 +2,10 @@
 
 use crate::keys::Kind;
 use crate::{World, form, said, tid};
+use hdrhistogram::Histogram;
 use std::time::{Duration, Instant};
 use storage::btree::NewEntry;
 use storage::error::Result as Stored;
-
-/// Bounds of the histogram: a sixteenth of the last more each, from 64 ns.
-const BOUNDS: usize = 400;
-
-/// How often something took how long.
-struct Histogram {
-    counts: [u64; BOUNDS],
-    total: u64,
-    longest: Duration,
-}
-
-impl Histogram {
-    fn new() -> Histogram {
-        Histogram { counts: [0; BOUNDS], total: 0, longest: Duration::ZERO }
-    }
-
-    fn bound(at: usize) -> Duration {
-        Duration::from_secs_f64(64e-9 * (17.0_f64 / 16.0).powi(at as i32))
-    }
-
-    fn add(&mut self, took: Duration) {
-        let steps = (took.as_secs_f64() / 64e-9).max(1.0).ln() / (17.0_f64 / 16.0).ln();
-        self.counts[(steps.ceil() as usize).min(BOUNDS - 1)] += 1;
-        self.total += 1;
-        self.longest = self.longest.max(took);
-    }
-
-    /// What this share of them did not exceed, within a sixteenth.
-    fn quantile(&self, share: f64) -> Duration {
-        let mut below = 0;
-        for (at, count) in self.counts.iter().enumerate() {
-            below += count;
-            if below as f64 >= share * self.total as f64 {
-                return Histogram::bound(at);
-            }
-        }
-        self.longest
-    }
-}
 
 fn grow(
     name: &str,
@@ -51,21 +13,23 @@ fn grow(
     count: u64,
     mut insert: impl FnMut(u64) -> Stored<()>,
 ) -> Result<(), String> {
-    let (mut histogram, began) = (Histogram::new(), Instant::now());
+    let mut nanos = Histogram::<u64>::new(3).map_err(|fault| fault.to_string())?;
+    let began = Instant::now();
     for number in 0..count {
         let begun = Instant::now();
         insert(number).map_err(said)?;
-        histogram.add(begun.elapsed());
+        nanos.saturating_record(begun.elapsed().as_nanos() as u64);
     }
+    let quantile = |share| Duration::from_nanos(nanos.value_at_quantile(share));
     println!(
         "{:<8} {:<5} {name:<14} {count} inserts in {:.1} s: median {:?}, 99.9 % {:?}, 99.999 % {:?}, longest {:?}",
         form(),
         kind.name(),
         began.elapsed().as_secs_f64(),
-        histogram.quantile(0.5),
-        histogram.quantile(0.999),
-        histogram.quantile(0.99999),
-        histogram.longest,
+        quantile(0.5),
+        quantile(0.999),
+        quantile(0.99999),
+        Duration::from_nanos(nanos.max()),
     );
     Ok(())
 }

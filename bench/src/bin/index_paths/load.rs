@@ -3,6 +3,8 @@
 use crate::keys::Kind;
 use crate::tid;
 use base::Tid;
+use bench::cpu::thread_nanos;
+use fastrand::Rng;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -54,8 +56,8 @@ impl Operation {
     }
 
     /// Does it once.
-    fn step(self, made: &Made, random: &mut u64, tids: &mut Vec<Tid>) {
-        let mut old = || made.kind.key(draw(random) % made.count);
+    fn step(self, made: &Made, random: &mut Rng, tids: &mut Vec<Tid>) {
+        let mut old = || made.kind.key(random.u64(..made.count));
         // Integers ascend with their numbers: these come spread over all of them, between those that are there.
         let new = |which: usize| made.next[which].fetch_add(1, Relaxed);
         let spread = |number: u64| match made.kind {
@@ -82,13 +84,6 @@ impl Operation {
     }
 }
 
-fn draw(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
 /// What a run came to.
 pub struct Ran {
     /// Operations per second of the clock.
@@ -111,13 +106,12 @@ pub fn run(
     let (stop, steps, nanos) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     let (began, counts) = (Instant::now(), counted());
     std::thread::scope(|scope| {
-        for thread in 0..threads {
+        for _ in 0..threads {
             let (stop, steps, nanos) = (&stop, &steps, &nanos);
             scope.spawn(move || {
                 let txn = Txn::attach(engine.txns(), 1, 1).expect("a session");
                 txn.begin(Isolation::RepeatableRead);
-                let mut random =
-                    0x9E37_79B9_7F4A_7C15 ^ (thread + 1) ^ began.elapsed().as_nanos() as u64;
+                let mut random = Rng::new();
                 let (mut tids, mut done, cpu) = (Vec::new(), 0, thread_nanos());
                 while !stop.load(Relaxed) {
                     for _ in 0..32 {
@@ -143,22 +137,14 @@ pub fn run(
 }
 
 /// Shared lines written so far, and those of pages' contents.
+#[cfg(feature = "lab-counts")]
 fn counted() -> [f64; 2] {
-    #[cfg(feature = "lab-counts")]
-    {
-        let told = base::counts::told();
-        let count = |at: usize| told.split(' ').nth(at).and_then(|word| word.parse().ok());
-        // The order of `base::counts::Count`.
-        return [4, 5].map(|at| count(at).expect("six numbers come first"));
-    }
-    #[allow(unreachable_code, reason = "other builds count nothing")]
-    [f64::NAN; 2]
+    use base::counts::{Count, so_far};
+    [Count::SharedLine, Count::PageLine].map(|what| so_far(what) as f64)
 }
 
-/// Processor time that this thread has used.
-fn thread_nanos() -> u64 {
-    let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: fills the struct it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut spec) };
-    spec.tv_sec as u64 * 1_000_000_000 + spec.tv_nsec as u64
+/// Other builds count nothing.
+#[cfg(not(feature = "lab-counts"))]
+fn counted() -> [f64; 2] {
+    [f64::NAN; 2]
 }

@@ -3,14 +3,13 @@
 //! A client thread that has several connections asks on all of them in one go and sleeps. Where they are all on one
 //! worker, its questions are served in one round and its answers leave in one call of the system, which wakes that one
 //! thread. Where each worker has some of each thread's, every round wakes every thread, and the rounds are short: on
-//! two cores half as many point reads get done (docs/decisions/replies.md).
+//! two cores three fifths as many point reads get done (docs/decisions/replies.md).
 //!
 //! The system tells which process is at the other end of a socket, not which thread. But questions of one thread come
 //! together, so each worker counts which of its connections are heard together ([`near`]) and merges those that are into
-//! *groups* ([`groups`]). A worker sees its own connections
-//! only; that two groups on two workers belong to one thread shows when some of them are put together. So workers
-//! exchange groups, as many connections for as many, to see which belong together, and to gather those that do
-//! ([`placement`]). Each worker keeps the number of connections that it had.
+//! *groups* ([`groups`]). A worker sees its own connections only; that two groups on two workers belong to one thread shows
+//! when some of them are put together. So workers exchange groups, as many connections for as many, to see which belong
+//! together, and to gather those that do ([`placement`]). Each worker keeps the number of connections that it had.
 //!
 //! Three things keep this harmless. Only clients of this machine are counted: a thread elsewhere is not woken here.
 //! Connections of different processes are never taken for one thread's. And when nothing is left to be learnt, or
@@ -72,7 +71,12 @@ impl Affinity {
         self.watching.load(Ordering::Relaxed)
     }
 
-    /// There is a new session.
+    /// Whether connections move at all.
+    pub fn is_on(&self) -> bool {
+        self.placement.is_some()
+    }
+
+    /// There is a new session of a client on this machine.
     pub fn begin(&self) {
         if let Some(mut placement) = self.lock() {
             placement.begin();

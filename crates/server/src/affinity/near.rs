@@ -8,7 +8,7 @@ use super::Member;
 use super::groups::{self, Counts};
 
 /// So many connections of a worker are counted at most; the others stay where they are.
-pub(crate) const MEMBERS_MAX: usize = 64;
+const MEMBERS_MAX: usize = 64;
 /// A count is over after so many questions, and so many for each connection that was heard, whichever is more.
 const QUESTIONS_MIN: usize = 2000;
 const QUESTIONS_EACH: usize = 500;

@@ -5,8 +5,8 @@
 //! of threads that have not met yet, because what looks like two of them may be one. Two threads have met when a
 //! worker has counted both and did not find them to be one.
 //!
-//! What is gathered brings every two workers nearer to having threads whole, by the measure of [`concentration`];
-//! each pair of threads meets once: so it ends.
+//! What is gathered brings every two workers nearer to having threads whole ([`Placement::gain`]); each pair of threads
+//! meets once: so it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -33,6 +33,9 @@ pub(crate) struct Move {
 /// A thread's number; the lowest session in it.
 type Thread = i32;
 
+/// Who of each thread is on a worker.
+type ByThread = BTreeMap<Thread, Vec<Member>>;
+
 #[derive(Debug)]
 pub(crate) struct Placement {
     /// What each worker has counted last, since it last exchanged anything.
@@ -50,7 +53,6 @@ pub(crate) struct Placement {
 }
 
 /// What two workers are to exchange.
-#[derive(Default)]
 struct Exchange {
     /// Goes from the first to the second.
     there: Vec<i32>,
@@ -165,8 +167,8 @@ impl Placement {
     }
 
     /// By thread, who of it is on the worker.
-    fn by_thread(&self, worker: usize) -> BTreeMap<Thread, Vec<Member>> {
-        let mut threads: BTreeMap<Thread, Vec<Member>> = BTreeMap::new();
+    fn by_thread(&self, worker: usize) -> ByThread {
+        let mut threads = ByThread::new();
         for member in self.counted[worker].iter().flatten() {
             if let Some(thread) = self.threads.get(&member.session) {
                 threads.entry(*thread).or_default().push(*member);
@@ -178,22 +180,33 @@ impl Placement {
     /// The exchange that gathers the most.
     fn gather(&self, here: usize, there: usize) -> Option<Exchange> {
         let (ours, theirs) = (self.by_thread(here), self.by_thread(there));
-        let before = concentration(&ours) + concentration(&theirs);
         let split = ours.keys().filter(|thread| theirs.contains_key(thread));
         let exchanges = split.flat_map(|thread| {
             let back = fetch(*thread, &ours, &theirs);
             let forth = fetch(*thread, &theirs, &ours);
             [back, forth.map(|e| Exchange { there: e.back, back: e.there })]
         });
-        exchanges
-            .flatten()
-            .filter_map(|exchange| {
-                let (ours, theirs) = after(&ours, &theirs, &exchange);
-                let gain = (concentration(&ours) + concentration(&theirs)).checked_sub(before)?;
-                (gain > 0).then_some((gain, exchange))
-            })
-            .max_by_key(|(gain, _)| *gain)
-            .map(|(_, exchange)| exchange)
+        let gains = exchanges.flatten().map(|e| (self.gain(&ours, &theirs, &e), e));
+        let best = gains.max_by_key(|(gain, _)| *gain);
+        best.filter(|(gain, _)| *gain > 0).map(|(_, exchange)| exchange)
+    }
+
+    /// How much an exchange adds to the sum of squares of how many of each thread are on each of the two workers: the
+    /// fewer threads a worker's connections belong to, the higher that is.
+    fn gain(&self, ours: &ByThread, theirs: &ByThread, exchange: &Exchange) -> i64 {
+        let mut coming: BTreeMap<Thread, i64> = BTreeMap::new();
+        let sides = [(&exchange.there, -1), (&exchange.back, 1)];
+        for (session, by) in
+            sides.into_iter().flat_map(|(list, by)| list.iter().map(move |s| (s, by)))
+        {
+            *coming.entry(self.threads[session]).or_default() += by;
+        }
+        let added = |(thread, coming): (&Thread, &i64)| {
+            let [here, there] = [ours, theirs]
+                .map(|side| side.get(thread).map_or(0, |members| members.len() as i64));
+            2 * coming * (here - there + coming)
+        };
+        coming.iter().map(added).sum()
     }
 
     /// The exchange of two threads by which the most meet that have not met.
@@ -240,11 +253,7 @@ fn renumber(met: &mut BTreeSet<(Thread, Thread)>, number: impl Fn(Thread) -> Thr
 
 /// What brings the thread's connections from `there` to `here`, as far as others of `here` can make room: first of
 /// threads that are there too, then of the smallest.
-fn fetch(
-    thread: Thread,
-    here: &BTreeMap<Thread, Vec<Member>>,
-    there: &BTreeMap<Thread, Vec<Member>>,
-) -> Option<Exchange> {
+fn fetch(thread: Thread, here: &ByThread, there: &ByThread) -> Option<Exchange> {
     let mut rooms: Vec<_> = here.iter().filter(|(t, _)| **t != thread).collect();
     rooms.sort_by_key(|(t, members)| (!there.contains_key(t), members.len()));
     let leaving = rooms.into_iter().flat_map(|(_, members)| members);
@@ -256,29 +265,6 @@ fn fetch(
 
 fn some(members: &[Member], count: usize) -> Vec<i32> {
     members.iter().take(count).map(|member| member.session).collect()
-}
-
-/// How much a worker's connections belong to few threads: the more, the higher.
-fn concentration(threads: &BTreeMap<Thread, Vec<Member>>) -> usize {
-    threads.values().map(|members| members.len() * members.len()).sum()
-}
-
-type ByThread = BTreeMap<Thread, Vec<Member>>;
-
-/// Both sides after an exchange.
-fn after(here: &ByThread, there: &ByThread, exchange: &Exchange) -> (ByThread, ByThread) {
-    let (mut ours, mut theirs) = (here.clone(), there.clone());
-    let carry = |from: &mut ByThread, to: &mut ByThread, sessions: &[i32]| {
-        for (thread, members) in from.iter_mut() {
-            let (gone, kept): (Vec<Member>, Vec<Member>) =
-                members.iter().partition(|member| sessions.contains(&member.session));
-            *members = kept;
-            to.entry(*thread).or_default().extend(gone);
-        }
-    };
-    carry(&mut ours, &mut theirs, &exchange.there);
-    carry(&mut theirs, &mut ours, &exchange.back);
-    (ours, theirs)
 }
 
 fn moves(here: usize, there: usize, exchange: &Exchange) -> Vec<Move> {

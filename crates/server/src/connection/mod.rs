@@ -71,7 +71,7 @@ enum Phase {
 enum End {
     /// The client is gone, or was made to go.
     Over,
-    /// This worker serves it from now on.
+    /// The worker with this number serves it from now on.
     Leaves(usize),
 }
 
@@ -84,17 +84,29 @@ impl Connection {
         let link = Rc::new(Link::new(writer));
         worker.add_stranger(&link);
         let patience = tokio::time::sleep(worker.shared.options.authentication_timeout);
-        Ok(Connection {
+        let seat = Seat::new(worker, &link, peer);
+        let connection = Connection::new(worker, link, reader, seat, Phase::Startup);
+        Ok(Connection { patience: Some(Box::pin(patience)), ..connection })
+    }
+
+    fn new(
+        worker: &Rc<Worker>,
+        link: Rc<Link>,
+        reader: Reader,
+        seat: Seat,
+        phase: Phase,
+    ) -> Connection {
+        Connection {
             worker: Rc::clone(worker),
-            seat: Some(Box::new(Seat::new(worker, &link, peer))),
             link,
             reader,
             input: Vec::new(),
-            phase: Phase::Startup,
-            patience: Some(Box::pin(patience)),
+            seat: Some(Box::new(seat)),
+            phase,
+            patience: None,
             idle_until: None,
             idle_timer: None,
-        })
+        }
     }
 
     /// Goes on with a connection that another worker had.
@@ -110,17 +122,7 @@ impl Connection {
         let link = Rc::new(Link::new(writer));
         let (seat, input) = Seat::resume(worker, &link, *guest);
         worker.add_session(process, &link, peer);
-        Ok(Connection {
-            worker: Rc::clone(worker),
-            seat: Some(Box::new(seat)),
-            link,
-            reader,
-            input,
-            phase: Phase::Open,
-            patience: None,
-            idle_until: None,
-            idle_timer: None,
-        })
+        Ok(Connection { input, ..Connection::new(worker, link, reader, seat, Phase::Open) })
     }
 
     /// Serves the client until it leaves or is made to, or is to be served by another worker.
@@ -309,19 +311,11 @@ impl Connection {
     fn start(&mut self, turn: Turn) {
         let mut seat = self.seat.take().expect("no fiber runs");
         seat.input = std::mem::take(&mut self.input);
-        match self.worker.scheduler.start(move || request::run(seat, turn)) {
-            Ok(fiber) => {
-                if !self.take_seat_back() {
-                    self.link.running(fiber);
-                    // It may be long before the sockets are asked again.
-                    self.worker.send_postponed();
-                }
-            }
-            Err(fault) => {
-                // The seat went with the job that could not be started, and its session with it.
-                crate::log!("no memory for another request: {fault}");
-                std::process::abort();
-            }
+        let fiber = self.worker.start_fiber(move || request::run(seat, turn));
+        if !self.take_seat_back() {
+            self.link.running(fiber);
+            // It may be long before the sockets are asked again.
+            self.worker.send_postponed();
         }
         self.worker.fibers_ran();
     }

@@ -68,6 +68,9 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
     seat.replies.backend_key_data(process, key);
     seat.worker.shared.enter(process, key, session.role(), seat.worker.number);
     seat.worker.add_session(process, &seat.link, seat.peer);
+    if seat.link.place.get().is_some() {
+        seat.worker.shared.affinity.begin();
+    }
     (seat.session, seat.process) = (Some(session), Some(process));
     Ok(())
 }

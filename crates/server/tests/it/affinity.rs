@@ -14,11 +14,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl House {
     fn worker_of(&self, client: &Client) -> usize {
-        self.server.as_ref().unwrap().workers_of_sessions()[&client.process]
+        self.server().workers_of_sessions()[&client.process]
     }
 
     fn tell_to_go(&self, client: &Client, to: usize) {
-        assert!(self.server.as_ref().unwrap().move_session(client.process, to));
+        assert!(self.server().move_session(client.process, to));
     }
 
     /// Has the session served by the other worker; returns once it is.
@@ -81,25 +81,18 @@ fn within_a_transaction_a_session_stays() {
         r.flush();
     });
     assert_eq!(me.next().as_deref(), Some("1"));
-    house.carry_over_after(&mut me);
-}
-
-impl House {
-    /// After Sync the session goes on, here or there.
-    fn carry_over_after(&self, client: &mut Client) {
-        client.request(|r| r.sync());
-        assert!(client.until_ready().ends_with("Z I"));
-        assert_eq!(client.query("select 2"), "T ?column?\nD 2\nC SELECT 1\nZ I");
-    }
+    // After it the session goes on, here or there.
+    me.request(|r| r.sync());
+    assert!(me.until_ready().ends_with("Z I"));
+    assert_eq!(me.query("select 2"), "T ?column?\nD 2\nC SELECT 1\nZ I");
 }
 
 /// Sends sessions to and fro until it is told to stop; how often.
 fn drive_about(house: &House, processes: &[i32], stop: &AtomicBool) -> usize {
-    let server = house.server.as_ref().unwrap();
     let mut count = 0;
     while !stop.load(Ordering::Relaxed) {
         let process = processes[count % processes.len()];
-        server.move_session(process, count / processes.len() % 2);
+        house.server().move_session(process, count / processes.len() % 2);
         count += 1;
         std::thread::sleep(Duration::from_micros(50));
     }
@@ -200,7 +193,7 @@ fn connections_of_one_client_thread_come_together() {
         }
     };
     let are_together = || {
-        let workers = house.server.as_ref().unwrap().workers_of_sessions();
+        let workers = house.server().workers_of_sessions();
         processes.iter().all(|group| group.iter().all(|p| workers[p] == workers[&group[0]]))
     };
     std::thread::scope(|scope| {
@@ -212,5 +205,5 @@ fn connections_of_one_client_thread_come_together() {
         }
         stop.store(true, Ordering::Relaxed);
     });
-    assert!(are_together(), "{:?}", house.server.as_ref().unwrap().workers_of_sessions());
+    assert!(are_together(), "{:?}", house.server().workers_of_sessions());
 }

@@ -84,7 +84,7 @@ fn a_session_begins_with_what_its_database_says() {
     let mut config = server::config::Config::new();
     config.set("datestyle", "ISO, DMY").unwrap();
     config.set("timezone", "Europe/Paris").unwrap();
-    house.server.as_ref().unwrap().reload(&config);
+    house.server().reload(&config);
     let mut me = house.client();
     me.query("create database shop");
     assert_eq!(

@@ -43,7 +43,7 @@ fn the_protection_of_pages_changes_while_the_server_runs() {
         for (name, value) in settings {
             config.set(name, value).unwrap();
         }
-        house.server.as_ref().unwrap().reload(&config);
+        house.server().reload(&config);
     };
     let images = "full_page_writes";
     assert_eq!(value(&mut me, "show torn_page_protection"), "doublewrite");
@@ -98,7 +98,7 @@ fn the_figures_of_the_log_are_what_happened() {
     let mut config = Config::new();
     for (setting, counted) in [("off", false), ("on", true)] {
         config.set("track_wal_io_timing", setting).unwrap();
-        house.server.as_ref().unwrap().reload(&config);
+        house.server().reload(&config);
         assert_eq!(value(&mut me, "show track_wal_io_timing"), setting);
         me.query("insert into logged select max(id) + 1 from logged");
         me.query("select pg_stat_reset_shared('wal')");
@@ -208,7 +208,7 @@ fn the_log_is_made_durable_as_the_settings_say() {
     for how in ["open_datasync", "io_uring", "fdatasync"] {
         let mut config = Config::new();
         config.set("wal_sync_method", how).unwrap();
-        house.server.as_ref().unwrap().reload(&config);
+        house.server().reload(&config);
         let shown = value(&mut me, "show wal_sync_method");
         // A system that forbids io_uring is told of when it is chosen, and the method stays.
         assert!(shown == how || (how == "io_uring" && shown == "open_datasync"), "{shown}");
@@ -250,7 +250,7 @@ fn upkeep_follows_the_configuration_that_is_read_again() {
     ] {
         config.set(name, to).unwrap();
     }
-    house.server.as_ref().unwrap().reload(&config);
+    house.server().reload(&config);
     let now = limits();
     assert_eq!((now.enabled, now.inserted, now.nap.as_secs()), (false, None, 3));
     assert_eq!((now.changed.rows, now.changed.share), (7, 0.25));
@@ -276,7 +276,7 @@ fn bounds_of_the_log_count_when_they_are_read_again() {
     {
         config.set(name, text).unwrap();
     }
-    house.server.as_ref().unwrap().reload(&config);
+    house.server().reload(&config);
     // The segment in use, two ahead, and what the checkpoint has left.
     assert!(files() <= 6, "{} of {before}", files());
     assert_eq!(value(&mut me, "show max_wal_size"), "4MB");
@@ -304,7 +304,7 @@ fn sizes_of_the_log_are_shown_as_they_are() {
     assert_eq!(value(&mut me, "show wal_segment_size"), "4MB");
     // Read again, they say nothing about what was started.
     config.set("wal_buffers", "1MB").unwrap();
-    house.server.as_ref().unwrap().reload(&config);
+    house.server().reload(&config);
     assert_eq!(value(&mut me, "show wal_buffers"), "4MB");
 }
 

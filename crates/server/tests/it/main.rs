@@ -140,6 +140,10 @@ impl House {
         House { server: Some(server), database, dir }
     }
 
+    fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
     fn socket(&self) -> PathBuf {
         self.dir.join(".s.PGSQL.5432")
     }

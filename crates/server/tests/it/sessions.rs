@@ -39,7 +39,7 @@ fn sessions_begin_with_what_the_configuration_says() {
     let mut config = server::config::Config::new();
     config.set("datestyle", "ISO, DMY").unwrap();
     config.set("timezone", "Europe/Paris").unwrap();
-    house.server.as_ref().unwrap().reload(&config);
+    house.server().reload(&config);
     assert_eq!(began_with("DateStyle"), "S DateStyle=ISO, DMY");
     assert_eq!(began_with("TimeZone"), "S TimeZone=Asia/Tokyo");
 }
@@ -123,7 +123,7 @@ fn peers_are_who_the_system_says() {
         house.stranger().try_start(&[("user", "somebody")]),
         "FATAL 28000 Peer authentication failed for user \"somebody\""
     );
-    let address = house.server.as_ref().unwrap().addresses()[0];
+    let address = house.server().addresses()[0];
     assert_eq!(
         Client::tcp(address).try_start(&[("user", &name)]),
         format!(
@@ -135,7 +135,7 @@ fn peers_are_who_the_system_says() {
 #[test]
 fn tcp_works_where_everybody_is_trusted() {
     let house = House::new();
-    let mut me = Client::tcp(house.server.as_ref().unwrap().addresses()[0]);
+    let mut me = Client::tcp(house.server().addresses()[0]);
     me.start("me");
     assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
 }
@@ -243,7 +243,7 @@ fn a_second_server_is_refused_in_one_sentence() {
         format!("another server (process {pid}) listens on the socket {}", socket.display())
     );
     let fault = again(|options, house| {
-        options.listen = house.server.as_ref().unwrap().addresses().to_vec();
+        options.listen = house.server().addresses().to_vec();
     });
     assert!(fault.contains("another program, perhaps another server, uses that port"), "{fault}");
 }
