@@ -52,6 +52,8 @@ pub enum Error {
     },
     /// `lock_timeout` passed.
     LockTimeout,
+    /// Another transaction was waited for, until this happened.
+    Awaited(Box<Error>),
     /// A lock that was asked for without waiting is held by others.
     LockNotAvailable,
     /// REPEATABLE READ met a row that changed after its snapshot.
@@ -135,9 +137,18 @@ impl Error {
         Error::Damaged { file: file.into(), block, detail: detail.into() }
     }
 
+    /// What happened, whether another transaction was waited for or not.
+    pub fn cause(&self) -> &Error {
+        match self {
+            Error::Awaited(cause) => cause,
+            own => own,
+        }
+    }
+
     /// PostgreSQL's five characters for it.
     pub fn sqlstate(&self) -> &'static str {
         match self {
+            Error::Awaited(cause) => cause.sqlstate(),
             Error::Io(e) | Error::NoSegment(e) => e.sqlstate(),
             Error::DiskFull { .. } => "53100",
             Error::Damaged { .. } => "XX001",
@@ -158,7 +169,7 @@ impl Error {
 
     /// What to do about it, where there is something.
     pub fn hint(&self) -> Option<&'static str> {
-        match self {
+        match self.cause() {
             Error::DiskFull { .. } => Some("Check free disk space."),
             Error::NoFreeBuffer { .. } => Some("Increase shared_buffers."),
             Error::Deadlock { .. } => Some("See server log for query details."),
@@ -189,6 +200,7 @@ impl fmt::Display for Error {
             }
             Error::NoSuchRelation(rel) => write!(f, "relation file {rel} does not exist"),
             Error::Interrupted(why) => f.write_str(interrupt_message(*why)),
+            Error::Awaited(cause) => cause.fmt(f),
             Error::Deadlock { .. } => f.write_str("deadlock detected"),
             Error::LockTimeout => f.write_str("canceling statement due to lock timeout"),
             Error::LockNotAvailable => f.write_str("could not obtain lock"),

@@ -73,7 +73,7 @@ impl Keeper {
                 let done = self.txn.commit().expect("there is room for a commit record");
                 self.engine.wal().flush(done.must_be_durable);
             }
-            Err(Error::Deadlock { .. }) => self.txn.abort(),
+            Err(e) if matches!(e.cause(), Error::Deadlock { .. }) => self.txn.abort(),
             Err(e) => panic!("upkeep failed: {e}"),
         }
     }

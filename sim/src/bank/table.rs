@@ -351,5 +351,5 @@ impl Table {
 
 /// Whether the error is one that clients roll back after, and go on.
 pub fn is_conflict(error: &Error) -> bool {
-    matches!(error, Error::Deadlock { .. } | Error::Duplicate { .. })
+    matches!(error.cause(), Error::Deadlock { .. } | Error::Duplicate { .. })
 }

@@ -10,6 +10,7 @@ impl From<::storage::Error> for SqlError {
         use ::storage::Error;
         let (message, state) = (error.to_string(), error.sqlstate());
         match error {
+            Error::Awaited(cause) => SqlError::from(*cause),
             Error::Io(_) => SqlError::new(file_access(state), message),
             Error::NoSegment(_) => SqlError::new(file_access(state), message)
                 .with_hint("The log can't grow; writing goes on when it can."),

@@ -14,6 +14,7 @@ use crate::types::row::RowView;
 
 use super::eval::passes;
 use super::scan::{column, stored_tid};
+use super::waiting::waiting;
 use super::{Cx, Operator, Running, run};
 
 pub struct LockRows {
@@ -43,7 +44,8 @@ impl LockRows {
         let mut turn = None;
         loop {
             let (strength, policy) = (strength(locked.strength), policy(locked.wait));
-            match heap.lock_row(cx.host.txn(), tid, strength, policy, turn.take())? {
+            let locked_row = heap.lock_row(cx.host.txn(), tid, strength, policy, turn.take());
+            match locked_row.map_err(waiting("locking tuple", tid, &locked.table.name))? {
                 Outcome::Done { .. } => return Ok(Locked::Yes),
                 Outcome::SelfModified | Outcome::Deleted if cx.host.follows_updates() => {
                     return Ok(Locked::Drop);

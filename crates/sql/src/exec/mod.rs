@@ -28,6 +28,7 @@ mod set_op;
 mod sort;
 pub mod spill;
 mod state;
+mod waiting;
 pub mod watch;
 mod window;
 
@@ -44,6 +45,7 @@ pub(crate) use modify::index::{encode as encode_key, refused};
 pub use modify::{Modify, PointBuffers, PointModify};
 pub use point::{Lookup, PointKey};
 pub use state::{Cx, Host, IndexExprs, State};
+pub(crate) use waiting::waiting;
 
 use state::breathe;
 

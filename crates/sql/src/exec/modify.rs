@@ -23,6 +23,7 @@ use crate::types::{Datum, TypeId};
 use super::eval::{eval, passes};
 use super::lock_rows::{concurrent, refresh};
 use super::scan::stored_tid;
+use super::waiting::waiting;
 use super::{Cx, Operator, Running, run};
 
 /// Applies its action to every input row; yields RETURNING's rows, or none.
@@ -127,7 +128,8 @@ impl Modify {
             if read && !read_target(table, tid, &mut self.work, cx)? {
                 return Ok(false);
             }
-            match cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take())? {
+            let deleted = cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take());
+            match deleted.map_err(waiting("deleting tuple", tid, &table.name))? {
                 Outcome::Done { .. } => {
                     foreign_key::deleted(table, &self.work.old, cx);
                     std::mem::swap(&mut self.work.new, &mut self.work.old);
@@ -280,7 +282,8 @@ pub(super) fn update_row(
         hot: !index::any_key_changed(table, &work.old, &work.new, cx)?,
         key: index::referenced_key_changed(table, &work.old, &work.new),
     };
-    let outcome = cx.host.heap(table)?.update(cx.host.txn(), tid, &work.encoded, change, turn)?;
+    let updated = cx.host.heap(table)?.update(cx.host.txn(), tid, &work.encoded, change, turn);
+    let outcome = updated.map_err(waiting("updating tuple", tid, &table.name))?;
     if let Outcome::Done { tid, heap_only } = outcome {
         if !heap_only {
             index::insert_all(table, tid, index::Made::Updated, work, cx)?;

@@ -239,7 +239,7 @@ impl Session {
                     self.run_rule(key, Rule::Delete, old, true)?;
                 }
                 Some(new) => {
-                    let params = [old, new].concat();
+                    let params = [new, old].concat();
                     self.run_rule(key, Rule::Update, &params, true)?;
                 }
             },
@@ -338,12 +338,23 @@ impl Session {
         // One row found is enough to know; a change is made whole before it tells of its end.
         let found = run.next(&mut self.backend).map(|row| u64::from(row.is_some()));
         self.backend.events.shown_by = None;
-        let found = found?;
+        let found = found.map_err(|error| self.of_rule(error, key, rule))?;
         let rows = run.changed().unwrap_or(found);
         run.finish(&mut self.backend);
         self.backend.txn.release_statement();
         self.backend.txn.next_command()?;
         Ok(rows)
+    }
+
+    /// An error of one of a key's statements, with the statement.
+    #[cold]
+    fn of_rule(&self, error: SqlError, key: &ForeignKey, rule: Rule) -> SqlError {
+        let (Ok(table), Ok(referenced)) = (self.table_of(key.table), self.table_of(key.referenced))
+        else {
+            return error;
+        };
+        let sql = sql_of::statement(key, rule, &table, &referenced);
+        error.with_context(format!("SQL statement \"{sql}\""))
     }
 
     /// Whether the table's rows meet a new key.
@@ -435,7 +446,8 @@ mod sql_of {
     use crate::catalog::TableDef;
     use crate::catalog::foreign_key::ForeignKey;
     use crate::types::TypeId;
-    use syntax::deparse::quote_ident;
+
+    const EQUAL: &str = "OPERATOR(pg_catalog.=)";
 
     /// What is to be done about a key; parameters are the key's values, as the table at hand has them.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -447,7 +459,7 @@ mod sql_of {
         /// A row that refers to the values.
         FindReferring,
         Delete,
-        /// Takes the old values and then the new.
+        /// Takes the new values and then the old.
         Update,
         SetNull {
             update: bool,
@@ -494,29 +506,32 @@ mod sql_of {
                 set.collect::<Vec<_>>().join(", ")
             }
         };
-        let refers = condition(table, &key.columns);
-        let is_there = condition(referenced, &key.referenced_columns);
+        let refers = |first: usize| {
+            condition(table, &key.columns, |name, i| format!("${} {EQUAL} {name}", first + i))
+        };
+        let is_there = condition(referenced, &key.referenced_columns, |name, i| {
+            format!("{name} {EQUAL} ${}", 1 + i)
+        });
         match rule {
             Rule::FindReferenced | Rule::FindSame => format!(
                 "SELECT 1 FROM ONLY {} x WHERE {is_there} FOR KEY SHARE OF x",
                 qualified(referenced)
             ),
             Rule::FindReferring => {
-                format!("SELECT 1 FROM ONLY {own} x WHERE {refers} FOR KEY SHARE OF x")
+                format!("SELECT 1 FROM ONLY {own} x WHERE {} FOR KEY SHARE OF x", refers(1))
             }
-            Rule::Delete => format!("DELETE FROM ONLY {own} WHERE {refers}"),
+            Rule::Delete => format!("DELETE FROM ONLY {own} WHERE {}", refers(1)),
             Rule::Update => {
-                let n = key.columns.len();
                 let set = key.columns.iter().enumerate();
-                let set = set.map(|(i, c)| format!("{} = ${}", name(table, *c), n + i + 1));
+                let set = set.map(|(i, c)| format!("{} = ${}", name(table, *c), 1 + i));
                 let set = set.collect::<Vec<_>>().join(", ");
-                format!("UPDATE ONLY {own} SET {set} WHERE {refers}")
+                format!("UPDATE ONLY {own} SET {set} WHERE {}", refers(1 + key.columns.len()))
             }
             Rule::SetNull { update } => {
-                format!("UPDATE ONLY {own} SET {} WHERE {refers}", part("NULL", update))
+                format!("UPDATE ONLY {own} SET {} WHERE {}", part("NULL", update), refers(1))
             }
             Rule::SetDefault { update } => {
-                format!("UPDATE ONLY {own} SET {} WHERE {refers}", part("DEFAULT", update))
+                format!("UPDATE ONLY {own} SET {} WHERE {}", part("DEFAULT", update), refers(1))
             }
         }
     }
@@ -527,7 +542,7 @@ mod sql_of {
         let columns: Vec<String> = key.columns.iter().map(own).collect();
         let pairs = columns.iter().zip(&key.referenced_columns);
         let same: Vec<String> =
-            pairs.map(|(a, b)| format!("pk.{} = {a}", name(referenced, *b))).collect();
+            pairs.map(|(a, b)| format!("pk.{} {EQUAL} {a}", name(referenced, *b))).collect();
         let nulls: Vec<String> = columns.iter().map(|c| format!("{c} IS NOT NULL")).collect();
         format!(
             "SELECT {} FROM ONLY {} fk LEFT OUTER JOIN ONLY {} pk ON ({}) WHERE pk.{} IS NULL AND ({})",
@@ -540,17 +555,25 @@ mod sql_of {
         )
     }
 
-    fn condition(table: &TableDef, columns: &[u16]) -> String {
-        let terms = columns.iter().enumerate();
-        let terms = terms.map(|(i, c)| format!("{} = ${}", name(table, *c), i + 1));
+    fn condition(
+        table: &TableDef,
+        columns: &[u16],
+        term: impl Fn(String, usize) -> String,
+    ) -> String {
+        let terms = columns.iter().enumerate().map(|(i, c)| term(name(table, *c), i));
         terms.collect::<Vec<_>>().join(" AND ")
     }
 
     fn name(table: &TableDef, column: u16) -> String {
-        quote_ident(&table.columns[usize::from(column)].name).into_owned()
+        quoted(&table.columns[usize::from(column)].name)
     }
 
     fn qualified(table: &TableDef) -> String {
-        format!("{}.{}", quote_ident(&table.schema_name), quote_ident(&table.name))
+        format!("{}.{}", quoted(&table.schema_name), quoted(&table.name))
+    }
+
+    /// In quotes whether it needs them or not: errors show these statements.
+    fn quoted(name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
     }
 }

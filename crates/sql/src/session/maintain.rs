@@ -12,7 +12,7 @@ use crate::exec::Host;
 use crate::types::Oid;
 
 use super::Session;
-use super::analyze::{Counted, note_size, renew};
+use super::analyze::{Counted, note_vacuumed, renew};
 
 /// What a statement asks for.
 #[derive(Default)]
@@ -159,7 +159,7 @@ impl Session {
         if !wanted.analyze && !table.is_catalog() {
             // What was never counted stays so.
             let rows = report.rows.map_or(f64::from(table.stored_rows), |rows| rows as f64);
-            note_size(&self.backend, table, rows, report.pages - report.pages_removed)?;
+            note_vacuumed(&self.backend, table, rows, report.pages - report.pages_removed)?;
         }
         if wanted.verbose {
             let elapsed = base::clock::now().since(begun);
@@ -195,7 +195,7 @@ impl Session {
         if named.is_empty() {
             columns = table.live().map(|(at, _)| at as u16).collect();
         }
-        let counted = renew(&self.backend, table, &columns, &mut Pace::new(None), false)?;
+        let counted = renew(&mut self.backend, table, &columns, &mut Pace::new(None), false)?;
         if verbose {
             let Counted { rows, pages, sampled_pages, sampled_rows, .. } = counted;
             self.inform(format!(

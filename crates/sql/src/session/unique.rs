@@ -7,7 +7,7 @@ use storage::heap::RowBuf;
 
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, SqlError, sql_error};
-use crate::exec::encode_key;
+use crate::exec::{encode_key, waiting};
 use crate::types::Datum;
 use crate::types::row::RowView;
 
@@ -37,7 +37,8 @@ impl Session {
                     Liveness::Dead => {}
                     Liveness::Live { .. } => return Err(self.repeated(&table, index, &values)),
                     Liveness::InProgress { xid } => {
-                        txn.wait_for(xid)?;
+                        let doing = "inserting index tuple";
+                        txn.wait_for(xid).map_err(waiting(doing, row, &index.name))?;
                         continue 'look;
                     }
                 }

@@ -229,7 +229,10 @@ fn a_deadlock_takes_one_victim_and_names_the_circle() {
                 let theirs = xids.lock().unwrap()[&next];
                 let result = match i {
                     0 | 1 => txn.lock(tag(next), LockMode::Exclusive),
-                    2 => txn.wait_for(theirs).map(|_| ()),
+                    2 => match txn.wait_for(theirs) {
+                        Err(Error::Awaited(why)) => Err(*why),
+                        waited => waited.map(|_| ()),
+                    },
                     _ => {
                         txn.row_turn(row(next as u16), RowLock::Update, WaitPolicy::Block).map(drop)
                     }

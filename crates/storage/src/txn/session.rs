@@ -8,7 +8,7 @@ use super::combo::Combos;
 use super::level::Level;
 use super::manager::TxnManager;
 use super::snapshot::{Holds, Snapshot};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::{
     LockMode, LockScope, LockTag, Locks, NONE, RowKey, RowLock, RowTurn, SessionId, Slot, Told,
     WaitPolicy,
@@ -312,9 +312,13 @@ impl Txn {
     }
 
     /// Parks until another transaction has ended, and observes its commit. No latch may be held.
+    ///
+    /// # Errors
+    /// [`Error::Awaited`] where it waits no longer.
     pub fn wait_for(&self, xid: Xid) -> Result<Outcome> {
         let limits = self.locks.limits();
-        self.shared.locks().wait_for_xid(self.session, xid, &limits)?;
+        let waited = self.shared.locks().wait_for_xid(self.session, xid, &limits);
+        waited.map_err(|why| Error::Awaited(Box::new(why)))?;
         let outcome = self.outcome(xid)?;
         if let Outcome::Committed(csn) = outcome {
             self.observe_commit(xid, csn)?;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use base::Fork;
 use base::ids::Tid;
 use storage::btree::NewEntry;
 use storage::hash;
-use storage::heap::{HeapRel, HeapScan, RowBuf};
+use storage::heap::{HeapRel, HeapScan, RowBuf, vm};
 use storage::index::Index;
 use storage::txn::{Snapshot, Txn};
 
@@ -140,14 +141,28 @@ fn note_block(building: Option<&Building>, blocks: &mut u32, root: Tid) {
     }
 }
 
+/// What `pg_class` says of a relation's size.
+fn size(rows: u64, pages: u32) -> [(&'static str, Datum); 2] {
+    [("reltuples", Datum::Float4(rows as f32)), ("relpages", Datum::Int4(pages as i32))]
+}
+
 /// What an index is built from.
 struct Entries {
     sorter: KeySorter,
     count: u64,
+    /// Of the table, also those without an entry.
+    rows: u64,
     /// Older snapshots may see versions that have no entry.
     has_older: bool,
     /// Sees the rows.
     snapshot: Snapshot,
+}
+
+/// What an index was filled with.
+struct Filled {
+    entries: u64,
+    rows: u64,
+    has_older: bool,
 }
 
 impl Ddl<'_> {
@@ -157,8 +172,9 @@ impl Ddl<'_> {
     /// without the index (`pg_index.indcheckxmin`).
     pub(super) fn build_index(&mut self, table: Oid, index: Oid) -> Result<()> {
         let table = self.table(table)?;
-        let has_older = self.fill_index(&table, index)?;
-        self.set_check_xmin(&table, index, has_older)
+        let filled = self.fill_index(&table, index)?;
+        self.note_sizes(&table, index, &filled)?;
+        self.set_check_xmin(&table, index, filled.has_older)
     }
 
     /// The same while others write. What they write, and what older snapshots see, is the caller's care.
@@ -166,12 +182,35 @@ impl Ddl<'_> {
         // In force to the end of the transaction, whatever is looked up meanwhile.
         let _ = self.host.txn().hold(self.host.txn().fresh_snapshot());
         let table = self.table(table)?;
-        self.fill_index(&table, index)?;
+        let filled = self.fill_index(&table, index)?;
+        self.note_sizes(&table, index, &filled)
+    }
+
+    /// Writes down how large the new index is, and the table; not of one of whose indexes somebody else is making, too.
+    fn note_sizes(&mut self, table: &TableDef, index: Oid, filled: &Filled) -> Result<()> {
+        let index = self.table(table.oid)?.index(index).expect("the index was just made").clone();
+        let pages = self.host.tree(&index)?.relation().blocks(Fork::Main)?;
+        self.update_class(index.oid, &size(filled.entries, pages))?;
+        let heap = self.host.heap(table)?.relation();
+        let (pages, (visible, _)) = (heap.blocks(Fork::Main)?, vm::count(heap)?);
+        if table.is_catalog() || (filled.rows == 0 && table.stored_rows < 0.0) {
+            return Ok(());
+        }
+        let key = [Datum::Oid(table.oid)];
+        let (txn, store) = (self.host.txn(), self.store());
+        let Some(found) = store.find_one(txn, "pg_class", "pg_class_oid_index", &key)? else {
+            return Ok(());
+        };
+        if store.locked_row(txn, "pg_class", &found)? {
+            let visible = ("relallvisible", Datum::Int4(visible.min(pages) as i32));
+            let [rows, pages] = size(filled.rows, pages);
+            store.update_columns(txn, "pg_class", &found, &[rows, pages, visible])?;
+            self.changed(table.oid)?;
+        }
         Ok(())
     }
 
-    /// Whether older snapshots may see versions that have no entry.
-    fn fill_index(&mut self, table: &TableDef, index: Oid) -> Result<bool> {
+    fn fill_index(&mut self, table: &TableDef, index: Oid) -> Result<Filled> {
         let index = table.index(index).expect("the index was just made").clone();
         let mut state = State::default();
         if let Some(building) = self.host.building() {
@@ -180,7 +219,7 @@ impl Ddl<'_> {
             building.enter(Phase::Build);
         }
         self.tell(Told::Step, Step::ScanTable as i64);
-        let Entries { sorter, count, has_older, snapshot } =
+        let Entries { sorter, count, rows, has_older, snapshot } =
             self.index_entries(table, &index, &mut state)?;
         self.tell(Told::Step, Step::SortRows as i64);
         let mut entries = sorter.finish()?;
@@ -225,7 +264,7 @@ impl Ddl<'_> {
                 builder.finish()?;
             }
         }
-        Ok(has_older)
+        Ok(Filled { entries: count, rows, has_older })
     }
 
     /// All rows' keys; for a hash index their hashes instead, in the order of its buckets.
@@ -260,7 +299,9 @@ impl Ddl<'_> {
                 .map(|(key, column)| (key.code(), usize::from(column.expect("plain columns"))))
                 .collect();
             let heap = self.host.heap(table)?;
+            let mut met = 0;
             rows.each(heap, self.host.txn(), table, |row, root| {
+                met += 1;
                 if is_hash && row.is_null(columns[0].1) {
                     return Ok(());
                 }
@@ -276,11 +317,14 @@ impl Ddl<'_> {
             return Ok(Entries {
                 sorter,
                 count,
+                rows: met,
                 has_older: rows.has_older(),
                 snapshot: rows.snapshot,
             });
         }
+        let mut met = 0;
         while let Some(row) = rows.next(self.host, table)? {
+            met += 1;
             let row = row.to_vec();
             let mut cx = Cx { state, host: &mut *self.host };
             let Some(values) = exec::index_values(index, &row, &mut cx)? else { continue };
@@ -292,7 +336,8 @@ impl Ddl<'_> {
             exec::carry(index, &row, &mut carried)?;
             push(&mut key, &carried, rows.root())?;
         }
-        Ok(Entries { sorter, count, has_older: rows.has_older(), snapshot: rows.snapshot })
+        let has_older = rows.has_older();
+        Ok(Entries { sorter, count, rows: met, has_older, snapshot: rows.snapshot })
     }
 
     /// A sorter for so many entries, about.

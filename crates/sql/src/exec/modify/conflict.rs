@@ -16,6 +16,7 @@ use crate::error::{Result, SqlState, sql_error};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
 use crate::exec::lock_rows::concurrent;
+use crate::exec::waiting::waiting;
 use crate::plan::node::{self, ConflictPlan};
 use crate::types::Datum;
 
@@ -105,7 +106,8 @@ fn find_conflict(
                     Liveness::Dead => {}
                     Liveness::Live { tid, .. } => return Ok(Some(tid)),
                     Liveness::InProgress { xid } => {
-                        txn.wait_for(xid)?;
+                        let doing = "inserting index tuple";
+                        txn.wait_for(xid).map_err(waiting(doing, *tid, &table.name))?;
                         continue 'look;
                     }
                 }
@@ -130,13 +132,9 @@ fn update_existing(
     cx: &mut Cx<'_>,
 ) -> Result<Option<bool>> {
     let table = &plan.table;
-    match cx.host.heap(table)?.lock_row(
-        cx.host.txn(),
-        existing,
-        RowLock::NoKeyUpdate,
-        WaitPolicy::Block,
-        None,
-    )? {
+    let (heap, txn) = (cx.host.heap(table)?, cx.host.txn());
+    let locked = heap.lock_row(txn, existing, RowLock::NoKeyUpdate, WaitPolicy::Block, None);
+    match locked.map_err(waiting("locking tuple", existing, &table.name))? {
         Outcome::Done { .. } => {}
         Outcome::SelfModified => {
             return Err(sql_error!(

@@ -7,6 +7,7 @@ use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
+use crate::exec::waiting::waiting;
 use crate::types::{Datum, is_equal};
 
 use super::Work;
@@ -103,7 +104,12 @@ pub(in crate::exec) fn insert_all(
                 let values = key_datums(index, &work.new, cx)?.unwrap_or_default();
                 return Err(duplicate(table, index, &values, cx));
             }
-            Err(other) => return Err(refused(other, table, index, tid)),
+            Err(other @ storage::Error::TooLarge { .. }) => {
+                return Err(refused(other, table, index, tid));
+            }
+            Err(other) => {
+                return Err(waiting("inserting index tuple", tid, &index.name)(other));
+            }
         }
     }
     Ok(())

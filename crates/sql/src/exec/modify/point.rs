@@ -15,6 +15,7 @@ use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::exec::point::{Lookup, PointKey};
 use crate::exec::scan::decode;
+use crate::exec::waiting::waiting;
 use crate::plan::Plan;
 use crate::plan::node::{self, IndexScan, ModifyAction, Node, Project, TargetRow};
 use crate::types::Datum;
@@ -183,7 +184,8 @@ fn update(
         let outcome = if patched {
             let change = Change { hot: true, key: false };
             let (heap, txn) = (cx.host.heap(table)?, cx.host.txn());
-            let outcome = heap.update(txn, tid, &work.encoded, change, turn.take())?;
+            let updated = heap.update(txn, tid, &work.encoded, change, turn.take());
+            let outcome = updated.map_err(waiting("updating tuple", tid, &table.name))?;
             if let Outcome::Done { tid, heap_only: false } = outcome {
                 // No room beside the old version: the new one needs index entries of its own.
                 decode_row(table, &work.encoded, &mut work.new);
@@ -237,7 +239,8 @@ fn delete(plan: &node::Modify, buffers: &mut PointBuffers, cx: &mut Cx<'_>) -> R
     let mut tid = buffers.lookup.row.tid();
     let mut turn = None;
     loop {
-        match cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take())? {
+        let deleted = cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take());
+        match deleted.map_err(waiting("deleting tuple", tid, &table.name))? {
             Outcome::Done { .. } => {
                 if plan.returning.is_some() {
                     decode_row(table, buffers.lookup.row.bytes(), &mut buffers.work.new);

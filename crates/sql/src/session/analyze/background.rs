@@ -16,7 +16,7 @@ use crate::session::backend::Backend;
 use crate::session::set::Values;
 use crate::types::{Datum, Oid};
 
-use super::{class_row, renew, size};
+use super::{class_row, indexes, renew, size};
 
 /// Plans go by pages and rows for each page; what differs less than by this share of what they went by is not worth
 /// making them anew.
@@ -34,12 +34,12 @@ pub(crate) fn analyze_in_background(
     locked: &[LockTag],
 ) -> Result<bool> {
     debug_assert!(table.kind == TableKind::Table && !table.is_catalog(), "it has rows to analyze");
-    let backend = backend(cluster, instance, txn)?;
+    let mut backend = backend(cluster, instance, txn)?;
     let locks = cluster.engine().txns().locks();
     let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));
     let mut pace = Pace::new(Some(&waited_for));
     let columns: Vec<u16> = table.live().map(|(at, _)| at as u16).collect();
-    let done = renew(&backend, table, &columns, &mut pace, true);
+    let done = renew(&mut backend, table, &columns, &mut pace, true);
     if done.is_err() && pace.gave_way {
         return Ok(false);
     }
@@ -62,7 +62,7 @@ pub(crate) fn note_cleaned(
     debug_assert!(!table.is_catalog(), "of system tables nothing is written down");
     let backend = backend(cluster, instance, txn)?;
     let store = &instance.store;
-    let Some(found) = class_row(&backend, table)? else { return Ok(()) };
+    let Some(found) = class_row(&backend, table.oid)? else { return Ok(()) };
     // What was never counted stays so.
     let stored: f32 = found.row.get("reltuples").as_float4();
     let rows = report.rows.map_or(f64::from(stored), |rows| rows as f64);
@@ -82,6 +82,7 @@ pub(crate) fn note_cleaned(
     {
         backend.catalog.note_change(&backend.txn, table.oid)?;
     }
+    indexes::note(&backend, table, &indexes::of_all_rows(table, rows))?;
     backend.txn.commit()?;
     Ok(())
 }

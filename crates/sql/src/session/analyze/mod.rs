@@ -2,6 +2,7 @@
 
 mod background;
 mod column;
+mod indexes;
 mod sample;
 
 pub(super) use background::backend as background_backend;
@@ -31,6 +32,8 @@ pub(super) struct Counted {
     pub pages: u32,
     pub sampled_pages: usize,
     pub sampled_rows: usize,
+    /// Of each index, how many of the rows have an entry in it.
+    pub entries: Vec<Option<f64>>,
     /// What the table has of transactions that have not ended, by the pages that were read.
     pub open: Open,
 }
@@ -38,34 +41,45 @@ pub(super) struct Counted {
 /// ANALYZE of a table that is locked for it: samples it, writes down what that tells of these columns (from 0) and of
 /// the table as a whole, and counts it as analyzed.
 pub(super) fn renew(
-    b: &Backend,
+    b: &mut Backend,
     table: &TableDef,
     columns: &[u16],
     pace: &mut Pace<'_>,
     background: bool,
 ) -> Result<Counted> {
-    let heap = b.heap(table)?;
-    let before = heap.activity();
+    let before = b.heap(table)?.activity();
     let counted = analyze(b, table, columns, pace)?;
     let Counted { rows, pages, open, .. } = counted;
-    heap.note_analyzed(background, rows as u64, pages, &before, open);
-    note_size(b, table, rows, pages)?;
+    b.heap(table)?.note_analyzed(background, rows as u64, pages, &before, open);
+    note_size(b, table, rows, pages, &counted.entries)?;
     Ok(counted)
 }
 
-/// Writes down how many rows and pages a table has, and how many of these are visible to all; plans are made anew.
-pub(super) fn note_size(b: &Backend, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
-    if let Some(row) = class_row(b, table)? {
+/// Writes down what VACUUM has found out about a table's size.
+pub(super) fn note_vacuumed(b: &Backend, table: &TableDef, rows: f64, pages: u32) -> Result<()> {
+    note_size(b, table, rows, pages, &indexes::of_all_rows(table, rows))
+}
+
+/// Writes down how many rows and pages a table has, how many of these are visible to all, and the same of its indexes;
+/// plans are made anew.
+fn note_size(
+    b: &Backend,
+    table: &TableDef,
+    rows: f64,
+    pages: u32,
+    entries: &[Option<f64>],
+) -> Result<()> {
+    if let Some(row) = class_row(b, table.oid)? {
         let (visible, _) = vm::count(b.heap(table)?.relation())?;
         let counts = size(rows, pages, visible);
         b.instance.store.update_columns(&b.txn, "pg_class", &row, &counts)?;
         b.catalog.note_change(&b.txn, table.oid)?;
     }
-    Ok(())
+    indexes::note(b, table, entries)
 }
 
-fn class_row(b: &Backend, table: &TableDef) -> Result<Option<Found>> {
-    let key = [Datum::Oid(table.oid)];
+fn class_row(b: &Backend, relation: Oid) -> Result<Option<Found>> {
+    let key = [Datum::Oid(relation)];
     b.instance.store.find_one(&b.txn, "pg_class", "pg_class_oid_index", &key)
 }
 
@@ -79,10 +93,14 @@ fn size(rows: f64, pages: u32, visible: u32) -> [(&'static str, Datum); 3] {
 }
 
 /// Samples a table and writes down what it tells of these columns (from 0).
-fn analyze(b: &Backend, table: &TableDef, columns: &[u16], pace: &mut Pace<'_>) -> Result<Counted> {
+fn analyze(
+    b: &mut Backend,
+    table: &TableDef,
+    columns: &[u16],
+    pace: &mut Pace<'_>,
+) -> Result<Counted> {
     let target = b.values.get("default_statistics_target").as_integer().max(1) as usize;
-    let heap = b.heap(table)?;
-    let sample = sample::take(b, heap, table, ROWS_PER_ENTRY * target, pace)?;
+    let sample = sample::take(b, b.heap(table)?, table, ROWS_PER_ENTRY * target, pace)?;
     for &at in columns {
         let column = &table.columns[usize::from(at)];
         let values: Vec<&Datum> = sample.rows.iter().map(|row| &row[usize::from(at)]).collect();
@@ -94,8 +112,10 @@ fn analyze(b: &Backend, table: &TableDef, columns: &[u16], pace: &mut Pace<'_>) 
             write(b, table, at, column, &mut found, operators)?;
         }
     }
+    let shares = indexes::shares(b, table, &sample.rows)?;
     Ok(Counted {
         rows: sample.total,
+        entries: shares.iter().map(|share| Some((share * sample.total).ceil())).collect(),
         pages: sample.pages,
         sampled_pages: sample.sampled_pages,
         sampled_rows: sample.rows.len(),

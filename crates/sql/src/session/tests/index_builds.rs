@@ -84,6 +84,7 @@ fn an_index_is_not_for_snapshots_older_than_versions_it_does_not_know() {
 fn a_transaction_finds_its_own_changes_by_the_index_it_builds() {
     for level in ["READ COMMITTED", "REPEATABLE READ"] {
         let mut bench = Bench::new();
+        bench.run("SET enable_seqscan = off");
         bench.run(CHAINS);
         bench.run(&format!("BEGIN ISOLATION LEVEL {level}"));
         bench.run(CHANGES);

@@ -207,7 +207,7 @@ impl Actor<'_> {
                 Ok(Outcome::Updated { newest, turn: mine }) => (tid, turn) = (newest, mine),
                 Ok(Outcome::WouldBlock | Outcome::SelfModified) => return Some(()),
                 Ok(Outcome::Deleted) => panic!("nobody deletes"),
-                Err(crate::Error::Deadlock { .. }) => return None,
+                Err(e) if matches!(e.cause(), crate::Error::Deadlock { .. }) => return None,
                 Err(e) => panic!("{e}"),
             }
         }

@@ -120,7 +120,7 @@ fn shown(message: &Message<'_>) -> Option<String> {
     })
 }
 
-/// Severity, SQLSTATE, message, detail and hint. A deadlock's detail names processes and transactions by numbers of their
+/// Severity, SQLSTATE, message, detail, hint and context; of the context not where a row lies. A deadlock's detail names processes and transactions by numbers of their
 /// own, and begins with whoever looked for it.
 fn report(fields: &ReportFields<'_>) -> String {
     let severity = fields.get(b'S').unwrap_or_default();
@@ -134,23 +134,28 @@ fn report(fields: &ReportFields<'_>) -> String {
             None => {}
         }
     }
+    if let Some(context) = fields.get(b'W') {
+        let lines: Vec<String> = context.lines().map(masked).collect();
+        text.push_str(&format!(" CONTEXT: {}", lines.join("; ")));
+    }
     text
 }
 
 /// Lines in their order, each number as `N`.
 fn sorted_and_masked(detail: &str) -> String {
-    let masked = |line: &str| {
-        let mut masked = String::new();
-        for letter in line.chars() {
-            match letter {
-                '0'..='9' if masked.ends_with('N') => {}
-                '0'..='9' => masked.push('N'),
-                other => masked.push(other),
-            }
-        }
-        masked
-    };
     let mut lines: Vec<String> = detail.lines().map(masked).collect();
     lines.sort_unstable();
     lines.join("; ")
+}
+
+fn masked(line: &str) -> String {
+    let mut masked = String::new();
+    for letter in line.chars() {
+        match letter {
+            '0'..='9' if masked.ends_with('N') => {}
+            '0'..='9' => masked.push('N'),
+            other => masked.push(other),
+        }
+    }
+    masked
 }
