@@ -3,10 +3,10 @@
 //! Positions move one way: from a frame (`flushing`) to `unsynced` when its page is written in place, to
 //! `syncing` when a sync of the files begins, and out when it has ended. `min_rec_lsn` looks in that order, so
 //! it can't miss one on the move. Syncing is put off so that the system can merge writes to one page,
-//! and done by a context of its own at half of the areas, so that the cleaner seldom waits for it.
+//! and done by a context of its own once a second, or when three quarters of the areas are used, so that the cleaner seldom
+//! waits for it.
 
 use super::cleaner::Vital;
-use super::doublewrite::AREAS;
 use super::io::Timed;
 use super::pool::Pool;
 use crate::error::fatal;
@@ -51,17 +51,16 @@ impl Places {
         }
     }
 
-    /// Batch `batch` is written in place; its pages need log from `rec_min` on until they are synced.
-    pub fn written(&self, batch: u64, rec_min: Lsn) {
+    /// Batch `batch` is written in place; its pages need log from `rec_min` on until they are synced. How many batches
+    /// are not synced.
+    pub fn written(&self, batch: u64, rec_min: Lsn) -> u64 {
         let mut state = self.state.lock();
         state.unsynced = state.unsynced.min(rec_min);
         state.written = state.written.max(batch);
         let behind = state.written - state.synced;
         drop(state);
         self.behind.store(behind, Ordering::Relaxed);
-        if behind >= AREAS / 2 {
-            self.ask();
-        }
+        behind
     }
 
     /// The oldest position that waits for a sync; `Lsn::MAX` if none does.
@@ -70,11 +69,9 @@ impl Places {
         state.unsynced.min(state.syncing)
     }
 
-    /// Makes room for batch `batch` in its area: the batch that is there must be durable in place.
-    pub fn wait_for_area(&self, pool: &Pool, batch: u64) {
-        if batch > self.state.lock().synced + AREAS {
-            self.sync(pool);
-        }
+    /// The last batch up to which all are durable in place.
+    pub fn synced(&self) -> u64 {
+        self.state.lock().synced
     }
 
     /// Makes what is written in place so far durable. Ends the process if the disk fails.
@@ -98,7 +95,8 @@ impl Places {
         self.behind.store(state.written - batch, Ordering::Relaxed);
     }
 
-    fn ask(&self) {
+    /// Has the files synced soon.
+    pub fn ask(&self) {
         if !self.asked.swap(true, Ordering::SeqCst) {
             lot::unpark_all(self.key());
         }

@@ -237,8 +237,11 @@ impl Pool {
             let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
             let Writer { area, room, .. } = writer;
             let area = area.as_mut().expect("nothing is protected without one");
-            self.places.wait_for_area(self, area.sequence() + 1);
-            area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES])?;
+            while !area.make_room(self.places.synced()) {
+                self.places.sync(self);
+            }
+            let synced = self.places.synced();
+            area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES], synced)?;
         }
         let mut first = None;
         let mut at = 0;
@@ -252,7 +255,10 @@ impl Pool {
                 run.for_each(|at| drop(self.write_run(writer, at..at + 1)));
             }
         }
-        self.places.written(writer.last_batch(), writer.rec_min);
+        let behind = self.places.written(writer.last_batch(), writer.rec_min);
+        if writer.area.as_mut().is_some_and(|area| area.is_filling(behind)) {
+            self.places.ask();
+        }
         first.map_or(Ok(()), Err)
     }
 

@@ -1,18 +1,24 @@
 //! The double-write area: synced copies of pages about to be written in place.
 //!
 //! ```text
-//! file "doublewrite" := area*                    16, used in turn
+//! file "doublewrite" := area*                    16 to 512, used in turn
 //! area   := header page | up to 128 page copies
-//! header := magic u64 | sequence u64 | count u32 | crc u32 | entry*     (crc over the rest of the page)
+//! header := magic u64 | sequence u64 | count u32 | crc u32 | entry*     (crc over the rest of the page);
+//!           at 2072: synced u64, the last batch known to be durable in place when this one was written
 //! entry  := relation u32 | block u32 | fork u8, 3 zero | checksum u32 of the copy
 //! ```
 //!
 //! A batch: copies and header written and synced; pages written in place; their files synced, which may be put
 //! off for some batches; only then may a later batch overwrite the area. A crash leaves an in-place page torn
-//! only while its copy is intact, so [`recover`] needs to look no further than pages that do not verify. Areas
+//! only while its copy is intact, so [`recover`] needs to look no further than pages that do not verify, and no
+//! further back than the last batch that any header says is durable in place. Areas
 //! are overwritten in the order of their batches, so among the intact copies of a page the newest is the
 //! one that was being written in place. A copy counts only if its checksum is the one that the header has: a
 //! torn area may hold copies from before.
+//!
+//! How many areas there are follows the load ([`Area::make_room`]): the more batches fit between two syncs of the files, the
+//! fewer syncs there are, and the more of what is written twice in between reaches the disk once. The file grows at its end,
+//! when the last area is used and the first would come again, so the order stays; it does not shrink.
 //!
 //! Copies whose in-place write failed are carried into every later batch until it succeeds, because the page
 //! may have been left torn by the failure.
@@ -24,6 +30,7 @@ use base::crc::{crc32c, crc32c_append};
 use base::disk::{Disk, File, Open};
 use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId, RelId};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Path of the file.
@@ -31,8 +38,9 @@ pub const PATH: &str = "doublewrite";
 /// Most copies in one batch.
 pub const BATCH_MAX: usize = 128;
 
-/// How many batches may be written in place and not synced there.
-pub(super) const AREAS: u64 = 16;
+/// How many batches may be written in place and not synced there, at first and at most: 528 MiB, which a second's
+/// writes fill only where they are more than 200 MiB.
+pub(super) const AREAS: RangeInclusive<usize> = 16..=512;
 const AREA_BYTES: u64 = ((1 + BATCH_MAX) * PAGE_BYTES) as u64;
 const MAGIC: u64 = u64::from_le_bytes(*b"thwgdblw");
 const HEADER_BYTES: usize = 24;
@@ -41,12 +49,21 @@ const ENTRY_BYTES: usize = 16;
 /// Where the copy's checksum is in a page.
 const PAGE_CHECKSUM_AT: usize = 8;
 
-const _: () = assert!(HEADER_BYTES + BATCH_MAX * ENTRY_BYTES <= PAGE_BYTES);
+/// Where a header says what is durable in place. Zero, as in headers of before: nothing is known.
+const SYNCED_AT: usize = HEADER_BYTES + BATCH_MAX * ENTRY_BYTES;
 
-/// The open area of a running engine; one batch at a time.
+const _: () = assert!(SYNCED_AT + 8 <= PAGE_BYTES);
+
+/// The open areas of a running engine; one batch at a time.
 pub(super) struct Area {
     file: Arc<dyn File>,
     sequence: u64,
+    /// The last batch in each area since it was opened; 0: none.
+    slots: Vec<u64>,
+    /// Where the next batch goes; behind the last: to the first, or to a new one.
+    next: usize,
+    /// So many areas are wanted.
+    wanted: usize,
 }
 
 struct Entry {
@@ -56,6 +73,7 @@ struct Entry {
 
 struct Header {
     sequence: u64,
+    synced: u64,
     entries: Vec<Entry>,
 }
 
@@ -87,16 +105,41 @@ impl Area {
             Err(_) => disk.open(PATH, Open::Create),
         };
         let file = file.map_err(fail)?;
-        let mut sequence = last;
+        let (mut sequence, mut next) = (last, 0);
+        let areas = areas_in(&*file)?.clamp(*AREAS.start(), *AREAS.end());
         if known {
-            for area in 0..AREAS {
-                sequence =
-                    read_header(&*file, area)?.map_or(sequence, |h| sequence.max(h.sequence));
+            for (at, header) in headers(&*file)? {
+                if header.sequence >= sequence {
+                    (sequence, next) = (header.sequence, at + 1);
+                }
             }
         } else {
             disk.sync_dir("").map_err(|e| Error::io("sync", PATH, e))?;
         }
-        Ok(Area { file, sequence })
+        Ok(Area { file, sequence, slots: vec![0; areas], next, wanted: areas })
+    }
+
+    /// Whether there is an area for the next batch, after the files were synced up to batch `synced`.
+    pub fn make_room(&mut self, synced: u64) -> bool {
+        if self.next >= self.slots.len() {
+            let is_free = self.slots[0] <= synced;
+            if self.slots.len() < *AREAS.end() && (self.slots.len() < self.wanted || !is_free) {
+                self.slots.push(0);
+            } else {
+                self.next = 0;
+            }
+        }
+        self.slots[self.next] <= synced
+    }
+
+    /// Whether the files should be synced before long, with so many batches that they are not synced for. Then there
+    /// should be more areas, too.
+    pub fn is_filling(&mut self, behind: u64) -> bool {
+        let is_filling = behind >= self.slots.len() as u64 * 3 / 4;
+        if is_filling {
+            self.wanted = (self.slots.len() * 2).min(*AREAS.end());
+        }
+        is_filling
     }
 
     /// Number of the last batch.
@@ -104,9 +147,10 @@ impl Area {
         self.sequence
     }
 
-    /// Writes and syncs a batch of sealed copies. `room` is a page for the header followed by the copies of
-    /// `pages`, in their order, aligned as direct writes must be. In-place writes of the batch [`AREAS`] before must be durable.
-    pub fn write(&mut self, pages: &[PageId], room: &mut [u8]) -> Result<()> {
+    /// Writes and syncs a batch of sealed copies, where [`Area::make_room`] has found room. `room` is a page for the header
+    /// followed by the copies of `pages`, in their order, aligned as direct writes must be. `synced` is a batch up to which
+    /// in-place writes are durable.
+    pub fn write(&mut self, pages: &[PageId], room: &mut [u8], synced: u64) -> Result<()> {
         assert!(pages.len() <= BATCH_MAX && room.len() == (1 + pages.len()) * PAGE_BYTES);
         self.sequence += 1;
         let (header, copies) = room.split_at_mut(PAGE_BYTES);
@@ -121,15 +165,29 @@ impl Area {
             entry[8] = page.fork as u8;
             entry[12..].copy_from_slice(&stored_checksum(copy).to_le_bytes());
         }
+        header[SYNCED_AT..SYNCED_AT + 8].copy_from_slice(&synced.to_le_bytes());
         let crc = header_crc(header);
         header[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
-        let offset = self.sequence % AREAS * AREA_BYTES;
         let _waiting = wait_event::during(Event::DoubleWrite);
-        self.file.write_at(room, offset).map_err(|e| Error::io("write", PATH, e))?;
+        if let Err(e) = self.file.write_at(room, self.next as u64 * AREA_BYTES) {
+            self.do_without_new();
+            return Err(Error::io("write", PATH, e));
+        }
         if let Err(e) = self.file.sync() {
             fatal(&format!("could not sync file \"{PATH}\": {e}"));
         }
+        self.slots[self.next] = self.sequence;
+        self.next += 1;
         Ok(())
+    }
+
+    /// Goes on with the areas that there were, where a new one could not be written.
+    fn do_without_new(&mut self) {
+        let is_new = self.next + 1 == self.slots.len() && self.slots[self.next] == 0;
+        if is_new && self.slots.len() > *AREAS.start() {
+            self.slots.pop();
+            (self.next, self.wanted) = (0, self.slots.len());
+        }
     }
 }
 
@@ -143,11 +201,26 @@ pub(super) fn remove(disk: &dyn Disk) -> Result<()> {
     Ok(())
 }
 
+/// How many areas a file has, the last perhaps not whole.
+fn areas_in(file: &dyn File) -> Result<usize> {
+    let bytes = file.len().map_err(|e| Error::io("stat", PATH, e))?;
+    Ok(bytes.div_ceil(AREA_BYTES) as usize)
+}
+
+/// All headers that are intact, and which area's each is.
+fn headers(file: &dyn File) -> Result<Vec<(usize, Header)>> {
+    let mut headers = Vec::new();
+    for area in 0..areas_in(file)? {
+        headers.extend(read_header(file, area)?.map(|header| (area, header)));
+    }
+    Ok(headers)
+}
+
 /// The area's header, if it is intact.
-fn read_header(file: &dyn File, area: u64) -> Result<Option<Header>> {
+fn read_header(file: &dyn File, area: usize) -> Result<Option<Header>> {
     let mut bytes = PageBytes::new();
     let fail = |e| Error::io("read", PATH, e);
-    if file.read_at(&mut bytes.0, area * AREA_BYTES).map_err(fail)? < PAGE_BYTES {
+    if file.read_at(&mut bytes.0, area as u64 * AREA_BYTES).map_err(fail)? < PAGE_BYTES {
         return Ok(None);
     }
     let bytes = &bytes.0;
@@ -168,7 +241,8 @@ fn read_header(file: &dyn File, area: u64) -> Result<Option<Header>> {
         })
     };
     let entries = (0..count).map(entry).collect::<Option<Vec<_>>>();
-    Ok(entries.map(|entries| Header { sequence: u64_at(bytes, 8), entries }))
+    let (sequence, synced) = (u64_at(bytes, 8), u64_at(bytes, SYNCED_AT));
+    Ok(entries.map(|entries| Header { sequence, synced, entries }))
 }
 
 /// What [`recover`] found.
@@ -195,16 +269,15 @@ pub fn recover(
         return Ok(done);
     }
     let file = disk.open(PATH, Open::Existing).map_err(|e| Error::io("open", PATH, e))?;
-    let mut areas = Vec::new();
-    for area in 0..AREAS {
-        areas.extend(read_header(&*file, area)?.map(|header| (area, header)));
-    }
+    let mut areas = headers(&*file)?;
+    let synced = areas.iter().map(|(_, header)| header.synced).max();
+    areas.retain(|(_, header)| Some(header.sequence) > synced);
     // The newer batch first, and its later copies first: a page that it repaired is whole for the rest.
     areas.sort_by_key(|(_, header)| std::cmp::Reverse(header.sequence));
     let mut copy = PageBytes::new();
     for (area, header) in &areas {
         for (i, entry) in header.entries.iter().enumerate().rev() {
-            let at = area * AREA_BYTES + ((1 + i) * PAGE_BYTES) as u64;
+            let at = *area as u64 * AREA_BYTES + ((1 + i) * PAGE_BYTES) as u64;
             let read = file.read_at(&mut copy.0, at).map_err(|e| Error::io("read", PATH, e))?;
             let intact = read == PAGE_BYTES
                 && stored_checksum(&copy.0) == entry.checksum
