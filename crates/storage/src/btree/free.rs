@@ -7,7 +7,7 @@
 
 use super::BTree;
 use super::page::*;
-use crate::buffer::{Optimistic, WriteGuard};
+use crate::buffer::{Optimistic, Passage, WriteGuard};
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::page::PageView;
@@ -76,17 +76,18 @@ impl BTree {
     /// Enters reusable pages into the map; `leaves`, by block, are none.
     pub(super) fn find_free_pages(
         &self,
+        passage: &mut Passage,
         leaves: &[bool],
         rest: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
         let others = leaves.iter().enumerate().filter(|(_, is_leaf)| !**is_leaf);
         for block in others.map(|(block, _)| BlockNo(block as u32)) {
             let look = |page: PageView<'_>| Some(self.is_reusable(page));
-            let is_free = match self.rel.optimistic(Fork::Main, block, look) {
+            let is_free = match self.rel.peek(Fork::Main, block, look) {
                 Optimistic::Ok(is_free) => is_free,
                 Optimistic::Retry => {
                     rest()?;
-                    self.is_reusable(self.rel.read(Fork::Main, block)?.view())
+                    self.is_reusable(passage.read(&self.rel, block)?.view())
                 }
             };
             if is_free {

@@ -9,7 +9,7 @@ pub use queue::Queue;
 pub use worker::{Analyze, Clean, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::IndexCleaning;
-use crate::buffer::{Purpose, Reach, ReadAhead, Relation, Ring};
+use crate::buffer::{Passage, Purpose, Reach, ReadAhead, Relation};
 use crate::error::Result;
 use crate::heap::{HeapRel, Phase, vm};
 use crate::index::Index;
@@ -23,9 +23,6 @@ const TAIL_ONE_IN: u32 = 16;
 /// How often, and how long apart, the table is asked for.
 const ALONE_TRIES: u32 = 100;
 const ALONE_WAIT: Duration = Duration::from_millis(50);
-
-/// Pages that a vacuum goes round in.
-const RING_PAGES: usize = 32;
 
 /// Dead rows remembered at a time; with more, the indexes are cleaned more than once. 8 bytes each.
 pub const DEAD_MAX: usize = 4 << 20;
@@ -119,15 +116,15 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     let pages = heap.relation().blocks(Fork::Main)?;
     heap.progress().has_blocks(pages);
     let reach = options.reach.unwrap_or(heap.relation().owner().reach());
-    let ahead = ReadAhead::new(heap.relation(), reach);
+    let passage = Passage::new(heap.relation().owner(), reach, Purpose::Vacuum);
+    let ahead = passage.ahead(heap.relation());
     let mut pass = Pass {
         heap,
         keep_index_entries: options.keep_index_entries,
         indexes,
         every_page: options.every_page,
         pace: Pace::new(options.background),
-        ring: Ring::new(RING_PAGES + ahead.ring_pages(), Purpose::Vacuum),
-        reach,
+        passage,
         ahead,
         dead: Vec::new(),
         end_of_rows: 0,
@@ -160,8 +157,7 @@ struct Pass<'v> {
     every_page: bool,
     keep_index_entries: bool,
     pace: Pace<'v>,
-    ring: Ring,
-    reach: Reach,
+    passage: Passage,
     /// Of the pass through the heap.
     ahead: ReadAhead,
     /// Dead line pointers met since the indexes were last cleaned; ascending.
@@ -195,8 +191,7 @@ impl Pass<'_> {
             let is_due = |block| vm::get(rel, block).is_ok_and(|bits| bits & vm::ALL_VISIBLE == 0);
             Some(BlockNo(place)).filter(|block| every_page || is_due(*block))
         };
-        let started = self.ahead.look(rel, Fork::Main, places, Some(&mut self.ring), at);
-        self.ring.expect(started);
+        self.passage.look(&mut self.ahead, rel, places, at);
     }
 
     fn page(&mut self, block: BlockNo) -> Result<()> {
@@ -210,7 +205,7 @@ impl Pass<'_> {
         self.pace.rest()?;
         self.look_ahead(block);
         let done = self.heap.clean_page(
-            &mut self.ring,
+            &mut self.passage.ring,
             block,
             !self.indexes.is_empty(),
             &mut self.dead,
@@ -255,7 +250,7 @@ impl Pass<'_> {
     }
 
     fn has_rows(&mut self, block: u32) -> Result<bool> {
-        let page = self.heap.relation().read_in(&mut self.ring, Fork::Main, BlockNo(block))?;
+        let page = self.passage.read(self.heap.relation(), BlockNo(block))?;
         Ok(!page.is_new() && page.line_count() > 0)
     }
 
@@ -265,7 +260,8 @@ impl Pass<'_> {
             // Somebody has come for room: it is wanted.
             return Ok(());
         }
-        let end = self.heap.end_of_rows(&mut self.ring, pages, alone.waited_for)?;
+        let ring = &mut self.passage.ring;
+        let end = self.heap.end_of_rows(ring, pages, alone.waited_for)?;
         if end == pages {
             return Ok(());
         }
@@ -287,10 +283,10 @@ impl Pass<'_> {
         progress.enters(Phase::Indexes);
         let dead = std::mem::take(&mut self.dead);
         self.report.index_passes += 1;
-        let pace = &mut self.pace;
+        let (pace, passage) = (&mut self.pace, &mut self.passage);
         for (index, sum) in self.indexes.iter().zip(&mut self.report.indexes) {
             let mut is_dead = |tid| dead.binary_search(&tid).is_ok();
-            let done = index.vacuum(&mut is_dead, &mut || pace.rest())?;
+            let done = index.vacuum(passage, &mut is_dead, &mut || pace.rest())?;
             sum.entries = done.entries;
             sum.pages = done.pages;
             sum.removed += done.removed;
@@ -298,17 +294,17 @@ impl Pass<'_> {
         }
         progress.indexes_done();
         let pages: Vec<&[Tid]> = dead.chunk_by(|a, b| a.block == b.block).collect();
-        let mut ahead = ReadAhead::new(self.heap.relation(), self.reach);
+        let mut ahead = self.passage.ahead(self.heap.relation());
         for (place, page) in pages.iter().enumerate() {
             self.pace.rest()?;
             let places = place as u32..pages.len() as u32;
             let at = |place: u32| Some(pages[place as usize][0].block);
             let rel = self.heap.relation();
-            let started = ahead.look(rel, Fork::Main, places, Some(&mut self.ring), at);
-            self.ring.expect(started);
+            self.passage.look(&mut ahead, rel, places, at);
             progress.reclaimed(page[0].block.0 + 1);
             let offsets: Vec<u16> = page.iter().map(|tid| tid.offset).collect();
-            let visible = self.heap.reclaim_lines(&mut self.ring, page[0].block, &offsets)?;
+            let ring = &mut self.passage.ring;
+            let visible = self.heap.reclaim_lines(ring, page[0].block, &offsets)?;
             self.report.lines_freed += offsets.len() as u64;
             self.report.pages_all_visible += u32::from(visible);
         }

@@ -1,3 +1,5 @@
+mod passages;
+
 use super::*;
 use crate::btree::{BTree, Bounds, Direction, NewEntry, Scan};
 use crate::buffer::PoolStats;
@@ -484,7 +486,9 @@ fn the_pass_through_an_index_reads_ahead() {
     let index = BTree::new(pool.relation(table.index.relation().id(), Rank::IndexPage), &rig.txns);
     let pages = u64::from(index.relation().blocks(Fork::Main).unwrap());
     assert!(pages > 40, "{pages} pages");
-    let done = index.vacuum(&mut |_| false, &mut || Ok(())).unwrap();
+    let done = index
+        .vacuum(&mut Passage::for_vacuum(index.relation()), &mut |_| false, &mut || Ok(()))
+        .unwrap();
     assert_eq!((done.entries, done.removed), (20_000, 0));
     let PoolStats { ahead, loads, .. } = pool.stats();
     assert!(loads >= pages && ahead > loads / 2, "{ahead} of {loads} pages were read ahead");
