@@ -169,7 +169,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "track_io_timing",
         false,
         Superuser,
-        "Has no effect: reads and writes of pages are counted, not timed.",
+        "Whether EXPLAIN (BUFFERS) and VACUUM (VERBOSE) tell how long pages were waited for; pg_stat_io always does.",
     ),
     number(
         "transaction_buffers",
