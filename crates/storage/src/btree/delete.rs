@@ -19,6 +19,12 @@ pub struct IndexCleaning {
     pub pages: u64,
     /// Empty pages taken out of the tree.
     pub pages_deleted: u64,
+    /// Pages there are, of all kinds.
+    pub blocks: u32,
+    /// Pages that hold nothing, those taken out now among them.
+    pub empty: u64,
+    /// Those of them that can be used again; the others have to wait for who may be on the way to them.
+    pub reusable: u64,
 }
 
 /// A page about to be unlinked, and those that change with it.
@@ -58,7 +64,9 @@ impl BTree {
             }
             next = self.vacuum_page(passage, block, is_dead, &mut done)?;
         }
-        self.find_free_pages(passage, &leaves, rest)?;
+        self.find_free_pages(passage, &leaves, rest, &mut done)?;
+        done.empty += done.pages_deleted;
+        done.blocks = self.rel.blocks(Fork::Main)?;
         Ok(done)
     }
 

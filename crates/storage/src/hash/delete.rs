@@ -53,8 +53,10 @@ impl HashIndex {
             self.put_count_down()?;
         }
         if bucket > 0 {
-            self.find_free_pages(passage, rest)?;
+            let free = self.find_free_pages(passage, rest)?;
+            (done.empty, done.reusable) = (free, free);
         }
+        done.blocks = self.rel.blocks(Fork::Main)?;
         Ok(done)
     }
 
@@ -194,8 +196,9 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Tells the free-space map, which is not logged, of free pages that it has lost in a crash.
-    fn find_free_pages(&self, passage: &mut Passage, rest: &mut Rest<'_>) -> Result<()> {
+    /// Tells the free-space map, which is not logged, of free pages that it has lost in a crash; how many are free.
+    fn find_free_pages(&self, passage: &mut Passage, rest: &mut Rest<'_>) -> Result<u64> {
+        let mut found = 0;
         let mut blocks = 1..self.rel.blocks(Fork::Main)?;
         let mut extents = self.extents().into_iter().peekable();
         while let Some(block) = blocks.next() {
@@ -214,9 +217,10 @@ impl HashIndex {
             };
             if is_free {
                 fsm::give_whole(&self.rel, BlockNo(block))?;
+                found += 1;
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// First block and size of every extent, ascending: each began at the end of the file.

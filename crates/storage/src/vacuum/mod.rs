@@ -6,7 +6,7 @@ mod worker;
 
 pub use pace::Pace;
 pub use queue::Queue;
-pub use worker::{Analyze, Clean, Open, Opened, Worker, WorkerStats};
+pub use worker::{Analyze, Clean, HandedOver, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::IndexCleaning;
 use crate::buffer::{Passage, Purpose, Reach, ReadAhead, Relation};
@@ -27,6 +27,34 @@ const ALONE_WAIT: Duration = Duration::from_millis(50);
 /// Dead rows remembered at a time; with more, the indexes are cleaned more than once. 8 bytes each.
 pub const DEAD_MAX: usize = 4 << 20;
 
+/// With fewer pages of this many that have dead line pointers, the indexes may be left alone, as in PostgreSQL: to go
+/// through them would cost much and give little back.
+const BYPASS_ONE_IN: u32 = 50;
+
+/// Whether index entries of dead rows are removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IndexCleanup {
+    /// Unless few pages have any.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never: a later vacuum has them to do, and the rows' line pointers.
+    Off,
+}
+
+/// What became of the indexes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IndexScans {
+    /// No entry was to be removed.
+    #[default]
+    NotNeeded,
+    /// They were gone through.
+    Needed,
+    /// Entries were left for a later vacuum.
+    Bypassed,
+}
+
 /// How a vacuum goes about it.
 #[derive(Clone, Copy, Default)]
 pub struct Options<'o> {
@@ -35,8 +63,8 @@ pub struct Options<'o> {
     /// Background work: rests half the time, and ends early once this says that somebody waits for the
     /// table.
     pub background: Option<&'o dyn Fn() -> bool>,
-    /// Index entries of dead rows stay, and so do the rows' line pointers: a later vacuum has them to do.
-    pub keep_index_entries: bool,
+    /// Whether index entries of dead rows go.
+    pub index_cleanup: IndexCleanup,
     /// How far it reads ahead; `None`: as the pool does.
     pub reach: Option<Reach>,
     /// Whose vacuum it is, for those who watch.
@@ -78,6 +106,12 @@ pub struct Report {
     pub rows: Option<u64>,
     /// Line pointers set free after the indexes were cleaned.
     pub lines_freed: u64,
+    /// Dead line pointers met, and the pages they were met on.
+    pub lines_dead: u64,
+    /// See there.
+    pub pages_with_dead: u32,
+    /// Why the indexes were gone through, or not.
+    pub index_scans: IndexScans,
     /// Times the indexes were gone through.
     pub index_passes: u32,
     /// What was done in each index.
@@ -120,7 +154,7 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     let ahead = passage.ahead(heap.relation());
     let mut pass = Pass {
         heap,
-        keep_index_entries: options.keep_index_entries,
+        index_cleanup: options.index_cleanup,
         indexes,
         every_page: options.every_page,
         pace: Pace::new(options.background),
@@ -155,7 +189,7 @@ struct Pass<'v> {
     heap: &'v HeapRel,
     indexes: &'v [Index],
     every_page: bool,
-    keep_index_entries: bool,
+    index_cleanup: IndexCleanup,
     pace: Pace<'v>,
     passage: Passage,
     /// Of the pass through the heap.
@@ -176,10 +210,18 @@ impl Pass<'_> {
                 self.clean_indexes()?;
             }
         }
-        if self.dead.is_empty() || self.keep_index_entries {
-            return Ok(());
+        if self.is_bypass_worth_it() {
+            self.index_cleanup = IndexCleanup::Off;
         }
         self.clean_indexes()
+    }
+
+    /// Whether so few pages have dead line pointers that the indexes are better left alone, if that may be.
+    fn is_bypass_worth_it(&self) -> bool {
+        let Report { pages, pages_with_dead, index_passes, .. } = self.report;
+        self.index_cleanup == IndexCleanup::Auto
+            && index_passes == 0
+            && u64::from(pages_with_dead) * u64::from(BYPASS_ONE_IN) < u64::from(pages)
     }
 
     /// Has the pages on their way that come after `block` and are not skipped.
@@ -214,6 +256,8 @@ impl Pass<'_> {
         report.pages_scanned += 1;
         report.pages_all_visible += u32::from(done.all_visible);
         report.removed += u64::from(done.removed);
+        report.lines_dead += u64::from(done.dead_lines);
+        report.pages_with_dead += u32::from(done.dead_lines > 0);
         report.recently_dead += u64::from(done.recently_dead);
         report.live += u64::from(done.live);
         if done.live + done.recently_dead > 0 {
@@ -274,10 +318,15 @@ impl Pass<'_> {
 
     /// Removes every entry that leads to a dead line pointer, then the line pointers (H3).
     fn clean_indexes(&mut self) -> Result<()> {
-        if self.keep_index_entries {
+        if self.dead.is_empty() {
+            return Ok(());
+        }
+        if self.index_cleanup == IndexCleanup::Off {
+            self.report.index_scans = IndexScans::Bypassed;
             self.dead.clear();
             return Ok(());
         }
+        self.report.index_scans = IndexScans::Needed;
         debug_assert!(self.dead.is_sorted(), "pages are visited in order");
         let progress = self.heap.progress();
         progress.enters(Phase::Indexes);
@@ -291,6 +340,7 @@ impl Pass<'_> {
             sum.pages = done.pages;
             sum.removed += done.removed;
             sum.pages_deleted += done.pages_deleted;
+            (sum.blocks, sum.empty, sum.reusable) = (done.blocks, done.empty, done.reusable);
         }
         progress.indexes_done();
         let pages: Vec<&[Tid]> = dead.chunk_by(|a, b| a.block == b.block).collect();

@@ -1,3 +1,4 @@
+mod indexes;
 mod passages;
 
 use super::*;
@@ -262,7 +263,13 @@ fn worker_for(
     table.heap.tell_when_due(&limits, move |rel| its_queue.push(rel));
     let opened = Arc::clone(table);
     let open: Box<Open> = Box::new(move |_, clean| {
-        clean(&opened.heap, std::slice::from_ref(&opened.index), &|| false, None);
+        clean(&HandedOver {
+            heap: &opened.heap,
+            indexes: std::slice::from_ref(&opened.index),
+            index_cleanup: IndexCleanup::Auto,
+            waited_for: &|| false,
+            alone: None,
+        });
         Opened::Yes
     });
     let analyze: Box<Analyze> = Box::new(|_| Opened::No);

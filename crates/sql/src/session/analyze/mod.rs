@@ -31,6 +31,10 @@ pub(super) struct Counted {
     pub pages: u32,
     pub sampled_pages: usize,
     pub sampled_rows: usize,
+    /// Rows on the sampled pages, and versions there that have ended.
+    pub live: u64,
+    /// See there.
+    pub dead: u64,
     /// What the table has of transactions that have not ended, by the pages that were read.
     pub open: Open,
 }
@@ -99,6 +103,8 @@ fn analyze(b: &Backend, table: &TableDef, columns: &[u16], pace: &mut Pace<'_>) 
         pages: sample.pages,
         sampled_pages: sample.sampled_pages,
         sampled_rows: sample.rows.len(),
+        live: sample.live,
+        dead: sample.dead,
         open: sample.open,
     })
 }

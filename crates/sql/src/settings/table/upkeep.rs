@@ -93,6 +93,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         "How many common values and parts of a histogram ANALYZE keeps of a column.",
     ),
     number(
+        "log_autovacuum_min_duration",
+        600_000,
+        (-1, INT_MAX),
+        Unit::Milliseconds,
+        Reload,
+        "Background vacuums and analyses that take as long are logged; 0: all, -1: none.",
+    ),
+    number(
         "maintenance_io_concurrency",
         16,
         (0, 1000),
