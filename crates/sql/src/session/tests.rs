@@ -22,6 +22,7 @@ mod large_keys;
 mod point;
 mod reading_ahead;
 mod savepoints;
+mod slow_disk;
 mod spilling;
 mod statistics;
 mod texts;
@@ -98,6 +99,7 @@ mod databases;
 mod full_vacuum;
 mod vacuum;
 mod vacuum_shown;
+mod vacuum_watched;
 
 /// A fresh data directory with one session on it.
 struct Bench {
