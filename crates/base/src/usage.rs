@@ -4,9 +4,11 @@
 //! of memory that nobody shares. Whoever wants to know what a piece of work used takes the difference of
 //! [`so_far`] before and after it, on the context that does it.
 
+use crate::clock::{self, Instant};
 use crate::park;
 use crate::sync::unmodelled::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::ops::{Add, Sub};
+use std::time::Duration;
 
 macro_rules! uses {
     ($($(#[$doc:meta])* $variant:ident $field:ident;)*) => {
@@ -66,6 +68,8 @@ uses! {
     TempRead temp_read;
     /// Pages' worth of temporary files written.
     TempWritten temp_written;
+    /// Nanoseconds of waiting for pages that are read.
+    ReadNs read_ns;
     /// Log records inserted.
     WalRecords wal_records;
     /// Images of pages in them.
@@ -119,6 +123,75 @@ pub fn so_far() -> Usage {
     park::with_current(|me| Usage::of(&me.counts))
 }
 
+/// Measures a piece of work, on the context that does it.
+#[derive(Clone, Copy, Debug)]
+pub struct Meter {
+    begun: Instant,
+    cpu: CpuTime,
+    used: Usage,
+}
+
+/// What a piece of work has cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cost {
+    /// From beginning to end.
+    pub elapsed: Duration,
+    /// Of the thread that it ran on, with what else ran there meanwhile.
+    pub cpu: CpuTime,
+    /// Pages and log.
+    pub used: Usage,
+}
+
+/// Time of a processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CpuTime {
+    /// In the program.
+    pub user: Duration,
+    /// In the system on its behalf.
+    pub system: Duration,
+}
+
+impl Meter {
+    /// Begins now.
+    pub fn start() -> Meter {
+        Meter { begun: clock::now(), cpu: CpuTime::of_thread(), used: so_far() }
+    }
+
+    /// What has been spent since.
+    pub fn read(&self) -> Cost {
+        let cpu = CpuTime::of_thread();
+        Cost {
+            elapsed: clock::now().since(self.begun),
+            cpu: CpuTime {
+                // A fiber that was moved has another thread's.
+                user: cpu.user.saturating_sub(self.cpu.user),
+                system: cpu.system.saturating_sub(self.cpu.system),
+            },
+            used: so_far() - self.used,
+        }
+    }
+}
+
+impl CpuTime {
+    /// What the current thread has had; none in a simulation, whose time is its own.
+    fn of_thread() -> CpuTime {
+        if crate::sim::active() {
+            return CpuTime::default();
+        }
+        let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+        // SAFETY: `usage` is a place for the answer that lives.
+        if unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) } != 0 {
+            return CpuTime::default();
+        }
+        // SAFETY: the call has filled it in.
+        let usage = unsafe { usage.assume_init() };
+        let time = |of: libc::timeval| {
+            Duration::from_micros(of.tv_sec.unsigned_abs() * 1_000_000 + of.tv_usec.unsigned_abs())
+        };
+        CpuTime { user: time(usage.ru_utime), system: time(usage.ru_stime) }
+    }
+}
+
 /// What the current context works as.
 pub fn role() -> Role {
     let role = park::with_current(|me| me.counts.role.load(Relaxed));
@@ -157,6 +230,21 @@ mod tests {
         std::thread::spawn(|| count(Use::Hit, 1000)).join().unwrap();
         let used = so_far() - before;
         assert_eq!(used, Usage { hit: 2, wal_bytes: 100, ..Usage::default() });
+    }
+
+    #[test]
+    fn a_meter_reads_what_was_spent_since_it_was_started() {
+        count(Use::Hit, 5);
+        let meter = Meter::start();
+        count(Use::Hit, 3);
+        let first = meter.read();
+        assert_eq!(first.used, Usage { hit: 3, ..Usage::default() });
+        let mut hash = 1u64;
+        while meter.read().cpu == CpuTime::default() {
+            hash = std::hint::black_box(hash.wrapping_mul(3));
+        }
+        let second = meter.read();
+        assert!(second.elapsed >= first.elapsed && second.used == first.used);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! For tests of rooms that change pages: a log and a pool over a simulated disk, and redo of all of it into an
 //! empty directory.
 
-use crate::buffer::{Config, Pool, Relation};
+use crate::buffer::{Config, Policy, Pool, Relation};
 use crate::recovery::RedoCtx;
 use crate::relfile::RelFiles;
 use crate::txlog::{TxLog, TxLogConfig, TxLogStart, WalBarrier};
@@ -29,8 +29,11 @@ fn files(disk: &SimDisk) -> Arc<RelFiles> {
 }
 
 fn pool(disk: &SimDisk, frames: usize) -> Arc<Pool> {
+    open_pool(disk, Config { frames, ..Config::default() })
+}
+
+fn open_pool(disk: &SimDisk, config: Config) -> Arc<Pool> {
     let env = base::Env::new(Arc::new(disk.clone()));
-    let config = Config { frames, ..Config::default() };
     Pool::open(&env, config, files(disk)).unwrap()
 }
 
@@ -92,8 +95,13 @@ impl Rig {
 
     /// A pool over the same files that has read nothing; of this rig's own everything is written before.
     pub fn cold(&self, frames: usize) -> Arc<Pool> {
+        self.cold_under(frames, Policy::Probation)
+    }
+
+    /// As [`Rig::cold`], with another policy of replacement.
+    pub fn cold_under(&self, frames: usize, replacement: Policy) -> Arc<Pool> {
         self.pool.clean_all().unwrap();
-        pool(&self.disk, frames)
+        open_pool(&self.disk, Config { frames, replacement, ..Config::default() })
     }
 
     /// A pool over an empty directory into which the whole log was redone, `times` times.

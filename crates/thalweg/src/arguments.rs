@@ -181,7 +181,7 @@ mod tests {
              line (`--set\nname=value`), which wins. Those of sessions are also changed by `SET`.\n\n\
              | Name | Default | Type | Changed | What it does |\n|---|---|---|---|---|\n",
         );
-        for setting in TABLE {
+        for setting in TABLE.iter() {
             let default = setting.show(&setting.default());
             let kind = match setting.unit() {
                 Some(unit) => format!("{} ({unit})", setting.type_name()),

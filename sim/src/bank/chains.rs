@@ -4,6 +4,7 @@
 use super::indexes::open_hash;
 use base::{BlockNo, RelId, Tid};
 use std::sync::{Arc, Mutex};
+use storage::buffer::Passage;
 use storage::hash::{FILL_PERCENT, HashIndex, key_hash};
 use storage::{Engine, Result};
 
@@ -81,7 +82,11 @@ impl Chains {
         let span = self.span();
         let from = rng.u64(span.from..=span.to);
         begins(Span { from, ..span });
-        self.index.vacuum(&mut |tid| number_of(tid) < from, &mut || Ok(()))?;
+        self.index.vacuum(
+            &mut Passage::for_vacuum(self.index.relation()),
+            &mut |tid| number_of(tid) < from,
+            &mut || Ok(()),
+        )?;
         Ok(self.set(Span { gone_below: from, from, ..span }))
     }
 

@@ -7,7 +7,7 @@ use storage::buffer::Relation;
 use storage::heap::{Limits, Threshold};
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
-use storage::vacuum::{Alone, Clean, Opened};
+use storage::vacuum::{Alone, Clean, HandedOver, IndexCleanup, Opened};
 use storage::{Engine, Error, Result};
 
 /// Starts it. What makes a table due is little: runs are short.
@@ -47,7 +47,13 @@ fn hand_over(engine: &Arc<Engine>, books: &Books, tag: LockTag, clean: &mut Clea
     let table = if tag == QUEUE_LOCK { &books.queue } else { &books.accounts };
     let done = alone_with(engine, &txn, tag, |alone| {
         let trees = table.trees();
-        let _ = clean(&table.heap, &trees, &waited_for, (tag == QUEUE_LOCK).then_some(alone));
+        clean(&HandedOver {
+            heap: &table.heap,
+            indexes: &trees,
+            index_cleanup: IndexCleanup::Auto,
+            waited_for: &waited_for,
+            alone: (tag == QUEUE_LOCK).then_some(alone),
+        });
         Ok(())
     });
     done.expect("nothing in it fails");

@@ -1,8 +1,11 @@
 //! Storage parameters of tables and indexes, `WITH (fillfactor = 70)`: PostgreSQL's names and limits. They are kept as
-//! text in `pg_class.reloptions`. `fillfactor` is heeded, so is what says when background vacuum and ANALYZE are due,
-//! `vacuum_truncate` and `deduplicate_items`; the others have no effect here.
+//! text in `pg_class.reloptions`. `fillfactor` is heeded, so is what says when background vacuum and ANALYZE are due and
+//! logged, `vacuum_index_cleanup`, `vacuum_truncate` and `deduplicate_items`; the others have no effect here.
+
+use std::time::Duration;
 
 use storage::heap::OwnLimits;
+use storage::vacuum::IndexCleanup;
 use syntax::ast::{DefOption, OptionValue};
 
 use super::AccessMethod;
@@ -146,6 +149,23 @@ pub fn upkeep(lines: &[String]) -> OwnLimits {
 /// Whether VACUUM gives empty pages at a table's end back, by its lines.
 pub fn cuts_tail(lines: &[String]) -> bool {
     switch(lines, "vacuum_truncate").unwrap_or(true)
+}
+
+/// Whether VACUUM removes index entries of dead rows, by a table's lines.
+pub fn index_cleanup(lines: &[String]) -> IndexCleanup {
+    match switch(lines, "vacuum_index_cleanup") {
+        Some(true) => IndexCleanup::On,
+        Some(false) => IndexCleanup::Off,
+        // As is usual, and what `auto` means.
+        None => IndexCleanup::Auto,
+    }
+}
+
+/// `log_autovacuum_min_duration` by a table's lines; `None`: they do not say. The inner `None` is -1: nothing is logged.
+pub fn log_after(lines: &[String]) -> Option<Option<Duration>> {
+    let given = lines.iter().find_map(|line| line.strip_prefix("log_autovacuum_min_duration="));
+    let ms: i64 = given?.trim().parse().ok()?;
+    Some(u64::try_from(ms).ok().map(Duration::from_millis))
 }
 
 /// What a parameter that is on or off is, by a table's lines; `None`: they do not say.

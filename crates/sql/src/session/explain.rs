@@ -46,7 +46,8 @@ impl Session {
         client: &mut dyn Client,
         described: bool,
     ) -> Result<String> {
-        let Options { analyze, costs, timing, summary, show } = Options::of(explain)?;
+        let Options { analyze, costs, timing, summary, mut show } = Options::of(explain)?;
+        show.times = self.backend.values.hot.times_io;
         let before = usage::so_far();
         let begun = base::clock::now();
         let (planned, params) = match &*explain.statement {
@@ -106,7 +107,7 @@ impl Session {
             (lines, _) = printed(true);
         }
         if show.buffers {
-            used::of_planning(&planning_used, &mut lines);
+            used::of_planning(show, &planning_used, &mut lines);
         }
         if summary.unwrap_or(analyze) {
             lines.push(format!("Planning Time: {:.3} ms", planning.as_secs_f64() * 1e3));

@@ -1,8 +1,9 @@
 //! VACUUM and ANALYZE.
 
+use base::usage::Meter;
 use storage::buffer::Relation;
 use storage::lock::{LockMode, LockTag};
-use storage::vacuum::{Alone, Options, Pace, Report};
+use storage::vacuum::{Alone, IndexCleanup, Options, Pace};
 use syntax::ast::{DefOption, OptionValue, Vacuum, VacuumRelation};
 
 use crate::catalog::store::locked_alone;
@@ -12,7 +13,8 @@ use crate::exec::Host;
 use crate::types::Oid;
 
 use super::Session;
-use super::analyze::{Counted, note_vacuumed, renew};
+use super::analyze::{note_vacuumed, renew};
+use super::upkeep_told::{By, sampled, vacuumed};
 
 /// What a statement asks for.
 #[derive(Default)]
@@ -22,7 +24,8 @@ struct Wanted {
     full: bool,
     /// Pages that the visibility map calls all visible, too.
     every_page: bool,
-    keep_index_entries: bool,
+    /// Whether index entries of dead rows go, if the statement says.
+    index_cleanup: Option<IndexCleanup>,
     /// Whether empty pages at the end are given back, if the statement says.
     truncate: Option<bool>,
     skip_locked: bool,
@@ -128,7 +131,7 @@ impl Session {
         if wanted.verbose {
             self.inform(format!("vacuuming \"{name}\""));
         }
-        let begun = base::clock::now();
+        let meter = Meter::start();
         let backend = &self.backend;
         // This transaction's own snapshot must not keep alive what nobody else sees.
         backend.txn.release_statement();
@@ -150,7 +153,9 @@ impl Session {
         let options = Options {
             alone: (cuts && !table.is_catalog()).then_some(&alone),
             every_page: wanted.every_page,
-            keep_index_entries: wanted.keep_index_entries,
+            index_cleanup: wanted
+                .index_cleanup
+                .unwrap_or_else(|| parameters::index_cleanup(&table.parameters)),
             reach: Some(backend.values.hot.maintenance_reach),
             pid: backend.pid,
             ..Options::default()
@@ -162,8 +167,14 @@ impl Session {
             note_vacuumed(&self.backend, table, rows, report.pages - report.pages_removed)?;
         }
         if wanted.verbose {
-            let elapsed = base::clock::now().since(begun);
-            self.inform(told(&name, table, &report, elapsed));
+            if report.pages_removed > 0 {
+                let left = report.pages - report.pages_removed;
+                let cut = format!("truncated {} to {left} pages", report.pages);
+                self.inform(format!("table \"{}\": {cut}", table.name));
+            }
+            let timed = self.backend.values.hot.times_io;
+            let told = vacuumed(By::Statement, &name, table, &report, &meter.read(), timed);
+            self.inform(told);
         }
         Ok(())
     }
@@ -197,12 +208,7 @@ impl Session {
         }
         let counted = renew(&mut self.backend, table, &columns, &mut Pace::new(None), false)?;
         if verbose {
-            let Counted { rows, pages, sampled_pages, sampled_rows, .. } = counted;
-            self.inform(format!(
-                "\"{}\": scanned {sampled_pages} of {pages} pages; {sampled_rows} rows in sample, \
-                 {rows} estimated total rows",
-                table.name
-            ));
+            self.inform(sampled(&table.name, &counted));
         }
         Ok(())
     }
@@ -211,33 +217,6 @@ impl Session {
     pub(super) fn inform(&mut self, text: String) {
         self.backend.notice("INFO", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
     }
-}
-
-/// What a vacuum has done, as VERBOSE tells it.
-fn told(name: &str, table: &TableDef, report: &Report, elapsed: std::time::Duration) -> String {
-    let mut text = format!(
-        "finished vacuuming \"{name}\": index scans: {}\n\
-         pages: {} removed, {} remain, {} scanned ({:.2}% of total)\n\
-         tuples: {} removed, {} remain, {} are dead but not yet removable\n\
-         line pointers: {} freed",
-        report.index_passes,
-        report.pages_removed,
-        report.pages - report.pages_removed,
-        report.pages_scanned,
-        100.0 * f64::from(report.pages_scanned) / f64::from(report.pages.max(1)),
-        report.removed,
-        report.rows.unwrap_or(report.live),
-        report.recently_dead,
-        report.lines_freed,
-    );
-    for (index, done) in table.indexes.iter().zip(&report.indexes) {
-        text.push_str(&format!(
-            "\nindex \"{}\": {} pages, {} entries removed, {} pages deleted",
-            index.name, done.pages, done.removed, done.pages_deleted
-        ));
-    }
-    text.push_str(&format!("\nelapsed: {:.2} s", elapsed.as_secs_f64()));
-    text
 }
 
 impl Wanted {
@@ -252,8 +231,13 @@ impl Wanted {
                 ("full", true) => wanted.full = on()?,
                 // Whatever everybody sees is frozen on the way.
                 ("freeze" | "disable_page_skipping", true) => wanted.every_page |= on()?,
-                ("index_cleanup", true) if is_auto(option) => {}
-                ("index_cleanup", true) => wanted.keep_index_entries = !on()?,
+                ("index_cleanup", true) => {
+                    wanted.index_cleanup = Some(match () {
+                        () if is_auto(option) => IndexCleanup::Auto,
+                        () if on()? => IndexCleanup::On,
+                        () => IndexCleanup::Off,
+                    });
+                }
                 ("truncate", true) => wanted.truncate = Some(on()?),
                 // There is nothing to give these to: a vacuum is one context, rows have no second table.
                 ("parallel" | "process_toast", true) => {}
@@ -301,7 +285,11 @@ fn is_on(option: &DefOption) -> Result<bool> {
     given.ok_or_else(|| sql_error!(SYNTAX_ERROR, "{} requires a Boolean value", option.name))
 }
 
-/// INDEX_CLEANUP AUTO: as it is without.
+/// INDEX_CLEANUP AUTO, or without a word.
 fn is_auto(option: &DefOption) -> bool {
-    matches!(&option.value, Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("auto"))
+    match &option.value {
+        None => true,
+        Some(OptionValue::String(word)) => word.eq_ignore_ascii_case("auto"),
+        Some(_) => false,
+    }
 }

@@ -36,6 +36,7 @@ mod stored;
 mod temporary;
 mod transaction;
 mod unique;
+pub(crate) mod upkeep_told;
 mod utility;
 mod wal;
 mod walinspect;

@@ -71,6 +71,8 @@ pub struct Hot {
     pub reach: Reach,
     /// Likewise those of maintenance: `maintenance_io_concurrency`.
     pub maintenance_reach: Reach,
+    /// `track_io_timing`.
+    pub times_io: bool,
     /// `temp_file_limit`; the largest number is no limit.
     pub temp_limit_bytes: u64,
     /// `statement_timeout`; `None` is for ever.
@@ -116,6 +118,7 @@ impl Values {
                 hash_mem_bytes: 8 << 20,
                 reach: Reach::default(),
                 maintenance_reach: Reach::default(),
+                times_io: false,
                 temp_limit_bytes: u64::MAX,
                 statement_timeout: None,
                 idle_in_transaction: None,
@@ -341,6 +344,7 @@ impl Values {
                 self.hot.reach.pages = value.as_integer() as u32;
                 self.hot.maintenance_reach.pages = value.as_integer() as u32;
             }
+            "track_io_timing" => self.hot.times_io = value.as_bool(),
             "temp_file_limit" => {
                 self.hot.temp_limit_bytes =
                     u64::try_from(value.as_integer()).map_or(u64::MAX, |kib| kib * 1024);

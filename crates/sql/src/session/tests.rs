@@ -22,6 +22,7 @@ mod large_keys;
 mod point;
 mod reading_ahead;
 mod savepoints;
+mod slow_disk;
 mod spilling;
 mod statistics;
 mod texts;
@@ -97,6 +98,8 @@ mod analyzing;
 mod databases;
 mod full_vacuum;
 mod vacuum;
+mod vacuum_shown;
+mod vacuum_watched;
 
 /// A fresh data directory with one session on it.
 struct Bench {
@@ -171,10 +174,15 @@ impl Bench {
 
     /// The same directory, with what is in memory gone.
     fn restarted(self) -> Bench {
+        self.restarted_on(|dir| Env::new(Arc::new(RealDisk::new(dir))))
+    }
+
+    /// As [`Bench::restarted`], with another way to the directory.
+    fn restarted_on(self, env: impl FnOnce(&std::path::Path) -> Env) -> Bench {
         let Bench { cluster, session, mut dir } = self;
         drop((session, cluster));
         dir.1.take().unwrap().shutdown().unwrap();
-        let env = Env::new(Arc::new(RealDisk::new(&dir.0)));
+        let env = env(&dir.0);
         let config = EngineConfig::default();
         let (shared_buffers, txlog) = (buffers(config.shared_buffers), logs(config.txlog));
         let config = EngineConfig { shared_buffers, txlog, ..config };

@@ -19,7 +19,7 @@ pub use value::Value;
 use crate::error::{Result, SqlError, SqlState};
 
 /// One setting.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     /// Its name as `SHOW` writes it; names are found whatever their case.
     pub name: &'static str,
@@ -30,7 +30,7 @@ pub struct Setting {
 }
 
 /// Which values a setting takes, and which one it has when nobody says otherwise.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Kind {
     Bool {
         default: bool,

@@ -61,7 +61,7 @@ fn truth_values_may_be_abbreviated() {
 fn the_table_is_in_order_and_its_defaults_are_allowed() {
     let key = |setting: &Setting| setting.name.to_ascii_lowercase();
     assert!(TABLE.windows(2).all(|pair| key(&pair[0]) < key(&pair[1])), "sorted, each name once");
-    for setting in TABLE {
+    for setting in TABLE.iter() {
         let default = setting.default();
         assert_eq!(setting.parse(&setting.show(&default)).unwrap(), default, "{}", setting.name);
         assert!(setting.summary.ends_with('.'), "{}: one sentence", setting.name);

@@ -2,7 +2,7 @@
 
 use super::page::*;
 use super::{BTree, edit};
-use crate::buffer::{ReadAhead, WriteGuard};
+use crate::buffer::{Passage, WriteGuard};
 use crate::error::Result;
 use crate::journal::Journal;
 use crate::wal::{Kind, record_bound};
@@ -19,6 +19,12 @@ pub struct IndexCleaning {
     pub pages: u64,
     /// Empty pages taken out of the tree.
     pub pages_deleted: u64,
+    /// Pages there are, of all kinds.
+    pub blocks: u32,
+    /// Pages that hold nothing, those taken out now among them.
+    pub empty: u64,
+    /// Those of them that can be used again; the others have to wait for who may be on the way to them.
+    pub reusable: u64,
 }
 
 /// A page about to be unlinked, and those that change with it.
@@ -31,48 +37,54 @@ struct Surroundings {
 impl BTree {
     /// Removes the entries whose TID `is_dead` names and takes emptied leaves out of the tree. One at a
     /// time per index; foreground work goes on. `is_dead` is called under a latch and must not wait; `rest`
-    /// is called between pages, with nothing held, and may end it with an error.
+    /// is called between pages, with nothing held, and may end it with an error. Pages that are not in memory go
+    /// round in the passage's ring.
     pub fn vacuum(
         &self,
+        passage: &mut Passage,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         rest: &mut dyn FnMut() -> Result<()>,
     ) -> Result<IndexCleaning> {
         let mut done = IndexCleaning::default();
         let first = self.descend(Place::before(&[]), 0, |_, block, _| block)?;
         let mut next = first;
-        let new_ahead = || ReadAhead::new(&self.rel, self.rel.owner().reach());
-        let (mut ahead, mut follows) = (new_ahead(), BlockNo(0));
+        let (mut ahead, mut follows) = (passage.ahead(&self.rel), BlockNo(0));
         let mut leaves = vec![false; self.rel.blocks(Fork::Main)? as usize];
         while let Some(block) = next {
             rest()?;
             // Leaves that were built, or filled in order, lie side by side; where they do, the next ones are on their way.
             if block != follows {
-                ahead = new_ahead();
+                ahead = passage.ahead(&self.rel);
             }
             follows = BlockNo(block.0 + 1);
             let places = block.0..self.rel.blocks(Fork::Main)?;
-            ahead.look(&self.rel, Fork::Main, places, None, |place| Some(BlockNo(place)));
+            passage.look(&mut ahead, &self.rel, places, |place| Some(BlockNo(place)));
             if let Some(is_leaf) = leaves.get_mut(block.0 as usize) {
                 *is_leaf = true;
             }
-            next = self.vacuum_page(block, is_dead, &mut done)?;
+            next = self.vacuum_page(passage, block, is_dead, &mut done)?;
         }
-        self.find_free_pages(&leaves, rest)?;
+        self.find_free_pages(passage, &leaves, rest, &mut done)?;
+        done.empty += done.pages_deleted;
+        done.blocks = self.rel.blocks(Fork::Main)?;
         Ok(done)
     }
 
     /// Cleans one leaf; returns the next.
     fn vacuum_page(
         &self,
+        passage: &mut Passage,
         block: BlockNo,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         done: &mut IndexCleaning,
     ) -> Result<Option<BlockNo>> {
-        let (found, live, right, count) = self.look(block, |node| {
+        let (found, live, right, count) = {
+            let page = passage.read(&self.rel, block)?;
+            let node = Node(page.view());
             let live = node.is_live() && node.is_leaf();
             let (gone, count) = if live { node.gone_rows(&mut *is_dead) } else { (Vec::new(), 0) };
             (!gone.is_empty(), live, node.right(), count)
-        })?;
+        };
         done.pages += 1;
         let mut empty = live && count == 0;
         let mut next = right;
@@ -82,7 +94,7 @@ impl BTree {
         if found {
             let bytes = record_bound(1, 1, 2 * MAX_ROWS);
             let mut journal = Journal::open(&self.wal, &self.rel, 1, bytes)?;
-            let mut page = self.rel.write(Fork::Main, block)?;
+            let mut page = passage.write(&self.rel, block)?;
             let node = Node(page.view());
             if node.is_live() && node.is_leaf() {
                 // What came since the look is not dead; what moved right is met there.
@@ -95,7 +107,7 @@ impl BTree {
                 }
             }
         }
-        if empty && block != ROOT && self.unlink(block)? {
+        if empty && block != ROOT && self.unlink(passage, block)? {
             done.pages_deleted += 1;
         }
         Ok((next != ROOT).then_some(next))
@@ -120,15 +132,15 @@ impl BTree {
 
     /// Takes an empty leaf out of the tree if that is possible in one step. Its key space goes to its right
     /// sibling.
-    fn unlink(&self, block: BlockNo) -> Result<bool> {
+    fn unlink(&self, passage: &mut Passage, block: BlockNo) -> Result<bool> {
         let _window = sim::window("btree-page-deleted");
-        let Some(around) = self.surroundings(block)? else { return Ok(false) };
+        let Some(around) = self.surroundings(passage, block)? else { return Ok(false) };
         let mut journal = Journal::open(&self.wal, &self.rel, 3, record_bound(1, 3, 32))?;
         let mut left = match around.left {
-            Some(left) => Some(self.rel.write(Fork::Main, left)?),
+            Some(left) => Some(passage.write(&self.rel, left)?),
             None => None,
         };
-        let mut page = self.rel.write(Fork::Main, around.page)?;
+        let mut page = passage.write(&self.rel, around.page)?;
         let mut parent = self.rel.write(Fork::Main, around.parent)?;
         let right = Node(page.view()).right();
         let left_agrees = left.as_ref().is_none_or(|left| {
@@ -181,8 +193,12 @@ impl BTree {
     }
 
     /// Finds parent and left sibling without latches; all is checked again under them.
-    fn surroundings(&self, block: BlockNo) -> Result<Option<Surroundings>> {
-        let high = self.look(block, |node| if node.is_live() { node.high() } else { None })?;
+    fn surroundings(&self, passage: &mut Passage, block: BlockNo) -> Result<Option<Surroundings>> {
+        let high = {
+            let page = passage.read(&self.rel, block)?;
+            let node = Node(page.view());
+            if node.is_live() { node.high() } else { None }
+        };
         let Some((key, tie)) = high else { return Ok(None) };
         let place = Place { key: &key, tie };
         let entry = |node: Node<'_>, at: usize| {
@@ -204,7 +220,7 @@ impl BTree {
             }
         };
         while let Some(candidate) = left {
-            let right = self.look(candidate, |node| node.right())?;
+            let right = Node(passage.read(&self.rel, candidate)?.view()).right();
             if right == block {
                 break;
             }

@@ -5,9 +5,9 @@
 //! not remembered (after a restart; when too much waits) the next vacuum enters into the free-space map once it may be used,
 //! with pages that a crash left behind, new and never filled.
 
-use super::BTree;
 use super::page::*;
-use crate::buffer::{Optimistic, WriteGuard};
+use super::{BTree, IndexCleaning};
+use crate::buffer::{Optimistic, Passage, WriteGuard};
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::page::PageView;
@@ -73,23 +73,32 @@ impl BTree {
         page.is_new() || (node.has(DELETED) && page.get_u64(DELETED_STAMP) < self.horizon().0)
     }
 
-    /// Enters reusable pages into the map; `leaves`, by block, are none.
+    /// Whether the page holds nothing, and whether it is reusable.
+    fn emptiness(&self, page: PageView<'_>) -> (bool, bool) {
+        (page.is_new() || Node(page).has(DELETED), self.is_reusable(page))
+    }
+
+    /// Enters reusable pages into the map, and counts pages that hold nothing; `leaves`, by block, are none.
     pub(super) fn find_free_pages(
         &self,
+        passage: &mut Passage,
         leaves: &[bool],
         rest: &mut dyn FnMut() -> Result<()>,
+        done: &mut IndexCleaning,
     ) -> Result<()> {
         let others = leaves.iter().enumerate().filter(|(_, is_leaf)| !**is_leaf);
         for block in others.map(|(block, _)| BlockNo(block as u32)) {
-            let look = |page: PageView<'_>| Some(self.is_reusable(page));
-            let is_free = match self.rel.optimistic(Fork::Main, block, look) {
-                Optimistic::Ok(is_free) => is_free,
+            let look = |page: PageView<'_>| Some(self.emptiness(page));
+            let (is_empty, is_free) = match self.rel.peek(Fork::Main, block, look) {
+                Optimistic::Ok(found) => found,
                 Optimistic::Retry => {
                     rest()?;
-                    self.is_reusable(self.rel.read(Fork::Main, block)?.view())
+                    self.emptiness(passage.read(&self.rel, block)?.view())
                 }
             };
+            done.empty += u64::from(is_empty);
             if is_free {
+                done.reusable += 1;
                 fsm::give_whole(&self.rel, block)?;
             }
         }

@@ -57,7 +57,7 @@ impl Reach {
     pub const NONE: Reach = Reach { reads: 0, pages: 1 };
 
     /// Most pages that a scan may be ahead in a pool of so many frames.
-    fn most(self, frames: usize) -> u32 {
+    pub(super) fn most(self, frames: usize) -> u32 {
         let share = u32::try_from(frames / SHARE).unwrap_or(u32::MAX);
         self.reads.saturating_mul(self.pages).min(share)
     }

@@ -21,6 +21,8 @@ use std::time::Duration;
 const ROUND: Duration = Duration::from_millis(20);
 /// Time between rounds after nobody has taken a frame for a while.
 const IDLE_ROUND: Duration = Duration::from_millis(500);
+/// By so many frames the goal may move in a round, however small it is.
+const STEP_MIN: usize = 4;
 /// Time before a failed write is tried again.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -150,7 +152,7 @@ struct Pace {
 
 impl Pace {
     fn new(pool: &Pool) -> Pace {
-        pool.cleaner.goal.store(floor(pool), Ordering::Relaxed);
+        pool.cleaner.goal.store(floor(pool.frames.len()), Ordering::Relaxed);
         Pace { taken: pool.free.taken(), measured: clock::now() }
     }
 
@@ -162,22 +164,28 @@ impl Pace {
         if elapsed < ROUND / 2 && fresh > 0 {
             return true; // too short to tell a rate
         }
-        let per_round = fresh as f64 * ROUND.as_secs_f64() / elapsed.as_secs_f64();
-        let most = (pool.frames.len() / 8).max(1);
-        let wanted = (2.0 * per_round) as usize;
         let goal = pool.cleaner.goal.load(Ordering::Relaxed);
-        let step = goal / 8 + 4;
-        let next = wanted.clamp(goal.saturating_sub(step), goal + step);
-        let next = next.clamp(floor(pool).min(most), most);
+        let next = next_goal(pool.frames.len(), goal, fresh, elapsed);
         pool.cleaner.goal.store(next, Ordering::Relaxed);
         (self.taken, self.measured) = (taken, now);
         fresh > 0
     }
 }
 
+/// The goal after `goal`, when `fresh` frames were taken in the time `elapsed`: what is enough for two rounds, approached
+/// by an eighth and [`STEP_MIN`] at most; never less than the floor, nor more than an eighth of the pool.
+fn next_goal(frames: usize, goal: usize, fresh: usize, elapsed: Duration) -> usize {
+    let per_round = fresh as f64 * ROUND.as_secs_f64() / elapsed.as_secs_f64();
+    let most = (frames / 8).max(1);
+    let wanted = (2.0 * per_round) as usize;
+    let step = goal / 8 + STEP_MIN;
+    let next = wanted.clamp(goal.saturating_sub(step), goal + step);
+    next.clamp(floor(frames).min(most), most)
+}
+
 /// Free frames worth having when nothing is known: some, in a pool of any size.
-fn floor(pool: &Pool) -> usize {
-    (pool.frames.len() / 16).clamp(1, BATCH_MAX)
+fn floor(frames: usize) -> usize {
+    (frames / 16).clamp(1, BATCH_MAX)
 }
 
 /// Evicts, and writes where it must, until the goal is met or nothing more can be done now.
@@ -246,4 +254,68 @@ fn sweep(pool: &Pool, most: usize) -> (usize, Vec<u32>) {
     drop(hand);
     pool.free.give(&victims.freed);
     (victims.freed.len(), victims.dirty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ROUND, floor, next_goal};
+    use std::time::Duration;
+
+    const FRAMES: usize = 16_384;
+
+    /// The goals of so many rounds, each of which takes `fresh` frames.
+    fn rounds(mut goal: usize, fresh: usize, count: usize) -> Vec<usize> {
+        let next = || {
+            goal = next_goal(FRAMES, goal, fresh, ROUND);
+            goal
+        };
+        std::iter::repeat_with(next).take(count).collect()
+    }
+
+    #[test]
+    fn the_goal_rises_by_an_eighth_at_most_until_it_is_enough_for_two_rounds() {
+        let first = floor(FRAMES);
+        let goals = rounds(first, 700, 30);
+        for pair in [&[first], &goals[..]].concat().windows(2) {
+            assert!(pair[0] <= pair[1] && pair[1] <= pair[0] + pair[0] / 8 + 4, "{goals:?}");
+        }
+        assert_eq!(goals[0], first + first / 8 + 4);
+        // As exact as floats are.
+        assert!((1399..=1400).contains(goals.last().unwrap()), "{goals:?}");
+        // A burst of any size goes no faster.
+        assert_eq!(rounds(first, 1_000_000, 1), [goals[0]]);
+    }
+
+    #[test]
+    fn the_goal_falls_as_slowly_to_what_any_pool_keeps_free() {
+        let goals = rounds(1400, 0, 60);
+        for pair in [&[1400], &goals[..]].concat().windows(2) {
+            assert!(pair[1] <= pair[0] && pair[0] <= pair[1] + pair[0] / 8 + 4, "{goals:?}");
+        }
+        assert_eq!(goals[0], 1400 - 1400 / 8 - 4);
+        assert_eq!(*goals.last().unwrap(), floor(FRAMES));
+    }
+
+    #[test]
+    fn what_counts_is_the_rate() {
+        let slow = next_goal(FRAMES, 200, 1000, ROUND * 10);
+        assert!((199..=200).contains(&slow), "{slow}");
+        assert!((199..=200).contains(&next_goal(FRAMES, 200, 100, ROUND)));
+        assert_eq!(next_goal(FRAMES, 200, 1000, Duration::from_micros(100)), 200 + 200 / 8 + 4);
+    }
+
+    #[test]
+    fn no_goal_is_more_than_an_eighth_of_the_pool() {
+        for frames in [16, 64, 1000, FRAMES] {
+            let mut goal = floor(frames);
+            for _ in 0..200 {
+                goal = next_goal(frames, goal, frames, ROUND);
+            }
+            assert_eq!(goal, frames / 8);
+            for _ in 0..200 {
+                goal = next_goal(frames, goal, 0, ROUND);
+            }
+            assert_eq!(goal, floor(frames).min(frames / 8));
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use super::Ring;
 use base::clock;
 use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
-use base::usage::Role;
+use base::usage::{self, Role, Use};
 use base::{Persistence, RelId};
 use std::time::Duration;
 
@@ -128,6 +128,13 @@ fn add(counter: &AtomicU64, by: u64) {
     counter.fetch_add(by, Relaxed);
 }
 
+/// A page has been waited for.
+fn read_for(counts: &Counts, timed: &Timed) {
+    let ns = timed.ns();
+    add(&counts.read_ns, ns);
+    usage::count(Use::ReadNs, ns);
+}
+
 impl IoStats {
     /// The current context's counts.
     fn mine(&self, rel: RelId, purpose: Purpose) -> &Counts {
@@ -138,7 +145,7 @@ impl IoStats {
     pub fn read(&self, rel: RelId, purpose: Purpose, timed: &Timed) {
         let counts = self.mine(rel, purpose);
         add(&counts.reads, 1);
-        add(&counts.read_ns, timed.ns());
+        read_for(counts, timed);
     }
 
     /// Pages that are read ahead; who waits for one counts the time.
@@ -148,7 +155,7 @@ impl IoStats {
 
     /// A page that was read ahead has been waited for.
     pub fn waited(&self, rel: RelId, purpose: Purpose, timed: &Timed) {
-        add(&self.mine(rel, purpose).read_ns, timed.ns());
+        read_for(self.mine(rel, purpose), timed);
     }
 
     pub fn written(&self, rel: RelId, pages: usize, timed: &Timed) {

@@ -8,8 +8,8 @@ use super::io::Purpose;
 const BULK_WRITE_PAGES: usize = 2048;
 
 /// Frames that one scan has loaded pages into. A frame whose page others have come to use, or that is dirty,
-/// is left where it is and replaced in the ring by another. Whoever fills pages leaves dirty ones behind: for them the
-/// cleaner is asked to write what the ring comes to next, half a round ahead.
+/// is left where it is and replaced in the ring by another. Whoever fills pages, or cleans them, leaves dirty ones behind:
+/// for them the cleaner is asked to write what the ring comes to next, half a round ahead.
 pub struct Ring {
     purpose: Purpose,
     frames: Vec<u32>,
@@ -44,7 +44,8 @@ impl Ring {
     /// time.
     pub(super) fn to_clean(&self) -> Option<Vec<u32>> {
         let step = (self.capacity / 8).max(1);
-        let asks = self.purpose == Purpose::BulkWrite && self.frames.len() >= self.capacity / 2;
+        let dirties = matches!(self.purpose, Purpose::BulkWrite | Purpose::Vacuum);
+        let asks = dirties && self.frames.len() >= self.capacity / 2;
         if !asks || !self.next_place().is_multiple_of(step) {
             return None;
         }

@@ -5,7 +5,7 @@ use super::page::*;
 use super::split::{Squeezed, Step};
 use super::{Edit, HashIndex, first_latch};
 use crate::btree::IndexCleaning;
-use crate::buffer::{Optimistic, ReadAhead};
+use crate::buffer::{Optimistic, Passage};
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
@@ -25,24 +25,26 @@ enum Pass {
 impl HashIndex {
     /// Removes the entries whose TID `is_dead` names, and merges pages of chains that have become sparse. One
     /// at a time per index; foreground work goes on. `is_dead` is called under a latch and must not wait;
-    /// `rest` is called between pages, with nothing held, and may end it with an error.
+    /// `rest` is called between pages, with nothing held, and may end it with an error. Pages that are not in
+    /// memory go round in the passage's ring.
     pub fn vacuum(
         &self,
+        passage: &mut Passage,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         rest: &mut Rest<'_>,
     ) -> Result<IndexCleaning> {
         let mut done = IndexCleaning::default();
         let mut bucket = 0;
         let (before, mut found) = (self.counters.sum(), 0);
-        let mut ahead = ReadAhead::new(&self.rel, self.rel.owner().reach());
+        let mut ahead = passage.ahead(&self.rel);
         // What a split takes out of a bucket not yet visited goes to one that is visited later.
         while bucket < self.refresh()? {
             while bucket < self.directory.buckets() {
                 let places = bucket..self.directory.buckets();
                 let at = |place| Some(self.block_of(place));
-                ahead.look(&self.rel, Fork::Main, places, None, at);
-                found += self.clean_bucket(bucket, is_dead, rest, &mut done)?;
-                self.squeeze_chain(bucket, rest, &mut done)?;
+                passage.look(&mut ahead, &self.rel, places, at);
+                found += self.clean_bucket(passage, bucket, is_dead, rest, &mut done)?;
+                self.squeeze_chain(passage, bucket, rest, &mut done)?;
                 bucket += 1;
             }
         }
@@ -51,23 +53,26 @@ impl HashIndex {
             self.put_count_down()?;
         }
         if bucket > 0 {
-            self.find_free_pages(rest)?;
+            let free = self.find_free_pages(passage, rest)?;
+            (done.empty, done.reusable) = (free, free);
         }
+        done.blocks = self.rel.blocks(Fork::Main)?;
         Ok(done)
     }
 
     /// Cleans a bucket; how many entries are left in it.
     fn clean_bucket(
         &self,
+        passage: &mut Passage,
         bucket: u32,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         rest: &mut Rest<'_>,
         done: &mut IndexCleaning,
     ) -> Result<u64> {
         loop {
-            self.finish_splits(bucket, rest)?;
+            self.finish_splits(passage, bucket, rest)?;
             let mut now = IndexCleaning::default();
-            let pass = self.clean_chain(bucket, is_dead, rest, &mut now)?;
+            let pass = self.clean_chain(passage, bucket, is_dead, rest, &mut now)?;
             done.removed += now.removed;
             if matches!(pass, Pass::Done) {
                 done.entries += now.entries;
@@ -78,15 +83,16 @@ impl HashIndex {
     }
 
     /// Finishes the splits that the bucket is part of.
-    fn finish_splits(&self, bucket: u32, rest: &mut Rest<'_>) -> Result<()> {
-        while self.split_step(bucket)? == Step::Moved {
-            rest()?;
+    fn finish_splits(&self, passage: &mut Passage, bucket: u32, rest: &mut Rest<'_>) -> Result<()> {
+        let block = self.block_of(bucket);
+        let mut has =
+            |state| -> Result<bool> { Ok(Node(passage.read(&self.rel, block)?.view()).has(state)) };
+        if has(SPLITTING)? {
+            while self.split_step(bucket)? == Step::Moved {
+                rest()?;
+            }
         }
-        let is_filling = {
-            let page = self.rel.read(Fork::Main, self.block_of(bucket))?;
-            Node(page.view()).has(FILLING)
-        };
-        if is_filling {
+        if has(FILLING)? {
             while self.split_step(parent_of(bucket))? == Step::Moved {
                 rest()?;
             }
@@ -97,6 +103,7 @@ impl HashIndex {
     /// Goes through a chain once, a page at a time.
     fn clean_chain(
         &self,
+        passage: &mut Passage,
         number: u32,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         rest: &mut Rest<'_>,
@@ -108,14 +115,14 @@ impl HashIndex {
             rest()?;
             let bytes = record_bound(1, 1, 2 * MAX_ENTRIES + 16);
             let mut journal = Journal::open(&self.wal, &self.rel, 1, bytes)?;
-            let mut bucket = self.latch_bucket(number)?;
+            let mut bucket = self.latch_bucket_in(Some(&mut passage.ring), number)?;
             let node = bucket.node();
             if node.state() != 0 || *moves.get_or_insert(node.moves()) != node.moves() {
                 return Ok(Pass::Again);
             }
             let mut other = match block == first {
                 true => None,
-                false => Some(bucket.latch_overflow(self, block)?),
+                false => Some(bucket.latch_overflow_in(self, Some(&mut passage.ring), block)?),
             };
             let page = other.as_mut().unwrap_or(&mut bucket.page);
             let node = Node(page.view());
@@ -139,13 +146,14 @@ impl HashIndex {
     /// Merges pages of a chain with those behind them, wherever they fit.
     fn squeeze_chain(
         &self,
+        passage: &mut Passage,
         bucket: u32,
         rest: &mut Rest<'_>,
         done: &mut IndexCleaning,
     ) -> Result<()> {
         let mut block = self.block_of(bucket);
         loop {
-            match self.squeeze(bucket, block)? {
+            match self.squeeze(Some(&mut passage.ring), bucket, block)? {
                 Squeezed::Taken => done.pages_deleted += 1,
                 Squeezed::Next(next) => block = next,
                 Squeezed::End => return Ok(()),
@@ -188,8 +196,9 @@ impl HashIndex {
         Ok(())
     }
 
-    /// Tells the free-space map, which is not logged, of free pages that it has lost in a crash.
-    fn find_free_pages(&self, rest: &mut Rest<'_>) -> Result<()> {
+    /// Tells the free-space map, which is not logged, of free pages that it has lost in a crash; how many are free.
+    fn find_free_pages(&self, passage: &mut Passage, rest: &mut Rest<'_>) -> Result<u64> {
+        let mut found = 0;
         let mut blocks = 1..self.rel.blocks(Fork::Main)?;
         let mut extents = self.extents().into_iter().peekable();
         while let Some(block) = blocks.next() {
@@ -197,21 +206,21 @@ impl HashIndex {
                 blocks.start += size - 1;
                 continue;
             }
-            let free = self
-                .rel
-                .optimistic(Fork::Main, BlockNo(block), |page| Some(Node(page).is(role::FREE)));
+            let free =
+                self.rel.peek(Fork::Main, BlockNo(block), |page| Some(Node(page).is(role::FREE)));
             let is_free = match free {
                 Optimistic::Ok(is_free) => is_free,
                 Optimistic::Retry => {
                     rest()?;
-                    Node(self.rel.read(Fork::Main, BlockNo(block))?.view()).is(role::FREE)
+                    Node(passage.read(&self.rel, BlockNo(block))?.view()).is(role::FREE)
                 }
             };
             if is_free {
                 fsm::give_whole(&self.rel, BlockNo(block))?;
+                found += 1;
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// First block and size of every extent, ascending: each began at the end of the file.

@@ -6,7 +6,7 @@
 
 use super::page::*;
 use super::{HashIndex, first_latch};
-use crate::buffer::{Optimistic, ReadGuard, WriteGuard};
+use crate::buffer::{Optimistic, ReadGuard, Ring, WriteGuard};
 use crate::error::{Error, Result};
 use base::{BlockNo, Fork, Tid};
 
@@ -204,8 +204,29 @@ impl HashIndex {
 
     /// The bucket with this number, latched. No latch may be held.
     pub(super) fn latch_bucket(&self, number: u32) -> Result<Bucket<'_>> {
-        let page = self.latch_first(number)?;
-        self.bucket(number, page)
+        self.latch_bucket_in(None, number)
+    }
+
+    /// As [`HashIndex::latch_bucket`], in a ring.
+    pub(super) fn latch_bucket_in(
+        &self,
+        ring: Option<&mut Ring>,
+        number: u32,
+    ) -> Result<Bucket<'_>> {
+        first_latch();
+        self.bucket(number, self.write_in(ring, self.block_of(number))?)
+    }
+
+    /// A page, latched alone, perhaps in a ring.
+    pub(super) fn write_in(
+        &self,
+        ring: Option<&mut Ring>,
+        block: BlockNo,
+    ) -> Result<WriteGuard<'_>> {
+        match ring {
+            Some(ring) => self.rel.write_in(ring, Fork::Main, block),
+            None => self.rel.write(Fork::Main, block),
+        }
     }
 
     /// A second bucket, above the first, which is latched.
@@ -258,7 +279,17 @@ impl Bucket<'_> {
         index: &'r HashIndex,
         block: BlockNo,
     ) -> Result<WriteGuard<'r>> {
-        let page = index.rel.write(Fork::Main, block)?;
+        self.latch_overflow_in(index, None, block)
+    }
+
+    /// As [`Bucket::latch_overflow`], in a ring.
+    pub fn latch_overflow_in<'r>(
+        &self,
+        index: &'r HashIndex,
+        ring: Option<&mut Ring>,
+        block: BlockNo,
+    ) -> Result<WriteGuard<'r>> {
+        let page = index.write_in(ring, block)?;
         index.overflow(Node(page.view()), block, self.number)?;
         Ok(page)
     }

@@ -10,7 +10,7 @@ use super::edit::{OPS_BYTES_MAX, Ops};
 use super::page::*;
 use super::search::Bucket;
 use super::{Edit, HashIndex, first_latch};
-use crate::buffer::WriteGuard;
+use crate::buffer::{Ring, WriteGuard};
 use crate::error::Result;
 use crate::heap::fsm;
 use crate::journal::Journal;
@@ -313,19 +313,24 @@ impl HashIndex {
     /// Takes the page behind a bucket's first one into it, if its entries find room there. True if it did.
     fn squeeze_first(&self, bucket: u32) -> Result<bool> {
         let first = self.block_of(bucket);
-        Ok(matches!(self.squeeze(bucket, first)?, Squeezed::Taken))
+        Ok(matches!(self.squeeze(None, bucket, first)?, Squeezed::Taken))
     }
 
     /// Takes the page behind `block`, of `bucket`'s chain, into it, if there is room for all of its entries.
-    pub(super) fn squeeze(&self, bucket: u32, block: BlockNo) -> Result<Squeezed> {
+    pub(super) fn squeeze(
+        &self,
+        mut ring: Option<&mut Ring>,
+        bucket: u32,
+        block: BlockNo,
+    ) -> Result<Squeezed> {
         let mut journal = Journal::open(&self.wal, &self.rel, 3, STEP_BYTES)?;
-        let mut bucket = self.latch_bucket(bucket)?;
+        let mut bucket = self.latch_bucket_in(ring.as_deref_mut(), bucket)?;
         if bucket.node().state() != 0 {
             return Ok(Squeezed::End);
         }
         let mut page = None;
         if block != bucket.page.block() {
-            let found = self.rel.write(Fork::Main, block)?;
+            let found = self.write_in(ring.as_deref_mut(), block)?;
             if !Node(found.view()).is_overflow_of(bucket.number) {
                 return Ok(Squeezed::End);
             }
@@ -336,7 +341,7 @@ impl HashIndex {
         if behind == NONE {
             return Ok(Squeezed::End);
         }
-        let mut taken = bucket.latch_overflow(self, behind)?;
+        let mut taken = bucket.latch_overflow_in(self, ring, behind)?;
         let node = Node(taken.view());
         if node.count() > room {
             return Ok(Squeezed::Next(behind));

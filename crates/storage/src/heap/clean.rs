@@ -24,6 +24,8 @@ pub struct PageCleaning {
     pub recently_dead: u32,
     /// Versions that are there, or may come to be.
     pub live: u32,
+    /// Dead line pointers, before those were freed that no index entry leads to.
+    pub dead_lines: u32,
     /// Whether everything on it is visible to all now.
     pub all_visible: bool,
     /// Free bytes afterwards.
@@ -141,6 +143,7 @@ impl HeapRel {
             self.carry_out(&mut page, &mut journal, &plan, 0);
         }
         let lines: Vec<u16> = dead_lines(&page);
+        done.dead_lines = lines.len() as u32;
         if has_indexes {
             dead.extend(lines.iter().map(|offset| Tid { block, offset: *offset }));
         } else {

@@ -103,6 +103,8 @@ pub struct HeapScan {
     build: Option<Box<Build>>,
     /// Changes met of transactions that have not ended; only of a sample's scan.
     open: Option<Open>,
+    /// Versions met that have ended, and dead line pointers; only of a sample's scan.
+    dead: u64,
 }
 
 /// What a scan finds out for the building of an index.
@@ -136,6 +138,7 @@ impl HeapScan {
             next: 0,
             build: None,
             open: None,
+            dead: 0,
         })
     }
 
@@ -197,6 +200,11 @@ impl HeapScan {
     /// Changes of other transactions, running then, that the pages read so far held.
     pub fn open(&self) -> Open {
         self.open.unwrap_or_default()
+    }
+
+    /// Versions that have ended but are still there, and dead line pointers, as far as a sample's scan has come.
+    pub fn dead(&self) -> u64 {
+        self.dead
     }
 
     /// Whether the condition by which a set of addresses was made must be tested on the row returned last.
@@ -266,7 +274,7 @@ impl HeapScan {
             None => judge(&page, txn, &self.snapshot, &mut self.found)?,
         }
         if let Some(open) = &mut self.open {
-            count_open(page.view(), txn, open)?;
+            self.dead += count_open(page.view(), txn, open)?;
         }
         if let Some(build) = &mut self.build {
             build.look(heap, page.view(), &self.found)?;
@@ -390,23 +398,28 @@ fn follow(
     Ok(())
 }
 
-/// Counts versions that running transactions have made or ended.
-fn count_open(page: PageView<'_>, txn: &Txn, open: &mut Open) -> Result<()> {
+/// Counts versions that running transactions have made or ended; how many others have ended.
+fn count_open(page: PageView<'_>, txn: &Txn, open: &mut Open) -> Result<u64> {
+    let mut dead = 0;
     if page::is_all_visible(page) {
-        return Ok(());
+        return Ok(dead);
     }
     let (txlog, horizon, durable) =
         (txn.manager().txlog(), txn.manager().visible_horizon(), txn.manager().wal().durable());
     for offset in 1..=page.line_count() {
-        let Some(item) = page::version(page, offset) else { continue };
+        let Some(item) = page::version(page, offset) else {
+            dead += u64::from(page.line(offset).flags() == LineFlags::Dead);
+            continue;
+        };
         let header = page::header(page, item);
         match visibility::fate(txlog, horizon, durable, &header)?.0 {
             Fate::InsertInProgress if !txn.is_mine(header.xmin) => open.inserted += 1,
             Fate::DeleteInProgress if !txn.is_mine(header.xmax) => open.ended += 1,
+            Fate::Dead | Fate::RecentlyDead => dead += 1,
             _ => {}
         }
     }
-    Ok(())
+    Ok(dead)
 }
 
 impl HeapRel {

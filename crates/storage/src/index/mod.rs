@@ -3,7 +3,7 @@
 use crate::btree::{
     BTree, Bounds, Direction, EachEntry, IndexCleaning, IsGone, Judge, NewEntry, Scan,
 };
-use crate::buffer::Relation;
+use crate::buffer::{Passage, Purpose, Relation};
 use crate::error::{Error, Result};
 use crate::hash::{self, HashIndex};
 use crate::txn::Txn;
@@ -111,12 +111,13 @@ impl Index {
     /// Removes the entries whose TID `is_dead` names; see the rooms' own.
     pub fn vacuum(
         &self,
+        passage: &mut Passage,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         rest: &mut dyn FnMut() -> Result<()>,
     ) -> Result<IndexCleaning> {
         match self {
-            Index::BTree(tree) => tree.vacuum(is_dead, rest),
-            Index::Hash(hash) => hash.vacuum(is_dead, rest),
+            Index::BTree(tree) => tree.vacuum(passage, is_dead, rest),
+            Index::Hash(hash) => hash.vacuum(passage, is_dead, rest),
         }
     }
 
@@ -155,7 +156,9 @@ impl Index {
                     met.borrow_mut().push(tid);
                     false
                 };
-                hash.vacuum(&mut meet, &mut hand_out)?;
+                let pool = hash.relation().owner();
+                let mut passage = Passage::new(pool, pool.reach(), Purpose::BulkRead);
+                hash.vacuum(&mut passage, &mut meet, &mut hand_out)?;
                 hand_out()?;
                 handed_out
             }

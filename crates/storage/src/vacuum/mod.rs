@@ -6,10 +6,10 @@ mod worker;
 
 pub use pace::Pace;
 pub use queue::Queue;
-pub use worker::{Analyze, Clean, Open, Opened, Worker, WorkerStats};
+pub use worker::{Analyze, Clean, HandedOver, Open, Opened, Worker, WorkerStats};
 
 use crate::btree::IndexCleaning;
-use crate::buffer::{Purpose, Reach, ReadAhead, Relation, Ring};
+use crate::buffer::{Passage, Purpose, Reach, ReadAhead, Relation};
 use crate::error::Result;
 use crate::heap::{HeapRel, Phase, vm};
 use crate::index::Index;
@@ -24,11 +24,36 @@ const TAIL_ONE_IN: u32 = 16;
 const ALONE_TRIES: u32 = 100;
 const ALONE_WAIT: Duration = Duration::from_millis(50);
 
-/// Pages that a vacuum goes round in.
-const RING_PAGES: usize = 32;
-
 /// Dead rows remembered at a time; with more, the indexes are cleaned more than once. 8 bytes each.
 pub const DEAD_MAX: usize = 4 << 20;
+
+/// With fewer pages of this many that have dead line pointers, the indexes may be left alone, as in PostgreSQL: to go
+/// through them would cost much and give little back.
+const BYPASS_ONE_IN: u32 = 50;
+
+/// Whether index entries of dead rows are removed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IndexCleanup {
+    /// Unless few pages have any.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never: a later vacuum has them to do, and the rows' line pointers.
+    Off,
+}
+
+/// What became of the indexes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IndexScans {
+    /// No entry was to be removed.
+    #[default]
+    NotNeeded,
+    /// They were gone through.
+    Needed,
+    /// Entries were left for a later vacuum.
+    Bypassed,
+}
 
 /// How a vacuum goes about it.
 #[derive(Clone, Copy, Default)]
@@ -38,8 +63,8 @@ pub struct Options<'o> {
     /// Background work: rests half the time, and ends early once this says that somebody waits for the
     /// table.
     pub background: Option<&'o dyn Fn() -> bool>,
-    /// Index entries of dead rows stay, and so do the rows' line pointers: a later vacuum has them to do.
-    pub keep_index_entries: bool,
+    /// Whether index entries of dead rows go.
+    pub index_cleanup: IndexCleanup,
     /// How far it reads ahead; `None`: as the pool does.
     pub reach: Option<Reach>,
     /// Whose vacuum it is, for those who watch.
@@ -81,6 +106,12 @@ pub struct Report {
     pub rows: Option<u64>,
     /// Line pointers set free after the indexes were cleaned.
     pub lines_freed: u64,
+    /// Dead line pointers met, and the pages they were met on.
+    pub lines_dead: u64,
+    /// See there.
+    pub pages_with_dead: u32,
+    /// Why the indexes were gone through, or not.
+    pub index_scans: IndexScans,
     /// Times the indexes were gone through.
     pub index_passes: u32,
     /// What was done in each index.
@@ -119,15 +150,15 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     let pages = heap.relation().blocks(Fork::Main)?;
     heap.progress().has_blocks(pages);
     let reach = options.reach.unwrap_or(heap.relation().owner().reach());
-    let ahead = ReadAhead::new(heap.relation(), reach);
+    let passage = Passage::new(heap.relation().owner(), reach, Purpose::Vacuum);
+    let ahead = passage.ahead(heap.relation());
     let mut pass = Pass {
         heap,
-        keep_index_entries: options.keep_index_entries,
+        index_cleanup: options.index_cleanup,
         indexes,
         every_page: options.every_page,
         pace: Pace::new(options.background),
-        ring: Ring::new(RING_PAGES + ahead.ring_pages(), Purpose::Vacuum),
-        reach,
+        passage,
         ahead,
         dead: Vec::new(),
         end_of_rows: 0,
@@ -158,10 +189,9 @@ struct Pass<'v> {
     heap: &'v HeapRel,
     indexes: &'v [Index],
     every_page: bool,
-    keep_index_entries: bool,
+    index_cleanup: IndexCleanup,
     pace: Pace<'v>,
-    ring: Ring,
-    reach: Reach,
+    passage: Passage,
     /// Of the pass through the heap.
     ahead: ReadAhead,
     /// Dead line pointers met since the indexes were last cleaned; ascending.
@@ -180,10 +210,18 @@ impl Pass<'_> {
                 self.clean_indexes()?;
             }
         }
-        if self.dead.is_empty() || self.keep_index_entries {
-            return Ok(());
+        if self.is_bypass_worth_it() {
+            self.index_cleanup = IndexCleanup::Off;
         }
         self.clean_indexes()
+    }
+
+    /// Whether so few pages have dead line pointers that the indexes are better left alone, if that may be.
+    fn is_bypass_worth_it(&self) -> bool {
+        let Report { pages, pages_with_dead, index_passes, .. } = self.report;
+        self.index_cleanup == IndexCleanup::Auto
+            && index_passes == 0
+            && u64::from(pages_with_dead) * u64::from(BYPASS_ONE_IN) < u64::from(pages)
     }
 
     /// Has the pages on their way that come after `block` and are not skipped.
@@ -195,8 +233,7 @@ impl Pass<'_> {
             let is_due = |block| vm::get(rel, block).is_ok_and(|bits| bits & vm::ALL_VISIBLE == 0);
             Some(BlockNo(place)).filter(|block| every_page || is_due(*block))
         };
-        let started = self.ahead.look(rel, Fork::Main, places, Some(&mut self.ring), at);
-        self.ring.expect(started);
+        self.passage.look(&mut self.ahead, rel, places, at);
     }
 
     fn page(&mut self, block: BlockNo) -> Result<()> {
@@ -210,7 +247,7 @@ impl Pass<'_> {
         self.pace.rest()?;
         self.look_ahead(block);
         let done = self.heap.clean_page(
-            &mut self.ring,
+            &mut self.passage.ring,
             block,
             !self.indexes.is_empty(),
             &mut self.dead,
@@ -219,6 +256,8 @@ impl Pass<'_> {
         report.pages_scanned += 1;
         report.pages_all_visible += u32::from(done.all_visible);
         report.removed += u64::from(done.removed);
+        report.lines_dead += u64::from(done.dead_lines);
+        report.pages_with_dead += u32::from(done.dead_lines > 0);
         report.recently_dead += u64::from(done.recently_dead);
         report.live += u64::from(done.live);
         if done.live + done.recently_dead > 0 {
@@ -255,7 +294,7 @@ impl Pass<'_> {
     }
 
     fn has_rows(&mut self, block: u32) -> Result<bool> {
-        let page = self.heap.relation().read_in(&mut self.ring, Fork::Main, BlockNo(block))?;
+        let page = self.passage.read(self.heap.relation(), BlockNo(block))?;
         Ok(!page.is_new() && page.line_count() > 0)
     }
 
@@ -265,7 +304,8 @@ impl Pass<'_> {
             // Somebody has come for room: it is wanted.
             return Ok(());
         }
-        let end = self.heap.end_of_rows(&mut self.ring, pages, alone.waited_for)?;
+        let ring = &mut self.passage.ring;
+        let end = self.heap.end_of_rows(ring, pages, alone.waited_for)?;
         if end == pages {
             return Ok(());
         }
@@ -278,37 +318,43 @@ impl Pass<'_> {
 
     /// Removes every entry that leads to a dead line pointer, then the line pointers (H3).
     fn clean_indexes(&mut self) -> Result<()> {
-        if self.keep_index_entries {
+        if self.dead.is_empty() {
+            return Ok(());
+        }
+        if self.index_cleanup == IndexCleanup::Off {
+            self.report.index_scans = IndexScans::Bypassed;
             self.dead.clear();
             return Ok(());
         }
+        self.report.index_scans = IndexScans::Needed;
         debug_assert!(self.dead.is_sorted(), "pages are visited in order");
         let progress = self.heap.progress();
         progress.enters(Phase::Indexes);
         let dead = std::mem::take(&mut self.dead);
         self.report.index_passes += 1;
-        let pace = &mut self.pace;
+        let (pace, passage) = (&mut self.pace, &mut self.passage);
         for (index, sum) in self.indexes.iter().zip(&mut self.report.indexes) {
             let mut is_dead = |tid| dead.binary_search(&tid).is_ok();
-            let done = index.vacuum(&mut is_dead, &mut || pace.rest())?;
+            let done = index.vacuum(passage, &mut is_dead, &mut || pace.rest())?;
             sum.entries = done.entries;
             sum.pages = done.pages;
             sum.removed += done.removed;
             sum.pages_deleted += done.pages_deleted;
+            (sum.blocks, sum.empty, sum.reusable) = (done.blocks, done.empty, done.reusable);
         }
         progress.indexes_done();
         let pages: Vec<&[Tid]> = dead.chunk_by(|a, b| a.block == b.block).collect();
-        let mut ahead = ReadAhead::new(self.heap.relation(), self.reach);
+        let mut ahead = self.passage.ahead(self.heap.relation());
         for (place, page) in pages.iter().enumerate() {
             self.pace.rest()?;
             let places = place as u32..pages.len() as u32;
             let at = |place: u32| Some(pages[place as usize][0].block);
             let rel = self.heap.relation();
-            let started = ahead.look(rel, Fork::Main, places, Some(&mut self.ring), at);
-            self.ring.expect(started);
+            self.passage.look(&mut ahead, rel, places, at);
             progress.reclaimed(page[0].block.0 + 1);
             let offsets: Vec<u16> = page.iter().map(|tid| tid.offset).collect();
-            let visible = self.heap.reclaim_lines(&mut self.ring, page[0].block, &offsets)?;
+            let ring = &mut self.passage.ring;
+            let visible = self.heap.reclaim_lines(ring, page[0].block, &offsets)?;
             self.report.lines_freed += offsets.len() as u64;
             self.report.pages_all_visible += u32::from(visible);
         }

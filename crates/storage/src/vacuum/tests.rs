@@ -1,3 +1,6 @@
+mod indexes;
+mod passages;
+
 use super::*;
 use crate::btree::{BTree, Bounds, Direction, NewEntry, Scan};
 use crate::buffer::PoolStats;
@@ -260,7 +263,13 @@ fn worker_for(
     table.heap.tell_when_due(&limits, move |rel| its_queue.push(rel));
     let opened = Arc::clone(table);
     let open: Box<Open> = Box::new(move |_, clean| {
-        clean(&opened.heap, std::slice::from_ref(&opened.index), &|| false, None);
+        clean(&HandedOver {
+            heap: &opened.heap,
+            indexes: std::slice::from_ref(&opened.index),
+            index_cleanup: IndexCleanup::Auto,
+            waited_for: &|| false,
+            alone: None,
+        });
         Opened::Yes
     });
     let analyze: Box<Analyze> = Box::new(|_| Opened::No);
@@ -484,7 +493,9 @@ fn the_pass_through_an_index_reads_ahead() {
     let index = BTree::new(pool.relation(table.index.relation().id(), Rank::IndexPage), &rig.txns);
     let pages = u64::from(index.relation().blocks(Fork::Main).unwrap());
     assert!(pages > 40, "{pages} pages");
-    let done = index.vacuum(&mut |_| false, &mut || Ok(())).unwrap();
+    let done = index
+        .vacuum(&mut Passage::for_vacuum(index.relation()), &mut |_| false, &mut || Ok(()))
+        .unwrap();
     assert_eq!((done.entries, done.removed), (20_000, 0));
     let PoolStats { ahead, loads, .. } = pool.stats();
     assert!(loads >= pages && ahead > loads / 2, "{ahead} of {loads} pages were read ahead");

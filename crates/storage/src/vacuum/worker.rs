@@ -1,6 +1,6 @@
 //! The background worker: takes tables from the queue, and cleans and analyzes them, unhurriedly.
 
-use super::{Alone, Options, Queue, Report, try_vacuum};
+use super::{Alone, IndexCleanup, Options, Queue, Report, try_vacuum};
 use crate::error::{Error, Result};
 use crate::heap::{Due, HeapRel};
 use crate::index::Index;
@@ -14,11 +14,22 @@ use std::time::Duration;
 /// A table that can't be cleaned now is looked at again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Cleans a heap with *all* of its indexes; the third argument tells whether somebody waits for the table, the last how
-/// empty pages at its end are given back, if they are to be. Answers what a whole cleaning has come to, for who writes
-/// the table's size down.
-pub type Clean<'c> =
-    dyn FnMut(&HeapRel, &[Index], &dyn Fn() -> bool, Option<&Alone<'_>>) -> Option<Report> + 'c;
+/// A table for the worker to clean.
+pub struct HandedOver<'h> {
+    /// Its rows.
+    pub heap: &'h HeapRel,
+    /// *All* of its indexes.
+    pub indexes: &'h [Index],
+    /// Whether entries of dead rows are removed from them.
+    pub index_cleanup: IndexCleanup,
+    /// Whether somebody waits for the table.
+    pub waited_for: &'h dyn Fn() -> bool,
+    /// How empty pages at its end are given back, if they are to be.
+    pub alone: Option<&'h Alone<'h>>,
+}
+
+/// Cleans a table. Answers what a whole cleaning has come to, for who writes the table's size down, and tells of it.
+pub type Clean<'c> = dyn FnMut(&HandedOver<'_>) -> Option<Report> + 'c;
 
 /// Calls its second argument with the heap and the indexes of a table, while none can be added or dropped.
 /// Does not wait for locks.
@@ -154,11 +165,16 @@ impl Round {
 fn look_after(open: &Open, analyze: &Analyze, rel: RelId) -> Result<Round> {
     let (mut round, mut due) = (Round::default(), Due::default());
     let mut result = Ok(None);
-    let opened = open(rel, &mut |heap, indexes, waited_for, alone| {
-        due = heap.due();
-        if due.vacuum && !heap.is_held_back() {
-            let options = Options { background: Some(waited_for), alone, ..Options::default() };
-            result = try_vacuum(heap, indexes, &options);
+    let opened = open(rel, &mut |table| {
+        due = table.heap.due();
+        if due.vacuum && !table.heap.is_held_back() {
+            let options = Options {
+                background: Some(table.waited_for),
+                index_cleanup: table.index_cleanup,
+                alone: table.alone,
+                ..Options::default()
+            };
+            result = try_vacuum(table.heap, table.indexes, &options);
         }
         let report = result.as_ref().ok().and_then(Option::as_ref);
         report.filter(|report| !report.gave_way).cloned()

@@ -12,12 +12,13 @@ use std::time::Duration;
 
 use base::Fork;
 use base::ids::RelId;
+use base::usage::Meter;
 use storage::buffer::Relation;
 use storage::heap::{Limits, Threshold};
 use storage::index::Index;
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
-use storage::vacuum::{Alone, Clean, Opened, Report};
+use storage::vacuum::{Alone, Clean, HandedOver, Opened, Report};
 
 use crate::catalog::{TableDef, parameters};
 use crate::error::{Result, SqlState};
@@ -27,26 +28,27 @@ use crate::types::Oid;
 
 use super::opened::Owner;
 use super::schema::catalog_by_oid;
+use super::upkeep_log::{Done, Log};
 use super::{Cluster, Instance, SessionCatalog, Store, database_tag};
 
 impl Cluster {
-    /// Starts background vacuum and ANALYZE, once per engine. `failed` is told of tables that could not be cleaned or
-    /// analyzed.
-    pub fn start_vacuum(self: &Arc<Self>, failed: impl Fn(&str) + Send + Sync + 'static) {
+    /// Starts background vacuum and ANALYZE, once per engine. `log` is told of tables that could not be cleaned or
+    /// analyzed, and of what `log_autovacuum_min_duration` wants to be told.
+    pub fn start_vacuum(self: &Arc<Self>, log: impl Fn(&str) + Send + Sync + 'static) {
         self.limit_upkeep();
-        let failed = Arc::new(failed);
-        let (to_tell, to_tell_of_analyze) = (failed.clone(), failed.clone());
+        let log: Log = Arc::new(log);
+        let (to_tell, to_tell_of_analyze) = (Arc::clone(&log), Arc::clone(&log));
         // Weak: the engine, which owns the worker, is the cluster's.
         let cluster = Arc::downgrade(self);
         let open = move |storage: RelId, clean: &mut Clean<'_>| {
-            open(&cluster, storage, clean).unwrap_or_else(|error| {
-                failed(&format!("background vacuum could not open a table: {}", error.message()));
+            open(&cluster, storage, clean, &log).unwrap_or_else(|error| {
+                log(&format!("background vacuum could not open a table: {}", error.message()));
                 Opened::Busy
             })
         };
         let cluster = Arc::downgrade(self);
         let analyze = move |storage: RelId| {
-            analyze(&cluster, storage).unwrap_or_else(|error| {
+            analyze(&cluster, storage, &to_tell_of_analyze).unwrap_or_else(|error| {
                 // The end of the server is no failure.
                 if error.sqlstate() != SqlState::ADMIN_SHUTDOWN {
                     let text = format!("background analyze of relation {storage} failed");
@@ -89,26 +91,37 @@ impl Cluster {
     }
 }
 
-fn open(cluster: &Weak<Cluster>, storage: RelId, clean: &mut Clean<'_>) -> Result<Opened> {
+fn open(
+    cluster: &Weak<Cluster>,
+    storage: RelId,
+    clean: &mut Clean<'_>,
+    log: &Log,
+) -> Result<Opened> {
     let Some(cluster) = cluster.upgrade() else { return Ok(Opened::No) };
     let Some(owner) = cluster.shared.opened.owner(storage) else { return Ok(Opened::No) };
     let txn = begin(&cluster, owner)?;
+    let meter = Meter::start();
+    let tell = |table: &TableDef, report: &Report| {
+        Done { table, owner, cost: meter.read() }.vacuumed(&cluster, log, report)
+    };
     if !owner.database.is_valid() {
-        return hand_over_shared(&cluster, &txn, owner.relation, clean);
+        return hand_over_shared(&cluster, &txn, owner.relation, clean, &tell);
     }
     match find(&cluster, &txn, owner, storage)? {
         Found::Not(opened) => Ok(opened),
         Found::Table { instance, table, locked } => {
-            let report = hand_out(&instance.store, &txn, &table, &locked, clean)?;
-            if let Some(report) = report.filter(|_| !table.is_catalog()) {
-                note_cleaned(&cluster, &instance, txn, &table, &report)?;
+            if let Some(report) = hand_out(&instance.store, &txn, &table, &locked, clean)? {
+                tell(&table, &report)?;
+                if !table.is_catalog() {
+                    note_cleaned(&cluster, &instance, txn, &table, &report)?;
+                }
             }
             Ok(Opened::Yes)
         }
     }
 }
 
-fn analyze(cluster: &Weak<Cluster>, storage: RelId) -> Result<Opened> {
+fn analyze(cluster: &Weak<Cluster>, storage: RelId, log: &Log) -> Result<Opened> {
     let Some(cluster) = cluster.upgrade() else { return Ok(Opened::No) };
     let Some(owner) = cluster.shared.opened.owner(storage) else { return Ok(Opened::No) };
     // As by the statement, system tables are not analyzed.
@@ -121,12 +134,16 @@ fn analyze(cluster: &Weak<Cluster>, storage: RelId) -> Result<Opened> {
         Found::Table { instance, table, locked } => (instance, table, locked),
     };
     txn.release_statement();
+    let meter = Meter::start();
     let done = analyze_in_background(&cluster, &instance, txn, &table, &locked)?;
+    if done {
+        Done { table: &table, owner, cost: meter.read() }.analyzed(&cluster, log)?;
+    }
     Ok(if done { Opened::Yes } else { Opened::Busy })
 }
 
 /// A transaction of the worker's. Dropped, it is rolled back.
-fn begin(cluster: &Cluster, owner: Owner) -> Result<Txn> {
+pub(super) fn begin(cluster: &Cluster, owner: Owner) -> Result<Txn> {
     let txn = Txn::attach(cluster.engine().txns(), 0, owner.database.0)?;
     txn.begin(Isolation::ReadCommitted);
     Ok(txn)
@@ -191,10 +208,13 @@ fn hand_over_shared(
     txn: &Txn,
     oid: Oid,
     clean: &mut Clean<'_>,
+    tell: &dyn Fn(&TableDef, &Report) -> Result<()>,
 ) -> Result<Opened> {
     let Some(catalog) = catalog_by_oid(oid) else { return Ok(Opened::No) };
     let table = cluster.shared.system_table(catalog.name);
-    hand_out(&cluster.shared, txn, &table, &[], clean)?;
+    if let Some(report) = hand_out(&cluster.shared, txn, &table, &[], clean)? {
+        tell(&table, &report)?;
+    }
     Ok(Opened::Yes)
 }
 
@@ -225,5 +245,11 @@ fn hand_out(
     };
     let cut = |rel: &Relation, blocks| files.truncate(rel, Fork::Main, blocks);
     let alone = Alone { take: &take, give: &give, waited_for: &waited_for, cut: &cut };
-    Ok(clean(store.heap(table)?, &trees, &waited_for, relation.map(|_| &alone)))
+    Ok(clean(&HandedOver {
+        heap: store.heap(table)?,
+        indexes: &trees,
+        index_cleanup: parameters::index_cleanup(&table.parameters),
+        waited_for: &waited_for,
+        alone: relation.map(|_| &alone),
+    }))
 }

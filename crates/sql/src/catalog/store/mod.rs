@@ -16,6 +16,7 @@ pub mod lookup;
 mod opened;
 pub mod row;
 pub mod schema;
+mod upkeep_log;
 
 use std::sync::Arc;
 

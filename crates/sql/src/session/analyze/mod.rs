@@ -34,6 +34,10 @@ pub(super) struct Counted {
     pub sampled_rows: usize,
     /// Of each index, how many of the rows have an entry in it.
     pub entries: Vec<Option<f64>>,
+    /// Rows on the sampled pages, and versions there that have ended.
+    pub live: u64,
+    /// See there.
+    pub dead: u64,
     /// What the table has of transactions that have not ended, by the pages that were read.
     pub open: Open,
 }
@@ -119,6 +123,8 @@ fn analyze(
         pages: sample.pages,
         sampled_pages: sample.sampled_pages,
         sampled_rows: sample.rows.len(),
+        live: sample.live,
+        dead: sample.dead,
         open: sample.open,
     })
 }

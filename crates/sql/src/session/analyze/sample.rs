@@ -17,6 +17,10 @@ pub(super) struct Sample {
     pub total: f64,
     pub pages: u32,
     pub sampled_pages: usize,
+    /// Rows on those, and versions there that have ended.
+    pub live: u64,
+    /// See there.
+    pub dead: u64,
     /// Changes of transactions that have not ended, in the whole table, by the pages that were read.
     pub open: Open,
 }
@@ -65,7 +69,8 @@ pub(super) fn take(
     let open = Open { inserted: all(inserted as f64) as u64, ended: all(ended as f64) as u64 };
     let total = all(seen as f64);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    Ok(Sample { rows, total, pages, sampled_pages, open })
+    let (live, dead) = (seen as u64, scan.dead());
+    Ok(Sample { rows, total, pages, sampled_pages, live, dead, open })
 }
 
 /// So many of the first `pages` numbers, ascending, each as likely as any other.

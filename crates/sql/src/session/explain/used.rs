@@ -14,7 +14,17 @@ const LAST: char = '\u{1}';
 #[derive(Clone, Copy, Default)]
 pub(super) struct Show {
     pub buffers: bool,
+    /// Beside buffers: `track_io_timing`.
+    pub times: bool,
     pub wal: bool,
+}
+
+impl Show {
+    /// How long pages were waited for, if that is to be told and they were.
+    fn times(self, used: &Usage) -> Option<String> {
+        let is_told = self.times && used.read_ns > 0;
+        is_told.then(|| format!("shared read={:.3}", used.read_ns as f64 / 1e6))
+    }
 }
 
 impl Printer<'_> {
@@ -38,6 +48,11 @@ impl Printer<'_> {
             && let Some(text) = buffers(used)
         {
             self.detail(depth, "Buffers", &format!("{text}{LAST}"));
+        }
+        if self.show.buffers
+            && let Some(text) = self.show.times(used)
+        {
+            self.detail(depth, "I/O Timings", &format!("{text}{LAST}"));
         }
         if self.show.wal && used.wal_records + used.wal_bytes > 0 {
             let fpi = match used.wal_images {
@@ -73,10 +88,13 @@ pub(super) fn put_in_place(lines: &mut Vec<String>) {
 }
 
 /// The lines after the plan.
-pub(super) fn of_planning(used: &Usage, lines: &mut Vec<String>) {
+pub(super) fn of_planning(show: Show, used: &Usage, lines: &mut Vec<String>) {
     if let Some(text) = buffers(used) {
         lines.push("Planning:".to_owned());
         lines.push(format!("  Buffers: {text}"));
+        if let Some(text) = show.times(used) {
+            lines.push(format!("  I/O Timings: {text}"));
+        }
     }
 }
 

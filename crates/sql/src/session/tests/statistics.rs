@@ -233,7 +233,7 @@ fn a_vacuum_reckons_with_pages_that_it_skips() {
     // A page is all visible only when what it shows is durable.
     let vacuum = |bench: &mut Bench| {
         bench.cluster.engine().wal().flush(bench.session.must_be_durable());
-        let told = bench.run("VACUUM (VERBOSE) t");
+        let told = bench.run("VACUUM (VERBOSE, INDEX_CLEANUP ON) t");
         let scanned = told.split(" scanned").next().unwrap().rsplit(' ').next().unwrap();
         scanned.parse::<u32>().unwrap()
     };
@@ -310,4 +310,29 @@ fn only_superusers_reset_figures_and_read_settings_anew() {
         let told = bench.run(&format!("SELECT {call}"));
         assert!(told.contains(&format!("42501: permission denied for function {name}")), "{told}");
     }
+}
+
+#[test]
+fn explain_tells_how_long_pages_were_waited_for_where_that_is_wanted() {
+    let mut bench = Bench::with_room();
+    bench.run("CREATE TABLE t (a int, b text)");
+    bench.run("INSERT INTO t SELECT i, repeat('x', 900) FROM generate_series(1, 800) i");
+    let mut bench = bench.restarted();
+    let explain = "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF) \
+                   SELECT count(*) FROM t WHERE ctid >= '(0,0)' AND length(b) > 0";
+    let mut bench = {
+        assert_eq!(row(&mut bench, "SHOW track_io_timing"), "off");
+        let silent = bench.run(explain);
+        assert!(silent.contains("read=") && !silent.contains("I/O Timings"), "{silent}");
+        bench.restarted()
+    };
+    assert_eq!(bench.run("SET track_io_timing = on"), "SET\n");
+    let told = bench.run(explain);
+    let line = told.lines().find(|line| line.starts_with("  I/O Timings: shared read="));
+    let line = line.unwrap_or_else(|| panic!("{told}"));
+    let ms: f64 = line.rsplit('=').next().unwrap().parse().unwrap();
+    assert!(ms > 0.0, "{told}");
+    // What is in memory takes no time.
+    let again = bench.run(explain);
+    assert!(!again.contains("I/O Timings"), "{again}");
 }

@@ -5,6 +5,7 @@ use crate::btree::check::page_fault;
 use crate::btree::page::{Beside, HEAD_BYTES, MAX_KEY_BYTES, Node, Place};
 use crate::btree::posting::Posting;
 use crate::btree::{BTree, Bounds, Direction, NewEntry, Scan, edit, merge};
+use crate::buffer::Passage;
 use crate::page::PageBuf;
 use crate::rig::Rig;
 use crate::wal::Kind;
@@ -158,7 +159,13 @@ fn rows_of_few_keys_take_little_room_and_none_gets_lost() {
             assert_eq!(scanned(&tree, Direction::Backward), all);
             let third = dice.below(3) as u16;
             let dead = |tid: Tid| tid.offset % 3 == third;
-            let done = tree.vacuum(&mut |tid| dead(tid), &mut || Ok(())).unwrap();
+            let done = tree
+                .vacuum(
+                    &mut Passage::for_vacuum(tree.relation()),
+                    &mut |tid| dead(tid),
+                    &mut || Ok(()),
+                )
+                .unwrap();
             assert_eq!(done.entries, model.len() as u64, "rows are counted");
             let before = model.len();
             model.retain(|(_, tid)| !dead(*tid));
@@ -197,7 +204,12 @@ fn a_tree_with_postings_is_sound_after_every_record_of_its_log() {
             }
         }
         if round < 2 {
-            tree.vacuum(&mut |tid| tid.block.0 % 5 == 0, &mut || Ok(())).unwrap();
+            tree.vacuum(
+                &mut Passage::for_vacuum(tree.relation()),
+                &mut |tid| tid.block.0 % 5 == 0,
+                &mut || Ok(()),
+            )
+            .unwrap();
         }
     }
     let rel = tree.relation().id();
@@ -337,7 +349,12 @@ fn a_posting_that_grows_together_over_a_scan_s_place_is_met_once() {
         for row in 0..7_000 {
             tree.insert(NewEntry::plain(key, tid(row / 100, row % 100 + 1))).unwrap();
         }
-        tree.vacuum(&mut |tid| tid.offset % share > 0, &mut || Ok(())).unwrap();
+        tree.vacuum(
+            &mut Passage::for_vacuum(tree.relation()),
+            &mut |tid| tid.offset % share > 0,
+            &mut || Ok(()),
+        )
+        .unwrap();
         let mut there: Vec<Tid> = scanned(&tree, direction).iter().map(|(_, tid)| *tid).collect();
         let mut scan = Scan::new(Bounds::exactly(key), direction, false);
         let mut met = vec![scan.next(&tree).unwrap().unwrap().tid];
@@ -395,7 +412,12 @@ fn threads_share_postings_in_sixteen_frames() {
         let tree = &tree;
         scope.spawn(move || {
             for _ in 0..10 {
-                tree.vacuum(&mut |tid| tid.offset == 3, &mut || Ok(())).unwrap();
+                tree.vacuum(
+                    &mut Passage::for_vacuum(tree.relation()),
+                    &mut |tid| tid.offset == 3,
+                    &mut || Ok(()),
+                )
+                .unwrap();
             }
         });
     });

@@ -2,6 +2,7 @@
 
 use super::{Dice, FEW, STYLES, random_key};
 use crate::btree::{BTree, Bounds, Direction, MAX_KEY_BYTES, NewEntry, Scan};
+use crate::buffer::Passage;
 use crate::heap::fsm;
 use crate::page::{HEADER_BYTES, PageBytes};
 use crate::rig::Rig;
@@ -128,7 +129,11 @@ fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (BTree, Model) {
         check_carried(&tree);
         let keep = dice.below(4);
         let spared = |tid: Tid| tid.block.0 as u64 % 4 < keep;
-        let cleaning = tree.vacuum(&mut |tid| !spared(tid), &mut || Ok(())).unwrap();
+        let cleaning = tree
+            .vacuum(&mut Passage::for_vacuum(tree.relation()), &mut |tid| !spared(tid), &mut || {
+                Ok(())
+            })
+            .unwrap();
         let before = model.len();
         model.retain(|(_, tid)| spared(*tid));
         assert_eq!(cleaning.removed as usize, before - model.len());
@@ -201,7 +206,12 @@ fn a_tree_is_sound_after_every_record_of_its_log() {
             number += 1;
         }
         let spared = dice.below(4);
-        tree.vacuum(&mut |tid| u64::from(tid.offset) % 4 != spared, &mut || Ok(())).unwrap();
+        tree.vacuum(
+            &mut Passage::for_vacuum(tree.relation()),
+            &mut |tid| u64::from(tid.offset) % 4 != spared,
+            &mut || Ok(()),
+        )
+        .unwrap();
     }
     let rel = tree.relation().id();
     let fresh = rig.empty(&[rel]);
@@ -357,7 +367,9 @@ fn deleted_pages_are_used_again_when_nobody_can_be_on_the_way() {
     for round in 0..6 {
         let reader = rig.begin();
         reader.statement_snapshot();
-        let done = tree.vacuum(&mut |_| true, &mut || Ok(())).unwrap();
+        let done = tree
+            .vacuum(&mut Passage::for_vacuum(tree.relation()), &mut |_| true, &mut || Ok(()))
+            .unwrap();
         assert!(done.pages_deleted + 3 > u64::from(full) / 2, "round {round}: {done:?}");
         let before = blocks();
         insert(&tree, 4_000);
@@ -371,7 +383,8 @@ fn deleted_pages_are_used_again_when_nobody_can_be_on_the_way() {
         if round % 2 == 1 {
             rel.truncate(Fork::FreeSpace, 0).unwrap();
             tree = BTree::new(rel.clone(), &rig.txns);
-            tree.vacuum(&mut |_| false, &mut || Ok(())).unwrap();
+            tree.vacuum(&mut Passage::for_vacuum(tree.relation()), &mut |_| false, &mut || Ok(()))
+                .unwrap();
         }
         insert(&tree, 16_000);
         // So many were live at once, with those that had to wait; and the last of each parent, which stays.
@@ -432,7 +445,12 @@ fn threads_share_a_tree_in_sixteen_frames() {
         let tree = &tree;
         scope.spawn(move || {
             for _ in 0..10 {
-                tree.vacuum(&mut |tid| tid.offset % 2 == 0, &mut || Ok(())).unwrap();
+                tree.vacuum(
+                    &mut Passage::for_vacuum(tree.relation()),
+                    &mut |tid| tid.offset % 2 == 0,
+                    &mut || Ok(()),
+                )
+                .unwrap();
             }
         });
     });

@@ -1,6 +1,7 @@
 //! Many at one index: nothing is lost, nothing is met twice.
 
 use super::{Dice, SPARSE, check, index, random_hash, tid};
+use crate::buffer::Passage;
 use crate::hash::HashIndex;
 use crate::rig::Rig;
 use base::{Tid, sim};
@@ -47,11 +48,15 @@ fn clean(index: &HashIndex, writing: &AtomicU64) {
             base::park::yield_now();
             Ok(())
         };
-        index.vacuum(&mut is_short_lived, &mut rest).unwrap();
+        index
+            .vacuum(&mut Passage::for_vacuum(index.relation()), &mut is_short_lived, &mut rest)
+            .unwrap();
         // In a simulation time stands still as long as somebody can run.
         base::park::sleep(Duration::from_micros(200));
     }
-    index.vacuum(&mut is_short_lived, &mut || Ok(())).unwrap();
+    index
+        .vacuum(&mut Passage::for_vacuum(index.relation()), &mut is_short_lived, &mut || Ok(()))
+        .unwrap();
 }
 
 fn compare(index: &HashIndex, mut expected: Vec<(u64, Tid)>) {

@@ -1,6 +1,7 @@
 //! Whole indexes against a set, redo of their log, and crashes after each record of it.
 
 use super::{Dice, SPARSE, STYLES, check, found, index, random_hash, tid};
+use crate::buffer::Passage;
 use crate::hash::page::*;
 use crate::hash::{FILL_PERCENT, HashIndex, build_order, key_hash};
 use crate::heap::fsm;
@@ -40,7 +41,13 @@ fn grow_and_shrink(seed: u64, style: u64, rig: &Rig) -> (HashIndex, Model) {
         compare(&index, &model, &mut dice, style);
         let keep = dice.below(4);
         let spared = |tid: Tid| u64::from(tid.block.0) % 4 < keep;
-        let cleaning = index.vacuum(&mut |tid| !spared(tid), &mut || Ok(())).unwrap();
+        let cleaning = index
+            .vacuum(
+                &mut Passage::for_vacuum(index.relation()),
+                &mut |tid| !spared(tid),
+                &mut || Ok(()),
+            )
+            .unwrap();
         let before = model.len();
         model.retain(|(_, tid)| spared(*tid));
         assert_eq!(cleaning.removed as usize, before - model.len());
@@ -90,7 +97,13 @@ fn eventful(rig: &Rig) -> HashIndex {
             number += 1;
         }
         let spared = dice.below(4);
-        index.vacuum(&mut |tid| u64::from(tid.offset) % 4 != spared, &mut || Ok(())).unwrap();
+        index
+            .vacuum(
+                &mut Passage::for_vacuum(index.relation()),
+                &mut |tid| u64::from(tid.offset) % 4 != spared,
+                &mut || Ok(()),
+            )
+            .unwrap();
     }
     index
 }
@@ -153,7 +166,8 @@ fn go_on_after(rig: &Rig, rel: RelId, stop: usize, by_vacuum: bool) {
     let mut expected: Model = check(&cut).into_iter().collect();
     let mut dice = Dice::new(stop as u64);
     if by_vacuum {
-        cut.vacuum(&mut |_| false, &mut || Ok(())).unwrap();
+        cut.vacuum(&mut Passage::for_vacuum(cut.relation()), &mut |_| false, &mut || Ok(()))
+            .unwrap();
     }
     for i in 0..120 {
         let entry = (dice.roll(), tid(50_000 + i));
@@ -394,7 +408,9 @@ fn a_crash_does_not_delay_splits() {
     insert(&index, 0..16_000);
     // Half go; as many come again, for which no split is due.
     let old = tid(8_000);
-    index.vacuum(&mut |tid| tid < old, &mut || Ok(())).unwrap();
+    index
+        .vacuum(&mut Passage::for_vacuum(index.relation()), &mut |tid| tid < old, &mut || Ok(()))
+        .unwrap();
     let buckets = index.directory.buckets();
     insert(&index, 20_000..27_900);
     assert_eq!(index.directory.buckets(), buckets, "no split was due");
@@ -408,7 +424,9 @@ fn a_crash_does_not_delay_splits() {
     let lost = truth - again.counters.sum();
     assert!(lost <= target + 16, "{lost} entries were forgotten");
     again.counters.change(-1000);
-    again.vacuum(&mut |_| false, &mut || Ok(())).unwrap();
+    again
+        .vacuum(&mut Passage::for_vacuum(again.relation()), &mut |_| false, &mut || Ok(()))
+        .unwrap();
     assert_eq!(again.counters.sum(), truth, "vacuum has counted");
     let once_more = HashIndex::new(again.relation().clone(), &rig.txns, FILL_PERCENT);
     once_more.refresh().unwrap();

@@ -1,0 +1,182 @@
+//! Pages in memory, how they are read and written.
+
+use crate::settings::Context::{Internal, Reload, Start, Superuser, User};
+use crate::settings::entry::{choice, flag, number, real};
+use crate::settings::{Setting, Unit};
+
+use super::INT_MAX;
+
+/// Range of the caches of status logs, in pages.
+const SLRU_BUFFERS: (i64, i64) = (0, 131_072);
+
+pub(super) const SETTINGS: &[Setting] = &[
+    number(
+        "backend_flush_after",
+        0,
+        (0, 256),
+        Unit::Pages,
+        User,
+        "Has no effect: the system is not asked to write pages back early.",
+    ),
+    number(
+        "bgwriter_delay",
+        200,
+        (10, 10_000),
+        Unit::Milliseconds,
+        Reload,
+        "Has no effect: the page cleaner goes by how fast frames are taken.",
+    ),
+    number(
+        "bgwriter_flush_after",
+        64,
+        (0, 256),
+        Unit::Pages,
+        Reload,
+        "Has no effect: the system is not asked to write pages back early.",
+    ),
+    number(
+        "bgwriter_lru_maxpages",
+        100,
+        (0, 1_073_741_823),
+        Unit::Plain,
+        Reload,
+        "Has no effect: the page cleaner goes by how fast frames are taken.",
+    ),
+    real(
+        "bgwriter_lru_multiplier",
+        2.0,
+        (0.0, 10.0),
+        Reload,
+        "Has no effect: the page cleaner goes by how fast frames are taken.",
+    ),
+    number("block_size", 8192, (8192, 8192), Unit::Plain, Internal, "Bytes in a page."),
+    number(
+        "buffer_correlation_window",
+        3000,
+        (1, INT_MAX),
+        Unit::Milliseconds,
+        Start,
+        "Uses of a page within this time count once under buffer_replacement = clock_lruk.",
+    ),
+    choice(
+        "buffer_replacement",
+        "probation",
+        &["probation", "clock", "clock_lruk"],
+        Start,
+        "Which page makes room for another: proven ones last, PostgreSQL's sweep, or a sweep that counts uses.",
+    ),
+    number(
+        "commit_timestamp_buffers",
+        0,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of commit timestamps; 0 takes a 512th of shared_buffers.",
+    ),
+    choice(
+        "direct_io",
+        "off",
+        &["off", "data"],
+        Start,
+        "Whether pages of tables and indexes go past the system's cache; wants shared_buffers to hold what is used.",
+    ),
+    number(
+        "effective_io_concurrency",
+        16,
+        (0, 1000),
+        Unit::Plain,
+        User,
+        "Reads that a scan has under way ahead of itself; 0: none.",
+    ),
+    choice(
+        "huge_pages",
+        "try",
+        &["off", "on", "try"],
+        Start,
+        "Has no effect: the buffer cache asks for large pages where the system gives them as it goes.",
+    ),
+    number(
+        "io_combine_limit",
+        16,
+        (1, 32),
+        Unit::Pages,
+        User,
+        "Most of a table that one read ahead brings.",
+    ),
+    number(
+        "multixact_member_buffers",
+        32,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of the members of multixacts.",
+    ),
+    number(
+        "multixact_offset_buffers",
+        16,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of the index of multixacts.",
+    ),
+    number(
+        "notify_buffers",
+        16,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of notifications.",
+    ),
+    flag(
+        "pg_prewarm.autoprewarm",
+        true,
+        Start,
+        "Whether the pages that the cache held are read again at the next start.",
+    ),
+    number(
+        "pg_prewarm.autoprewarm_interval",
+        300,
+        (0, 2_147_483),
+        Unit::Seconds,
+        Start,
+        "Time between two notes of which pages the cache holds; 0: at an orderly stop only.",
+    ),
+    number(
+        "serializable_buffers",
+        32,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of finished serializable transactions.",
+    ),
+    number(
+        "shared_buffers",
+        16_384,
+        (16, INT_MAX / 2),
+        Unit::Pages,
+        Start,
+        "Memory for pages of tables and indexes. thalweg serve takes a quarter of the machine's, 128MB to 16GB, if none is set.",
+    ),
+    number(
+        "subtransaction_buffers",
+        0,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of the subtransaction log; 0 takes a 512th of shared_buffers.",
+    ),
+    flag(
+        "track_io_timing",
+        false,
+        Superuser,
+        "Whether EXPLAIN (BUFFERS) and VACUUM (VERBOSE) tell how long pages were waited for; pg_stat_io always does.",
+    ),
+    number(
+        "transaction_buffers",
+        0,
+        SLRU_BUFFERS,
+        Unit::Pages,
+        Start,
+        "Memory for pages of the transaction status log; 0 takes a 512th of shared_buffers.",
+    ),
+];
