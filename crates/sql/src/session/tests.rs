@@ -306,6 +306,13 @@ fn queries_join_group_and_sort() {
         ),
         "[name]\np4\nSELECT 1\n"
     );
+    // Rows may tie in what is not shown.
+    assert_eq!(
+        bench.run(
+            "SELECT count(*) FROM (SELECT v FROM c ORDER BY pid FETCH FIRST 1 ROW WITH TIES) s"
+        ),
+        "[count]\n4\nSELECT 1\n"
+    );
     // What is kept for the outer rows of a sub-select's join is read anew when the sub-select runs again.
     assert_eq!(
         bench.run(
