@@ -5,7 +5,7 @@ use syntax::ast::Loc;
 use crate::error::{Result, SqlError, sql_error};
 use crate::func::{self, CastMethod, CastUse, Function};
 use crate::types::row::ValueKind;
-use crate::types::{Datum, TypeId};
+use crate::types::{Collation, Datum, TypeId};
 
 use super::tree::{ArrayCast, Call, Const, Expr, Param, Relabel, Shape, Ty, ViaText};
 use super::types::{category, display, element_of, is_polymorphic, is_preferred};
@@ -369,7 +369,8 @@ fn cast_call(
     if func.args.len() > 2 {
         args.push(Expr::bool(explicit));
     }
-    Expr::Call(Box::new(Call { func, args, ty, variadic: false, shape, loc }))
+    let collation = Collation::NONE;
+    Expr::Call(Box::new(Call { func, args, ty, collation, variadic: false, shape, loc }))
 }
 
 /// Makes the value fit its type's modifier.

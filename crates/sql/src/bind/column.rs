@@ -4,7 +4,7 @@ use syntax::ast::{ColumnRef, Loc, StarRef};
 
 use crate::catalog::Star;
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::TypeId;
+use crate::types::{Collation, TypeId};
 
 use super::scope::{NsItem, var_of};
 use super::tree::{Column, Expr, Ty, Var};
@@ -344,7 +344,7 @@ fn system_var(item: &NsItem, level: u16, column: Column, loc: Loc) -> Expr {
         _ => TypeId::XID,
     };
     let rel = item.rel.expect("only range-table entries have system columns");
-    Expr::Var(Var { level, rel, column, ty: Ty::of(id), loc })
+    Expr::Var(Var { level, rel, column, ty: Ty::of(id), collation: Collation::NONE, loc })
 }
 
 /// The system column of that name.

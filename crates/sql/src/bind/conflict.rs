@@ -7,7 +7,7 @@ use syntax::ast::{self, ConflictAction, ConflictTarget, IndexKey};
 use crate::catalog::opclass::{self, OpClass};
 use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef};
 use crate::error::{Result, bail, sql_error};
-use crate::types::Oid;
+use crate::types::{Collation, Oid};
 
 use super::dml::live_columns;
 use super::query::{ConflictUpdate, OnConflict, RelKind, Target};
@@ -89,7 +89,7 @@ impl Binder<'_, '_> {
     ) -> Result<Vec<Oid>> {
         let mut columns: Vec<u16> = Vec::new();
         let mut exprs: Vec<Expr> = Vec::new();
-        let mut classes: Vec<(Wanted, &OpClass)> = Vec::new();
+        let mut traits: Vec<(Wanted, Trait)> = Vec::new();
         for element in elements {
             let wanted = match &element.key {
                 IndexKey::Column(name) => {
@@ -105,7 +105,12 @@ impl Binder<'_, '_> {
                 }
             };
             if let Some(name) = &element.opclass {
-                classes.push((wanted, opclass::named(AccessMethod::BTree, name)?));
+                let class = opclass::named(AccessMethod::BTree, name)?;
+                traits.push((wanted, Trait::Class(class)));
+            }
+            if let Some(name) = &element.collation {
+                let collation = self.collation_named(name)?.collation;
+                traits.push((wanted, Trait::Collation(collation)));
             }
         }
         columns.sort_unstable();
@@ -119,7 +124,7 @@ impl Binder<'_, '_> {
         let mut found = Vec::new();
         for index in table.indexes.iter().filter(|index| index.unique && index.valid) {
             if self.has_keys(table, index, &columns, &exprs)?
-                && self.has_classes(table, index, &classes, &exprs)?
+                && self.has_traits(table, index, &traits, &exprs)?
                 && self.predicate_holds(table, index, &given)?
             {
                 found.push(index.oid);
@@ -157,15 +162,15 @@ impl Binder<'_, '_> {
             && exprs.iter().all(|expr| keys.iter().any(|key| walk::same(key, expr))))
     }
 
-    /// Is there, for each operator class that the target names, a key with that class or a like one?
-    fn has_classes(
+    /// Is there, for each operator class and each collation that the target names, a key with it, or with a like class?
+    fn has_traits(
         &mut self,
         table: &Arc<TableDef>,
         index: &IndexDef,
-        classes: &[(Wanted, &OpClass)],
+        traits: &[(Wanted, Trait)],
         exprs: &[Expr],
     ) -> Result<bool> {
-        for (wanted, class) in classes {
+        for (wanted, of_key) in traits {
             let mut found = false;
             for key in &index.keys {
                 let is_meant = match (&key.source, wanted) {
@@ -176,9 +181,13 @@ impl Binder<'_, '_> {
                     }
                     _ => false,
                 };
-                let own = opclass::by_oid(key.class);
                 found |= is_meant
-                    && own.is_some_and(|o| (o.family, o.input) == (class.family, class.input));
+                    && match of_key {
+                        Trait::Class(class) => opclass::by_oid(key.class).is_some_and(|own| {
+                            (own.family, own.input) == (class.family, class.input)
+                        }),
+                        Trait::Collation(collation) => key.collation == *collation,
+                    };
             }
             if !found {
                 return Ok(false);
@@ -200,7 +209,14 @@ impl Binder<'_, '_> {
     }
 }
 
+/// What an ON CONFLICT target says of a key.
+enum Trait {
+    Class(&'static OpClass),
+    Collation(Collation),
+}
+
 /// A key that an ON CONFLICT target names.
+#[derive(Clone, Copy)]
 enum Wanted {
     Column(u16),
     /// By its place among the target's expressions.

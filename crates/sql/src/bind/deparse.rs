@@ -5,7 +5,8 @@ use syntax::deparse::{literal, quote_ident};
 use crate::types::{Datum, IoContext, TypeId, output_string};
 
 use super::tree::{
-    ArrayArg, Call, Comparison, Const, Expr, Shape, SubLinkKind, SubscriptStep, Ty, WindowFunc,
+    ArrayArg, Call, Collate, Comparison, Const, Expr, Shape, SubLinkKind, SubscriptStep, Ty,
+    WindowFunc,
 };
 use super::types::display;
 
@@ -98,6 +99,8 @@ impl Deparser<'_> {
                 out.push_str(&format!(").f{}", f.field + 1));
             }
             Expr::Relabel(r) => self.cast(&r.arg, r.ty, r.explicit, implicit, out),
+            Expr::Collate(c) => self.collate(c, implicit, out),
+            Expr::SortKey(key) => self.put(&key.arg, implicit, out),
             Expr::ViaText(v) => self.cast(&v.arg, v.ty, v.explicit, implicit, out),
             Expr::ArrayCast(a) => self.cast(&a.arg, a.ty, a.explicit, implicit, out),
             Expr::Aggregate(_) | Expr::Window(_) => self.aggregate(expr, out),
@@ -117,6 +120,28 @@ impl Deparser<'_> {
             Expr::SetToDefault(_) => out.push_str("DEFAULT"),
             Expr::CurrentOf(c) => out.push_str(&format!("CURRENT OF {}", quote_ident(&c.cursor))),
         }
+    }
+
+    /// EXPLAIN shows the clause at constants, and elsewhere a cast, as PostgreSQL does.
+    fn collate(&self, collate: &Collate, implicit: bool, out: &mut String) {
+        let arg = &collate.arg;
+        let constant = matches!(arg, Expr::Const(_) | Expr::Param(_));
+        if self.one_line && !constant {
+            return self.cast(arg, Ty::of(arg.type_id()), true, implicit, out);
+        }
+        let (open, close) = if self.one_line { ("", "") } else { ("(", ")") };
+        out.push_str(open);
+        self.put(arg, true, out);
+        out.push_str(" COLLATE ");
+        let oid = collate.collation.oid;
+        match self.io.names.object_name(TypeId::REGCOLLATION, oid) {
+            Ok(Some(name)) => out.push_str(&name),
+            _ => {
+                let (schema, name) = (quote_ident(&collate.schema), quote_ident(&collate.name));
+                out.push_str(&format!("{schema}.{name}"));
+            }
+        }
+        out.push_str(close);
     }
 
     fn row_compare(&self, expr: &Expr, out: &mut String) {

@@ -8,7 +8,7 @@ use syntax::ast::{
 
 use crate::catalog::{ColumnDef, Identity, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::TypeId;
+use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Modify, ModifyAction, Query, Rel, RelColumn, RelKind, Target};
 use super::scope::{Scope, var};
@@ -270,11 +270,7 @@ impl Binder<'_, '_> {
         let width = bound[0].len();
         let infos: Vec<RelColumn> = columns[..width]
             .iter()
-            .map(|c| RelColumn {
-                name: table.columns[usize::from(*c)].name.clone(),
-                ty: table.columns[usize::from(*c)].ty,
-                dropped: false,
-            })
+            .map(|c| RelColumn::of_table(&table.columns[usize::from(*c)]))
             .collect();
         query.rels.push(Rel {
             alias: "*VALUES*".into(),
@@ -310,10 +306,7 @@ impl Binder<'_, '_> {
                 let loc = expr.loc();
                 target.expr = self.coerce_to_column(expr, def.ty, &def.name, loc)?;
             }
-            infos.push((
-                RelColumn { name: target.name.clone(), ty: target.expr.ty(), dropped: false },
-                target.expr.loc(),
-            ));
+            infos.push((RelColumn::of_target(target), target.expr.loc()));
         }
         let rel_columns: Vec<RelColumn> = infos.iter().map(|(info, _)| info.clone()).collect();
         query.rels.push(Rel {
@@ -392,7 +385,8 @@ impl Binder<'_, '_> {
         bound
     }
 
-    pub(super) fn target_rel(&self, table: &Arc<TableDef>, alias: Option<&str>) -> Rel {
+    pub(super) fn target_rel(&mut self, table: &Arc<TableDef>, alias: Option<&str>) -> Rel {
+        self.note_collations(table);
         Rel {
             alias: alias.unwrap_or(&table.name).into(),
             kind: RelKind::Table(table.clone()),
@@ -551,7 +545,8 @@ impl Binder<'_, '_> {
                 self.scope().has_sublinks = true;
                 let fields: Vec<Expr> = query.visible().map(|t| t.expr.clone()).collect();
                 count(fields.len(), link.loc)?;
-                let types: Vec<Ty> = fields.iter().map(Expr::ty).collect();
+                let types: Vec<(Ty, Collation)> =
+                    fields.iter().map(|field| (field.ty(), super::collate::of(field))).collect();
                 let record = Ty::of(TypeId::RECORD);
                 // The sub-select yields one record; each column takes its field.
                 if query.set_op.is_some() || query.distinct.is_some() {
@@ -574,13 +569,14 @@ impl Binder<'_, '_> {
                     ty: record,
                     loc: link.loc,
                 }));
-                for (i, (target, ty)) in targets.iter().zip(types).enumerate() {
+                for (i, (target, (ty, collation))) in targets.iter().zip(types).enumerate() {
                     let column = named_column(table, target)?;
                     let def = &table.columns[usize::from(column)];
                     let field = Expr::Field(Box::new(FieldSelect {
                         arg: link.clone(),
                         field: i as u16,
                         ty,
+                        collation,
                     }));
                     let value = self.coerce_to_column(field, def.ty, &def.name, target.loc)?;
                     push_set(out, column, value, target)?;

@@ -2,15 +2,13 @@
 
 use syntax::ast::{self, Indirection, LikeKind, Literal, Loc, Quantifier};
 
-use crate::catalog::collation;
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
-use crate::func::CastUse;
+use crate::func::{self, CastUse, Function, Order};
 use crate::types::{Datum, TypeId};
 
-use super::query::RelKind;
 use super::tree::{
-    ArgList, ArrayArg, ArrayExpr, ArrayOp, Case, Column, Comparison, Const, Distinct, Expr,
-    FieldSelect, IsBool, IsNull, MinMax, NullIf, Param, RowCompare, Subscript, SubscriptStep, Ty,
+    ArgList, ArrayArg, ArrayExpr, ArrayOp, Case, Comparison, Const, Distinct, Expr, IsBool, IsNull,
+    MinMax, NullIf, Param, RowCompare, Subscript, SubscriptStep, Ty,
 };
 use super::types::{display, element_of};
 use super::{Binder, ExprKind, at, operator};
@@ -71,18 +69,13 @@ impl Binder<'_, '_> {
             ast::Expr::Case(case) => self.case(case),
             ast::Expr::Coalesce(list) => {
                 let (args, ty) = self.common_args(&list.args, "COALESCE")?;
+                self.common_collation(&args)?;
                 Ok(Expr::Coalesce(Box::new(ArgList { args, ty })))
             }
             ast::Expr::Greatest(list) => self.min_max(list, true),
             ast::Expr::Least(list) => self.min_max(list, false),
             ast::Expr::Cast(cast) => self.cast(cast),
-            ast::Expr::Collate(collate) => {
-                let arg = self.expr(&collate.arg)?;
-                let arg = super::coerce::resolve_unknown(self, arg)?;
-                collation::check_for(arg.type_id(), &collate.collation)
-                    .map_err(|error| at(error, collate.loc))?;
-                Ok(arg)
-            }
+            ast::Expr::Collate(collate) => self.collate(collate),
             ast::Expr::Array(list) => self.array(list, None),
             ast::Expr::Row(row) => {
                 let mut args = Vec::with_capacity(row.args.len());
@@ -301,12 +294,14 @@ impl Binder<'_, '_> {
         {
             array = cast;
         }
+        let (collation, order) = self.common_collation([&left, &array])?;
         Ok(Expr::ArrayOp(Box::new(ArrayOp {
-            func: op.func,
+            func: self.element_test(op.func, order, &left)?,
             symbol: q.op.symbol.clone(),
             left,
             right: ArrayArg::of(array),
             all: q.quantifier == Quantifier::All,
+            collation,
             loc: q.op.loc,
         })))
     }
@@ -362,12 +357,15 @@ impl Binder<'_, '_> {
                     let arg = self
                         .coerce(arg, Ty::of(found.left), CastUse::Implicit, loc)?
                         .expect("the operator was chosen for it");
+                    let (collation, order) =
+                        self.common_collation(std::iter::once(&arg).chain(&fitted))?;
                     return Ok(Expr::ArrayOp(Box::new(ArrayOp {
-                        func: found.func,
+                        func: self.element_test(found.func, order, &arg)?,
                         symbol: symbol.into(),
                         left: arg,
                         right: ArrayArg::List(fitted),
                         all: list.negated,
+                        collation,
                         loc: list.loc,
                     })));
                 }
@@ -480,11 +478,28 @@ impl Binder<'_, '_> {
         Ok((fitted, ty))
     }
 
+    /// The function that an element is tested by.
+    fn element_test(
+        &mut self,
+        func: &'static Function,
+        order: Order,
+        tested: &Expr,
+    ) -> Result<&'static Function> {
+        if func::compares_records(func) {
+            self.check_order(tested)?;
+        }
+        Ok(func::under(func, order))
+    }
+
     fn min_max(&mut self, list: &ast::ArgList, greatest: bool) -> Result<Expr> {
         let words = if greatest { "GREATEST" } else { "LEAST" };
         let (args, ty) = self.common_args(&list.args, words)?;
         self.check_sortable(&args[0])?;
-        Ok(Expr::MinMax(Box::new(MinMax { args, greatest, ty })))
+        let (collation, order) = self.common_collation(&args)?;
+        if let Order::Unclear = order {
+            return Err(func::unclear_collation("string comparison"));
+        }
+        Ok(Expr::MinMax(Box::new(MinMax { args, greatest, collation, ty })))
     }
 
     fn case(&mut self, case: &ast::CaseExpr) -> Result<Expr> {
@@ -502,7 +517,10 @@ impl Binder<'_, '_> {
         for when in &case.whens {
             let condition = self.expr(&when.when)?;
             let condition = match &arg {
-                Some(arg) => self.operator("=", Expr::Element(arg.ty()), condition, when.loc)?,
+                Some(arg) => {
+                    let subject = Expr::Element(arg.ty());
+                    self.operator_hiding("=", subject, condition, (0, arg), when.loc)?
+                }
                 None => condition,
             };
             conditions.push(self.boolean(condition, "CASE/WHEN")?);
@@ -522,7 +540,9 @@ impl Binder<'_, '_> {
             Some(default) => Some(self.coerce_common(default, ty, "CASE/ELSE")?),
             None => None,
         };
-        Ok(Expr::Case(Box::new(Case { arg, whens, default, ty })))
+        let case = Expr::Case(Box::new(Case { arg, whens, default, ty }));
+        self.check_explicit(&case)?;
+        Ok(case)
     }
 
     fn cast(&mut self, cast: &ast::CastExpr) -> Result<Expr> {
@@ -670,60 +690,6 @@ impl Binder<'_, '_> {
         })
     }
 
-    fn field_by_name(&mut self, expr: Expr, name: &str) -> Result<Expr> {
-        let fields = self.record_fields(&expr)?;
-        match fields.iter().position(|(field, _)| **field == *name) {
-            Some(i) => Ok(self.field(expr, i as u16, fields[i].1)),
-            None => Err(at(
-                sql_error!(
-                    UNDEFINED_COLUMN,
-                    "could not identify column \"{name}\" in record data type"
-                ),
-                expr.loc(),
-            )),
-        }
-    }
-
-    pub(super) fn field(&mut self, arg: Expr, field: u16, ty: Ty) -> Expr {
-        if let Expr::Var(var) = &arg
-            && var.column == Column::Whole
-        {
-            return Expr::Var(super::tree::Var { column: Column::User(field), ty, ..*var });
-        }
-        Expr::Field(Box::new(FieldSelect { arg, field, ty }))
-    }
-
-    /// Names and types of a record expression's fields.
-    pub(super) fn record_fields(&mut self, expr: &Expr) -> Result<Vec<(Box<str>, Ty)>> {
-        match expr {
-            Expr::Var(var) if var.column == Column::Whole => {
-                let depth = self.scopes.len() - 1 - usize::from(var.level);
-                let rel = &self.scopes[depth].rels[usize::from(var.rel)];
-                if let RelKind::Join = rel.kind {
-                    return Err(SqlError::unsupported("fields of a join's row"));
-                }
-                Ok(rel.columns.iter().map(|c| (c.name.clone(), c.ty)).collect())
-            }
-            Expr::Row(row) => Ok(row
-                .args
-                .iter()
-                .enumerate()
-                .map(|(i, arg)| (format!("f{}", i + 1).into(), arg.ty()))
-                .collect()),
-            Expr::Call(call) if !call.func.columns.is_empty() => {
-                Ok(call.func.columns.iter().map(|(n, id)| ((*n).into(), Ty::of(*id))).collect())
-            }
-            Expr::SubLink(link) if link.ty.id == TypeId::RECORD => {
-                let inner = link.query.visible().next().expect("a scalar sub-select").expr.clone();
-                match inner {
-                    Expr::Row(_) | Expr::Call(_) => self.record_fields(&inner),
-                    _ => Err(no_fields(expr)),
-                }
-            }
-            _ => Err(no_fields(expr)),
-        }
-    }
-
     fn grouping(&mut self, list: &ast::ArgList) -> Result<Expr> {
         if !self.kind.allows_aggregates() {
             return Err(at(
@@ -742,17 +708,6 @@ impl Binder<'_, '_> {
         self.scope().has_aggregates = true;
         Ok(Expr::Grouping(Box::new(super::tree::Grouping { args, loc: list.loc })))
     }
-}
-
-fn no_fields(expr: &Expr) -> SqlError {
-    at(
-        sql_error!(
-            WRONG_OBJECT_TYPE,
-            "column notation applied to type {}, which is not a composite type",
-            display(expr.ty())
-        ),
-        expr.loc(),
-    )
 }
 
 fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {

@@ -122,11 +122,8 @@ impl Binder<'_, '_> {
             }
             _ => {}
         }
-        let columns = def
-            .columns
-            .iter()
-            .map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: c.dropped })
-            .collect();
+        self.note_collations(def);
+        let columns = RelColumn::all_of(def);
         Ok(Rel {
             alias: def.name.clone(),
             kind: RelKind::Table(def.clone()),
@@ -150,11 +147,8 @@ impl Binder<'_, '_> {
         self.scopes = scopes;
         self.kind = kind;
         let query = bound?;
-        let columns = def
-            .columns
-            .iter()
-            .map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: false })
-            .collect();
+        self.note_collations(def);
+        let columns = RelColumn::all_of(def);
         Ok(Rel {
             alias: def.name.clone(),
             kind: RelKind::Subquery(Box::new(query)),
@@ -169,10 +163,7 @@ impl Binder<'_, '_> {
         let bound = self.select(&sub.query, true);
         self.scope().lateral_active = before;
         let query = bound?;
-        let columns = query
-            .visible()
-            .map(|t| RelColumn { name: t.name.clone(), ty: t.expr.ty(), dropped: false })
-            .collect();
+        let columns = query.visible().map(RelColumn::of_target).collect();
         let rel = Rel {
             alias: "".into(),
             kind: RelKind::Subquery(Box::new(query)),
@@ -192,7 +183,7 @@ impl Binder<'_, '_> {
         self.scope().lateral_active = before;
         let (calls, mut columns, first_name) = bound?;
         if function.with_ordinality {
-            columns.push(RelColumn { name: "ordinality".into(), ty: Ty::INT8, dropped: false });
+            columns.push(RelColumn::plain("ordinality", Ty::INT8));
         }
         // A scalar function's only column takes the alias for its name.
         if let (Some(alias), [call]) = (&function.alias, &calls[..])
@@ -233,7 +224,8 @@ impl Binder<'_, '_> {
             let set = super::func::returns_set(&expr);
             let record = declared.is_some();
             let own = declared.unwrap_or_else(|| {
-                vec![RelColumn { name: name.clone(), ty: expr.ty(), dropped: false }]
+                let collation = super::collate::of(&expr);
+                vec![RelColumn { collation, ..RelColumn::plain(name.clone(), expr.ty()) }]
             });
             calls.push(FunctionCall { expr, width: own.len() as u16, set, record });
             columns.extend(own);
@@ -257,18 +249,15 @@ impl Binder<'_, '_> {
             }
             let columns = defs.iter().map(|def| {
                 let ty = self.type_name(&def.type_name)?;
-                Ok(RelColumn { name: def.name.clone(), ty, dropped: false })
+                Ok(RelColumn::plain(def.name.clone(), ty))
             });
             return columns.collect::<Result<_>>().map(Some);
         }
         if let Expr::Call(call) = expr
             && !call.func.columns.is_empty()
         {
-            let columns = call.func.columns.iter().map(|(name, id)| RelColumn {
-                name: (*name).into(),
-                ty: Ty::of(*id),
-                dropped: false,
-            });
+            let columns = call.func.columns.iter();
+            let columns = columns.map(|(name, id)| RelColumn::plain(*name, Ty::of(*id)));
             return Ok(Some(columns.collect()));
         }
         if expr.type_id() == TypeId::RECORD {

@@ -4,7 +4,7 @@ use syntax::ast::{FuncCall, Loc, QualifiedName};
 
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::{self, Aggregate, CastUse, Function};
-use crate::types::{Datum, TypeId};
+use crate::types::{Collation, Datum, TypeId};
 
 use super::operator::{Choice, choose};
 use super::scope::Scope;
@@ -62,14 +62,17 @@ impl Binder<'_, '_> {
                 let declared = candidate.args.clone();
                 let func = candidate.func;
                 let (args, id) = self.fit_arguments(&declared, func.result, args, name, loc)?;
-                Ok(Expr::Call(Box::new(Call {
+                let mut call = Call {
                     func,
                     args,
                     ty: Ty::of(id),
+                    collation: Collation::NONE,
                     variadic: false,
                     shape: Shape::Function,
                     loc,
-                })))
+                };
+                self.collate_call(&mut call)?;
+                Ok(Expr::Call(Box::new(call)))
             }
             _ => Err(no_function(name, &types, loc)),
         }
@@ -132,6 +135,9 @@ impl Binder<'_, '_> {
         args: Vec<Expr>,
     ) -> Result<Expr> {
         let func = candidate.func;
+        if let ("pg_collation_for", [arg]) = (func.name, &args[..]) {
+            return self.collation_for(arg);
+        }
         if matches!(func.body, crate::func::Body::Window) {
             return Err(at(
                 sql_error!(
@@ -182,14 +188,10 @@ impl Binder<'_, '_> {
             variadic = false;
         }
         let shape = if call.sql_syntax { Shape::SqlSyntax } else { Shape::Function };
-        Ok(Expr::Call(Box::new(Call {
-            func,
-            args,
-            ty: Ty::of(id),
-            variadic,
-            shape,
-            loc: call.loc,
-        })))
+        let (ty, collation, loc) = (Ty::of(id), Collation::NONE, call.loc);
+        let mut call = Call { func, args, ty, collation, variadic, shape, loc };
+        self.collate_call(&mut call)?;
+        Ok(Expr::Call(Box::new(call)))
     }
 
     /// The arguments of a variadic parameter as one array.
@@ -353,7 +355,7 @@ impl Binder<'_, '_> {
             let expr = coerce::resolve_unknown(self, expr)?;
             let (desc, nulls_first) = self.sort_direction(item)?;
             self.check_sortable(&expr)?;
-            order_by.push(SortExpr { expr, desc, nulls_first });
+            order_by.push(SortExpr::new(expr, desc, nulls_first));
         }
         let filter = match &call.filter {
             Some(filter) => {
@@ -364,6 +366,10 @@ impl Binder<'_, '_> {
         if call.distinct {
             for arg in &args {
                 self.check_hashable(arg)?;
+                let loose = super::collate::of(arg).loose().is_some();
+                if loose && !matches!(agg.name, "count" | "min" | "max") {
+                    return Err(at(super::setop::loose_rows("aggregates with DISTINCT"), call.loc));
+                }
             }
             if order_by.iter().any(|key| !args.iter().any(|a| walk::same(a, &key.expr))) {
                 return Err(at(
@@ -376,6 +382,8 @@ impl Binder<'_, '_> {
             }
         }
         let level = self.aggregate_level(&args, &order_by, filter.as_ref(), call.loc)?;
+        let (_, order) = self.common_collation(&args)?;
+        let agg = func::aggregate_under(agg, order)?;
         Ok(Expr::Aggregate(Box::new(AggCall {
             agg,
             args,

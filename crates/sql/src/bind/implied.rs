@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::types::{Datum, compare};
+use crate::types::{Datum, compare, compare_under};
 
 use super::tree::{Call, Expr, Shape};
-use super::walk;
+use super::{collate, walk};
 
 /// Whether `wanted` is true wherever all of `given` are.
 pub(crate) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
@@ -23,9 +23,10 @@ pub(crate) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
         wanted => comparison(wanted).is_some_and(|(call, op, bound)| {
             given.iter().any(|one| {
                 comparison(one).is_some_and(|(other, known, value)| {
-                    walk::same(&call.args[0], &other.args[0])
+                    walk::same(call.args[0].bare(), other.args[0].bare())
                         && call.args[1].ty() == other.args[1].ty()
-                        && narrower(known, compare(call.args[1].type_id(), value, bound), op)
+                        && collate::alike(call.collation, other.collation)
+                        && narrower(known, order(call, value, bound), op)
                 })
             })
         }),
@@ -46,12 +47,19 @@ fn is_null_with(expr: &Expr, arg: &Expr) -> bool {
     }
 }
 
+/// How two values of the call's second argument are ordered by what it compares by.
+fn order(call: &Call, a: &Datum, b: &Datum) -> Ordering {
+    let ty = call.args[1].type_id();
+    call.collation.rules().map_or_else(|| compare(ty, a, b), |by| compare_under(by, ty, a, b))
+}
+
 /// `x op constant`: the call, the operator and the constant.
 fn comparison(expr: &Expr) -> Option<(&Call, &str, &Datum)> {
     let Expr::Call(call) = expr else { return None };
     let Shape::Operator(symbol) = &call.shape else { return None };
-    match &call.args[..] {
-        [_, Expr::Const(c)] if !c.value.is_null() => Some((call, symbol, &c.value)),
+    let [_, value] = &call.args[..] else { return None };
+    match value.bare() {
+        Expr::Const(c) if !c.value.is_null() => Some((call, symbol, &c.value)),
         _ => None,
     }
 }

@@ -10,6 +10,7 @@ pub mod tree;
 pub mod walk;
 
 mod coerce;
+pub mod collate;
 mod column;
 mod conflict;
 mod dml;
@@ -20,6 +21,7 @@ mod grouping;
 pub(crate) mod implied;
 mod naming;
 mod operator;
+mod record;
 mod scope;
 mod select;
 mod setop;
@@ -126,11 +128,14 @@ pub struct Binder<'a, 'c> {
     kind: ExprKind,
     /// How many sub-selects there are in expressions.
     sublinks: u32,
+    /// Something has a collation that is not its type's own.
+    collated: bool,
 }
 
 impl<'a, 'c> Binder<'a, 'c> {
     pub fn new(catalog: &'a mut Catalog<'c>, params: &'a mut Params) -> Binder<'a, 'c> {
-        Binder { catalog, params, scopes: Vec::new(), kind: ExprKind::None, sublinks: 0 }
+        let (scopes, kind) = (Vec::new(), ExprKind::None);
+        Binder { catalog, params, scopes, kind, sublinks: 0, collated: false }
     }
 
     /// A number that no other sub-select of the statement has.

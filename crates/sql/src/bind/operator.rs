@@ -4,7 +4,7 @@ use syntax::ast::Loc;
 
 use crate::error::{Result, sql_error};
 use crate::func::{self, CastUse, Operator};
-use crate::types::TypeId;
+use crate::types::{Collation, TypeId};
 
 use super::coerce::{can_coerce, is_binary_coercible};
 use super::tree::{Call, Expr, Shape, Ty};
@@ -31,6 +31,19 @@ impl Binder<'_, '_> {
         right: Expr,
         loc: Loc,
     ) -> Result<Call> {
+        let mut call = self.plain_call(symbol, left, right, loc)?;
+        self.collate_call(&mut call)?;
+        Ok(call)
+    }
+
+    /// A call that compares by no collation yet.
+    pub(super) fn plain_call(
+        &mut self,
+        symbol: &str,
+        left: Expr,
+        right: Expr,
+        loc: Loc,
+    ) -> Result<Call> {
         let op = binary(symbol, left.type_id(), right.type_id()).map_err(|e| at(e, loc))?;
         let func = op.func;
         let (args, ty) =
@@ -39,10 +52,25 @@ impl Binder<'_, '_> {
             func,
             args,
             ty: Ty::of(ty),
+            collation: Collation::NONE,
             variadic: false,
             shape: Shape::Operator(symbol.into()),
             loc,
         })
+    }
+
+    /// Likewise where one operand stands for the value of another expression.
+    pub(super) fn operator_hiding(
+        &mut self,
+        symbol: &str,
+        left: Expr,
+        right: Expr,
+        (at, hidden): (usize, &Expr),
+        loc: Loc,
+    ) -> Result<Expr> {
+        let mut call = self.plain_call(symbol, left, right, loc)?;
+        self.collate_with(&mut call, (at, super::collate::of(hidden)))?;
+        Ok(Expr::Call(Box::new(call)))
     }
 
     /// A call of a prefix operator.
@@ -50,20 +78,23 @@ impl Binder<'_, '_> {
         let op = prefix(symbol, arg.type_id()).map_err(|e| at(e, loc))?;
         let func = op.func;
         let (args, ty) = self.fit_arguments(&[op.right], op.result, vec![arg], symbol, loc)?;
-        Ok(Expr::Call(Box::new(Call {
+        let mut call = Call {
             func,
             args,
             ty: Ty::of(ty),
+            collation: Collation::NONE,
             variadic: false,
             shape: Shape::Operator(symbol.into()),
             loc,
-        })))
+        };
+        self.collate_call(&mut call)?;
+        Ok(Expr::Call(Box::new(call)))
     }
 
     /// Sorting and merging need a `<` for the type.
-    pub(super) fn check_sortable(&self, expr: &Expr) -> Result<()> {
+    pub(super) fn check_sortable(&mut self, expr: &Expr) -> Result<()> {
         if orderable(expr.type_id()) {
-            return Ok(());
+            return self.check_order(expr);
         }
         Err(at(
             sql_error!(
@@ -77,10 +108,10 @@ impl Binder<'_, '_> {
     }
 
     /// Grouping needs an `=` for the type.
-    pub(super) fn check_hashable(&self, expr: &Expr) -> Result<()> {
+    pub(super) fn check_hashable(&mut self, expr: &Expr) -> Result<()> {
         let id = expr.type_id();
         if id == TypeId::UNKNOWN || orderable(id) || comparable(id) {
-            return Ok(());
+            return self.check_grouping(expr);
         }
         Err(at(
             sql_error!(

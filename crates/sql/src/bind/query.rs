@@ -5,8 +5,8 @@ use std::sync::Arc;
 pub use syntax::ast::{JoinKind, SetOperator};
 use syntax::ast::{Loc, LockStrength, LockWait};
 
-use crate::catalog::TableDef;
-use crate::types::Oid;
+use crate::catalog::{ColumnDef, TableDef};
+use crate::types::{Collation, Oid};
 
 use super::tree::{Expr, SortExpr, Ty};
 
@@ -64,6 +64,7 @@ pub struct Rel {
 pub struct RelColumn {
     pub name: Box<str>,
     pub ty: Ty,
+    pub collation: Collation,
     /// Dropped columns keep their number and can't be named.
     pub dropped: bool,
 }
@@ -71,8 +72,34 @@ pub struct RelColumn {
 impl RelColumn {
     /// A table's columns.
     pub fn all_of(table: &TableDef) -> Vec<RelColumn> {
-        let columns = table.columns.iter();
-        columns.map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: c.dropped }).collect()
+        table.columns.iter().map(RelColumn::of_table).collect()
+    }
+
+    /// A table's column.
+    pub fn of_table(column: &ColumnDef) -> RelColumn {
+        let ColumnDef { name, ty, collation, dropped, .. } = column;
+        RelColumn { name: name.clone(), ty: *ty, collation: *collation, dropped: *dropped }
+    }
+
+    /// An expression with the column's type and collation, and no other meaning.
+    pub fn var_of(column: &RelColumn) -> Expr {
+        super::scope::var(0, 0, column)
+    }
+
+    /// Is its collation left open, though values of its type have one?
+    pub fn is_open(&self) -> bool {
+        self.ty.collation().is_valid() && !self.collation.is_valid()
+    }
+
+    /// One with the collation of its type.
+    pub fn plain(name: impl Into<Box<str>>, ty: Ty) -> RelColumn {
+        RelColumn { name: name.into(), ty, collation: ty.collation(), dropped: false }
+    }
+
+    /// An output of a query, as the query around it sees it.
+    pub fn of_target(target: &Target) -> RelColumn {
+        let collation = super::collate::of(&target.expr);
+        RelColumn { name: target.name.clone(), ty: target.expr.ty(), collation, dropped: false }
     }
 }
 
@@ -187,6 +214,8 @@ pub enum SetTree {
 pub struct SetNode {
     pub op: SetOperator,
     pub all: bool,
+    /// By column, what rows are compared by.
+    pub collations: Vec<Collation>,
     pub left: SetTree,
     pub right: SetTree,
 }

@@ -200,9 +200,10 @@ impl Scope {
 
 /// A column of an entry of the level at hand.
 pub(super) fn var(rel: u16, column: usize, info: &RelColumn) -> Expr {
-    var_of(rel, Column::User(column as u16), info.ty)
+    let (column, collation) = (Column::User(column as u16), info.collation);
+    Expr::Var(Var { level: 0, rel, column, ty: info.ty, collation, loc: Loc::NONE })
 }
 
 pub(super) fn var_of(rel: u16, column: Column, ty: Ty) -> Expr {
-    Expr::Var(Var { level: 0, rel, column, ty, loc: Loc::NONE })
+    Expr::Var(Var { level: 0, rel, column, ty, collation: ty.collation(), loc: Loc::NONE })
 }

@@ -121,9 +121,9 @@ impl Binder<'_, '_> {
                 self.expr(&ast::Expr::Indirection(Box::new(inner)))?
             }
         };
-        for (i, (name, ty)) in self.record_fields(&inner)?.into_iter().enumerate() {
-            let expr = self.field(inner.clone(), i as u16, ty);
-            out.push(Target { expr, name, junk: false, origin: None });
+        for (i, field) in self.record_fields(&inner)?.into_iter().enumerate() {
+            let expr = self.field(inner.clone(), i as u16, &field);
+            out.push(Target { expr, name: field.name, junk: false, origin: None });
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use syntax::ast::{Loc, Select, SelectBody, SetOperation, SetOperator};
 
-use crate::error::{Result, bail, check_stack, sql_error};
-use crate::types::TypeId;
+use crate::error::{Result, SqlError, bail, check_stack, sql_error};
+use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Query, Rel, RelColumn, RelKind, SetNode, SetTree, Target};
 use super::scope::{NsColumn, NsItem, var};
@@ -16,6 +16,7 @@ struct Branch {
     /// The first leaf: its column names are the result's.
     first: u16,
     types: Vec<Ty>,
+    collations: Vec<Collation>,
 }
 
 impl Binder<'_, '_> {
@@ -29,10 +30,11 @@ impl Binder<'_, '_> {
         let names: Vec<Box<str>> = first.columns.iter().map(|c| c.name.clone()).collect();
         query.targets = names
             .iter()
-            .zip(&types)
+            .zip(types.iter().zip(&branch.collations))
             .enumerate()
-            .map(|(i, (name, ty))| {
-                let column = RelColumn { name: name.clone(), ty: *ty, dropped: false };
+            .map(|(i, (name, (ty, collation)))| {
+                let column =
+                    RelColumn { collation: *collation, ..RelColumn::plain(name.clone(), *ty) };
                 let expr = var(branch.first, i, &column);
                 Target { expr, name: name.clone(), junk: false, origin: None }
             })
@@ -107,8 +109,52 @@ impl Binder<'_, '_> {
                 self.check_hashable(&expr)?;
             }
         }
-        let node = SetNode { op: op.op, all: op.all, left: left.tree, right: right.tree };
-        Ok(Branch { tree: SetTree::Op(Box::new(node)), first: left.first, types })
+        let collations = self.set_collations(op, &left, &right, &types)?;
+        let (first, collations_of) = (left.first, collations.clone());
+        let node = SetNode {
+            op: op.op,
+            all: op.all,
+            collations: collations_of,
+            left: left.tree,
+            right: right.tree,
+        };
+        Ok(Branch { tree: SetTree::Op(Box::new(node)), first, types, collations })
+    }
+
+    /// The collations of a set operation's columns.
+    fn set_collations(
+        &mut self,
+        op: &SetOperation,
+        left: &Branch,
+        right: &Branch,
+        types: &[Ty],
+    ) -> Result<Vec<Collation>> {
+        let union_all = op.all && op.op == SetOperator::Union;
+        let mut collations = Vec::with_capacity(types.len());
+        for (i, ty) in types.iter().enumerate() {
+            if ty.id == TypeId::UNKNOWN || !ty.collation().is_valid() {
+                // A literal that nothing gives a type is text.
+                collations.push(known(*ty).collation());
+                continue;
+            }
+            let sides = [self.side_expr(left, i), self.side_expr(right, i)];
+            let collation = self.column_collation(&sides, union_all)?;
+            if collation.loose().is_some() && op.op != SetOperator::Union {
+                return Err(loose_rows(words(op.op)));
+            }
+            collations.push(collation);
+        }
+        Ok(collations)
+    }
+
+    /// Column `i` of a side, as far as its collation goes.
+    fn side_expr(&mut self, side: &Branch, i: usize) -> Expr {
+        let ty = side.types[i];
+        if let SetTree::Leaf(rel) = side.tree {
+            return self.leaf_expr(rel, i, ty);
+        }
+        let column = RelColumn { collation: side.collations[i], ..RelColumn::plain("", ty) };
+        RelColumn::var_of(&column)
     }
 
     fn set_side(&mut self, select: &Select) -> Result<Branch> {
@@ -120,11 +166,9 @@ impl Binder<'_, '_> {
             return self.set_branch(op);
         }
         let query = self.select(select, false)?;
-        let columns: Vec<RelColumn> = query
-            .visible()
-            .map(|t| RelColumn { name: t.name.clone(), ty: t.expr.ty(), dropped: false })
-            .collect();
+        let columns: Vec<RelColumn> = query.visible().map(RelColumn::of_target).collect();
         let types = columns.iter().map(|c| c.ty).collect();
+        let collations = columns.iter().map(|c| c.collation).collect();
         let number = self.scope().rels.len() + 1;
         let rel = Rel {
             alias: format!("*SELECT* {number}").into(),
@@ -134,7 +178,7 @@ impl Binder<'_, '_> {
             loc: Loc::NONE,
         };
         let first = self.scope().add_rel(rel);
-        Ok(Branch { tree: SetTree::Leaf(first), first, types })
+        Ok(Branch { tree: SetTree::Leaf(first), first, types, collations })
     }
 
     fn leaf_query(&mut self, rel: u16) -> &mut Query {
@@ -184,6 +228,11 @@ impl Binder<'_, '_> {
             }
         }
     }
+}
+
+/// Rows that are compared as wholes are compared by their bytes.
+pub(super) fn loose_rows(what: &str) -> SqlError {
+    SqlError::unsupported(format!("nondeterministic collations are not supported in {what} yet"))
 }
 
 fn known(ty: Ty) -> Ty {

@@ -5,6 +5,7 @@ use syntax::ast;
 use crate::error::{Result, sql_error};
 use crate::types::TypeId;
 
+use super::query::RelColumn;
 use super::tree::{Expr, Slot, SubLink, SubLinkKind, Ty};
 use super::types::display;
 use super::{Binder, at};
@@ -28,7 +29,8 @@ impl Binder<'_, '_> {
         }
         let query = self.select(&link.query, true)?;
         self.scope().has_sublinks = true;
-        let columns: Vec<Ty> = query.visible().map(|t| t.expr.ty()).collect();
+        let outputs: Vec<RelColumn> = query.visible().map(RelColumn::of_target).collect();
+        let columns: Vec<Ty> = outputs.iter().map(|output| output.ty).collect();
         let too_many =
             || at(sql_error!(SYNTAX_ERROR, "subquery must return only one column"), link.loc);
         let (kind, ty) = match &link.kind {
@@ -62,10 +64,10 @@ impl Binder<'_, '_> {
                 let default =
                     ast::Operator { schema: Vec::new(), symbol: "=".into(), loc: link.loc };
                 let op = op.as_ref().unwrap_or(&default);
-                (self.quantified_link(left, op, &columns, false, link)?, Ty::BOOL)
+                (self.quantified_link(left, op, &outputs, false, link)?, Ty::BOOL)
             }
             ast::SubLinkKind::All { left, op } => {
-                (self.quantified_link(left, op, &columns, true, link)?, Ty::BOOL)
+                (self.quantified_link(left, op, &outputs, true, link)?, Ty::BOOL)
             }
         };
         let (id, query, loc) = (self.next_sublink(), Box::new(query), link.loc);
@@ -76,7 +78,7 @@ impl Binder<'_, '_> {
         &mut self,
         left: &ast::Expr,
         op: &ast::Operator,
-        columns: &[Ty],
+        columns: &[RelColumn],
         all: bool,
         link: &ast::SubLink,
     ) -> Result<SubLinkKind> {
@@ -102,9 +104,10 @@ impl Binder<'_, '_> {
             ));
         }
         let mut tests = Vec::with_capacity(left.len());
-        for (i, (left, ty)) in left.into_iter().zip(columns).enumerate() {
-            let right = Expr::Slot(Slot { slot: i as u16, ty: *ty });
-            let test = self.operator_call(&op.symbol, left, right, op.loc)?;
+        for (i, (left, column)) in left.into_iter().zip(columns).enumerate() {
+            let right = Expr::Slot(Slot { slot: i as u16, ty: column.ty });
+            let mut test = self.plain_call(&op.symbol, left, right, op.loc)?;
+            self.collate_with(&mut test, (1, column.collation))?;
             if test.ty.id != TypeId::BOOL {
                 return Err(at(
                     sql_error!(

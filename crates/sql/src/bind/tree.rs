@@ -9,7 +9,7 @@ use std::sync::Arc;
 use syntax::ast::Loc;
 
 use crate::func::{Aggregate, Function};
-use crate::types::{Datum, Oid, TypeId};
+use crate::types::{Collation, Datum, Oid, TypeId, type_info};
 
 use super::query::Query;
 
@@ -23,6 +23,11 @@ pub struct Ty {
 impl Ty {
     pub const fn of(id: TypeId) -> Ty {
         Ty { id, modifier: -1 }
+    }
+
+    /// The collation that values of the type have by themselves; invalid if the type has none.
+    pub fn collation(self) -> Collation {
+        Collation::bytes(type_info(self.id).map_or(Oid::INVALID, |info| info.collation))
     }
 
     pub const BOOL: Ty = Ty::of(TypeId::BOOL);
@@ -71,6 +76,10 @@ pub enum Expr {
     Field(Box<FieldSelect>),
     /// The same bits under another type: varchar as text.
     Relabel(Box<Relabel>),
+    /// `COLLATE`: the same value.
+    Collate(Box<Collate>),
+    /// A value's place in the order of a collation, as bytes.
+    SortKey(Box<CollationKey>),
     /// Through the text form of the value.
     ViaText(Box<ViaText>),
     /// A cast of every element of an array; the call takes one element in `Expr::Element`.
@@ -129,6 +138,7 @@ pub struct Var {
     pub rel: u16,
     pub column: Column,
     pub ty: Ty,
+    pub collation: Collation,
     pub loc: Loc,
 }
 
@@ -167,6 +177,8 @@ pub struct Call {
     pub args: Vec<Expr>,
     /// The result; for a polymorphic function the type it came out as.
     pub ty: Ty,
+    /// What it compares by; see [`super::collate`].
+    pub collation: Collation,
     /// The last argument is the array of a variadic call.
     pub variadic: bool,
     pub shape: Shape,
@@ -207,6 +219,7 @@ pub struct ArgList {
 pub struct MinMax {
     pub args: Vec<Expr>,
     pub greatest: bool,
+    pub collation: Collation,
     pub ty: Ty,
 }
 
@@ -230,6 +243,7 @@ pub struct ArrayOp {
     pub right: ArrayArg,
     /// ANY if not ALL.
     pub all: bool,
+    pub collation: Collation,
     pub loc: Loc,
 }
 
@@ -302,6 +316,7 @@ pub struct FieldSelect {
     /// From 0.
     pub field: u16,
     pub ty: Ty,
+    pub collation: Collation,
 }
 
 #[derive(Clone, Debug)]
@@ -309,6 +324,23 @@ pub struct Relabel {
     pub arg: Expr,
     pub ty: Ty,
     pub explicit: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Collate {
+    pub arg: Expr,
+    pub collation: Collation,
+    /// The collation's schema and name.
+    pub schema: Box<str>,
+    pub name: Box<str>,
+    pub loc: Loc,
+}
+
+/// What the planner makes of keys that are compared under rules of their own.
+#[derive(Clone, Debug)]
+pub struct CollationKey {
+    pub arg: Expr,
+    pub collation: Collation,
 }
 
 #[derive(Clone, Debug)]
@@ -350,6 +382,15 @@ pub struct SortExpr {
     pub expr: Expr,
     pub desc: bool,
     pub nulls_first: bool,
+    /// What values are ordered by; the executor finds that done in the expression.
+    pub collation: Collation,
+}
+
+impl SortExpr {
+    pub fn new(expr: Expr, desc: bool, nulls_first: bool) -> SortExpr {
+        let collation = super::collate::of(&expr);
+        SortExpr { expr, desc, nulls_first, collation }
+    }
 }
 
 /// The function of a window call.
@@ -479,6 +520,8 @@ impl Expr {
             Expr::Subscript(s) => s.ty,
             Expr::Field(f) => f.ty,
             Expr::Relabel(r) => r.ty,
+            Expr::Collate(c) => c.arg.ty(),
+            Expr::SortKey(_) => Ty::of(TypeId::BYTEA),
             Expr::ViaText(v) => v.ty,
             Expr::ArrayCast(a) => a.ty,
             Expr::Element(ty) | Expr::SetToDefault(ty) => *ty,
@@ -514,6 +557,7 @@ impl Expr {
             Expr::Window(w) => w.loc,
             Expr::SubLink(s) => s.loc,
             Expr::Relabel(r) => r.arg.loc(),
+            Expr::Collate(c) => c.arg.loc(),
             Expr::ViaText(v) => v.arg.loc(),
             Expr::ArrayCast(a) => a.arg.loc(),
             Expr::ArrayOp(a) => a.left.loc(),
@@ -531,6 +575,14 @@ impl Expr {
             Expr::Array(a) => a.elements.first().map_or(Loc::NONE, Expr::loc),
             Expr::Grouping(g) => g.loc,
             _ => Loc::NONE,
+        }
+    }
+
+    /// The expression without the COLLATE around it: the same value.
+    pub fn bare(&self) -> &Expr {
+        match self {
+            Expr::Collate(c) => c.arg.bare(),
+            other => other,
         }
     }
 

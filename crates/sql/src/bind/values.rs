@@ -35,8 +35,10 @@ impl Binder<'_, '_> {
                     coerce::to_common(self, expr, ty, "VALUES")?
                 };
             }
-            let name = format!("column{}", i + 1).into();
-            columns.push(RelColumn { name, ty, dropped: false });
+            let values = rows.iter().map(|row| &row[i]);
+            let collation = self.column_collation(values, true)?;
+            let name = format!("column{}", i + 1);
+            columns.push(RelColumn { collation, ..RelColumn::plain(name, ty) });
         }
         let rel = Rel {
             alias: "*VALUES*".into(),

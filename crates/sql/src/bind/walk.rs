@@ -1,5 +1,6 @@
 //! Walking and rewriting typed expressions.
 
+use super::collate::alike;
 use super::query::{Query, RelKind, SetTree};
 use super::tree::{ArrayArg, Column, Expr, SubLinkKind, SubscriptStep, Var};
 
@@ -59,6 +60,8 @@ macro_rules! children {
                 }
                 Expr::Field(s) => f(&$($mut)? s.arg),
                 Expr::Relabel(r) => f(&$($mut)? r.arg),
+                Expr::Collate(c) => f(&$($mut)? c.arg),
+                Expr::SortKey(k) => f(&$($mut)? k.arg),
                 Expr::ViaText(v) => f(&$($mut)? v.arg),
                 Expr::ArrayCast(a) => {
                     f(&$($mut)? a.arg);
@@ -249,7 +252,11 @@ fn same_node(a: &Expr, b: &Expr) -> bool {
         return false;
     }
     match (a, b) {
-        (Expr::Call(x), Expr::Call(y)) => x.func.oid == y.func.oid && x.variadic == y.variadic,
+        (Expr::Call(x), Expr::Call(y)) => {
+            x.func.oid == y.func.oid && x.variadic == y.variadic && alike(x.collation, y.collation)
+        }
+        (Expr::Collate(x), Expr::Collate(y)) => x.collation == y.collation,
+        (Expr::SortKey(x), Expr::SortKey(y)) => x.collation == y.collation,
         (Expr::IsNull(x), Expr::IsNull(y)) => x.negated == y.negated && x.row == y.row,
         (Expr::IsBool(x), Expr::IsBool(y)) => x.negated == y.negated && x.value == y.value,
         (Expr::Case(x), Expr::Case(y)) => {
@@ -257,7 +264,9 @@ fn same_node(a: &Expr, b: &Expr) -> bool {
                 && x.arg.is_some() == y.arg.is_some()
                 && x.default.is_some() == y.default.is_some()
         }
-        (Expr::MinMax(x), Expr::MinMax(y)) => x.greatest == y.greatest,
+        (Expr::MinMax(x), Expr::MinMax(y)) => {
+            x.greatest == y.greatest && alike(x.collation, y.collation)
+        }
         (Expr::Distinct(x), Expr::Distinct(y)) => {
             x.negated == y.negated && x.equal.func.oid == y.equal.func.oid
         }
@@ -265,6 +274,7 @@ fn same_node(a: &Expr, b: &Expr) -> bool {
         (Expr::ArrayOp(x), Expr::ArrayOp(y)) => {
             x.func.oid == y.func.oid
                 && x.all == y.all
+                && alike(x.collation, y.collation)
                 && std::mem::discriminant(&x.right) == std::mem::discriminant(&y.right)
         }
         (Expr::RowCompare(x), Expr::RowCompare(y)) => x.op == y.op,

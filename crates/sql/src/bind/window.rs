@@ -46,7 +46,7 @@ impl Binder<'_, '_> {
             let expr = coerce::resolve_unknown(self, expr)?;
             self.check_sortable(&expr)?;
             let (desc, nulls_first) = self.sort_direction(item)?;
-            order_by.push(SortExpr { expr, desc, nulls_first });
+            order_by.push(SortExpr::new(expr, desc, nulls_first));
         }
         if let Some(base) = base {
             let name = spec.base.as_deref().unwrap_or("");
@@ -214,6 +214,13 @@ impl Binder<'_, '_> {
             return Err(no_function(name, &types, call.loc));
         };
         let (args, id) = self.fit_arguments(&declared, result, args, name, call.loc)?;
+        let (_, order) = self.common_collation(&args)?;
+        let func = match func {
+            WindowFunc::Aggregate(agg) => {
+                WindowFunc::Aggregate(crate::func::aggregate_under(agg, order)?)
+            }
+            func => func,
+        };
         let filter = match &call.filter {
             Some(filter) => {
                 Some(self.with_kind(ExprKind::Filter, |b| b.condition(filter, "FILTER"))?)

@@ -9,6 +9,7 @@ use crate::types::TypeId;
 
 use super::from::rename;
 use super::query::{Cte, CteQuery, Query, Rel, RelColumn, RelKind};
+use super::setop::loose_rows;
 use super::tree::Ty;
 use super::{Binder, at};
 
@@ -60,10 +61,7 @@ impl Binder<'_, '_> {
     }
 
     fn cte_columns(&self, query: &Query, cte: &ast::Cte) -> Result<Vec<RelColumn>> {
-        let mut columns: Vec<RelColumn> = query
-            .visible()
-            .map(|t| RelColumn { name: t.name.clone(), ty: t.expr.ty(), dropped: false })
-            .collect();
+        let mut columns: Vec<RelColumn> = query.visible().map(RelColumn::of_target).collect();
         name_columns(&mut columns, cte)?;
         Ok(columns)
     }
@@ -84,11 +82,8 @@ impl Binder<'_, '_> {
             Statement::Delete(delete) => self.delete(delete)?,
             _ => bail!(SYNTAX_ERROR, "WITH query must be SELECT, INSERT, UPDATE or DELETE"),
         };
-        let mut columns: Vec<RelColumn> = modify
-            .returning
-            .iter()
-            .map(|t| RelColumn { name: t.name.clone(), ty: t.expr.ty(), dropped: false })
-            .collect();
+        let mut columns: Vec<RelColumn> =
+            modify.returning.iter().map(RelColumn::of_target).collect();
         name_columns(&mut columns, cte)?;
         Ok(Cte {
             name: cte.name.clone(),
@@ -157,6 +152,7 @@ impl Binder<'_, '_> {
             let target = again.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("counted");
             target.expr = expr;
         }
+        self.check_recursive_collations(cte, &columns, &first, &again, op.all)?;
         Ok(Cte {
             name: cte.name.clone(),
             query: CteQuery::Recursive {
@@ -168,6 +164,41 @@ impl Binder<'_, '_> {
             references: 0,
             materialized: Some(true),
         })
+    }
+
+    /// Both terms of a recursive query must agree on the collations of its columns.
+    fn check_recursive_collations(
+        &mut self,
+        cte: &ast::Cte,
+        columns: &[RelColumn],
+        first: &Query,
+        again: &Query,
+        all: bool,
+    ) -> Result<()> {
+        for (i, (column, target)) in columns.iter().zip(again.visible()).enumerate() {
+            let own = column.collation;
+            let whole = RelColumn::var_of(column);
+            let overall = self.column_collation([&whole, &target.expr], all)?;
+            if own != overall {
+                let own = self.catalog.lookup.collation_name(own.oid)?;
+                let overall = self.catalog.lookup.collation_name(overall.oid)?;
+                let loc = first.visible().nth(i).map_or(Loc::NONE, |target| target.expr.loc());
+                let error = sql_error!(
+                    COLLATION_MISMATCH,
+                    "recursive query \"{}\" column {} has collation \"{own}\" in non-recursive term but collation \"{overall}\" overall",
+                    cte.name,
+                    i + 1
+                )
+                .with_hint(
+                    "Use the COLLATE clause to set the collation of the non-recursive term.",
+                );
+                return Err(at(error, loc));
+            }
+            if !all && own.loose().is_some() {
+                return Err(loose_rows("a recursive UNION"));
+            }
+        }
+        Ok(())
     }
 
     /// The range-table entry for a CTE of that name, if one is in sight.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::hash::HashMap;
 
 use super::TableDef;
-use crate::types::{Datum, compare};
+use crate::types::{Datum, ValueOrder};
 
 /// Kinds of `stakindN`.
 pub const COMMON: i16 = 1;
@@ -65,11 +65,11 @@ impl TableDef {
 /// Share of the rows whose value equals this one.
 pub fn equal_share(
     of: &ColumnStatistics,
-    ty: crate::types::TypeId,
+    order: ValueOrder,
     value: &Datum,
     rows: f64,
 ) -> Option<f64> {
-    let found = of.common.iter().find(|(common, _)| compare(ty, common, value).is_eq());
+    let found = of.common.iter().find(|(common, _)| order.compare(common, value).is_eq());
     if let Some((_, share)) = found {
         return Some(*share);
     }
@@ -82,7 +82,7 @@ pub fn equal_share(
 }
 
 /// Share of the rows whose value is below this one.
-pub fn below_share(of: &ColumnStatistics, ty: crate::types::TypeId, value: &Datum) -> Option<f64> {
+pub fn below_share(of: &ColumnStatistics, order: ValueOrder, value: &Datum) -> Option<f64> {
     if of.bounds.is_empty() && of.common.is_empty() {
         return None;
     }
@@ -90,20 +90,20 @@ pub fn below_share(of: &ColumnStatistics, ty: crate::types::TypeId, value: &Datu
     let common_below: f64 = of
         .common
         .iter()
-        .filter(|(known, _)| compare(ty, known, value).is_lt())
+        .filter(|(known, _)| order.compare(known, value).is_lt())
         .map(|(_, share)| share)
         .sum();
     let rest = (1.0 - of.nulls - common).max(0.0);
-    Some((common_below + rest * position(&of.bounds, ty, value)).clamp(0.0, 1.0))
+    Some((common_below + rest * position(&of.bounds, order, value)).clamp(0.0, 1.0))
 }
 
 /// How far from the first bound to the last a value lies, from 0 to 1.
-fn position(bounds: &[Datum], ty: crate::types::TypeId, value: &Datum) -> f64 {
+fn position(bounds: &[Datum], order: ValueOrder, value: &Datum) -> f64 {
     let parts = bounds.len().saturating_sub(1);
     if parts == 0 {
         return 0.5;
     }
-    let above = bounds.partition_point(|bound| compare(ty, bound, value).is_lt());
+    let above = bounds.partition_point(|bound| order.compare(bound, value).is_lt());
     if above == 0 {
         return 0.0;
     }

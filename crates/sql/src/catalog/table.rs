@@ -12,7 +12,7 @@ use super::statistics::Statistics;
 use crate::bind::Ty;
 use crate::types::keycode::KeyColumn;
 use crate::types::row::{RowDesc, ValueKind};
-use crate::types::{Datum, Oid, TypeId};
+use crate::types::{Collation, Datum, Oid, TypeId, ValueOrder};
 
 use std::sync::Arc;
 
@@ -71,6 +71,8 @@ pub struct TableDef {
 pub struct ColumnDef {
     pub name: Box<str>,
     pub ty: Ty,
+    /// Invalid for a type that has none.
+    pub collation: Collation,
     pub not_null: bool,
     pub dropped: bool,
     /// The DEFAULT expression as text, or that of a generated column.
@@ -165,6 +167,8 @@ pub struct IndexKey {
     pub source: KeySource,
     /// The type of the key's values.
     pub ty: Ty,
+    /// What they are compared by; invalid for a type that has none.
+    pub collation: Collation,
     /// Its operator class (`pg_index.indclass`).
     pub class: Oid,
     pub desc: bool,
@@ -179,10 +183,22 @@ pub enum KeySource {
     Expr(Box<str>),
 }
 
+impl ColumnDef {
+    /// How its values are ordered.
+    pub fn order(&self) -> ValueOrder {
+        ValueOrder { type_id: self.ty.id, rules: self.collation.rules() }
+    }
+}
+
 impl IndexKey {
     /// How its values become key bytes.
     pub fn code(&self) -> KeyColumn {
-        KeyColumn { type_id: self.ty.id, descending: self.desc, nulls_first: self.nulls_first }
+        KeyColumn {
+            type_id: self.ty.id,
+            rules: self.collation.rules(),
+            descending: self.desc,
+            nulls_first: self.nulls_first,
+        }
     }
 }
 
@@ -205,6 +221,11 @@ impl TableDef {
     /// The live columns with their numbers from 0.
     pub fn live(&self) -> impl Iterator<Item = (usize, &ColumnDef)> {
         self.columns.iter().enumerate().filter(|(_, column)| !column.dropped)
+    }
+
+    /// Has a column another collation than its type's own?
+    pub fn is_collated(&self) -> bool {
+        self.columns.iter().any(|column| column.collation != column.ty.collation())
     }
 
     /// A live column by name.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{self, RelationRef, SelectBody};
+use syntax::ast::{self, QualifiedName, RelationRef, SelectBody};
 
 use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::types::{Datum, Oid, TypeId, type_by_name, type_info};
 
 use super::TableDef;
+use super::collation::Named;
 
 /// What a relation is looked up for: decides the lock that is taken with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,15 @@ pub trait Lookup {
 
     /// A type that is not built in.
     fn user_type(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>>;
+
+    /// A collation by name; without a schema along the search path.
+    fn collation(&mut self, name: &QualifiedName) -> Result<Named>;
+
+    /// The name of a collation that is there.
+    fn collation_name(&mut self, oid: Oid) -> Result<String>;
+
+    /// Likewise quoted, and with its schema if it would not be found without.
+    fn collation_label(&mut self, oid: Oid) -> Result<Option<String>>;
 
     /// Reads a literal as a value of a type.
     fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum>;
@@ -50,6 +60,8 @@ pub struct Record {
     pub nested: u32,
     /// Relations that were named: where, and their schema unless it was written.
     pub relations: Vec<NamedRelation>,
+    /// Likewise collations: where the word COLLATE is.
+    pub collations: Vec<NamedRelation>,
     pub stars: Vec<Star>,
 }
 

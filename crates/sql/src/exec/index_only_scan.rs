@@ -12,7 +12,7 @@ use crate::catalog::IndexDef;
 use crate::error::{Result, SqlError};
 use crate::plan::node::{self, ScanColumn};
 use crate::types::Datum;
-use crate::types::keycode::{self, KeyColumn};
+use crate::types::keycode::KeyColumn;
 use crate::types::row::RowView;
 
 use super::eval::keeps;
@@ -59,7 +59,7 @@ fn place_of(index: &IndexDef, column: Column) -> Option<Place> {
     }
     let at = index.key_columns().position(|key| key == Some(column))?;
     // What stands before it must come back, too, since only that tells where it begins.
-    let lossless = index.keys[..=at].iter().all(|key| keycode::is_lossless(key.ty.id));
+    let lossless = index.keys[..=at].iter().all(|key| key.code().is_lossless());
     lossless.then_some(Place::Key(at))
 }
 

@@ -13,19 +13,30 @@ use super::{Cx, Operator, Running, run};
 pub struct NestLoop {
     plan: Arc<node::NestLoop>,
     outer: Running,
-    inner: Running,
+    /// The inner side.
+    operator: Running,
     row: Vec<Datum>,
     /// There is an outer row, and this says whether it has met a match.
     current: Option<bool>,
-    inner_started: bool,
+    inner: InnerSide,
+}
+
+/// What must happen to the inner side before it is read again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InnerSide {
+    New,
+    /// It was read for an outer row.
+    Read,
+    /// Likewise, and what it depends on may have changed since.
+    Stale,
 }
 
 impl NestLoop {
     pub fn new(plan: Arc<node::NestLoop>) -> NestLoop {
-        let (outer, inner) = (run(&plan.outer), run(&plan.inner));
+        let (outer, operator) = (run(&plan.outer), run(&plan.inner));
         let width = usize::from(plan.outer_width + plan.inner_width);
         let row = vec![Datum::Null; width];
-        NestLoop { plan, outer, inner, row, current: None, inner_started: false }
+        NestLoop { plan, outer, operator, row, current: None, inner: InnerSide::New }
     }
 
     /// Takes the next outer row and starts the inner side over for it.
@@ -38,8 +49,10 @@ impl NestLoop {
         for (slot, expr) in &self.plan.parameters {
             cx.state.exec[usize::from(*slot)] = eval(expr, &self.row[..width], cx)?;
         }
-        if std::mem::replace(&mut self.inner_started, true) {
-            self.inner.rescan(cx)?;
+        match std::mem::replace(&mut self.inner, InnerSide::Read) {
+            InnerSide::New => {}
+            InnerSide::Read if self.plan.parameters.is_empty() => self.operator.repeat(cx)?,
+            InnerSide::Read | InnerSide::Stale => self.operator.rescan(cx)?,
         }
         self.current = Some(false);
         Ok(true)
@@ -48,8 +61,8 @@ impl NestLoop {
     /// Moves the inner side to its next match.
     fn next_match(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let width = usize::from(self.plan.outer_width);
-        while self.inner.next(cx)? {
-            self.row[width..].clone_from_slice(self.inner.row());
+        while self.operator.next(cx)? {
+            self.row[width..].clone_from_slice(self.operator.row());
             if passes(self.plan.condition.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
@@ -100,6 +113,9 @@ impl Operator for NestLoop {
 
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         self.current = None;
+        if self.inner == InnerSide::Read {
+            self.inner = InnerSide::Stale;
+        }
         self.outer.rescan(cx)
     }
 }

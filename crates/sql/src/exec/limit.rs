@@ -145,13 +145,14 @@ impl Operator for Unique {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         while self.input.next(cx)? {
             let row = self.input.row();
-            let slots = self.plan.slots.iter().map(|s| &row[usize::from(*s)]);
+            let keys = self.plan.keys.iter().map(|key| eval(key, row, cx));
+            let keys = keys.collect::<Result<Vec<Datum>>>()?;
             let repeated = self
                 .last
                 .as_ref()
-                .is_some_and(|last| slots.clone().zip(last).all(|(a, b)| is_equal(a, b)));
+                .is_some_and(|last| keys.iter().zip(last).all(|(a, b)| is_equal(a, b)));
             if !repeated {
-                self.last = Some(slots.cloned().collect());
+                self.last = Some(keys);
                 return Ok(true);
             }
         }

@@ -61,6 +61,10 @@ pub trait Operator: Send {
     fn row(&self) -> &[Datum];
     /// Starts over.
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()>;
+    /// Starts over where nothing has changed that its rows depend on.
+    fn repeat(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.rescan(cx)
+    }
     /// How it got on with its memory, for EXPLAIN ANALYZE.
     fn usage(&self) -> Option<spill::Usage> {
         None

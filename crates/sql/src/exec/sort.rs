@@ -38,7 +38,15 @@ impl Operator for Materialize {
         self.reader.row(self.rows.as_ref().expect("next said true"))
     }
 
-    fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
+    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        if self.rows.take().is_some() {
+            self.reader = RowReader::default();
+            self.input.rescan(cx)?;
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, _: &mut Cx<'_>) -> Result<()> {
         self.reader.seek(0);
         Ok(())
     }

@@ -174,6 +174,12 @@ impl Operator for Watch {
         self.tell_usage();
         self.operator.rescan(cx)
     }
+
+    fn repeat(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        (self.started, self.spent_ns, self.met) = (false, 0, false);
+        self.tell_usage();
+        self.operator.repeat(cx)
+    }
 }
 
 impl Watch {

@@ -156,7 +156,7 @@ fn aggregate(
         }
         let (mut accumulator, from) = match state.take() {
             Some((kept, s, e)) if !excludes && s == start && e <= end => (kept, e),
-            _ => ((agg.start)(&types), start),
+            _ => (agg.begin(&types), start),
         };
         for j in from..end {
             if bounds.is_excluded(partition, i, j) {

@@ -5,7 +5,9 @@ use super::{Body, Context, Rows};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::array::{Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, too_many_elements};
 use crate::types::numeric::int_out_of_range;
-use crate::types::{Array, Datum, TypeId, equals, output_string, type_info};
+use crate::types::{
+    Array, Datum, Rules, TypeId, compare, compare_under, equals, output_string, type_info,
+};
 
 pub(super) const ROOMS: &[Bodies] = &[SHAPE, COMPARE, SETS, BUILDING, SEARCH, TEXTS, ROWS];
 
@@ -318,19 +320,26 @@ const SEARCH: Bodies = scalars! {
         Ok(Array::from_elements(TypeId::INT4, found).into())
     };
     "width_bucket_array" => |_, a| {
-        let (operand, thresholds) = (&a[0], a[1].as_array());
-        if thresholds.dims.len() > 1 {
-            bail!(ARRAY_SUBSCRIPT_ERROR, "thresholds must be one-dimensional array");
-        }
-        if thresholds.elements.iter().any(Datum::is_null) {
-            bail!(NULL_VALUE_NOT_ALLOWED, "thresholds array must not contain NULLs");
-        }
-        let below = thresholds.elements.partition_point(|t| {
-            crate::types::compare(thresholds.element_type, t, operand).is_le()
-        });
-        Ok(Datum::Int4(below as i32))
+        width_bucket(None, a)
     };
 };
+
+/// How many of ascending thresholds are not above a value.
+pub(super) fn width_bucket(rules: Option<&Rules>, args: &[Datum]) -> Result<Datum> {
+    let (operand, thresholds) = (&args[0], args[1].as_array());
+    if thresholds.dims.len() > 1 {
+        bail!(ARRAY_SUBSCRIPT_ERROR, "thresholds must be one-dimensional array");
+    }
+    if thresholds.elements.iter().any(Datum::is_null) {
+        bail!(NULL_VALUE_NOT_ALLOWED, "thresholds array must not contain NULLs");
+    }
+    let element = thresholds.element_type;
+    let below = thresholds.elements.partition_point(|t| match rules {
+        None => compare(element, t, operand).is_le(),
+        Some(rules) => compare_under(rules, element, t, operand).is_le(),
+    });
+    Ok(Datum::Int4(below as i32))
+}
 
 /// The pieces of a text between delimiters; without a delimiter its characters.
 pub(super) fn split_text(args: &[Datum]) -> Vec<Datum> {

@@ -107,6 +107,11 @@ pub fn after_start(start: &str) -> Option<String> {
     None
 }
 
+/// Whether the text matches the pattern, letter by letter.
+pub(super) fn is_like(text: &str, pattern: &str) -> Result<bool> {
+    matches(text.as_bytes(), pattern.as_bytes())
+}
+
 fn like(text: &Datum, pattern: &Datum) -> Result<bool> {
     matches(text.as_text().as_bytes(), pattern.as_text().as_bytes())
 }

@@ -12,6 +12,7 @@
 mod aggregate;
 mod array;
 mod bodies;
+mod collate;
 mod datetime;
 mod digest;
 mod float;
@@ -32,6 +33,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub use collate::{aggregate_under, compares_records, first_value, unclear_collation, under};
 pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
 pub use system::RandomSequence;
 pub use table::{
@@ -39,8 +41,8 @@ pub use table::{
     functions, operator, operators,
 };
 
-use crate::error::Result;
-use crate::types::{Datum, FormatContext, IoContext, Names, Oid, TimestampTz, TypeId};
+use crate::error::{Result, SqlError};
+use crate::types::{Datum, FormatContext, IoContext, Names, Oid, Rules, TimestampTz, TypeId};
 
 /// What may change between two calls with equal arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +52,17 @@ pub enum Volatility {
     Volatile,
 }
 
+/// What texts are compared by.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    Bytes,
+    Under(&'static Rules),
+    /// Nothing says by what: an error when it is done.
+    Unclear,
+}
+
 /// One row of `pg_proc` that can be called.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Function {
     pub oid: Oid,
     pub name: &'static str,
@@ -103,6 +114,10 @@ pub enum Body {
     Session,
     /// A window function: the executor's window node has the code, by OID.
     Window,
+    /// [`Body::Scalar`] under a collation's rules.
+    Under(&'static Rules, fn(&'static Rules, &mut Context<'_>, &[Datum]) -> Result<Datum>),
+    /// Can't be done under a collation: the error, and what it is about.
+    Refused(fn(&str) -> SqlError, &'static str),
 }
 
 impl std::fmt::Debug for Body {
@@ -112,6 +127,8 @@ impl std::fmt::Debug for Body {
             Body::Set(_) => "Set",
             Body::Session => "Session",
             Body::Window => "Window",
+            Body::Under(..) => "Under",
+            Body::Refused(..) => "Refused",
         })
     }
 }
@@ -217,7 +234,7 @@ pub trait Accumulator: Send {
 }
 
 /// One row of `pg_aggregate` (and of `pg_proc`).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Aggregate {
     pub oid: Oid,
     pub name: &'static str,
@@ -229,4 +246,16 @@ pub struct Aggregate {
     pub facts: Facts,
     /// Makes the state for arguments of these types.
     pub start: fn(arg_types: &[TypeId]) -> Box<dyn Accumulator>,
+    /// What an extreme goes by instead of its type's order.
+    pub rules: Option<&'static Rules>,
+}
+
+impl Aggregate {
+    /// The state of a group before its first row.
+    pub fn begin(&self, arg_types: &[TypeId]) -> Box<dyn Accumulator> {
+        match self.rules {
+            None => (self.start)(arg_types),
+            Some(rules) => aggregate::extreme_under(rules, self.name == "max", arg_types),
+        }
+    }
 }

@@ -311,6 +311,7 @@ fn read_aggregate(mut row: Row, starts: &HashMap<&'static str, Start>) -> Aggreg
             rows: 0.0,
             variadic_type: TypeId::INVALID,
         },
+        rules: None,
         start: *starts.get(key).unwrap_or_else(|| panic!("no start for {key}")),
     }
 }

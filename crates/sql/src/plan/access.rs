@@ -8,6 +8,7 @@ use crate::bind::tree::{Column, Expr, Slot, Ty, Var};
 use crate::bind::walk;
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
+use crate::types::Collation;
 
 use super::cte::PlannedCte;
 use super::estimate::{self, filtered, operator};
@@ -33,11 +34,19 @@ pub(super) struct QueryCx<'q> {
     pub(super) indexes: Rc<Indexes>,
 }
 
-/// The order that a scan is asked for: columns of the entry, whether descending, whether nulls come first if
-/// that matters.
+/// One column of the order that a scan is asked for.
+pub(super) struct WantedKey {
+    pub column: u16,
+    pub desc: bool,
+    /// Whether nulls come first, if that matters.
+    pub nulls_first: Option<bool>,
+    pub collation: Collation,
+}
+
+/// The order that a scan is asked for.
 pub(super) struct WantedOrder {
     pub rel: u16,
-    pub keys: Vec<(u16, bool, Option<bool>)>,
+    pub keys: Vec<WantedKey>,
     /// An index may be read just for its order, because only some rows are wanted.
     pub limited: bool,
     /// Only the first row is wanted, for its first key, which must not be null.

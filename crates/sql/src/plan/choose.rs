@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use syntax::ast::Loc;
 
-use crate::bind::implied;
 use crate::bind::tree::{
     ArrayArg, ArrayExpr, ArrayOp, Call, Column, Comparison, Const, Expr, Shape, Ty, Var,
 };
 use crate::bind::walk;
+use crate::bind::{collate, implied};
 use crate::catalog::{AccessMethod, IndexDef, IndexKey, KeySource, TableDef};
 use crate::func::{self, CastMethod, like};
-use crate::types::{Datum, TypeId, type_info};
+use crate::types::{Collation, Datum, TypeId, type_info};
 
 use super::access::{QueryCx, WantedOrder};
 use super::estimate::{self, operator};
@@ -114,7 +114,10 @@ pub(super) fn keys_for(
     conditions: &[Expr],
 ) -> Option<Vec<Expr>> {
     let column = |at: u16, ty: Ty| {
-        Expr::Var(Var { level: 0, rel, column: Column::User(at), ty, loc: Loc::NONE })
+        let columns = &cx.query.rels[usize::from(rel)].columns;
+        let collation = columns.get(usize::from(at)).map_or(ty.collation(), |own| own.collation);
+        let (column, loc) = (Column::User(at), Loc::NONE);
+        Expr::Var(Var { level: 0, rel, column, ty, collation, loc })
     };
     if !index.has_expressions() {
         let plain = |key: &IndexKey| match key.source {
@@ -195,7 +198,8 @@ fn match_index(
     };
     let mut any_of = false;
     for (key, expr) in index.keys.iter().zip(keys) {
-        let key = Key { rel, expr, ty: key.ty };
+        // What it is compared by is the key's own business.
+        let key = Key { rel, expr: expr.bare(), ty: key.ty, collation: key.collation };
         let found = conditions.iter().enumerate().find_map(|(i, condition)| {
             let value = equality(condition, &key, outer)?;
             // One list of values per scan: its values are looked up one by one.
@@ -248,8 +252,10 @@ fn bounds(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: b
             Comparison::Lt | Comparison::Le => &mut choice.upper,
             _ => continue,
         };
-        if let Some([left, right]) = rows.columns.first().map(|(equal, _)| &equal.args[..])
+        if let Some((equal, _)) = rows.columns.first()
+            && let [left, right] = &equal.args[..]
             && slot.is_none()
+            && key.serves(equal.collation)
             && key.is(left)
             && usable(right, key.rel, outer)
         {
@@ -264,16 +270,18 @@ fn bounds(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: b
 /// What a LIKE says of where the key begins and ends: all texts that match begin as the pattern does. The condition
 /// itself is left to be tested.
 fn pattern(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: bool) {
-    if !compatible(key.ty.id, TypeId::TEXT) {
+    if !compatible(key.ty.id, TypeId::TEXT) || key.collation.rules().is_some() {
         return;
     }
     for condition in conditions {
         let Expr::Call(call) = condition else { continue };
         let [text, pattern] = &call.args[..] else { continue };
-        if operator(call) != Some("~~") || !key.is(text) || !usable(pattern, key.rel, outer) {
+        // Loose rules refuse it, all others go by letters.
+        let is_like = operator(call) == Some("~~") && call.collation.loose().is_none();
+        if !is_like || !key.is(text) || !usable(pattern, key.rel, outer) {
             continue;
         }
-        let Expr::Const(c) = pattern else {
+        let Expr::Const(c) = pattern.bare() else {
             choice.pattern = Some(pattern.clone());
             continue;
         };
@@ -312,19 +320,21 @@ pub(super) fn gives_order(
         })
         .collect();
     let wanted: Vec<_> =
-        order.keys.iter().filter(|(column, ..)| !fixed_columns.contains(column)).collect();
+        order.keys.iter().filter(|key| !fixed_columns.contains(&key.column)).collect();
     let rest = &index.keys[fixed..];
     if wanted.len() > rest.len() {
         return (false, false);
     }
     let mut backward = None;
-    for ((column, desc, nulls_first), key) in wanted.iter().zip(rest) {
+    for (wanted, key) in wanted.iter().zip(rest) {
         let KeySource::Column(own) = key.source else { return (false, false) };
-        if own != *column {
+        let serves = collate::serves(key.collation, key.ty.collation(), wanted.collation);
+        if own != wanted.column || !serves {
             return (false, false);
         }
-        let reversed = key.desc != *desc;
-        let nulls_fit = nulls_first.is_none_or(|first| (key.nulls_first != first) == reversed);
+        let reversed = key.desc != wanted.desc;
+        let nulls_fit =
+            wanted.nulls_first.is_none_or(|first| (key.nulls_first != first) == reversed);
         if !nulls_fit || backward.is_some_and(|b| b != reversed) {
             return (false, false);
         }
@@ -338,9 +348,15 @@ struct Key<'k> {
     rel: u16,
     expr: &'k Expr,
     ty: Ty,
+    collation: Collation,
 }
 
 impl Key<'_> {
+    /// Are comparisons under this collation those that the key is ordered by?
+    fn serves(&self, comparison: Collation) -> bool {
+        collate::serves(self.collation, self.ty.collation(), comparison)
+    }
+
     /// Is the expression this key, under its own name or a text type's?
     fn is(&self, expr: &Expr) -> bool {
         match expr {
@@ -348,6 +364,7 @@ impl Key<'_> {
             Expr::Relabel(relabel) => {
                 compatible(relabel.arg.type_id(), relabel.ty.id) && self.is(&relabel.arg)
             }
+            Expr::Collate(collate) => self.is(&collate.arg),
             _ => false,
         }
     }
@@ -370,7 +387,7 @@ fn equality(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
 
 fn any_of(op: &ArrayOp, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
     let Key { rel, ty, .. } = *key;
-    if !key.is(&op.left) {
+    if !key.is(&op.left) || !key.serves(op.collation) {
         return None;
     }
     match &op.right {
@@ -406,7 +423,7 @@ fn comparison(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<(&'static 
     } else {
         return None;
     };
-    if !usable(value, key.rel, outer) {
+    if !usable(value, key.rel, outer) || !key.serves(call.collation) {
         return None;
     }
     Some((symbol, fit(value, key.ty.id)?))
@@ -468,6 +485,7 @@ pub(super) fn widen(value: &Expr, ty: TypeId) -> Option<Expr> {
         func,
         args: vec![value.clone()],
         ty: Ty::of(ty),
+        collation: Collation::NONE,
         variadic: false,
         shape: Shape::ImplicitCast,
         loc: value.loc(),

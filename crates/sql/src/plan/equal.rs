@@ -1,7 +1,7 @@
 //! What follows from equalities: `a = b AND a = 1` pins `b`, too, and then says all that `a = b` says.
 
 use crate::bind::tree::{Call, Expr, Var};
-use crate::bind::walk;
+use crate::bind::{collate, walk};
 
 use super::estimate::operator;
 
@@ -19,6 +19,7 @@ pub(super) fn spread_constants(conditions: &mut Vec<Expr>) {
         let partners: Vec<Var> = conditions
             .iter()
             .filter_map(|other| match columns(other)? {
+                _ if !compare_alike(other, &template) => None,
                 (a, b) if a.same(&pinned) && !b.same(&pinned) => Some(*b),
                 (a, b) if b.same(&pinned) && !a.same(&pinned) => Some(*a),
                 _ => None,
@@ -36,22 +37,38 @@ pub(super) fn spread_constants(conditions: &mut Vec<Expr>) {
         }
         at += 1;
     }
-    let pins: Vec<(Var, Expr)> =
-        conditions.iter().filter_map(pin).map(|(var, value)| (*var, value.clone())).collect();
-    let pinned_to = |var: &Var, value: &Expr| {
-        pins.iter().any(|(to, known)| to.same(var) && walk::same(known, value))
-    };
+    let pins: Vec<(Var, Expr, Expr)> = conditions
+        .iter()
+        .filter_map(|condition| pin(condition).map(|(var, value)| (var, value, condition)))
+        .map(|(var, value, condition)| (*var, value.clone(), condition.clone()))
+        .collect();
     conditions.retain(|condition| match columns(condition) {
         Some((a, b)) if a.ty.id == b.ty.id => {
-            !pins.iter().any(|(to, value)| to.same(a) && pinned_to(b, value))
+            let alike = |(_, _, by): &&(Var, Expr, Expr)| compare_alike(condition, by);
+            let pinned_to = |var: &Var, value: &Expr| {
+                let mut pins = pins.iter().filter(alike);
+                pins.any(|(to, known, _)| to.same(var) && walk::same(known, value))
+            };
+            let mut pins = pins.iter().filter(alike);
+            !pins.any(|(to, value, _)| to.same(a) && pinned_to(b, value))
         }
         _ => true,
     });
 }
 
+/// Do two equalities mean the same of texts?
+fn compare_alike(one: &Expr, other: &Expr) -> bool {
+    match (equality(one), equality(other)) {
+        (Some(one), Some(other)) => collate::alike(one.collation, other.collation),
+        _ => false,
+    }
+}
+
 fn equality(condition: &Expr) -> Option<&Call> {
     match condition {
-        Expr::Call(call) if operator(call) == Some("=") && call.args.len() == 2 => Some(call),
+        Expr::Call(call) if operator(call) == Some("=") && call.args.len() == 2 => {
+            (!call.collation.is_unclear()).then_some(call)
+        }
         _ => None,
     }
 }

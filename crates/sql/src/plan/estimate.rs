@@ -71,9 +71,10 @@ fn share(conditions: &mut dyn Iterator<Item = &Expr>, known: &Known<'_, '_>) -> 
             continue;
         };
         let statistics = table.statistics_of(column);
-        let ty = table.columns[usize::from(column)].ty.id;
-        let value = value.and_then(|value| fitted(ty, value));
-        let below = statistics.zip(value.as_ref()).and_then(|(of, v)| below_share(of, ty, v));
+        let own = &table.columns[usize::from(column)];
+        let order = own.order();
+        let value = value.and_then(|value| fitted(own.ty.id, value));
+        let below = statistics.zip(value.as_ref()).and_then(|(of, v)| below_share(of, order, v));
         let (Some(below), Some(of), Some(value)) = (below, statistics, &value) else {
             let is_low = symbol.starts_with('>');
             match open.iter().position(|end| *end == (table.oid, column, !is_low)) {
@@ -94,7 +95,7 @@ fn share(conditions: &mut dyn Iterator<Item = &Expr>, known: &Known<'_, '_>) -> 
             spans.push(Span { table: table.oid, column, nulls: of.nulls, low, high });
             spans.len() - 1
         });
-        let equal = equal_share(of, ty, value, known.rows).unwrap_or(0.0);
+        let equal = equal_share(of, order, value, known.rows).unwrap_or(0.0);
         let span = &mut spans[at];
         match symbol {
             "<" => span.high = Some(span.high.unwrap_or(1.0).min(below)),
@@ -138,6 +139,7 @@ fn bound<'a, 'e>(
 fn column_of<'a>(expr: &Expr, known: &Known<'a, '_>) -> Option<(&'a TableDef, u16)> {
     match expr {
         Expr::Relabel(relabel) => column_of(&relabel.arg, known),
+        Expr::Collate(collate) => column_of(&collate.arg, known),
         expr => (known.columns)(expr),
     }
 }
@@ -172,10 +174,10 @@ fn fitted(ty: TypeId, value: &Datum) -> Option<Datum> {
 
 /// Share of a table's rows where the column equals the value, which may be known.
 fn equal_to(table: &TableDef, column: u16, value: Option<&Datum>, rows: f64) -> Option<f64> {
-    let ty = table.columns[usize::from(column)].ty.id;
+    let own = &table.columns[usize::from(column)];
     if let (Some(of), Some(value)) = (table.statistics_of(column), value)
-        && let Some(value) = fitted(ty, value)
-        && let Some(share) = equal_share(of, ty, &value, rows)
+        && let Some(value) = fitted(own.ty.id, value)
+        && let Some(share) = equal_share(of, own.order(), &value, rows)
     {
         return Some(share);
     }
@@ -187,6 +189,7 @@ fn constant(expr: &Expr) -> Option<&Datum> {
     match expr {
         Expr::Const(c) if !c.value.is_null() => Some(&c.value),
         Expr::Relabel(relabel) => constant(&relabel.arg),
+        Expr::Collate(collate) => constant(&collate.arg),
         _ => None,
     }
 }
@@ -307,15 +310,15 @@ pub fn range_share(
         return Some(share.min(1.0));
     }
     let column = column(range.equal.len())?;
-    let (of, ty) = (table.statistics_of(column)?, table.columns[usize::from(column)].ty.id);
+    let (of, own) = (table.statistics_of(column)?, &table.columns[usize::from(column)]);
     let at = |bound: &Option<(Expr, bool)>, after: bool| -> Option<f64> {
         let Some((expr, included)) = bound else {
             return Some(if after { 1.0 - of.nulls } else { 0.0 });
         };
-        let value = &fitted(ty, constant(expr)?)?;
-        let equal = equal_share(of, ty, value, rows).unwrap_or(0.0);
+        let value = &fitted(own.ty.id, constant(expr)?)?;
+        let equal = equal_share(of, own.order(), value, rows).unwrap_or(0.0);
         // Up to the bound with it, or from it on without it.
-        Some(below_share(of, ty, value)? + if *included == after { equal } else { 0.0 })
+        Some(below_share(of, own.order(), value)? + if *included == after { equal } else { 0.0 })
     };
     let (low, high) = (at(&range.lower, false)?, at(&range.upper, true)?);
     Some((share * (high - low).max(0.0)).clamp(0.0, 1.0))

@@ -6,12 +6,13 @@ use crate::bind::query::Query;
 use crate::bind::tree::{AggCall, Column, Expr, Slot, SortExpr, Var};
 use crate::bind::walk;
 use crate::error::Result;
+use crate::types::Collation;
 
-use super::Planner;
 use super::level::Layout;
 use super::node::{Aggregate, Filter, Node};
 use super::query::Stage;
 use super::rewrite::Below;
+use super::{Planner, collate};
 
 /// What the outputs of a grouped query use.
 #[derive(Default)]
@@ -76,9 +77,11 @@ impl Planner {
                 );
             }
         }
+        let collations: Vec<Collation> = keys.iter().map(crate::bind::collate::of).collect();
         let keys = self.rewrite_all(&keys, &mut Below::row(&layout))?;
         let input = std::mem::replace(&mut stage.node, Node::OneRow(None));
-        stage.node = Node::Aggregate(Arc::new(Aggregate { input, keys, sets, calls, groupings }));
+        let grouping = Aggregate { input, keys, sets, calls, groupings };
+        stage.node = collate::aggregate(grouping, &collations);
         // The row is made of what was computed; plain columns are gone.
         stage.layout = Layout {
             slots: computed
@@ -106,7 +109,7 @@ impl Planner {
             Some(filter) => Some(self.rewrite(filter, &mut Below::row(layout))?),
             None => None,
         };
-        Ok(AggCall { args, order_by, filter, ..call.clone() })
+        Ok(collate::aggregate_call(call, AggCall { args, order_by, filter, ..call.clone() }))
     }
 }
 

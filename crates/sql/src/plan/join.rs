@@ -6,15 +6,15 @@ use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
 use crate::bind::tree::Expr;
 use crate::bind::walk;
 use crate::error::{Result, SqlError, check_stack};
-use crate::types::TypeId;
+use crate::types::{Collation, TypeId};
 
-use super::Planner;
 use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
 use super::choose::{choose_index, widen};
 use super::estimate::{operator, table_rows};
 use super::level::Layout;
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::rewrite::Below;
+use super::{Planner, collate};
 
 /// Something that is joined as a whole: an entry, or an outer join.
 struct Unit<'q> {
@@ -267,9 +267,11 @@ impl Planner {
         let mut equal = Vec::new();
         for condition in on {
             match hash_keys(&condition, &left.layout, &right.layout) {
-                Some((l, r)) if hashes => {
-                    outer_keys.push(self.rewrite(&l, &mut Below::row(&left.layout))?);
-                    inner_keys.push(self.rewrite(&r, &mut Below::row(&right.layout))?);
+                Some((l, r, collation)) if hashes => {
+                    let l = self.rewrite(&l, &mut Below::row(&left.layout))?;
+                    let r = self.rewrite(&r, &mut Below::row(&right.layout))?;
+                    outer_keys.push(collate::grouped(l, collation));
+                    inner_keys.push(collate::grouped(r, collation));
                 }
                 Some(_) => equal.push(condition),
                 None => rest.push(condition),
@@ -462,12 +464,13 @@ fn index_pays(
     outer_rows * per_lookup < rows
 }
 
-/// The two sides of an equality that can be hashed, outer side first, of one type.
-fn hash_keys(condition: &Expr, left: &Layout, right: &Layout) -> Option<(Expr, Expr)> {
+/// The two sides of an equality that can be hashed, outer side first, of one type, and what they are compared by.
+fn hash_keys(condition: &Expr, left: &Layout, right: &Layout) -> Option<(Expr, Expr, Collation)> {
     let Expr::Call(call) = condition else { return None };
     if operator(call) != Some("=") || call.ty.id != TypeId::BOOL {
         return None;
     }
+    let collation = collate::of_equality(call)?;
     let [a, b] = &call.args[..] else { return None };
     let on = |expr: &Expr, layout: &Layout| {
         let rels = walk::rels_of(expr);
@@ -481,10 +484,10 @@ fn hash_keys(condition: &Expr, left: &Layout, right: &Layout) -> Option<(Expr, E
         return None;
     };
     if l.type_id() == r.type_id() {
-        return Some((l.clone(), r.clone()));
+        return Some((l.clone(), r.clone(), collation));
     }
     if let Some(wide) = widen(l, r.type_id()) {
-        return Some((wide, r.clone()));
+        return Some((wide, r.clone(), collation));
     }
-    widen(r, l.type_id()).map(|wide| (l.clone(), wide))
+    widen(r, l.type_id()).map(|wide| (l.clone(), wide, collation))
 }

@@ -10,6 +10,7 @@ pub mod values;
 mod access;
 mod alternatives;
 mod choose;
+mod collate;
 mod cte;
 mod equal;
 pub mod estimate;

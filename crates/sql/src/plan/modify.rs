@@ -39,7 +39,7 @@ impl Planner {
         let table = &modify.table;
         let input = self.top_query(&modify.query)?;
         // What follows sees the target as entry 0 and the proposed row as entry 1.
-        let columns = columns_of(table);
+        let columns = RelColumn::all_of(table);
         self.levels.push(Level { columns: vec![columns.clone(), columns], ..Level::default() });
         let own = table_layout(table, 0);
         let returning = self.returning(modify, &own)?;
@@ -149,11 +149,6 @@ impl Planner {
             .map(|(name, expr)| Ok((name.clone(), self.rewrite(expr, &mut Below::row(own))?)))
             .collect()
     }
-}
-
-fn columns_of(table: &TableDef) -> Vec<RelColumn> {
-    let columns = table.columns.iter();
-    columns.map(|c| RelColumn { name: c.name.clone(), ty: c.ty, dropped: c.dropped }).collect()
 }
 
 /// All columns of a table, in order, as those of entry `rel`.

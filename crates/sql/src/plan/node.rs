@@ -69,7 +69,7 @@ pub enum Node {
     Materialize(Arc<Node>),
     Sort(Arc<Sort>),
     Limit(Arc<Limit>),
-    /// Drops rows equal (in these slots) to the one before.
+    /// Drops rows equal (in its keys) to the one before.
     Unique(Arc<Unique>),
     Aggregate(Arc<Aggregate>),
     Window(Arc<WindowAgg>),
@@ -282,7 +282,8 @@ pub struct Limit {
 #[derive(Debug)]
 pub struct Unique {
     pub input: Node,
-    pub slots: Vec<u16>,
+    /// Over the input's row.
+    pub keys: Vec<Expr>,
 }
 
 /// Grouping by hashing. The result row is the keys, then the aggregates, then (with several grouping sets)

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use syntax::ast::Loc;
 
+use crate::bind::collate;
 use crate::bind::query::{Distinct, JoinKind, JoinTree, Query, RelKind, SortKey};
 use crate::bind::tree::{Column, Expr, IsNull, Slot, SortExpr, Ty, Var};
 use crate::error::{Result, SqlError, check_stack};
-use crate::types::{Datum, TypeId};
+use crate::types::{Collation, Datum, TypeId};
 
 use super::Planner;
-use super::access::{Planned, QueryCx, WantedOrder};
+use super::access::{Planned, QueryCx, WantedKey, WantedOrder};
 use super::estimate::is_volatile;
 use super::level::{Layout, Level};
 use super::node::{
@@ -90,8 +91,7 @@ impl Planner {
         }
         let node = self.outputs(query, stage)?;
         let node = self.distinct_and_order(query, node, presorted)?;
-        let node = self.limited(query, node)?;
-        Ok(node)
+        self.limited_outputs(query, node)
     }
 
     /// Opens a level for the query and plans its CTEs.
@@ -149,6 +149,8 @@ impl Planner {
         let keys = output_keys(query, &query.order_by);
         let node = match &query.distinct {
             Some(Distinct::All) => {
+                let collations: Vec<Collation> =
+                    query.targets.iter().map(|target| collate::of(&target.expr)).collect();
                 let slots: Vec<Expr> = query
                     .targets
                     .iter()
@@ -156,13 +158,14 @@ impl Planner {
                     .map(|(i, t)| Expr::Slot(Slot { slot: i as u16, ty: t.expr.ty() }))
                     .collect();
                 let all = (0..width).collect();
-                let node = Node::Aggregate(Arc::new(Aggregate {
+                let distinct = Aggregate {
                     input: node,
                     keys: slots,
                     sets: vec![all],
                     calls: Vec::new(),
                     groupings: Vec::new(),
-                }));
+                };
+                let node = super::collate::aggregate(distinct, &collations);
                 sorted(node, keys, top(query))
             }
             Some(Distinct::On(on)) => {
@@ -175,12 +178,27 @@ impl Planner {
                     }
                 }
                 let node = sorted(node, keys, None);
-                Node::Unique(Arc::new(Unique { input: node, slots: on.clone() }))
+                let key = |target: &u16| {
+                    let expr = &query.targets[usize::from(*target)].expr;
+                    let slot = Expr::Slot(Slot { slot: *target, ty: expr.ty() });
+                    super::collate::grouped(slot, collate::of(expr))
+                };
+                let keys = on.iter().map(key).collect();
+                Node::Unique(Arc::new(Unique { input: node, keys }))
             }
             None if presorted => node,
             None => sorted(node, keys, top(query)),
         };
-        Ok(cut(node, width, query))
+        Ok(node)
+    }
+
+    /// The visible ones of all targets, as many rows as are wanted. Whether rows tie may hang on the others.
+    fn limited_outputs(&mut self, query: &Query, node: Node) -> Result<Node> {
+        let width = query.targets.len() as u16;
+        if query.with_ties {
+            return Ok(cut(self.limited(query, node)?, width, query));
+        }
+        self.limited(query, cut(node, width, query))
     }
 
     /// LIMIT and OFFSET.
@@ -208,11 +226,9 @@ impl Planner {
             let mut keys = Vec::with_capacity(query.order_by.len());
             for key in &query.order_by {
                 let expr = &query.targets[usize::from(key.target)].expr;
-                keys.push(SortExpr {
-                    expr: self.rewrite(expr, &mut Below::row(&layout))?,
-                    desc: key.desc,
-                    nulls_first: key.nulls_first,
-                });
+                let own = self.rewrite(expr, &mut Below::row(&layout))?;
+                let key = SortExpr::new(expr.clone(), key.desc, key.nulls_first);
+                keys.push(super::collate::sort_key(&key, own));
             }
             node = sorted(node, keys, None);
         }
@@ -235,11 +251,12 @@ impl Planner {
         }
         node = Node::LockRows(Arc::new(LockRows { input: node, tables }));
         let mut exprs = Vec::new();
-        for target in query.visible() {
+        let ties = query.with_ties;
+        for target in query.targets.iter().filter(|target| ties || !target.junk) {
             exprs.push(self.rewrite(&target.expr, &mut Below::row(&layout))?);
         }
         node = Node::Project(Arc::new(Project { input: node, exprs }));
-        self.limited(query, node)
+        if ties { self.limited_outputs(query, node) } else { self.limited(query, node) }
     }
 
     /// The whole condition of a query over its joined row, to be checked again on a newer version.
@@ -327,13 +344,12 @@ fn relations(tree: &JoinTree, out: &mut Vec<u16>) {
 /// Sort keys over the projected targets.
 fn output_keys(query: &Query, keys: &[SortKey]) -> Vec<SortExpr> {
     keys.iter()
-        .map(|key| SortExpr {
-            expr: Expr::Slot(Slot {
-                slot: key.target,
-                ty: query.targets[usize::from(key.target)].expr.ty(),
-            }),
-            desc: key.desc,
-            nulls_first: key.nulls_first,
+        .map(|key| {
+            let expr = &query.targets[usize::from(key.target)].expr;
+            let slot = Expr::Slot(Slot { slot: key.target, ty: expr.ty() });
+            let collation = collate::of(expr);
+            let expr = super::collate::ordered(slot, collation);
+            SortExpr { expr, desc: key.desc, nulls_first: key.nulls_first, collation }
         })
         .collect()
 }
@@ -391,9 +407,14 @@ fn wanted_order(query: &Query) -> Option<WantedOrder> {
     }
     let mut keys = Vec::with_capacity(query.order_by.len());
     for key in &query.order_by {
-        match &query.targets[usize::from(key.target)].expr {
+        let expr = &query.targets[usize::from(key.target)].expr;
+        let (desc, nulls_first) = (key.desc, Some(key.nulls_first));
+        let collation = collate::of(expr);
+        match expr.bare() {
             Expr::Var(var) if var.level == 0 && var.rel == rel => match var.column {
-                Column::User(column) => keys.push((column, key.desc, Some(key.nulls_first))),
+                Column::User(column) => {
+                    keys.push(WantedKey { column, desc, nulls_first, collation });
+                }
                 _ => return None,
             },
             _ => return None,
@@ -421,7 +442,8 @@ fn extreme(query: &Query) -> Option<WantedOrder> {
     match (&call.args[..], &call.filter) {
         ([Expr::Var(var)], None) if var.level == 0 && var.rel == rel => match var.column {
             Column::User(column) => {
-                let keys = vec![(column, desc, None)];
+                let (nulls_first, collation) = (None, collate::of(&call.args[0]));
+                let keys = vec![WantedKey { column, desc, nulls_first, collation }];
                 Some(WantedOrder { rel, keys, limited: true, extreme: true })
             }
             _ => None,
@@ -432,10 +454,11 @@ fn extreme(query: &Query) -> Option<WantedOrder> {
 
 impl WantedOrder {
     fn first_key_not_null(&self, query: &Query) -> Expr {
-        let column = self.keys[0].0;
-        let ty = query.rels[usize::from(self.rel)].columns[usize::from(column)].ty;
-        let column = Column::User(column);
-        let arg = Expr::Var(Var { level: 0, rel: self.rel, column, ty, loc: Loc::NONE });
+        let column = self.keys[0].column;
+        let own = &query.rels[usize::from(self.rel)].columns[usize::from(column)];
+        let (ty, collation, column) = (own.ty, own.collation, Column::User(column));
+        let (rel, loc) = (self.rel, Loc::NONE);
+        let arg = Expr::Var(Var { level: 0, rel, column, ty, collation, loc });
         Expr::IsNull(Box::new(IsNull { arg, negated: true, row: false }))
     }
 }

@@ -132,7 +132,8 @@ impl Planner {
         columns
             .filter(|(_, column)| !column.dropped)
             .map(|(i, column)| {
-                Expr::Var(Var { column: Column::User(i as u16), ty: column.ty, ..*var })
+                let (ty, collation) = (column.ty, column.collation);
+                Expr::Var(Var { column: Column::User(i as u16), ty, collation, ..*var })
             })
             .collect()
     }

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Query, Target};
-use crate::bind::tree::{Expr, SubLink, SubLinkKind, Var};
+use crate::bind::tree::{Call, Expr, SubLink, SubLinkKind, Var};
 use crate::bind::walk;
 use crate::error::Result;
+use crate::types::Collation;
 
-use super::Planner;
 use super::access::Planned;
 use super::choose::widen;
 use super::estimate::operator;
 use super::node::{HashJoin, JoinType, Node};
 use super::rewrite::Below;
+use super::{Planner, collate};
 
 /// Might the condition be a join? Cheap to ask; [`Planner::semi_join`] looks closer.
 pub(super) fn is_candidate(condition: &Expr) -> bool {
@@ -20,7 +21,7 @@ pub(super) fn is_candidate(condition: &Expr) -> bool {
         Expr::SubLink(link) => match &link.kind {
             SubLinkKind::Exists => keys_of(&link.query).is_some(),
             SubLinkKind::Quantified { tests, all: false } => {
-                tests.iter().all(|test| operator(test) == Some("=")) && !is_correlated(&link.query)
+                tests.iter().all(is_equality) && !is_correlated(&link.query)
             }
             _ => false,
         },
@@ -66,7 +67,8 @@ impl Planner {
         let mut pairs = Vec::with_capacity(tests.len());
         for test in tests {
             let outer = self.rewrite(&test.args[0], &mut Below::row(&left.layout))?;
-            let Some(pair) = same_type(outer, test.args[1].clone()) else { return Ok(None) };
+            let pair = same_type(outer, test.args[1].clone(), test.collation);
+            let Some(pair) = pair else { return Ok(None) };
             pairs.push(pair);
         }
         let (inner, correlation) = self.subquery(&link.query)?;
@@ -100,10 +102,10 @@ impl Planner {
         query.targets = Vec::with_capacity(keys.len());
         let mut outer_keys = Vec::with_capacity(keys.len());
         let mut inner_keys = Vec::with_capacity(keys.len());
-        for (i, (outer, inner)) in keys.into_iter().enumerate() {
+        for (i, (outer, inner, collation)) in keys.into_iter().enumerate() {
             let slot = Expr::Slot(crate::bind::tree::Slot { slot: i as u16, ty: inner.ty() });
             let outer = self.rewrite(&outer, &mut Below::row(&left.layout))?;
-            let Some((outer, slot)) = same_type(outer, slot) else { return Ok(None) };
+            let Some((outer, slot)) = same_type(outer, slot, collation) else { return Ok(None) };
             outer_keys.push(outer);
             inner_keys.push(slot);
             query.targets.push(Target {
@@ -130,7 +132,16 @@ impl Planner {
     }
 }
 
-fn same_type(outer: Expr, inner: Expr) -> Option<(Expr, Expr)> {
+fn same_type(outer: Expr, inner: Expr, collation: Collation) -> Option<(Expr, Expr)> {
+    let (outer, inner) = of_one_type(outer, inner)?;
+    Some((collate::grouped(outer, collation), collate::grouped(inner, collation)))
+}
+
+fn is_equality(call: &Call) -> bool {
+    operator(call) == Some("=") && collate::of_equality(call).is_some()
+}
+
+fn of_one_type(outer: Expr, inner: Expr) -> Option<(Expr, Expr)> {
     if outer.type_id() == inner.type_id() {
         return Some((outer, inner));
     }
@@ -150,9 +161,9 @@ fn is_correlated(query: &Query) -> bool {
 }
 
 /// For an EXISTS whose only ties to the outer query are equalities: the pairs (outer side as the
-/// outer query sees it, inner side) and the conditions that are left.
+/// outer query sees it, inner side, what they are compared by) and the conditions that are left.
 #[allow(clippy::type_complexity, reason = "pairs and the rest")]
-fn keys_of(query: &Query) -> Option<(Vec<(Expr, Expr)>, Vec<Expr>)> {
+fn keys_of(query: &Query) -> Option<(Vec<(Expr, Expr, Collation)>, Vec<Expr>)> {
     let simple = query.set_op.is_none()
         && !query.is_grouped()
         && query.limit.is_none()
@@ -176,13 +187,13 @@ fn keys_of(query: &Query) -> Option<(Vec<(Expr, Expr)>, Vec<Expr>)> {
             return None;
         }
         let Expr::Call(call) = &condition else { return None };
-        if operator(call) != Some("=") {
+        if !is_equality(call) {
             return None;
         }
         let [a, b] = &call.args[..] else { return None };
         let pair = match (sides(a), sides(b)) {
-            ((true, false), (false, true)) => (lower(b), a.clone()),
-            ((false, true), (true, false)) => (lower(a), b.clone()),
+            ((true, false), (false, true)) => (lower(b), a.clone(), call.collation),
+            ((false, true), (true, false)) => (lower(a), b.clone(), call.collation),
             _ => return None,
         };
         keys.push(pair);

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Query, RelKind, SetOperator, SetTree};
+use crate::bind::tree::{Expr, Slot};
 use crate::error::{Result, SqlError, check_stack};
+use crate::types::Collation;
 
-use super::Planner;
-use super::node::{Node, SetOp};
+use super::node::{Aggregate, Node, SetOp};
+use super::{Planner, collate};
 
 impl Planner {
     /// The node of a tree of set operations; its rows have the result's columns.
@@ -32,6 +34,10 @@ impl Planner {
             SetTree::Op(op) => {
                 let left = self.set_operation(query, &op.left)?;
                 let right = self.set_operation(query, &op.right)?;
+                // The binder lets nothing else come here with such columns.
+                if op.collations.iter().any(|collation| collation.loose().is_some()) {
+                    return Ok(distinct_rows(query, left, right, &op.collations));
+                }
                 Ok(Node::SetOp(Arc::new(SetOp { left, right, op: op.op, all: op.all })))
             }
         }
@@ -50,4 +56,14 @@ impl Planner {
             }
         }
     }
+}
+
+/// UNION of rows that are equal without being the same: one of each group.
+fn distinct_rows(query: &Query, left: Node, right: Node, collations: &[Collation]) -> Node {
+    let slots = query.targets.iter().enumerate().take(collations.len());
+    let keys = slots.map(|(i, t)| Expr::Slot(Slot { slot: i as u16, ty: t.expr.ty() })).collect();
+    let sets = vec![(0..collations.len() as u16).collect()];
+    let input = Node::Append(Arc::new(vec![left, right]));
+    let (calls, groupings) = (Vec::new(), Vec::new());
+    collate::aggregate(Aggregate { input, keys, sets, calls, groupings }, collations)
 }

@@ -9,7 +9,7 @@ use crate::bind::walk;
 use crate::catalog::{IndexDef, TableDef, TableKind};
 use crate::error::Result;
 
-use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of, tid_conditions};
+use super::access::{Outer, Planned, QueryCx, WantedKey, WantedOrder, column_of, tid_conditions};
 use super::choose::{IndexChoice, choose_index};
 use super::cost::Heap;
 use super::estimate::{filtered_by, table_rows};
@@ -22,7 +22,7 @@ use super::path::{Bits, Facts, Path};
 use super::query::{sorted, top};
 use super::rewrite::Below;
 use super::ways::{BitsChoice, Entry, Way, ways};
-use super::{Planner, values};
+use super::{Planner, collate, values};
 
 /// Ways between which a running statement chooses, at most.
 const WAYS_MAX: usize = 8;
@@ -434,15 +434,12 @@ fn outputs_of(layout: &Layout) -> Vec<ScanColumn> {
 
 /// The order over the scan's row.
 fn sort_keys(order: &WantedOrder, layout: &Layout) -> Vec<SortExpr> {
-    let key = |(column, desc, nulls_first): &(u16, bool, Option<bool>)| {
-        let slot =
-            layout.find(order.rel, Column::User(*column)).expect("what is sorted by is read");
+    let key = |key: &WantedKey| {
+        let WantedKey { column, desc, nulls_first, collation } = *key;
+        let slot = layout.find(order.rel, Column::User(column)).expect("what is sorted by is read");
         let ty = layout.slots[usize::from(slot)].2;
-        SortExpr {
-            expr: Expr::Slot(Slot { slot, ty }),
-            desc: *desc,
-            nulls_first: nulls_first.unwrap_or(*desc),
-        }
+        let expr = collate::ordered(Expr::Slot(Slot { slot, ty }), collation);
+        SortExpr { expr, desc, nulls_first: nulls_first.unwrap_or(desc), collation }
     };
     order.keys.iter().map(key).collect()
 }

@@ -7,10 +7,10 @@ use crate::bind::tree::{Column, Expr, Slot, SortExpr, WindowCall};
 use crate::bind::walk;
 use crate::error::Result;
 
-use super::Planner;
 use super::node::{Node, WindowAgg};
 use super::query::{Stage, sorted};
 use super::rewrite::Below;
+use super::{Planner, collate};
 
 impl Planner {
     pub(super) fn windows(&mut self, query: &Query, stage: &mut Stage) -> Result<()> {
@@ -35,11 +35,17 @@ impl Planner {
             if own.is_empty() {
                 continue;
             }
-            let partition_by = self.rewrite_all(&window.partition_by, &mut stage.below())?;
+            let mut partition_by = self.rewrite_all(&window.partition_by, &mut stage.below())?;
+            let mut keys = Vec::new();
+            for (expr, own) in window.partition_by.iter().zip(&mut partition_by) {
+                let key = SortExpr::new(expr.clone(), false, false);
+                keys.push(collate::sort_key(&key, own.clone()));
+                *own = collate::grouped(own.clone(), key.collation);
+            }
             let mut order_by = Vec::with_capacity(window.order_by.len());
             for key in &window.order_by {
                 let expr = self.rewrite(&key.expr, &mut stage.below())?;
-                order_by.push(SortExpr { expr, ..*key });
+                order_by.push(collate::sort_key(key, expr));
             }
             let mut rewritten = Vec::with_capacity(own.len());
             for &i in &own {
@@ -56,10 +62,6 @@ impl Planner {
                 end: self.bound(&window.frame.end)?,
                 ..window.frame.clone()
             };
-            let mut keys: Vec<SortExpr> = partition_by
-                .iter()
-                .map(|e| SortExpr { expr: e.clone(), desc: false, nulls_first: false })
-                .collect();
             keys.extend(order_by.iter().cloned());
             let input = std::mem::replace(&mut stage.node, Node::OneRow(None));
             let input = sorted(input, keys, None);

@@ -11,11 +11,12 @@ use storage::heap::HeapRel;
 use storage::index::Index;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, Txn};
-use syntax::ast::OnCommit;
+use syntax::ast::{OnCommit, QualifiedName};
 
 use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
 use crate::cache::{Place, Scope};
+use crate::catalog::collation::Named;
 use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::statistics::Statistics;
 use crate::catalog::store::building::Building;
@@ -289,6 +290,7 @@ impl Backend {
                 generated: false,
                 name: target.name.clone(),
                 ty: target.expr.ty(),
+                collation: crate::bind::collate::of(&target.expr),
                 not_null: false,
                 dropped: false,
                 default: None,
@@ -415,6 +417,20 @@ impl Lookup for Backend {
 
     fn user_type(&mut self, schema: Option<&str>, name: &str) -> Result<Option<TypeId>> {
         super::names::row_type(self, schema, name)
+    }
+
+    fn collation(&mut self, name: &QualifiedName) -> Result<Named> {
+        let path = self.search_path()?;
+        self.txn.briefly(|| self.catalog.collation(&self.txn, &path, name))
+    }
+
+    fn collation_name(&mut self, oid: Oid) -> Result<String> {
+        let found = self.txn.briefly(|| self.instance.store.collation_row(&self.txn, oid))?;
+        Ok(found.map_or_else(String::new, |found| found.row.text("collname").to_owned()))
+    }
+
+    fn collation_label(&mut self, oid: Oid) -> Result<Option<String>> {
+        self.txn.briefly(|| super::names::collation_name(self, oid))
     }
 
     fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum> {

@@ -8,7 +8,7 @@
 use base::ids::Lsn;
 
 use crate::error::{Result, SqlError};
-use crate::types::{Oid, TypeId};
+use crate::types::{Collation, Oid, TypeId};
 
 /// How one value travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -67,6 +67,8 @@ pub struct Field {
     pub type_len: i16,
     /// -1 when the type has no modifier.
     pub type_mod: i32,
+    /// No part of the description, but of a table made from the result.
+    pub collation: Collation,
 }
 
 /// A message that is not an error.

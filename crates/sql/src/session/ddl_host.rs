@@ -6,7 +6,8 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{OnCommit, Statement, TypeName};
 
-use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
+use crate::bind::query::RelColumn;
+use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
 };
@@ -19,7 +20,7 @@ use crate::error::{Result, SqlError};
 use crate::exec::{Cx, Loader, State};
 use crate::func::CastUse;
 use crate::plan;
-use crate::types::{Datum, Oid};
+use crate::types::{Collation, Datum, Oid};
 
 use super::backend::Backend;
 use super::client::Field;
@@ -111,6 +112,12 @@ impl DdlHost for Backend {
         plan::over_row(table, &bound)
     }
 
+    fn index_key(&mut self, table: &Arc<TableDef>, text: &str) -> Result<(Ty, Collation)> {
+        let kind = ExprKind::IndexExpr;
+        let bound = self.bind_stored(text, Stored::Over { table, kind })?;
+        Ok((bound.ty(), collate::of(&bound)))
+    }
+
     fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr> {
         self.bind_stored(text, Stored::Default { column, ty })
     }
@@ -179,7 +186,7 @@ impl DdlHost for Backend {
             let crate::bind::Statement::Query(query) = bound else {
                 return Err(SqlError::internal("a view is of a query"));
             };
-            let columns = query.visible().map(|t| (t.name.clone(), t.expr.ty())).collect();
+            let columns = query.visible().map(RelColumn::of_target).collect();
             Ok((columns, catalog.record.take().unwrap_or_default()))
         })
     }
@@ -207,14 +214,18 @@ impl DdlHost for Backend {
         if let Some((planned, _)) = &self.executed {
             let fields = planned.fields.as_deref().unwrap_or_default();
             let ty = |f: &Field| Ty { id: f.type_id, modifier: f.type_mod };
-            return Ok(fields.iter().map(|field| (field.name.clone(), ty(field))).collect());
+            let column = |field: &Field| RelColumn {
+                collation: field.collation,
+                ..RelColumn::plain(field.name.clone(), ty(field))
+            };
+            return Ok(fields.iter().map(column).collect());
         }
         self.with_catalog(|catalog| {
             let mut params = Params::none();
             let mut binder = Binder::new(catalog, &mut params);
             match binder.statement(query)? {
                 crate::bind::Statement::Query(query) => {
-                    Ok(query.visible().map(|t| (t.name.clone(), t.expr.ty())).collect())
+                    Ok(query.visible().map(RelColumn::of_target).collect())
                 }
                 crate::bind::Statement::Modify(_) => {
                     Err(SqlError::internal("CREATE TABLE AS takes a query"))

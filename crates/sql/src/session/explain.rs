@@ -10,10 +10,10 @@ use std::sync::Arc;
 use base::usage::{self, Usage};
 use syntax::ast::{self, OptionValue, Statement};
 
-use crate::bind::Params;
 use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, SortExpr};
 use crate::bind::walk;
+use crate::bind::{Params, Ty};
 use crate::error::{Result, SqlError, bail};
 use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::{Profile, Watched};
@@ -25,11 +25,11 @@ use crate::plan::node::{
 use crate::types::{Datum, TypeId};
 use syntax::deparse::quote_ident;
 
-use super::Session;
 use super::backend::Backend;
 use super::client::Client;
 use super::portal::Run;
 use super::prepare::{is_plannable, plain_field};
+use super::{Session, names};
 use cost::{Cost, Costs};
 use entries::EntryNames;
 use used::Show;
@@ -362,7 +362,7 @@ impl<'a> Printer<'a> {
                 self.shown.get_or_insert(node);
                 let names = self.node(&project.input, depth);
                 self.sub_selects(&project.exprs, depth, &names);
-                project.exprs.iter().map(|expr| self.text(expr, &names)).collect()
+                project.exprs.iter().map(|expr| self.text(expr.bare(), &names)).collect()
             }
             Node::ProjectSet(project) => {
                 self.head(depth, "ProjectSet".to_owned(), node);
@@ -615,6 +615,11 @@ impl<'a> Printer<'a> {
             if text.contains(computed) {
                 text = format!("({text})");
             }
+            if key.collation.is_valid() && key.collation != sorted_type(&key.expr).collation() {
+                let name = names::collation_name(self.backend, key.collation.oid);
+                let name = name.ok().flatten().unwrap_or_default();
+                text.push_str(&format!(" COLLATE {name}"));
+            }
             if key.desc {
                 text.push_str(" DESC");
             }
@@ -676,6 +681,14 @@ impl<'a> Printer<'a> {
             text.push_str(&format!("  Disk Usage: {}kB", disk_bytes / 1024));
         }
         self.detail(depth, "Batches", &text);
+    }
+}
+
+/// The type of what is sorted by.
+fn sorted_type(key: &Expr) -> Ty {
+    match key {
+        Expr::SortKey(key) => key.arg.ty(),
+        other => other.ty(),
     }
 }
 

@@ -17,6 +17,7 @@ use storage::heap::RowBuf;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, visibility};
 use syntax::ast::SetConstraints;
+use syntax::deparse::quote_ident;
 
 use crate::bind::Params;
 use crate::catalog::TableDef;
@@ -353,14 +354,17 @@ impl Session {
         else {
             return error;
         };
-        let sql = sql_of::statement(key, rule, &table, &referenced);
+        let Ok(collate) = self.collate_clauses(key, &table, &referenced) else { return error };
+        let sql = sql_of::statement(key, rule, &table, &referenced, &collate);
         error.with_context(format!("SQL statement \"{sql}\""))
     }
 
     /// Whether the table's rows meet a new key.
     fn check_new_key(&mut self, key: &Arc<ForeignKey>) -> Result<()> {
         let (table, referenced) = (self.table_of(key.table)?, self.table_of(key.referenced)?);
-        let planned = self.plan_text(&sql_of::unmet(key, &table, &referenced), Vec::new())?;
+        let collate = self.collate_clauses(key, &table, &referenced)?;
+        let unmet = sql_of::unmet(key, &table, &referenced, &collate);
+        let planned = self.plan_text(&unmet, Vec::new())?;
         let mut run = Run::start(&mut self.backend, &planned, Vec::new());
         let unmet = run.next(&mut self.backend)?.map(<[Datum]>::to_vec);
         run.finish(&mut self.backend);
@@ -395,11 +399,38 @@ impl Session {
         {
             self.backend.catalog.lock(&self.backend.txn, oid, mode)?;
         }
-        let sql = sql_of::statement(key, rule, &table, &referenced);
+        let collate = self.collate_clauses(key, &table, &referenced)?;
+        let sql = sql_of::statement(key, rule, &table, &referenced, &collate);
         let types = sql_of::params(key, rule, &table, &referenced);
         let planned = Arc::new(self.plan_text(&sql, types)?);
         self.rules.insert((key.oid, rule), planned.clone());
         Ok(planned)
+    }
+
+    /// By column, what has it compared by the referenced column's collation where its own is another one.
+    fn collate_clauses(
+        &self,
+        key: &ForeignKey,
+        table: &TableDef,
+        referenced: &TableDef,
+    ) -> Result<Vec<sql_of::Clause>> {
+        let pairs = key.columns.iter().zip(&key.referenced_columns);
+        let collations = pairs.map(|(own, other)| {
+            let own = table.columns[usize::from(*own)].collation;
+            (own, referenced.columns[usize::from(*other)].collation)
+        });
+        let clauses = collations.map(|(own, other)| {
+            if own == other || !own.is_valid() || !other.is_valid() {
+                return Ok(sql_of::Clause::default());
+            }
+            let row = self.backend.instance.store.collation_row(&self.backend.txn, other.oid)?;
+            let row = row.ok_or_else(|| SqlError::internal("a column's collation is gone"))?;
+            let named = self.backend.catalog.named(&self.backend.txn, &row.row)?;
+            let (schema, name) = (quote_ident(&named.schema), quote_ident(&named.name));
+            let text = format!(" COLLATE {schema}.{name}");
+            Ok(sql_of::Clause { text, loose: other.loose().is_some() })
+        });
+        clauses.collect()
     }
 
     /// SET CONSTRAINTS.
@@ -469,6 +500,14 @@ mod sql_of {
         },
     }
 
+    /// ` COLLATE …` behind a value.
+    #[derive(Default)]
+    pub(super) struct Clause {
+        pub text: String,
+        /// Its collation is nondeterministic.
+        pub loose: bool,
+    }
+
     pub(super) fn params(
         key: &ForeignKey,
         rule: Rule,
@@ -492,6 +531,7 @@ mod sql_of {
         rule: Rule,
         table: &TableDef,
         referenced: &TableDef,
+        collate: &[Clause],
     ) -> String {
         let own = qualified(table);
         let whole = |what: &str| {
@@ -507,9 +547,11 @@ mod sql_of {
             }
         };
         let refers = |first: usize| {
-            condition(table, &key.columns, |name, i| format!("${} {EQUAL} {name}", first + i))
+            condition(table, &key.columns, collate, |name, i| {
+                format!("${} {EQUAL} {name}", first + i)
+            })
         };
-        let is_there = condition(referenced, &key.referenced_columns, |name, i| {
+        let is_there = condition(referenced, &key.referenced_columns, &[], |name, i| {
             format!("{name} {EQUAL} ${}", 1 + i)
         });
         match rule {
@@ -537,12 +579,20 @@ mod sql_of {
     }
 
     /// The values of a row that finds nothing.
-    pub(super) fn unmet(key: &ForeignKey, table: &TableDef, referenced: &TableDef) -> String {
+    pub(super) fn unmet(
+        key: &ForeignKey,
+        table: &TableDef,
+        referenced: &TableDef,
+        collate: &[Clause],
+    ) -> String {
         let own = |c: &u16| format!("fk.{}", name(table, *c));
         let columns: Vec<String> = key.columns.iter().map(own).collect();
-        let pairs = columns.iter().zip(&key.referenced_columns);
-        let same: Vec<String> =
-            pairs.map(|(a, b)| format!("pk.{} {EQUAL} {a}", name(referenced, *b))).collect();
+        let pairs = columns.iter().zip(&key.referenced_columns).zip(collate);
+        let same: Vec<String> = pairs
+            .map(|((a, b), collate)| {
+                format!("pk.{} {EQUAL} {a}{}", name(referenced, *b), collate.text)
+            })
+            .collect();
         let nulls: Vec<String> = columns.iter().map(|c| format!("{c} IS NOT NULL")).collect();
         format!(
             "SELECT {} FROM ONLY {} fk LEFT OUTER JOIN ONLY {} pk ON ({}) WHERE pk.{} IS NULL AND ({})",
@@ -555,12 +605,18 @@ mod sql_of {
         )
     }
 
+    /// Of other collations only loose ones find other values.
     fn condition(
         table: &TableDef,
         columns: &[u16],
+        collate: &[Clause],
         term: impl Fn(String, usize) -> String,
     ) -> String {
-        let terms = columns.iter().enumerate().map(|(i, c)| term(name(table, *c), i));
+        let terms = columns.iter().enumerate().map(|(i, c)| {
+            let collate = collate.get(i).filter(|clause| clause.loose);
+            let collate = collate.map_or("", |clause| clause.text.as_str());
+            format!("{}{collate}", term(name(table, *c), i))
+        });
         terms.collect::<Vec<_>>().join(" AND ")
     }
 

@@ -2,6 +2,7 @@
 
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 
+use crate::catalog::ddl::DdlHost;
 use crate::catalog::foreign_key::Action;
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, opclass, parameters};
@@ -113,13 +114,16 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
     Ok(Some(match name {
         "pg_get_userbyid" => role_name(b, oid(0))?,
         "pg_table_is_visible" => table_is_visible(b, oid(0))?,
+        "pg_collation_is_visible" => match names::collation_name(b, oid(0))? {
+            Some(name) => names::is_bare(&name).into(),
+            None => Datum::Null,
+        },
         "pg_type_is_visible"
         | "pg_function_is_visible"
         | "pg_operator_is_visible"
         | "pg_opclass_is_visible"
         | "pg_opfamily_is_visible"
         | "pg_conversion_is_visible"
-        | "pg_collation_is_visible"
         | "pg_ts_config_is_visible"
         | "pg_ts_dict_is_visible"
         | "pg_ts_parser_is_visible"
@@ -472,11 +476,24 @@ fn index_definition(b: &mut Backend, args: &[Datum]) -> Result<Datum> {
             }
         });
     }
+    let mut texts: Vec<String> = index.keys.iter().map(|key| key_text(&key.source)).collect();
+    for (text, key) in texts.iter_mut().zip(&index.keys) {
+        let own = match &key.source {
+            KeySource::Column(at) => table.columns[usize::from(*at)].collation,
+            KeySource::Expr(expr) => DdlHost::index_key(b, &table, expr)?.1,
+        };
+        if key.collation.is_valid()
+            && key.collation != own
+            && let Some(name) = names::collation_name(b, key.collation.oid)?
+        {
+            text.push_str(&format!(" COLLATE {name}"));
+        }
+    }
     let keys: Vec<String> = index
         .keys
         .iter()
-        .map(|key| {
-            let mut text = key_text(&key.source);
+        .zip(texts)
+        .map(|(key, mut text)| {
             if let Some(class) = opclass::by_oid(key.class)
                 && opclass::default_for(index.method, key.ty.id).is_none_or(|d| d.oid != class.oid)
             {

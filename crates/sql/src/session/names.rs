@@ -5,6 +5,7 @@ use syntax::ast::{self, SelectBody, Statement};
 use syntax::deparse::quote_ident;
 
 use crate::catalog::TableDef;
+use crate::catalog::collation::undefined;
 use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func;
@@ -55,14 +56,7 @@ pub fn by_name(backend: &Backend, alias: TypeId, text: &str) -> Result<Oid> {
                 (None, _) => bail!(UNDEFINED_FUNCTION, "operator does not exist: {text}"),
             }
         }
-        TypeId::REGCOLLATION => match &*single(text)? {
-            "default" => Ok(Oid(100)),
-            "C" => Ok(Oid(950)),
-            "POSIX" => Ok(Oid(951)),
-            name => {
-                bail!(UNDEFINED_OBJECT, "collation \"{name}\" for encoding \"UTF8\" does not exist")
-            }
-        },
+        TypeId::REGCOLLATION => collation(backend, text),
         _ => Err(SqlError::unsupported(format!("input of {alias:?} is not supported yet"))),
     }
 }
@@ -103,14 +97,38 @@ pub fn of_object(backend: &Backend, alias: TypeId, oid: Oid) -> Result<Option<St
             };
             format!("{}({},{})", op.symbol, side(op.left), side(op.right))
         }),
-        TypeId::REGCOLLATION => match oid.0 {
-            100 => Some("\"default\"".to_owned()),
-            950 => Some("\"C\"".to_owned()),
-            951 => Some("\"POSIX\"".to_owned()),
-            _ => None,
-        },
+        TypeId::REGCOLLATION => collation_name(backend, oid)?,
         _ => None,
     })
+}
+
+fn collation(backend: &Backend, text: &str) -> Result<Oid> {
+    let parts = parts(text)?.into_iter().map(String::into_boxed_str).collect();
+    let name = ast::QualifiedName { parts, loc: ast::Loc::NONE };
+    let path = backend.search_path()?;
+    let found = backend.catalog.collation_row(&backend.txn, &path, &name)?;
+    found.map(|found| found.row.oid("oid")).ok_or_else(|| undefined(&name))
+}
+
+/// Is the quoted name one without a schema?
+pub fn is_bare(name: &str) -> bool {
+    parts(name).is_ok_and(|parts| parts.len() == 1)
+}
+
+/// A collation's name, with its schema if it would not be found without.
+pub fn collation_name(backend: &Backend, oid: Oid) -> Result<Option<String>> {
+    let (txn, store) = (&backend.txn, &backend.instance.store);
+    let Some(found) = store.collation_row(txn, oid)? else { return Ok(None) };
+    let name = found.row.text("collname");
+    let path = backend.search_path()?;
+    let bare = ast::QualifiedName::bare(name);
+    let first = backend.catalog.collation_row(txn, &path, &bare)?;
+    let quoted = quote_ident(name);
+    if first.is_some_and(|first| first.row.oid("oid") == oid) {
+        return Ok(Some(quoted.into_owned()));
+    }
+    let schema = store.schema_name(txn, found.row.oid("collnamespace"))?;
+    Ok(Some(format!("{}.{quoted}", quote_ident(&schema))))
 }
 
 /// A relation's name, with its schema if it would not be found without.

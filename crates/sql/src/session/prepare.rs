@@ -6,7 +6,7 @@ use storage::lock::LockMode;
 use syntax::ast::{self, Statement};
 
 use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
-use crate::bind::{Binder, Params};
+use crate::bind::{Binder, Params, Ty};
 use crate::cache::{KnownText, Scope};
 use crate::error::{Result, sql_error};
 use crate::plan::{self, Plan};
@@ -271,6 +271,7 @@ fn field_of(target: &Target) -> Field {
         type_id: ty.id,
         type_len: type_info(ty.id).map_or(-1, |info| info.len),
         type_mod: ty.modifier,
+        collation: crate::bind::collate::of(&target.expr),
     }
 }
 
@@ -283,5 +284,6 @@ pub fn plain_field(name: &str, type_id: TypeId) -> Field {
         type_id,
         type_len: type_info(type_id).map_or(-1, |info| info.len),
         type_mod: -1,
+        collation: Ty::of(type_id).collation(),
     }
 }

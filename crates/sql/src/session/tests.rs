@@ -314,6 +314,20 @@ fn queries_join_group_and_sort() {
         ),
         "[name]\np4\nSELECT 1\n"
     );
+    // Rows may tie in what is not shown.
+    assert_eq!(
+        bench.run(
+            "SELECT count(*) FROM (SELECT v FROM c ORDER BY pid FETCH FIRST 1 ROW WITH TIES) s"
+        ),
+        "[count]\n4\nSELECT 1\n"
+    );
+    // What is kept for the outer rows of a sub-select's join is read anew when the sub-select runs again.
+    assert_eq!(
+        bench.run(
+            "SELECT (SELECT p.name FROM c, p WHERE c.id = v.a AND p.id = v.b) FROM (VALUES (1, 2), (2, 3)) v(a, b)"
+        ),
+        "[name]\np2\np3\nSELECT 2\n"
+    );
     assert_eq!(bench.run("SELECT v FROM c WHERE id = 7"), "[v]\n70\nSELECT 1\n");
     assert_eq!(bench.run("UPDATE c SET v = v + 1 WHERE id = 7"), "UPDATE 1\n");
     assert_eq!(bench.run("SELECT v FROM c WHERE id = 7"), "[v]\n71\nSELECT 1\n");

@@ -569,6 +569,8 @@ fn words(statement: &Statement) -> &'static str {
         Statement::Comment(_) => "COMMENT",
         Statement::CreateFunction(_) => "CREATE FUNCTION",
         Statement::CreateExtension(_) => "CREATE EXTENSION",
+        Statement::CreateCollation(_) => "CREATE COLLATION",
+        Statement::RefreshCollation(_) => "ALTER COLLATION",
         Statement::CreateType(_) => "CREATE TYPE",
         Statement::CreateDomain(_) => "CREATE DOMAIN",
         Statement::CreateStatistics(_) => "CREATE STATISTICS",

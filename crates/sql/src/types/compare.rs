@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use super::array::Array;
 use super::chars::without_padding;
 use super::numeric::Sign;
-use super::{Datum, Record, TypeId};
+use super::{Datum, Record, Rules, TypeId};
 
 /// Orders two values of one type as its default B-tree order does; nulls come last and are equal.
 ///
@@ -19,6 +19,36 @@ pub fn compare(type_id: TypeId, a: &Datum, b: &Datum) -> Ordering {
         }
         (Datum::Int8(a), Datum::Int8(b)) if is_unsigned(type_id) => (*a as u64).cmp(&(*b as u64)),
         _ => compare_plain(a, b),
+    }
+}
+
+/// The order of one type's values, texts by a collation.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueOrder {
+    pub type_id: TypeId,
+    pub rules: Option<&'static Rules>,
+}
+
+impl ValueOrder {
+    pub fn compare(self, a: &Datum, b: &Datum) -> Ordering {
+        match self.rules {
+            None => compare(self.type_id, a, b),
+            Some(rules) => compare_under(rules, self.type_id, a, b),
+        }
+    }
+}
+
+/// [`compare`] under a collation's rules.
+pub fn compare_under(rules: &Rules, type_id: TypeId, a: &Datum, b: &Datum) -> Ordering {
+    match (a, b) {
+        (Datum::Text(a), Datum::Text(b)) if type_id == TypeId::BPCHAR => {
+            rules.compare(without_padding(a), without_padding(b))
+        }
+        (Datum::Text(a), Datum::Text(b)) => rules.compare(a, b),
+        (Datum::Array(a), Datum::Array(b)) => {
+            compare_arrays(a, b, |x, y| compare_under(rules, a.element_type, x, y))
+        }
+        _ => compare(type_id, a, b),
     }
 }
 
@@ -51,7 +81,9 @@ fn compare_plain(a: &Datum, b: &Datum) -> Ordering {
         (Datum::Interval(a), Datum::Interval(b)) => a.span().cmp(&b.span()),
         (Datum::Uuid(a), Datum::Uuid(b)) => a.cmp(b),
         (Datum::Bytea(a), Datum::Bytea(b)) => a.cmp(b),
-        (Datum::Array(a), Datum::Array(b)) => compare_arrays(a, b),
+        (Datum::Array(a), Datum::Array(b)) => {
+            compare_arrays(a, b, |x, y| compare(a.element_type, x, y))
+        }
         (Datum::Record(a), Datum::Record(b)) => compare_records(a, b),
         (a, b) => panic!("values of different types are compared: {a:?} and {b:?}"),
     }
@@ -63,9 +95,13 @@ pub fn compare_f64(a: f64, b: f64) -> Ordering {
 }
 
 /// Element by element, then by length, then by shape.
-fn compare_arrays(a: &Array, b: &Array) -> Ordering {
+fn compare_arrays(
+    a: &Array,
+    b: &Array,
+    compare_elements: impl Fn(&Datum, &Datum) -> Ordering,
+) -> Ordering {
     for (x, y) in a.elements.iter().zip(&b.elements) {
-        let order = compare(a.element_type, x, y);
+        let order = compare_elements(x, y);
         if order.is_ne() {
             return order;
         }

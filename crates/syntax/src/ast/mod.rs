@@ -60,6 +60,9 @@ pub enum Statement {
     Comment(Box<Comment>),
     CreateFunction(Box<CreateFunction>),
     CreateExtension(Box<CreateExtension>),
+    CreateCollation(Box<CreateCollation>),
+    /// ALTER COLLATION … REFRESH VERSION.
+    RefreshCollation(QualifiedName),
     CreateType(Box<CreateType>),
     CreateDomain(Box<CreateDomain>),
     CreateStatistics(Box<CreateStatistics>),

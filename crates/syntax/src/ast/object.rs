@@ -357,6 +357,15 @@ pub struct CreateExtension {
 }
 
 #[derive(Clone, Debug, PartialEq)]
+pub struct CreateCollation {
+    pub name: QualifiedName,
+    pub if_not_exists: bool,
+    /// `FROM` another one, and the place of the word.
+    pub from: Option<QualifiedName>,
+    pub options: Vec<DefOption>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
 pub struct CreateType {
     pub name: QualifiedName,
     pub kind: CreateTypeKind,

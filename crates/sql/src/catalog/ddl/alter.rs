@@ -12,7 +12,7 @@ use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
 
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::attribute_row;
-use crate::catalog::{AccessMethod, KeySource, TableDef, TableKind, collation};
+use crate::catalog::{AccessMethod, KeySource, TableDef, TableKind};
 use crate::error::{Result, sql_error};
 use crate::exec::{self, Cx, State};
 use crate::types::{Datum, Oid};
@@ -179,8 +179,8 @@ impl Ddl<'_> {
         let column =
             self.new_column(def, &table.name, table.schema, persistence, &mut constraints)?;
         let number = table.columns.len() as i16 + 1;
-        let row =
-            attribute_row(oid, number, &column.name, column.ty).set("attnotnull", column.not_null);
+        let row = attribute_row(oid, number, &column.name, column.ty, column.collation)
+            .set("attnotnull", column.not_null);
         self.store().insert(self.txn(), "pg_attribute", &row.build())?;
         self.update_class(oid, &[("relnatts", Datum::Int2(number))])?;
         let fill = match &column.default {
@@ -332,9 +332,10 @@ impl Ddl<'_> {
         }
         self.refuse_if_viewed(&table, Some(&change.column))?;
         let ty = self.host.type_of(&change.type_name)?;
-        if let Some(name) = &change.collation {
-            collation::check_for(ty.id, name)?;
-        }
+        let collation = match &change.collation {
+            Some(name) => self.column_collation(ty, name)?,
+            None => ty.collation(),
+        };
         let text = match &change.using {
             Some(using) => super::text_of(using)?,
             None => syntax::deparse::quote_ident(&change.column).into_owned(),
@@ -352,11 +353,11 @@ impl Ddl<'_> {
                 crate::bind::display(ty)
             ))
         })?;
-        let mut changes = attribute_type(ty).to_vec();
+        let mut changes = attribute_type(ty, collation).to_vec();
         changes.push(("atthasmissing", Datum::Bool(false)));
         changes.push(("attmissingval", Datum::Null));
         self.update_attribute(oid, number, &changes)?;
-        self.retype_keys(&table, at as u16, ty)?;
+        self.retype_keys(&table, at as u16, ty, collation)?;
         // What was found out about the old values is not true of the new ones.
         let key = [Datum::Oid(oid), Datum::Int2(number)];
         self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;

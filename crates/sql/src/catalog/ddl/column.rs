@@ -1,14 +1,14 @@
 //! A new column: its type, its constraints sorted apart, its default, the sequence behind it.
 
 use syntax::ast::{
-    self, ColumnDef, Constraint, ConstraintKind, SequenceOption, SequenceOptionKind,
+    self, ColumnDef, Constraint, ConstraintKind, QualifiedName, SequenceOption, SequenceOptionKind,
 };
 
 use crate::bind::{Expr, Ty};
 use crate::catalog::collation;
 use crate::catalog::store::row::RowBuilder;
 use crate::error::{Result, sql_error};
-use crate::types::{Datum, Oid, TypeId};
+use crate::types::{Collation, Datum, Oid, TypeId};
 
 use super::{Ddl, Stored, names};
 
@@ -16,6 +16,7 @@ use super::{Ddl, Stored, names};
 pub(super) struct NewColumn {
     pub name: Box<str>,
     pub ty: Ty,
+    pub collation: Collation,
     pub not_null: bool,
     /// As text.
     pub default: Option<Box<str>>,
@@ -33,6 +34,7 @@ impl NewColumn {
         NewColumn {
             name,
             ty,
+            collation: ty.collation(),
             not_null: false,
             default: None,
             generated: false,
@@ -73,11 +75,13 @@ impl Ddl<'_> {
             (None, None) => return Err(sql_error!(SYNTAX_ERROR, "a column needs a type")),
         };
         check_column_type(&def.name, ty)?;
+        let mut column = NewColumn::plain(def.name.clone(), ty);
         if let Some(name) = &def.collation {
-            collation::check_for(ty.id, name).map_err(|error| crate::bind::at(error, name.loc))?;
+            column.collation = self
+                .column_collation(ty, name)
+                .map_err(|error| crate::bind::at(error, name.loc))?;
         }
         check_column_name(&def.name)?;
-        let mut column = NewColumn::plain(def.name.clone(), ty);
         let mut null_written = false;
         for constraint in &def.constraints {
             match &constraint.kind {
@@ -151,6 +155,11 @@ impl Ddl<'_> {
             column.owned_sequence = Some(oid);
         }
         Ok(column)
+    }
+
+    /// The collation that a column of this type is given.
+    pub(super) fn column_collation(&mut self, ty: Ty, name: &QualifiedName) -> Result<Collation> {
+        collation::check_for(ty.id).and_then(|()| self.collation(name)).map(|named| named.collation)
     }
 
     /// A sequence's name as a default refers to it: qualified unless its schema is searched.
@@ -312,13 +321,13 @@ fn check_column_type(name: &str, ty: Ty) -> Result<()> {
 }
 
 /// What `pg_attribute` says of a type.
-pub(super) fn attribute_type(ty: Ty) -> [(&'static str, Datum); 5] {
+pub(super) fn attribute_type(ty: Ty, collation: Collation) -> [(&'static str, Datum); 5] {
     let info = crate::types::type_info(ty.id);
     [
         ("atttypid", Datum::Oid(ty.id.oid())),
         ("atttypmod", Datum::Int4(ty.modifier)),
         ("attlen", Datum::Int2(info.map_or(-1, |i| i.len))),
-        ("attcollation", Datum::Oid(info.map_or(Oid::INVALID, |i| i.collation))),
+        ("attcollation", Datum::Oid(collation.oid)),
         ("attbyval", Datum::Bool(info.is_some_and(|i| i.by_value))),
     ]
 }

@@ -136,6 +136,7 @@ impl Ddl<'_> {
                 source: KeySource::Column(column as u16),
                 name: name.clone(),
                 ty,
+                collation: table.columns[column].collation,
                 class,
                 desc: false,
                 nulls_first: false,

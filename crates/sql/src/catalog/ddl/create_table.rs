@@ -10,7 +10,7 @@ use syntax::ast::{
 use crate::bind::Ty;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
-use crate::error::{Result, sql_error};
+use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::column::NewColumn;
@@ -181,7 +181,7 @@ impl Ddl<'_> {
         store.insert(txn, "pg_class", &class.build())?;
         store.insert(txn, "pg_type", &row_type_row(row_type, name, schema, oid, owner))?;
         for (i, column) in columns.iter().enumerate() {
-            let row = attribute_row(oid, i as i16 + 1, &column.name, column.ty)
+            let row = attribute_row(oid, i as i16 + 1, &column.name, column.ty, column.collation)
                 .set("attnotnull", column.not_null);
             store.insert(txn, "pg_attribute", &row.build())?;
         }
@@ -228,10 +228,16 @@ impl Ddl<'_> {
             return Err(sql_error!(SYNTAX_ERROR, "too many column names were specified"));
         }
         let mut columns = Vec::with_capacity(from_query.len());
-        for (i, (column, ty)) in from_query.into_iter().enumerate() {
-            let name = into.columns.get(i).cloned().unwrap_or(column);
-            let id = if ty.id == TypeId::UNKNOWN { TypeId::TEXT } else { ty.id };
-            columns.push(NewColumn::plain(name, Ty { id, ..ty }));
+        for (i, mut column) in from_query.into_iter().enumerate() {
+            let name = into.columns.get(i).cloned().unwrap_or_else(|| column.name.clone());
+            if column.ty.id == TypeId::UNKNOWN {
+                (column.ty.id, column.collation) = (TypeId::TEXT, Ty::TEXT.collation());
+            }
+            if column.is_open() {
+                return Err(underived(&name, column.ty));
+            }
+            let collation = column.collation;
+            columns.push(NewColumn { collation, ..NewColumn::plain(name, column.ty) });
         }
         let oid = self.new_oid()?;
         let parameters = parameters::read(Of::Table, &into.options)?;
@@ -249,6 +255,16 @@ impl Ddl<'_> {
         let rows = self.host.fill_from_query(&table, &create.query)?;
         Ok(format!("SELECT {rows}"))
     }
+}
+
+/// A column of a query's result can't be stored without a collation.
+fn underived(column: &str, ty: Ty) -> SqlError {
+    sql_error!(
+        INDETERMINATE_COLLATION,
+        "no collation was derived for column \"{column}\" with collatable type {}",
+        crate::bind::display(ty)
+    )
+    .with_hint("Use the COLLATE clause to set the collation explicitly.")
 }
 
 /// Storage parameters as `pg_class.reloptions` has them.

@@ -37,6 +37,10 @@ impl Ddl<'_> {
                 self.drop_schemas(drop)?;
                 return Ok("DROP SCHEMA".to_owned());
             }
+            ObjectKind::Collation => {
+                self.drop_collations(drop)?;
+                return Ok("DROP COLLATION".to_owned());
+            }
             ObjectKind::Extension => {
                 self.drop_extensions(drop)?;
                 return Ok("DROP EXTENSION".to_owned());

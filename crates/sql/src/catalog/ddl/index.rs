@@ -1,10 +1,13 @@
 //! CREATE INDEX.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base::rank::Rank;
 use storage::lock::{LockMode, LockTag};
-use syntax::ast::{CreateIndex, IndexElement, IndexKey, IndexOrder, QualifiedName, SortNulls};
+use syntax::ast::{
+    CreateIndex, Expr, IndexElement, IndexKey, IndexOrder, QualifiedName, SortNulls,
+};
 
 use crate::bind::{ExprKind, Ty};
 use crate::catalog::opclass;
@@ -16,7 +19,8 @@ use crate::catalog::store::row::vector;
 use crate::catalog::store::schema::catalog;
 use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind, collation};
 use crate::error::{Result, SqlError, sql_error};
-use crate::types::{Datum, Oid, TypeId, keycode};
+use crate::func;
+use crate::types::{Collation, Datum, Oid, TypeId, keycode};
 
 use super::column::attribute_type;
 use super::constraint::element_order;
@@ -28,6 +32,7 @@ pub(super) struct KeySpec {
     pub source: KeySource,
     pub name: Box<str>,
     pub ty: Ty,
+    pub collation: Collation,
     /// Its operator class.
     pub class: Oid,
     pub desc: bool,
@@ -200,27 +205,34 @@ impl Ddl<'_> {
         element: &IndexElement,
         name: String,
     ) -> Result<KeySpec> {
-        let (source, ty) = match &element.key {
+        let (key, within) = without_collation(&element.key);
+        let (source, ty, own) = match &*key {
             IndexKey::Column(name) => {
                 let column = table.column(name).ok_or_else(|| {
                     sql_error!(UNDEFINED_COLUMN, "column \"{name}\" does not exist")
                 })?;
-                (KeySource::Column(column as u16), table.columns[column].ty)
+                let own = &table.columns[column];
+                (KeySource::Column(column as u16), own.ty, own.collation)
             }
             IndexKey::Expr(expr) => {
                 let stored = Stored::Over { table, kind: ExprKind::IndexExpr };
                 let text = self.text_to_store(super::text_of(expr)?, stored)?;
-                let bound = self.host.bind_table_expr(table, &text, ExprKind::IndexExpr)?;
-                (KeySource::Expr(text.into()), bound.ty())
+                let (ty, own) = self.host.index_key(table, &text)?;
+                (KeySource::Expr(text.into()), ty, own)
             }
         };
-        if let Some(name) = &element.collation {
-            collation::check_for(ty.id, name)?;
-        }
+        let collation = self.key_collation(element.collation.as_ref().or(within), ty, own)?;
         let class = match &element.opclass {
             None => default_class(ty, method)?,
             Some(name) => self.class_named(method, name, ty)?,
         };
+        if collation.rules().is_some()
+            && opclass::by_oid(class).is_some_and(|class| class.name.ends_with("_pattern_ops"))
+        {
+            return Err(SqlError::unsupported(
+                "operator classes for patterns are not supported with ICU collations",
+            ));
+        }
         if method == AccessMethod::Hash {
             is_without_order(element)?;
         }
@@ -232,7 +244,24 @@ impl Ddl<'_> {
             ));
         }
         let (desc, nulls_first) = element_order(element.order, element.nulls);
-        Ok(KeySpec { source, name: name.into(), ty, class, desc, nulls_first })
+        Ok(KeySpec { source, name: name.into(), ty, collation, class, desc, nulls_first })
+    }
+
+    /// The collation that a key names, or what it has by itself.
+    fn key_collation(
+        &mut self,
+        named: Option<&QualifiedName>,
+        ty: Ty,
+        own: Collation,
+    ) -> Result<Collation> {
+        if let Some(name) = named {
+            collation::check_for(ty.id)?;
+            return Ok(self.collation(name)?.collation);
+        }
+        if ty.collation().is_valid() && !own.is_valid() {
+            return Err(func::unclear_collation("index expression"));
+        }
+        Ok(own)
     }
 
     /// The operator class that a key names.
@@ -267,9 +296,16 @@ impl Ddl<'_> {
 
     /// Lets the indexes of a column know that it has another type: a key keeps the operator class that it was
     /// given, if that takes the type, and otherwise has the type's own.
-    pub(super) fn retype_keys(&mut self, table: &TableDef, column: u16, ty: Ty) -> Result<()> {
+    pub(super) fn retype_keys(
+        &mut self,
+        table: &TableDef,
+        column: u16,
+        ty: Ty,
+        collation: Collation,
+    ) -> Result<()> {
         for index in &table.indexes {
             let mut classes: Vec<Oid> = index.keys.iter().map(|key| key.class).collect();
+            let mut collations: Vec<Oid> = index.keys.iter().map(|k| k.collation.oid).collect();
             let places = index.key_columns().enumerate();
             let places: Vec<usize> =
                 places.filter(|(_, c)| *c == Some(column)).map(|(i, _)| i).collect();
@@ -287,14 +323,44 @@ impl Ddl<'_> {
             let shown = places.iter().copied().chain(included);
             // A hash index has the hash of whatever it is.
             for place in shown.filter(|_| index.method == AccessMethod::BTree) {
-                self.update_attribute(index.oid, place as i16 + 1, &attribute_type(ty))?;
+                let own = match collations.get(place) {
+                    Some(_) => self.retyped(table, index, place, collation, &mut collations),
+                    None => collation,
+                };
+                let shown = attribute_type(ty, own);
+                self.update_attribute(index.oid, place as i16 + 1, &shown)?;
             }
             if !places.is_empty() {
-                let classes = classes.into_iter().map(Datum::Oid).collect();
-                self.update_index(index.oid, &[("indclass", vector(TypeId::OID, classes))])?;
+                for place in &places {
+                    self.retyped(table, index, *place, collation, &mut collations);
+                }
+                let oids = |oids: Vec<Oid>| {
+                    vector(TypeId::OID, oids.into_iter().map(Datum::Oid).collect())
+                };
+                let changes = [("indclass", oids(classes)), ("indcollation", oids(collations))];
+                self.update_index(index.oid, &changes)?;
             }
         }
         Ok(())
+    }
+
+    /// The collation of a key whose column has another one: its own, unless it was given one.
+    fn retyped(
+        &self,
+        table: &TableDef,
+        index: &IndexDef,
+        place: usize,
+        new: Collation,
+        collations: &mut [Oid],
+    ) -> Collation {
+        let key = &index.keys[place];
+        let KeySource::Column(column) = key.source else { return key.collation };
+        let was_own = key.collation == table.columns[usize::from(column)].collation;
+        if !was_own && new.is_valid() {
+            return key.collation;
+        }
+        collations[place] = new.oid;
+        new
     }
 
     /// Makes an index and fills it from the table, which nobody writes.
@@ -326,20 +392,22 @@ impl Ddl<'_> {
         store.insert(txn, "pg_class", &class.build())?;
         let mut keys = Vec::new();
         for (i, key) in new.keys.iter().enumerate() {
-            let row = attribute_row(oid, i as i16 + 1, &key.name, stored_type(new.method, key));
+            let ty = stored_type(new.method, key);
+            let shown = if ty == key.ty { key.collation } else { ty.collation() };
+            let row = attribute_row(oid, i as i16 + 1, &key.name, ty, shown);
             store.insert(txn, "pg_attribute", &row.build())?;
             let number = match key.source {
                 KeySource::Column(column) => column as i16 + 1,
                 KeySource::Expr(_) => 0,
             };
-            keys.push((number, key.ty.id));
+            keys.push((number, key.ty.id, key.collation));
         }
         let mut names: Vec<String> = new.keys.iter().map(|key| key.name.to_string()).collect();
         for (i, column) in new.included.iter().enumerate() {
             let column = &table.columns[usize::from(*column)];
             let number = (new.keys.len() + i + 1) as i16;
             let name = free_name(&names, &column.name);
-            let row = attribute_row(oid, number, &name, column.ty);
+            let row = attribute_row(oid, number, &name, column.ty, column.collation);
             names.push(name);
             store.insert(txn, "pg_attribute", &row.build())?;
         }
@@ -403,6 +471,18 @@ impl Ddl<'_> {
     }
 }
 
+/// A key without the COLLATE around its expression, which is the key's own, and what that names.
+fn without_collation(key: &IndexKey) -> (Cow<'_, IndexKey>, Option<&QualifiedName>) {
+    let IndexKey::Expr(Expr::Collate(collate)) = key else { return (Cow::Borrowed(key), None) };
+    let bare = match &collate.arg {
+        Expr::Column(reference) if reference.path.len() == 1 => {
+            IndexKey::Column(reference.path[0].clone())
+        }
+        other => IndexKey::Expr(other.clone()),
+    };
+    (Cow::Owned(bare), Some(&collate.collation))
+}
+
 /// What `pg_attribute` shows of a key: by hash its hash, as in PostgreSQL; but an expression's type is kept there.
 fn stored_type(method: AccessMethod, key: &KeySpec) -> Ty {
     match (method, &key.source) {
@@ -415,7 +495,7 @@ fn pg_index_row(
     oid: Oid,
     table: Oid,
     new: &NewIndex,
-    keys: &[(i16, TypeId)],
+    keys: &[(i16, TypeId, Collation)],
     state: IndexState,
 ) -> Vec<Datum> {
     let option = |key: &KeySpec| {

@@ -49,6 +49,7 @@ impl Ddl<'_> {
             columns.push(NewColumn {
                 name: column.name.clone(),
                 ty: column.ty,
+                collation: column.collation,
                 not_null: column.not_null,
                 default: column.default.clone().filter(|_| match column.generated {
                     true => like.including.generated,
@@ -108,8 +109,8 @@ impl Ddl<'_> {
                 }
                 KeySource::Expr(text) => (KeySource::Expr(text.clone()), column.name.clone()),
             };
-            let IndexKey { ty, class, desc, nulls_first, .. } = *key;
-            KeySpec { source, name, ty, class, desc, nulls_first }
+            let IndexKey { ty, collation, class, desc, nulls_first, .. } = *key;
+            KeySpec { source, name, ty, collation, class, desc, nulls_first }
         });
         let keys: Vec<KeySpec> = keys.collect();
         let included: Vec<u16> = index.included.iter().map(|c| place(*c)).collect();

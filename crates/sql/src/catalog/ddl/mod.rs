@@ -6,6 +6,7 @@
 
 mod alter;
 mod build;
+mod collation;
 mod column;
 pub mod concurrent;
 mod constraint;
@@ -33,6 +34,7 @@ use storage::lock::LockMode;
 use storage::txn::Txn;
 use syntax::ast::{self, RelationRef, Statement, TypeName};
 
+use crate::bind::query::RelColumn;
 use crate::bind::{Expr, ExprKind, Ty};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::building::{Building, Command, Phase, Told, Working};
@@ -40,13 +42,13 @@ use crate::catalog::store::{SearchPath, SessionCatalog, Store};
 use crate::catalog::{Record, TableDef, other_database};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
-use crate::types::Oid;
+use crate::types::{Collation, Oid};
 
 pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
 pub use schema::{empty_temporary_schema, temporary_schema_name};
 
-/// Names and types.
-pub type Columns = Vec<(Box<str>, Ty)>;
+/// What a query yields.
+pub type Columns = Vec<RelColumn>;
 
 /// What an expression in the catalogs is.
 #[derive(Clone, Copy)]
@@ -86,6 +88,8 @@ pub trait DdlHost: Host {
         text: &str,
         kind: ExprKind,
     ) -> Result<Expr>;
+    /// The type of an index's key, and what it is compared by.
+    fn index_key(&mut self, table: &Arc<TableDef>, text: &str) -> Result<(Ty, Collation)>;
     /// Binds a column's DEFAULT, converted to the column's type.
     fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr>;
     /// Binds what a column of a new type is computed from, converted as by assignment; `None`: it can't be.
@@ -149,7 +153,7 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),
         Statement::Reindex(s) => ddl.reindex(s).map(|()| tag("REINDEX")),
         Statement::Comment(s) => ddl.comment(s).map(|()| tag("COMMENT")),
-        _ => return None,
+        other => return ddl.collation_statement(other),
     })
 }
 

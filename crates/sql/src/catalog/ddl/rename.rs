@@ -31,6 +31,10 @@ impl Ddl<'_> {
                 self.rename_schema(name.last(), &rename.new_name)?;
                 Ok("ALTER SCHEMA".to_owned())
             }
+            (ObjectKind::Collation, ObjectName::Name(name)) => {
+                self.rename_collation(name, &rename.new_name)?;
+                Ok("ALTER COLLATION".to_owned())
+            }
             (ObjectKind::Database, ObjectName::Name(name)) => {
                 self.rename_database(name.last(), &rename.new_name)?;
                 Ok("ALTER DATABASE".to_owned())
@@ -269,6 +273,10 @@ impl Ddl<'_> {
                     sql_error!(UNDEFINED_SCHEMA, "schema \"{}\" does not exist", name.last())
                 })?;
                 (crate::catalog::store::schema::catalog("pg_namespace").oid, oid, 0)
+            }
+            (ObjectKind::Collation, ObjectName::Name(name)) => {
+                let oid = self.collation(name)?.collation.oid;
+                (crate::catalog::store::schema::catalog("pg_collation").oid, oid, 0)
             }
             (ObjectKind::Database, ObjectName::Name(name)) => {
                 return self.comment_on_database(name.last(), comment.text.as_deref());

@@ -112,6 +112,9 @@ impl Ddl<'_> {
             words.push(format!("{word} {prefix}{}", quote_ident(found.row.text("relname"))));
             relations.push(oid);
         }
+        let collations = self.collations_in(schema)?;
+        let named = |found: &Found| quote_ident(found.row.text("collname")).into_owned();
+        words.extend(collations.iter().map(|found| format!("collation {prefix}{}", named(found))));
         if words.is_empty() {
             return Ok(());
         }
@@ -138,7 +141,11 @@ impl Ddl<'_> {
             }
         };
         self.host.notice("NOTICE", notice);
-        self.drop_all(&rows, relations)
+        self.drop_all(&rows, relations)?;
+        for collation in &collations {
+            self.drop_collation(collation, cascade)?;
+        }
+        Ok(())
     }
 
     /// Drops what a session before this one has left in its schema of temporary relations.

@@ -86,7 +86,9 @@ impl Ddl<'_> {
         let columns =
             [("last_value", TypeId::INT8), ("log_cnt", TypeId::INT8), ("is_called", TypeId::BOOL)];
         for (i, (column, ty)) in columns.into_iter().enumerate() {
-            let row = attribute_row(oid, i as i16 + 1, column, Ty::of(ty)).set("attnotnull", true);
+            let ty = Ty::of(ty);
+            let row = attribute_row(oid, i as i16 + 1, column, ty, ty.collation());
+            let row = row.set("attnotnull", true);
             store.insert(txn, "pg_attribute", &row.build())?;
         }
         store.insert(txn, "pg_sequence", &sequence_row(oid, &settings))?;

@@ -11,11 +11,14 @@ use syntax::ast::{CreateView, Statement};
 use syntax::deparse::quote_ident;
 
 use crate::bind::Ty;
+use crate::bind::query::RelColumn;
 use crate::catalog::store::builtin::{attribute_row, class_row, row_type_row};
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::RowBuilder;
+use crate::catalog::store::schema::catalog;
 use crate::catalog::{FIRST_USER_OID, Record, TableDef, TableKind, parse};
 use crate::error::{Result, SqlError, sql_error};
+use crate::func;
 use crate::types::{Datum, Oid, TypeId};
 
 use super::create_table::{persistence, persistence_letter};
@@ -37,23 +40,29 @@ impl Ddl<'_> {
             ));
         }
         for (column, name) in columns.iter_mut().zip(&create.columns) {
-            column.0 = name.clone();
+            column.name = name.clone();
         }
-        for column in columns.iter_mut().filter(|column| column.1.id == TypeId::UNKNOWN) {
-            column.1 = Ty::TEXT;
+        for column in columns.iter_mut().filter(|column| column.ty.id == TypeId::UNKNOWN) {
+            (column.ty, column.collation) = (Ty::TEXT, Ty::TEXT.collation());
         }
         if let Some(twice) = (1..columns.len())
-            .find(|i| columns[..*i].iter().any(|earlier| earlier.0 == columns[*i].0))
+            .find(|i| columns[..*i].iter().any(|earlier| earlier.name == columns[*i].name))
         {
             return Err(sql_error!(
                 DUPLICATE_COLUMN,
                 "column \"{}\" specified more than once",
-                columns[twice].0
+                columns[twice].name
             ));
+        }
+        if let Some(open) = columns.iter().find(|column| column.is_open()) {
+            return Err(func::unclear_collation(&format!("view column \"{}\"", open.name)));
         }
         let text = self.view_text(create, &record)?;
         self.must_mean_the_same(&text, &columns)?;
-        let used: Vec<Oid> = record.relations.iter().map(|relation| relation.oid).collect();
+        let used = Used {
+            relations: record.relations.iter().map(|relation| relation.oid).collect(),
+            collations: record.collations.iter().map(|collation| collation.oid).collect(),
+        };
         let known = self.catalog.relation_oid(self.host.txn(), schema, name)?;
         match known {
             Some(oid) if create.replace => self.replace_view(oid, &columns, &text, &used),
@@ -72,7 +81,7 @@ impl Ddl<'_> {
         letter: u8,
         columns: &Columns,
         text: &str,
-        used: &[Oid],
+        used: &Used,
     ) -> Result<()> {
         let oid = self.new_oid()?;
         let row_type = TypeId(self.new_oid()?.0);
@@ -91,15 +100,16 @@ impl Ddl<'_> {
     }
 
     fn add_view_columns(&mut self, oid: Oid, columns: &Columns, from: usize) -> Result<()> {
-        for (i, (name, ty)) in columns.iter().enumerate().skip(from) {
-            let row = attribute_row(oid, i as i16 + 1, name, *ty);
+        for (i, column) in columns.iter().enumerate().skip(from) {
+            let RelColumn { name, ty, collation, .. } = column;
+            let row = attribute_row(oid, i as i16 + 1, name, *ty, *collation);
             self.store().insert(self.txn(), "pg_attribute", &row.build())?;
         }
         Ok(())
     }
 
     /// Stores a view's query, and what it uses.
-    fn write_query(&mut self, view: Oid, text: &str, used: &[Oid]) -> Result<()> {
+    fn write_query(&mut self, view: Oid, text: &str, used: &Used) -> Result<()> {
         let rule = self.new_oid()?;
         let row = RowBuilder::of("pg_rewrite")
             .oid("oid", rule)
@@ -111,15 +121,18 @@ impl Ddl<'_> {
             .set("ev_qual", "<>")
             .set("ev_action", text);
         self.store().insert(self.txn(), "pg_rewrite", &row.build())?;
-        let mut used: Vec<Oid> = used.iter().copied().filter(|o| *o >= FIRST_USER_OID).collect();
+        let collations = catalog("pg_collation").oid;
+        let relations = used.relations.iter().map(|oid| (pg_class(), *oid));
+        let used = relations.chain(used.collations.iter().map(|oid| (collations, *oid)));
+        let mut used: Vec<(Oid, Oid)> = used.filter(|(_, oid)| *oid >= FIRST_USER_OID).collect();
         used.sort_unstable();
         used.dedup();
-        for table in used {
+        for (class, object) in used {
             let row = RowBuilder::of("pg_depend")
                 .oid("classid", pg_class())
                 .oid("objid", view)
-                .oid("refclassid", pg_class())
-                .oid("refobjid", table)
+                .oid("refclassid", class)
+                .oid("refobjid", object)
                 .letter("deptype", b'n');
             self.store().insert(self.txn(), "pg_depend", &row.build())?;
         }
@@ -127,13 +140,7 @@ impl Ddl<'_> {
     }
 
     /// CREATE OR REPLACE VIEW: columns may only be added.
-    fn replace_view(
-        &mut self,
-        oid: Oid,
-        columns: &Columns,
-        text: &str,
-        used: &[Oid],
-    ) -> Result<()> {
+    fn replace_view(&mut self, oid: Oid, columns: &Columns, text: &str, used: &Used) -> Result<()> {
         self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let old = self.table(oid)?;
         if old.kind != TableKind::View {
@@ -142,7 +149,8 @@ impl Ddl<'_> {
         if columns.len() < old.columns.len() {
             return Err(sql_error!(INVALID_TABLE_DEFINITION, "cannot drop columns from view"));
         }
-        for (was, (name, ty)) in old.columns.iter().zip(columns) {
+        for (was, column) in old.columns.iter().zip(columns) {
+            let RelColumn { name, ty, .. } = column;
             if was.name != *name {
                 return Err(sql_error!(
                     INVALID_TABLE_DEFINITION,
@@ -161,8 +169,17 @@ impl Ddl<'_> {
                     crate::bind::display(*ty)
                 ));
             }
+            if was.collation != column.collation {
+                let (was, new) = (was.collation.oid, column.collation.oid);
+                return Err(sql_error!(
+                    INVALID_TABLE_DEFINITION,
+                    "cannot change collation of view column \"{name}\" from \"{}\" to \"{}\"",
+                    self.collation_name(was)?,
+                    self.collation_name(new)?
+                ));
+            }
         }
-        if used.contains(&oid) {
+        if used.relations.contains(&oid) {
             return Err(sql_error!(
                 INVALID_OBJECT_DEFINITION,
                 "infinite recursion detected in rules for relation \"{}\"",
@@ -195,6 +212,14 @@ impl Ddl<'_> {
         for relation in &record.relations {
             if let (Some(at), Some(schema)) = (relation.loc.offset(), &relation.schema) {
                 edits.push((at as usize - base, 0, format!("{}.", quote_ident(schema))));
+            }
+        }
+        for collation in &record.collations {
+            if let (Some(at), Some(schema)) = (collation.loc.offset(), &collation.schema) {
+                // The place is that of the word COLLATE.
+                let at = at as usize - base + "collate".len();
+                let name = text[at..].len() - text[at..].trim_start().len();
+                edits.push((at + name, 0, format!("{}.", quote_ident(schema))));
             }
         }
         for star in &record.stars {
@@ -231,7 +256,10 @@ impl Ddl<'_> {
         let known = |ty: Ty| if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { ty };
         let same = again.is_some_and(|(again, _)| {
             again.len() == columns.len()
-                && again.iter().zip(columns).all(|(a, b)| known(a.1) == b.1)
+                && again
+                    .iter()
+                    .zip(columns)
+                    .all(|(a, b)| known(a.ty) == b.ty && a.collation == b.collation)
         });
         if same {
             return Ok(());
@@ -334,6 +362,12 @@ impl Ddl<'_> {
             }
         }
     }
+}
+
+/// What a view's query names.
+struct Used {
+    relations: Vec<Oid>,
+    collations: Vec<Oid>,
 }
 
 fn described(relation: &TableDef) -> String {

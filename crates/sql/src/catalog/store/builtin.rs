@@ -2,9 +2,11 @@
 
 use crate::bind::Ty;
 use crate::catalog::AccessMethod;
+use crate::catalog::collation::locales;
 use crate::catalog::opclass::{self, CLASSES};
 use crate::func;
-use crate::types::{BUILTIN_TYPES, Datum, Oid, TypeId, TypeInfo};
+use crate::types::collation::RULES_VERSION;
+use crate::types::{BUILTIN_TYPES, Collation, Datum, Oid, TypeId, TypeInfo};
 
 use super::load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
 use super::row::{RowBuilder, vector};
@@ -20,8 +22,6 @@ pub const DEFAULT_TABLESPACE: Oid = Oid(1663);
 pub const HEAP_AM: Oid = Oid(2);
 pub const BTREE_AM: Oid = Oid(403);
 pub const HASH_AM: Oid = Oid(405);
-/// The collation `default`.
-pub const DEFAULT_COLLATION: Oid = Oid(100);
 
 /// A table's name and one row of it.
 pub type BuiltinRow = (&'static str, Vec<Datum>);
@@ -116,23 +116,46 @@ fn access_methods(rows: &mut Vec<BuiltinRow>) {
     }
 }
 
-fn collations_and_languages(rows: &mut Vec<BuiltinRow>) {
-    for (oid, name, provider) in
-        [(DEFAULT_COLLATION, "default", b'd'), (Oid(950), "C", b'c'), (Oid(951), "POSIX", b'c')]
-    {
-        let mut row = RowBuilder::of("pg_collation")
+/// PostgreSQL's collations, with the OIDs that one has on Debian.
+fn collations(rows: &mut Vec<BuiltinRow>) {
+    let row = |oid: Oid, name: &str, provider: u8, encoding: i32| {
+        RowBuilder::of("pg_collation")
             .oid("oid", oid)
             .set("collname", name)
             .oid("collnamespace", PG_CATALOG)
             .oid("collowner", BOOTSTRAP_SUPERUSER)
             .letter("collprovider", provider)
             .set("collisdeterministic", true)
-            .set("collencoding", -1);
-        if provider == b'c' {
-            row = row.set("collcollate", name).set("collctype", name);
-        }
+            .set("collencoding", encoding)
+    };
+    rows.push(("pg_collation", row(Collation::DEFAULT.oid, "default", b'd', -1).build()));
+    for (oid, name, locale, encoding) in [
+        (Collation::C.oid, "C", "C", -1),
+        (Collation::POSIX.oid, "POSIX", "POSIX", -1),
+        (Oid(12_340), "ucs_basic", "C", 6),
+        (Oid(12_341), "C.utf8", "C.utf8", 6),
+    ] {
+        let row = row(oid, name, b'c', encoding).set("collcollate", locale);
+        rows.push(("pg_collation", row.set("collctype", locale).build()));
+    }
+    for (oid, locale) in (12_342..).zip(locales()) {
+        let row = row(Oid(oid), &format!("{locale}-x-icu"), b'i', -1);
+        let row = row.set("colliculocale", locale).set("collversion", RULES_VERSION);
         rows.push(("pg_collation", row.build()));
     }
+    for (oid, comment) in [
+        (Collation::DEFAULT.oid, "database's default collation"),
+        (Collation::C.oid, "standard C collation"),
+        (Collation::POSIX.oid, "standard POSIX collation"),
+    ] {
+        let row = RowBuilder::of("pg_description").oid("objoid", oid);
+        let row = row.oid("classoid", catalog("pg_collation").oid).set("description", comment);
+        rows.push(("pg_description", row.build()));
+    }
+}
+
+fn collations_and_languages(rows: &mut Vec<BuiltinRow>) {
+    collations(rows);
     for (oid, name) in [(Oid(12), "internal"), (Oid(13), "c"), (Oid(14), "sql")] {
         let row = RowBuilder::of("pg_language").oid("oid", oid).set("lanname", name);
         let row = row.oid("lanowner", BOOTSTRAP_SUPERUSER).set("lanpltrusted", name == "sql");
@@ -331,7 +354,8 @@ pub fn self_description() -> Vec<BuiltinRow> {
             row_type_row(schema.row_type, schema.name, PG_CATALOG, schema.oid, BOOTSTRAP_SUPERUSER);
         rows.push(("pg_type", row_type));
         for (i, column) in schema.columns.iter().enumerate() {
-            let row = attribute_row(schema.oid, i as i16 + 1, column.name, Ty::of(column.type_id));
+            let ty = Ty::of(column.type_id);
+            let row = attribute_row(schema.oid, i as i16 + 1, column.name, ty, ty.collation());
             rows.push(("pg_attribute", row.set("attnotnull", column.not_null).build()));
         }
         for index in &schema.indexes {
@@ -342,9 +366,10 @@ pub fn self_description() -> Vec<BuiltinRow> {
             let mut keys = Vec::new();
             for (i, column) in index.columns.iter().enumerate() {
                 let of = &schema.columns[usize::from(*column)];
-                let row = attribute_row(index.oid, i as i16 + 1, of.name, Ty::of(of.type_id));
+                let ty = Ty::of(of.type_id);
+                let row = attribute_row(index.oid, i as i16 + 1, of.name, ty, ty.collation());
                 rows.push(("pg_attribute", row.build()));
-                keys.push((*column as i16 + 1, of.type_id));
+                keys.push((*column as i16 + 1, of.type_id, ty.collation()));
             }
             let row = index_row(index.oid, schema.oid, AccessMethod::BTree, &keys, &[])
                 .set("indisunique", index.unique)
@@ -381,7 +406,13 @@ pub fn class_row(oid: Oid, name: &str, schema: Oid, kind: u8, columns: usize) ->
 }
 
 /// A `pg_attribute` row.
-pub fn attribute_row(relation: Oid, number: i16, name: &str, ty: Ty) -> RowBuilder {
+pub fn attribute_row(
+    relation: Oid,
+    number: i16,
+    name: &str,
+    ty: Ty,
+    collation: Collation,
+) -> RowBuilder {
     let info = crate::types::type_info(ty.id);
     let facts = |f: fn(&TypeInfo) -> u8, default: u8| info.map_or(default, f);
     RowBuilder::of("pg_attribute")
@@ -398,22 +429,21 @@ pub fn attribute_row(relation: Oid, number: i16, name: &str, ty: Ty) -> RowBuild
         .letter("attalign", facts(|i| i.align, b'd'))
         .letter("attstorage", facts(|i| i.storage, b'x'))
         .set("attislocal", true)
-        .oid("attcollation", info.map_or(Oid::INVALID, |i| i.collation))
+        .oid("attcollation", collation.oid)
 }
 
-/// A `pg_index` row; keys are column numbers (0: an expression) and types, `included` further columns. Operator classes are
+/// A `pg_index` row; keys are column numbers (0: an expression), types and collations, `included` further columns. Operator classes are
 /// the types' own.
 pub fn index_row(
     index: Oid,
     table: Oid,
     method: AccessMethod,
-    keys: &[(i16, TypeId)],
+    keys: &[(i16, TypeId, Collation)],
     included: &[i16],
 ) -> RowBuilder {
     let int2s =
         |values: Vec<i16>| vector(TypeId::INT2, values.into_iter().map(Datum::Int2).collect());
     let oids = |values: Vec<Oid>| vector(TypeId::OID, values.into_iter().map(Datum::Oid).collect());
-    let collation = |t: &TypeId| crate::types::type_info(*t).map_or(Oid::INVALID, |i| i.collation);
     let class = |t| opclass::default_for(method, t).map_or(Oid::INVALID, |class| Oid(class.oid));
     RowBuilder::of("pg_index")
         .oid("indexrelid", index)
@@ -426,9 +456,9 @@ pub fn index_row(
         .set("indislive", true)
         .set(
             "indkey",
-            int2s(keys.iter().map(|(n, _)| *n).chain(included.iter().copied()).collect()),
+            int2s(keys.iter().map(|(n, ..)| *n).chain(included.iter().copied()).collect()),
         )
-        .set("indcollation", oids(keys.iter().map(|(_, t)| collation(t)).collect()))
-        .set("indclass", oids(keys.iter().map(|(_, t)| class(*t)).collect()))
+        .set("indcollation", oids(keys.iter().map(|(.., collation)| collation.oid).collect()))
+        .set("indclass", oids(keys.iter().map(|(_, t, _)| class(*t)).collect()))
         .set("indoption", int2s(vec![0; keys.len()]))
 }

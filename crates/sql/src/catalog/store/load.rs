@@ -15,7 +15,7 @@ use crate::catalog::{
 };
 use crate::error::Result;
 use crate::types::row::RowDesc;
-use crate::types::{Datum, Oid, TypeId};
+use crate::types::{Collation, Datum, Oid, TypeId};
 
 use super::Store;
 use super::access::Found;
@@ -104,6 +104,11 @@ impl Store {
             columns.push(ColumnDef {
                 name: row.text("attname").into(),
                 ty: Ty { id: TypeId(row.oid("atttypid").0), modifier: row.int4("atttypmod") },
+                // That of a dropped column may be gone.
+                collation: match row.bool("attisdropped") {
+                    true => Collation::NONE,
+                    false => self.collation(txn, row.oid("attcollation"))?,
+                },
                 not_null: row.bool("attnotnull"),
                 dropped: row.bool("attisdropped"),
                 default: default.map(|d| d.row.text("adbin").into()),
@@ -178,6 +183,7 @@ impl Store {
     ) -> Result<Vec<IndexKey>> {
         let options = row.int2s("indoption");
         let classes = row.oids("indclass");
+        let collations = row.oids("indcollation");
         let expressions = text_or_none(row, "indexprs").unwrap_or_default();
         let mut expressions = expressions.split(EXPRESSION_SEPARATOR);
         let own = self.load_columns(txn, index)?;
@@ -195,6 +201,7 @@ impl Store {
             keys.push(IndexKey {
                 source,
                 ty,
+                collation: self.collation(txn, collations.get(i).copied().unwrap_or_default())?,
                 class: classes.get(i).copied().unwrap_or_default(),
                 desc: option & INDOPTION_DESC != 0,
                 nulls_first: option & INDOPTION_NULLS_FIRST != 0,
@@ -289,6 +296,7 @@ pub fn system_definition(
         .map(|column| ColumnDef {
             name: column.name.into(),
             ty: Ty::of(column.type_id),
+            collation: Ty::of(column.type_id).collation(),
             not_null: column.not_null,
             dropped: false,
             default: None,
@@ -301,6 +309,7 @@ pub fn system_definition(
         let key = |column: &u16| IndexKey {
             source: KeySource::Column(*column),
             ty: columns[usize::from(*column)].ty,
+            collation: columns[usize::from(*column)].collation,
             class: opclass::default_for(AccessMethod::BTree, columns[usize::from(*column)].ty.id)
                 .map_or(Oid::INVALID, |class| Oid(class.oid)),
             desc: false,

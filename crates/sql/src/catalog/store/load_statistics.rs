@@ -51,7 +51,10 @@ fn of_column(row: &CatalogRow, column: &ColumnDef) -> ColumnStatistics {
             }
             continue;
         }
-        // A column may have got another type since.
+        // A column may have got another type or collation since.
+        if row.oid(&format!("stacoll{slot}")) != column.collation.oid {
+            continue;
+        }
         let values = match row.get(&format!("stavalues{slot}")) {
             Datum::Array(array) if array.element_type == column.ty.id => array,
             _ => continue,

@@ -91,7 +91,7 @@ impl CallState {
             (false, true) => Rows::No,
         };
         CallState {
-            accumulator: (call.agg.start)(&arg_types(&call.args)),
+            accumulator: call.agg.begin(&arg_types(&call.args)),
             kept,
             growth: Growth::of(call),
         }

@@ -4,12 +4,13 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::bind::tree::{
-    ArrayArg, ArrayExpr, ArrayOp, Case, Comparison, Distinct, Expr, FieldSelect, MinMax,
-    RowCompare, Subscript, SubscriptStep, ViaText,
+    ArrayArg, ArrayExpr, ArrayOp, Case, CollationKey, Comparison, Distinct, Expr, FieldSelect,
+    MinMax, RowCompare, Subscript, SubscriptStep, ViaText,
 };
 use crate::error::{Result, sql_error};
 use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
-use crate::types::{Array, Datum, Record, TypeId, TypeMod, compare};
+use crate::types::keycode::KeyColumn;
+use crate::types::{Array, Datum, Record, TypeId, TypeMod, compare, compare_under};
 
 use super::{Cx, eval as value_of, eval_bool, invoke, invoke_pair};
 
@@ -45,6 +46,8 @@ pub(super) fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum>
         Expr::RowCompare(comparison) => eval_row_compare(comparison, row, cx),
         Expr::Subscript(subscript) => eval_subscript(subscript, row, cx),
         Expr::Field(select) => eval_field(select, row, cx),
+        Expr::Collate(collate) => value_of(&collate.arg, row, cx),
+        Expr::SortKey(key) => Ok(sort_key(key, value_of(&key.arg, row, cx)?)),
         Expr::ViaText(cast) => eval_via_text(cast, row, cx),
         Expr::ArrayCast(cast) => {
             let Datum::Array(array) = value_of(&cast.arg, row, cx)? else { return Ok(Datum::Null) };
@@ -88,7 +91,11 @@ fn eval_minmax(minmax: &MinMax, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum>
         if value.is_null() {
             continue;
         }
-        if best.is_null() || compare(minmax.ty.id, &value, &best) == wanted {
+        let order = |a: &Datum, b: &Datum| match minmax.collation.rules() {
+            None => compare(minmax.ty.id, a, b),
+            Some(rules) => compare_under(rules, minmax.ty.id, a, b),
+        };
+        if best.is_null() || order(&value, &best) == wanted {
             best = value;
         }
     }
@@ -267,6 +274,18 @@ fn eval_field(select: &FieldSelect, row: &[Datum], cx: &mut Cx<'_>) -> Result<Da
         }
         _ => Ok(Datum::Null),
     }
+}
+
+/// A value's place in the order of a collation: the bytes that it would have in an index.
+fn sort_key(key: &CollationKey, value: Datum) -> Datum {
+    if value.is_null() {
+        return Datum::Null;
+    }
+    let rules = key.collation.rules();
+    let column = KeyColumn { rules, ..KeyColumn::ascending(key.arg.type_id()) };
+    let mut bytes = Vec::new();
+    column.encode(&value, &mut bytes);
+    Datum::bytea(&bytes)
 }
 
 fn eval_via_text(cast: &ViaText, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {

@@ -161,6 +161,10 @@ pub(super) fn invoke(
     match func.body {
         Body::Scalar(body) => cx.with_context(types, result, |context| body(context, values)),
         Body::Session => cx.host.call(func, values),
+        Body::Under(rules, body) => {
+            cx.with_context(types, result, |context| body(rules, context, values))
+        }
+        Body::Refused(error, what) => Err(error(what)),
         Body::Set(_) => Err(sql_error!(
             FEATURE_NOT_SUPPORTED,
             "set-valued function called in context that cannot accept a set"

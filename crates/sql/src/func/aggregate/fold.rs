@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::exec::spill::values_bytes;
 use crate::func::{Accumulator, Context};
 use crate::types::numeric::int_out_of_range;
-use crate::types::{Datum, TypeId, compare};
+use crate::types::{Datum, Rules, TypeId, compare, compare_under};
 
 /// Every type that has an order has the extremes.
 macro_rules! extremes {
@@ -60,6 +60,46 @@ struct Extreme {
     value: Datum,
 }
 
+/// An extreme by a collation's rules.
+struct ExtremeUnder {
+    rules: &'static Rules,
+    type_id: TypeId,
+    largest: bool,
+    value: Datum,
+}
+
+/// The state of the largest or smallest value by a collation's rules.
+pub(in crate::func) fn extreme_under(
+    rules: &'static Rules,
+    largest: bool,
+    types: &[TypeId],
+) -> Box<dyn Accumulator> {
+    let type_id = types.first().copied().unwrap_or(TypeId::TEXT);
+    Box::new(ExtremeUnder { rules, type_id, largest, value: Datum::Null })
+}
+
+impl Accumulator for ExtremeUnder {
+    fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        let better = self.value.is_null() || {
+            let order = compare_under(self.rules, self.type_id, &args[0], &self.value);
+            let better = if self.largest { order.is_gt() } else { order.is_lt() };
+            better || (order.is_eq() && self.type_id != TypeId::BPCHAR)
+        };
+        if better {
+            self.value = args[0].clone();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        Ok(self.value.clone())
+    }
+
+    fn memory(&self) -> usize {
+        values_bytes(std::slice::from_ref(&self.value))
+    }
+}
+
 impl Extreme {
     fn start(types: &[TypeId], largest: bool) -> Box<dyn Accumulator> {
         let type_id = types.first().copied().unwrap_or(TypeId::TEXT);
@@ -86,6 +126,29 @@ impl Accumulator for Extreme {
 
     fn memory(&self) -> usize {
         values_bytes(std::slice::from_ref(&self.value))
+    }
+}
+
+/// The value of the first row.
+struct First(Option<Datum>);
+
+/// The state of a group whose first row's value is wanted.
+pub(in crate::func) fn first(_: &[TypeId]) -> Box<dyn Accumulator> {
+    Box::new(First(None))
+}
+
+impl Accumulator for First {
+    fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        self.0.get_or_insert_with(|| args[0].clone());
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        Ok(self.0.clone().unwrap_or(Datum::Null))
+    }
+
+    fn memory(&self) -> usize {
+        values_bytes(self.0.as_slice())
     }
 }
 

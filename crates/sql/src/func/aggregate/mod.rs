@@ -10,6 +10,8 @@ mod sum;
 
 use super::table::Start;
 
+pub(super) use fold::{extreme_under, first};
+
 /// `name(types)` of `pg_aggregate`, with PostgreSQL's internal type names, and its start.
 pub(super) type Aggregates = &'static [(&'static str, Start)];
 

@@ -1,7 +1,7 @@
 //! What a sample tells of a column: distinct values, the most common ones, a histogram, how far the values lie in
 //! the order of the rows. PostgreSQL's formulas.
 
-use crate::types::{Datum, TypeId, compare};
+use crate::types::{Datum, TypeId, ValueOrder};
 
 /// Values longer than this are counted, but kept nowhere.
 const WIDTH_MAX: usize = 1024;
@@ -35,7 +35,8 @@ struct Run {
 }
 
 /// `values` are those of the sampled rows, in the order of the table; `ordered`: the type has an order.
-pub fn examine(values: &[&Datum], ty: TypeId, ordered: bool, sampled: Sampled) -> Found {
+pub fn examine(values: &[&Datum], order: ValueOrder, ordered: bool, sampled: Sampled) -> Found {
+    let ty = order.type_id;
     let mut found = Found::default();
     let (mut bytes, mut too_wide) = (0usize, 0usize);
     let mut kept: Vec<(&Datum, usize)> = Vec::with_capacity(values.len());
@@ -60,8 +61,8 @@ pub fn examine(values: &[&Datum], ty: TypeId, ordered: bool, sampled: Sampled) -
     if !ordered {
         return found;
     }
-    kept.sort_by(|a, b| compare(ty, a.0, b.0).then(a.1.cmp(&b.1)));
-    let (distinct, runs) = runs_of(&kept, ty);
+    kept.sort_by(|a, b| order.compare(a.0, b.0).then(a.1.cmp(&b.1)));
+    let (distinct, runs) = runs_of(&kept, order);
     let several = runs.len();
     let distinct_seen = distinct + too_wide;
     found.distinct = if several == 0 {
@@ -83,10 +84,10 @@ pub fn examine(values: &[&Datum], ty: TypeId, ordered: bool, sampled: Sampled) -
 }
 
 /// How many different values there are, and those that occur more than once.
-fn runs_of(kept: &[(&Datum, usize)], ty: TypeId) -> (usize, Vec<Run>) {
+fn runs_of(kept: &[(&Datum, usize)], order: ValueOrder) -> (usize, Vec<Run>) {
     let mut runs = Vec::new();
     let (mut distinct, mut first) = (0, 0);
-    for run in kept.chunk_by(|a, b| compare(ty, a.0, b.0).is_eq()) {
+    for run in kept.chunk_by(|a, b| order.compare(a.0, b.0).is_eq()) {
         distinct += 1;
         if run.len() > 1 {
             runs.push(Run { first, count: run.len() });

@@ -18,7 +18,7 @@ use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::error::Result;
 use crate::exec::Host;
-use crate::types::{Array, Datum, Oid, TypeId, type_info};
+use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::backend::Backend;
 use column::Sampled;
@@ -110,7 +110,7 @@ fn analyze(
         let values: Vec<&Datum> = sample.rows.iter().map(|row| &row[usize::from(at)]).collect();
         let sampled = Sampled { rows: values.len(), total: sample.total, target };
         let operators = Operators::of(column.ty.id);
-        let mut found = column::examine(&values, column.ty.id, operators.is_some(), sampled);
+        let mut found = column::examine(&values, column.order(), operators.is_some(), sampled);
         pace.rest()?;
         if !values.is_empty() {
             write(b, table, at, column, &mut found, operators)?;
@@ -219,7 +219,7 @@ fn row(
             slots.push((CORRELATION, less, numbers(vec![correlation]), Datum::Null));
         }
     }
-    let collation = type_info(column.ty.id).map_or(Oid::INVALID, |info| info.collation);
+    let collation = column.collation.oid;
     let mut row = RowBuilder::of("pg_statistic")
         .oid("starelid", table.oid)
         .set("staattnum", Datum::Int2(at as i16 + 1))

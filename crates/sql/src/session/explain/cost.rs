@@ -87,7 +87,7 @@ impl Costs<'_> {
             }
             Node::Unique(unique) => {
                 let input = self.of(&unique.input);
-                let total = input.total + s.cpu_operator * input.rows * unique.slots.len() as f64;
+                let total = input.total + s.cpu_operator * input.rows * unique.keys.len() as f64;
                 Cost::new(input.startup, total, input.rows.min(DISTINCT), input.width)
             }
             Node::Aggregate(agg) => {

@@ -58,10 +58,11 @@ pub(super) fn decode_column(column: &KeyColumn, bytes: &mut &[u8]) -> Datum {
         return Datum::Null;
     }
     let mut reader = Reader { bytes, mask: if column.descending { 0xff } else { 0 } };
-    decode_value(column.type_id, &mut reader)
+    decode_value(column.type_id, column.rules.is_some(), &mut reader)
 }
 
-fn decode_value(type_id: TypeId, reader: &mut Reader<'_, '_>) -> Datum {
+/// `keyed`: texts have sort keys before them.
+fn decode_value(type_id: TypeId, keyed: bool, reader: &mut Reader<'_, '_>) -> Datum {
     let kind = ValueKind::of_type(type_id).expect("an indexed type has values");
     match kind {
         ValueKind::Bool => Datum::Bool(reader.byte() != 0),
@@ -85,9 +86,14 @@ fn decode_value(type_id: TypeId, reader: &mut Reader<'_, '_>) -> Datum {
         ValueKind::Timestamp => Datum::Timestamp(Timestamp(reader.i64())),
         ValueKind::TimestampTz => Datum::TimestampTz(TimestampTz(reader.i64())),
         ValueKind::Uuid => Datum::Uuid(reader.array()),
-        ValueKind::Text => decode_text(reader),
+        ValueKind::Text => {
+            if keyed {
+                while reader.byte() != END {}
+            }
+            decode_text(reader)
+        }
         ValueKind::Bytea => decode_bytea(reader),
-        ValueKind::Array => decode_array(type_id, reader),
+        ValueKind::Array => decode_array(type_id, keyed, reader),
         ValueKind::Numeric
         | ValueKind::Float4
         | ValueKind::Float8
@@ -118,12 +124,12 @@ fn decode_bytea(reader: &mut Reader<'_, '_>) -> Datum {
     }
 }
 
-fn decode_array(type_id: TypeId, reader: &mut Reader<'_, '_>) -> Datum {
+fn decode_array(type_id: TypeId, keyed: bool, reader: &mut Reader<'_, '_>) -> Datum {
     let element_type = type_info(type_id).expect("only built-in arrays are lossless").element;
     let mut elements = Vec::new();
     while reader.peek() != END {
         elements.push(match reader.byte() {
-            VALUE_MARKER => decode_value(element_type, reader),
+            VALUE_MARKER => decode_value(element_type, keyed, reader),
             _ => Datum::Null,
         });
     }

@@ -15,7 +15,7 @@ use super::chars::without_padding;
 use super::compare::is_unsigned;
 use super::numeric::{Numeric, Sign};
 use super::row::ValueKind;
-use super::{Datum, Interval, Record, TypeId};
+use super::{Datum, Interval, Record, Rules, TypeId};
 
 /// Marker of a null that sorts before values.
 const NULL_FIRST: u8 = 0x00;
@@ -43,6 +43,8 @@ mod numeric_class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyColumn {
     pub type_id: TypeId,
+    /// What texts are compared by; `None`: by their bytes.
+    pub rules: Option<&'static Rules>,
     pub descending: bool,
     pub nulls_first: bool,
 }
@@ -50,7 +52,7 @@ pub struct KeyColumn {
 impl KeyColumn {
     /// `ASC NULLS LAST`.
     pub fn ascending(type_id: TypeId) -> KeyColumn {
-        KeyColumn { type_id, descending: false, nulls_first: false }
+        KeyColumn { type_id, rules: None, descending: false, nulls_first: false }
     }
 
     /// Appends one value of the column.
@@ -62,7 +64,10 @@ impl KeyColumn {
         }
         out.push(VALUE_MARKER);
         let start = out.len();
-        encode_value(self.type_id, value, out);
+        match self.rules {
+            None => encode_value(self.type_id, value, out),
+            Some(rules) => encode_under(rules, self.type_id, value, out),
+        }
         if self.descending {
             out[start..].iter_mut().for_each(|byte| *byte = !*byte);
         }
@@ -96,17 +101,25 @@ pub fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
 
 /// The hash of a row's key for hash indexes: XXH3 (64 bits, seed 0) over the ascending code of
 /// its columns. Part of the disk format.
-pub fn hash64(types: &[TypeId], values: &[Datum]) -> u64 {
+pub fn hash64(columns: &[KeyColumn], values: &[Datum]) -> u64 {
     let mut key = Vec::with_capacity(32);
-    for (type_id, value) in types.iter().zip(values) {
-        KeyColumn::ascending(*type_id).encode(value, &mut key);
+    for (column, value) in columns.iter().zip(values) {
+        // Where equal texts have equal bytes, these are enough.
+        let rules = column.rules.filter(|rules| !rules.is_deterministic());
+        KeyColumn { rules, ..KeyColumn::ascending(column.type_id) }.encode(value, &mut key);
     }
     xxhash_rust::xxh3::xxh3_64(&key)
 }
 
-/// Whether values of a type come back from their codes exactly, so that an index alone can
-/// answer for them.
-pub fn is_lossless(type_id: TypeId) -> bool {
+impl KeyColumn {
+    /// Whether values come back from their codes exactly, so that an index alone can answer for them.
+    pub fn is_lossless(&self) -> bool {
+        self.rules.is_none_or(Rules::is_deterministic) && is_lossless(self.type_id)
+    }
+}
+
+/// Whether values of a type come back from their codes exactly.
+fn is_lossless(type_id: TypeId) -> bool {
     match ValueKind::of_type(type_id) {
         // The scale, the sign of zero, and how a span was split are not in the order.
         Some(
@@ -152,6 +165,25 @@ pub fn has_equality(type_id: TypeId) -> bool {
     has_order(type_id) || matches!(type_id, TypeId::XID | TypeId::CID)
 }
 
+/// Likewise under a collation's rules: a text is its sort key, ended like a text, and where the rules are
+/// deterministic the text itself.
+fn encode_under(rules: &'static Rules, type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
+    match value {
+        Datum::Text(text) => {
+            let text =
+                if type_id == TypeId::BPCHAR { without_padding(text) } else { text.as_str() };
+            rules.write_key(text, out);
+            out.push(END);
+            if rules.is_deterministic() {
+                out.extend_from_slice(text.as_bytes());
+                out.push(END);
+            }
+        }
+        Datum::Array(array) => encode_array(array, Some(rules), out),
+        value => encode_value(type_id, value, out),
+    }
+}
+
 /// Appends the ascending code of a value.
 fn encode_value(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
     match value {
@@ -187,7 +219,7 @@ fn encode_value(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) {
             out.push(END);
         }
         Datum::Bytea(v) => encode_bytea(v, out),
-        Datum::Array(v) => encode_array(v, out),
+        Datum::Array(v) => encode_array(v, None, out),
         Datum::Record(v) => encode_record(v, out),
     }
 }
@@ -258,8 +290,8 @@ fn encode_bytea(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Elements with their markers, the end, then the shape.
-fn encode_array(array: &Array, out: &mut Vec<u8>) {
-    let column = KeyColumn::ascending(array.element_type);
+fn encode_array(array: &Array, rules: Option<&'static Rules>, out: &mut Vec<u8>) {
+    let column = KeyColumn { rules, ..KeyColumn::ascending(array.element_type) };
     array.elements.iter().for_each(|element| column.encode(element, out));
     out.push(END);
     out.push(array.dims.len() as u8);

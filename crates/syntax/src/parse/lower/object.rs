@@ -121,6 +121,14 @@ impl Lower {
         Ok(Comment { kind, object, text: node.comment().map(Into::into) })
     }
 
+    fn create_collation(&self, node: &pg::DefineStmt) -> Lowered<CreateCollation> {
+        let name = qualified(untyped(node.defnames()), -1)?;
+        let mut options = self.typed_options(node.definition())?;
+        let from = options.iter().position(|option| &*option.name == "from");
+        let from = from.map(|at| collation_name(options.remove(at).value.as_ref())).transpose()?;
+        Ok(CreateCollation { name, if_not_exists: node.if_not_exists, from, options })
+    }
+
     pub(super) fn define(&self, node: &pg::DefineStmt) -> Lowered<Statement> {
         let tag = match node.kind {
             Ot::OBJECT_TYPE => {
@@ -128,9 +136,12 @@ impl Lower {
                 let created = CreateType { name, kind: CreateTypeKind::Base };
                 return Ok(Statement::CreateType(Box::new(created)));
             }
+            Ot::OBJECT_COLLATION => {
+                let created = self.create_collation(node)?;
+                return Ok(Statement::CreateCollation(Box::new(created)));
+            }
             Ot::OBJECT_AGGREGATE => "CREATE AGGREGATE",
             Ot::OBJECT_OPERATOR => "CREATE OPERATOR",
-            Ot::OBJECT_COLLATION => "CREATE COLLATION",
             Ot::OBJECT_TSPARSER => "CREATE TEXT SEARCH PARSER",
             Ot::OBJECT_TSDICTIONARY => "CREATE TEXT SEARCH DICTIONARY",
             Ot::OBJECT_TSTEMPLATE => "CREATE TEXT SEARCH TEMPLATE",
@@ -138,6 +149,20 @@ impl Lower {
         };
         Ok(Statement::Unsupported(tag))
     }
+}
+
+/// The name that `FROM` gives, as a list of its parts or, among other options, as one text.
+fn collation_name(value: Option<&OptionValue>) -> Lowered<QualifiedName> {
+    let text = |value: &OptionValue| match value {
+        OptionValue::String(text) => Ok(text.clone()),
+        _ => Err(missing("name")),
+    };
+    let parts = match value {
+        Some(OptionValue::List(parts)) => parts.iter().map(text).collect::<Lowered<_>>()?,
+        Some(value) => vec![text(value)?],
+        None => return Err(missing("name")),
+    };
+    Ok(QualifiedName { parts, loc: Loc::NONE })
 }
 
 /// `[catalog.][schema.]relation.name`.

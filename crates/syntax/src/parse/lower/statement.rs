@@ -121,6 +121,9 @@ impl Lower {
                 kind: CreateTypeKind::Range,
             })),
             Node::DefineStmt(node) => self.define(node)?,
+            Node::AlterCollationStmt(node) => {
+                Statement::RefreshCollation(super::name::qualified(node.collname(), -1)?)
+            }
             Node::CreateDomainStmt(node) => boxed!(CreateDomain, self.create_domain(node)),
             Node::CreateStatsStmt(node) => boxed!(CreateStatistics, self.create_statistics(node)),
             Node::GrantStmt(node) => boxed!(Grant, self.grant(node)),
@@ -190,7 +193,6 @@ fn tag(node: Node<'_>) -> Lowered<&'static str> {
         ("AlterTypeStmt", "ALTER TYPE"),
         ("AlterEnumStmt", "ALTER TYPE"),
         ("AlterDomainStmt", "ALTER DOMAIN"),
-        ("AlterCollationStmt", "ALTER COLLATION"),
         ("AlterStatsStmt", "ALTER STATISTICS"),
         ("AlterObjectDependsStmt", "ALTER … DEPENDS ON EXTENSION"),
         ("CreateConversionStmt", "CREATE CONVERSION"),

@@ -1,7 +1,7 @@
 //! ALTER DATABASE but for its settings, which are the session's to check; COMMENT ON DATABASE.
 
 use storage::lock::LockMode;
-use syntax::ast::{AlterDatabase, AlterDatabaseAction, AlterOwner, ObjectName, RoleKind};
+use syntax::ast::{AlterDatabase, AlterDatabaseAction, AlterOwner, ObjectName, RoleKind, RoleSpec};
 
 use crate::catalog::store::Found;
 use crate::error::{Result, bail, sql_error};
@@ -62,16 +62,21 @@ impl Ddl<'_> {
         let ObjectName::Name(name) = &alter.object else {
             bail!(SYNTAX_ERROR, "a database has a name");
         };
-        let owner = match &alter.new_owner.kind {
+        let owner = self.role_of(&alter.new_owner)?;
+        let found = self.known_database(name.last())?;
+        self.must_own_database(&found)?;
+        self.change(&found, &[("datdba", Datum::Oid(owner))])
+    }
+
+    /// The role that a new owner is named by.
+    pub(in super::super) fn role_of(&mut self, role: &RoleSpec) -> Result<Oid> {
+        Ok(match &role.kind {
             RoleKind::Name(name) => self.role_named(name)?,
             RoleKind::Public => bail!(UNDEFINED_OBJECT, "role \"public\" does not exist"),
             RoleKind::CurrentRole | RoleKind::CurrentUser | RoleKind::SessionUser => {
                 self.host.user()
             }
-        };
-        let found = self.known_database(name.last())?;
-        self.must_own_database(&found)?;
-        self.change(&found, &[("datdba", Datum::Oid(owner))])
+        })
     }
 
     pub(in super::super) fn comment_on_database(

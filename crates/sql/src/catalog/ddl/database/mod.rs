@@ -162,7 +162,7 @@ impl Ddl<'_> {
         }
     }
 
-    fn role_named(&self, name: &str) -> Result<Oid> {
+    pub(in super::super) fn role_named(&self, name: &str) -> Result<Oid> {
         let key = [Datum::text(name)];
         let found =
             self.store().find_one(self.txn(), "pg_authid", "pg_authid_rolname_index", &key)?;

@@ -1,0 +1,133 @@
+-- Which collation an expression has and what it is compared by; what is told of collations.
+create table ct (a int, x text collate "de-x-icu", y text, v varchar(10) collate "sv-x-icu", n name, p char(5) collate "de-x-icu");
+insert into ct values (1, 'Zaun', 'zaun', 'Öl', 'n1', 'Ä'), (2, 'Äpfel', 'apfel', 'zebra', 'N2', 'b'),
+  (3, 'apfel', 'Äpfel', 'ål', 'n3', 'a'), (4, 'Apfel', null, 'Zorn', 'N4', 'B'), (5, null, 'Zaun', null, null, null);
+select x from ct order by x;
+select x from ct order by x desc nulls last;
+select x from ct order by x collate "C";
+select v from ct order by v;
+select y from ct order by y;
+select y from ct order by y collate "de-x-icu", a;
+select p from ct order by p;
+select n from ct order by n;
+select n from ct order by n collate "de-x-icu";
+select x from ct where x > 'b' order by a;
+select x from ct where x > 'b' collate "C" order by a;
+select x from ct where x between 'apfel' and 'äpfel' order by a;
+select x from ct where x in ('Apfel', 'äpfel') order by a;
+select x > any (array['Apfel', 'b']), x < all (array['Apfel', 'b']) from ct order by a;
+select (x, a) < ('b', 2), (x, a) = ('Apfel', 4) from ct order by a;
+select array[x] < array['b'], array[x, y] < array['b', 'c'] from ct order by a;
+select greatest(x, 'b'), least(x, 'b'), greatest(v, 'zz'), least(v, 'zz') from ct order by a;
+select min(x), max(x), min(v), max(v), min(y collate "sv-x-icu"), max(p), min(p) from ct;
+select min(array[x]), max(array[x]) from ct;
+select x, row_number() over (order by x), rank() over (order by x collate "C"), first_value(x) over (order by x desc) from ct order by a;
+select max(x) over (order by a), min(v) over (partition by a > 2 order by v) from ct order by a;
+select string_agg(x, ',' order by x), string_agg(x, ',' order by x collate "C"), array_agg(distinct x), array_agg(distinct v order by v desc) from ct;
+select distinct x from ct order by x;
+select distinct on (x) x, a from ct order by x, a;
+select x, count(*) from ct group by x order by x;
+select x, v, count(*) from ct group by grouping sets ((x), (v), ()) order by x, v;
+select x from ct union select y from ct order by 1;
+select x from ct intersect select y from ct order by 1;
+select x from ct except select y from ct order by x desc;
+select * from (select x from ct union all select 'b') s order by x;
+select * from (values ('b' collate "de-x-icu"), ('Ä'), ('a')) s(x) order by x;
+select count(*) from ct a join ct b on a.x = b.y;
+select count(*) from ct a join ct b on a.x < b.y;
+select count(*) from ct a join ct b using (x);
+select x from ct where x in (select y from ct) order by x;
+select x from ct where exists (select from ct d where d.y = ct.x) order by x;
+select x from ct where x not in (select y from ct where y is not null) order by x;
+select case x when 'Apfel' then 1 when 'Zaun' then 2 end, nullif(x, 'Zaun'), x is distinct from 'Zaun' from ct order by a;
+select * from (select x from ct order by x fetch first 2 rows with ties) s;
+with w as (select x || '!' as q from ct) select q, collation for (q) from w order by q;
+select * from (select x as q, lower(x) as l from ct) s order by l, q;
+select upper(x), lower(x), initcap(x), upper(v), lower(y collate "sv-x-icu"), initcap(y collate "de-x-icu") from ct order by a;
+select upper('straße' collate "de-x-icu"), lower('İ' collate "tr-x-icu"), upper('i' collate "tr-x-icu"), upper('straße' collate "C"), initcap('o''neill x-y' collate "en-x-icu");
+select x like 'Ä%', x ilike 'ä%', x ~ '^A', x ~* '^ä', x similar to '(Ä|Z)%', v ilike 'ö_' from ct order by a;
+select strpos(x, 'p'), replace(x, 'p', 'q'), split_part(x, 'p', 1), starts_with(x, 'A'), string_to_array(x, 'f'), regexp_replace(x, '[aä]', '_') from ct order by a;
+select width_bucket('b' collate "de-x-icu", array['A', 'a', 'Z']), array_position(array['a' collate "de-x-icu", 'b'], 'b');
+select pg_collation_for('a'), collation for (x), collation for (v || 'a'), pg_collation_for(x || 'q'), pg_collation_for(n), pg_collation_for(y), pg_collation_for(array[x]), pg_collation_for(upper(x collate "C")) from ct where a = 1;
+select pg_collation_for(1);
+select collation for (x || v) from ct limit 1;
+-- conflicts
+select 'a' collate "C" < 'b' collate "de-x-icu";
+select ('a' collate "C" || 'b') || ('c' collate "de-x-icu");
+select coalesce('a' collate "C", 'c' collate "de-x-icu");
+select case when true then 'a' collate "C" else 'b' collate "de-x-icu" end;
+values ('a' collate "C"), ('b' collate "de-x-icu");
+select x < v from ct;
+select x = v from ct;
+select x || v < 'b' from ct;
+select x || v < 'b' collate "C" from ct order by a;
+select x || v like 'Z%', length(x || v) from ct order by a;
+select (x || v) ~ 'a' from ct;
+select (x || v) ilike 'a' from ct;
+select lower(x || v) from ct;
+select upper(x || v) from ct;
+select initcap(x || v) from ct;
+select strpos(x || v, 'a') from ct;
+select x || v in ('a', 'b') from ct;
+select x between v and v from ct;
+select x = any (array[v]) from ct;
+select nullif(x, v) from ct;
+select x is distinct from v from ct;
+select case x when v then 1 end from ct;
+select (x, 1) < (v, 2) from ct;
+select greatest(x, v) from ct;
+select array[x] < array[v] from ct;
+select max(x || v) from ct;
+select x || v from ct group by 1;
+select distinct x || v from ct;
+select x || v from ct order by 1;
+select row_number() over (order by x || v) from ct;
+select x from ct union select v from ct;
+select x from ct intersect select v from ct;
+select x from ct union all select v from ct order by 1;
+select count(*) from (select x from ct union all select v from ct) s;
+select count(*) from ct a join ct b on a.x < b.v;
+with recursive r(q) as (select x from ct where a = 1 union all select (q || 'a') collate "C" from r where length(q) < 7) select * from r;
+with recursive r(q) as (select x from ct where a = 1 union all select q || 'a' from r where length(q) < 7) select collation for (q), q from r;
+create view cv as select x || v as q from ct;
+create table ct2 as select x || v as q from ct;
+create index on ct ((x || v));
+select 'a' collate nosuch;
+select 'a' collate nosuch.nosuch;
+select 1 collate "C";
+select x collate "C" collate "de-x-icu" < 'b' from ct order by a;
+-- defaults, conditions, generated columns, views
+create table cg (t text collate "de-x-icu" check (t < 'm'), u text collate "C" default ('Ä' collate "de-x-icu"),
+  g text collate "sv-x-icu" generated always as (upper(t)) stored, h boolean generated always as (t < 'b') stored);
+insert into cg (t) values ('äpfel'), ('Birne');
+insert into cg (t) values ('Zaun');
+select * from cg order by t;
+select * from cg order by g desc;
+create view cv as select x collate "C" as c, x, y || v as w, case when x > 'a' collate "C" then 1 end as q from ct;
+\d cv
+select * from cv order by x;
+select c, w from cv order by c;
+create or replace view cv as select x as c, x, y || v as w, 1 as q from ct;
+create table cl (like ct, like cg including all);
+\d cl
+create table ca as select * from cv;
+\d ca
+alter table ca alter c type text collate "de-x-icu", alter x type varchar(20), add z text collate "sv-x-icu" default 'z';
+\d ca
+alter table ca alter q type int collate "C";
+alter table ca alter c type text collate nosuch;
+create table bad (a int collate "C");
+create table bad (a text collate nosuch);
+-- what the catalogs say
+select attname, attcollation::regcollation from pg_attribute where attrelid = 'ct'::regclass and attnum > 0 order by attnum;
+select typname, typcollation::regcollation from pg_type where typname in ('text', 'name', 'varchar', 'bpchar', '_text', 'int4') order by 1;
+select collname, collprovider, collisdeterministic, collencoding, collcollate, collctype, colliculocale from pg_collation where collname in ('default', 'C', 'POSIX', 'ucs_basic', 'C.utf8', 'und-x-icu', 'de-x-icu', 'en-US-x-icu', 'sr-Latn-RS-x-icu', 'en-US-u-va-posix-x-icu') order by 1;
+select count(*), count(distinct collname), count(colliculocale), count(collversion) from pg_collation where oid < 16384;
+select oid::regcollation, pg_collation_is_visible(oid) from pg_collation where collname like 'de%' order by collname collate "C";
+select 'de-x-icu'::regcollation;
+select '"de-x-icu"'::regcollation, 'pg_catalog."C"'::regcollation, to_regcollation('nosuch'), 'ucs_basic'::regcollation;
+select obj_description('"C"'::regcollation, 'pg_collation');
+\dOS de-*
+\dO
+drop view cv;
+drop table ct, cg, cl, ca;
