@@ -212,8 +212,9 @@ static VIEWS: &[SystemView] = &[
          ELSE a.atttypmod & 65535 END END AS datetime_precision, \
          NULL::varchar AS interval_type, NULL::int4 AS interval_precision, \
          NULL::name AS character_set_catalog, NULL::name AS character_set_schema, \
-         NULL::name AS character_set_name, NULL::name AS collation_catalog, \
-         NULL::name AS collation_schema, NULL::name AS collation_name, \
+         NULL::name AS character_set_name, CASE WHEN nco.nspname IS NOT NULL \
+         THEN pg_catalog.current_database() END AS collation_catalog, \
+         nco.nspname AS collation_schema, co.collname AS collation_name, \
          NULL::name AS domain_catalog, NULL::name AS domain_schema, NULL::name AS domain_name, \
          pg_catalog.current_database() AS udt_catalog, nt.nspname AS udt_schema, \
          t.typname AS udt_name, NULL::name AS scope_catalog, NULL::name AS scope_schema, \
@@ -238,6 +239,8 @@ static VIEWS: &[SystemView] = &[
          LEFT JOIN pg_catalog.pg_depend p ON p.refclassid = 1259 AND p.refobjid = a.attrelid \
          AND p.refobjsubid = a.attnum AND p.classid = 1259 AND p.deptype = 'i' \
          LEFT JOIN pg_catalog.pg_sequence s ON s.seqrelid = p.objid \
+         LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation AND co.oid <> 100 \
+         LEFT JOIN pg_catalog.pg_namespace nco ON nco.oid = co.collnamespace \
          WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')",
     ),
 ];
