@@ -74,15 +74,15 @@ fn pages_of_an_index_are_told_by_what_they_are() {
     let rig = Rig::new(256);
     let (table, tids) = table(&rig);
     let reader = Txn::attach(&rig.txns, 2, 1).unwrap();
-    reader.begin(Isolation::RepeatableRead);
-    let _ = reader.statement_snapshot();
     let blocks = table.index.relation().blocks(Fork::Main).unwrap();
     delete(&rig, &table, tids.iter().copied().take(7000));
+    // It does not see the rows, but may be on the way to their pages.
+    reader.begin(Isolation::RepeatableRead);
+    let _ = reader.statement_snapshot();
     let done = clean(&table, IndexCleanup::On).indexes[0];
     assert_eq!((done.blocks, done.removed), (blocks, 7000));
     assert!(done.pages_deleted > u64::from(blocks) / 2, "{done:?}");
     assert_eq!((done.empty, done.reusable), (done.pages_deleted, 0));
-    // Somebody who may have been on the way, and is gone.
     reader.commit().unwrap();
     delete(&rig, &table, tids.iter().copied().skip(7000).take(10));
     let after = clean(&table, IndexCleanup::On).indexes[0];
