@@ -39,7 +39,7 @@ fn a_crash_in_redo_begins_it_at_the_restart_point() {
         }
         let mut crashes = disk.crashes();
         let (from, end) = (disk.operations() / 3, disk.operations());
-        for at in (from..end).step_by(end / 6) {
+        for at in (from..end).step_by(end / 14) {
             crashes.advance_to(at);
             let image = || crashes.image(&mut fastrand::Rng::with_seed(at as u64));
             let (whole, _) = recovered(&image(), 1, never);
