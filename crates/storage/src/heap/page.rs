@@ -80,7 +80,8 @@ pub(super) fn resolve(page: PageView<'_>, offset: u16) -> Option<u16> {
 pub(super) fn has_room(page: PageView<'_>, len: usize) -> bool {
     let offset = page.free_slot();
     let line = if offset > page.line_count() { LINE_BYTES } else { 0 };
-    offset <= MAX_LINES && align8(TUPLE_HEADER_BYTES + len) + line <= page.free_space()
+    let needed = align8(TUPLE_HEADER_BYTES + len) + line;
+    offset <= MAX_LINES && (needed <= page.free_space() || needed <= page.free_space_in_all())
 }
 
 /// Bytes that a further row may have; 0 if there is no line pointer for it.

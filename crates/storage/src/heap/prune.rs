@@ -185,18 +185,17 @@ impl<J: Judge> Planner<'_, J> {
 /// Carries a plan out; pruning and its redo. `truncate`: trailing unused line pointers go, too.
 pub(super) fn apply(page: &mut PageMut<'_>, plan: &Plan, truncate: bool) {
     for (root, to) in &plan.redirected {
-        page.set_line(*root, LinePointer::redirect(*to));
+        page.free_item(*root, LinePointer::redirect(*to));
     }
     for offset in &plan.dead {
-        page.set_line(*offset, LinePointer::DEAD);
+        page.free_item(*offset, LinePointer::DEAD);
     }
     for offset in &plan.unused {
-        page.set_line(*offset, LinePointer::UNUSED);
+        page.free_item(*offset, LinePointer::UNUSED);
     }
     if truncate {
         page.truncate_lines();
     }
-    page.compact();
     set_prune_hint(page, plan.hint);
 }
 

@@ -427,7 +427,7 @@ impl HeapRel {
     fn is_pruning_due(&self, block: BlockNo) -> bool {
         let look = self
             .rel
-            .peek(Fork::Main, block, |page| Some((page::prune_hint(page), page.free_space())));
+            .peek(Fork::Main, block, |page| Some((page::prune_hint(page), page.free_space_in_all())));
         match look {
             Optimistic::Ok((hint, free)) => {
                 let nearly_full = free < (PAGE_BYTES / 10).max(self.reserve());
