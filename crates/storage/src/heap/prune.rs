@@ -28,6 +28,9 @@ pub(super) struct Plan {
     pub hint: Xid,
 }
 
+/// Line pointers that a plan may change without the others being gathered.
+const HOLES_MAX: usize = 4;
+
 /// Hint bits learnt while planning: where the header's flags lie, and the bits.
 pub(super) type Hints = Vec<(usize, Flags)>;
 
@@ -195,6 +198,10 @@ pub(super) fn apply(page: &mut PageMut<'_>, plan: &Plan, truncate: bool) {
     }
     if truncate {
         page.truncate_lines();
+    }
+    // Looking for the holes of a few costs less than moving the others; for many it does not.
+    if plan.redirected.len() + plan.dead.len() + plan.unused.len() > HOLES_MAX {
+        page.compact();
     }
     set_prune_hint(page, plan.hint);
 }

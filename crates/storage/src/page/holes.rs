@@ -3,40 +3,49 @@
 //! On a page whose rows are of one length, and that is full, the next row fits the hole that the last one left. So
 //! items are freed in place, and gathered ([`PageMut::compact`]) only when no hole takes a new one.
 
-use super::items::{LineFlags, LinePointer, align8};
+use super::items::{LinePointer, align8};
 use super::words::{PageMut, PageView, WORDS};
 
 /// Bytes of a word.
 const WORD: usize = 8;
 
-/// One bit for each word of a page, set where nothing lies.
-struct FreeWords([u64; WORDS / 64]);
+/// One bit for each word of a page, set where nothing lies, and one for its end.
+struct FreeWords([u64; WORDS / 64 + 1]);
 
 impl FreeWords {
     /// What is free between `upper` and the special space.
     fn of(page: PageView<'_>) -> FreeWords {
-        let mut free = FreeWords([0; WORDS / 64]);
-        free.mark(page.upper() / WORD, page.special() / WORD, true);
+        // What changes at a word from what holds for the word before. Items do not overlap.
+        let mut changes = FreeWords([0; WORDS / 64 + 1]);
+        changes.flip(page.upper());
+        changes.flip(page.special());
         for slot in 1..=page.line_count() {
             let line = page.line(slot);
-            if line.flags() != LineFlags::Redirect && !line.is_empty() {
-                free.mark(line.offset() / WORD, (line.offset() + align8(line.len())) / WORD, false);
+            if !line.is_empty() {
+                changes.flip(line.offset());
+                changes.flip(line.offset() + align8(line.len()));
             }
         }
-        free
+        changes.accumulated()
     }
 
-    /// Says of the words `from..to` whether they are free.
-    fn mark(&mut self, from: usize, to: usize, is_free: bool) {
-        let mut at = from;
-        while at < to {
-            let within = at % 64;
-            let count = (64 - within).min(to - at);
-            let bits = (u64::MAX >> (64 - count)) << within;
-            let word = &mut self.0[at / 64];
-            *word = if is_free { *word | bits } else { *word & !bits };
-            at += count;
+    #[inline]
+    fn flip(&mut self, offset: usize) {
+        let at = offset / WORD;
+        self.0[at / 64] ^= 1 << (at % 64);
+    }
+
+    /// Each bit the exclusive or of itself and all before.
+    fn accumulated(mut self) -> FreeWords {
+        let mut carry = 0;
+        for word in &mut self.0 {
+            for step in [1, 2, 4, 8, 16, 32] {
+                *word ^= *word << step;
+            }
+            *word ^= carry;
+            carry = ((*word as i64) >> 63) as u64;
         }
+        self
     }
 
     /// Leaves set what begins `count` free words, at least one.
