@@ -7,6 +7,7 @@ mod ahead;
 mod cleaner;
 mod dirty;
 pub mod doublewrite;
+mod fetch;
 mod frame;
 mod free;
 mod guard;
@@ -30,6 +31,7 @@ mod word;
 mod write;
 
 pub use ahead::{COMBINE_MAX, Reach, ReadAhead};
+pub use fetch::FrameHint;
 pub use guard::{Cursor, CursorPage, Pin, ReadGuard, WriteGuard};
 pub use io::{IoCounts, IoKey, Purpose};
 pub use passage::Passage;

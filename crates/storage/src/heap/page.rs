@@ -80,7 +80,8 @@ pub(super) fn resolve(page: PageView<'_>, offset: u16) -> Option<u16> {
 pub(super) fn has_room(page: PageView<'_>, len: usize) -> bool {
     let offset = page.free_slot();
     let line = if offset > page.line_count() { LINE_BYTES } else { 0 };
-    offset <= MAX_LINES && align8(TUPLE_HEADER_BYTES + len) + line <= page.free_space()
+    let needed = align8(TUPLE_HEADER_BYTES + len) + line;
+    offset <= MAX_LINES && (needed <= page.free_space() || needed <= page.free_space_in_all())
 }
 
 /// Bytes that a further row may have; 0 if there is no line pointer for it.
@@ -98,14 +99,24 @@ pub(super) fn put_version(
     header: &TupleHeader,
     row: &[&[u8]],
 ) {
-    let len = TUPLE_HEADER_BYTES + row.iter().map(|piece| piece.len()).sum::<usize>();
-    let at = page.reserve(offset, len).expect("the page was seen to have room");
-    set_header(page, Item { offset: at, len }, header);
-    let mut at = at + TUPLE_HEADER_BYTES;
+    let mut at = put_header(page, offset, header, row.iter().map(|piece| piece.len()).sum());
     for piece in row {
         page.write_bytes(at, piece);
         at += piece.len();
     }
+}
+
+/// The same for a row of `row_len` bytes that the caller writes, at the place that is answered. Other versions may move.
+pub(super) fn put_header(
+    page: &mut PageMut<'_>,
+    offset: u16,
+    header: &TupleHeader,
+    row_len: usize,
+) -> usize {
+    let len = TUPLE_HEADER_BYTES + row_len;
+    let at = page.reserve(offset, len).expect("the page was seen to have room");
+    set_header(page, Item { offset: at, len }, header);
+    at + TUPLE_HEADER_BYTES
 }
 
 /// An id of a transaction that ended a version here since the last pruning; invalid if none did.

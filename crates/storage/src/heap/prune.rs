@@ -28,6 +28,9 @@ pub(super) struct Plan {
     pub hint: Xid,
 }
 
+/// Line pointers that a plan may change without the others being gathered.
+const HOLES_MAX: usize = 4;
+
 /// Hint bits learnt while planning: where the header's flags lie, and the bits.
 pub(super) type Hints = Vec<(usize, Flags)>;
 
@@ -185,18 +188,21 @@ impl<J: Judge> Planner<'_, J> {
 /// Carries a plan out; pruning and its redo. `truncate`: trailing unused line pointers go, too.
 pub(super) fn apply(page: &mut PageMut<'_>, plan: &Plan, truncate: bool) {
     for (root, to) in &plan.redirected {
-        page.set_line(*root, LinePointer::redirect(*to));
+        page.free_item(*root, LinePointer::redirect(*to));
     }
     for offset in &plan.dead {
-        page.set_line(*offset, LinePointer::DEAD);
+        page.free_item(*offset, LinePointer::DEAD);
     }
     for offset in &plan.unused {
-        page.set_line(*offset, LinePointer::UNUSED);
+        page.free_item(*offset, LinePointer::UNUSED);
     }
     if truncate {
         page.truncate_lines();
     }
-    page.compact();
+    // Looking for the holes of a few costs less than moving the others; for many it does not.
+    if plan.redirected.len() + plan.dead.len() + plan.unused.len() > HOLES_MAX {
+        page.compact();
+    }
     set_prune_hint(page, plan.hint);
 }
 

@@ -425,9 +425,9 @@ fn count_open(page: PageView<'_>, txn: &Txn, open: &mut Open) -> Result<u64> {
 impl HeapRel {
     /// Whether pruning the page would help readers and probably succeed. A look without latch.
     fn is_pruning_due(&self, block: BlockNo) -> bool {
-        let look = self
-            .rel
-            .peek(Fork::Main, block, |page| Some((page::prune_hint(page), page.free_space())));
+        let look = self.rel.peek(Fork::Main, block, |page| {
+            Some((page::prune_hint(page), page.free_space_in_all()))
+        });
         match look {
             Optimistic::Ok((hint, free)) => {
                 let nearly_full = free < (PAGE_BYTES / 10).max(self.reserve());

@@ -347,14 +347,16 @@ pub(super) fn redo_here(page: &mut PageMut<'_>, block: BlockNo, xid: Xid, bytes:
     let field = |i: usize| u16::from_le_bytes([head[2 * i], head[2 * i + 1]]);
     let (from, to) = (field(0), Tid { block, offset: field(1) });
     let item = page::version(page.view(), from).expect("an updated version is there (H6)");
-    let old_row = page::row(item);
-    let (prefix, suffix) = (usize::from(field(4)), usize::from(field(5)));
-    let mut row = Vec::with_capacity(prefix + middle.len() + suffix + 8);
-    page.append_to(old_row.offset, prefix, &mut row);
-    row.extend_from_slice(middle);
-    page.append_to(old_row.offset + old_row.len - suffix, suffix, &mut row);
     redo_end(page, item, xid, field(2), to);
-    redo_new(page, xid, field(3), to, &row);
+    let (prefix, suffix) = (usize::from(field(4)), usize::from(field(5)));
+    let new = redo_header(xid, field(3), to);
+    let len = prefix + middle.len() + suffix;
+    let at = page::put_header(page, to.offset, &new, len);
+    // Making room may have moved it.
+    let old = page::row(page::version(page.view(), from).expect("it has just ended"));
+    page.move_within(old.offset, at, prefix);
+    page.write_bytes(at + prefix, middle);
+    page.move_within(old.offset + old.len - suffix, at + len - suffix, suffix);
 }
 
 /// Redo of the new version on another page.
@@ -385,7 +387,9 @@ pub(super) fn redo_end(page: &mut PageMut<'_>, item: Item, xid: Xid, flags: u16,
 }
 
 fn redo_new(page: &mut PageMut<'_>, xid: Xid, flags: u16, to: Tid, row: &[u8]) {
-    let mut header = TupleHeader::inserted(xid, 0, to);
-    header.flags = Flags(flags);
-    page::put_version(page, to.offset, &header, &[row]);
+    page::put_version(page, to.offset, &redo_header(xid, flags, to), &[row]);
+}
+
+fn redo_header(xid: Xid, flags: u16, to: Tid) -> TupleHeader {
+    TupleHeader { flags: Flags(flags), ..TupleHeader::inserted(xid, 0, to) }
 }

@@ -20,6 +20,8 @@ pub const LAYOUT_VERSION: u8 = 1;
 
 /// Flag: some line pointer may be unused; `free_slot` searches only then.
 pub(super) const FLAG_FREE_LINES: u16 = 1;
+/// Flag: there may be free bytes between items.
+pub(super) const FLAG_HOLES: u16 = 2;
 /// Flags from this bit up belong to the page's kind.
 pub(super) const KIND_FLAGS_SHIFT: u32 = 4;
 
@@ -119,10 +121,15 @@ impl PageView<'_> {
         self.upper().saturating_sub(self.lower())
     }
 
+    #[inline]
+    pub(super) fn may_have_holes(self) -> bool {
+        self.raw_flags() & FLAG_HOLES != 0
+    }
+
     /// Bytes of the longest item that fits together with a line pointer of its own.
     #[inline]
     pub fn room_for_item(self) -> usize {
-        self.free_space().saturating_sub(LINE_BYTES) & !7
+        self.free_space_in_all().saturating_sub(LINE_BYTES) & !7
     }
 
     /// Whether the header's bounds are in order; every initialised page keeps this.
@@ -166,8 +173,19 @@ impl PageMut<'_> {
     }
 
     pub(super) fn set_free_lines(&mut self, some: bool) {
-        let others = self.raw_flags() & !FLAG_FREE_LINES;
-        self.put_u16(FLAGS, others | if some { FLAG_FREE_LINES } else { 0 });
+        self.set_common(FLAG_FREE_LINES, some);
+    }
+
+    pub(super) fn set_holes(&mut self, some: bool) {
+        self.set_common(FLAG_HOLES, some);
+    }
+
+    fn set_common(&mut self, flag: u16, on: bool) {
+        let old = self.raw_flags();
+        let new = if on { old | flag } else { old & !flag };
+        if new != old {
+            self.put_u16(FLAGS, new);
+        }
     }
 
     /// Moves the end of the line pointers, or of what a page kind without line pointers stores in order.

@@ -190,19 +190,25 @@ impl PageMut<'_> {
     }
 
     /// Makes room for `len` bytes under `slot` (unused, or the one after the last) and returns their
-    /// offset; the caller writes the bytes. The bytes up to the next multiple of 8 are zeroed.
+    /// offset; the caller writes the bytes. The bytes up to the next multiple of 8 are zeroed. Other items move only if
+    /// no hole ([`PageMut::free_item`]) is long enough. `None` without room.
     pub fn reserve(&mut self, slot: u16, len: usize) -> Option<usize> {
         let count = self.line_count();
         let appended = slot == count + 1;
         assert!(slot >= 1 && slot <= count + 1, "slot {slot} follows the others");
         assert!(appended || self.line(slot).flags() == LineFlags::Unused, "slot {slot} is unused");
         let lower = self.lower() + if appended { LINE_BYTES } else { 0 };
-        let upper = self.upper().checked_sub(align8(len)).filter(|u| *u >= lower)?;
+        let at = match self.upper().checked_sub(align8(len)).filter(|u| *u >= lower) {
+            Some(upper) => {
+                self.set_upper(upper);
+                upper
+            }
+            None => self.reserve_among(len, lower)?,
+        };
         self.set_lower(lower);
-        self.set_upper(upper);
-        self.put_u32(line_at(slot), LinePointer::normal(upper, len).0);
-        self.zero_padding(upper, len);
-        Some(upper)
+        self.put_u32(line_at(slot), LinePointer::normal(at, len).0);
+        self.zero_padding(at, len);
+        Some(at)
     }
 
     /// Inserts `item` as slot `slot`, moving that slot and the later ones up by one. False without room.
@@ -301,6 +307,7 @@ impl PageMut<'_> {
             }
         }
         assert!(upper >= self.lower(), "items and line pointers do not overlap");
+        self.set_holes(false);
         let old_upper = self.upper();
         self.set_upper(upper);
         if old_upper < upper {

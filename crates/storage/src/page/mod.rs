@@ -10,6 +10,7 @@
 
 mod checksum;
 mod header;
+mod holes;
 mod items;
 mod words;
 

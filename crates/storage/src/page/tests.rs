@@ -146,6 +146,37 @@ fn a_full_page_refuses_until_compacted() {
     assert_sound(&page);
 }
 
+#[test]
+fn a_row_of_the_same_length_takes_a_hole_and_nothing_moves() {
+    let mut page = PageBuf::new();
+    page.page_mut().init(PageKind::Heap, 8);
+    let mut count = 0_u16;
+    while page.page_mut().add_item(&[count as u8; 100]).is_some() {
+        count += 1;
+    }
+    let places = |page: &PageBuf| -> Vec<_> {
+        (1..=count).filter_map(|slot| page.view().item(slot)).collect()
+    };
+    let before = places(&page);
+    page.page_mut().free_item(7, LinePointer::UNUSED);
+    assert!(page.view().free_space() < 104, "what is free lies among the others");
+    let left = page.view().free_space_in_all();
+    assert_eq!(page.page_mut().add_item(&[0xAA; 97]), Some(7));
+    assert_eq!(places(&page)[6].offset, before[6].offset);
+    assert_eq!(page.view().free_space_in_all(), left - 104);
+    assert!(!page.view().may_have_holes() || left > 104 + page.view().free_space());
+    assert_eq!(item_bytes(&page, 7), [0xAA; 97]);
+    // Two that are apart have room for one of twice the length: then the others move.
+    page.page_mut().free_item(3, LinePointer::UNUSED);
+    page.page_mut().free_item(20, LinePointer::redirect(21));
+    assert_eq!(page.page_mut().add_item(&[0xBB; 208]), Some(3));
+    assert_eq!(item_bytes(&page, 3), [0xBB; 208]);
+    assert_eq!(item_bytes(&page, 21), [20; 100]);
+    assert_ne!(places(&page).last(), before.last());
+    assert!(!page.view().may_have_holes());
+    assert_sound(&page);
+}
+
 #[derive(Debug, Clone)]
 enum RawOp {
     Put(usize, u64, usize),
@@ -308,6 +339,50 @@ proptest! {
         }
         let used: usize = model.iter().map(|b| align8(b.len()) + LINE_BYTES).sum();
         prop_assert_eq!(page.view().free_space_compacted(), PAGE_BYTES - 16 - HEADER_BYTES - used);
+    }
+
+    #[test]
+    fn items_that_stay_are_kept_while_others_go_and_come(ops in prop::collection::vec(
+        (any::<bool>(), any::<prop::sample::Index>(), 1usize..500), 1..300)) {
+        let mut page = PageBuf::new();
+        page.page_mut().init(PageKind::Heap, 8);
+        let mut model: Vec<Option<Vec<u8>>> = Vec::new();
+        for (step, (adds, index, len)) in ops.iter().enumerate() {
+            let mut page = page.page_mut();
+            if *adds {
+                let bytes = vec![step as u8 | 1; *len];
+                let slot = page.free_slot();
+                let line = if usize::from(slot) > model.len() { LINE_BYTES } else { 0 };
+                let room = page.free_space_in_all() >= align8(*len) + line;
+                prop_assert_eq!(page.add_item(&bytes), room.then_some(slot));
+                if room {
+                    model.resize(model.len().max(slot.into()), None);
+                    model[usize::from(slot) - 1] = Some(bytes);
+                }
+            } else if !model.is_empty() {
+                let at = index.index(model.len());
+                page.free_item(at as u16 + 1, LinePointer::UNUSED);
+                model[at] = None;
+            }
+        }
+        assert_sound(&page);
+        let mut used = vec![false; PAGE_BYTES];
+        for (at, bytes) in model.iter().enumerate() {
+            let slot = at as u16 + 1;
+            match bytes {
+                Some(bytes) => {
+                    prop_assert_eq!(&item_bytes(&page, slot), bytes);
+                    let item = page.view().item(slot).expect("it is there");
+                    used[item.offset..item.offset + item.len].fill(true);
+                }
+                None => prop_assert_eq!(page.view().line(slot), LinePointer::UNUSED),
+            }
+        }
+        let free = page.view().lower()..page.view().special();
+        let bytes = bytes_of(&page);
+        prop_assert!(free.clone().all(|at| used[at] || bytes.0[at] == 0));
+        let items: usize = model.iter().flatten().map(|bytes| align8(bytes.len())).sum();
+        prop_assert_eq!(page.view().free_space_in_all(), free.len() - items);
     }
 
     #[test]

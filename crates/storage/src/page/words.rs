@@ -324,6 +324,8 @@ impl<'a> PageMut<'a> {
         assert!(from + len <= PAGE_BYTES && to + len <= PAGE_BYTES, "a move stays within its page");
         if (from | to | len) & 7 == 0 {
             self.move_words(from >> 3, to >> 3, len >> 3);
+        } else if (from ^ to) & 7 == 0 && from.abs_diff(to) >= len {
+            self.move_apart(from, to, len);
         } else if to <= from {
             let words = len / 8;
             for i in 0..words {
@@ -342,6 +344,20 @@ impl<'a> PageMut<'a> {
                 let word = self.view.get_u64(from + i * 8);
                 self.put_u64(to + i * 8, word);
             }
+        }
+    }
+
+    /// Moves bytes that lie in their words where they are going to lie in theirs; the ranges are apart.
+    fn move_apart(&mut self, from: usize, to: usize, len: usize) {
+        let head = (from.wrapping_neg() & 7).min(len);
+        if head > 0 {
+            self.put(to, self.view.last_bytes(from, head), head);
+        }
+        let (words, tail) = ((len - head) / 8, (len - head) % 8);
+        self.move_words((from + head) >> 3, (to + head) >> 3, words);
+        if tail > 0 {
+            let done = len - tail;
+            self.put(to + done, self.view.last_bytes(from + done, tail), tail);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What every room's redo stands on: how a logged page is brought to the state after its record.
 
 use super::files::garbled;
+use super::handles::Handles;
 use crate::buffer::{Pool, Relation};
 use crate::error::{Error, Result};
 use crate::page::{PageBytes, PageMut};
@@ -22,8 +23,8 @@ pub struct RedoCtx {
     lane: Option<(usize, usize)>,
     applied: Cell<u64>,
     skipped: Cell<u64>,
-    /// The relation of the page changed last, and how many had been dropped then: most records name few relations.
-    last: Cell<Option<(Relation, u64)>>,
+    /// Taken while a record is applied.
+    handles: Cell<Option<Box<Handles>>>,
 }
 
 /// What the log has yet to explain. Seldom touched.
@@ -67,7 +68,7 @@ impl RedoCtx {
             lane: None,
             applied: Cell::new(0),
             skipped: Cell::new(0),
-            last: Cell::new(None),
+            handles: Cell::new(None),
         }
     }
 
@@ -79,7 +80,7 @@ impl RedoCtx {
             lane: Some((lane, count)),
             applied: Cell::new(0),
             skipped: Cell::new(0),
-            last: Cell::new(None),
+            handles: Cell::new(None),
         }
     }
 
@@ -133,14 +134,10 @@ impl RedoCtx {
         if self.lane.is_some_and(|(lane, count)| RedoCtx::lane_of(block.page, count) != lane) {
             return Ok(());
         }
-        // Acquire: pairs with the release in `dropped`; a lane gets what comes after a drop when that is done.
-        let drops = self.notes.drops.load(Ordering::Acquire);
-        let known = self.last.take();
-        let known = known.filter(|(rel, then)| rel.id() == block.page.rel && *then == drops);
-        let (rel, _) = known.unwrap_or_else(|| (self.pool.relation(block.page.rel, rank), drops));
-        debug_assert_eq!(rel.rank(), rank, "a relation has one kind");
-        let done = self.apply(record, &block, &rel, of_rows, change);
-        self.last.set(Some((rel, drops)));
+        let mut handles = self.handles.take().unwrap_or_default();
+        let rel = handles.get(&self.pool, block.page.rel, rank, self.drops());
+        let done = self.apply(record, &block, rel, of_rows, change);
+        self.handles.set(Some(handles));
         match done {
             Err(Error::NoSuchRelation(rel)) => {
                 self.note_missing(rel, record);
@@ -153,6 +150,12 @@ impl RedoCtx {
             }
             other => other,
         }
+    }
+
+    /// How many relations have been dropped.
+    pub(super) fn drops(&self) -> u64 {
+        // Acquire: pairs with the release in `dropped`; a lane gets what comes after a drop when that is done.
+        self.notes.drops.load(Ordering::Acquire)
     }
 
     fn apply(
@@ -239,7 +242,7 @@ impl RedoCtx {
 
     /// The relation's files are gone for a reason that the log gives.
     pub fn dropped(&self, rel: RelId) {
-        // Release: pairs with the acquire in `page`.
+        // Release: pairs with the acquire in `drops`.
         self.notes.drops.fetch_add(1, Ordering::Release);
         self.notes.missing().remove(&rel);
         self.notes.unreadable().retain(|page, _| page.rel != rel);

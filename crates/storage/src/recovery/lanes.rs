@@ -12,12 +12,16 @@
 //! Records wait for their lanes in batches. So when a record is sent, its pages are read ahead (`recovery_prefetch`), those
 //! that are not made anew by it: as with a scan, no frame is waited for, and what can't be read is found out by the lane.
 //!
+//! What a lane changes is seldom in the processor's cache. So it looks at the pages of several records at once, by the
+//! frames that the reader found them in, before it applies the first of them: they are fetched beside each other.
+//!
 //! A page that becomes dirty keeps the redo point where the oldest record is that some lane has not applied: earlier than
 //! need be, never later.
 
 use super::ctx::RedoCtx;
+use super::handles::Handles;
 use super::redo::{apply_pages, rank_of_pages};
-use crate::buffer::Pool;
+use crate::buffer::{FrameHint, Pool};
 use crate::error::{Error, Result, or_abort};
 use crate::wal::{BlockView, RecordView};
 use base::Lsn;
@@ -31,18 +35,30 @@ const BATCH_BYTES: usize = 64 << 10;
 /// Batches that may wait for a lane.
 const WAITING_MAX: usize = 8;
 
+/// Records whose pages a lane fetches beside each other.
+const FETCHED_TOGETHER: usize = 8;
+
 /// Records for one lane.
 #[derive(Default)]
 struct Batch {
     bytes: Vec<u8>,
-    /// Position and length of each.
-    records: Vec<(Lsn, usize)>,
+    records: Vec<Entry>,
+}
+
+/// A record of a batch.
+struct Entry {
+    start: Lsn,
+    length: usize,
+    /// Where the first of its pages that is the lane's was when the record was sent.
+    frame: Option<FrameHint>,
 }
 
 /// A lane, as both sides know it.
 #[derive(Default)]
 struct Lane {
     waiting: VecDeque<Batch>,
+    /// Applied, their memory to be used again.
+    spare: Vec<Batch>,
     /// First position of the batch that is being applied.
     applying: Option<Lsn>,
     closed: bool,
@@ -58,6 +74,7 @@ pub(super) struct Lanes {
     filling: Vec<Batch>,
     workers: Vec<Background>,
     pool: Arc<Pool>,
+    handles: Handles,
     /// `recovery_prefetch`.
     prefetches: bool,
     prefetched: Prefetched,
@@ -84,16 +101,24 @@ fn lock(lane: &Mutex<Lane>) -> MutexGuard<'_, Lane> {
 
 impl Batch {
     fn first(&self) -> Option<Lsn> {
-        self.records.first().map(|(start, _)| *start)
+        self.records.first().map(|entry| entry.start)
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.records.clear();
     }
 
     fn apply(&self, ctx: &RedoCtx) -> Result<()> {
         let mut rest = &self.bytes[..];
-        for &(start, length) in &self.records {
-            let (bytes, behind) = rest.split_at(length);
-            rest = behind;
-            let record = RecordView::parse(bytes, start).expect("it was read from the log");
-            apply_pages(ctx, &record)?;
+        for entries in self.records.chunks(FETCHED_TOGETHER) {
+            entries.iter().filter_map(|entry| entry.frame).for_each(|at| ctx.pool().fetch(at));
+            for entry in entries {
+                let (bytes, behind) = rest.split_at(entry.length);
+                rest = behind;
+                let record = RecordView::parse(bytes, entry.start);
+                apply_pages(ctx, &record.expect("it was read from the log"))?;
+            }
         }
         Ok(())
     }
@@ -118,11 +143,12 @@ impl Lanes {
         let workers = workers.collect();
         let filling = (0..count).map(|_| Batch::default()).collect();
         let pool = Arc::clone(ctx.pool());
-        Lanes { lanes, filling, workers, pool, prefetches, prefetched: Prefetched::default() }
+        let (handles, prefetched) = (Handles::default(), Prefetched::default());
+        Lanes { lanes, filling, workers, pool, handles, prefetches, prefetched }
     }
 
-    /// Has a record applied by the lanes of its pages.
-    pub fn send(&mut self, record: &RecordView<'_>) -> Result<()> {
+    /// Has a record applied by the lanes of its pages. `drops`: relations dropped so far.
+    pub fn send(&mut self, record: &RecordView<'_>, drops: u64) -> Result<()> {
         let count = self.lanes.len();
         let mut taken = 0_u64;
         for block in record.blocks() {
@@ -131,10 +157,11 @@ impl Lanes {
                 continue;
             }
             taken |= 1 << lane;
-            self.prefetch(record, &block);
+            let frame = self.prefetch(record, &block, drops);
             let batch = &mut self.filling[lane];
             batch.bytes.extend_from_slice(record.bytes());
-            batch.records.push((record.at.start, record.bytes().len()));
+            let (start, length) = (record.at.start, record.bytes().len());
+            batch.records.push(Entry { start, length, frame });
             if batch.bytes.len() >= BATCH_BYTES {
                 self.hand_over(lane)?;
             }
@@ -142,41 +169,50 @@ impl Lanes {
         Ok(())
     }
 
-    /// Has a page on its way that a lane will come to, unless its record makes it anew.
-    fn prefetch(&mut self, record: &RecordView<'_>, block: &BlockView<'_>) {
-        let Some(rank) = rank_of_pages(record) else { return };
+    /// Has a page on its way that a lane will come to, unless its record makes it anew; answers where it is if it is in
+    /// memory.
+    fn prefetch(
+        &mut self,
+        record: &RecordView<'_>,
+        block: &BlockView<'_>,
+        drops: u64,
+    ) -> Option<FrameHint> {
+        let rank = rank_of_pages(record)?;
+        let (fork, number) = (block.page.fork, block.page.block);
+        let rel = self.handles.get(&self.pool, block.page.rel, rank, drops);
         if !self.prefetches {
-            return;
+            return rel.frame_hint(fork, number);
         }
-        if block.has_image() {
-            self.prefetched.skip_image += 1;
-            return;
+        if block.has_image() || block.will_init {
+            let skipped = &mut self.prefetched;
+            let image = block.has_image();
+            *(if image { &mut skipped.skip_image } else { &mut skipped.skip_init }) += 1;
+            return None;
         }
-        if block.will_init {
-            self.prefetched.skip_init += 1;
-            return;
+        if let Some(hint) = rel.frame_hint(fork, number) {
+            self.prefetched.hit += 1;
+            return Some(hint);
         }
-        let rel = self.pool.relation(block.page.rel, rank);
         // Where the file ends before, or is gone, redo itself finds out.
-        let is_there =
-            matches!(rel.blocks(block.page.fork), Ok(blocks) if block.page.block.0 < blocks);
+        let is_there = matches!(rel.blocks(fork), Ok(blocks) if number.0 < blocks);
         let counted = match () {
             () if !is_there => &mut self.prefetched.skip_new,
-            () if rel.prefetch(block.page.fork, block.page.block) => &mut self.prefetched.read,
+            () if rel.prefetch(fork, number) => &mut self.prefetched.read,
             () => &mut self.prefetched.hit,
         };
         *counted += 1;
+        None
     }
 
     fn hand_over(&mut self, i: usize) -> Result<()> {
-        let batch = std::mem::take(&mut self.filling[i]);
-        if batch.records.is_empty() {
+        if self.filling[i].records.is_empty() {
             return Ok(());
         }
         self.wait(i, |lane| lane.waiting.len() < WAITING_MAX)?;
         let worker = {
             let mut lane = lock(&self.lanes[i]);
-            lane.waiting.push_back(batch);
+            let next = lane.spare.pop().unwrap_or_default();
+            lane.waiting.push_back(std::mem::replace(&mut self.filling[i], next));
             lane.worker.clone()
         };
         // One that has not begun looks before it parks.
@@ -262,14 +298,16 @@ fn work(lane: &Mutex<Lane>, ctx: &RedoCtx, reader: &Context) {
             lane.applying = batch.as_ref().and_then(Batch::first);
             batch
         };
-        let Some(batch) = batch else {
+        let Some(mut batch) = batch else {
             park::park();
             continue;
         };
         let done = batch.apply(ctx);
+        batch.clear();
         {
             let mut lane = lock(lane);
             lane.applying = None;
+            lane.spare.push(batch);
             if let Err(failed) = done {
                 // Nothing behind it is applied.
                 lane.failed = Some(failed);

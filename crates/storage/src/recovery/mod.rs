@@ -5,6 +5,7 @@ pub mod control;
 mod ctx;
 mod describe;
 pub mod files;
+mod handles;
 pub mod imaged;
 mod lanes;
 pub mod redo;

@@ -155,7 +155,7 @@ impl Redo<'_> {
             }
             Some(Room::Txn) => self.apply_txn(record),
             _ => match &mut self.lanes {
-                Some(lanes) => lanes.send(record),
+                Some(lanes) => lanes.send(record, self.ctx.drops()),
                 None => apply_pages(&self.ctx, record),
             },
         }
