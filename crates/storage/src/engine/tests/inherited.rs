@@ -3,6 +3,7 @@
 use super::*;
 use crate::recovery::control::ControlFile;
 use base::disk::sim::FaultHook;
+use base::park;
 use std::io;
 use std::sync::Mutex;
 
@@ -72,18 +73,50 @@ fn nothing_is_built_on_inherited_writes_before_they_are_durable() {
 }
 
 #[test]
-fn a_start_whose_inherited_writes_can_not_be_synced_is_refused_and_loses_nothing() {
-    let disk = left_by_crashes(2).swap_remove(0);
-    let seen = Seen::default();
-    let told = Arc::clone(&seen);
-    let hook = move |access, path: &str, _| {
-        told.lock().unwrap().push((access, path.to_owned()));
-        let fails = access == Access::Sync && path.starts_with("base/");
+fn no_page_is_written_before_inherited_files_are_durable() {
+    let disk = SimDisk::new();
+    sim::run(5, move || {
+        Engine::create(&config(), &env(&disk)).unwrap();
+        let engine = Engine::open(&config(), &env(&disk)).unwrap();
+        let txn = begin(&engine);
+        let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+        engine.pool().files().expect_inherited();
+        for block in 0..PAGES {
+            set(&engine, &txn, &rel, block, 1);
+        }
+        engine.wal().flush(txn.commit().unwrap().must_be_durable);
+        let seen = Seen::default();
+        let told = Arc::clone(&seen);
+        disk.set_fault(Some(Box::new(move |access, path: &str, _| {
+            told.lock().unwrap().push((access, path.to_owned()));
+            None
+        })));
+        let is_batch = |(access, path): &(Access, String)| {
+            *access == Access::Write && path.starts_with(doublewrite::PATH)
+        };
+        let written = || seen.lock().unwrap().iter().any(is_batch);
+        // Checkpoints are due again and again meanwhile, and want all of it written.
+        park::sleep(Duration::from_secs(1));
+        assert!(!written());
+        engine.pool().files().sync_inherited().unwrap();
+        park::sleep(Duration::from_secs(1));
+        assert!(written());
+        engine.shutdown().unwrap();
+    });
+}
+
+#[test]
+fn nothing_may_be_written_after_inherited_files_could_not_be_synced() {
+    let disk = SimDisk::new();
+    let files = RelFiles::open(Arc::new(disk.clone()), 8).unwrap();
+    files.create(RelId(1), false).unwrap();
+    assert!(files.await_inherited().is_ok(), "nothing is expected");
+    files.expect_inherited();
+    let fails = |access, path: &str, _| {
+        let fails = access == Access::Sync && path == "base/1";
         fails.then(|| io::Error::from_raw_os_error(5))
     };
-    let refused = start(&disk, Box::new(hook)).expect_err("a sync failed");
-    assert_eq!(refused.sqlstate(), "58030", "{refused}");
-    let seen = seen.lock().unwrap();
-    assert!(!seen.iter().any(builds_on_what_was_left), "nothing was written");
-    start(&disk, Box::new(|_, _, _| None)).expect("the disk is well again");
+    disk.set_fault(Some(Box::new(fails)));
+    assert_eq!(files.sync_inherited().unwrap_err().sqlstate(), "58030");
+    assert!(files.await_inherited().is_err());
 }
