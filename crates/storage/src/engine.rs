@@ -34,6 +34,7 @@ use base::rank::Rank;
 use base::sync::unmodelled::{AtomicU8, Ordering};
 use base::usage::{self, Role};
 use base::{Lsn, Persistence, RelId};
+use inherited::Syncing;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -205,8 +206,9 @@ impl Engine {
         let relfiles = if config.direct_io { relfiles.direct()? } else { relfiles };
         let relfiles = Arc::new(relfiles);
         let clean = before.state == State::Clean;
+        let mut syncing = None;
         if !clean {
-            inherited::sync(&*env.disk, &relfiles)?;
+            syncing = Some(inherited::sync(env, &relfiles)?);
             let mut imaged = ImagedPages::new(Arc::clone(&env.disk), before.shape, before.redo);
             doublewrite::recover(&*env.disk, &relfiles, &mut |page| imaged.has(page))?;
         }
@@ -221,7 +223,8 @@ impl Engine {
             (config.recovery_workers, config.recovery_prefetch),
             (config.restart_every, config.progress_every),
         );
-        let redone = redone.inspect_err(|_| pool.stop())?;
+        let synced = syncing.map_or(Ok(()), Syncing::finish);
+        let redone = synced.and(redone).inspect_err(|_| pool.stop())?;
         drop(acting);
         let (end, counters) = (redone.end, redone.counters);
         if !clean {

@@ -147,6 +147,9 @@ impl Writer {
 impl Pool {
     /// Writes the frames that are dirty and not latched alone. Takes at most a batch of them.
     pub(super) fn write_frames(&self, frames: &mut [u32]) -> Batch {
+        if let Err(failed) = self.files.await_inherited() {
+            return Batch { written: 0, failed: Some(failed) };
+        }
         let mut writer = self.writer.lock();
         // In file order, as far as a look without a latch tells; logged relations have the low ids.
         frames.sort_unstable_by_key(|index| self.frames[*index as usize].place_hint());

@@ -4,6 +4,7 @@
 //! who calls `create` logs [`Kind::FILE_CREATE`](crate::wal::Kind::FILE_CREATE) first, and `buffer` seals and
 //! verifies pages. See the README beside this file.
 
+mod inherited;
 mod table;
 
 use crate::error::{Error, Result};
@@ -14,6 +15,7 @@ use base::rank::Rank;
 use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
 use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
+use inherited::Inherited;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -58,6 +60,7 @@ pub struct RelFiles {
     names_changed: AtomicBool,
     /// Past the system's cache.
     direct: bool,
+    inherited: Inherited,
     counters: Counters,
 }
 
@@ -91,6 +94,7 @@ impl RelFiles {
             table: Latch::new(Rank::RelFile, Table::new(open_files_max)),
             names_changed: AtomicBool::new(false),
             direct: false,
+            inherited: Inherited::default(),
             counters: Counters::default(),
         })
     }
@@ -218,18 +222,6 @@ impl RelFiles {
         count(&self.counters.syncs, 1);
         let _waiting = wait_event::during(Event::DataFileSync);
         file.file.sync().map_err(|e| Error::io("sync", path(rel, fork), e))
-    }
-
-    /// Makes durable what an earlier process wrote to logged relations and was killed before it synced; whether it
-    /// did is not known.
-    pub fn sync_inherited(&self) -> Result<()> {
-        let names = self.disk.list(BASE_DIR).map_err(|e| Error::io("list", BASE_DIR, e))?;
-        for name in &names {
-            if parse_name(name).is_some_and(|(rel, _)| rel.is_logged()) {
-                sync_path(&*self.disk, &format!("{BASE_DIR}/{name}"))?;
-            }
-        }
-        self.disk.sync_dir(BASE_DIR).map_err(|e| Error::io("sync", BASE_DIR, e))
     }
 
     /// Makes all writes to logged relations so far durable. A failure is final, as in [`Self::sync`].

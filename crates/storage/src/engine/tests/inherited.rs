@@ -1,0 +1,122 @@
+//! What an earlier process left unsynced is durable before anything builds on it, though redo does not wait.
+
+use super::*;
+use crate::recovery::control::ControlFile;
+use base::disk::sim::FaultHook;
+use base::park;
+use std::io;
+use std::sync::Mutex;
+
+/// Accesses in their order, with their paths.
+type Seen = Arc<Mutex<Vec<(Access, String)>>>;
+
+/// What is on the disk after crashes in the later half of a workload that writes much.
+fn left_by_crashes(seed: u64) -> Vec<SimDisk> {
+    let disk = SimDisk::new();
+    drop(bank::run(&disk, seed, TornPages::DoubleWrite));
+    let mut crashes = disk.crashes();
+    let end = disk.operations();
+    let after = |at| {
+        crashes.advance_to(at);
+        crashes.image(&mut fastrand::Rng::with_seed(at as u64))
+    };
+    let left = (end / 2..end).step_by(end / 16).map(after);
+    left.filter(|disk| ControlFile::read(disk).unwrap().state != State::Clean).collect()
+}
+
+/// Starts on the disk, with restart points and a small cache, so that pages are written during redo.
+fn start(disk: &SimDisk, hook: FaultHook) -> Result<u64> {
+    let disk = disk.clone();
+    disk.set_fault(Some(hook));
+    let opened = {
+        let disk = disk.clone();
+        sim::run(7, move || {
+            let config = EngineConfig { restart_every: Duration::ZERO, ..config() };
+            let engine = Engine::open(&config, &env(&disk))?;
+            let points = engine.recovery().map_or(0, |report| report.restart_points);
+            engine.shutdown().map(|()| points)
+        })
+    };
+    disk.set_fault(None);
+    opened
+}
+
+fn builds_on_what_was_left((access, path): &(Access, String)) -> bool {
+    *access == Access::Write && (path.starts_with("doublewrite") || path.starts_with("control"))
+}
+
+#[test]
+fn nothing_is_built_on_inherited_writes_before_they_are_durable() {
+    let mut points = 0;
+    for disk in (1..4).flat_map(left_by_crashes) {
+        let logged = disk.list("base").unwrap().into_iter().filter(|name| !name.contains('_'));
+        let logged: Vec<_> = logged.map(|name| format!("base/{name}")).collect();
+        let seen = Seen::default();
+        let told = Arc::clone(&seen);
+        let hook = move |access, path: &str, _| {
+            told.lock().unwrap().push((access, path.to_owned()));
+            None::<io::Error>
+        };
+        points += start(&disk, Box::new(hook)).unwrap();
+        let seen = seen.lock().unwrap();
+        let first = seen.iter().position(builds_on_what_was_left).expect("it was closed in order");
+        let log = seen
+            .iter()
+            .position(|(access, path)| *access == Access::Read && path.starts_with("wal"));
+        assert!(log.is_some_and(|log| log < first), "redo has begun");
+        for path in &logged {
+            let synced = (Access::Sync, path.clone());
+            assert!(seen[..first].contains(&synced), "{path} before a write");
+        }
+    }
+    assert!(points > 0, "no start wrote anything down before it came to the log's end");
+}
+
+#[test]
+fn no_page_is_written_before_inherited_files_are_durable() {
+    let disk = SimDisk::new();
+    sim::run(5, move || {
+        Engine::create(&config(), &env(&disk)).unwrap();
+        let engine = Engine::open(&config(), &env(&disk)).unwrap();
+        let txn = begin(&engine);
+        let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+        engine.pool().files().expect_inherited();
+        for block in 0..PAGES {
+            set(&engine, &txn, &rel, block, 1);
+        }
+        engine.wal().flush(txn.commit().unwrap().must_be_durable);
+        let seen = Seen::default();
+        let told = Arc::clone(&seen);
+        disk.set_fault(Some(Box::new(move |access, path: &str, _| {
+            told.lock().unwrap().push((access, path.to_owned()));
+            None
+        })));
+        let is_batch = |(access, path): &(Access, String)| {
+            *access == Access::Write && path.starts_with(doublewrite::PATH)
+        };
+        let written = || seen.lock().unwrap().iter().any(is_batch);
+        // Checkpoints are due again and again meanwhile, and want all of it written.
+        park::sleep(Duration::from_secs(1));
+        assert!(!written());
+        engine.pool().files().sync_inherited().unwrap();
+        park::sleep(Duration::from_secs(1));
+        assert!(written());
+        engine.shutdown().unwrap();
+    });
+}
+
+#[test]
+fn nothing_may_be_written_after_inherited_files_could_not_be_synced() {
+    let disk = SimDisk::new();
+    let files = RelFiles::open(Arc::new(disk.clone()), 8).unwrap();
+    files.create(RelId(1), false).unwrap();
+    assert!(files.await_inherited().is_ok(), "nothing is expected");
+    files.expect_inherited();
+    let fails = |access, path: &str, _| {
+        let fails = access == Access::Sync && path == "base/1";
+        fails.then(|| io::Error::from_raw_os_error(5))
+    };
+    disk.set_fault(Some(Box::new(fails)));
+    assert_eq!(files.sync_inherited().unwrap_err().sqlstate(), "58030");
+    assert!(files.await_inherited().is_err());
+}
