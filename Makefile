@@ -12,7 +12,7 @@ SYNTAX_FUZZ_ROUNDS ?= 100000
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
 
 .PHONY: serve test deps deps-test lint tidy unit test-tiny-cache test-tiny-logs sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-eviction bench-operations bench-status-logs drivers tpcc traces loom lab lab-long
+	bench-connections bench-eviction bench-indexes bench-operations bench-status-logs drivers tpcc traces loom lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -106,6 +106,13 @@ bench-connections: deps
 bench-eviction: deps
 	$(RELEASE) -p bench
 	./target/release/eviction $(BENCH)
+
+## Indexes beside PostgreSQL 15 and 18: builds over 10^7 rows, sizes while rows come and go, 50 minutes; and hash index and
+## B-tree in process, with the protocols of seed S4, 20 minutes; recorded. `BENCH="--parts churn"` chooses of the former.
+bench-indexes: deps deps-test
+	$(RELEASE) -p thalweg -p bench
+	./target/release/indexes $(BENCH)
+	./bench/index_paths.sh
 
 ## Every experiment of the lab beside PostgreSQL, drawn, under 20 minutes; goes on where it was interrupted. LAB adds
 ## arguments, EXPERIMENTS chooses. Records go to lab/record/.

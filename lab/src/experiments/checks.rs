@@ -104,6 +104,30 @@ fn over(results: &Results, one: &str, other: &str, bound: Bound) -> Option<Check
     check(format!("{one}, over {other}, {x} clients"), ratio, Some(bound))
 }
 
+/// A hash index beside a B-tree of the same server, beside PostgreSQL's, and with more clients than serve it best.
+pub fn hash_index(results: &Results) -> Vec<Check> {
+    let of = |target, variant, x| median(results, target, variant, x, figure::TPS);
+    let ours = |variant, x| of("thalweg", variant, x);
+    let mut checks = Vec::new();
+    for x in results.xs() {
+        let over = ours("hash", x).zip(ours("B-tree", x)).map(|(hash, tree)| hash / tree);
+        let what = format!("hash over B-tree, {x} clients");
+        checks.extend(check(what, over, Some(Bound::AtLeast(0.97))));
+    }
+    let Some(&most) = results.xs().last() else { return checks };
+    for peer in ["pg15", "pg18"] {
+        let over = ours("hash", most).zip(of(peer, "hash", most)).map(|(ours, peer)| ours / peer);
+        let what = format!("hash over {peer}'s, {most} clients");
+        checks.extend(check(what, over, (most >= 128).then_some(Bound::AtLeast(3.0))));
+    }
+    // No fall after the peak, but for what repetitions scatter.
+    let peak = results.xs().into_iter().filter_map(|x| ours("hash", x)).reduce(f64::max);
+    let left = ours("hash", most).zip(peak).map(|(last, peak)| last / peak);
+    let what = format!("hash, {most} clients over the best of fewer or as many");
+    checks.extend(check(what, left, Some(Bound::AtLeast(0.95))));
+    checks
+}
+
 /// What the double-write area costs, and log bytes of each protection.
 pub fn protection(results: &Results) -> Vec<Check> {
     let mut checks = Vec::new();

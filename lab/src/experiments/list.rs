@@ -342,7 +342,7 @@ const S4_HASH: Experiment = Experiment {
     read_only: false,
     seeds: &[published("S4 patch", ("hash_metapage", "patch"), ("hash_metapage", "master"))],
     own_baseline: Some(Baseline::Variant("B-tree")),
-    checks: checks::none,
+    checks: checks::hash_index,
     over_time: &[],
     kind: Kind::Load(Plan {
         targets: PEERS,

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A bigint, ascending with its number.
+    /// A bigint, ascending with its number, with room for others between neighbours.
     Int,
     /// A text of 36 characters, like a uuid.
     Text,
@@ -34,7 +34,18 @@ impl Key {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
+
+    /// A bigint.
+    fn int(value: u64) -> Key {
+        let mut bytes = [0; LONGEST];
+        bytes[0] = 1;
+        bytes[1..9].copy_from_slice(&value.to_be_bytes());
+        Key { bytes, len: 9 }
+    }
 }
+
+/// Bits of an integer key between those of neighbouring numbers.
+const BETWEEN_BITS: u32 = 32;
 
 /// Spreads numbers over all of 64 bits; one number for each (MurmurHash3's finalizer).
 fn mix(number: u64) -> u64 {
@@ -54,14 +65,11 @@ impl Kind {
 
     /// The key of a number.
     pub fn key(self, number: u64) -> Key {
-        let mut bytes = [0; LONGEST];
-        bytes[0] = 1;
         match self {
-            Kind::Int => {
-                bytes[1..9].copy_from_slice(&number.to_be_bytes());
-                Key { bytes, len: 9 }
-            }
+            Kind::Int => Key::int(number << BETWEEN_BITS),
             Kind::Text => {
+                let mut bytes = [0; LONGEST];
+                bytes[0] = 1;
                 let digits = u128::from(mix(number)) << 64 | u128::from(mix(!number));
                 for (at, byte) in bytes[1..37].iter_mut().enumerate() {
                     let before = at - [8, 13, 18, 23].iter().filter(|&&dash| dash < at).count();
@@ -74,6 +82,26 @@ impl Kind {
                 }
                 Key { bytes, len: LONGEST }
             }
+        }
+    }
+
+    /// The key of a number that is not below `count`: it lies anywhere between the keys of those that are.
+    pub fn key_between(self, number: u64, count: u64) -> Key {
+        debug_assert!(
+            (count..1 << BETWEEN_BITS).contains(&number),
+            "it does not look like an old one's"
+        );
+        match self {
+            Kind::Int => Key::int((mix(number) % count) << BETWEEN_BITS | number),
+            Kind::Text => self.key(number),
+        }
+    }
+
+    /// The key of a number, in no order, among any others.
+    pub fn key_anywhere(self, number: u64) -> Key {
+        match self {
+            Kind::Int => Key::int(mix(number)),
+            Kind::Text => self.key(number),
         }
     }
 

@@ -58,23 +58,20 @@ impl Operation {
     /// Does it once.
     fn step(self, made: &Made, random: &mut Rng, tids: &mut Vec<Tid>) {
         let mut old = || made.kind.key(random.u64(..made.count));
-        // Integers ascend with their numbers: these come spread over all of them, between those that are there.
-        let new = |which: usize| made.next[which].fetch_add(1, Relaxed);
-        let spread = |number: u64| match made.kind {
-            Kind::Int => number.wrapping_mul(0x9E37_79B9_7F4A_7C15),
-            Kind::Text => number,
+        let new = |which: usize| {
+            let number = made.next[which].fetch_add(1, Relaxed);
+            (made.kind.key_between(number, made.count), tid(number))
         };
         let done = match self {
             Operation::TreeLookup => made.btree.lookup(old().bytes(), tids),
             Operation::HashLookup => made.hash.lookup(old().bytes(), tids),
             Operation::TreeInsert => {
-                let number = new(0);
-                let key = made.kind.key(spread(number));
-                made.btree.insert(NewEntry::plain(key.bytes(), tid(number)))
+                let (key, tid) = new(0);
+                made.btree.insert(NewEntry::plain(key.bytes(), tid))
             }
             Operation::HashInsert => {
-                let number = new(1);
-                made.hash.insert(made.kind.key(spread(number)).bytes(), tid(number))
+                let (key, tid) = new(1);
+                made.hash.insert(key.bytes(), tid)
             }
         };
         done.expect("the operation works");

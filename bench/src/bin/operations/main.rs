@@ -3,8 +3,9 @@
 
 mod parts;
 
+use bench::figures;
 use bench::options::{self, Words};
-use bench::record::{median, print_and_save, table_head};
+use bench::record::print_and_save;
 use bench::servers::{self, Peer, Places, Scratch};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -28,14 +29,6 @@ pub struct Options {
 const USAGE: &str = "\
 usage: operations [--parts load,cache,recovery,memory] [--servers thalweg,pg15] [--repeats 3] [--scale 100]
                   [--transactions 1000000] [--seconds 20] [--minutes 10] [--no-record]";
-
-/// One measured figure.
-pub struct Figure {
-    what: String,
-    server: String,
-    value: f64,
-    unit: &'static str,
-}
 
 fn options() -> Result<Options, String> {
     let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
@@ -84,12 +77,7 @@ fn run(options: &Options) -> Result<(), String> {
             for server in &options.servers {
                 let before = figures.len();
                 measure(options, server, &mut figures)?;
-                for figure in &figures[before..] {
-                    eprintln!(
-                        "{}: {}: {} {}",
-                        figure.server, figure.what, figure.value, figure.unit
-                    );
-                }
+                figures[before..].iter().for_each(figures::Figure::tell);
             }
         }
     }
@@ -113,8 +101,7 @@ impl Bench {
     }
 }
 
-/// The medians: one line for each figure, one column for each server.
-fn table(options: &Options, figures: &[Figure]) -> String {
+fn table(options: &Options, figures: &[figures::Figure]) -> String {
     let mut text = bench::record::heading("Operations");
     writeln!(
         text,
@@ -122,21 +109,5 @@ fn table(options: &Options, figures: &[Figure]) -> String {
         options.repeats, options.scale, options.transactions
     )
     .expect("strings take writes");
-    let servers = options.servers.iter().map(String::as_str);
-    table_head(&mut text, [""].into_iter().chain(servers));
-    let mut done: Vec<&str> = Vec::new();
-    for figure in figures {
-        if done.contains(&figure.what.as_str()) {
-            continue;
-        }
-        done.push(&figure.what);
-        write!(text, "| {}, {} |", figure.what, figure.unit).expect("strings take writes");
-        for server in &options.servers {
-            let these = |f: &&Figure| f.what == figure.what && f.server == *server;
-            let median = median(figures.iter().filter(these).map(|f| f.value)).unwrap_or(f64::NAN);
-            write!(text, " {median:.2} |").expect("strings take writes");
-        }
-        text.push('\n');
-    }
-    text
+    text + &figures::table(figures, &options.servers)
 }

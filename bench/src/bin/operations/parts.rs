@@ -1,6 +1,7 @@
 //! The parts: each measures one server, on a fresh directory, once.
 
-use crate::{Bench, Figure, Options};
+use crate::{Bench, Options};
+use bench::figures::Figure;
 use bench::pgbench::number_after;
 use bench::servers::{Peer, output, resident_kib};
 use std::time::{Duration, Instant};
@@ -19,17 +20,13 @@ const SCALE: u32 = 10;
 /// How often memory is looked at.
 const LOOK: Duration = Duration::from_secs(5);
 
-fn figure(what: &str, server: &str, value: f64, unit: &'static str) -> Figure {
-    Figure { what: what.to_owned(), server: server.to_owned(), value, unit }
-}
-
 /// `pgbench -i`, all steps.
 pub fn load(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
     let mut bench = Bench::new(server, bench::servers::ROOMY)?;
     let begun = Instant::now();
     initialise(&bench.peer, options.scale)?;
     let what = format!("pgbench -i -s {}", options.scale);
-    figures.push(figure(&what, server, begun.elapsed().as_secs_f64(), "s"));
+    figures.push(Figure::new(what, server, begun.elapsed().as_secs_f64(), "s"));
     bench.peer.stop();
     Ok(())
 }
@@ -43,7 +40,7 @@ pub fn cache(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Resu
         let seconds = options.seconds.to_string();
         let text = pgbench(&bench.peer, "on", &[script, "-T", &seconds])?;
         let what = format!("64 MB cache, scale {}, {load}, {CLIENTS} clients", options.scale);
-        figures.push(figure(&what, server, figure_after(&text, "tps = ")?, "transactions/s"));
+        figures.push(Figure::new(what, server, figure_after(&text, "tps = ")?, "transactions/s"));
     }
     sums_agree(&bench.peer)?;
     bench.peer.stop();
@@ -64,21 +61,21 @@ pub fn recovery(options: &Options, server: &str, figures: &mut Vec<Figure>) -> R
     peer.kill()?;
     let took = peer.restart()?.as_secs_f64();
     let what = format!("recovery after {} transactions", options.transactions);
-    figures.push(figure(&what, server, took, "s"));
+    figures.push(Figure::new(what, server, took, "s"));
     if peer.value("select count(*) from pgbench_history")? != rows {
         return Err(format!("{server} lost rows in the crash"));
     }
     sums_agree(peer)?;
     let begun = Instant::now();
     peer.stop();
-    figures.push(figure(
+    figures.push(Figure::new(
         "clean shutdown after recovery",
         server,
         begun.elapsed().as_secs_f64(),
         "s",
     ));
     let took = peer.restart()?.as_secs_f64();
-    figures.push(figure("clean restart", server, took, "s"));
+    figures.push(Figure::new("clean restart", server, took, "s"));
     peer.stop();
     Ok(())
 }
@@ -103,9 +100,9 @@ pub fn memory(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Res
         run.join().map_err(|_| "the run ended in a panic")??;
         Ok((first.unwrap_or(last), last))
     })?;
-    figures.push(figure("resident after 1 minute of TPC-B", server, first, "MiB"));
+    figures.push(Figure::new("resident after 1 minute of TPC-B", server, first, "MiB"));
     let what = format!("resident after {} minutes", options.minutes);
-    figures.push(figure(&what, server, last, "MiB"));
+    figures.push(Figure::new(what, server, last, "MiB"));
     bench.peer.stop();
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::btree::{BTree, NewEntry};
+use crate::hash::{FILL_PERCENT, HashIndex};
 use crate::rig::Rig;
 use base::Persistence;
 use base::rank::Rank;
@@ -109,6 +110,63 @@ fn damaged_pages_are_found_out() {
         drop(page);
         assert!(!faults(&heap, &index).is_empty(), "block {block} offset {offset}");
         rel.write(Fork::Main, BlockNo(block)).unwrap().put_u32(offset, before);
+    }
+    assert_eq!(faults(&heap, &index), Vec::<String>::new());
+}
+
+/// A table with a hash index on its rows, and the rows' addresses.
+fn hashed(rig: &Rig, rows: u32) -> (HeapRel, Index, Vec<Tid>) {
+    let heap = rig.create(1, Persistence::Permanent, Rank::HeapPage);
+    let heap = HeapRel::new(heap, &rig.txns, 100);
+    let index = rig.create(2, Persistence::Permanent, Rank::IndexPage);
+    let index = Index::from(HashIndex::new(index, &rig.txns, FILL_PERCENT));
+    let txn = rig.begin();
+    let enter = |i: u32| {
+        let row = i.to_be_bytes();
+        let tid = heap.insert(&txn, &row).unwrap();
+        index.insert(NewEntry::plain(&row, tid)).unwrap();
+        tid
+    };
+    let tids = (0..rows).map(enter).collect();
+    txn.commit().unwrap();
+    (heap, index, tids)
+}
+
+#[test]
+fn a_hash_index_that_disagrees_with_its_heap_is_found_out() {
+    let rig = Rig::new(64);
+    let (heap, index, tids) = hashed(&rig, 100);
+    assert_eq!(faults(&heap, &index), Vec::<String>::new());
+    let txn = rig.begin();
+    let missing = heap.insert(&txn, b"missing").unwrap();
+    txn.commit().unwrap();
+    index.insert(NewEntry::plain(b"wrong", tids[7])).unwrap();
+    let nowhere = Tid { block: BlockNo(77), offset: 1 };
+    index.insert(NewEntry::plain(b"nowhere", nowhere)).unwrap();
+    let found = faults(&heap, &index);
+    let told = |what: &str, tid: Tid| {
+        found.iter().any(|f| f.contains(what) && f.contains(&tid.to_string()))
+    };
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert!(told("no entry leads to it", missing));
+    assert!(told("another row's key", tids[7]) && told("no line is", nowhere));
+}
+
+#[test]
+fn damaged_pages_of_a_hash_index_are_found_out() {
+    let rig = Rig::new(64);
+    let (heap, index, _) = hashed(&rig, 2000);
+    assert_eq!(faults(&heap, &index), Vec::<String>::new());
+    // The first pages of two buckets: link, count, number, depth, cursor, a hash and the row behind it.
+    for block in [1, 2] {
+        for offset in [24, 32, 36, 40, 44, 64 + 16 * 10, 64 + 16 * 10 + 8] {
+            let mut page = index.relation().write(Fork::Main, BlockNo(block)).unwrap();
+            let before = page.get_u32(offset);
+            page.put_u32(offset, before ^ 0x0101_0101);
+            drop(page);
+            assert!(!faults(&heap, &index).is_empty(), "block {block} offset {offset}");
+            index.relation().write(Fork::Main, BlockNo(block)).unwrap().put_u32(offset, before);
+        }
     }
     assert_eq!(faults(&heap, &index), Vec::<String>::new());
 }

@@ -6,29 +6,34 @@
 //! | `lab-hash-patch` | latch the metapage and read the mapping; lock the bucket; latch the metapage again, and start over if the mapping has changed |
 //!
 //! Both then count an insert on the latched metapage, as PostgreSQL did. The locks lie in a table of 16 partitions, each
-//! under a mutex, as PostgreSQL's do; taking one costs less here than there, where a session's own table, a fast path
+//! under a latch, as PostgreSQL's do; taking one costs less here than there, where a session's own table, a fast path
 //! and the lock's and its holder's entries come to it. Only shared locks are taken: splits stay as they are, under
 //! latches, and their readers look again as always. What this compares is what look-ups and inserts write that all of
-//! them share.
+//! them share; a build that counts shared lines (`lab-counts`) counts the partitions' latches and each lock's holders, not
+//! the table around them.
 
 use super::HashIndex;
 use super::page::{META, Node, bucket_of};
 use crate::error::Result;
 use base::hash::HashMap;
+use base::latch::Latch;
 use base::pad::Padded;
+use base::rank::Rank;
+use base::sync::unmodelled::AtomicU32;
+use base::sync::unmodelled::Ordering::Relaxed;
 use base::{BlockNo, Fork, RelId};
-use std::sync::{LazyLock, Mutex};
+use std::sync::LazyLock;
 
 const PARTITIONS: usize = 16;
 
 /// A locked page.
 type Tag = (RelId, BlockNo);
 
-/// How many hold each locked page; nobody holds one alone.
-type Held = Mutex<HashMap<Tag, u32>>;
+/// How many hold each locked page; nobody holds one alone. Changed under the latch; an atomic is what is counted.
+type Held = Latch<HashMap<Tag, AtomicU32>>;
 
 static LOCKS: LazyLock<[Padded<Held>; PARTITIONS]> =
-    LazyLock::new(|| std::array::from_fn(|_| Padded(Held::default())));
+    LazyLock::new(|| std::array::from_fn(|_| Padded(Latch::new(Rank::Leaf, HashMap::default()))));
 
 /// A page that is locked, shared, until this is dropped.
 pub(super) struct PageLock(Tag);
@@ -39,18 +44,17 @@ fn partition(tag: Tag) -> &'static Held {
 
 impl PageLock {
     fn take(tag: Tag) -> PageLock {
-        let mut held = partition(tag).lock().expect("no code panics under it");
-        *held.entry(tag).or_default() += 1;
+        // Relaxed here and below: under the latch.
+        partition(tag).lock().entry(tag).or_default().fetch_add(1, Relaxed);
         PageLock(tag)
     }
 }
 
 impl Drop for PageLock {
     fn drop(&mut self) {
-        let mut held = partition(self.0).lock().expect("no code panics under it");
-        let holders = held.get_mut(&self.0).expect("it is held");
-        *holders -= 1;
-        if *holders == 0 {
+        let mut held = partition(self.0).lock();
+        let holders = held.get(&self.0).expect("it is held");
+        if holders.fetch_sub(1, Relaxed) == 1 {
             held.remove(&self.0);
         }
     }

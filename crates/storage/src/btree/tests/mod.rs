@@ -1,4 +1,5 @@
 mod churn;
+mod costs;
 mod pages;
 mod postings;
 mod trees;

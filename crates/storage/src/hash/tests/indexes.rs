@@ -5,6 +5,7 @@ use crate::buffer::Passage;
 use crate::hash::page::*;
 use crate::hash::{FILL_PERCENT, HashIndex, build_order, key_hash};
 use crate::heap::fsm;
+use crate::page::PageBuf;
 use crate::rig::Rig;
 use crate::wal::Kind;
 use base::rank::Rank;
@@ -329,6 +330,103 @@ fn a_stale_number_of_buckets_is_found_out() {
         }
     }
     check(&index);
+}
+
+/// Whoever learnt the number of buckets before two splits of a key's bucket finds the key all the same, at each step of
+/// the second one.
+#[test]
+fn a_number_two_splits_old_is_found_out_at_each_step() {
+    let rig = Rig::new(64);
+    let rel = eventful(&rig).relation().id();
+    let fresh = rig.empty(&[rel]);
+    let open = || HashIndex::new(fresh.relation(rel, Rank::IndexPage), &rig.txns, SPARSE);
+    // The metapage after each split.
+    let mut before: Vec<PageBuf> = Vec::new();
+    let (mut met, mut halfway) = (BTreeSet::new(), 0);
+    rig.redo_into(&fresh, |record, kind| {
+        let steps = [
+            Kind::HASH_EXTENT,
+            Kind::HASH_SPLIT,
+            Kind::HASH_MOVE,
+            Kind::HASH_SPLIT_END,
+            Kind::HASH_SQUEEZE,
+        ];
+        if !steps.contains(&kind) {
+            return true;
+        }
+        let knowing = open();
+        let (entries, states) = (check(&knowing), states(&knowing));
+        let now = states.len() as u32;
+        let depth = |hash, buckets| depth_of(bucket_of(hash, buckets), buckets);
+        let meta = before.iter().rfind(|meta| Node(meta.view()).meta_buckets() <= now / 4);
+        if let Some(meta) = meta {
+            let then = Node(meta.view()).meta_buckets();
+            let is_moving = |hash| states[bucket_of(hash, now) as usize] != 0;
+            let (moving, other): (Vec<_>, Vec<_>) = entries
+                .iter()
+                .filter(|(hash, _)| depth(*hash, now) >= depth(*hash, then) + 2)
+                .filter(|(hash, _)| bucket_of(*hash, now) != bucket_of(*hash, then))
+                .partition(|(hash, _)| is_moving(*hash));
+            for (hash, tid) in moving.iter().step_by(5).chain(other.iter().step_by(50)) {
+                let stale = open();
+                stale.directory.take(Node(meta.view()));
+                assert!(found(&stale, *hash).contains(tid), "after {kind:?}, record {record}");
+                assert!(stale.directory.buckets() > then, "it has learnt of the others");
+                met.insert(kind);
+                halfway += usize::from(is_moving(*hash));
+            }
+        }
+        if kind == Kind::HASH_SPLIT {
+            let meta = knowing.relation().read(Fork::Main, META).unwrap();
+            let mut copy = PageBuf::new();
+            copy.page_mut().copy_from(meta.view());
+            before.push(copy);
+        }
+        true
+    });
+    assert!(met.len() == 5 && halfway > 100, "{halfway} look-ups amid a split, after {met:?}");
+    fresh.stop();
+}
+
+/// Rows that come and go: buckets and pages of chains are used again, so that an index is not much larger than one that
+/// is built of what is there.
+#[test]
+fn rows_that_come_and_go_take_no_more_room() {
+    let rig = Rig::new(512);
+    let (index, built) = (index(&rig, 1, FILL_PERCENT), index(&rig, 2, FILL_PERCENT));
+    // One in four is of one key, whose chain is as long as there are such rows.
+    let hash =
+        |number: u64| key_hash(&(if number.is_multiple_of(4) { 0 } else { number }).to_le_bytes());
+    const THERE: u64 = 20_000;
+    const EACH: u64 = 4_000;
+    let mut next = 0;
+    let mut come = |count: u64| {
+        for _ in 0..count {
+            index.insert_hash(hash(next), tid(next)).unwrap();
+            next += 1;
+        }
+        next
+    };
+    let mut end = come(THERE);
+    for _ in 0..20 {
+        end = come(EACH);
+        let gone = tid(end - THERE);
+        index
+            .vacuum(&mut Passage::for_vacuum(index.relation()), &mut |tid| tid < gone, &mut || {
+                Ok(())
+            })
+            .unwrap();
+    }
+    let entries = check(&index);
+    assert_eq!(entries.len() as u64, THERE);
+    let mut sorted: Vec<_> = (end - THERE..end).map(|number| (hash(number), tid(number))).collect();
+    sorted.sort_by_key(|(hash, _)| build_order(*hash));
+    let mut builder = built.build(THERE, FILL_PERCENT).unwrap();
+    sorted.into_iter().for_each(|(hash, tid)| builder.push(hash, tid).unwrap());
+    builder.finish().unwrap();
+    let blocks = |index: &HashIndex| index.relation().blocks(Fork::Main).unwrap();
+    let (now, fresh) = (blocks(&index), blocks(&built));
+    assert!(10 * now <= 13 * fresh, "{now} blocks, freshly built {fresh}");
 }
 
 /// A crash may bring back a map that tells pages to be free which are in use again, or which an extent has

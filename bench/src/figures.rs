@@ -1,0 +1,53 @@
+//! Figures of several servers, and the table of their medians.
+
+use crate::record::{median, table_head};
+use std::fmt::Write;
+
+/// One measured figure.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// A line of the table; with the unit behind it.
+    pub what: String,
+    /// A column.
+    pub server: String,
+    pub value: f64,
+    pub unit: &'static str,
+}
+
+impl Figure {
+    /// A server's figure.
+    pub fn new(what: impl Into<String>, server: &str, value: f64, unit: &'static str) -> Figure {
+        Figure { what: what.into(), server: server.to_owned(), value, unit }
+    }
+
+    /// Tells it while measuring goes on.
+    pub fn tell(&self) {
+        eprintln!("{}: {}: {} {}", self.server, self.what, self.value, self.unit);
+    }
+}
+
+/// The median of a server's repetitions.
+pub fn median_of(figures: &[Figure], what: &str, server: &str) -> Option<f64> {
+    let these = figures.iter().filter(|figure| figure.what == what && figure.server == server);
+    median(these.map(|figure| figure.value))
+}
+
+/// The medians: one line for each figure, one column for each server.
+pub fn table(figures: &[Figure], servers: &[String]) -> String {
+    let mut text = String::new();
+    table_head(&mut text, [""].into_iter().chain(servers.iter().map(String::as_str)));
+    let mut done: Vec<&str> = Vec::new();
+    for figure in figures {
+        if done.contains(&figure.what.as_str()) {
+            continue;
+        }
+        done.push(&figure.what);
+        write!(text, "| {}, {} |", figure.what, figure.unit).expect("strings take writes");
+        for server in servers {
+            let median = median_of(figures, &figure.what, server).unwrap_or(f64::NAN);
+            write!(text, " {median:.2} |").expect("strings take writes");
+        }
+        text.push('\n');
+    }
+    text
+}
