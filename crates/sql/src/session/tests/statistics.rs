@@ -3,6 +3,7 @@
 use base::rank::Rank;
 use base::usage::Role;
 use base::{BlockNo, Fork, RelId};
+use storage::EngineConfig;
 use storage::txn::{Isolation, Txn};
 
 use super::Bench;
@@ -45,6 +46,39 @@ fn scans_and_rows_of_tables_and_indexes_are_counted() {
     bench.run("SELECT count(b) FROM t WHERE a BETWEEN 10 AND 19");
     assert_eq!(row(&mut bench, figures), "1|100|5|23|100|1|1|102");
     assert_eq!(row(&mut bench, index), "5|23|13");
+}
+
+#[test]
+fn pages_that_come_from_files_are_counted_with_whose_they_are_and_what_for() {
+    let mut bench = Bench::exactly(&EngineConfig { shared_buffers: 128, ..Default::default() });
+    bench.run("CREATE TABLE t (a int PRIMARY KEY, b text) WITH (autovacuum_enabled = off)");
+    bench.run("INSERT INTO t SELECT i, repeat('x', 900) FROM generate_series(1, 800) i");
+    let mut bench = bench.restarted();
+    let pages = "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit \
+                 FROM pg_statio_user_tables WHERE relname = 't'";
+    assert_eq!(row(&mut bench, pages), "0|0|0|0");
+    assert_eq!(row(&mut bench, "SELECT count(b) FROM t"), "800");
+    assert_eq!(row(&mut bench, pages), "100|0|0|0");
+    assert_eq!(row(&mut bench, "SELECT length(b) FROM t WHERE a = 5"), "900");
+    let root_and_leaf = "SELECT idx_blks_read > 0, idx_blks_read = (SELECT idx_blks_read FROM \
+                         pg_statio_user_indexes WHERE indexrelname = 't_pkey') \
+                         FROM pg_statio_user_tables WHERE relname = 't'";
+    assert_eq!(row(&mut bench, root_and_leaf), "t|t");
+    bench.run("CREATE TABLE u AS SELECT * FROM t");
+    bench.run("VACUUM (DISABLE_PAGE_SKIPPING) t");
+    let by_clients = |context: &str| {
+        format!(
+            "SELECT reads > 0, extends > 0, reuses > 0, evictions FROM pg_stat_io WHERE context = \
+             '{context}' AND backend_type = 'client backend' AND object = 'relation'"
+        )
+    };
+    assert_eq!(row(&mut bench, &by_clients("bulkread")), "t|<null>|t|<null>");
+    let bulk_write = row(&mut bench, &by_clients("bulkwrite"));
+    assert!(bulk_write.starts_with("f|t|"), "{bulk_write}");
+    let vacuum = row(&mut bench, &by_clients("vacuum"));
+    assert!(vacuum.starts_with("t|<null>|"), "{vacuum}");
+    let normal = row(&mut bench, &by_clients("normal"));
+    assert!(normal.starts_with("t|t|<null>|"), "{normal}");
 }
 
 #[test]
