@@ -12,7 +12,8 @@ SYNTAX_FUZZ_ROUNDS ?= 100000
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
 
 .PHONY: serve test deps deps-test lint tidy unit test-tiny-cache test-tiny-logs sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-eviction bench-indexes bench-operations bench-status-logs drivers tpcc traces loom lab lab-long
+	bench-connections bench-eviction bench-indexes bench-operations bench-point-lookups bench-status-logs drivers tpcc traces loom \
+	lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -84,7 +85,7 @@ bench: deps deps-test
 	$(RELEASE) -p thalweg -p bench
 	./target/release/peers $(BENCH)
 
-## Loading, data larger than the cache, recovery, restart, memory, beside PostgreSQL 15; recorded.
+## Loading, data larger than the cache, recovery, restart, vacuum, memory, beside PostgreSQL 15; recorded.
 bench-operations: deps deps-test
 	$(RELEASE) -p thalweg -p bench
 	./target/release/operations $(BENCH)
@@ -100,6 +101,14 @@ bench-status-logs: deps deps-test
 bench-connections: deps
 	$(RELEASE) -p thalweg -p bench
 	./target/release/connections $(BENCH)
+
+## Look-ups in process on a cached table of ten million rows beside an ordered map, then the shared lines that they write,
+## by a build that counts; three minutes and 5 GB of memory, and the time to build; recorded under bench/record/.
+bench-point-lookups: deps
+	$(RELEASE) -p bench --bin point_lookups
+	$(RELEASE) -p bench --bin point_lookups --features lab-counts --target-dir target/lab-counts
+	./target/release/point_lookups $(BENCH)
+	./target/lab-counts/release/point_lookups $(BENCH)
 
 ## Random reads through a cache of 1 % of the data beside what the device gives, direct and buffered, under two
 ## minutes; recorded under bench/record/.

@@ -44,8 +44,12 @@ pub fn table(figures: &[Figure], servers: &[String]) -> String {
         done.push(&figure.what);
         write!(text, "| {}, {} |", figure.what, figure.unit).expect("strings take writes");
         for server in servers {
-            let median = median_of(figures, &figure.what, server).unwrap_or(f64::NAN);
-            write!(text, " {median:.2} |").expect("strings take writes");
+            match median_of(figures, &figure.what, server) {
+                Some(median) => write!(text, " {median:.2} |"),
+                // It has no such thing.
+                None => write!(text, " – |"),
+            }
+            .expect("strings take writes");
         }
         text.push('\n');
     }

@@ -50,7 +50,7 @@ impl Latencies {
         all
     }
 
-    /// Percentiles of the whole run.
+    /// Average and percentiles of the whole run.
     pub fn figures(&self, into: &mut BTreeMap<String, f64>) {
         if self.whole.is_empty() {
             return;
@@ -60,6 +60,7 @@ impl Latencies {
         {
             into.insert(name.to_owned(), ms(self.whole.value_at_quantile(share)));
         }
+        into.insert(figure::MEAN.to_owned(), self.whole.mean() / 1000.0);
         into.insert(figure::MAX.to_owned(), ms(self.whole.max()));
         let seconds = self.seconds.values().map(|second| second.value_at_quantile(0.99));
         if let Some(worst) = seconds.max() {

@@ -122,6 +122,10 @@ pub mod figure {
     pub const CLEANED: &str = "buffers_cleaned";
     /// Pages that got a place in the cache, in the run.
     pub const ALLOCATED: &str = "buffers_allocated";
+    /// Bytes of tables' and indexes' files that the system's cache holds after the run, in MiB.
+    pub const HELD_TWICE: &str = "system_cache_mib";
+    /// The average.
+    pub const MEAN: &str = "latency_ms_mean";
     pub const P50: &str = "latency_ms_p50";
     pub const P90: &str = "latency_ms_p90";
     pub const P99: &str = "latency_ms_p99";

@@ -38,7 +38,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use storage::buffer::TornPages;
+use storage::buffer::{HugePages, TornPages};
 use storage::lock::LockTag;
 use storage::page::PAGE_BYTES;
 use storage::txlog::{MultiXactId, TxLogConfig, TxLogStart, WINDOW_PAGE, XACT_PAGE};
@@ -75,6 +75,7 @@ pub fn config(seed: u64) -> EngineConfig {
     EngineConfig {
         replacement: storage::buffer::Policy::Probation,
         shared_buffers: frames(seed),
+        huge_pages: HugePages::Try,
         // Scans are a few pages ahead, which is what they may be in so few frames.
         reach: storage::buffer::Reach::default(),
         direct_io: false,

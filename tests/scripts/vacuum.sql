@@ -34,6 +34,9 @@ delete from mine;
 vacuum mine;
 select pg_relation_size('mine');
 vacuum (truncate maybe) cut;
+-- PostgreSQL 16's.
+vacuum (buffer_usage_limit 256) cut;
+analyze (buffer_usage_limit '1 MB') cut;
 drop table cut;
 -- What VACUUM has written down of a table's pages goes with them.
 create table seen (a int primary key, b int) with (autovacuum_enabled = off);

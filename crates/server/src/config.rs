@@ -12,7 +12,7 @@ use std::time::Duration;
 use base::disk::SyncMethod;
 use sql::settings::{self, Context, Setting, Value};
 use storage::EngineConfig;
-use storage::buffer::{Policy, Reach, TornPages};
+use storage::buffer::{HugePages, Policy, Reach, TornPages};
 use storage::txlog::slru::ALL_LOGS;
 use storage::txlog::{LogBuffers, TxLogConfig, TxLogStart};
 use storage::wal::{Compression, WalIo};
@@ -169,6 +169,11 @@ impl Config {
         let (first, first_member) = self.first.unwrap_or((first, first_member));
         EngineConfig {
             shared_buffers,
+            huge_pages: match self.value("huge_pages").as_text() {
+                "off" => HugePages::Off,
+                "on" => HugePages::On,
+                _ => HugePages::Try,
+            },
             torn_pages: self.torn_pages(),
             wal_compression: self.wal_compression(),
             replacement: match self.value("buffer_replacement").as_text() {
@@ -404,6 +409,7 @@ mod tests {
             ("max_wal_size", "4GB"),
             ("transaction_buffers", "1MB"),
             ("torn_page_protection", "off"),
+            ("huge_pages", "off"),
         ] {
             config.set(name, value).unwrap();
         }
@@ -414,6 +420,7 @@ mod tests {
         assert_eq!(engine.max_wal_bytes, 4 << 30);
         assert_eq!(engine.txlog.buffers.0[storage::txlog::LogKind::Xact as usize], 128);
         assert_eq!(engine.torn_pages, TornPages::Off);
+        assert_eq!(engine.huge_pages, HugePages::Off);
     }
 
     #[test]

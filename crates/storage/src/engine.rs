@@ -51,6 +51,8 @@ const CONFIGURATION: &str = "thalweg.conf";
 pub struct EngineConfig {
     /// Pages in the buffer cache, `shared_buffers`.
     pub shared_buffers: usize,
+    /// Whether they lie in large pages: `huge_pages`.
+    pub huge_pages: buffer::HugePages,
     /// `torn_page_protection`, to begin with.
     pub torn_pages: TornPages,
     /// `wal_compression`, to begin with.
@@ -96,6 +98,7 @@ impl Default for EngineConfig {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         EngineConfig {
             shared_buffers: 16_384,
+            huge_pages: buffer::HugePages::Try,
             torn_pages: TornPages::DoubleWrite,
             wal_compression: Compression::Off,
             replacement: buffer::Policy::Probation,
@@ -508,6 +511,7 @@ fn wal_config(config: &EngineConfig) -> WalConfig {
 fn pool_config(config: &EngineConfig) -> buffer::Config {
     buffer::Config {
         frames: config.shared_buffers,
+        huge_pages: config.huge_pages,
         torn_pages: config.torn_pages,
         compression: config.wal_compression,
         replacement: config.replacement,

@@ -4,6 +4,8 @@ use crate::model::{Results, figure};
 use crate::statistics::cell;
 use crate::table::short;
 
+use super::setups::DEFAULT_POLICY;
+
 /// A figure that an experiment is made for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
@@ -180,4 +182,173 @@ pub fn commit_latency(results: &Results) -> Vec<Check> {
         }
     }
     checks
+}
+
+/// Transactions that paced clients start a second.
+pub const PACE: u32 = 125;
+
+/// What the seed measured: that paced clients get through, latencies beside PostgreSQL's, whether what the cache does is
+/// the same from run to run, and what of the data the system holds, too.
+pub fn steady(results: &Results) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for variant in results.variants() {
+        for x in results.xs() {
+            for target in results.targets() {
+                let who = format!("{variant}, {x} clients, {target}");
+                let rates = results.values(target, variant, x, figure::TPS);
+                let least = rates.into_iter().reduce(f64::min).map(|tps| tps / f64::from(PACE));
+                // pgbench starts them at random times of this mean.
+                let bound = Some(Bound::AtLeast(0.97));
+                checks.extend(check(
+                    format!("{who}: rate of the slowest run over the wanted"),
+                    least,
+                    bound,
+                ));
+                for (name, what) in [
+                    (figure::ALLOCATED, "pages read in, furthest run from the median"),
+                    (figure::CLEANED, "pages cleaned, furthest run from the median"),
+                ] {
+                    let spread = cell(results, target, variant, x, name).filter(|s| s.count > 1);
+                    let off = spread.map(|s| (s.max - s.median).max(s.median - s.min) / s.median);
+                    let bound = (target == "thalweg").then_some(Bound::AtMost(0.05));
+                    checks.extend(check(format!("{who}: {what}"), off, bound));
+                }
+                let held = median(results, target, variant, x, figure::HELD_TWICE);
+                checks.extend(check(
+                    format!("{who}: MiB of data in the system's cache"),
+                    held,
+                    None,
+                ));
+            }
+            checks.extend(over_the_better(results, variant, x));
+        }
+    }
+    checks
+}
+
+/// Thalweg's average, tail and longest over the better PostgreSQL's.
+fn over_the_better(results: &Results, variant: &str, x: u32) -> Vec<Check> {
+    let ratio = |name: &str| {
+        let of = |target| median(results, target, variant, x, name);
+        let better = [of("pg15"), of("pg18")].into_iter().flatten().reduce(f64::min);
+        of("thalweg").zip(better).map(|(ours, theirs)| ours / theirs)
+    };
+    let figures = [
+        (figure::MEAN, "average", Some(Bound::AtMost(1.0))),
+        (figure::P99, "p99", Some(Bound::AtMost(1.0))),
+        (figure::MAX, "longest", None),
+    ];
+    let of = |(name, what, bound)| {
+        let what = format!("{variant}, {x} clients: {what} latency over the better PostgreSQL's");
+        check(what, ratio(name), bound)
+    };
+    figures.into_iter().filter_map(of).collect()
+}
+
+/// Each policy beside `clock`: latencies and pages read in by paced clients, throughput of TPC-C.
+pub fn policies(results: &Results) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for variant in results.variants() {
+        let (policy, load) = variant.split_once(", ").unwrap_or((variant, ""));
+        if policy == "clock" {
+            continue;
+        }
+        let clock = super::variant("clock", load);
+        // Less than a twentieth is within what repetitions scatter by.
+        let asked = |bound| (policy == DEFAULT_POLICY).then_some(bound);
+        for x in results.xs() {
+            for (name, what, bound) in [
+                (figure::TPS, "transactions per second", asked(Bound::AtLeast(0.95))),
+                (figure::MEAN, "average latency", asked(Bound::AtMost(1.05))),
+                (figure::P99, "p99", asked(Bound::AtMost(1.05))),
+                (figure::MAX, "longest", None),
+                (figure::ALLOCATED, "pages read in per transaction", asked(Bound::AtMost(1.05))),
+            ] {
+                let of = |variant| {
+                    let value = median(results, "thalweg", variant, x, name)?;
+                    let tps = median(results, "thalweg", variant, x, figure::TPS)?;
+                    Some(if name == figure::ALLOCATED { value / tps } else { value })
+                };
+                let ratio = of(variant).zip(of(&clock)).map(|(one, clock)| one / clock);
+                checks.extend(check(
+                    format!("{variant}, {x} clients: {what} over clock's"),
+                    ratio,
+                    bound,
+                ));
+            }
+        }
+    }
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::variant;
+    use crate::model::{Record, Request};
+    use crate::tests::run;
+
+    fn results(runs: &[(&str, &str, [f64; 4])]) -> Results {
+        let mut record = Record::begin(Request::default());
+        let results = record.results("s3-latency", "clients", 0);
+        for (round, (target, variant, [tps, mean, p99, pages])) in runs.iter().enumerate() {
+            let mut one = run(target, variant, 8, round as u32, *tps);
+            for (name, value) in [
+                (figure::MEAN, mean),
+                (figure::P99, p99),
+                (figure::ALLOCATED, pages),
+                (figure::CLEANED, pages),
+            ] {
+                one.figures.insert(name.to_owned(), *value);
+            }
+            results.runs.push(one);
+        }
+        record.experiments.remove(0)
+    }
+
+    /// What a check says, by the beginning of its sentence.
+    fn told(checks: &[Check], begins: &str) -> String {
+        let found = checks.iter().find(|check| check.what.starts_with(begins));
+        found.unwrap_or_else(|| panic!("{begins}: {checks:?}")).text()
+    }
+
+    #[test]
+    fn a_steady_load_is_judged_by_rate_latency_and_what_the_cache_did() {
+        let results = results(&[
+            ("thalweg", "uniform", [124.0, 0.8, 2.0, 1000.0]),
+            ("thalweg", "uniform", [100.0, 0.8, 2.2, 1100.0]),
+            ("pg15", "uniform", [125.0, 1.0, 3.0, 900.0]),
+            ("pg18", "uniform", [125.0, 1.2, 2.0, 900.0]),
+        ]);
+        let checks = steady(&results);
+        let who = "uniform, 8 clients";
+        let ours = |what: &str| told(&checks, &format!("{who}, thalweg: {what}"));
+        assert!(ours("rate").ends_with("0.80 (at least 0.97: MISSED)"), "{checks:?}");
+        assert!(ours("pages cleaned").ends_with("0.05 (at most 0.05: holds)"), "{checks:?}");
+        assert!(told(&checks, &format!("{who}, pg15: rate")).ends_with("holds)"));
+        let over = |what: &str| told(&checks, &format!("{who}: {what}"));
+        assert!(over("average").ends_with("0.80 (at most 1: holds)"), "{checks:?}");
+        assert!(over("p99").ends_with("1.05 (at most 1: MISSED)"), "{checks:?}");
+    }
+
+    #[test]
+    fn policies_are_judged_beside_clock_in_the_same_load() {
+        let of = |policy, load| variant(policy, load);
+        let results = results(&[
+            ("thalweg", &of("clock", "uniform"), [125.0, 1.0, 4.0, 1000.0]),
+            ("thalweg", &of(DEFAULT_POLICY, "uniform"), [125.0, 0.5, 5.0, 900.0]),
+            ("thalweg", "clock", [100.0, 1.0, 4.0, 1000.0]),
+            ("thalweg", DEFAULT_POLICY, [200.0, 1.0, 4.0, 1900.0]),
+            ("thalweg", "clock_lruk", [50.0, 1.0, 4.0, 1000.0]),
+        ]);
+        let checks = policies(&results);
+        let uniform = |what: &str| told(&checks, &format!("probation, uniform, 8 clients: {what}"));
+        assert!(uniform("average").ends_with("0.50 (at most 1.05: holds)"), "{checks:?}");
+        assert!(uniform("p99").ends_with("1.25 (at most 1.05: MISSED)"), "{checks:?}");
+        let tpcc = told(&checks, "probation, 8 clients: pages read in");
+        assert!(tpcc.ends_with("0.95 (at most 1.05: holds)"), "{checks:?}");
+        let seeds = told(&checks, "clock_lruk, 8 clients: transactions");
+        assert!(seeds.ends_with(": 0.50"), "nothing is asked of it: {checks:?}");
+        assert!(checks.iter().all(|check| !check.what.starts_with("clock,")));
+    }
 }

@@ -2,7 +2,9 @@
 
 use crate::seeds::Published;
 
-use super::setups::{checkpoint_setups, core_setups, log_setups, plain, small_segments};
+use super::setups::{
+    checkpoint_setups, core_setups, log_setups, plain, policy_setups, small_segments,
+};
 use super::{
     Baseline, Course, Experiment, Form, Kind, Load, PROCESSOR, Plan, Script, TAIL_LATENCY,
     THROUGHPUT, WORST_LATENCY, checks,
@@ -50,11 +52,30 @@ const WRITE_ASYNC: Load = Load { options: "-c synchronous_commit=off", ..WRITE }
 
 const PACED: Load = Load {
     options: "-c synchronous_commit=off",
-    pace: Some(125),
+    pace: Some(checks::PACE),
     sampling: 1.0,
     before: &[],
     ..READ
 };
+
+/// The seed's statements over accounts that are used alike, and ever less alike.
+const SKEWS: &[Load] = &[
+    Load {
+        name: "uniform",
+        script: Script::Text(include_str!("../../s3-latency/uniform.sql")),
+        ..PACED
+    },
+    Load {
+        name: "Gaussian",
+        script: Script::Text(include_str!("../../s3-latency/gaussian.sql")),
+        ..PACED
+    },
+    Load {
+        name: "Zipf 1.1",
+        script: Script::Text(include_str!("../../s3-latency/zipf.sql")),
+        ..PACED
+    },
+];
 
 const EXP1: (&str, &str) = ("exp1_subtrans_overflow", "head");
 const EXP2: (&str, &str) = ("exp2_multixact", "head");
@@ -100,6 +121,8 @@ pub static ALL: &[Experiment] = &[
     PER_TRANSACTION,
     S3_LATENCY,
     S3_TPCC,
+    S3_POLICIES,
+    S3_POLICIES_TPCC,
     S4_HASH,
     S5_WAL_IO,
     S5_CHECKPOINT,
@@ -277,7 +300,7 @@ const S3_LATENCY: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
-    checks: checks::none,
+    checks: checks::steady,
     over_time: &[Course::Latency, Course::Dirty, Course::Cleaned],
     kind: Kind::Load(Plan {
         targets: PEERS,
@@ -285,27 +308,53 @@ const S3_LATENCY: Experiment = Experiment {
         setups: plain,
         init: &["--unlogged-tables"],
         prepare: &[],
-        loads: &[
-            Load {
-                name: "uniform",
-                script: Script::Text(include_str!("../../s3-latency/uniform.sql")),
-                ..PACED
-            },
-            Load {
-                name: "Gaussian",
-                script: Script::Text(include_str!("../../s3-latency/gaussian.sql")),
-                ..PACED
-            },
-            Load {
-                name: "Zipf 1.1",
-                script: Script::Text(include_str!("../../s3-latency/zipf.sql")),
-                ..PACED
-            },
-        ],
+        loads: SKEWS,
         short: form(20, 4, 2, &[8]),
-        long: form(50, 25, 2, &[8, 32]),
+        long: form(20, 18, 2, &[1, 8, 32]),
         ..PLAIN
     }),
+};
+
+const S3_POLICIES: Experiment = Experiment {
+    name: "s3-policies",
+    title: "Replacement policies under the seed's load",
+    question: "Does the policy by which pages make room change what a steady load waits for, where a page that went is \
+               read from the disk?",
+    own_baseline: Some(Baseline::First("clock")),
+    checks: checks::policies,
+    over_time: &[Course::Latency, Course::Cleaned],
+    kind: Kind::Load(Plan {
+        targets: &["thalweg"],
+        settings: TIGHT,
+        setups: policy_setups,
+        init: &["--unlogged-tables"],
+        loads: SKEWS,
+        // In neither unless rounds are asked for: policies are chosen once.
+        short: form(20, 4, 0, &[8]),
+        long: form(20, 25, 0, &[8]),
+        ..PLAIN
+    }),
+    ..S3_LATENCY
+};
+
+const S3_POLICIES_TPCC: Experiment = Experiment {
+    name: "s3-policies-tpcc",
+    title: "Replacement policies under TPC-C",
+    question: "Does the policy by which pages make room change what TPC-C reaches, where a page that went is read from the \
+               disk?",
+    own_baseline: Some(Baseline::Variant("clock")),
+    checks: checks::policies,
+    over_time: &[Course::Throughput],
+    kind: Kind::Tpcc(Plan {
+        targets: &["thalweg"],
+        settings: TPCC,
+        setups: policy_setups,
+        loads: &[Load { name: "", ..READ }],
+        short: form(1, 7, 0, &[8]),
+        long: form(4, 30, 0, &[8]),
+        ..PLAIN
+    }),
+    ..S3_TPCC
 };
 
 const S3_TPCC: Experiment = Experiment {

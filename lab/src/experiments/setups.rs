@@ -21,6 +21,18 @@ pub fn small_segments(_: &str) -> Vec<Setup> {
     vec![Setup { settings: vec!["wal_segment_size=1MB".to_owned()], ..Setup::default() }]
 }
 
+/// Each replacement policy, past the system's cache, so that a page that went is read from the disk.
+pub fn policy_setups(_: &str) -> Vec<Setup> {
+    let of =
+        |policy| setup(policy, 0, &[&format!("buffer_replacement={policy}"), "direct_io=data"]);
+    POLICIES.into_iter().map(of).collect()
+}
+
+/// What `buffer_replacement` can be: PostgreSQL's, the seed's, the default.
+const POLICIES: [&str; 3] = ["clock", "clock_lruk", DEFAULT_POLICY];
+/// The default.
+pub const DEFAULT_POLICY: &str = "probation";
+
 const FITS: &str = "fits";
 const DOES_NOT_FIT: &str = "does not fit";
 const IN_MEMORY: &str = "in memory";

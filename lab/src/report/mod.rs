@@ -38,6 +38,7 @@ const DARK: &str = ":root{--ink:#e6e8eb;--muted:#9aa4af;--line:#2d333b;--ground:
 /// Columns of the table of all figures.
 const COLUMNS: &[(&str, &str)] = &[
     (figure::TPS, "per second"),
+    (figure::MEAN, "mean ms"),
     (figure::P50, "p50 ms"),
     (figure::P99, "p99 ms"),
     (figure::P999, "p99.9 ms"),
@@ -59,6 +60,7 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::PAGE_LINES, "pages' shared lines written"),
     (figure::CLEANED, "pages cleaned"),
     (figure::ALLOCATED, "pages read in"),
+    (figure::HELD_TWICE, "MiB of data in the system's cache"),
 ];
 
 /// Writes the page and the plots into a directory; where the page is.

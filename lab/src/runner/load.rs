@@ -84,6 +84,8 @@ fn attempt(
     let latencies = Latencies::read(&logs)?;
     let measured = figures(&printed.out, &seen, client_cpu_s).map(|mut figures| {
         latencies.figures(&mut figures);
+        let held = instance.server.as_ref().and_then(|server| held_by_system(&server.socket_dir));
+        held.map(|mib| figures.insert(figure::HELD_TWICE.to_owned(), mib));
         (figures, course(seen.samples, &printed.complaints, &latencies))
     });
     Ok((printed.out, measured))
@@ -206,6 +208,18 @@ pub fn add_counters(figures: &mut BTreeMap<String, f64>, seen: &Seen, done: f64)
             figures.insert(name.to_owned(), value);
         }
     }
+}
+
+/// MiB of the files of tables and indexes under a server's directory that the system's cache holds; `base` is what
+/// all of the servers call their folder. Absent where the system has no `fincore`.
+fn held_by_system(home: &Path) -> Option<f64> {
+    let home = home.display();
+    let files = format!("find '{home}' -path '*/base/*' -type f -print0");
+    let sum = "awk '{ sum += $1; n++ } END { if (n) print sum }'";
+    let told = bench::record::shell(&format!(
+        "command -v fincore >/dev/null && {files} | xargs -0 -r fincore -bnr -o RES 2>/dev/null | {sum}"
+    ));
+    told.parse::<f64>().ok().map(|bytes| bytes / f64::from(1 << 20))
 }
 
 /// The samples with what pgbench told of the same seconds.

@@ -94,6 +94,7 @@ pub fn summary(text: &str, clients: u32) -> Result<(BTreeMap<String, f64>, f64),
         seconds = seconds.max(of("Takes(s)").unwrap_or(0.0));
         if kind == "NEW_ORDER" {
             for (name, field) in [
+                (figure::MEAN, "Avg(ms)"),
                 (figure::P50, "50th(ms)"),
                 (figure::P90, "90th(ms)"),
                 (figure::P99, "99th(ms)"),

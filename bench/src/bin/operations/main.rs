@@ -1,5 +1,5 @@
-//! What operators wait for: loading, data larger than the cache, recovery after a crash, a clean restart, and
-//! whether memory grows; Thalweg beside PostgreSQL, one after the other in one run, repeated.
+//! What operators wait for: loading, data larger than the cache, recovery after a crash, a clean restart, VACUUM after a
+//! paced run, and whether memory grows; Thalweg beside PostgreSQL, one after the other in one run, repeated.
 
 mod parts;
 
@@ -21,24 +21,28 @@ pub struct Options {
     transactions: u32,
     /// Length of a run of the part `cache`.
     seconds: u32,
+    /// Length of the run before the vacuum of the part `vacuum`.
+    paced_seconds: u32,
     /// Length of the part `memory`.
     minutes: u32,
     record: bool,
 }
 
 const USAGE: &str = "\
-usage: operations [--parts load,cache,recovery,memory] [--servers thalweg,pg15] [--repeats 3] [--scale 100]
-                  [--transactions 1000000] [--seconds 20] [--minutes 10] [--no-record]";
+usage: operations [--parts load,cache,recovery,vacuum,memory] [--servers thalweg,pg15] [--repeats 3] [--scale 100]
+                  [--transactions 1000000] [--seconds 20] [--paced-seconds 60] [--minutes 10]
+                  [--no-record]";
 
 fn options() -> Result<Options, String> {
     let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let mut options = Options {
-        parts: list(&["load", "cache", "recovery", "memory"]),
+        parts: list(&["load", "cache", "recovery", "vacuum", "memory"]),
         servers: list(&["thalweg", "pg15"]),
         repeats: 3,
         scale: 100,
         transactions: 1_000_000,
         seconds: 20,
+        paced_seconds: 60,
         minutes: 10,
         record: true,
     };
@@ -51,6 +55,7 @@ fn options() -> Result<Options, String> {
             "--scale" => options.scale = words.number()?,
             "--transactions" => options.transactions = words.number()?,
             "--seconds" => options.seconds = words.number()?,
+            "--paced-seconds" => options.paced_seconds = words.number()?,
             "--minutes" => options.minutes = words.number()?,
             "--no-record" => options.record = false,
             _ => return Err(words.unknown()),
@@ -70,6 +75,7 @@ fn run(options: &Options) -> Result<(), String> {
             "load" => (parts::load, options.repeats),
             "cache" => (parts::cache, options.repeats),
             "recovery" => (parts::recovery, options.repeats),
+            "vacuum" => (parts::vacuum, options.repeats),
             "memory" => (parts::memory, 1),
             other => return Err(format!("no part is called '{other}'\n{USAGE}")),
         };

@@ -14,6 +14,12 @@ const NO_CHECKPOINT: &[&str] =
     &["shared_buffers=512MB", "max_wal_size=64GB", "checkpoint_timeout=1d", "max_connections=100"];
 /// A cache that holds a small part of the data.
 const SMALL_CACHE: &[&str] = &["shared_buffers=64MB", "max_wal_size=4GB", "max_connections=100"];
+/// A fortieth of what [`PACED_SCALE`] makes, and no cleaning in the background.
+const TIGHT: &[&str] =
+    &["shared_buffers=8MB", "max_wal_size=1GB", "max_connections=100", "autovacuum=off"];
+const PACED_SCALE: u32 = 20;
+/// Transactions that paced clients start a second, as in the lab's s3-latency.
+const PACE: u32 = 125;
 const CLIENTS: u32 = 32;
 /// pgbench's scale where it doesn't matter.
 const SCALE: u32 = 10;
@@ -77,6 +83,36 @@ pub fn recovery(options: &Options, server: &str, figures: &mut Vec<Figure>) -> R
     let took = peer.restart()?.as_secs_f64();
     figures.push(Figure::new("clean restart", server, took, "s"));
     peer.stop();
+    Ok(())
+}
+
+/// VACUUM of the accounts after paced clients have changed some of them, nobody having cleaned before. Of Thalweg with
+/// PostgreSQL's policy of replacement, and with the default; PostgreSQL beside the former, which is its own.
+pub fn vacuum(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
+    for policy in ["clock", "probation"] {
+        let ours = server == "thalweg";
+        if !ours && policy != "clock" {
+            continue;
+        }
+        let setting = format!("buffer_replacement={policy}");
+        let settings: Vec<&str> = TIGHT.iter().copied().chain(ours.then_some(&*setting)).collect();
+        let mut bench = Bench::new(server, &settings)?;
+        let peer = &bench.peer;
+        let mut init = peer.client("pgbench");
+        init.args(["-i", "-q", "--unlogged-tables", "-s", &PACED_SCALE.to_string()]);
+        output(&mut init)?;
+        peer.sql("checkpoint")?;
+        let (rate, seconds) = (PACE.to_string(), options.paced_seconds.to_string());
+        let text = pgbench(peer, "off", &["-btpcb-like", "-R", &rate, "-T", &seconds])?;
+        let done = figure_after(&text, "number of transactions actually processed: ")?;
+        let rest = format!("{rate} updates a second for {seconds} s, {policy}");
+        figures.push(Figure::new(format!("changed by {rest}"), server, done, "rows"));
+        let begun = Instant::now();
+        peer.sql("vacuum (index_cleanup on) pgbench_accounts")?;
+        let took = begun.elapsed().as_secs_f64();
+        figures.push(Figure::new(format!("VACUUM after {rest}"), server, took, "s"));
+        bench.peer.stop();
+    }
     Ok(())
 }
 

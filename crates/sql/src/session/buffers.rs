@@ -3,10 +3,11 @@
 use base::hash::HashMap;
 use base::usage::Role;
 use base::{BlockNo, Fork};
-use storage::buffer::{IoCounts, IoKey, Purpose, ReadAhead};
+use storage::buffer::{IoCounts, IoKey, Purpose, ReadAhead, Resident};
 use storage::lock::LockMode;
 
 use crate::error::{Result, bail};
+use crate::func::Function;
 use crate::types::{Datum, Oid, TimestampTz, TypeId};
 
 use super::backend::Backend;
@@ -161,7 +162,8 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
                 () if !normal => int(counts.ring_hits),
                 () => Datum::Null,
             },
-            int(counts.evictions),
+            // Rings take free frames, which the cleaner or others have emptied.
+            some(normal, int(counts.evictions)),
             some(!normal, int(counts.reuses)),
             some(writes && normal, int(counts.syncs)),
             some(writes && normal, ms(counts.sync_time)),
@@ -210,12 +212,7 @@ pub(super) fn cached(b: &Backend) -> Result<Vec<Vec<Datum>>> {
         }
     }
     let mut rows = Vec::new();
-    for (at, page) in store.engine.pool().residents().enumerate() {
-        // There may be millions.
-        if at % 1024 == 0 {
-            base::interrupt::check().map_err(crate::error::interrupted)?;
-            base::park::checkpoint();
-        }
+    each_frame(b, |at, page| {
         let mut row = vec![Datum::Int4(at as i32 + 1)];
         match page {
             None => row.resize(9, Datum::Null),
@@ -231,8 +228,72 @@ pub(super) fn cached(b: &Backend) -> Result<Vec<Vec<Datum>>> {
             ]),
         }
         rows.push(row);
-    }
+    })?;
     Ok(rows)
+}
+
+/// Looks at all frames. There may be millions.
+fn each_frame(b: &Backend, mut look: impl FnMut(usize, Option<Resident>)) -> Result<()> {
+    for (at, page) in b.instance.store.engine.pool().residents().enumerate() {
+        if at % 1024 == 0 {
+            base::interrupt::check().map_err(crate::error::interrupted)?;
+            base::park::checkpoint();
+        }
+        look(at, page);
+    }
+    Ok(())
+}
+
+/// Frames: how many, and of those how many differ from the disk and are held.
+#[derive(Clone, Copy, Default)]
+struct Frames {
+    all: i32,
+    dirty: i32,
+    pinned: i32,
+}
+
+impl Frames {
+    fn add(&mut self, page: Option<&Resident>) {
+        self.all += 1;
+        self.dirty += i32::from(page.is_some_and(|page| page.dirty));
+        self.pinned += i32::from(page.is_some_and(|page| page.pins > 0));
+    }
+}
+
+/// Calls `pg_buffercache_summary()`, which gives a record; none where it is another.
+pub(super) fn call_record(b: &mut Backend, func: &Function, _: &[Datum]) -> Result<Option<Datum>> {
+    if func.name != "pg_buffercache_summary" {
+        return Ok(None);
+    }
+    let (mut used, mut unused, mut credit) = (Frames::default(), 0, 0);
+    each_frame(b, |_, page| match page {
+        None => unused += 1,
+        Some(page) => {
+            used.add(Some(&page));
+            credit += u64::from(page.credit);
+        }
+    })?;
+    let mut row = [used.all, unused, used.dirty, used.pinned].map(Datum::Int4).to_vec();
+    row.push(match used.all {
+        0 => Datum::Null,
+        all => Datum::Float8(credit as f64 / f64::from(all)),
+    });
+    Ok(Some(super::xacts::record(func, row)))
+}
+
+/// The rows of `pg_buffercache_usage_counts()`: frames by what their pages are credited with, each credit that there can
+/// be. A frame without a page has none.
+pub(super) fn usage_counts(b: &Backend) -> Result<Vec<Vec<Datum>>> {
+    let most = b.instance.store.engine.pool().credit_max();
+    let mut counts = vec![Frames::default(); most as usize + 1];
+    each_frame(b, |_, page| {
+        let credit = page.as_ref().map_or(0, |page| page.credit.min(most));
+        counts[credit as usize].add(page.as_ref());
+    })?;
+    let row = |(credit, frames): (i32, Frames)| {
+        [credit, frames.all, frames.dirty, frames.pinned].map(Datum::Int4).to_vec()
+    };
+    Ok((0..).zip(counts).map(row).collect())
 }
 
 /// `pg_prewarm(relation, mode, fork, first, last)`: how many blocks.

@@ -20,9 +20,13 @@ use super::{names, sequence};
 /// Calls a function whose body is the session's.
 pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<Datum> {
     let name = func.name;
-    for room in
-        [super::xacts::call, super::wal::call_record, super::control::call, super::walinspect::call]
-    {
+    for room in [
+        super::xacts::call,
+        super::wal::call_record,
+        super::control::call,
+        super::walinspect::call,
+        super::buffers::call_record,
+    ] {
         if let Some(value) = room(b, func, args)? {
             return Ok(value);
         }
@@ -290,6 +294,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         "pg_stat_get_io" => super::buffers::io(b)?,
         "pg_stat_get_recovery_prefetch" => super::resets::recovery_prefetch(b)?,
         "pg_buffercache_pages" => super::buffers::cached(b)?,
+        "pg_buffercache_usage_counts" => super::buffers::usage_counts(b)?,
         "pg_stat_get_progress_info" => super::statistics::progress(b, &args[0])?,
         "pg_get_multixact_members" => super::xacts::call_set(b, func.name, args)?,
         "pg_snapshot_xip" | "txid_snapshot_xip" => {

@@ -241,7 +241,6 @@ impl Wanted {
                 ("truncate", true) => wanted.truncate = Some(on()?),
                 // There is nothing to give these to: a vacuum is one context, rows have no second table.
                 ("parallel" | "process_toast", true) => {}
-                ("buffer_usage_limit", _) => {}
                 (other, _) => {
                     let error = sql_error!(SYNTAX_ERROR, "unrecognized {tag} option \"{other}\"");
                     return Err(crate::bind::at(error, option.loc));

@@ -106,6 +106,8 @@ struct Bench {
     cluster: Arc<Cluster>,
     session: Session,
     dir: Dir,
+    /// What it was made with.
+    config: EngineConfig,
 }
 
 /// Pages in a test's cache, where it wants so many.
@@ -155,16 +157,16 @@ impl Bench {
     fn exactly(config: &EngineConfig) -> Bench {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let config = &EngineConfig { txlog: logs(config.txlog), ..config.clone() };
+        let config = EngineConfig { txlog: logs(config.txlog), ..config.clone() };
         let name = format!("thalweg-sql-{}-{number}", std::process::id());
         let dir = std::env::temp_dir().join(name);
         let env = Env::new(Arc::new(RealDisk::new(&dir)));
-        Engine::create(config, &env).unwrap();
-        let engine = Engine::open(config, &env).unwrap();
+        Engine::create(&config, &env).unwrap();
+        let engine = Engine::open(&config, &env).unwrap();
         Cluster::create(&engine, "postgres").unwrap();
         let cluster = Cluster::open(&engine).unwrap();
         let session = Session::open(&cluster, "postgres", "postgres").unwrap();
-        Bench { cluster, session, dir: Dir(dir, Some(engine)) }
+        Bench { cluster, session, dir: Dir(dir, Some(engine)), config }
     }
 
     /// One more session.
@@ -172,25 +174,22 @@ impl Bench {
         Session::open(&self.cluster, "postgres", "postgres").unwrap()
     }
 
-    /// The same directory, with what is in memory gone.
+    /// The same directory and sizes, with what is in memory gone.
     fn restarted(self) -> Bench {
         self.restarted_on(|dir| Env::new(Arc::new(RealDisk::new(dir))))
     }
 
     /// As [`Bench::restarted`], with another way to the directory.
     fn restarted_on(self, env: impl FnOnce(&std::path::Path) -> Env) -> Bench {
-        let Bench { cluster, session, mut dir } = self;
+        let Bench { cluster, session, mut dir, config } = self;
         drop((session, cluster));
         dir.1.take().unwrap().shutdown().unwrap();
         let env = env(&dir.0);
-        let config = EngineConfig::default();
-        let (shared_buffers, txlog) = (buffers(config.shared_buffers), logs(config.txlog));
-        let config = EngineConfig { shared_buffers, txlog, ..config };
         let engine = Engine::open(&config, &env).unwrap();
         let cluster = Cluster::open(&engine).unwrap();
         let session = Session::open(&cluster, "postgres", "postgres").unwrap();
         dir.1 = Some(engine);
-        Bench { cluster, session, dir }
+        Bench { cluster, session, dir, config }
     }
 
     fn run(&mut self, sql: &str) -> String {

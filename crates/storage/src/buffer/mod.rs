@@ -57,11 +57,24 @@ pub enum TornPages {
     Off = 2,
 }
 
+/// Whether the frames lie in the system's large pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HugePages {
+    /// In none.
+    Off,
+    /// In those that were set aside, if there are as many; else in what the system makes as it goes.
+    Try,
+    /// In those that were set aside, or there is no pool.
+    On,
+}
+
 /// Sizes and choices of a pool.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Frames, `shared_buffers` in pages.
     pub frames: usize,
+    /// `huge_pages`.
+    pub huge_pages: HugePages,
     /// `torn_page_protection`, to begin with.
     pub torn_pages: TornPages,
     /// `wal_compression`, to begin with.
@@ -78,6 +91,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             frames: 16384,
+            huge_pages: HugePages::Try,
             torn_pages: TornPages::DoubleWrite,
             compression: Compression::Off,
             replacement: Policy::Probation,

@@ -81,7 +81,8 @@ impl Pool {
         let count = count.ok_or_else(|| {
             Error::LimitExceeded(format!("{} buffers are too few or too many", config.frames))
         })?;
-        let pages = Pages::new(count as usize).map_err(|e| Error::io("map", "buffers", e))?;
+        let pages = Pages::new(count as usize, config.huge_pages)
+            .map_err(|e| Error::io("map", "buffers", e))?;
         let writer = Writer::open(env, &config)?;
         let pool = Arc::new(Pool {
             pages,
@@ -183,6 +184,11 @@ impl Pool {
     /// How far scans read ahead that are not told otherwise.
     pub fn reach(&self) -> Reach {
         self.config.reach
+    }
+
+    /// The most that the replacement policy credits a page with.
+    pub fn credit_max(&self) -> u32 {
+        self.replacer.credit_max()
     }
 
     /// How many frames the pool has.

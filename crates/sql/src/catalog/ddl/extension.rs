@@ -13,7 +13,7 @@ use super::Ddl;
 /// Names and versions.
 const BUILT_IN: &[(&str, &str)] = &[
     ("amcheck", "1.3"),
-    ("pg_buffercache", "1.3"),
+    ("pg_buffercache", "1.4"),
     ("pg_prewarm", "1.2"),
     ("pg_walinspect", "1.0"),
 ];

@@ -1,6 +1,9 @@
 //! What has been done, as views and EXPLAIN tell it.
 
+use base::rank::Rank;
 use base::usage::Role;
+use base::{BlockNo, Fork, RelId};
+use storage::EngineConfig;
 use storage::txn::{Isolation, Txn};
 
 use super::Bench;
@@ -43,6 +46,39 @@ fn scans_and_rows_of_tables_and_indexes_are_counted() {
     bench.run("SELECT count(b) FROM t WHERE a BETWEEN 10 AND 19");
     assert_eq!(row(&mut bench, figures), "1|100|5|23|100|1|1|102");
     assert_eq!(row(&mut bench, index), "5|23|13");
+}
+
+#[test]
+fn pages_that_come_from_files_are_counted_with_whose_they_are_and_what_for() {
+    let mut bench = Bench::exactly(&EngineConfig { shared_buffers: 128, ..Default::default() });
+    bench.run("CREATE TABLE t (a int PRIMARY KEY, b text) WITH (autovacuum_enabled = off)");
+    bench.run("INSERT INTO t SELECT i, repeat('x', 900) FROM generate_series(1, 800) i");
+    let mut bench = bench.restarted();
+    let pages = "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit \
+                 FROM pg_statio_user_tables WHERE relname = 't'";
+    assert_eq!(row(&mut bench, pages), "0|0|0|0");
+    assert_eq!(row(&mut bench, "SELECT count(b) FROM t"), "800");
+    assert_eq!(row(&mut bench, pages), "100|0|0|0");
+    assert_eq!(row(&mut bench, "SELECT length(b) FROM t WHERE a = 5"), "900");
+    let root_and_leaf = "SELECT idx_blks_read > 0, idx_blks_read = (SELECT idx_blks_read FROM \
+                         pg_statio_user_indexes WHERE indexrelname = 't_pkey') \
+                         FROM pg_statio_user_tables WHERE relname = 't'";
+    assert_eq!(row(&mut bench, root_and_leaf), "t|t");
+    bench.run("CREATE TABLE u AS SELECT * FROM t");
+    bench.run("VACUUM (DISABLE_PAGE_SKIPPING) t");
+    let by_clients = |context: &str| {
+        format!(
+            "SELECT reads > 0, extends > 0, reuses > 0, evictions FROM pg_stat_io WHERE context = \
+             '{context}' AND backend_type = 'client backend' AND object = 'relation'"
+        )
+    };
+    assert_eq!(row(&mut bench, &by_clients("bulkread")), "t|<null>|t|<null>");
+    let bulk_write = row(&mut bench, &by_clients("bulkwrite"));
+    assert!(bulk_write.starts_with("f|t|"), "{bulk_write}");
+    let vacuum = row(&mut bench, &by_clients("vacuum"));
+    assert!(vacuum.starts_with("t|<null>|"), "{vacuum}");
+    let normal = row(&mut bench, &by_clients("normal"));
+    assert!(normal.starts_with("t|t|<null>|"), "{normal}");
 }
 
 #[test]
@@ -96,11 +132,11 @@ fn the_cache_can_be_looked_into_and_filled() {
     assert!(bench.run("CREATE EXTENSION postgis").starts_with("0A000"));
     bench.run("CREATE TABLE t (a int, b text)");
     bench.run("INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(1, 70) i");
-    let held = "SELECT count(*), count(isdirty), count(DISTINCT relblocknumber), \
-                sum(pinning_backends) >= 0 FROM pg_buffercache WHERE relforknumber = 0 \
+    let held = "SELECT count(*), count(*) FILTER (WHERE isdirty), \
+                count(DISTINCT relblocknumber), sum(pinning_backends) FROM pg_buffercache WHERE relforknumber = 0 \
                 AND relfilenode = pg_relation_filenode('t') AND reldatabase = \
                 (SELECT oid FROM pg_database WHERE datname = current_database())";
-    assert_eq!(row(&mut bench, held), "10|10|10|t");
+    assert_eq!(row(&mut bench, held), "10|10|10|0");
     assert_eq!(
         row(&mut bench, "SELECT pg_prewarm('t'), pg_prewarm('t', 'read', 'main', 2, 4)"),
         "10|3"
@@ -109,8 +145,60 @@ fn the_cache_can_be_looked_into_and_filled() {
         bench.run("SELECT pg_prewarm('t', 'buffer', 'main', 10)"),
         "[pg_prewarm]\n22023: starting block number must be between 0 and 9\n"
     );
+    // What is named comes in, and no more.
+    let mut bench = bench.restarted();
+    let blocks = "SELECT string_agg(relblocknumber::text, ',' ORDER BY relblocknumber) \
+                  FROM pg_buffercache WHERE relforknumber = 0 \
+                  AND relfilenode = pg_relation_filenode('t')";
+    assert_eq!(row(&mut bench, blocks), "<null>");
+    assert_eq!(row(&mut bench, "SELECT pg_prewarm('t', 'buffer', 'main', 2, 4)"), "3");
+    assert_eq!(row(&mut bench, blocks), "2,3,4");
+    assert_eq!(row(&mut bench, "SELECT pg_prewarm('t')"), "10");
+    assert_eq!(row(&mut bench, blocks), "0,1,2,3,4,5,6,7,8,9");
     assert_eq!(bench.run("DROP EXTENSION pg_buffercache"), "DROP EXTENSION\n");
     assert!(bench.run("DROP EXTENSION pg_buffercache").starts_with("42704"));
+}
+
+#[test]
+fn the_cache_can_be_summed_up() {
+    let mut bench = Bench::with_room();
+    bench.run("CREATE TABLE t (a int, b text)");
+    bench.run("INSERT INTO t SELECT i, repeat('x', 1000) FROM generate_series(1, 70) i");
+    let agree = "SELECT s.buffers_used = v.used, s.buffers_unused = v.unused, \
+                 s.buffers_dirty = v.dirty, s.buffers_pinned = v.pinned, \
+                 abs(s.usagecount_avg - v.credit) < 1e-6, v.all = c.all, v.dirty = c.dirty, \
+                 v.pinned = c.pinned, abs(c.credit - v.credit) < 1e-6 \
+                 FROM pg_buffercache_summary() s, (SELECT count(relfilenode) used, \
+                 count(*) - count(relfilenode) unused, count(*) \"all\", \
+                 count(*) FILTER (WHERE isdirty) dirty, \
+                 count(*) FILTER (WHERE pinning_backends > 0) pinned, \
+                 avg(usagecount)::float8 credit FROM pg_buffercache) v, \
+                 (SELECT sum(buffers) \"all\", sum(dirty) dirty, sum(pinned) pinned, \
+                 sum(usage_count * buffers)::float8 / (SELECT buffers_used \
+                 FROM pg_buffercache_summary()) credit FROM pg_buffercache_usage_counts()) c";
+    // What it needs of the catalogs comes in by the first time.
+    row(&mut bench, agree);
+    assert_eq!(row(&mut bench, agree), ["t"; 9].join("|"));
+    // Credits from none to the policy's most, some of each kind used.
+    let credits = "SELECT string_agg(usage_count::text, ',' ORDER BY usage_count), \
+                   bool_and(buffers >= dirty AND buffers >= pinned), \
+                   bool_or(usage_count > 0 AND buffers > 0) FROM pg_buffercache_usage_counts()";
+    assert_eq!(row(&mut bench, credits), "0,1,2,3|t|t");
+    let changed = "SELECT buffers_dirty FROM pg_buffercache_summary()";
+    let dirty: u32 = row(&mut bench, changed).parse().unwrap();
+    assert!(dirty >= 10, "the table's pages at least: {dirty}");
+    bench.run("CHECKPOINT");
+    assert!(row(&mut bench, changed).parse::<u32>().unwrap() < dirty);
+
+    let pinned = "SELECT s.buffers_pinned, (SELECT sum(pinned) FROM pg_buffercache_usage_counts()) \
+                  FROM pg_buffercache_summary() s";
+    assert_eq!(row(&mut bench, pinned), "0|0");
+    let heap: u32 = row(&mut bench, "SELECT pg_relation_filenode('t')").parse().unwrap();
+    let rel = bench.cluster.engine().pool().relation(RelId(heap), Rank::HeapPage);
+    let page = rel.pin(Fork::Main, BlockNo(0)).unwrap();
+    assert_eq!(row(&mut bench, pinned), "1|1");
+    drop(page);
+    assert_eq!(row(&mut bench, pinned), "0|0");
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "try",
         &["off", "on", "try"],
         Start,
-        "Has no effect: the buffer cache asks for large pages where the system gives them as it goes.",
+        "Whether the buffer cache lies in large pages: those set aside (vm.nr_hugepages) or none at all, else what the system makes as it goes; on: the former, or no start.",
     ),
     number(
         "io_combine_limit",

@@ -195,6 +195,11 @@ impl Replacer {
         credit.count()
     }
 
+    /// Full credit.
+    pub fn credit_max(&self) -> u32 {
+        self.count_max
+    }
+
     /// Moves the window of a policy that goes by time. Called now and then.
     pub fn note_time(&self, now: Instant) {
         if let Policy::ClockLruk { window } = self.policy {

@@ -168,6 +168,39 @@ fn hits_of_one_window_count_once() {
     assert_eq!(credit.count(), 7);
 }
 
+/// Under the default, too: what is used all the time is written to once in a window, and in full credit never.
+#[test]
+fn a_hot_hit_writes_nothing() {
+    const FRAMES: u32 = 3200;
+    let replacer = Replacer::new(Policy::Probation, FRAMES);
+    let credits: Vec<Credit> = (0..FRAMES).map(|_| Credit::new()).collect();
+    let mut next = 1;
+    // Two windows are a quarter of the queue, which is a thirty-second of the frames.
+    let mut two_windows = || {
+        for _ in 0..FRAMES / 32 / 4 {
+            replacer.loaded(next, &credits[next as usize], hash(next.into()), true);
+            next += 1;
+        }
+    };
+    let hot = &credits[0];
+    replacer.loaded(0, hot, hash(0), true);
+    let used = || (0..1000).for_each(|_| replacer.hit(hot));
+    used();
+    assert_eq!(hot.count(), 0, "the uses that it was loaded for prove nothing");
+    for credit in [1, 2, 3, 3, 3] {
+        two_windows();
+        replacer.hit(hot);
+        assert_eq!(hot.count(), credit);
+        let written = hot.0.load(Relaxed);
+        used();
+        assert_eq!(hot.0.load(Relaxed), written);
+    }
+    let written = hot.0.load(Relaxed);
+    two_windows();
+    used();
+    assert_eq!(hot.0.load(Relaxed), written);
+}
+
 #[test]
 fn ghosts_are_recalled_once_and_while_they_live() {
     let ghosts = ghosts::Ghosts::new(100);

@@ -7,8 +7,8 @@ const BLOCKS: u32 = 64;
 const POLICIES: [Policy; 3] =
     [Policy::Clock, Policy::ClockLruk { window: Duration::from_millis(20) }, Policy::Probation];
 
-/// Threads read, write, pin and extend at random in a pool of 16 frames; a page's value only rises, and its
-/// words always agree.
+/// Threads read, write, pin and extend at random in a pool of 16 frames, with random delays while they hold a pin or read
+/// without a latch; a page's value only rises, and its words always agree.
 fn mill(threads: u64, rounds: u64, torn: TornPages, replacement: Policy) {
     let world = World::with(
         SimDisk::new(),
@@ -47,11 +47,27 @@ fn mill(threads: u64, rounds: u64, torn: TornPages, replacement: Policy) {
     };
     assert_eq!(written(Role::Client), 0);
     assert!(written(Role::Cleaner) > 0);
+    // It would be seen: this context is nobody in particular, and writes now, unless the cleaner comes before it.
+    let writes = || {
+        set(&rel, BlockNo(0), floor[0].fetch_add(1, Ordering::SeqCst) + 1);
+        world.pool.clean_all().unwrap();
+        written(Role::Client) > 0
+    };
+    assert!((0..1000).any(|_| writes()), "what a client writes is not counted");
     world.pool.clean_all().unwrap();
     let again = World::over(world.disk.clone(), 16, torn);
     let rel = again.relation(5);
     for (n, value) in floor.iter().enumerate() {
         assert_eq!(get(&rel, BlockNo(n as u32)), value.load(Ordering::SeqCst));
+    }
+}
+
+/// Others come between, now and then for long.
+fn delay(rng: &mut fastrand::Rng) {
+    match rng.u32(..40) {
+        0 => base::park::sleep(Duration::from_micros(rng.u64(1..300))),
+        1..10 => std::thread::yield_now(),
+        _ => {}
     }
 }
 
@@ -80,15 +96,17 @@ fn step(rel: &Relation, floor: &[AtomicU64], added: &AtomicU64, rng: &mut fastra
         60..70 => {
             let pin = rel.pin(Fork::Main, block).unwrap();
             let least = stamped(pin.read().view(), id).expect("latched shared");
-            std::thread::yield_now();
+            delay(rng);
             let value = stamped(pin.read().view(), id).expect("latched shared");
             assert!(value >= least && pin.page_id() == id);
         }
         _ => {
             let least = floor.load(Ordering::SeqCst);
-            if let Optimistic::Ok(read) =
-                rel.optimistic(Fork::Main, block, |v| Some(stamped(v, id)))
-            {
+            let slowly = |v: PageView<'_>| {
+                delay(rng);
+                Some(stamped(v, id))
+            };
+            if let Optimistic::Ok(read) = rel.optimistic(Fork::Main, block, slowly) {
                 let value = read.expect("validated, so of one piece");
                 assert!(value >= least, "block {n} has {value}, had {least}");
             }
