@@ -102,13 +102,11 @@ bench-connections: deps
 	$(RELEASE) -p thalweg -p bench
 	./target/release/connections $(BENCH)
 
-## Look-ups in process on a cached table of ten million rows beside an ordered map, then the shared lines that they write,
-## by a build that counts; three minutes and 5 GB of memory, and the time to build; recorded under bench/record/.
+## Look-ups in process on a cached table of ten million rows beside an ordered map, two minutes and 5 GB of memory; recorded
+## under bench/record/. The head of its source says how the shared lines that they write are counted.
 bench-point-lookups: deps
-	$(RELEASE) -p bench --bin point_lookups
-	$(RELEASE) -p bench --bin point_lookups --features lab-counts --target-dir target/lab-counts
+	$(RELEASE) -p bench
 	./target/release/point_lookups $(BENCH)
-	./target/lab-counts/release/point_lookups $(BENCH)
 
 ## Random reads through a cache of 1 % of the data beside what the device gives, direct and buffered, under two
 ## minutes; recorded under bench/record/.

@@ -75,9 +75,9 @@ pub fn config(seed: u64) -> EngineConfig {
     EngineConfig {
         replacement: storage::buffer::Policy::Probation,
         shared_buffers: frames(seed),
-        huge_pages: HugePages::Try,
         // Scans are a few pages ahead, which is what they may be in so few frames.
         reach: storage::buffer::Reach::default(),
+        huge_pages: HugePages::Try,
         direct_io: false,
         torn_pages: match seed % 2 {
             0 => TornPages::DoubleWrite,

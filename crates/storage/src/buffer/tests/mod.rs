@@ -6,6 +6,7 @@ mod crash;
 mod faults;
 mod filling;
 mod gated;
+mod memory;
 mod stress;
 
 use super::*;
