@@ -1,4 +1,4 @@
-//! Rows into a table in bulk: what COPY FROM does with the rows that it has read.
+//! Rows into a table in bulk: what COPY FROM does with the rows that it has read, and CREATE TABLE AS with a query's.
 
 use std::sync::Arc;
 
@@ -50,6 +50,10 @@ impl Loader {
             generated,
             returning: None,
         });
+        Loader::of(plan, freeze)
+    }
+
+    fn of(plan: Arc<node::Modify>, freeze: Freeze) -> Loader {
         Loader {
             plan,
             freeze,
@@ -60,6 +64,22 @@ impl Loader {
             work: Work::default(),
             ring: None,
         }
+    }
+
+    /// Does what an INSERT from a query, without more, would do row by row; how many rows.
+    pub fn insert(plan: Arc<node::Modify>, cx: &mut Cx<'_>) -> Result<u64> {
+        let mut input = super::run(&plan.input);
+        let mut loader = Loader::of(plan, Freeze::No);
+        let mut count: u64 = 0;
+        while input.next(cx)? {
+            loader.push(input.row(), cx)?;
+            count += 1;
+            if count.is_multiple_of(64) {
+                cx.breathe()?;
+            }
+        }
+        loader.flush(cx)?;
+        Ok(count)
     }
 
     /// Takes one row, all columns in order; generated ones may hold anything.

@@ -168,10 +168,7 @@ impl DdlHost for Backend {
             return Err(SqlError::internal("an INSERT is a change"));
         };
         self.snapshot = self.txn.statement_snapshot();
-        let mut operator = crate::exec::Modify::new(modify.clone());
-        let mut cx = crate::exec::Cx { state: &mut state, host: self };
-        while crate::exec::Operator::next(&mut operator, &mut cx)? {}
-        let count = operator.count;
+        let count = Loader::insert(modify.clone(), &mut Cx { state: &mut state, host: self })?;
         if self.txn.state() == TxnState::Active {
             self.txn.next_command()?;
         }
