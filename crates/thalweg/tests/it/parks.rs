@@ -59,6 +59,8 @@ const PARKS: &[(&str, usize, Shown)] = &[
     // Besides the remover itself.
     ("storage/src/recovery/files.rs", 2, Here(&[Event::FilesRemoved])),
     ("storage/src/recovery/lanes.rs", 2, Background),
+    // Those who write pages, and redo at a restart point.
+    ("storage/src/relfile/inherited.rs", 1, Background),
     (
         "storage/src/txlog/slru/bank.rs",
         1,
