@@ -153,6 +153,11 @@ impl HeapRel {
         &self.txns
     }
 
+    /// Parks until what has committed so far is durable.
+    pub(crate) fn flush_log(&self) {
+        self.wal.flush(self.wal.position());
+    }
+
     /// What makes one vacuum at a time.
     pub(crate) fn vacuum_latch(&self) -> &Latch<()> {
         &self.vacuum

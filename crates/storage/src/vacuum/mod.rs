@@ -142,6 +142,8 @@ pub fn try_vacuum(
 }
 
 fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Report> {
+    // Only durable commits count for what is visible to all, and nobody would come back for the one that called.
+    heap.flush_log();
     heap.txns().refresh();
     let horizon = heap.txns().horizon();
     let background = options.background.is_some();
