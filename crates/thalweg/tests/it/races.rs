@@ -31,6 +31,17 @@ fn is_told_of(error: &SqlError, key: usize) -> bool {
     told.sqlstate.to_string() == "23505" && told.message == message && told.detail == Some(detail)
 }
 
+fn take_back(connection: &mut Connection<'_>, entered: bool) -> Outcome {
+    connection.query("ROLLBACK").unwrap();
+    if entered { Outcome::TookBack } else { Outcome::Lost }
+}
+
+/// Whether the key's first comer enters it before the others may start, and takes it back beside
+/// them: in each run there are those who go on behind a row that was taken back.
+fn is_entered_ahead(client: usize, key: usize) -> bool {
+    client == 0 && key % 4 == 1
+}
+
 /// Enters the key in one of three ways.
 fn attempt(connection: &mut Connection<'_>, client: usize, key: usize) -> Outcome {
     let values = format!("VALUES ({key}, 'key {key}', {client})");
@@ -43,8 +54,7 @@ fn attempt(connection: &mut Connection<'_>, client: usize, key: usize) -> Outcom
         }
         1 if client.is_multiple_of(8) => {
             let entered = connection.query(&format!("BEGIN; {plain}")).is_ok();
-            connection.query("ROLLBACK").unwrap();
-            if entered { Outcome::TookBack } else { Outcome::Lost }
+            take_back(connection, entered)
         }
         _ => match connection.query(&plain) {
             Ok(_) => Outcome::Won,
@@ -64,8 +74,14 @@ fn race(database: &Database, client: usize, start: &Barrier) -> Vec<Outcome> {
     let mut connection = database.connect("postgres", "me").unwrap();
     let keys = 0..KEYS;
     keys.map(|key| {
+        if !is_entered_ahead(client, key) {
+            start.wait();
+            return attempt(&mut connection, client, key);
+        }
+        let plain = format!("BEGIN; INSERT INTO race VALUES ({key}, 'key {key}', {client})");
+        let entered = connection.query(&plain).is_ok();
         start.wait();
-        attempt(&mut connection, client, key)
+        take_back(&mut connection, entered)
     })
     .collect()
 }
@@ -88,16 +104,15 @@ fn of_many_who_enter_a_key_one_wins() {
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     let count = |key: usize, what| outcomes.iter().filter(|client| client[key] == what).count();
-    let mut took_back = 0;
     for key in 0..KEYS {
         assert_eq!((count(key, Outcome::Won), count(key, Outcome::Odd)), (1, 0), "key {key}");
-        took_back += count(key, Outcome::TookBack);
+        if is_entered_ahead(0, key) {
+            assert_eq!(outcomes[0][key], Outcome::TookBack, "key {key}");
+        }
         let winner = outcomes.iter().position(|client| client[key] == Outcome::Won).unwrap();
         let row = own.query(&format!("SELECT client FROM race WHERE a = {key}")).unwrap().remove(0);
         assert_eq!(row.rows, [[Some(winner.to_string())]], "key {key}");
     }
-    // Those who come behind one who took its row back go on from there.
-    assert!(took_back > 0);
     let all = own.query("SELECT count(*), count(DISTINCT t) FROM race").unwrap().remove(0);
     let keys = Some(KEYS.to_string());
     assert_eq!(all.rows, [[keys.clone(), keys]]);
