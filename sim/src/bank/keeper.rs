@@ -1,5 +1,6 @@
 //! What goes on beside the clients: vacuum, checkpoints, indexes that come and go.
 
+use super::chains::Span;
 use super::history::{History, Promise};
 use super::indexes::{Code, Index, State};
 use super::table::Table;
@@ -78,16 +79,22 @@ impl Keeper {
         }
     }
 
-    /// Lengthens or shortens the long chains.
+    /// Lengthens the long chains, or shortens them first, so that pages are set free and taken again.
     fn stretch(&mut self) {
-        let chains = &self.books.chains;
-        let tell = |span| self.history.borrow_mut().tell_chains(span);
-        let done = match self.rng.u8(..4) {
-            0 => chains.shorten(&mut self.rng, tell),
-            _ => chains.lengthen(),
-        };
+        let (books, history) = (Arc::clone(&self.books), Rc::clone(&self.history));
+        let tell = |span| history.borrow_mut().tell_chains(span);
+        let mut times = 1;
+        if self.rng.u8(..3) == 0 {
+            let shortened = books.chains.shorten(&mut self.rng, tell);
+            self.told(shortened);
+            times = 3;
+        }
+        (0..times).for_each(|_| self.told(books.chains.lengthen()));
+    }
+
+    /// Entries are nobody's transaction: they are there once the log is.
+    fn told(&self, done: Result<Span>) {
         let span = done.expect("the disk has room");
-        // Entries are nobody's transaction: they are there once the log is.
         self.engine.wal().flush(self.engine.wal().position());
         self.history.borrow_mut().tell_chains(span);
     }

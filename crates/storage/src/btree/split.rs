@@ -88,6 +88,7 @@ impl BTree {
         cut: &Cut,
     ) -> Result<()> {
         let mut right = self.allocate()?;
+        let _reused = (!right.is_new()).then(|| sim::window("btree-page-reused"));
         let high = Node(left.view()).high();
         let draft = upper_half(Node(left.view()), cut, borrow(&high));
         left.mark_dirty();

@@ -119,6 +119,7 @@ impl HashIndex {
     ) -> Result<()> {
         let _window = sim::window("hash-overflow");
         let mut page = self.allocate()?;
+        let _reused = (!page.is_new()).then(|| sim::window("hash-page-reused"));
         let block = page.block();
         let init = Ops::new()
             .init(role::OVERFLOW, bucket.number, 0, 0)

@@ -2,7 +2,8 @@
 //!
 //! A key's first nine bytes are part of its entry, so that nearly all comparisons are those of two numbers:
 //! nine hold a marker and the largest integer or timestamp. Only what longer keys have besides lies in an
-//! arena, one piece behind the other.
+//! arena, one piece behind the other. Where many share those nine bytes, each is given what its key has next in their place,
+//! behind all that they share, until that is sorted.
 
 use std::cmp::Ordering;
 
@@ -105,7 +106,9 @@ impl Batch {
         if self.sorted
             && let Some(last) = self.entries.last()
         {
-            self.sorted = compare(&self.arena, *last, entry).is_le();
+            let arena = &self.arena;
+            let tails = || compare_tails(tail_of(arena, *last), tail_of(arena, entry));
+            self.sorted = last.compare_heads(entry).unwrap_or_else(tails).is_le();
         }
         if self.entries.len() == self.entries.capacity() {
             grow(&mut self.entries, 1, bytes_max);
@@ -138,7 +141,8 @@ impl Batch {
     pub fn sort(&mut self) -> Result<()> {
         if !self.sorted {
             let fixed_bits = if self.arena.is_empty() { 0 } else { PLACE_BITS };
-            sort(&mut self.entries, &self.arena, fixed_bits)?;
+            let order = Order { arena: &self.arena, fixed_bits, taken: None, depth: 0 };
+            sort(&mut self.entries, order)?;
             self.sorted = true;
         }
         Ok(())
@@ -178,47 +182,121 @@ pub(super) fn read_tid(bytes: [u8; TID_BYTES]) -> Tid {
     Tid::from_u64(u64::from_le_bytes(wide))
 }
 
-fn compare(arena: &[u8], a: Entry, b: Entry) -> Ordering {
-    a.compare_heads(b).unwrap_or_else(|| compare_tails(tail_of(arena, a), tail_of(arena, b)))
-}
-
 /// The order of two long keys with the same head.
 pub(super) fn compare_tails(a: (&[u8], Tid), b: (&[u8], Tid)) -> Ordering {
     a.0.cmp(b.0).then_with(|| a.1.to_u64().cmp(&b.1.to_u64()))
 }
 
+/// What says how entries are ordered.
+#[derive(Clone, Copy)]
+struct Order<'a> {
+    arena: &'a [u8],
+    /// How many of the lowest bits don't say it: those of places, where some lie in the arena.
+    fixed_bits: u32,
+    /// Bytes of their tails that long keys, which are all there are then, have in their heads or share; `None`: heads
+    /// are the keys' own.
+    taken: Option<usize>,
+    /// How often heads were replaced.
+    depth: usize,
+}
+
+impl<'a> Order<'a> {
+    fn compare(self, a: Entry, b: Entry) -> Ordering {
+        let tails = || compare_tails(self.rest(a), self.rest(b));
+        match self.taken {
+            None => a.compare_heads(b).unwrap_or_else(tails),
+            Some(_) => (a.0 >> PLACE_BITS).cmp(&(b.0 >> PLACE_BITS)).then_with(tails),
+        }
+    }
+
+    /// What a long key has behind its entry's head, and its TID.
+    fn rest(self, entry: Entry) -> (&'a [u8], Tid) {
+        let (tail, tid) = tail_of(self.arena, entry);
+        (tail.get(self.taken.unwrap_or(0)..).unwrap_or_default(), tid)
+    }
+}
+
 /// Entries that are sorted at once, by comparisons; more are first parted by eight bits.
 const AT_ONCE: usize = 4096;
 
-/// Sorts by the highest bits in which entries differ, in place, then each part. `fixed_bits` of the lowest
-/// don't say how entries are ordered.
-fn sort(entries: &mut [Entry], arena: &[u8], fixed_bits: u32) -> Result<()> {
+/// How often heads are replaced by what comes behind them.
+const DEPTH_MAX: usize = 3;
+
+/// Sorts by the highest bits in which entries differ, in place, then each part.
+fn sort(entries: &mut [Entry], order: Order<'_>) -> Result<()> {
     if entries.len() <= AT_ONCE {
-        if fixed_bits == 0 {
+        if order.fixed_bits == 0 {
             entries.sort_unstable();
         } else {
-            entries.sort_unstable_by(|a, b| compare(arena, *a, *b));
+            entries.sort_unstable_by(|a, b| order.compare(*a, *b));
         }
         return crate::exec::breathe();
     }
     let first = entries[0].0;
+    let fixed_bits = order.fixed_bits;
     let differing = entries.iter().fold(0, |bits, entry| bits | entry.0 ^ first) >> fixed_bits;
     if differing == 0 {
-        // Long keys that share their heads.
-        entries.sort_unstable_by(|a, b| {
-            base::park::checkpoint();
-            compare(arena, *a, *b)
-        });
-        return crate::exec::breathe();
+        return sort_alike(entries, order);
     }
     let shift = (u128::BITS - differing.leading_zeros()).saturating_sub(8) + fixed_bits;
     let mut rest = entries;
     for count in part(rest, shift)? {
         let (part, others) = rest.split_at_mut(count);
-        sort(part, arena, fixed_bits)?;
+        sort(part, order)?;
         rest = others;
     }
     Ok(())
+}
+
+/// Sorts entries whose heads are the same.
+fn sort_alike(entries: &mut [Entry], order: Order<'_>) -> Result<()> {
+    if order.fixed_bits == 0 {
+        return Ok(());
+    }
+    if order.taken.is_none() && !entries[0].is_long() {
+        // One short key: places are TIDs.
+        return sort(entries, Order { fixed_bits: 0, ..order });
+    }
+    if order.depth == DEPTH_MAX {
+        entries.sort_unstable_by(|a, b| {
+            base::park::checkpoint();
+            order.compare(*a, *b)
+        });
+        return crate::exec::breathe();
+    }
+    let head = entries[0].0 >> PLACE_BITS << PLACE_BITS;
+    let (first, _) = order.rest(entries[0]);
+    let (mut shared, mut one_key) = (first.len(), true);
+    for some in entries.chunks(AT_ONCE) {
+        for entry in some {
+            let (rest, _) = order.rest(*entry);
+            shared = shared_bytes(&first[..shared], rest);
+            one_key &= rest.len() == first.len();
+        }
+        crate::exec::breathe()?;
+    }
+    one_key &= shared == first.len();
+    for some in entries.chunks_mut(AT_ONCE) {
+        for entry in some {
+            let ((rest, tid), place) = (order.rest(*entry), entry.place());
+            *entry = match one_key {
+                true => {
+                    Entry(u128::from(tid.to_u64()) << (u128::BITS - PLACE_BITS) | u128::from(place))
+                }
+                false => Entry::new(&rest[shared..], place),
+            };
+        }
+        crate::exec::breathe()?;
+    }
+    let taken = order.taken.unwrap_or(0) + shared + HEAD_BYTES;
+    sort(entries, Order { taken: Some(taken), depth: order.depth + 1, ..order })?;
+    entries.iter_mut().for_each(|entry| entry.0 = head | u128::from(entry.place()));
+    Ok(())
+}
+
+/// How many bytes both begin with.
+pub(super) fn shared_bytes(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// Brings entries together whose eight bits from `shift` on are the same, by these; how many have which.

@@ -1,7 +1,7 @@
 //! Sorted entries in a temporary file, as raw bytes, and their merging.
 //!
 //! An entry is its key's length (one byte, or 255 and four), the key, and the TID. Entries run on from one
-//! chunk into the next.
+//! chunk into the next. Merging compares keys behind what all keys of all runs begin with.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use base::ids::Tid;
 use crate::error::Result;
 use crate::exec::spill::file::SpillFile;
 
-use super::entry::{Batch, Entry, HEAD_BYTES, TID_BYTES, compare_tails, read_tid};
+use super::entry::{Batch, Entry, HEAD_BYTES, TID_BYTES, compare_tails, read_tid, shared_bytes};
 
 /// A first byte that says that the length follows in four.
 const LONG_LENGTH: u8 = u8::MAX;
@@ -27,12 +27,14 @@ pub(super) struct Run {
     tail: Vec<u8>,
     /// The last entry's bytes in its form.
     last: Vec<u8>,
+    /// What all keys begin with; `None`: there is none yet.
+    shared: Option<Vec<u8>>,
 }
 
 impl Run {
     pub fn new(file: &Arc<SpillFile>) -> Run {
         let (chunks, tail, last) = (Vec::new(), Vec::new(), Vec::new());
-        Run { file: file.clone(), chunks, freed: 0, bytes: 0, tail, last }
+        Run { file: file.clone(), chunks, freed: 0, bytes: 0, tail, last, shared: None }
     }
 
     /// Whether the entry may follow the last.
@@ -41,7 +43,7 @@ impl Run {
             return true;
         }
         let (parts, _) = parse(&self.last).expect("the last entry is whole");
-        let last = Head::of(parts);
+        let last = Head::of(parts, 0);
         let order = last.entry.compare_heads(entry);
         let tails = || compare_tails((&parts.key[HEAD_BYTES..], parts.tid), (tail, tid));
         order.unwrap_or_else(tails).is_le()
@@ -53,15 +55,20 @@ impl Run {
             let (entry, tail, tid) = batch.get(i);
             self.push(&entry.head()[..entry.head_len()], tail, tid)?;
         }
-        self.note_last(batch);
+        self.note_ends(batch);
         Ok(())
     }
 
-    fn note_last(&mut self, batch: &Batch) {
+    /// Of what was appended; all keys between first and last begin as these do.
+    fn note_ends(&mut self, batch: &Batch) {
         let Some(last) = batch.len().checked_sub(1) else { return };
-        let (entry, tail, tid) = batch.get(last);
-        self.last.clear();
-        write(&entry.head()[..entry.head_len()], tail, tid, &mut self.last);
+        for at in [0, last] {
+            let (entry, tail, tid) = batch.get(at);
+            self.last.clear();
+            write(&entry.head()[..entry.head_len()], tail, tid, &mut self.last);
+            let (parts, _) = parse(&self.last).expect("the entry is whole");
+            share(&mut self.shared, parts.key);
+        }
     }
 
     /// Appends the entry whose key is `head` and `tail`.
@@ -138,6 +145,14 @@ fn parse(bytes: &[u8]) -> Option<(Parts<'_>, usize)> {
     Some((Parts { key, tid: read_tid(*tid) }, bytes.len() - rest.len()))
 }
 
+/// Cuts what keys share to what this one begins with, too.
+fn share(shared: &mut Option<Vec<u8>>, key: &[u8]) {
+    match shared {
+        None => *shared = Some(key.to_vec()),
+        Some(shared) => shared.truncate(shared_bytes(shared, key)),
+    }
+}
+
 /// The next entry of a run that is merged.
 #[derive(Clone, Copy)]
 struct Head {
@@ -147,9 +162,11 @@ struct Head {
 }
 
 impl Head {
-    fn of(parts: Parts<'_>) -> Head {
-        let place = if parts.key.len() > HEAD_BYTES { 0 } else { parts.tid.to_u64() };
-        Head { entry: Entry::new(parts.key, place), reader: 0 }
+    /// Of what a key has behind the bytes that all share.
+    fn of(parts: Parts<'_>, shared: usize) -> Head {
+        let key = &parts.key[shared..];
+        let place = if key.len() > HEAD_BYTES { 0 } else { parts.tid.to_u64() };
+        Head { entry: Entry::new(key, place), reader: 0 }
     }
 }
 
@@ -171,12 +188,12 @@ impl Reader {
 
     /// Reads the next entry; `None` at the end.
     #[inline]
-    fn read(&mut self) -> Result<Option<Head>> {
+    fn read(&mut self, shared: usize) -> Result<Option<Head>> {
         loop {
             if let Some((parts, length)) = parse(&self.buffer[self.next..]) {
                 self.at = self.next;
                 self.next += length;
-                return Ok(Some(Head::of(parts)));
+                return Ok(Some(Head::of(parts, shared)));
             }
             if !self.load()? {
                 return Ok(None);
@@ -220,14 +237,19 @@ pub(super) struct Merge {
     heap: Vec<Head>,
     /// The top's entry has been given.
     given: bool,
+    /// What all keys begin with.
+    shared: Vec<u8>,
 }
 
 impl Merge {
     pub fn start(runs: Vec<Run>) -> Result<Merge> {
-        let mut merge = Merge { readers: Vec::new(), heap: Vec::new(), given: false };
+        let mut shared = None;
+        runs.iter().filter_map(|run| run.shared.as_ref()).for_each(|key| share(&mut shared, key));
+        let (readers, heap, shared) = (Vec::new(), Vec::new(), shared.unwrap_or_default());
+        let mut merge = Merge { readers, heap, given: false, shared };
         for run in runs {
             let mut reader = Reader::new(run);
-            if let Some(head) = reader.read()? {
+            if let Some(head) = reader.read(merge.shared.len())? {
                 merge.heap.push(Head { reader: merge.readers.len(), ..head });
                 merge.readers.push(reader);
             }
@@ -244,7 +266,7 @@ impl Merge {
         if std::mem::replace(&mut self.given, true)
             && let Some(top) = self.heap.first_mut()
         {
-            match self.readers[top.reader].read()? {
+            match self.readers[top.reader].read(self.shared.len())? {
                 Some(head) => top.entry = head.entry,
                 None => drop(self.heap.swap_remove(0)),
             }
@@ -279,7 +301,8 @@ impl Merge {
         let (a, b) = (&self.heap[a], &self.heap[b]);
         let order = a.entry.compare_heads(b.entry).unwrap_or_else(|| {
             let (a, b) = (self.readers[a.reader].current(), self.readers[b.reader].current());
-            compare_tails((&a.key[HEAD_BYTES..], a.tid), (&b.key[HEAD_BYTES..], b.tid))
+            let behind = self.shared.len() + HEAD_BYTES;
+            compare_tails((&a.key[behind..], a.tid), (&b.key[behind..], b.tid))
         });
         order == Ordering::Less
     }
@@ -289,6 +312,7 @@ impl Merge {
 pub(super) fn merge_into_one(group: Vec<Run>, file: &Arc<SpillFile>) -> Result<Run> {
     let mut merge = Merge::start(group)?;
     let mut run = Run::new(file);
+    run.shared = Some(merge.shared.clone());
     while let Some((key, tid)) = merge.next()? {
         run.push(key, &[], tid)?;
     }

@@ -132,6 +132,30 @@ fn long_keys_that_share_their_beginning_are_told_apart() {
     assert!(check(&entries, 4 << 10) > 0);
 }
 
+/// More than are sorted at once share their heads, and what comes behind, again and again; some are one key.
+#[test]
+fn many_keys_that_share_long_beginnings_are_told_apart() {
+    let mut random = Numbers(3);
+    let mut key = |i: u64| match i % 5 {
+        0 => format!("\x01the same beginning {}", random.below(100)).into_bytes(),
+        1 => vec![7; 9 + random.below(3) as usize],
+        2 => [vec![7; 40 * random.below(5) as usize], vec![random.below(2) as u8; 30]].concat(),
+        3 => b"\x01just one key of some length".to_vec(),
+        _ => b"short one".to_vec(),
+    };
+    let entries: Entries = (0..60_000).map(|i| (key(i), tid(i * 7919 % 60_000))).collect();
+    assert_eq!(check(&entries, MUCH), 0);
+    assert!(check(&entries, 1 << 20) > 0);
+    // A beginning that all runs share.
+    let entries: Entries = entries
+        .into_iter()
+        .map(|(key, tid)| ([&b"\x01all keys begin so: "[..], &key].concat(), tid))
+        .collect();
+    assert_eq!(check(&entries, MUCH), 0);
+    assert!(check(&entries, 1 << 20) > 0);
+    assert!(check(&entries[..9000].to_vec(), 8 << 10) > 0);
+}
+
 #[test]
 fn entries_in_order_make_one_run() {
     let runs = |key_bytes, number: fn(u64) -> u64| {
