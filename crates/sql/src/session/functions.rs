@@ -566,13 +566,15 @@ fn constraint_definition(b: &mut Backend, oid: Oid, pretty: Option<&Datum>) -> R
             .collect();
         names.join(", ")
     };
-    let included = || match table.index(row.oid("conindid")) {
-        Some(index) => include_clause(&table, index),
-        None => String::new(),
-    };
+    let index = table.index(row.oid("conindid"));
+    let included = || index.map(|index| include_clause(&table, index)).unwrap_or_default();
     Ok(match row.letter("contype") {
         kind @ (b'p' | b'u') => {
-            let word = if kind == b'p' { "PRIMARY KEY" } else { "UNIQUE" };
+            let word = match index {
+                _ if kind == b'p' => "PRIMARY KEY",
+                Some(index) if index.nulls_not_distinct => "UNIQUE NULLS NOT DISTINCT",
+                _ => "UNIQUE",
+            };
             let timing = timing_definition(row);
             Datum::text(format!("{word} ({}){}{timing}", columns(), included()))
         }
