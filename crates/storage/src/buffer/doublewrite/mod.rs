@@ -30,6 +30,7 @@ use base::crc::{crc32c, crc32c_append};
 use base::disk::{Disk, File, Open};
 use base::wait_event::{self, Event};
 use base::{BlockNo, Fork, PageId, RelId};
+use std::cmp::Reverse;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -248,14 +249,54 @@ fn read_header(file: &dyn File, area: usize) -> Result<Option<Header>> {
 /// What [`recover`] found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Recovered {
-    /// Copies looked at.
-    pub copies: usize,
-    /// Pages that were torn and are whole again.
+    /// Pages that might have been torn.
+    pub pages: usize,
+    /// Those that were, and are whole again.
     pub repaired: usize,
 }
 
+/// A copy that a header tells of.
+struct Copy {
+    page: PageId,
+    checksum: u32,
+    /// Its batch.
+    sequence: u64,
+    /// Where it is in the file, in bytes.
+    at: u64,
+}
+
+impl Copy {
+    /// Reads the copy; whether it is the one that its header tells of.
+    fn read(&self, file: &dyn File, to: &mut PageBytes) -> Result<bool> {
+        let read = file.read_at(&mut to.0, self.at).map_err(|e| Error::io("read", PATH, e))?;
+        Ok(read == PAGE_BYTES
+            && stored_checksum(&to.0) == self.checksum
+            && page::verify(&to.0, self.page).is_ok())
+    }
+}
+
+/// The copies of pages that may not be durable in place, by page, so that places are read in the files' order; of a page's
+/// the newest first.
+fn copies(file: &dyn File) -> Result<Vec<Copy>> {
+    let areas = headers(file)?;
+    let synced = areas.iter().map(|(_, header)| header.synced).max();
+    let mut copies = Vec::new();
+    for (area, header) in areas.iter().filter(|(_, header)| Some(header.sequence) > synced) {
+        let at = |i: usize| *area as u64 * AREA_BYTES + ((1 + i) * PAGE_BYTES) as u64;
+        copies.extend(header.entries.iter().enumerate().map(|(i, entry)| Copy {
+            page: entry.page,
+            checksum: entry.checksum,
+            sequence: header.sequence,
+            at: at(i),
+        }));
+    }
+    copies.sort_unstable_by_key(|copy| (copy.page, Reverse((copy.sequence, copy.at))));
+    Ok(copies)
+}
+
 /// Repairs pages that a crash left half written. To be called at every start after an unclean stop, before any
-/// page is read for redo. Idempotent: a crash in the middle is answered by calling it again.
+/// page is read for redo. Idempotent: a crash in the middle is answered by calling it again. Copies are read for pages that
+/// are torn only: they were written past the system's cache, while the places may still be in it.
 ///
 /// A torn page is left as it is where `made_anew` says that redo writes it anew: its copy may be of an earlier
 /// batch, older than redo reckons with ([`crate::recovery::imaged`]).
@@ -269,36 +310,22 @@ pub fn recover(
         return Ok(done);
     }
     let file = disk.open(PATH, Open::Existing).map_err(|e| Error::io("open", PATH, e))?;
-    let mut areas = headers(&*file)?;
-    let synced = areas.iter().map(|(_, header)| header.synced).max();
-    areas.retain(|(_, header)| Some(header.sequence) > synced);
-    // The newer batch first, and its later copies first: a page that it repaired is whole for the rest.
-    areas.sort_by_key(|(_, header)| std::cmp::Reverse(header.sequence));
-    let mut copy = PageBytes::new();
-    for (area, header) in &areas {
-        for (i, entry) in header.entries.iter().enumerate().rev() {
-            let at = *area as u64 * AREA_BYTES + ((1 + i) * PAGE_BYTES) as u64;
-            let read = file.read_at(&mut copy.0, at).map_err(|e| Error::io("read", PATH, e))?;
-            let intact = read == PAGE_BYTES
-                && stored_checksum(&copy.0) == entry.checksum
-                && page::verify(&copy.0, entry.page).is_ok();
-            if intact {
-                done.copies += 1;
-                done.repaired += usize::from(repair(files, entry.page, &copy, made_anew)?);
-            }
-        }
+    for copies in copies(&*file)?.chunk_by(|a, b| a.page == b.page) {
+        done.pages += 1;
+        done.repaired += usize::from(repair(files, copies, &*file, made_anew)?);
     }
     files.sync_all()?;
     Ok(done)
 }
 
-/// Writes the copy over the page if that does not verify.
+/// Writes the newest intact one of a page's copies over the page if that does not verify.
 fn repair(
     files: &RelFiles,
-    page: PageId,
-    copy: &PageBytes,
+    copies: &[Copy],
+    file: &dyn File,
     made_anew: &mut dyn FnMut(PageId) -> Result<bool>,
 ) -> Result<bool> {
+    let page = copies[0].page;
     let blocks = match files.blocks(page.rel, page.fork) {
         Ok(blocks) => blocks,
         Err(Error::NoSuchRelation(_)) => return Ok(false),
@@ -308,23 +335,28 @@ fn repair(
     if page.block.0 >= blocks {
         return Ok(false);
     }
-    let mut there = PageBytes::new();
-    files.read(page, &mut there.0)?;
-    let Err(mismatch) = page::verify(&there.0, page) else { return Ok(false) };
+    let mut bytes = PageBytes::new();
+    files.read(page, &mut bytes.0)?;
+    let Err(mismatch) = page::verify(&bytes.0, page) else { return Ok(false) };
     if made_anew(page)? {
         return Ok(false);
     }
-    if base::sim::active() {
+    for copy in copies {
+        if !copy.read(file, &mut bytes)? {
+            continue;
+        }
         // A simulation repairs pages by the thousand.
-        return files.write(page, &copy.0).map(|()| true);
+        if !base::sim::active() {
+            eprintln!(
+                "thalweg: repaired torn page: block {} of file \"{}\" ({mismatch})",
+                page.block,
+                relfile::path(page.rel, page.fork)
+            );
+        }
+        files.write(page, &bytes.0)?;
+        return Ok(true);
     }
-    eprintln!(
-        "thalweg: repaired torn page: block {} of file \"{}\" ({mismatch})",
-        page.block,
-        relfile::path(page.rel, page.fork)
-    );
-    files.write(page, &copy.0)?;
-    Ok(true)
+    Ok(false)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ fn only_torn_pages_are_repaired_from_the_newest_copy() {
         files.write(page(block), &torn).unwrap();
     }
     let done = recover(&disk, &files, &mut |_| Ok(false)).unwrap();
-    assert_eq!(done, Recovered { copies: 6, repaired: 2 });
+    assert_eq!(done, Recovered { pages: 4, repaired: 2 });
     assert_eq!([0, 1, 2].map(|b| fill_of(&files, b)), [Some(7), Some(3), Some(1)]);
     assert_eq!(recover(&disk, &files, &mut |_| Ok(false)).unwrap().repaired, 0);
 }
@@ -72,7 +72,7 @@ fn a_torn_area_repairs_nothing_with_what_it_held_before() {
     files.write(page(1), &[8; PAGE_BYTES]).unwrap();
     assert_eq!(
         recover(&disk, &files, &mut |_| Ok(false)).unwrap(),
-        Recovered { copies: *AREAS.start() - 1, repaired: 0 }
+        Recovered { pages: 2, repaired: 0 }
     );
     assert_eq!(fill_of(&files, 1), None, "damaged, and said to be");
 }
@@ -119,7 +119,7 @@ fn batches_that_are_durable_in_place_are_not_looked_at() {
         files.write(page(block), &[8; PAGE_BYTES]).unwrap();
     }
     let done = recover(&disk, &files, &mut |_| Ok(false)).unwrap();
-    assert_eq!(done, Recovered { copies: 1, repaired: 1 });
+    assert_eq!(done, Recovered { pages: 1, repaired: 1 });
     assert_eq!([1, 2].map(|b| fill_of(&files, b)), [None, Some(1)]);
 }
 
