@@ -237,14 +237,7 @@ impl Pool {
         let window = if protected > 0 { "double-write" } else { "write-in-place" };
         let _window = base::sim::window(window);
         if protected > 0 {
-            let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
-            let Writer { area, room, .. } = writer;
-            let area = area.as_mut().expect("nothing is protected without one");
-            while !area.make_room(self.places.synced()) {
-                self.places.sync(self);
-            }
-            let synced = self.places.synced();
-            area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES], synced)?;
+            self.guard_copies(writer, protected)?;
         }
         let mut first = None;
         let mut at = 0;
@@ -263,6 +256,24 @@ impl Pool {
             self.places.ask();
         }
         first.map_or(Ok(()), Err)
+    }
+
+    /// Brings so many copies to the double-write area.
+    fn guard_copies(&self, writer: &mut Writer, protected: usize) -> Result<()> {
+        let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
+        let Writer { area, room, carried, .. } = writer;
+        let area = area.as_mut().expect("nothing is protected without one");
+        let room = &mut room[..(1 + protected) * PAGE_BYTES];
+        loop {
+            while !area.make_room(self.places.synced()) {
+                self.places.sync(self);
+            }
+            match area.write(&pages, room, self.places.synced(), !carried.is_empty()) {
+                // In the areas that there are, when they have been synced.
+                Err(_) if area.do_without_new() => {}
+                done => return done,
+            }
+        }
     }
 
     /// Writes copies that are neighbours on disk to their places. What fails may be half done: it is carried on.
