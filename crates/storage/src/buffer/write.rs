@@ -23,6 +23,7 @@ use super::word::Attempt;
 use super::{Config, TornPages};
 use crate::error::{Error, Result, fatal};
 use crate::page::{self, PAGE_BYTES};
+use crate::relfile::RelFiles;
 use base::disk::{Disk, Room};
 use base::env::Env;
 use base::park;
@@ -90,11 +91,15 @@ pub struct CleanStep {
 }
 
 impl Writer {
-    pub fn open(env: &Env, config: &Config) -> Result<Writer> {
+    pub fn open(env: &Env, config: &Config, files: &RelFiles) -> Result<Writer> {
         let area = match config.torn_pages {
             TornPages::DoubleWrite | TornPages::FullPageWrites => Some(Area::open(&*env.disk, 0)?),
             TornPages::Off => {
-                doublewrite::remove(&*env.disk)?;
+                // Its copies are all that mends pages of which an earlier process has left a part on the disk.
+                if doublewrite::is_there(&*env.disk)? {
+                    files.await_inherited()?;
+                    doublewrite::remove(&*env.disk)?;
+                }
                 None
             }
         };

@@ -324,3 +324,53 @@ fn pages_are_written_though_the_disk_has_no_room_for_more_areas() {
         assert_eq!(get(&again.relation(5), BlockNo(0)), 3 * least - 1);
     }
 }
+
+/// Nothing is written until what an earlier process left is durable. Redo that needs a frame waits as long as that takes.
+#[test]
+fn the_wait_for_a_frame_does_not_end_before_that_for_inherited_files() {
+    let frame_wait = Duration::from_millis(200);
+    let config = Config { frames: 16, frame_wait, ..Config::default() };
+    let world = World::with(SimDisk::new(), config);
+    let rel = world.relation(5);
+    let files = world.pool.files();
+    files.expect_inherited();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(4 * frame_wait);
+            files.sync_inherited().unwrap();
+        });
+        for n in 0..40 {
+            let page = rel.extend(Fork::Main).map(|mut page| {
+                let id = page.page_id();
+                page.mark_dirty();
+                stamp(&mut page, id, n);
+            });
+            assert!(page.is_ok(), "page {n}: {}", page.unwrap_err());
+        }
+    });
+}
+
+/// The copies there may be all that mends a page of which an earlier process has left a part on the disk.
+#[test]
+fn the_area_stays_until_inherited_files_are_durable() {
+    let world = World::new(16);
+    add(&world.relation(5), Fork::Main, 1);
+    world.pool.clean_all().unwrap();
+    world.pool.stop();
+    let disk = world.disk.clone();
+    let env = Env::new(Arc::new(disk.clone()));
+    let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
+    files.expect_inherited();
+    let there = std::thread::scope(|scope| {
+        let syncing = scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(200));
+            let there = disk.exists(doublewrite::PATH).unwrap();
+            files.sync_inherited().unwrap();
+            there
+        });
+        let config = Config { frames: 16, torn_pages: TornPages::Off, ..Config::default() };
+        Pool::open(&env, config, Arc::clone(&files)).unwrap().stop();
+        syncing.join().unwrap()
+    });
+    assert!(there && !disk.exists(doublewrite::PATH).unwrap());
+}
