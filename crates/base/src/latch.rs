@@ -215,7 +215,7 @@ impl Rank {
         let _waiting = wait_event::during_unnamed(match self {
             Rank::LockShard | Rank::Table => Event::LockManagerLatch,
             Rank::BufferMap => Event::BufferMappingLatch,
-            Rank::RelFile => Event::RelFileLatch,
+            Rank::RelSync | Rank::RelFile => Event::RelFileLatch,
             Rank::Wal => Event::WalLatch,
             _ => Event::Latch,
         });

@@ -30,6 +30,8 @@ pub enum Rank {
     LockShard = 30,
     /// Buffer cache bookkeeping.
     BufferMap = 40,
+    /// Held by the one who syncs a relation's file.
+    RelSync = 45,
     /// Relation file table.
     RelFile = 50,
     /// Log segments, control file.

@@ -216,7 +216,9 @@ impl Engine {
             doublewrite::recover(&*env.disk, &relfiles, &mut |page| imaged.has(page))?;
         }
         relfiles.reset(clean)?;
-        let pool = Pool::open(env, pool_config(config), Arc::clone(&relfiles))?;
+        let pool = Pool::open(env, pool_config(config), Arc::clone(&relfiles));
+        // Why it could not be synced says more than that it must not be built on.
+        let pool = pool.or_else(|e| syncing.take().map_or(Ok(()), Syncing::finish).and(Err(e)))?;
         let acting = usage::act_as(Role::Startup);
         let redone = redo::run(
             env,

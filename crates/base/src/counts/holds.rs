@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Ranks by their place here, as people know them.
-const RANKS: [&str; 14] = [
+const RANKS: [&str; 15] = [
     "outer",
     "table",
     "page writer",
@@ -21,6 +21,7 @@ const RANKS: [&str; 14] = [
     "status-log bank",
     "lock shard",
     "buffer bookkeeping",
+    "file sync",
     "file table",
     "log",
     "leaf",
@@ -57,9 +58,10 @@ fn place(rank: Rank) -> usize {
         Rank::SlruBank => 8,
         Rank::LockShard => 9,
         Rank::BufferMap => 10,
-        Rank::RelFile => 11,
-        Rank::Wal => 12,
-        Rank::Leaf => 13,
+        Rank::RelSync => 11,
+        Rank::RelFile => 12,
+        Rank::Wal => 13,
+        Rank::Leaf => 14,
     }
 }
 

@@ -83,7 +83,7 @@ impl Pool {
         })?;
         let pages = Pages::new(count as usize, config.huge_pages)
             .map_err(|e| Error::io("map", "buffers", e))?;
-        let writer = Writer::open(env, &config)?;
+        let writer = Writer::open(env, &config, &files)?;
         let pool = Arc::new(Pool {
             pages,
             frames: (0..count).map(Frame::new).collect(),
@@ -356,14 +356,17 @@ impl Pool {
 
     #[cold]
     fn wait_for_frame(&self) -> Result<u32> {
-        let deadline = clock::now().after(self.config.frame_wait);
+        let mut deadline = clock::now().after(self.config.frame_wait);
         let mut waited = false;
         loop {
             self.reclaim_clean();
             if let Some(index) = self.free.take() {
                 return Ok(index);
             }
-            if clock::now() >= deadline {
+            if self.files.awaits_inherited() {
+                // The cleaner can't write a page until that is over: redo waits with it.
+                deadline = clock::now().after(self.config.frame_wait);
+            } else if clock::now() >= deadline {
                 return Err(Error::NoFreeBuffer { waited: self.config.frame_wait });
             }
             if !std::mem::replace(&mut waited, true) {

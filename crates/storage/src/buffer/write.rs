@@ -23,6 +23,7 @@ use super::word::Attempt;
 use super::{Config, TornPages};
 use crate::error::{Error, Result, fatal};
 use crate::page::{self, PAGE_BYTES};
+use crate::relfile::RelFiles;
 use base::disk::{Disk, Room};
 use base::env::Env;
 use base::park;
@@ -90,11 +91,15 @@ pub struct CleanStep {
 }
 
 impl Writer {
-    pub fn open(env: &Env, config: &Config) -> Result<Writer> {
+    pub fn open(env: &Env, config: &Config, files: &RelFiles) -> Result<Writer> {
         let area = match config.torn_pages {
             TornPages::DoubleWrite | TornPages::FullPageWrites => Some(Area::open(&*env.disk, 0)?),
             TornPages::Off => {
-                doublewrite::remove(&*env.disk)?;
+                // Its copies are all that mends pages of which an earlier process has left a part on the disk.
+                if doublewrite::is_there(&*env.disk)? {
+                    files.await_inherited()?;
+                    doublewrite::remove(&*env.disk)?;
+                }
                 None
             }
         };
@@ -237,14 +242,7 @@ impl Pool {
         let window = if protected > 0 { "double-write" } else { "write-in-place" };
         let _window = base::sim::window(window);
         if protected > 0 {
-            let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
-            let Writer { area, room, .. } = writer;
-            let area = area.as_mut().expect("nothing is protected without one");
-            while !area.make_room(self.places.synced()) {
-                self.places.sync(self);
-            }
-            let synced = self.places.synced();
-            area.write(&pages, &mut room[..(1 + protected) * PAGE_BYTES], synced)?;
+            self.guard_copies(writer, protected)?;
         }
         let mut first = None;
         let mut at = 0;
@@ -263,6 +261,24 @@ impl Pool {
             self.places.ask();
         }
         first.map_or(Ok(()), Err)
+    }
+
+    /// Brings so many copies to the double-write area.
+    fn guard_copies(&self, writer: &mut Writer, protected: usize) -> Result<()> {
+        let pages: Vec<PageId> = writer.copies[..protected].iter().map(|c| c.page).collect();
+        let Writer { area, room, carried, .. } = writer;
+        let area = area.as_mut().expect("nothing is protected without one");
+        let room = &mut room[..(1 + protected) * PAGE_BYTES];
+        loop {
+            while !area.make_room(self.places.synced()) {
+                self.places.sync(self);
+            }
+            match area.write(&pages, room, self.places.synced(), !carried.is_empty()) {
+                // In the areas that there are, when they have been synced.
+                Err(_) if area.do_without_new() => {}
+                done => return done,
+            }
+        }
     }
 
     /// Writes copies that are neighbours on disk to their places. What fails may be half done: it is carried on.

@@ -2,8 +2,8 @@
 //!
 //! Redo reads it as if it were there for good. So before anything builds on that, it is made durable: before the first
 //! page is written (a batch of copies takes the place of older ones, which may be all that mends a page of those
-//! that the disk does not have yet), and before the control file says more than it did. Until then the log
-//! answers for everything, as it did for the earlier process. Redo itself need not wait.
+//! that the disk does not have yet), before the double-write area is removed, and before the control file says more than
+//! it did. Until then the log answers for everything, as it did for the earlier process. Redo itself need not wait.
 
 use super::{BASE_DIR, RelFiles, parse_name};
 use crate::error::{Error, Result};
@@ -68,6 +68,11 @@ impl RelFiles {
             return Err(Error::Refused(why.into()));
         }
         Ok(())
+    }
+
+    /// Whether it is not durable yet: nothing is written meanwhile, however long that takes.
+    pub fn awaits_inherited(&self) -> bool {
+        self.inherited.is_under_way()
     }
 
     fn sync_all_names(&self) -> Result<()> {

@@ -56,6 +56,8 @@ fn parse_name(name: &str) -> Option<(RelId, Fork)> {
 pub struct RelFiles {
     disk: Arc<dyn Disk>,
     table: Latch<Table>,
+    /// Held by the one who syncs a file; whether a sync has failed.
+    syncing: Latch<bool>,
     /// A name came or went since the directory was last synced.
     names_changed: AtomicBool,
     /// Past the system's cache.
@@ -92,6 +94,7 @@ impl RelFiles {
         Ok(RelFiles {
             disk,
             table: Latch::new(Rank::RelFile, Table::new(open_files_max)),
+            syncing: Latch::new(Rank::RelSync, false),
             names_changed: AtomicBool::new(false),
             direct: false,
             inherited: Inherited::default(),
@@ -215,39 +218,51 @@ impl RelFiles {
         Ok(())
     }
 
-    /// Makes the fork's writes so far durable. A failure is final: the system may have dropped the pages,
-    /// and a second sync would lie. Callers end the process.
-    pub fn sync(&self, rel: RelId, fork: Fork) -> Result<()> {
+    /// Makes all writes to logged relations so far durable. A failure is final: the system may have dropped the
+    /// pages, and a second sync would lie. Callers end the process.
+    pub fn sync_logged(&self) -> Result<()> {
+        self.sync_files(RelId::is_logged)
+    }
+
+    /// Makes all writes, creations and removals so far durable. A failure is final, as in [`Self::sync_logged`].
+    pub fn sync_all(&self) -> Result<()> {
+        self.sync_files(|_| true)?;
+        self.sync_names()
+    }
+
+    fn sync_files(&self, wanted: impl Fn(RelId) -> bool) -> Result<()> {
+        let unsynced: Vec<_> = self.table.lock().unsynced().collect();
+        for (rel, fork) in unsynced.into_iter().filter(|(rel, _)| wanted(*rel)) {
+            self.in_turn(|| self.sync(rel, fork))?;
+        }
+        // What was not in the queue any more, because another context is syncing it, is durable when that has ended.
+        self.in_turn(|| Ok(()))
+    }
+
+    fn sync(&self, rel: RelId, fork: Fork) -> Result<()> {
         let Some(file) = self.table.lock().take_unsynced(rel, fork) else { return Ok(()) };
         count(&self.counters.syncs, 1);
         let _waiting = wait_event::during(Event::DataFileSync);
         file.file.sync().map_err(|e| Error::io("sync", path(rel, fork), e))
     }
 
-    /// Makes all writes to logged relations so far durable. A failure is final, as in [`Self::sync`].
-    pub fn sync_logged(&self) -> Result<()> {
-        let unsynced: Vec<_> = self.table.lock().unsynced().collect();
-        for (rel, fork) in unsynced.into_iter().filter(|(rel, _)| rel.is_logged()) {
-            self.sync(rel, fork)?;
-        }
-        Ok(())
-    }
-
-    /// Makes all writes, creations and removals so far durable. A failure is final, as in [`Self::sync`].
-    pub fn sync_all(&self) -> Result<()> {
-        let unsynced: Vec<_> = self.table.lock().unsynced().collect();
-        for (rel, fork) in unsynced {
-            self.sync(rel, fork)?;
-        }
-        self.sync_names()
-    }
-
     fn sync_names(&self) -> Result<()> {
-        // Relaxed: whoever needs a name durable has made it before, in program order or through a latch.
-        if self.names_changed.swap(false, Ordering::Relaxed) {
-            self.disk.sync_dir(BASE_DIR).map_err(|e| Error::io("sync", BASE_DIR, e))?;
+        self.in_turn(|| {
+            // Relaxed: whoever needs a name durable has made it before, in program order or through a latch.
+            if self.names_changed.swap(false, Ordering::Relaxed) {
+                self.disk.sync_dir(BASE_DIR).map_err(|e| Error::io("sync", BASE_DIR, e))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Has one context sync at a time, and none after a failure: what that one was to make durable is lost to all.
+    fn in_turn(&self, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+        let mut failed = self.syncing.lock();
+        if *failed {
+            return Err(Error::Refused("an earlier sync of relation files has failed".into()));
         }
-        Ok(())
+        sync().inspect_err(|_| *failed = true)
     }
 
     /// All relations that have a file, sorted.

@@ -91,6 +91,56 @@ fn a_file_is_synced_once_for_many_writes_and_names_with_their_directory() {
     assert_eq!(back, [1; PAGE_BYTES]);
 }
 
+/// Whoever asks for a sync and finds the file taken from the queue waits for the one who took it.
+#[test]
+fn what_another_context_is_syncing_is_not_durable_yet() {
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+    let disk = SimDisk::new();
+    let files = files(&disk);
+    let rel = RelId(3);
+    files.create(rel, false).unwrap();
+    files.extend(rel, Fork::Main, BlockNo(0), 1).unwrap();
+    let ((begin, begun), (go_on, wait)) = (channel(), channel());
+    disk.set_fault(Some(Box::new(move |access, path, _| {
+        if access == Access::Sync && path == "base/3" {
+            begin.send(()).unwrap();
+            wait.recv().unwrap();
+        }
+        None
+    })));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| files.sync_all().unwrap());
+        begun.recv().unwrap();
+        let (told, ended) = channel();
+        let files = &files;
+        scope.spawn(move || {
+            files.sync_logged().unwrap();
+            told.send(()).unwrap();
+        });
+        let early = ended.recv_timeout(Duration::from_millis(200));
+        go_on.send(()).unwrap();
+        first.join().unwrap();
+        assert_eq!(early, Err(RecvTimeoutError::Timeout), "the file is not durable yet");
+        ended.recv().unwrap();
+    });
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_called_durable() {
+    let disk = SimDisk::new();
+    let files = files(&disk);
+    let rel = RelId(3);
+    files.create(rel, false).unwrap();
+    files.extend(rel, Fork::Main, BlockNo(0), 1).unwrap();
+    disk.set_fault(Some(Box::new(|kind, _, _| {
+        (kind == Access::Sync).then(|| io::Error::from_raw_os_error(libc::EIO))
+    })));
+    assert_eq!(files.sync_logged().unwrap_err().sqlstate(), "58030");
+    disk.set_fault(None);
+    assert!(files.sync_logged().is_err() && files.sync_all().is_err());
+}
+
 #[test]
 fn unlogged_relations_are_emptied_and_temporary_ones_removed() {
     let disk = SimDisk::new();

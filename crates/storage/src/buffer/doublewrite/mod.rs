@@ -21,7 +21,8 @@
 //! when the last area is used and the first would come again, so the order stays; it does not shrink.
 //!
 //! Copies whose in-place write failed are carried into every later batch until it succeeds, because the page
-//! may have been left torn by the failure.
+//! may have been left torn by the failure. While one of these batches is being written, the last one counts, whatever
+//! was synced since.
 
 use crate::error::{Error, Result, fatal};
 use crate::page::{self, PAGE_BYTES, PageBytes};
@@ -42,7 +43,9 @@ pub const BATCH_MAX: usize = 128;
 /// How many batches may be written in place and not synced there, at first and at most: 528 MiB, which a second's
 /// writes fill only where they are more than 200 MiB.
 pub(super) const AREAS: RangeInclusive<usize> = 16..=512;
-const AREA_BYTES: u64 = ((1 + BATCH_MAX) * PAGE_BYTES) as u64;
+/// So many do where a full disk has no room for more: one that is being written, and the last.
+const LEAST: usize = 2;
+pub(super) const AREA_BYTES: u64 = ((1 + BATCH_MAX) * PAGE_BYTES) as u64;
 const MAGIC: u64 = u64::from_le_bytes(*b"thwgdblw");
 const HEADER_BYTES: usize = 24;
 const CRC_AT: usize = 20;
@@ -59,6 +62,8 @@ const _: () = assert!(SYNCED_AT + 8 <= PAGE_BYTES);
 pub(super) struct Area {
     file: Arc<dyn File>,
     sequence: u64,
+    /// The last batch that is whole in the file, or was the last when it was opened.
+    whole: u64,
     /// The last batch in each area since it was opened; 0: none.
     slots: Vec<u64>,
     /// Where the next batch goes; behind the last: to the first, or to a new one.
@@ -100,7 +105,7 @@ impl Area {
     /// crash. What is in it has been recovered. Batches go on behind number `last` and those that are there.
     pub fn open(disk: &dyn Disk, last: u64) -> Result<Area> {
         let fail = |e| Error::io("open", PATH, e);
-        let known = disk.exists(PATH).map_err(fail)?;
+        let known = is_there(disk)?;
         let file = match disk.check_direct(".") {
             Ok(()) => disk.open_direct(PATH, Open::Create),
             Err(_) => disk.open(PATH, Open::Create),
@@ -117,7 +122,7 @@ impl Area {
         } else {
             disk.sync_dir("").map_err(|e| Error::io("sync", PATH, e))?;
         }
-        Ok(Area { file, sequence, slots: vec![0; areas], next, wanted: areas })
+        Ok(Area { file, sequence, whole: sequence, slots: vec![0; areas], next, wanted: areas })
     }
 
     /// Whether there is an area for the next batch, after the files were synced up to batch `synced`.
@@ -150,9 +155,17 @@ impl Area {
 
     /// Writes and syncs a batch of sealed copies, where [`Area::make_room`] has found room. `room` is a page for the header
     /// followed by the copies of `pages`, in their order, aligned as direct writes must be. `synced` is a batch up to which
-    /// in-place writes are durable.
-    pub fn write(&mut self, pages: &[PageId], room: &mut [u8], synced: u64) -> Result<()> {
+    /// in-place writes are durable, but for pages whose copies are `carried` on from batch to batch: of those, the last
+    /// batch must count until this one is whole.
+    pub fn write(
+        &mut self,
+        pages: &[PageId],
+        room: &mut [u8],
+        synced: u64,
+        carried: bool,
+    ) -> Result<()> {
         assert!(pages.len() <= BATCH_MAX && room.len() == (1 + pages.len()) * PAGE_BYTES);
+        let synced = if carried { synced.min(self.whole.saturating_sub(1)) } else { synced };
         self.sequence += 1;
         let (header, copies) = room.split_at_mut(PAGE_BYTES);
         header.fill(0);
@@ -170,33 +183,41 @@ impl Area {
         let crc = header_crc(header);
         header[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
         let _waiting = wait_event::during(Event::DoubleWrite);
-        if let Err(e) = self.file.write_at(room, self.next as u64 * AREA_BYTES) {
-            self.do_without_new();
-            return Err(Error::io("write", PATH, e));
-        }
+        let written = self.file.write_at(room, self.next as u64 * AREA_BYTES);
+        written.map_err(|e| Error::io("write", PATH, e))?;
         if let Err(e) = self.file.sync() {
             fatal(&format!("could not sync file \"{PATH}\": {e}"));
         }
         self.slots[self.next] = self.sequence;
+        self.whole = self.sequence;
         self.next += 1;
         Ok(())
     }
 
-    /// Goes on with the areas that there were, where a new one could not be written.
-    fn do_without_new(&mut self) {
-        let is_new = self.next + 1 == self.slots.len() && self.slots[self.next] == 0;
-        if is_new && self.slots.len() > *AREAS.start() {
-            self.slots.pop();
-            (self.next, self.wanted) = (0, self.slots.len());
+    /// Goes on with the areas that have been written where the next could not be (the disk is full); tells whether
+    /// there are enough. What was written of the next one gives its room back.
+    pub fn do_without_new(&mut self) -> bool {
+        let is_new = self.slots[self.next..].iter().all(|batch| *batch == 0);
+        if !is_new || self.next < LEAST {
+            return false;
         }
+        // If that fails, there is a batch in the file that was not written in place, as after a crash.
+        let _ = self.file.set_len(self.next as u64 * AREA_BYTES);
+        self.slots.truncate(self.next);
+        (self.next, self.wanted) = (0, self.slots.len());
+        true
     }
+}
+
+/// Whether there is the file.
+pub(super) fn is_there(disk: &dyn Disk) -> Result<bool> {
+    disk.exists(PATH).map_err(|e| Error::io("open", PATH, e))
 }
 
 /// Removes the file: pages will be written without it, so its copies would grow old unnoticed.
 pub(super) fn remove(disk: &dyn Disk) -> Result<()> {
-    let fail = |e| Error::io("remove", PATH, e);
-    if disk.exists(PATH).map_err(fail)? {
-        disk.remove(PATH).map_err(fail)?;
+    if is_there(disk)? {
+        disk.remove(PATH).map_err(|e| Error::io("remove", PATH, e))?;
         disk.sync_dir("").map_err(|e| Error::io("sync", PATH, e))?;
     }
     Ok(())
@@ -306,7 +327,7 @@ pub fn recover(
     made_anew: &mut dyn FnMut(PageId) -> Result<bool>,
 ) -> Result<Recovered> {
     let mut done = Recovered::default();
-    if !disk.exists(PATH).map_err(|e| Error::io("open", PATH, e))? {
+    if !is_there(disk)? {
         return Ok(done);
     }
     let file = disk.open(PATH, Open::Existing).map_err(|e| Error::io("open", PATH, e))?;

@@ -15,7 +15,7 @@ fn batch(area: &mut Area, copies: &[(u32, u8)]) {
     let pages: Vec<PageId> = copies.iter().map(|(block, _)| page(*block)).collect();
     let mut room = vec![0; PAGE_BYTES];
     copies.iter().for_each(|(block, fill)| room.extend_from_slice(&sealed(*block, *fill)));
-    area.write(&pages, &mut room, 0).unwrap();
+    area.write(&pages, &mut room, 0, false).unwrap();
 }
 
 /// With room made, whatever is there.
@@ -114,7 +114,7 @@ fn batches_that_are_durable_in_place_are_not_looked_at() {
     batch(&mut area, &[(1, 1)]);
     let mut room = vec![0; PAGE_BYTES];
     room.extend_from_slice(&sealed(2, 1));
-    area.write(&[page(2)], &mut room, 1).unwrap();
+    area.write(&[page(2)], &mut room, 1, false).unwrap();
     for block in [1, 2] {
         files.write(page(block), &[8; PAGE_BYTES]).unwrap();
     }
@@ -173,7 +173,8 @@ fn where_there_is_no_room_for_another_area_the_old_ones_do() {
     })));
     let mut room = vec![0; PAGE_BYTES];
     room.extend_from_slice(&sealed(2, 1));
-    assert!(area.write(&[page(2)], &mut room, 0).is_err());
+    assert!(area.write(&[page(2)], &mut room, 0, false).is_err());
+    assert!(area.do_without_new());
     disk.set_fault(None);
     assert_eq!(area.slots.len(), least);
     assert!(area.make_room(1), "the first is free");

@@ -267,3 +267,110 @@ fn a_failed_write_owes_nothing_to_a_relation_that_is_gone() {
     assert!(!world.pool.files().exists(RelId(5)).unwrap());
     assert_eq!(world.pool.files().blocks(RelId(6), Fork::Main).unwrap(), 4);
 }
+
+/// Writes what is dirty as one batch.
+fn write_dirty(pool: &Pool) -> Option<crate::error::Error> {
+    let dirty = pool.frames.iter().filter(|frame| frame.is_dirty());
+    let mut dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
+    pool.write_frames(&mut dirty).failed
+}
+
+/// The next batch carries its copy on; until that is whole, the last batch's copy is what mends the page.
+#[test]
+fn a_page_that_a_failing_write_tore_is_covered_while_the_next_batch_is_written() {
+    let world = World::new(16);
+    let rel = world.relation(5);
+    for n in 1..3 {
+        add(&rel, Fork::Main, n);
+    }
+    world.pool.clean_all().unwrap();
+    world.disk.set_fault(Some(Box::new(|kind, path, offset| {
+        (kind == Access::Write && path == "base/5" && offset == 0).then(eio)
+    })));
+    set(&rel, BlockNo(0), 700);
+    assert!(write_dirty(&world.pool).is_some());
+    world.pool.places.sync(&world.pool);
+    set(&rel, BlockNo(1), 800);
+    assert!(write_dirty(&world.pool).is_some());
+    world.pool.stop();
+    world.disk.set_fault(None);
+    // Of the last batch only the header came to the disk.
+    let last = (world.pool.stats().batches - 1) * doublewrite::AREA_BYTES;
+    world.disk.corrupt(doublewrite::PATH, last + PAGE_BYTES as u64, |bytes| bytes.fill(0));
+    world.disk.corrupt("base/5", 5000, |bytes| bytes[0] ^= 4);
+    let again = World::over(world.disk.clone(), 16, TornPages::DoubleWrite);
+    assert_eq!(get(&again.relation(5), BlockNo(0)), 700);
+}
+
+#[test]
+fn pages_are_written_though_the_disk_has_no_room_for_more_areas() {
+    let least = *doublewrite::AREAS.start() as u64;
+    for areas in [3, least] {
+        let world = World::new(16);
+        let rel = world.relation(5);
+        world.disk.set_fault(Some(Box::new(move |kind, path, offset| {
+            let grows = offset >= areas * doublewrite::AREA_BYTES;
+            let full = kind == Access::Write && path == doublewrite::PATH && grows;
+            full.then(|| io::Error::from_raw_os_error(libc::ENOSPC))
+        })));
+        add(&rel, Fork::Main, 1);
+        for round in 0..3 * least {
+            set(&rel, BlockNo(0), round);
+            let failed = write_dirty(&world.pool);
+            assert!(failed.is_none(), "{areas} areas, batch {round}: {failed:?}");
+        }
+        world.disk.corrupt("base/5", 5000, |bytes| bytes[0] ^= 4);
+        let again = World::over(world.disk.clone(), 16, TornPages::DoubleWrite);
+        assert_eq!(get(&again.relation(5), BlockNo(0)), 3 * least - 1);
+    }
+}
+
+/// Nothing is written until what an earlier process left is durable. Redo that needs a frame waits as long as that takes.
+#[test]
+fn the_wait_for_a_frame_does_not_end_before_that_for_inherited_files() {
+    let frame_wait = Duration::from_millis(200);
+    let config = Config { frames: 16, frame_wait, ..Config::default() };
+    let world = World::with(SimDisk::new(), config);
+    let rel = world.relation(5);
+    let files = world.pool.files();
+    files.expect_inherited();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(4 * frame_wait);
+            files.sync_inherited().unwrap();
+        });
+        for n in 0..40 {
+            let page = rel.extend(Fork::Main).map(|mut page| {
+                let id = page.page_id();
+                page.mark_dirty();
+                stamp(&mut page, id, n);
+            });
+            assert!(page.is_ok(), "page {n}: {}", page.unwrap_err());
+        }
+    });
+}
+
+/// The copies there may be all that mends a page of which an earlier process has left a part on the disk.
+#[test]
+fn the_area_stays_until_inherited_files_are_durable() {
+    let world = World::new(16);
+    add(&world.relation(5), Fork::Main, 1);
+    world.pool.clean_all().unwrap();
+    world.pool.stop();
+    let disk = world.disk.clone();
+    let env = Env::new(Arc::new(disk.clone()));
+    let files = Arc::new(RelFiles::open(Arc::clone(&env.disk), 100).unwrap());
+    files.expect_inherited();
+    let there = std::thread::scope(|scope| {
+        let syncing = scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(200));
+            let there = disk.exists(doublewrite::PATH).unwrap();
+            files.sync_inherited().unwrap();
+            there
+        });
+        let config = Config { frames: 16, torn_pages: TornPages::Off, ..Config::default() };
+        Pool::open(&env, config, Arc::clone(&files)).unwrap().stop();
+        syncing.join().unwrap()
+    });
+    assert!(there && !disk.exists(doublewrite::PATH).unwrap());
+}
