@@ -17,6 +17,7 @@ pub mod ids;
 pub mod interrupt;
 pub mod latch;
 pub mod lot;
+pub mod memory;
 pub mod pad;
 pub mod park;
 pub mod rank;

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::heap::{Due, HeapRel};
 use crate::index::Index;
 use base::RelId;
+use base::clock::{self, Instant};
 use base::env::{Background, Env};
 use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
 use base::usage::{self, Role};
@@ -13,6 +14,9 @@ use std::time::Duration;
 
 /// A table that can't be cleaned now is looked at again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
+
+/// After rounds that did something memory is given back to the system, but not more often.
+const GIVE_BACK_EVERY: Duration = Duration::from_secs(60);
 
 /// A table for the worker to clean.
 pub struct HandedOver<'h> {
@@ -102,12 +106,14 @@ impl Worker {
         let (its_queue, its_counters) = (Arc::clone(&queue), Arc::clone(&counters));
         let background = env.spawn("vacuum", move || {
             let _acting = usage::act_as(Role::Vacuum);
+            let mut given_back = None;
             while let Some(rel) = its_queue.pop() {
                 match look_after(&open, &analyze, rel) {
                     Ok(round) => {
                         its_counters.add(&round);
                         if round.cleaned.is_some() || round.analyzed {
                             its_queue.rests(rel);
+                            give_back(&mut given_back);
                         }
                         if let Some(wait) = round.again {
                             its_queue.push_after(rel, wait);
@@ -143,6 +149,15 @@ impl Worker {
         if let Some(background) = background {
             background.join();
         }
+    }
+}
+
+/// Each thread's part of the allocator keeps what a round on it has used, and rounds come on changing threads.
+fn give_back(last: &mut Option<Instant>) {
+    let now = clock::now();
+    if last.is_none_or(|last| now >= last.after(GIVE_BACK_EVERY)) {
+        *last = Some(now);
+        base::memory::give_back();
     }
 }
 
