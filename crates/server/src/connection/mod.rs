@@ -20,7 +20,7 @@ use std::time::Duration;
 use base::clock;
 use base::interrupt::Interrupt;
 use sql::error::{SqlError, interrupted};
-use sql::session::Session;
+use sql::session::{Ending, Session};
 use tokio::time::{Instant, Sleep, sleep_until};
 use wire::startup::{self, Request};
 use wire::{backend::Replies, frame};
@@ -323,6 +323,9 @@ impl Connection {
     /// Closes the session, if there is one.
     fn end(&mut self) {
         self.worker.remove_stranger(&self.link);
+        if self.link.hung_up.get() && !self.seat().closing {
+            self.seat().ends(Ending::Abandoned);
+        }
         if self.seat().has_place() {
             self.phase = Phase::Ending;
             self.start(Turn::End);
@@ -360,6 +363,7 @@ impl Connection {
 
     /// Ends an idle session and says why.
     fn say_goodbye(&mut self, why: SqlError) {
+        self.seat().will_end(&why);
         self.push_now(|replies| report::fatal(replies, why));
         self.end();
     }

@@ -19,8 +19,8 @@ use wire::backend::{Replies, Status};
 use crate::connection::{Guest, Link, Peer};
 use crate::report;
 use crate::worker::Worker;
-use sql::error::{Severity, SqlError};
-use sql::session::Session;
+use sql::error::{Severity, SqlError, SqlState};
+use sql::session::{Ending, Session};
 
 /// What a connection needs while it is served, and between times its session.
 pub(crate) struct Seat {
@@ -158,14 +158,34 @@ impl Seat {
             interrupt::clear_statement();
             sent = self.link.wait_for_room();
         }
-        self.closing |= sent.is_err();
+        if let Err(interrupt) = sent {
+            match interrupt {
+                Interrupt::Disconnect => self.ends(Ending::Abandoned),
+                _ => self.ends(Ending::Killed),
+            }
+            self.closing = true;
+        }
     }
 
     /// Tells the client of an error; a fatal one ends the session.
     fn complain(&mut self, error: &SqlError) {
         report::error(&mut self.replies, error);
         if error.fields().severity != Severity::Error {
+            self.will_end(error);
             self.closing = true;
+        }
+    }
+
+    /// The session ends with this error.
+    pub(crate) fn will_end(&self, error: &SqlError) {
+        let killed = error.sqlstate() == SqlState::ADMIN_SHUTDOWN;
+        self.ends(if killed { Ending::Killed } else { Ending::Fatal });
+    }
+
+    /// Notes how the session ends, if there is one.
+    pub(crate) fn ends(&self, how: Ending) {
+        if let Some(session) = &self.session {
+            session.ends(how);
         }
     }
 

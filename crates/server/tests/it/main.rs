@@ -11,6 +11,7 @@ mod direct_io;
 mod directory;
 mod disks;
 mod drivers;
+mod endings;
 mod faults;
 mod gated;
 mod log;

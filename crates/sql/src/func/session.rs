@@ -117,6 +117,17 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_is_wal_replay_paused" "pg_get_wal_replay_pause_state" "pg_wal_replay_pause" "pg_wal_replay_resume"
     "pg_promote" "pg_create_restore_point" "pg_backup_start" "pg_backup_stop" "pg_ls_waldir"
     "pg_control_checkpoint" "pg_control_system" "pg_control_init" "pg_control_recovery" "pg_stat_get_archiver"
+    "pg_stat_get_db_numbackends" "pg_stat_get_db_xact_commit" "pg_stat_get_db_xact_rollback"
+    "pg_stat_get_db_blocks_fetched" "pg_stat_get_db_blocks_hit" "pg_stat_get_db_tuples_returned"
+    "pg_stat_get_db_tuples_fetched" "pg_stat_get_db_tuples_inserted" "pg_stat_get_db_tuples_updated"
+    "pg_stat_get_db_tuples_deleted" "pg_stat_get_db_conflict_all" "pg_stat_get_db_conflict_tablespace"
+    "pg_stat_get_db_conflict_lock" "pg_stat_get_db_conflict_snapshot" "pg_stat_get_db_conflict_bufferpin"
+    "pg_stat_get_db_conflict_startup_deadlock" "pg_stat_get_db_temp_files" "pg_stat_get_db_temp_bytes"
+    "pg_stat_get_db_deadlocks" "pg_stat_get_db_checksum_failures" "pg_stat_get_db_checksum_last_failure"
+    "pg_stat_get_db_blk_read_time" "pg_stat_get_db_blk_write_time" "pg_stat_get_db_session_time"
+    "pg_stat_get_db_active_time" "pg_stat_get_db_idle_in_transaction_time" "pg_stat_get_db_sessions"
+    "pg_stat_get_db_sessions_abandoned" "pg_stat_get_db_sessions_fatal" "pg_stat_get_db_sessions_killed"
+    "pg_stat_get_db_stat_reset_time"
     "autoprewarm_dump_now" "bt_index_check" "bt_index_parent_check" "hash_index_check"
 );
 

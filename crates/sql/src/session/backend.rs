@@ -127,7 +127,7 @@ impl Backend {
         user_oid: Oid,
         pid: i32,
     ) -> Backend {
-        let temp = TempSpace::new(&instance.temp_files);
+        let temp = TempSpace::new(&instance.temp_files, &instance.temp_counts);
         Backend {
             txn,
             instance,

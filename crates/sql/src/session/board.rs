@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex};
 use base::Lsn;
 use base::wait_event::Event;
 
+use super::done::{Done, Sums};
+
 /// So much of a statement's text is shown: PostgreSQL's `track_activity_query_size`, less its final zero.
 pub const QUERY_BYTES: usize = 1023;
 const WORDS: usize = (QUERY_BYTES + 1) / 8;
@@ -66,6 +68,7 @@ pub struct Board {
     /// The reply to the last statement leaves once the log is durable up to here.
     told: AtomicU64,
     text: [AtomicU64; WORDS],
+    done: Done,
     application: Mutex<Arc<str>>,
 }
 
@@ -123,6 +126,7 @@ impl Board {
             xact_start: AtomicI64::new(0),
             told: AtomicU64::new(0),
             text: [const { AtomicU64::new(0) }; WORDS],
+            done: Done::default(),
             application: Mutex::new(Arc::from("")),
         }
     }
@@ -136,6 +140,7 @@ impl Board {
         });
         self.xact_start.store(0, Ordering::Relaxed);
         self.wait.store(0, Ordering::Relaxed);
+        self.done.clear();
         self.set_application("");
     }
 
@@ -157,7 +162,11 @@ impl Board {
     #[inline]
     pub fn active(&'static self, text: Option<&str>, start: i64) {
         base::wait_event::report_to(Some(&self.wait));
-        let begins = self.doing.load(Ordering::Relaxed) != Doing::Active as u8;
+        let before = self.doing.load(Ordering::Relaxed);
+        let begins = before != Doing::Active as u8;
+        if before >= Doing::IdleInTransaction as u8 {
+            self.done.in_transaction(start - self.state_change.load(Ordering::Relaxed));
+        }
         self.write(|| {
             if let Some(text) = text {
                 self.put(text);
@@ -194,6 +203,9 @@ impl Board {
         base::wait_event::report_to(None);
         let start = self.query_start.load(Ordering::Relaxed);
         let now = super::coarse_stamp().0.max(start);
+        if self.doing.load(Ordering::Relaxed) == Doing::Active as u8 {
+            self.done.active(now - self.state_change.load(Ordering::Relaxed));
+        }
         self.write(|| {
             self.doing.store(doing as u8, Ordering::Relaxed);
             self.state_change.store(now, Ordering::Relaxed);
@@ -205,6 +217,17 @@ impl Board {
     #[inline]
     pub fn transaction(&self, start: i64) {
         self.xact_start.store(start, Ordering::Relaxed);
+    }
+
+    /// What the session has done.
+    #[inline]
+    pub(super) fn done(&self) -> &Done {
+        &self.done
+    }
+
+    /// The same in sums, of a session that has lasted for `micros`.
+    pub fn sums(&self, micros: i64) -> Sums {
+        self.done.sums(micros)
     }
 
     /// `application_name` is this now.

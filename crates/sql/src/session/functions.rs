@@ -37,6 +37,8 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         of_catalogs,
         of_locks,
         super::activity::call,
+        // First: the next takes every figure of an OID to be a relation's.
+        super::database_figures::call,
         super::statistics::call,
         super::amcheck::call,
         super::buffers::call,

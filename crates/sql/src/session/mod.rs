@@ -14,7 +14,9 @@ mod copy;
 mod copy_binary;
 mod cursor;
 mod database;
+mod database_figures;
 mod ddl_host;
+pub(crate) mod done;
 mod explain;
 mod extended;
 mod foreign_key;
@@ -49,6 +51,7 @@ mod tests;
 pub use amcheck::Verifier;
 pub(crate) use analyze::{analyze_in_background, note_cleaned};
 pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
+pub use done::Ending;
 pub use prepare::Planned;
 pub use transaction::Status;
 
@@ -231,14 +234,26 @@ impl Session {
         self.backend.user_oid
     }
 
+    /// How the session is about to end, for `pg_stat_database`; what was said first holds.
+    pub fn ends(&self, how: Ending) {
+        self.board.done().ends(how);
+    }
+
+    fn count_error(&self, error: &SqlError) {
+        if error.sqlstate() == SqlState::T_R_DEADLOCK_DETECTED {
+            self.board.done().deadlock();
+        }
+    }
+
     /// The value of a setting as SHOW tells it.
     pub fn show(&self, name: &str) -> Option<String> {
         self.backend.values.show(name)
     }
 
     /// After an error in the extended protocol: the statement's effects are undone.
-    pub fn fail(&mut self, _error: &SqlError) {
+    pub fn fail(&mut self, error: &SqlError) {
         self.end_statement();
+        self.count_error(error);
         self.abort_statement();
     }
 

@@ -31,7 +31,8 @@ impl Session {
             Err(error) => Err(super::placed(error, sql)),
         };
         self.flush_notices(client);
-        if result.is_err() {
+        if let Err(error) = &result {
+            self.count_error(error);
             self.abort_statement();
         }
         result

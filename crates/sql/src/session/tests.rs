@@ -95,6 +95,7 @@ impl Client for Recorder {
 }
 
 mod analyzing;
+mod database_figures;
 mod databases;
 mod full_vacuum;
 mod vacuum;

@@ -255,6 +255,7 @@ impl Session {
         }
         // Committed is committed: no panic may tell the client otherwise.
         storage::error::or_abort("commit", || {
+            self.board.done().commit();
             self.tell_everything();
             self.backend.values.commit();
             self.end_of_transaction();
@@ -264,6 +265,9 @@ impl Session {
 
     /// Rolls everything back; the session is idle afterwards.
     pub(super) fn rollback_storage(&mut self) {
+        if self.block != Block::Idle {
+            self.board.done().roll_back();
+        }
         self.drop_portals();
         if self.backend.txn.state() == TxnState::Active {
             self.backend.txn.abort();

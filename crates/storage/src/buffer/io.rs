@@ -129,10 +129,11 @@ fn add(counter: &AtomicU64, by: u64) {
 }
 
 /// A page has been waited for.
-fn read_for(counts: &Counts, timed: &Timed) {
+fn read_for(counts: &Counts, timed: &Timed) -> u64 {
     let ns = timed.ns();
     add(&counts.read_ns, ns);
     usage::count(Use::ReadNs, ns);
+    ns
 }
 
 impl IoStats {
@@ -142,10 +143,11 @@ impl IoStats {
         &self.0[base::usage::role() as usize][usize::from(temporary)][purpose as usize]
     }
 
-    pub fn read(&self, rel: RelId, purpose: Purpose, timed: &Timed) {
+    /// A page was read. Answers the nanoseconds that this took.
+    pub fn read(&self, rel: RelId, purpose: Purpose, timed: &Timed) -> u64 {
         let counts = self.mine(rel, purpose);
         add(&counts.reads, 1);
-        read_for(counts, timed);
+        read_for(counts, timed)
     }
 
     /// Pages that are read ahead; who waits for one counts the time.
@@ -153,9 +155,9 @@ impl IoStats {
         add(&self.mine(rel, purpose).reads, pages);
     }
 
-    /// A page that was read ahead has been waited for.
-    pub fn waited(&self, rel: RelId, purpose: Purpose, timed: &Timed) {
-        read_for(self.mine(rel, purpose), timed);
+    /// A page that was read ahead has been waited for. Answers for how many nanoseconds.
+    pub fn waited(&self, rel: RelId, purpose: Purpose, timed: &Timed) -> u64 {
+        read_for(self.mine(rel, purpose), timed)
     }
 
     pub fn written(&self, rel: RelId, pages: usize, timed: &Timed) {

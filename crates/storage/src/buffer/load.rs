@@ -134,7 +134,8 @@ impl Relation {
                         let timed = Timed::start();
                         slot.wait(number, Event::DataFileRead);
                         let purpose = Purpose::of(ring.as_deref());
-                        self.pool().io.waited(self.id(), purpose, &timed);
+                        let ns = self.pool().io.waited(self.id(), purpose, &timed);
+                        self.map().count_read_time(ns);
                     } else {
                         slot.wait(number, Event::BufferIo);
                     }
@@ -237,7 +238,8 @@ impl Relation {
             }
             memory.from_bytes(&bytes);
             count(&pool.counters.loads, 1);
-            pool.io.read(page.rel, purpose, &timed);
+            let ns = pool.io.read(page.rel, purpose, &timed);
+            self.map().count_read_time(ns);
             self.map().count_reads(1);
         } else {
             memory.clear();
@@ -266,6 +268,7 @@ impl Relation {
             self.pool().files.read(page, &mut bytes.0)?;
         }
         page::verify(&bytes.0, page).map_err(|mismatch| {
+            self.map().count_damaged();
             let file = relfile::path(page.rel, page.fork);
             Error::damaged(file, Some(page.block), mismatch.to_string())
         })

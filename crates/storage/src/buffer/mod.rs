@@ -24,6 +24,7 @@ mod ring;
 mod slot;
 mod sync;
 mod tally;
+mod totals;
 #[cfg(feature = "page-trace")]
 mod trace;
 mod translation;
@@ -40,6 +41,7 @@ pub use relation::{Optimistic, Relation};
 pub use replace::Policy;
 pub use ring::Ring;
 pub use tally::Figure;
+pub use totals::Totals;
 pub use write::CleanStep;
 
 use crate::wal::Compression;

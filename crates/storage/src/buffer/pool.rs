@@ -13,6 +13,7 @@ use super::relation::{RelMap, Relation};
 use super::replace::{Candidates, Credit, Replacer};
 use super::slot::FRAMES_MAX;
 use super::sync::Places;
+use super::totals::Gone;
 use super::write::Writer;
 use super::{Config, PoolStats, Ring};
 use crate::error::{Error, Result};
@@ -47,8 +48,7 @@ pub struct Pool {
     pub(super) under_way: UnderWay,
     pub(super) counters: Counters,
     pub(super) io: IoStats,
-    /// Hits of relations that were dropped since.
-    hits_gone: AtomicU64,
+    pub(super) gone: Gone,
     relations: Latch<HashMap<RelId, Arc<RelMap>>>,
     wal: OnceLock<Arc<Wal>>,
     /// Before the log is attached: where redo is.
@@ -99,7 +99,7 @@ impl Pool {
             under_way: UnderWay::default(),
             counters: Counters::default(),
             io: IoStats::default(),
-            hits_gone: AtomicU64::new(0),
+            gone: Gone::default(),
             relations: Latch::new(Rank::BufferMap, HashMap::default()),
             wal: OnceLock::new(),
             redo_at: AtomicU64::new(1),
@@ -169,7 +169,7 @@ impl Pool {
         let map = self.relations.lock().remove(&rel);
         if let Some(map) = map {
             map.set_dropped();
-            count(&self.hits_gone, map.hits());
+            self.gone.add(&map);
             Relation::new(Arc::clone(self), map).discard_all();
         }
         self.forget_copies(|page| page.rel == rel);
@@ -229,11 +229,14 @@ impl Pool {
         self.io.all()
     }
 
+    pub(super) fn maps(&self) -> Vec<Arc<RelMap>> {
+        self.relations.lock().values().cloned().collect()
+    }
+
     /// Pages found in memory, by all relations there are or were.
     pub fn hits(&self) -> u64 {
-        let maps: Vec<Arc<RelMap>> = self.relations.lock().values().cloned().collect();
-        let now: u64 = maps.iter().map(|map| map.hits()).sum();
-        now + self.hits_gone.load(Ordering::Relaxed)
+        let now: u64 = self.maps().iter().map(|map| map.hits()).sum();
+        now + self.gone.hits()
     }
 
     /// What each frame holds now, by a look without a latch: a page that comes or goes meanwhile may be shown

@@ -9,6 +9,7 @@ use super::load::{Source, Want, trade_pin};
 use super::pool::{Pool, count};
 use super::slot::{Place, Slot};
 use super::tally::{Figure, Tally};
+use super::totals::Totals;
 use super::translation::{ForkMap, UNKNOWN};
 use super::word::{Attempt, EXCLUSIVE, SHARED};
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ use crate::page::{PageMut, PageView};
 use base::hash::hash_of;
 use base::rank::{self, Rank};
 use base::sim;
-use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering, fence};
+use base::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 use base::usage::{self, Use};
 use base::wait_event::Event;
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
@@ -32,13 +33,30 @@ pub(super) struct RelMap {
     tally: Tally,
     /// Pages read from its files.
     reads: AtomicU64,
+    /// What waiting for them took.
+    read_ns: AtomicU64,
+    /// Pages found damaged, and when one was last.
+    damaged: AtomicU64,
+    damaged_at: AtomicI64,
+    /// Whose it is; 0: nobody's.
+    database: AtomicU32,
 }
 
 impl RelMap {
     pub fn new(id: RelId, rank: Rank) -> RelMap {
         let forks = std::array::from_fn(|_| ForkMap::new());
-        let (tally, reads) = (Tally::new(), AtomicU64::new(0));
-        RelMap { id, rank, dropped: AtomicBool::new(false), forks, tally, reads }
+        RelMap {
+            id,
+            rank,
+            dropped: AtomicBool::new(false),
+            forks,
+            tally: Tally::new(),
+            reads: AtomicU64::new(0),
+            read_ns: AtomicU64::new(0),
+            damaged: AtomicU64::new(0),
+            damaged_at: AtomicI64::new(0),
+            database: AtomicU32::new(0),
+        }
     }
 
     /// From now on loading and extending fail.
@@ -75,9 +93,38 @@ impl RelMap {
         usage::count(if temporary { Use::LocalRead } else { Use::Read }, pages);
     }
 
+    /// A page was waited for.
+    pub fn count_read_time(&self, ns: u64) {
+        // Relaxed: a figure for people.
+        self.read_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// A page that was read is damaged.
+    pub fn count_damaged(&self) {
+        // Relaxed: figures for people.
+        self.damaged.fetch_add(1, Ordering::Relaxed);
+        self.damaged_at.fetch_max(base::clock::wall_micros(), Ordering::Relaxed);
+    }
+
     /// Pages found in memory so far.
     pub fn hits(&self) -> u64 {
         self.tally.sum(Figure::Hits)
+    }
+
+    /// What has been done with it so far, and in which database.
+    pub fn totals(&self) -> (u32, Totals) {
+        let sum = |figure| self.tally.sum(figure);
+        let totals = Totals {
+            hits: sum(Figure::Hits),
+            // Relaxed: figures for people.
+            reads: self.reads.load(Ordering::Relaxed),
+            read_ns: self.read_ns.load(Ordering::Relaxed),
+            damaged: self.damaged.load(Ordering::Relaxed),
+            damaged_at: self.damaged_at.load(Ordering::Relaxed),
+            returned: sum(Figure::ScanRows) + sum(Figure::IndexEntries),
+            fetched: sum(Figure::IndexRows),
+        };
+        (self.database.load(Ordering::Relaxed), totals)
     }
 
     #[inline]
@@ -151,6 +198,12 @@ impl Relation {
     /// Rank of its main fork's pages.
     pub fn rank(&self) -> Rank {
         self.map.main_rank()
+    }
+
+    /// What is done with it counts for this database, too ([`Pool::totals`]).
+    pub fn count_for(&self, database: u32) {
+        // Relaxed: read for figures only.
+        self.map.database.store(database, Ordering::Relaxed);
     }
 
     /// Counts what is done with the relation.

@@ -56,7 +56,7 @@ use base::sync::unmodelled::Ordering::Relaxed;
 use progress::Progress;
 use room::Stripe;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A heap. Shared by reference; SQL keeps it beside the catalog entry of the table.
 pub struct HeapRel {
@@ -67,6 +67,8 @@ pub struct HeapRel {
     reserve: AtomicUsize,
     /// Where sessions insert, and what they count.
     stripes: Box<[Stripe]>,
+    /// What had been done to the heap that it took the place of.
+    before: OnceLock<Activity>,
     /// When vacuum is due, and who is to know.
     attention: Attention,
     /// Held by a vacuum, from beginning to end.
@@ -126,6 +128,7 @@ impl HeapRel {
             txns: Arc::clone(txns),
             reserve: AtomicUsize::new(reserve(fillfactor)),
             stripes: (0..room::STRIPES).map(|_| Stripe::default()).collect(),
+            before: OnceLock::new(),
             attention: Attention::default(),
             vacuum: Latch::new(Rank::Outer, ()),
             progress: Progress::default(),

@@ -103,6 +103,17 @@ impl HeapRel {
         }
     }
 
+    /// What was done to these rows: [`HeapRel::activity`] less what was done to those of the heap before.
+    pub fn own_activity(&self) -> Activity {
+        let (all, before) = (self.activity(), self.before.get().copied().unwrap_or_default());
+        Activity {
+            inserted: all.inserted - before.inserted,
+            deleted: all.deleted - before.deleted,
+            updated: all.updated - before.updated,
+            hot_updated: all.hot_updated - before.hot_updated,
+        }
+    }
+
     /// Goes on from what was counted in another heap. Nobody may be changing either.
     pub(super) fn count_on_from(&self, other: &HeapRel) {
         for (own, theirs) in self.stripes.iter().zip(&other.stripes) {
@@ -113,6 +124,8 @@ impl HeapRel {
             own.updated.store(theirs.updated.load(Relaxed), Relaxed);
             own.hot_updated.store(theirs.hot_updated.load(Relaxed), Relaxed);
         }
+        // A heap succeeds another once.
+        let _ = self.before.set(self.activity());
     }
 
     /// A latched page with room for a new row of `len` bytes. It may be all zero: then the caller

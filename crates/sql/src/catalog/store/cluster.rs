@@ -16,8 +16,9 @@ use storage::txn::Txn;
 
 use crate::catalog::TableDef;
 use crate::error::Result;
-use crate::exec::spill::TempFiles;
+use crate::exec::spill::{TempCounts, TempFiles};
 use crate::session::board::{Board, Lease};
+use crate::session::done::Sums;
 use crate::session::resets::Resets;
 use crate::settings::Running;
 use crate::types::{Datum, Oid, TimestampTz};
@@ -42,8 +43,7 @@ pub struct Cluster {
     pub running: Arc<Running>,
     /// Databases that somebody has used, until they are dropped.
     databases: Latch<BTreeMap<Oid, Arc<Instance>>>,
-    /// By process number.
-    sessions: Latch<BTreeMap<i32, Connected>>,
+    sessions: Latch<Sessions>,
     /// The server's sessions, to functions that interrupt them.
     signal: Latch<Option<Arc<Signal>>>,
     /// How the server is asked to read its configuration again.
@@ -68,6 +68,22 @@ pub struct Connected {
     pub board: &'static Board,
 }
 
+/// Those who are connected, and what those did who were.
+#[derive(Default)]
+struct Sessions {
+    /// By process number.
+    live: BTreeMap<i32, Connected>,
+    /// By database.
+    ended: BTreeMap<Oid, Sums>,
+}
+
+impl Connected {
+    /// What it has done so far.
+    fn sums(&self) -> Sums {
+        self.board.sums(crate::session::stamp().0 - self.since.0)
+    }
+}
+
 /// A session's entry in the list of who is connected to what; goes when it is dropped.
 pub struct Presence {
     cluster: Arc<Cluster>,
@@ -85,7 +101,10 @@ impl Presence {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.cluster.sessions.lock().remove(&self.pid);
+        let mut sessions = self.cluster.sessions.lock();
+        if let Some(gone) = sessions.live.remove(&self.pid) {
+            sessions.ended.entry(gone.database).or_default().add(gone.sums());
+        }
     }
 }
 
@@ -99,7 +118,7 @@ impl Cluster {
             resets: Resets::default(),
             running: Arc::default(),
             databases: Latch::new(Rank::Outer, BTreeMap::new()),
-            sessions: Latch::new(Rank::Leaf, BTreeMap::new()),
+            sessions: Latch::new(Rank::Leaf, Sessions::default()),
             signal: Latch::new(Rank::Leaf, None),
             reload: Latch::new(Rank::Leaf, None),
             session_settings: Latch::new(Rank::Leaf, Arc::from([])),
@@ -126,6 +145,22 @@ impl Cluster {
     /// The database was dropped.
     pub fn forget_database(&self, oid: Oid) {
         self.databases.lock().remove(&oid);
+        self.sessions.lock().ended.remove(&oid);
+        self.engine().pool().forget_totals(oid.0);
+    }
+
+    /// What the sessions of a database have done since the start.
+    pub fn done(&self, database: Oid) -> Sums {
+        let sessions = self.sessions.lock();
+        let mut sums = sessions.ended.get(&database).copied().unwrap_or_default();
+        let live = sessions.live.values().filter(|connected| connected.database == database);
+        live.for_each(|connected| sums.add(connected.sums()));
+        sums
+    }
+
+    /// What the sessions of a database have put into temporary files.
+    pub fn temp_counts(&self, database: Oid) -> Arc<TempCounts> {
+        self.used_database(database).map(|of| Arc::clone(&of.temp_counts)).unwrap_or_default()
     }
 
     /// The row of a database of that name.
@@ -153,19 +188,24 @@ impl Cluster {
         let board = Lease::default();
         let since = crate::session::stamp();
         let connected = Connected { database, role, since, board: *board };
-        self.sessions.lock().insert(pid, connected);
+        self.sessions.lock().live.insert(pid, connected);
         Presence { cluster: Arc::clone(self), pid, board }
     }
 
     /// The process numbers of a database's sessions.
     pub fn sessions_of(&self, database: Oid) -> Vec<i32> {
         let sessions = self.sessions.lock();
-        sessions.iter().filter(|(_, of)| of.database == database).map(|(pid, _)| *pid).collect()
+        sessions
+            .live
+            .iter()
+            .filter(|(_, of)| of.database == database)
+            .map(|(pid, _)| *pid)
+            .collect()
     }
 
     /// All sessions, by process number.
     pub fn sessions(&self) -> Vec<(i32, Connected)> {
-        self.sessions.lock().iter().map(|(pid, connected)| (*pid, *connected)).collect()
+        self.sessions.lock().live.iter().map(|(pid, connected)| (*pid, *connected)).collect()
     }
 
     /// Vacuums at work: database, table, how far.

@@ -19,7 +19,7 @@ use base::rank::Rank;
 use crate::cache::Scope;
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
-use crate::exec::spill::TempFiles;
+use crate::exec::spill::{TempCounts, TempFiles};
 use crate::types::Oid;
 
 use super::{Cluster, Store};
@@ -30,6 +30,8 @@ pub struct Instance {
     /// The database's OID.
     pub database: Oid,
     pub temp_files: Arc<TempFiles>,
+    /// What its sessions have put into them.
+    pub temp_counts: Arc<TempCounts>,
     /// Weak: the cluster keeps its databases.
     cluster: Weak<Cluster>,
     /// Counts committed catalog changes; plans remember it.
@@ -57,6 +59,7 @@ impl Instance {
             store,
             database,
             temp_files: Arc::clone(&cluster.temp_files),
+            temp_counts: Arc::default(),
             cluster: Arc::downgrade(cluster),
             version: AtomicU64::new(1),
             cache: Latch::new(Rank::Outer, Cache::default()),

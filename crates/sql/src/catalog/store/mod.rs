@@ -24,7 +24,7 @@ use base::hash::HashMap;
 use base::ids::{Persistence, RelId};
 use base::rank::Rank;
 use storage::Engine;
-use storage::heap::HeapRel;
+use storage::heap::{Activity, HeapRel};
 use storage::index::Index;
 use storage::sequence::SequenceRel;
 use storage::txn::Txn;
@@ -76,7 +76,12 @@ impl Store {
 
     /// The entries of an index.
     pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Index> {
-        index.tree.get_or_open(|| Ok(self.opened.index(&self.engine, index)))
+        index.tree.get_or_open(|| Ok(self.opened.index(&self.engine, self.database, index)))
+    }
+
+    /// What was done to the rows of a database's tables.
+    pub fn activity(&self, database: Oid) -> Activity {
+        self.opened.activity(database)
     }
 
     /// Those who make indexes, of all databases.

@@ -11,7 +11,7 @@ use base::rank::Rank;
 use storage::Engine;
 use storage::btree::{self, BTree};
 use storage::hash::{self, HashIndex};
-use storage::heap::{HeapRel, Seen};
+use storage::heap::{Activity, HeapRel, Seen};
 use storage::index::Index;
 
 use super::building::Builds;
@@ -48,11 +48,14 @@ struct Heaps {
     by_storage: HashMap<RelId, (Arc<HeapRel>, Owner)>,
     /// When to look for heaps that were dropped.
     sweep_at: usize,
+    /// What was done to those that were, by database.
+    gone: HashMap<Oid, Activity>,
 }
 
 impl Default for Heaps {
     fn default() -> Heaps {
-        Heaps { by_storage: HashMap::default(), sweep_at: SWEEP_AT }
+        let (by_storage, gone) = (HashMap::default(), HashMap::default());
+        Heaps { by_storage, sweep_at: SWEEP_AT, gone }
     }
 }
 
@@ -64,12 +67,26 @@ impl Heaps {
             return (known.clone(), false);
         }
         if self.by_storage.len() >= self.sweep_at {
-            self.by_storage.retain(|_, (heap, _)| !heap.relation().is_dropped());
+            let gone = &mut self.gone;
+            self.by_storage.retain(|_, (heap, owner)| {
+                let stays = !heap.relation().is_dropped();
+                if !stays {
+                    add(gone.entry(owner.database).or_default(), heap.own_activity());
+                }
+                stays
+            });
             self.sweep_at = (2 * self.by_storage.len()).max(SWEEP_AT);
         }
         self.by_storage.insert(storage, (made.clone(), owner));
         (made, true)
     }
+}
+
+fn add(sum: &mut Activity, more: Activity) {
+    sum.inserted += more.inserted;
+    sum.deleted += more.deleted;
+    sum.updated += more.updated;
+    sum.hot_updated += more.hot_updated;
 }
 
 /// So many handles are never too many.
@@ -120,6 +137,7 @@ impl Opened {
             return known;
         }
         let relation = engine.pool().relation(table.storage, Rank::HeapPage);
+        relation.count_for(database.0);
         let made = HeapRel::new(relation, engine.txns(), percent);
         match made.relation().blocks(Fork::Main) {
             Ok(0) => made.was_counted(0, 0),
@@ -141,9 +159,13 @@ impl Opened {
     }
 
     /// An index's entries.
-    pub fn index(&self, engine: &Engine, index: &IndexDef) -> Index {
+    pub fn index(&self, engine: &Engine, database: Oid, index: &IndexDef) -> Index {
         let (pool, txns) = (engine.pool(), engine.txns());
-        let relation = || pool.relation(index.storage, Rank::IndexPage);
+        let relation = || {
+            let relation = pool.relation(index.storage, Rank::IndexPage);
+            relation.count_for(database.0);
+            relation
+        };
         let owner = Owner { database: Oid::INVALID, relation: index.oid };
         let percent = parameters::fill_percent(&index.parameters);
         match index.method {
@@ -169,6 +191,15 @@ impl Opened {
             .values()
             .filter_map(|(heap, owner)| Some((*owner, heap.vacuum_seen()?)));
         seen.collect()
+    }
+
+    /// What was done to the rows of a database's tables, dropped ones included.
+    pub fn activity(&self, database: Oid) -> Activity {
+        let heaps = self.heaps.lock();
+        let mut sum = heaps.gone.get(&database).copied().unwrap_or_default();
+        let of = heaps.by_storage.values().filter(|(_, owner)| owner.database == database);
+        of.for_each(|(heap, _)| add(&mut sum, heap.own_activity()));
+        sum
     }
 
     /// The table whose rows are in this storage, if its heap was opened.

@@ -160,6 +160,51 @@ pub(super) static VIEWS: &[SystemView] = &[
     of_users!("pg_statio_user_sequences", 12218, "pg_statio_all_sequences"),
     view(
         "pg_catalog",
+        "pg_stat_database",
+        12266,
+        "SELECT d.oid AS datid, d.datname, CASE WHEN d.oid = 0::oid THEN 0 ELSE \
+         pg_catalog.pg_stat_get_db_numbackends(d.oid) END AS numbackends, \
+         pg_catalog.pg_stat_get_db_xact_commit(d.oid) AS xact_commit, \
+         pg_catalog.pg_stat_get_db_xact_rollback(d.oid) AS xact_rollback, \
+         pg_catalog.pg_stat_get_db_blocks_fetched(d.oid) - \
+         pg_catalog.pg_stat_get_db_blocks_hit(d.oid) AS blks_read, \
+         pg_catalog.pg_stat_get_db_blocks_hit(d.oid) AS blks_hit, \
+         pg_catalog.pg_stat_get_db_tuples_returned(d.oid) AS tup_returned, \
+         pg_catalog.pg_stat_get_db_tuples_fetched(d.oid) AS tup_fetched, \
+         pg_catalog.pg_stat_get_db_tuples_inserted(d.oid) AS tup_inserted, \
+         pg_catalog.pg_stat_get_db_tuples_updated(d.oid) AS tup_updated, \
+         pg_catalog.pg_stat_get_db_tuples_deleted(d.oid) AS tup_deleted, \
+         pg_catalog.pg_stat_get_db_conflict_all(d.oid) AS conflicts, \
+         pg_catalog.pg_stat_get_db_temp_files(d.oid) AS temp_files, \
+         pg_catalog.pg_stat_get_db_temp_bytes(d.oid) AS temp_bytes, \
+         pg_catalog.pg_stat_get_db_deadlocks(d.oid) AS deadlocks, \
+         pg_catalog.pg_stat_get_db_checksum_failures(d.oid) AS checksum_failures, \
+         pg_catalog.pg_stat_get_db_checksum_last_failure(d.oid) AS checksum_last_failure, \
+         pg_catalog.pg_stat_get_db_blk_read_time(d.oid) AS blk_read_time, \
+         pg_catalog.pg_stat_get_db_blk_write_time(d.oid) AS blk_write_time, \
+         pg_catalog.pg_stat_get_db_session_time(d.oid) AS session_time, \
+         pg_catalog.pg_stat_get_db_active_time(d.oid) AS active_time, \
+         pg_catalog.pg_stat_get_db_idle_in_transaction_time(d.oid) AS idle_in_transaction_time, \
+         pg_catalog.pg_stat_get_db_sessions(d.oid) AS sessions, \
+         pg_catalog.pg_stat_get_db_sessions_abandoned(d.oid) AS sessions_abandoned, \
+         pg_catalog.pg_stat_get_db_sessions_fatal(d.oid) AS sessions_fatal, \
+         pg_catalog.pg_stat_get_db_sessions_killed(d.oid) AS sessions_killed, \
+         pg_catalog.pg_stat_get_db_stat_reset_time(d.oid) AS stats_reset FROM (SELECT 0::oid AS \
+         oid, NULL::name AS datname UNION ALL SELECT oid, datname FROM pg_catalog.pg_database) d",
+    ),
+    view(
+        "pg_catalog",
+        "pg_stat_database_conflicts",
+        12271,
+        "SELECT d.oid AS datid, d.datname, pg_catalog.pg_stat_get_db_conflict_tablespace(d.oid) \
+         AS confl_tablespace, pg_catalog.pg_stat_get_db_conflict_lock(d.oid) AS confl_lock, \
+         pg_catalog.pg_stat_get_db_conflict_snapshot(d.oid) AS confl_snapshot, \
+         pg_catalog.pg_stat_get_db_conflict_bufferpin(d.oid) AS confl_bufferpin, \
+         pg_catalog.pg_stat_get_db_conflict_startup_deadlock(d.oid) AS confl_deadlock FROM \
+         pg_catalog.pg_database d",
+    ),
+    view(
+        "pg_catalog",
         "pg_stat_bgwriter",
         12289,
         "SELECT pg_catalog.pg_stat_get_bgwriter_timed_checkpoints() AS checkpoints_timed, \

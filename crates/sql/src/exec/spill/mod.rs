@@ -34,7 +34,7 @@ pub use rows::{RowReader, RowStore};
 pub use size::values_bytes;
 pub(super) use size::{check_held, row_bytes};
 pub(super) use sorter::{Sorted, Sorter};
-pub use space::{TempFiles, TempSpace};
+pub use space::{TempCounts, TempFiles, TempSpace};
 pub(super) use spool::{Drain, Spool};
 
 /// The most that one node may keep of what can't be put into a file. As with PostgreSQL's values, 1 GB.

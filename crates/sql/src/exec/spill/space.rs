@@ -57,9 +57,30 @@ impl TempFiles {
     }
 }
 
+/// What the sessions of one database have put into temporary files.
+#[derive(Default)]
+pub struct TempCounts {
+    files: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl TempCounts {
+    /// Files made.
+    pub fn files(&self) -> u64 {
+        self.files.load(Relaxed)
+    }
+
+    /// Bytes written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+}
+
 /// One session's share of the temporary files.
 pub struct TempSpace {
     files: Arc<TempFiles>,
+    /// Its database's.
+    counts: Arc<TempCounts>,
     /// Bytes in files that are open.
     used: AtomicU64,
     /// `temp_file_limit`, in bytes.
@@ -71,9 +92,10 @@ pub struct TempSpace {
 }
 
 impl TempSpace {
-    pub fn new(files: &Arc<TempFiles>) -> Arc<TempSpace> {
+    pub fn new(files: &Arc<TempFiles>, counts: &Arc<TempCounts>) -> Arc<TempSpace> {
         Arc::new(TempSpace {
             files: files.clone(),
+            counts: counts.clone(),
             used: AtomicU64::new(0),
             limit: AtomicU64::new(u64::MAX),
             peak: AtomicU64::new(0),
@@ -108,7 +130,9 @@ impl TempSpace {
     }
 
     pub(super) fn make(&self) -> Result<(Arc<dyn File>, String)> {
-        self.files.make()
+        let made = self.files.make()?;
+        self.counts.files.fetch_add(1, Relaxed);
+        Ok(made)
     }
 
     /// A file grows.
@@ -127,6 +151,7 @@ impl TempSpace {
             ));
         }
         self.written.fetch_add(bytes, Relaxed);
+        self.counts.bytes.fetch_add(bytes, Relaxed);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ const LITTLE: usize = 16 << 10;
 fn space(disk: &SimDisk) -> (Arc<TempFiles>, Arc<TempSpace>) {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let files = TempFiles::open(&disk).unwrap();
-    let space = TempSpace::new(&files);
+    let space = TempSpace::new(&files, &Arc::default());
     (files, space)
 }
 

@@ -14,7 +14,7 @@ const MUCH: usize = 64 << 20;
 
 fn space() -> Arc<TempSpace> {
     let disk: Arc<dyn Disk> = Arc::new(SimDisk::new());
-    TempSpace::new(&TempFiles::open(&disk).unwrap())
+    TempSpace::new(&TempFiles::open(&disk).unwrap(), &Arc::default())
 }
 
 /// Numbers from a seed.

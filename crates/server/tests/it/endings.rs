@@ -1,0 +1,53 @@
+//! How sessions end, as `pg_stat_database` tells it.
+
+use std::time::{Duration, Instant};
+
+use crate::House;
+
+#[test]
+fn ends_are_told_apart() {
+    let house = House::new();
+    let mut me = house.client();
+    let figures = "from pg_stat_database where datname = 'postgres'";
+    // One made the house's table.
+    let told = me.query(&format!("select sessions - 1 {figures}"));
+    let before: i64 = told.lines().find_map(|line| line.strip_prefix("D ")?.parse().ok()).unwrap();
+    let counted = format!(
+        "select sessions - {before}, sessions_abandoned, sessions_fatal, sessions_killed, numbackends {figures}"
+    );
+    let mut until = |expected: &str| {
+        let give_up = Instant::now() + Duration::from_secs(60);
+        loop {
+            let told = me.query(&counted);
+            if told.contains(&format!("\nD {expected}\n")) {
+                return;
+            }
+            assert!(Instant::now() < give_up, "{expected} was expected, not {told}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until("1,0,0,0,1");
+    let mut orderly = house.client();
+    until("2,0,0,0,2");
+    orderly.request(|r| r.terminate());
+    orderly.expect_end();
+    until("2,0,0,0,1");
+    drop(house.client());
+    until("3,1,0,0,1");
+    // An idle one, and one at work.
+    for (statement, killed) in [("select 1", 1), ("select pg_sleep(600)", 2)] {
+        let mut victim = house.client();
+        victim.request(|r| r.query(statement));
+        let mut killer = house.client();
+        let sql = format!("select pg_terminate_backend({})", victim.process);
+        assert!(killer.query(&sql).contains("\nD t\n"));
+        while victim.next().is_some() {}
+        killer.request(|r| r.terminate());
+        killer.expect_end();
+        until(&format!("{},1,0,{killed},1", 3 + 2 * killed));
+    }
+    let mut slow = house.client();
+    slow.query("set idle_session_timeout = 10");
+    while slow.next().is_some() {}
+    until("8,1,1,2,1");
+}
