@@ -261,12 +261,17 @@ fn redraw(page: &mut PageMut<'_>, incoming: Option<&[u8]>, keep: impl Fn(usize) 
 
 /// Cuts the page at `at`: entries from there on go, `high` becomes the high key and `right` the sibling.
 pub(super) fn cut(page: &mut PageMut<'_>, at: usize, high: (&[u8], u64), right: BlockNo) {
+    give(page, at, high);
+    set_right(page, right);
+    set_flag(page, INCOMPLETE, true);
+}
+
+/// Entries from `at` on go, `high` becomes the high key.
+pub(super) fn give(page: &mut PageMut<'_>, at: usize, high: (&[u8], u64)) {
     let node = Node(page.view());
     let kept: Vec<usize> = (0..at).collect();
     let draft = Draft::of(node, &kept, None, Some(high));
     draft.replace(page);
-    set_right(page, right);
-    set_flag(page, INCOMPLETE, true);
     count_change(page);
 }
 
@@ -366,6 +371,28 @@ impl Draft {
                 draft.push_as_is(node, at, &mut scratch);
             } else {
                 draft.push_again(node, at, &mut scratch);
+            }
+        }
+        draft.finish();
+        draft
+    }
+
+    /// The leaf `right` with the entries of `left`, which are all before its own.
+    pub fn joined(left: Node<'_>, right: Node<'_>, high: High<'_>) -> Draft {
+        let (prefix, _) = joined_prefix(left, 0, right);
+        let mut draft = Draft::new(right.level(), &prefix, high);
+        let mut page = draft.page.page_mut();
+        page.put_u32(CHANGES, right.changes());
+        set_right(&mut page, right.right());
+        page.put_u8(FLAGS, right.0.get_u8(FLAGS));
+        let mut scratch = Vec::new();
+        for node in [left, right] {
+            for at in 0..node.count() {
+                if prefix.len() == node.skip() {
+                    draft.push_as_is(node, at, &mut scratch);
+                } else {
+                    draft.push_again(node, at, &mut scratch);
+                }
             }
         }
         draft.finish();
@@ -473,6 +500,29 @@ pub(super) fn shared_prefix(
         prefix.truncate(if alone { skip } else { best.map_or(skip, |i| choices[i]) });
     }
     prefix
+}
+
+/// What the entries of leaf `left` from `from` on, and all of `right`, which come behind them, are to share on one page;
+/// and how many bytes of it they then take, without the high key.
+pub(super) fn joined_prefix(left: Node<'_>, from: usize, right: Node<'_>) -> (Vec<u8>, usize) {
+    let mut prefix = left.key(from);
+    let last = match right.count() {
+        0 => left.key(left.count() - 1),
+        count => right.key(count - 1),
+    };
+    prefix.truncate(common_prefix(&prefix, &last));
+    let bytes = |node: Node<'_>, from: usize, skip: usize| -> usize {
+        let entry = |i| {
+            let rest_len = (node.rest_len(i) + node.skip()).saturating_sub(skip);
+            ENTRY_BYTES + record_bytes(rest_len, node.beside_bytes(i))
+        };
+        (from..node.count()).map(entry).sum()
+    };
+    let sized = [prefix.len(), prefix.len().min(INLINE_PREFIX_BYTES)]
+        .map(|skip| (bytes(left, from, skip) + bytes(right, 0, skip) + prefix_bytes(skip), skip));
+    let (size, skip) = if sized[0].0 <= sized[1].0 { sized[0] } else { sized[1] };
+    prefix.truncate(skip);
+    (prefix, size)
 }
 
 /// Payload of these entries if `skip` bytes were shared, the shared bytes included.
