@@ -6,7 +6,7 @@
 //! 28  changes u32 counts the changes to the page's entries; wraps
 //! 32  count u16   entries
 //! 34  level u8    0: leaf
-//! 35  flags u8
+//! 35  flags u8  split incomplete, deleted, has got entries of its left sibling
 //! 36  skip u16    leading bytes that all keys of the page share, stored once
 //! 38  high u16    offset of the high key's record, 0: none (rightmost page of its level)
 //! 40  upper u16   start of the payload

@@ -223,7 +223,7 @@ impl BTree {
 }
 
 /// Drops those from `kept` on that the leaf before had when it was read: they have gone to this one since.
-fn drop_repeated(tids: &mut Vec<Tid>, kept: usize) {
+pub(super) fn drop_repeated(tids: &mut Vec<Tid>, kept: usize) {
     if let Some(last) = kept.checked_sub(1).map(|at| tids[at]) {
         let repeated = tids[kept..].partition_point(|tid| *tid <= last);
         tids.drain(kept..kept + repeated);
