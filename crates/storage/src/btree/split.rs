@@ -62,12 +62,13 @@ impl BTree {
             return Ok(());
         }
         match sibling {
-            Some(sibling) if !sibling.is_full => {
-                if self.shift(&mut page, sibling.parent, &mut journal, choose_shift)? {
-                    return Ok(());
-                }
+            Some(sibling)
+                if !sibling.is_full
+                    && self.shift(&mut page, sibling.parent, &mut journal, choose_shift)? =>
+            {
+                return Ok(());
             }
-            Some(sibling) if is_cut_within(Node(page.view()), place) => {
+            Some(sibling) if sibling.is_full && is_cut_within(Node(page.view()), place) => {
                 drop((page, journal));
                 return self.split_third(sibling.block);
             }

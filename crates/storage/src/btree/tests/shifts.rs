@@ -106,7 +106,7 @@ fn a_scan_between_two_leaves_is_not_misled() {
             tree.insert(NewEntry::plain(&key(number * 1_000), tid(number))).unwrap();
         }
         let mut passage = Passage::for_vacuum(tree.relation());
-        let mut is_dead = |tid: Tid| tid.offset % 2 == 0;
+        let mut is_dead = |tid: Tid| tid.offset.is_multiple_of(2);
         tree.vacuum(&mut passage, &mut is_dead, &mut || Ok(())).unwrap();
         let mut expected = Vec::new();
         tree.check(&mut |fault| panic!("{fault}"), &mut |key, _, _| expected.push(key.to_vec()))
