@@ -28,11 +28,11 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
         Kind::BTREE_SHIFT => {
             at(0, &|page, bytes| {
                 let ((at, tie), key) = (shift::read_head(bytes), &bytes[SHIFT_HEAD_BYTES..]);
-                edit::give(page, at, (key, tie));
+                edit::give_some(page, at, (key, tie));
             })?;
             at(1, &|page, bytes| {
                 let given = shift::unpacked(bytes);
-                shift::receive(page, Node(given.view()));
+                edit::receive(page, Node(given.view()));
             })?;
             at(2, &|page, bytes| {
                 let ((at, tie), key) = (shift::read_head(bytes), &bytes[SHIFT_HEAD_BYTES..]);

@@ -10,13 +10,13 @@
 //! the left. It has a flag from then on ([`SHIFTED`]), and who comes to it over a right link with entries of the left
 //! page in hand goes on behind these, not with its first entry.
 
+use super::BTree;
 use super::delete::entry_of;
 use super::edit::{self, Draft};
 use super::page::*;
 use super::plan::{Cut, SHIFT_FREE_MIN, choose_all, choose_third};
 use super::search::Latched;
 use super::split::SPLIT_BYTES;
-use super::{BTree, split};
 use crate::buffer::{Passage, WriteGuard};
 use crate::error::Result;
 use crate::journal::Journal;
@@ -131,8 +131,8 @@ impl BTree {
         left.mark_dirty();
         right.mark_dirty();
         parent.mark_dirty();
-        edit::give(left, cut.at, (&cut.key, cut.tie));
-        receive(&mut right, given.node());
+        edit::give_some(left, cut.at, (&cut.key, cut.tie));
+        edit::receive(&mut right, given.node());
         move_separator(&mut parent, at + 1, (&cut.key, cut.tie));
         let (head, head_above) = (head(cut.at, cut.tie), head(at + 1, cut.tie));
         let given = packed(&given);
@@ -170,15 +170,6 @@ fn head(at: usize, tie: u64) -> [u8; SHIFT_HEAD_BYTES] {
 pub(super) fn read_head(bytes: &[u8]) -> (usize, u64) {
     let head = u64::from_le_bytes(bytes[..SHIFT_HEAD_BYTES].try_into().expect("eight bytes"));
     (usize::from(head as u16), head >> 16)
-}
-
-/// Puts the entries of `given` before those of the page.
-pub(super) fn receive(page: &mut PageMut<'_>, given: Node<'_>) {
-    let node = Node(page.view());
-    let high = node.high();
-    Draft::joined(given, node, split::borrow(&high)).replace(page);
-    edit::set_flag(page, SHIFTED, true);
-    edit::count_change(page);
 }
 
 /// Gives entry `at` of an inner page another key.
