@@ -418,6 +418,7 @@ impl Scenario for Bank {
             "btree-page-reused",
             "btree-bottom-up",
             "btree-merge",
+            "btree-shift",
             "hash-split",
             "hash-extent",
             "hash-overflow",

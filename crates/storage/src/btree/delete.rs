@@ -1,6 +1,7 @@
 //! Removing entries, and pages that have none left.
 
 use super::page::*;
+use super::plan::JOINED_MAX;
 use super::{BTree, edit};
 use crate::buffer::{Passage, WriteGuard};
 use crate::error::Result;
@@ -50,6 +51,7 @@ impl BTree {
         let mut next = first;
         let (mut ahead, mut follows) = (passage.ahead(&self.rel), BlockNo(0));
         let mut leaves = vec![false; self.rel.blocks(Fork::Main)? as usize];
+        let mut before: Option<(BlockNo, usize)> = None;
         while let Some(block) = next {
             rest()?;
             // Leaves that were built, or filled in order, lie side by side; where they do, the next ones are on their way.
@@ -62,7 +64,17 @@ impl BTree {
             if let Some(is_leaf) = leaves.get_mut(block.0 as usize) {
                 *is_leaf = true;
             }
-            next = self.vacuum_page(passage, block, is_dead, &mut done)?;
+            let (used, mut sum);
+            (next, used) = self.vacuum_page(passage, block, is_dead, &mut done)?;
+            sum = used;
+            if let (Some((left, left_used)), Some(used)) = (before, used)
+                && left_used + used <= JOINED_MAX
+                && self.join(passage, left, block)?
+            {
+                done.pages_deleted += 1;
+                sum = Some(left_used + used);
+            }
+            before = sum.map(|used| (block, used));
         }
         self.find_free_pages(passage, &leaves, rest, &mut done)?;
         done.empty += done.pages_deleted;
@@ -70,20 +82,20 @@ impl BTree {
         Ok(done)
     }
 
-    /// Cleans one leaf; returns the next.
+    /// Cleans one leaf; returns the next, and how many bytes of this one are used if it stays with entries.
     fn vacuum_page(
         &self,
         passage: &mut Passage,
         block: BlockNo,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         done: &mut IndexCleaning,
-    ) -> Result<Option<BlockNo>> {
-        let (found, live, right, count) = {
+    ) -> Result<(Option<BlockNo>, Option<usize>)> {
+        let (found, live, right, count, mut used) = {
             let page = passage.read(&self.rel, block)?;
             let node = Node(page.view());
             let live = node.is_live() && node.is_leaf();
             let (gone, count) = if live { node.gone_rows(&mut *is_dead) } else { (Vec::new(), 0) };
-            (!gone.is_empty(), live, node.right(), count)
+            (!gone.is_empty(), live, node.right(), count, node.used())
         };
         done.pages += 1;
         let mut empty = live && count == 0;
@@ -105,12 +117,14 @@ impl BTree {
                     done.removed += gone.len() as u64;
                     self.remove_entries(&mut page, &mut journal, &gone);
                 }
+                used = Node(page.view()).used();
             }
         }
         if empty && block != ROOT && self.unlink(passage, block)? {
             done.pages_deleted += 1;
         }
-        Ok((next != ROOT).then_some(next))
+        let stays = live && !empty;
+        Ok(((next != ROOT).then_some(next), stays.then_some(used)))
     }
 
     /// Removes rows of a latched leaf, by their numbers ([`Node::gone_rows`]). The journal has a claim for it.
@@ -132,7 +146,7 @@ impl BTree {
 
     /// Takes an empty leaf out of the tree if that is possible in one step. Its key space goes to its right
     /// sibling.
-    fn unlink(&self, passage: &mut Passage, block: BlockNo) -> Result<bool> {
+    pub(super) fn unlink(&self, passage: &mut Passage, block: BlockNo) -> Result<bool> {
         let _window = sim::window("btree-page-deleted");
         let Some(around) = self.surroundings(passage, block)? else { return Ok(false) };
         let mut journal = Journal::open(&self.wal, &self.rel, 3, record_bound(1, 3, 32))?;
@@ -234,7 +248,7 @@ impl BTree {
 }
 
 /// The parent's entry for `child`, if `right` is in the next one.
-fn entry_of(parent: Node<'_>, child: BlockNo, right: BlockNo) -> Option<usize> {
+pub(super) fn entry_of(parent: Node<'_>, child: BlockNo, right: BlockNo) -> Option<usize> {
     if !parent.is_live() || parent.level() != 1 {
         return None;
     }

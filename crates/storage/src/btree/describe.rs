@@ -48,6 +48,20 @@ pub fn describe(record: &RecordView<'_>, out: &mut String) -> Option<()> {
             put(out, format_args!("entry {}, child {}", bytes.u16()?, bytes.u32()?));
             high_key(bytes, out)
         }),
+        Kind::BTREE_SHIFT => {
+            with(record, 0, out, |bytes, out| {
+                put(out, format_args!("from entry {}", bytes.u16()?));
+                high_key(bytes, out)
+            })?;
+            let right = record.blocks().nth(1)?.page.block;
+            put(out, format_args!(", to right sibling {right}"));
+            with(record, 2, out, |bytes, out| {
+                put(out, format_args!(", entry {} of the parent", bytes.u16()?));
+                bytes.u48()?;
+                bytes.take(bytes.len())?;
+                Some(())
+            })
+        }
         Kind::BTREE_UNLINK => {
             let gone = record.blocks().next()?.page.block;
             put(out, format_args!("page {gone}"));

@@ -261,13 +261,106 @@ fn redraw(page: &mut PageMut<'_>, incoming: Option<&[u8]>, keep: impl Fn(usize) 
 
 /// Cuts the page at `at`: entries from there on go, `high` becomes the high key and `right` the sibling.
 pub(super) fn cut(page: &mut PageMut<'_>, at: usize, high: (&[u8], u64), right: BlockNo) {
+    give(page, at, high);
+    set_right(page, right);
+    set_flag(page, INCOMPLETE, true);
+}
+
+/// Entries from `at` on go, `high` becomes the high key. The page is drawn anew, for the best shared prefix.
+pub(super) fn give(page: &mut PageMut<'_>, at: usize, high: (&[u8], u64)) {
     let node = Node(page.view());
     let kept: Vec<usize> = (0..at).collect();
     let draft = Draft::of(node, &kept, None, Some(high));
     draft.replace(page);
-    set_right(page, right);
-    set_flag(page, INCOMPLETE, true);
     count_change(page);
+}
+
+/// Likewise, in place where there is room for the high key: for a few entries of many.
+pub(super) fn give_some(page: &mut PageMut<'_>, at: usize, high: (&[u8], u64)) {
+    let node = Node(page.view());
+    let (count, needed) = (node.count(), high_bytes(high.0.len()));
+    if at == 0 || needed > node.gap() + (count - at) * ENTRY_BYTES {
+        return give(page, at, high);
+    }
+    let freed: usize = (at..count).map(|i| node.record_bytes(i)).sum();
+    let garbage = node.garbage() + freed + node.high_bytes();
+    page.zero(ENTRIES + at * ENTRY_BYTES, (count - at) * ENTRY_BYTES);
+    let record = take_payload(page, needed);
+    put_high(page, record, high);
+    page.put_u16(GARBAGE, garbage as u16);
+    let upper = usize::from(page.get_u16(UPPER));
+    set_bounds(page, at, upper);
+    count_change(page);
+}
+
+/// Puts the entries of leaf `given`, which are all before the page's own, in front of these: in place if they have what
+/// the page's entries share and there is room.
+pub(super) fn receive(page: &mut PageMut<'_>, given: Node<'_>) {
+    let node = Node(page.view());
+    let (count, more) = (node.count(), given.count());
+    match room_for_all(node, given) {
+        true => {
+            let (mut scratch, skip) = (Vec::new(), node.skip());
+            page.move_within(ENTRIES, ENTRIES + more * ENTRY_BYTES, count * ENTRY_BYTES);
+            for i in 0..more {
+                let entry = Whole::of(given, i, &mut scratch);
+                write_entry(page, i, &entry.key[skip..], entry.value, entry.beside);
+            }
+            let upper = usize::from(page.get_u16(UPPER));
+            set_bounds(page, count + more, upper);
+        }
+        false => {
+            let high = node.high();
+            Draft::joined(given, node, borrow(&high)).replace(page);
+        }
+    }
+    set_flag(page, SHIFTED, true);
+    count_change(page);
+}
+
+/// Whether [`receive`] can do without drawing the page anew.
+fn room_for_all(node: Node<'_>, given: Node<'_>) -> bool {
+    // Keys ascend: what the first has of the shared prefix, all between it and the page's have.
+    if node.count() == 0 || node.prefix_cmp(&given.key(0)) != Ordering::Equal {
+        return false;
+    }
+    let bytes = |i| {
+        let rest_len = given.skip() + given.rest_len(i) - node.skip();
+        ENTRY_BYTES + record_bytes(rest_len, given.beside_bytes(i))
+    };
+    (0..given.count()).map(bytes).sum::<usize>() <= node.gap()
+}
+
+/// A leaf entry with its whole key.
+struct Whole<'b> {
+    key: &'b [u8],
+    value: u64,
+    beside: Beside<'b>,
+}
+
+impl<'b> Whole<'b> {
+    /// Entry `i`; its bytes go to `scratch`.
+    fn of(node: Node<'_>, i: usize, scratch: &'b mut Vec<u8>) -> Whole<'b> {
+        scratch.clear();
+        node.append_key(i, scratch);
+        let len = scratch.len();
+        let slot = node.slot(i);
+        node.append_carried(i, scratch);
+        node.append_list(i, scratch);
+        let (key, bytes) = scratch.split_at(len);
+        let beside = match slot.is_posting() {
+            true => Beside::list(bytes),
+            false => Beside::carried(bytes),
+        };
+        Whole { key, value: slot.value(), beside }
+    }
+}
+
+fn put_high(page: &mut PageMut<'_>, at: usize, (key, tie): (&[u8], u64)) {
+    page.put_u16(at, key.len() as u16);
+    page.write_bytes(at + 2, &tie.to_le_bytes()[..6]);
+    page.write_bytes(at + 8, key);
+    page.put_u16(HIGH, at as u16);
 }
 
 /// Makes the page one that nobody should come to; its right link stays for who does.
@@ -313,12 +406,9 @@ impl Draft {
         let mut buf = PageBuf::new();
         let mut page = buf.page_mut();
         init(&mut page, level);
-        if let Some((key, tie)) = high {
-            let at = take_payload(&mut page, high_bytes(key.len()));
-            page.put_u16(at, key.len() as u16);
-            page.write_bytes(at + 2, &tie.to_le_bytes()[..6]);
-            page.write_bytes(at + 8, key);
-            page.put_u16(HIGH, at as u16);
+        if let Some(high) = high {
+            let at = take_payload(&mut page, high_bytes(high.0.len()));
+            put_high(&mut page, at, high);
         }
         page.put_u16(SKIP, prefix.len() as u16);
         if prefix.len() <= INLINE_PREFIX_BYTES {
@@ -372,21 +462,33 @@ impl Draft {
         draft
     }
 
+    /// The leaf `right` with the entries of `left`, which are all before its own.
+    pub fn joined(left: Node<'_>, right: Node<'_>, high: High<'_>) -> Draft {
+        let (prefix, _) = joined_prefix(left, 0, right);
+        let mut draft = Draft::new(right.level(), &prefix, high);
+        let mut page = draft.page.page_mut();
+        page.put_u32(CHANGES, right.changes());
+        set_right(&mut page, right.right());
+        page.put_u8(FLAGS, right.0.get_u8(FLAGS));
+        let mut scratch = Vec::new();
+        for node in [left, right] {
+            for at in 0..node.count() {
+                if prefix.len() == node.skip() {
+                    draft.push_as_is(node, at, &mut scratch);
+                } else {
+                    draft.push_again(node, at, &mut scratch);
+                }
+            }
+        }
+        draft.finish();
+        draft
+    }
+
     /// Appends entry `i` of a page with another shared prefix.
     fn push_again(&mut self, node: Node<'_>, i: usize, scratch: &mut Vec<u8>) {
-        scratch.clear();
-        node.append_key(i, scratch);
-        let len = scratch.len();
-        let slot = node.slot(i);
-        node.append_carried(i, scratch);
-        node.append_list(i, scratch);
-        let (key, bytes) = scratch.split_at(len);
-        let beside = match () {
-            _ if !node.is_leaf() => Beside::tie(node.tie(i)),
-            _ if slot.is_posting() => Beside::list(bytes),
-            _ => Beside::carried(bytes),
-        };
-        self.push(key, slot.value(), beside);
+        let Whole { key, value, beside } = Whole::of(node, i, scratch);
+        let beside = if node.is_leaf() { beside } else { Beside::tie(node.tie(i)) };
+        self.push(key, value, beside);
     }
 
     /// Appends an entry; the page must have room.
@@ -473,6 +575,29 @@ pub(super) fn shared_prefix(
         prefix.truncate(if alone { skip } else { best.map_or(skip, |i| choices[i]) });
     }
     prefix
+}
+
+/// What the entries of leaf `left` from `from` on, and all of `right`, which come behind them, are to share on one page;
+/// and how many bytes of it they then take, without the high key.
+pub(super) fn joined_prefix(left: Node<'_>, from: usize, right: Node<'_>) -> (Vec<u8>, usize) {
+    let mut prefix = left.key(from);
+    let last = match right.count() {
+        0 => left.key(left.count() - 1),
+        count => right.key(count - 1),
+    };
+    prefix.truncate(common_prefix(&prefix, &last));
+    let bytes = |node: Node<'_>, from: usize, skip: usize| -> usize {
+        let entry = |i| {
+            let rest_len = (node.rest_len(i) + node.skip()).saturating_sub(skip);
+            ENTRY_BYTES + record_bytes(rest_len, node.beside_bytes(i))
+        };
+        (from..node.count()).map(entry).sum()
+    };
+    let sized = [prefix.len(), prefix.len().min(INLINE_PREFIX_BYTES)]
+        .map(|skip| (bytes(left, from, skip) + bytes(right, 0, skip) + prefix_bytes(skip), skip));
+    let (size, skip) = if sized[0].0 <= sized[1].0 { sized[0] } else { sized[1] };
+    prefix.truncate(skip);
+    (prefix, size)
 }
 
 /// Payload of these entries if `skip` bytes were shared, the shared bytes included.

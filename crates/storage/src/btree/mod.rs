@@ -15,6 +15,7 @@ mod posting;
 pub mod redo;
 mod scan;
 mod search;
+mod shift;
 mod split;
 mod widen;
 

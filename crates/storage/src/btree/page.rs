@@ -6,7 +6,7 @@
 //! 28  changes u32 counts the changes to the page's entries; wraps
 //! 32  count u16   entries
 //! 34  level u8    0: leaf
-//! 35  flags u8
+//! 35  flags u8  split incomplete, deleted, has got entries of its left sibling
 //! 36  skip u16    leading bytes that all keys of the page share, stored once
 //! 38  high u16    offset of the high key's record, 0: none (rightmost page of its level)
 //! 40  upper u16   start of the payload
@@ -78,6 +78,8 @@ const _: () = assert!(3 * (ENTRY_BYTES + align4(8 + MAX_KEY_BYTES)) <= CAPACITY)
 pub(super) const INCOMPLETE: u8 = 1;
 /// Unlinked and empty; waits until nobody can be on the way to it.
 pub(super) const DELETED: u8 = 2;
+/// The leaf has got entries of its left sibling: see `shift.rs`.
+pub(super) const SHIFTED: u8 = 4;
 /// Where a deleted page keeps the number of the newest snapshot that may still lead to it.
 pub(super) const DELETED_STAMP: usize = ENTRIES;
 
@@ -542,14 +544,20 @@ impl<'a> Node<'a> {
 
     /// The high key: an upper bound of what belongs here. `None` for the rightmost page.
     pub fn high(self) -> Option<(Vec<u8>, u64)> {
+        let mut key = Vec::new();
+        let tie = self.append_high(&mut key);
+        (!self.is_rightmost()).then_some((key, tie))
+    }
+
+    /// Appends the high key's bytes and tells its tie-breaker; nothing and 0 for the rightmost page.
+    pub fn append_high(self, to: &mut Vec<u8>) -> u64 {
         let at = usize::from(self.0.get_u16(HIGH));
         if at == 0 {
-            return None;
+            return 0;
         }
         let len = usize::from(self.0.get_u16(at)).min(MAX_KEY_BYTES);
-        let mut key = Vec::with_capacity(len);
-        self.0.append_to(at + 8, len, &mut key);
-        Some((key, self.tie_at(at + 2)))
+        self.0.append_to(at + 8, len, to);
+        self.tie_at(at + 2)
     }
 
     /// Payload bytes of the high key.
@@ -604,6 +612,11 @@ impl<'a> Node<'a> {
     /// Bytes free between entries and payload.
     pub fn gap(self) -> usize {
         self.upper().saturating_sub(ENTRIES + self.count() * ENTRY_BYTES)
+    }
+
+    /// Bytes that entries, payload and high key take.
+    pub fn used(self) -> usize {
+        CAPACITY.saturating_sub(self.gap() + self.garbage())
     }
 
     /// Whether entry `i` has exactly this key.

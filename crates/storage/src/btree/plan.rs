@@ -1,6 +1,6 @@
 //! Where to cut a full page, and the separator that goes up.
 
-use super::edit::prefix_bytes;
+use super::edit::{joined_prefix, prefix_bytes};
 use super::page::*;
 use std::cmp::Ordering;
 
@@ -9,6 +9,15 @@ const ONE_KEY_PERCENT: usize = 96;
 
 /// A full leaf with fewer consists of postings, or of long keys.
 const FEW_ENTRIES: usize = 64;
+
+/// Bytes that a leaf's right sibling must have free, lest entries go there for little: the sibling gets half of it.
+pub(super) const SHIFT_FREE_MIN: usize = CAPACITY / 10;
+
+/// Bytes that must be free on it afterwards.
+const SHIFTED_FREE_MIN: usize = CAPACITY / 24;
+
+/// Bytes of two neighbours up to which vacuum makes them one leaf.
+pub(super) const JOINED_MAX: usize = CAPACITY * 5 / 6;
 
 /// A cut: entries from `at` on move to the new right sibling, `key` and `tie` separate the halves.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,6 +50,22 @@ pub(super) fn choose_cut(node: Node<'_>, incoming: Place<'_>, ascending: usize) 
         true if is_of_one_key(node, incoming) => ONE_KEY_PERCENT,
         _ => 50,
     };
+    cut_near(node, percent)
+}
+
+/// Whether [`choose_cut`] cuts a leaf within, and not so that one key, or a stranger, has a page to itself.
+pub(super) fn is_cut_within(node: Node<'_>, incoming: Place<'_>) -> bool {
+    node.prefix_cmp(incoming.key) == Ordering::Equal && !is_of_one_key(node, incoming)
+}
+
+/// Chooses the cut of a leaf after about a third of it; `None` if it has too few entries.
+pub(super) fn choose_third(node: Node<'_>) -> Option<Cut> {
+    (node.count() > 2).then(|| cut_near(node, 34))
+}
+
+/// The cut at which the left half holds about `percent` of the bytes.
+fn cut_near(node: Node<'_>, percent: usize) -> Cut {
+    let count = node.count();
     let middle = balanced(node, percent);
     // Somewhat to the side, a shorter separator may be had: it is copied up and compared often. The fewer entries there
     // are the more likely a key's begin and end there.
@@ -56,6 +81,45 @@ pub(super) fn choose_cut(node: Node<'_>, incoming: Place<'_>, ascending: usize) 
         }
         at -= 1;
     }
+}
+
+/// Chooses which entries of a full leaf go to its right sibling: so many that both have as much free. `None` if what
+/// goes would not fit there as it does here.
+pub(super) fn choose_shift(left: Node<'_>, right: Node<'_>) -> Option<Cut> {
+    let count = left.count();
+    if count < 2 {
+        return None;
+    }
+    let free = right.gap() + right.garbage();
+    if free < SHIFT_FREE_MIN {
+        return None;
+    }
+    let wanted = free / 2;
+    let mut sum = 0;
+    let goes = (1..count).rev().take_while(|i| {
+        sum += ENTRY_BYTES + left.record_bytes(*i);
+        sum <= wanted
+    });
+    let middle = goes.last()?;
+    let window = (count - middle) / 4;
+    let candidates = middle..=(middle + window).min(count - 1);
+    let at = candidates.min_by_key(|at| (separator_len(left, *at), at - middle))?;
+    let cut = cut_between(left, at);
+    let (_, bytes) = joined_prefix(left, at, right);
+    let fits = bytes + right.high_bytes() + SHIFTED_FREE_MIN <= CAPACITY;
+    (fits && left_fits(left, &cut)).then_some(cut)
+}
+
+/// All entries of a leaf, if they and its right sibling's are few enough for one leaf.
+pub(super) fn choose_all(left: Node<'_>, right: Node<'_>) -> Option<Cut> {
+    if left.count() == 0 {
+        return None;
+    }
+    let (_, bytes) = joined_prefix(left, 0, right);
+    let fits = bytes + right.high_bytes() <= JOINED_MAX;
+    // Not truncated: what is left of it is unknown. The separator goes with the leaf.
+    let cut = Cut { at: 0, key: left.key(0), tie: left.tie(0) };
+    (fits && left_fits(left, &cut)).then_some(cut)
 }
 
 /// Whether a leaf has nothing but `incoming`'s key, with rows before it: then rows come in the order of their TIDs most

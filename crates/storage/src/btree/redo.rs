@@ -2,7 +2,8 @@
 
 use super::edit;
 use super::insert::RECORD_HEAD_BYTES;
-use super::page::{Beside, MAX_KEY_BYTES};
+use super::page::{Beside, MAX_KEY_BYTES, Node};
+use super::shift::{self, SHIFT_HEAD_BYTES};
 use super::split::{ROOT_HEAD_BYTES, SEPARATOR_HEAD_BYTES, SPLIT_HEAD_BYTES, root_over};
 use super::{delete, merge, page};
 use crate::error::Result;
@@ -24,6 +25,20 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
         Kind::BTREE_INSERT_CARRYING => at(0, &insert_carrying),
         Kind::BTREE_REMOVE => at(0, &remove),
         Kind::BTREE_MERGE => at(0, &merge),
+        Kind::BTREE_SHIFT => {
+            at(0, &|page, bytes| {
+                let ((at, tie), key) = (shift::read_head(bytes), &bytes[SHIFT_HEAD_BYTES..]);
+                edit::give_some(page, at, (key, tie));
+            })?;
+            at(1, &|page, bytes| {
+                let given = shift::unpacked(bytes);
+                edit::receive(page, Node(given.view()));
+            })?;
+            at(2, &|page, bytes| {
+                let ((at, tie), key) = (shift::read_head(bytes), &bytes[SHIFT_HEAD_BYTES..]);
+                shift::move_separator(page, at, (key, tie));
+            })
+        }
         Kind::BTREE_SPLIT => {
             at(0, &cut)?;
             at(1, &|_, _| ())

@@ -1,7 +1,8 @@
 //! Reading entries in order, a leaf at a time.
 //!
 //! A scan copies the part of a leaf that is in its range and lets go of the page. Forward it goes on with
-//! the right link that the copy had: whatever splits later, the entries that moved were copied before.
+//! the right link that the copy had: whatever splits later, the entries that moved were copied before. Those that have gone
+//! to the sibling itself (`shift.rs`) are passed over there.
 //! Backward it descends again, to what lies right before the first entry it had; so it needs no left links
 //! and can't be misled by splits or deleted pages.
 
@@ -60,6 +61,12 @@ struct Mark {
 }
 
 impl Mark {
+    fn set(&mut self, place: Place<'_>) {
+        self.key.clear();
+        self.key.extend_from_slice(place.key);
+        self.tie = place.tie;
+    }
+
     fn place(&self) -> Place<'_> {
         Place { key: &self.key, tie: self.tie }
     }
@@ -143,6 +150,8 @@ pub struct Scan {
     next: usize,
     /// Which of the batch's rows the caller found dead.
     dead: Vec<usize>,
+    /// Where the leaf before ended when it was copied.
+    fence: Mark,
 }
 
 /// Entries copied out of one leaf, in key order.
@@ -156,6 +165,8 @@ struct Batch {
     changes: u32,
     /// What is known of the rows by the visibility map ([`Scan::next_vouched`]), counted in the scan's direction.
     vouched: Vec<bool>,
+    /// Forward: everything before this place is behind the scan.
+    fence: Mark,
 }
 
 impl BTree {
@@ -195,13 +206,27 @@ impl BTree {
             more = self.look(right, |node| {
                 tids.truncate(kept);
                 match node.is_live() {
-                    true => append_equal(node, node.lower_bound(place), key, tids),
+                    true => {
+                        let more = append_equal(node, node.lower_bound(place), key, tids);
+                        if node.has(SHIFTED) {
+                            drop_repeated(tids, kept);
+                        }
+                        more
+                    }
                     // Deleted since the link was read.
                     false => Some(node.right()),
                 }
             })?;
         }
         Ok(())
+    }
+}
+
+/// Drops those from `kept` on that the leaf before had when it was read: they have gone to this one since.
+pub(super) fn drop_repeated(tids: &mut Vec<Tid>, kept: usize) {
+    if let Some(last) = kept.checked_sub(1).map(|at| tids[at]) {
+        let repeated = tids[kept..].partition_point(|tid| *tid <= last);
+        tids.drain(kept..kept + repeated);
     }
 }
 
@@ -237,6 +262,7 @@ impl Scan {
             batch: Batch::default(),
             next: 0,
             dead: Vec::new(),
+            fence: Mark::default(),
         };
         scan.restart(bounds, direction);
         scan
@@ -408,31 +434,32 @@ impl Scan {
         let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
         let place = mark.place();
         let next = tree.descend(place, 0, |node, block, at| {
-            // Rows on both sides of the place may share a posting by now.
-            let shares = at > 0
-                && node.slot(at - 1).is_posting()
-                && node.key_is(at - 1, place.key)
-                && node.rows(at - 1).gap_for(Tid::from_u64(place.tie)).after.is_some();
-            let from = at - usize::from(shares);
-            let next = batch.copy_forward(node, block, from, high, keys);
-            if shares {
-                batch.cut_from(from, place);
-            }
-            next
+            batch.copy_on(node, block, at, place, high, keys)
         })?;
         self.source = next.unwrap_or(Source::End);
         Ok(())
     }
 
     fn fill_from(&mut self, tree: &BTree, block: BlockNo) -> Result<()> {
+        std::mem::swap(&mut self.fence, &mut self.batch.fence);
         let (batch, high, keys) = (&mut self.batch, &self.high, self.with_keys);
+        let fence = self.fence.place();
         self.source = tree.look(block, |node| {
             if !node.is_live() {
                 // Deleted since the link was read: it leads on to who has its key space now.
                 batch.copy(node, block, 0..0, keys, usize::MAX);
+                batch.fence.set(fence);
                 return Source::Leaf(node.right());
             }
-            batch.copy_forward(node, block, 0, high, keys)
+            if !node.has(SHIFTED) {
+                return batch.copy_forward(node, block, 0, high, keys);
+            }
+            // It may have got entries of the left leaf since that was copied.
+            let next = batch.copy_on(node, block, node.lower_bound(fence), fence, high, keys);
+            if node.is_beyond(fence) {
+                batch.fence.set(fence);
+            }
+            next
         })?;
         Ok(())
     }
@@ -537,8 +564,36 @@ impl Batch {
         with_keys: bool,
     ) -> Source {
         let end = end_of(node, high);
-        let to = self.copy(node, block, from..end, with_keys, BATCH_ROWS);
-        if to < end { Source::Place(mark_of(node, to)) } else { after(node, end, high) }
+        let to = self.copy(node, block, from.min(end)..end, with_keys, BATCH_ROWS);
+        if to < end {
+            return Source::Place(mark_of(node, to));
+        }
+        self.fence.key.clear();
+        self.fence.tie = node.append_high(&mut self.fence.key);
+        after(node, end, high)
+    }
+
+    /// Likewise of what is not before `place`, from entry `at` on, the first that is not.
+    fn copy_on(
+        &mut self,
+        node: Node<'_>,
+        block: BlockNo,
+        at: usize,
+        place: Place<'_>,
+        high: &Limit,
+        with_keys: bool,
+    ) -> Source {
+        // Rows on both sides of the place may share a posting by now.
+        let shares = at > 0
+            && node.slot(at - 1).is_posting()
+            && node.key_is(at - 1, place.key)
+            && node.rows(at - 1).gap_for(Tid::from_u64(place.tie)).after.is_some();
+        let from = at - usize::from(shares);
+        let next = self.copy_forward(node, block, from, high, with_keys);
+        if shares {
+            self.cut_from(from, place);
+        }
+        next
     }
 
     /// Copies what is in range before entry `to`, or as much of it as a batch takes; tells before which entry of the page

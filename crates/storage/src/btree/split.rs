@@ -1,4 +1,5 @@
-//! Making room: dropping marked entries, else merging equal keys, else splitting; and entering the new page into the parent.
+//! Making room: dropping marked entries, else merging equal keys, else giving some to the right sibling, else splitting; and
+//! entering the new page into the parent.
 //!
 //! Three steps, each under its own claim, each leaving a correct tree: `split_page` (two pages),
 //! `complete` (parent and left page), `split_root` (root and two new pages). None inserts the entry that
@@ -6,7 +7,7 @@
 
 use super::edit::{Draft, High};
 use super::page::*;
-use super::plan::{Cut, choose_cut};
+use super::plan::{Cut, choose_cut, choose_shift, is_cut_within};
 use super::search::Latched;
 use super::{BTree, INNER_FILL_PERCENT, edit};
 use crate::buffer::WriteGuard;
@@ -17,7 +18,8 @@ use crate::wal::{Kind, PageImage, record_bound};
 use base::{BlockNo, Fork, Xid, sim};
 
 /// Log bytes of the longest step: a root split carries two pages whole and a key; a merge may have come before.
-const SPLIT_BYTES: usize = record_bound(2, 4, 2 * (PAGE_BYTES + 16) + MAX_KEY_BYTES + 32);
+pub(super) const SPLIT_BYTES: usize =
+    record_bound(2, 4, 2 * (PAGE_BYTES + 16) + MAX_KEY_BYTES + 32);
 
 /// Bytes that merging must leave free on a leaf, lest it comes again with every other entry: else it splits at once.
 const MERGED_FREE_MIN: usize = 128;
@@ -39,6 +41,7 @@ impl BTree {
         beside: usize,
         level: u8,
     ) -> Result<()> {
+        let sibling = if level == 0 { self.sibling(block)? } else { None };
         let mut journal = Journal::open(&self.wal, &self.rel, 4, SPLIT_BYTES)?;
         let mut page = self.rel.write(Fork::Main, block)?;
         let node = Node(page.view());
@@ -57,6 +60,19 @@ impl BTree {
         let node = Node(page.view());
         if merged && node.gap() >= MERGED_FREE_MIN && edit::has_room(node, place, beside) {
             return Ok(());
+        }
+        match sibling {
+            Some(sibling)
+                if !sibling.is_full
+                    && self.shift(&mut page, sibling.parent, &mut journal, choose_shift)? =>
+            {
+                return Ok(());
+            }
+            Some(sibling) if sibling.is_full && is_cut_within(Node(page.view()), place) => {
+                drop((page, journal));
+                return self.split_third(sibling.block);
+            }
+            _ => {}
         }
         let ascending = if level == 0 { self.fill_percent() } else { INNER_FILL_PERCENT };
         let cut = choose_cut(node, place, ascending);
@@ -81,7 +97,7 @@ impl BTree {
     }
 
     /// Moves the upper part of a page to a new right sibling.
-    fn split_page(
+    pub(super) fn split_page(
         &self,
         mut left: WriteGuard<'_>,
         journal: &mut Journal<'_>,

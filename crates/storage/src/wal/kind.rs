@@ -142,6 +142,8 @@ kinds! {
     BTREE_INSERT_CARRYING = 0x78, "btree-insert-carrying";
     /// Entries of a leaf with one key became postings.
     BTREE_MERGE = 0x79, "btree-merge";
+    /// Entries of a full leaf went to its right sibling.
+    BTREE_SHIFT = 0x7A, "btree-shift";
 
     /// The metapage and the first bucket of an empty hash index.
     HASH_INIT = 0x90, "hash-init";

@@ -2,6 +2,7 @@ mod churn;
 mod costs;
 mod pages;
 mod postings;
+mod shifts;
 mod trees;
 
 /// A small generator for repeatable random tests.

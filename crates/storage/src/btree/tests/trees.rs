@@ -231,6 +231,7 @@ fn a_tree_is_sound_after_every_record_of_its_log() {
         Kind::BTREE_SPLIT_ROOT,
         Kind::BTREE_SEPARATOR,
         Kind::BTREE_UNLINK,
+        Kind::BTREE_SHIFT,
         Kind::BTREE_INSERT_CARRYING,
     ];
     for kind in kinds {
