@@ -58,7 +58,11 @@ impl Keyed {
         let scattered = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut key = if self == Keyed::Number { scattered } else { number }.to_be_bytes().to_vec();
         key.extend_from_slice(&number.to_be_bytes());
-        key.extend((0..KEY_BYTES).map(|i| (scattered >> (i % 57)) as u8));
+        key.resize(key.len() + KEY_BYTES, 0);
+        for (i, chunk) in key[16..].chunks_mut(8).enumerate() {
+            let shifted = scattered.rotate_left(7 * i as u32).to_be_bytes();
+            chunk.copy_from_slice(&shifted[..chunk.len()]);
+        }
         key
     }
 }

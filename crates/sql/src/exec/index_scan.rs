@@ -40,7 +40,7 @@ pub struct IndexScan {
 
 /// The entries of one range.
 enum Entries {
-    Tree(Scan),
+    Tree(Box<Scan>),
     Hash(Matches),
 }
 
@@ -113,7 +113,7 @@ impl IndexScan {
             let Some(range) = next else { return Ok(None) };
             index.relation().count(Figure::IndexScans, 1);
             self.scan = Some(match index {
-                Index::BTree(_) => Entries::Tree(range.scan(self.plan.backward, false)),
+                Index::BTree(_) => Entries::Tree(Box::new(range.scan(self.plan.backward, false))),
                 Index::Hash(hash) => {
                     let mut tids = Vec::new();
                     hash.lookup(&range.low, &mut tids)?;
