@@ -40,22 +40,26 @@ impl BTree {
         let Some((Some((key, tie)), right)) = seen else { return Ok(None) };
         let Some(parent) = self.parent_of(Place { key: &key, tie })? else { return Ok(None) };
         let is_above = self.look(parent, |node| entry_of(node, block, right).is_some())?;
-        let is_full = self.look(right, |node| node.gap() + node.garbage() < SHIFT_FREE_MIN)?;
+        let is_full = self.look(right, is_full)?;
         Ok(is_above.then_some(Sibling { block: right, parent, is_full }))
     }
 
     /// Splits a full leaf so that its left sibling, full as well, can then give it a third of its entries: three leaves
-    /// of two.
+    /// of two. Not if merging its equal keys makes room enough.
     pub(super) fn split_third(&self, block: BlockNo) -> Result<()> {
         let _window = sim::window("btree-split");
         let mut journal = Journal::open(&self.wal, &self.rel, 4, SPLIT_BYTES)?;
-        let page = self.rel.write(Fork::Main, block)?;
+        let mut page = self.rel.write(Fork::Main, block)?;
         let node = Node(page.view());
-        let is_full = node.gap() + node.garbage() < SHIFT_FREE_MIN;
-        if !node.is_live() || !node.is_leaf() || node.has(INCOMPLETE) || !is_full {
+        if !node.is_live() || !node.is_leaf() || node.has(INCOMPLETE) || !is_full(node) {
             return Ok(());
         }
-        let Some(cut) = choose_third(node) else { return Ok(()) };
+        // Full of entries that have yet to become postings, perhaps.
+        if self.merges() && self.merge_equal(&mut page, &mut journal) && !is_full(Node(page.view()))
+        {
+            return Ok(());
+        }
+        let Some(cut) = choose_third(Node(page.view())) else { return Ok(()) };
         self.split_page(page, &mut journal, &cut)?;
         drop(journal);
         self.complete(block)
@@ -160,6 +164,11 @@ pub(super) struct Sibling {
     pub parent: BlockNo,
     /// It has no room for entries of the left leaf.
     pub is_full: bool,
+}
+
+/// Whether a leaf has too little room to be given entries.
+fn is_full(node: Node<'_>) -> bool {
+    node.gap() + node.garbage() < SHIFT_FREE_MIN
 }
 
 fn head(at: usize, tie: u64) -> [u8; SHIFT_HEAD_BYTES] {
