@@ -7,6 +7,7 @@
 pub mod deparse;
 pub mod query;
 pub mod tree;
+pub mod volatility;
 pub mod walk;
 
 mod coerce;

@@ -215,6 +215,20 @@ fn equality(call: &Call, known: &Known<'_, '_>) -> f64 {
     }
 }
 
+/// Whether it is the comparison of a column with one value, and all values of the column are as common: then it does not
+/// matter to the planner which value it is.
+pub(super) fn is_any_value<'a>(condition: &Expr, columns: &Columns<'a>) -> bool {
+    let Expr::Call(call) = condition else { return false };
+    let [left, right] = &call.args[..] else { return false };
+    let known = Known { columns, rows: 0.0 };
+    let column = match (column_of(left, &known), column_of(right, &known)) {
+        (Some(column), None) | (None, Some(column)) => column,
+        _ => return false,
+    };
+    let counted = column.0.statistics_of(column.1);
+    operator(call) == Some("=") && counted.is_some_and(|counted| counted.common.is_empty())
+}
+
 /// What a text was before it was put in one case.
 fn folded(expr: &Expr) -> Option<&Expr> {
     match expr {

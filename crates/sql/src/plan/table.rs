@@ -12,7 +12,7 @@ use crate::error::Result;
 use super::access::{Outer, Planned, QueryCx, WantedKey, WantedOrder, column_of, tid_conditions};
 use super::choose::{IndexChoice, choose_index};
 use super::cost::Heap;
-use super::estimate::{filtered_by, table_rows};
+use super::estimate::{filtered_by, is_any_value, table_rows};
 use super::level::Layout;
 use super::node::{
     BitmapHeapScan, BitmapIndexScan, Choice, IndexScan, KeyRange, KeyValue, Node, ScanColumn,
@@ -121,12 +121,14 @@ impl Planner {
             all.remove(0);
         }
         let mut paths: Vec<Path> = all.iter().map(Way::path).collect();
-        let is_open = conditions.iter().any(values::is_open)
+        let best = facts.best(paths.iter());
+        let of_index = matches!(all[best], Way::Index(..));
+        let is_open = |c: &Expr| values::is_open(c) && !(of_index && is_any_value(c, &columns));
+        let is_open = conditions.iter().any(is_open)
             || wanted.as_ref().is_some_and(|top| values::rows_wanted(top).is_none());
         let has_sublinks =
             conditions.iter().any(|c| walk::any(c, &mut |e| matches!(e, Expr::SubLink(_))));
         if by_outer || !is_open || has_sublinks || all.len() == 1 {
-            let best = facts.best(paths.iter());
             let sorted =
                 matches!(&paths[best], Path::Index(path) if path.sorted) && order.is_some();
             let planned = self.planned(&mut scan, &all[best], outer.take(), rows)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use storage::heap::Freeze;
 use storage::txn::TxnState;
-use syntax::ast::{OnCommit, Statement, TypeName};
+use syntax::ast::{self, OnCommit, Statement, TypeName};
 
 use crate::bind::query::RelColumn;
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate};
@@ -110,6 +110,15 @@ impl DdlHost for Backend {
     ) -> Result<Expr> {
         let bound = self.bind_stored(text, Stored::Over { table, kind })?;
         plan::over_row(table, &bound)
+    }
+
+    fn bind_new(
+        &mut self,
+        table: &Arc<TableDef>,
+        expr: &ast::Expr,
+        kind: ExprKind,
+    ) -> Result<Expr> {
+        self.bind_to_store(table, expr, kind)
     }
 
     fn index_key(&mut self, table: &Arc<TableDef>, text: &str) -> Result<(Ty, Collation)> {

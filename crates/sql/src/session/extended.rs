@@ -268,11 +268,13 @@ impl Session {
         {
             let (params, formats) = (&mut portal.params, &portal.formats);
             let rows = self.run_point(point, &planned, params, formats, client)?;
-            portal.done = true;
-            portal.params.clear();
-            self.spare_params = std::mem::take(&mut portal.params);
-            self.complete(&planned, rows, client);
-            return Ok(());
+            if let Some(rows) = rows {
+                portal.done = true;
+                portal.params.clear();
+                self.spare_params = std::mem::take(&mut portal.params);
+                self.complete(&planned, rows, client);
+                return Ok(());
+            }
         }
         let (rows, ended) = self.deliver(portal, u64::from(max_rows), client)?;
         if ended {

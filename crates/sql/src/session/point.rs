@@ -1,4 +1,5 @@
-//! Statements about one row that are found by a unique key, or insert one: run without operators.
+//! Statements about one row that is found by a unique key, or insert one, and reads of the few rows that have a key:
+//! run without operators.
 //!
 //! A read goes straight from the page to the client: no row of datums is made, the row's columns are
 //! written into the output buffer from its bytes. A change is [`PointModify`]'s.
@@ -22,7 +23,7 @@ pub enum Point {
     Change(PointModify),
 }
 
-/// A read of one row.
+/// A read of one row, or few.
 pub struct PointRead {
     key: PointKey,
     /// For each output the table's column, from 0.
@@ -52,7 +53,7 @@ impl PointRead {
         if scan.filter.is_some() {
             return None;
         }
-        let key = PointKey::of(scan)?;
+        let key = PointKey::whole(scan)?;
         let column_of = |slot: usize| match scan.outputs.get(slot)?.column {
             Column::User(column) => Some(column),
             _ => None,
@@ -72,7 +73,8 @@ impl PointRead {
 }
 
 impl Session {
-    /// Runs a statement about one row to its end. The number of rows. `params` are taken or left.
+    /// Runs a statement about one row to its end. The number of rows; `None` if there are more than few, then nothing
+    /// has been done. `params` are taken or left.
     pub(super) fn run_point(
         &mut self,
         point: &Point,
@@ -80,14 +82,14 @@ impl Session {
         params: &mut Vec<Datum>,
         formats: &Formats,
         client: &mut dyn Client,
-    ) -> Result<u64> {
+    ) -> Result<Option<u64>> {
         let mut buffers = std::mem::take(&mut self.point_buffers);
         let result = match point {
             Point::Read(read) => {
                 self.read_point(read, planned, params, formats, client, &mut buffers)
             }
             Point::Change(change) => {
-                self.change_point(change, planned, params, formats, client, &mut buffers)
+                self.change_point(change, planned, params, formats, client, &mut buffers).map(Some)
             }
         };
         self.point_buffers = buffers;
@@ -102,17 +104,17 @@ impl Session {
         formats: &Formats,
         client: &mut dyn Client,
         buffers: &mut PointBuffers,
-    ) -> Result<u64> {
-        let backend = &self.backend;
+    ) -> Result<Option<u64>> {
+        let (backend, lookup) = (&self.backend, &mut buffers.lookup);
         let snapshot = backend.txn.statement_snapshot();
-        let found = read.key.find(backend, &snapshot, params, &mut buffers.lookup);
-        let result = match found {
-            Ok(true) => {
-                let row = buffers.lookup.row.bytes();
-                self.send_point(read, planned, formats, row, client).map(|()| 1)
-            }
-            Ok(false) => Ok(0),
-            Err(error) => Err(error),
+        let mut send = |row: &[u8]| self.send_point(read, planned, formats, row, client);
+        let result = match read.key.is_unique() {
+            true => match read.key.find(backend, &snapshot, params, lookup) {
+                Ok(true) => send(lookup.row.bytes()).map(|()| Some(1)),
+                Ok(false) => Ok(Some(0)),
+                Err(error) => Err(error),
+            },
+            false => read.key.find_few(backend, &snapshot, params, lookup, send),
         };
         self.backend.txn.release_statement();
         result

@@ -192,8 +192,11 @@ impl Session {
             client.row_description(fields, &formats);
         }
         let rows = match &planned.point {
-            Some(point) => {
-                let rows = self.run_point(point, planned, &mut params, &formats, client)?;
+            Some(point) => self.run_point(point, planned, &mut params, &formats, client)?,
+            None => None,
+        };
+        let rows = match rows {
+            Some(rows) => {
                 params.clear();
                 self.spare_params = params;
                 rows

@@ -13,6 +13,7 @@ use crate::catalog::TableDef;
 use crate::catalog::ddl::Stored;
 use crate::error::Result;
 use crate::types::{Datum, FormatContext, IoContext, Names, Oid, TypeId, TypeMod};
+use syntax::ast;
 use syntax::deparse::quote_ident;
 
 use super::backend::Backend;
@@ -27,14 +28,24 @@ impl Backend {
                 Stored::Default { column, ty } => binder.default_expr(text, column, ty),
                 Stored::Over { table, kind } => {
                     let expr = binder.table_expr(table, text, kind)?;
-                    match kind {
-                        ExprKind::Check | ExprKind::IndexPredicate => {
-                            binder.condition_of(expr, kind)
-                        }
-                        _ => binder.known(expr),
-                    }
+                    finished(&mut binder, expr, kind)
                 }
             }
+        })
+    }
+
+    /// Binds an expression that is to be stored, as it stands in the statement.
+    pub(super) fn bind_to_store(
+        &mut self,
+        table: &Arc<TableDef>,
+        expr: &ast::Expr,
+        kind: ExprKind,
+    ) -> Result<Expr> {
+        self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            let mut binder = Binder::new(catalog, &mut params);
+            let expr = binder.bind_over_table(table, expr, kind)?;
+            finished(&mut binder, expr, kind)
         })
     }
 
@@ -85,6 +96,14 @@ impl Backend {
         let numbers = Numbers(self);
         let io = IoContext { format: &format, now: self.io().now, names: &numbers };
         put(expr, &io, name)
+    }
+}
+
+/// A condition, or a value of a known type.
+fn finished(binder: &mut Binder<'_, '_>, expr: Expr, kind: ExprKind) -> Result<Expr> {
+    match kind {
+        ExprKind::Check | ExprKind::IndexPredicate => binder.condition_of(expr, kind),
+        _ => binder.known(expr),
     }
 }
 

@@ -103,6 +103,11 @@ impl Ddl<'_> {
             AlterTableStep::ResetOptions(options) => {
                 self.change_parameters(oid, |of, lines| parameters::reset(of, lines, options))
             }
+            AlterTableStep::SetTablespace(name) if &**name == "pg_global" => Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "only shared relations can be placed in pg_global tablespace"
+            )),
+            AlterTableStep::SetTablespace(name) => self.check_tablespace(Some(name)),
             // Hints about storage and statistics are accepted: nothing here depends on them.
             AlterTableStep::SetStatistics { .. }
             | AlterTableStep::SetStorage { .. }

@@ -11,6 +11,7 @@ use crate::exec::{self, Cx, State};
 use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::index::{KeySpec, NewIndex};
+use super::using_index::several_primary_keys;
 use super::{Ddl, Stored, names};
 
 impl Ddl<'_> {
@@ -21,7 +22,9 @@ impl Ddl<'_> {
             ConstraintKind::Unique(key) => self.add_key(table, constraint, key, false),
             ConstraintKind::Check(expr) => {
                 let (name, not_valid) = (constraint.name.as_deref(), constraint.not_valid);
-                self.add_check(table, name, not_valid, super::text_of(expr)?)
+                let of = self.table(table)?;
+                let (text, _) = self.expr_to_store(expr, &of, ExprKind::Check)?;
+                self.add_check(table, name, not_valid, text)
             }
             ConstraintKind::ForeignKey(key) => self.add_foreign_key(table, constraint, key),
             ConstraintKind::Exclude(_) => {
@@ -39,24 +42,23 @@ impl Ddl<'_> {
         key: &IndexConstraint,
         primary: bool,
     ) -> Result<()> {
-        if key.using_index.is_some() || key.without_overlaps {
+        if key.without_overlaps {
             return Err(sql_error!(
                 FEATURE_NOT_SUPPORTED,
                 "this form of key constraint is not supported"
             ));
         }
         let table = self.table(oid)?;
+        if let Some(index) = &key.using_index {
+            return self.adopt_index(&table, constraint, index, primary);
+        }
         if primary && table.indexes.iter().any(|i| i.primary) {
-            return Err(sql_error!(
-                INVALID_TABLE_DEFINITION,
-                "multiple primary keys for table \"{}\" are not allowed",
-                table.name
-            ));
+            return Err(several_primary_keys(&table));
         }
         let keys = self.key_columns(&table, key, constraint)?;
         let name = self.key_name(&table, constraint, key, primary)?;
         if primary {
-            self.columns_not_null(&table, &keys)?;
+            self.columns_not_null(&table, keys.iter().filter_map(KeySpec::column))?;
         }
         let mut included = Vec::with_capacity(key.including.len());
         for name in &key.including {
@@ -87,20 +89,28 @@ impl Ddl<'_> {
         index: Oid,
         initially_deferred: bool,
     ) -> Result<()> {
-        let number = |key: &KeySpec| match key.source {
-            KeySource::Column(column) => Datum::Int2(column as i16 + 1),
-            KeySource::Expr(_) => Datum::Int2(0),
-        };
-        let numbers = Array::from_elements(TypeId::INT2, new.keys.iter().map(number).collect());
-        let kind = if new.primary { b'p' } else { b'u' };
+        let columns: Vec<u16> = new.keys.iter().filter_map(KeySpec::column).collect();
         let row = self
-            .constraint_row(&new.name, table, kind)?
-            .set("conkey", Datum::from(numbers))
+            .key_row(table, &new.name, new.primary, &columns)?
             .oid("conindid", index)
             .set("condeferrable", !new.immediate)
             .set("condeferred", initially_deferred);
         self.store().insert(self.txn(), "pg_constraint", &row.build())?;
         Ok(())
+    }
+
+    /// A key's row in `pg_constraint`, its columns counted from 0.
+    pub(super) fn key_row(
+        &self,
+        table: &TableDef,
+        name: &str,
+        primary: bool,
+        columns: &[u16],
+    ) -> Result<RowBuilder> {
+        let numbers = columns.iter().map(|column| Datum::Int2(*column as i16 + 1)).collect();
+        let kind = if primary { b'p' } else { b'u' };
+        let row = self.constraint_row(name, table, kind)?;
+        Ok(row.set("conkey", Datum::from(Array::from_elements(TypeId::INT2, numbers))))
     }
 
     fn key_columns(
@@ -167,9 +177,12 @@ impl Ddl<'_> {
     }
 
     /// Columns of a primary key become NOT NULL; rows that disagree are an error.
-    fn columns_not_null(&mut self, table: &TableDef, keys: &[KeySpec]) -> Result<()> {
-        for key in keys {
-            let KeySource::Column(column) = key.source else { continue };
+    pub(super) fn columns_not_null(
+        &mut self,
+        table: &TableDef,
+        columns: impl Iterator<Item = u16>,
+    ) -> Result<()> {
+        for column in columns {
             if !table.columns[usize::from(column)].not_null {
                 self.check_no_nulls(table, column)?;
                 let changes = [("attnotnull", Datum::Bool(true))];

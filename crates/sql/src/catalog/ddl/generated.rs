@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::bind::volatility::is_immutable;
 use crate::bind::{Expr, ExprKind};
 use crate::catalog::TableDef;
 use crate::error::{Result, sql_error};
 use crate::exec;
-use crate::func::Volatility;
 use crate::types::{Datum, Oid};
 
 use super::column::NewColumn;
@@ -141,15 +141,4 @@ impl Ddl<'_> {
         self.update_attribute(oid, number, &[("attgenerated", Datum::Char(0))])?;
         self.set_default(oid, number, None)
     }
-}
-
-fn is_immutable(expr: &Expr) -> bool {
-    let own = match expr {
-        Expr::Call(call) => call.func.volatility == Volatility::Immutable,
-        Expr::NextValue(_) | Expr::SqlValue(_) => false,
-        _ => true,
-    };
-    let mut all = own;
-    crate::bind::walk::each_child(expr, &mut |child| all = all && is_immutable(child));
-    all
 }

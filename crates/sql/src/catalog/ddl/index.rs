@@ -9,7 +9,8 @@ use syntax::ast::{
     CreateIndex, Expr, IndexElement, IndexKey, IndexOrder, QualifiedName, SortNulls,
 };
 
-use crate::bind::{ExprKind, Ty};
+use crate::bind::volatility::is_immutable;
+use crate::bind::{self, ExprKind, Ty, collate};
 use crate::catalog::opclass;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::building::Command;
@@ -25,7 +26,7 @@ use crate::types::{Collation, Datum, Oid, TypeId, keycode};
 use super::column::attribute_type;
 use super::constraint::element_order;
 use super::create_table::{parameters_value, persistence_letter};
-use super::{Ddl, Stored, names};
+use super::{Ddl, names};
 
 /// One key of a new index.
 pub(super) struct KeySpec {
@@ -37,6 +38,16 @@ pub(super) struct KeySpec {
     pub class: Oid,
     pub desc: bool,
     pub nulls_first: bool,
+}
+
+impl KeySpec {
+    /// The column that it is, from 0, if it is one.
+    pub fn column(&self) -> Option<u16> {
+        match self.source {
+            KeySource::Column(column) => Some(column),
+            KeySource::Expr(_) => None,
+        }
+    }
 }
 
 /// An index to be made.
@@ -99,6 +110,17 @@ fn no_index_on(relation: &TableDef) -> SqlError {
         .with_detail(format!("This operation is not supported for {kinds}."))
 }
 
+/// `42P17` for what may be something else for the same row tomorrow.
+fn must_be_immutable(expr: &bind::Expr, what: &str) -> Result<()> {
+    match is_immutable(expr) {
+        true => Ok(()),
+        false => Err(sql_error!(
+            INVALID_OBJECT_DEFINITION,
+            "functions in {what} must be marked IMMUTABLE"
+        )),
+    }
+}
+
 /// The operator class of a key that names none; `42704` for a type that the access method can't order.
 pub(super) fn default_class(ty: Ty, method: AccessMethod) -> Result<Oid> {
     let can = match method {
@@ -110,7 +132,7 @@ pub(super) fn default_class(ty: Ty, method: AccessMethod) -> Result<Oid> {
         sql_error!(
             UNDEFINED_OBJECT,
             "data type {} has no default operator class for access method \"{}\"",
-            crate::bind::display(ty),
+            bind::display(ty),
             method.name()
         )
         .with_hint(
@@ -167,8 +189,10 @@ impl Ddl<'_> {
         let predicate = match &create.filter {
             None => None,
             Some(filter) => {
-                let stored = Stored::Over { table: &table, kind: ExprKind::IndexPredicate };
-                Some(self.text_to_store(super::text_of(filter)?, stored)?.into())
+                let kind = ExprKind::IndexPredicate;
+                let (text, predicate) = self.expr_to_store(filter, &table, kind)?;
+                must_be_immutable(&predicate, "index predicate")?;
+                Some(text.into())
             }
         };
         let mut included = Vec::with_capacity(create.including.len());
@@ -215,10 +239,9 @@ impl Ddl<'_> {
                 (KeySource::Column(column as u16), own.ty, own.collation)
             }
             IndexKey::Expr(expr) => {
-                let stored = Stored::Over { table, kind: ExprKind::IndexExpr };
-                let text = self.text_to_store(super::text_of(expr)?, stored)?;
-                let (ty, own) = self.host.index_key(table, &text)?;
-                (KeySource::Expr(text.into()), ty, own)
+                let (text, key) = self.expr_to_store(expr, table, ExprKind::IndexExpr)?;
+                must_be_immutable(&key, "index expression")?;
+                (KeySource::Expr(text.into()), key.ty(), collate::of(&key))
             }
         };
         let collation = self.key_collation(element.collation.as_ref().or(within), ty, own)?;
@@ -451,7 +474,7 @@ impl Ddl<'_> {
     }
 
     /// Changes an index's `pg_index` row.
-    fn update_index(&mut self, index: Oid, changes: &[(&str, Datum)]) -> Result<()> {
+    pub(super) fn update_index(&mut self, index: Oid, changes: &[(&str, Datum)]) -> Result<()> {
         self.txn().next_command()?;
         let (txn, store) = (self.txn(), self.store());
         let key = [Datum::Oid(index)];

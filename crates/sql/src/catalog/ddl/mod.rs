@@ -25,6 +25,7 @@ mod rename;
 mod schema;
 pub mod sequence;
 mod truncate;
+mod using_index;
 mod validate;
 mod view;
 
@@ -88,6 +89,9 @@ pub trait DdlHost: Host {
         text: &str,
         kind: ExprKind,
     ) -> Result<Expr>;
+    /// Binds an expression of the statement over a table's columns; errors have their places in the statement.
+    fn bind_new(&mut self, table: &Arc<TableDef>, expr: &ast::Expr, kind: ExprKind)
+    -> Result<Expr>;
     /// The type of an index's key, and what it is compared by.
     fn index_key(&mut self, table: &Arc<TableDef>, text: &str) -> Result<(Ty, Collation)>;
     /// Binds a column's DEFAULT, converted to the column's type.
@@ -168,6 +172,18 @@ impl Ddl<'_> {
     /// better.
     fn text_to_store(&mut self, text: String, stored: Stored<'_>) -> Result<String> {
         Ok(self.host.lasting_text(&text, stored, None)?.unwrap_or(text))
+    }
+
+    /// An expression of the statement over a table's columns: as it is stored, and bound.
+    fn expr_to_store(
+        &mut self,
+        expr: &ast::Expr,
+        table: &Arc<TableDef>,
+        kind: ExprKind,
+    ) -> Result<(String, Expr)> {
+        let bound = self.host.bind_new(table, expr, kind)?;
+        let text = self.text_to_store(text_of(expr)?, Stored::Over { table, kind })?;
+        Ok((text, bound))
     }
 
     fn txn(&self) -> &Txn {

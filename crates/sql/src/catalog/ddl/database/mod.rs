@@ -152,7 +152,7 @@ impl Ddl<'_> {
     }
 
     /// All data is in one place, which PostgreSQL calls `pg_default`.
-    fn check_tablespace(&self, name: Option<&str>) -> Result<()> {
+    pub(in super::super) fn check_tablespace(&self, name: Option<&str>) -> Result<()> {
         match name {
             None | Some("pg_default") => Ok(()),
             Some("pg_global") => {

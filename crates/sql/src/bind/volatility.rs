@@ -1,0 +1,40 @@
+//! Whether an expression's value hangs on more than the row it is over.
+
+use crate::func::{self, Function, Volatility};
+use crate::types::{TypeId, TypeInfo, type_info};
+
+use super::tree::{Call, Expr};
+use super::walk;
+
+/// Whether it has the same value for the same row for ever, whatever the settings and the time: what the keys and
+/// predicates of indexes must be, and what generated columns are computed by.
+pub fn is_immutable(expr: &Expr) -> bool {
+    !walk::any(expr, &mut |part| !is_immutable_itself(part))
+}
+
+fn is_immutable_itself(part: &Expr) -> bool {
+    let plain = |func: &Function| func.volatility == Volatility::Immutable;
+    let both = |(equal, order): &(Call, Option<Call>)| {
+        plain(equal.func) && order.iter().all(|order| plain(order.func))
+    };
+    match part {
+        Expr::Call(call) => plain(call.func),
+        Expr::Distinct(distinct) => plain(distinct.equal.func),
+        Expr::NullIf(null_if) => plain(null_if.equal.func),
+        Expr::ArrayOp(op) => plain(op.func),
+        Expr::RowCompare(rows) => rows.columns.iter().all(both),
+        Expr::ViaText(cast) => {
+            !hangs_on_settings(cast.arg.ty().id, |from| from.output)
+                && !hangs_on_settings(cast.ty.id, |to| to.input)
+        }
+        Expr::NextValue(_) | Expr::SqlValue(_) => false,
+        _ => true,
+    }
+}
+
+/// Whether settings or catalogs say how a value of the type is written, or read. Those of types that users make have a say.
+fn hangs_on_settings(ty: TypeId, support: impl Fn(&TypeInfo) -> &'static str) -> bool {
+    let Some(info) = type_info(ty) else { return true };
+    let mut functions = func::functions(support(info));
+    functions.any(|function| function.volatility != Volatility::Immutable)
+}
