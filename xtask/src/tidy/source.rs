@@ -150,6 +150,11 @@ pub(super) fn long_functions(text: &str) -> Vec<(usize, String, usize)> {
     let mut found = Vec::new();
     for (i, line) in lines.iter().enumerate() {
         let Some(name) = function_name(line) else { continue };
+        // A trait's function without a body ends with its signature.
+        let ends = |l: &&&str| l.trim_end().ends_with(['{', '}', ';']);
+        if lines[i..].iter().find(ends).is_some_and(|l| l.trim_end().ends_with(';')) {
+            continue;
+        }
         let indent = line.len() - line.trim_start().len();
         let close = format!("{}}}", " ".repeat(indent));
         let ends_here = lines[i..]

@@ -15,6 +15,15 @@ fn a_long_function_is_found_and_a_short_one_is_not() {
 }
 
 #[test]
+fn a_function_without_a_body_is_as_long_as_its_signature() {
+    let more = "    fn other(&self);\n".repeat(120);
+    let text = format!(
+        "trait T {{\n    fn short(\n        &self,\n    ) -> u8;\n{more}    fn with() {{\n    }}\n}}\n"
+    );
+    assert!(long_functions(&text).is_empty());
+}
+
+#[test]
 fn bans_hold_in_engine_code_only() {
     let text = "use std::collections::HashMap;\n// std::fs in a comment is fine\n";
     let mut none = Exceptions(BTreeMap::new());

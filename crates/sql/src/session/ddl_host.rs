@@ -112,7 +112,7 @@ impl DdlHost for Backend {
         plan::over_row(table, &bound)
     }
 
-    fn bind_new(
+    fn bind_of_statement(
         &mut self,
         table: &Arc<TableDef>,
         expr: &ast::Expr,

@@ -8,7 +8,9 @@ use storage::buffer::Ring;
 use storage::heap::{Freeze, HeapRel};
 use storage::lock::LockMode;
 use storage::txn::Txn;
-use syntax::ast::{self, AlterTable, AlterTableStep, ColumnDef, RelationKind};
+use syntax::ast::{
+    self, AlterTable, AlterTableStep, ColumnDef, Constraint, ConstraintKind, RelationKind,
+};
 
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::attribute_row;
@@ -84,7 +86,7 @@ impl Ddl<'_> {
             }
             AlterTableStep::DropNotNull { column } => self.drop_not_null(oid, column),
             AlterTableStep::AlterColumnType(change) => self.alter_type(oid, change),
-            AlterTableStep::AddConstraint(constraint) => self.add_constraint(oid, constraint),
+            AlterTableStep::AddConstraint(constraint) => self.add_another(oid, constraint),
             AlterTableStep::AlterConstraint { name, deferrable, initially_deferred } => {
                 self.alter_constraint(oid, name, *deferrable, *initially_deferred)
             }
@@ -205,10 +207,18 @@ impl Ddl<'_> {
             })?;
         }
         self.fill_column(oid, number, &column, fill.as_ref())?;
-        for constraint in &constraints {
-            self.add_constraint(oid, constraint)?;
-        }
-        Ok(())
+        constraints.iter().try_for_each(|constraint| self.add_another(oid, constraint))
+    }
+
+    /// A constraint of a table that is there. PostgreSQL does not tell then where a condition is wrong.
+    fn add_another(&mut self, oid: Oid, constraint: &Constraint) -> Result<()> {
+        let added = self.add_constraint(oid, constraint);
+        added.map_err(|mut error| {
+            if matches!(constraint.kind, ConstraintKind::Check(_)) {
+                error.fields_mut().position = None;
+            }
+            error
+        })
     }
 
     /// Rows that are there get the new column's value: a stable default is stored once, beside the column;

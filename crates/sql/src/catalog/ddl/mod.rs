@@ -90,8 +90,12 @@ pub trait DdlHost: Host {
         kind: ExprKind,
     ) -> Result<Expr>;
     /// Binds an expression of the statement over a table's columns; errors have their places in the statement.
-    fn bind_new(&mut self, table: &Arc<TableDef>, expr: &ast::Expr, kind: ExprKind)
-    -> Result<Expr>;
+    fn bind_of_statement(
+        &mut self,
+        table: &Arc<TableDef>,
+        expr: &ast::Expr,
+        kind: ExprKind,
+    ) -> Result<Expr>;
     /// The type of an index's key, and what it is compared by.
     fn index_key(&mut self, table: &Arc<TableDef>, text: &str) -> Result<(Ty, Collation)>;
     /// Binds a column's DEFAULT, converted to the column's type.
@@ -181,7 +185,7 @@ impl Ddl<'_> {
         table: &Arc<TableDef>,
         kind: ExprKind,
     ) -> Result<(String, Expr)> {
-        let bound = self.host.bind_new(table, expr, kind)?;
+        let bound = self.host.bind_of_statement(table, expr, kind)?;
         let text = self.text_to_store(text_of(expr)?, Stored::Over { table, kind })?;
         Ok((text, bound))
     }

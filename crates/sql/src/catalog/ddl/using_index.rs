@@ -5,7 +5,7 @@ use std::sync::Arc;
 use syntax::ast::Constraint;
 
 use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef, TableKind};
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::types::Datum;
 
 use super::Ddl;
@@ -20,8 +20,16 @@ impl Ddl<'_> {
         name: &str,
         primary: bool,
     ) -> Result<()> {
-        let index = self.index_to_adopt(table, name, constraint.deferrable);
-        let index = index.map_err(|error| crate::bind::at(error, constraint.loc))?;
+        let index = table.indexes.iter().find(|index| *index.name == *name);
+        let fit = match index {
+            None => Err(self.no_index_of(table, name)?),
+            Some(index) => can_be_key(table, index, constraint.deferrable).map(|()| index),
+        };
+        let index = fit.map_err(|error| match error.sqlstate() {
+            // PostgreSQL does not tell where a name stands that is no index's.
+            SqlState::WRONG_OBJECT_TYPE if index.is_none() => error,
+            _ => crate::bind::at(error, constraint.loc),
+        })?;
         if primary && table.indexes.iter().any(|i| i.primary) {
             return Err(several_primary_keys(table));
         }
@@ -52,52 +60,6 @@ impl Ddl<'_> {
         self.changed(table.oid)
     }
 
-    /// An index of the table's that can stand behind a key.
-    fn index_to_adopt<'t>(
-        &self,
-        table: &'t TableDef,
-        name: &str,
-        deferrable: bool,
-    ) -> Result<&'t IndexDef> {
-        let Some(index) = table.indexes.iter().find(|index| *index.name == *name) else {
-            return Err(self.no_index_of(table, name)?);
-        };
-        if index.constraint.is_some() {
-            bail!(
-                OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "index \"{name}\" is already associated with a constraint"
-            );
-        }
-        if !index.valid {
-            bail!(OBJECT_NOT_IN_PREREQUISITE_STATE, "index \"{name}\" is not valid");
-        }
-        let unfit = if !index.unique {
-            Some(format!("\"{name}\" is not a unique index"))
-        } else if index.has_expressions() {
-            Some(format!("index \"{name}\" contains expressions"))
-        } else if index.predicate.is_some() {
-            Some(format!("\"{name}\" is a partial index"))
-        } else if let Some(at) = out_of_order(table, index)? {
-            Some(format!(
-                "index \"{name}\" column number {at} does not have default sorting behavior"
-            ))
-        } else {
-            None
-        };
-        if let Some(text) = unfit {
-            return Err(sql_error!(WRONG_OBJECT_TYPE, "{text}").with_detail(
-                "Cannot create a primary key or unique constraint using such an index.",
-            ));
-        }
-        if !index.immediate && !deferrable {
-            return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{name}\" is a deferrable index")
-                .with_detail(
-                    "Cannot create a non-deferrable constraint using a deferrable index.",
-                ));
-        }
-        Ok(index)
-    }
-
     /// Why the table has no index of that name.
     fn no_index_of(&self, table: &TableDef, name: &str) -> Result<SqlError> {
         let Some(oid) = self.catalog.relation_oid(self.host.txn(), table.schema, name)? else {
@@ -112,6 +74,41 @@ impl Ddl<'_> {
             _ => sql_error!(WRONG_OBJECT_TYPE, "\"{name}\" is not an index"),
         })
     }
+}
+
+/// An error unless the index, one of the table's, can stand behind a key.
+fn can_be_key(table: &TableDef, index: &IndexDef, deferrable: bool) -> Result<()> {
+    let name = &index.name;
+    if index.constraint.is_some() {
+        bail!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "index \"{name}\" is already associated with a constraint"
+        );
+    }
+    if !index.valid {
+        bail!(OBJECT_NOT_IN_PREREQUISITE_STATE, "index \"{name}\" is not valid");
+    }
+    let unfit = if !index.unique {
+        Some(format!("\"{name}\" is not a unique index"))
+    } else if index.key_columns().any(|column| column.is_none()) {
+        Some(format!("index \"{name}\" contains expressions"))
+    } else if index.predicate.is_some() {
+        Some(format!("\"{name}\" is a partial index"))
+    } else {
+        let at = out_of_order(table, index)?;
+        at.map(|at| {
+            format!("index \"{name}\" column number {at} does not have default sorting behavior")
+        })
+    };
+    if let Some(text) = unfit {
+        return Err(sql_error!(WRONG_OBJECT_TYPE, "{text}")
+            .with_detail("Cannot create a primary key or unique constraint using such an index."));
+    }
+    if !index.immediate && !deferrable {
+        return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{name}\" is a deferrable index")
+            .with_detail("Cannot create a non-deferrable constraint using a deferrable index."));
+    }
+    Ok(())
 }
 
 /// `42P16` for a second one.
