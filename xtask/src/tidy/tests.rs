@@ -12,6 +12,9 @@ fn a_long_function_is_found_and_a_short_one_is_not() {
     let found = long_functions(&text);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].0, found[0].1.as_str(), found[0].2), (4, "long", 122));
+    let wanted = "    fn wanted();\n".repeat(120);
+    let text = format!("trait Host {{\n{wanted}}}\nimpl X {{\n    fn short() {{\n    }}\n}}\n");
+    assert!(long_functions(&text).is_empty());
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub struct PointKey {
     pub table: Arc<TableDef>,
     index: Arc<IndexDef>,
     values: Vec<Source>,
+    is_unique: bool,
 }
 
 enum Source {
@@ -69,12 +70,13 @@ impl PointKey {
             _ => None,
         };
         let values = range.equal.iter().map(source).collect::<Option<Vec<_>>>()?;
-        Some(PointKey { table: scan.table.clone(), index: scan.index.clone(), values })
+        let (table, index) = (scan.table.clone(), scan.index.clone());
+        Some(PointKey { table, index, values, is_unique: scan.single })
     }
 
     /// Whether at most one row has it.
     pub fn is_unique(&self) -> bool {
-        self.index.unique && self.index.immediate
+        self.is_unique
     }
 
     /// Finds the row that the snapshot sees, by a unique key; it is in `lookup` then.
@@ -86,11 +88,14 @@ impl PointKey {
         lookup: &mut Lookup,
     ) -> Result<bool> {
         let Some((heap, index)) = self.look_up(host, params, lookup)? else { return Ok(false) };
-        let Lookup { key, tids, row, .. } = lookup;
+        let Lookup { key, tids, own, row } = lookup;
         count(index, tids);
         for (misses, tid) in tids.iter().enumerate() {
             if heap.fetch(host.txn(), snapshot, *tid, row)? {
                 index.relation().count(Figure::IndexRows, 1);
+                if index.btree().is_none() && !self.is_of(row.bytes(), key, own) {
+                    continue;
+                }
                 if misses > 0 {
                     mark_dead(heap, index, key)?;
                 }

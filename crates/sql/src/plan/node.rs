@@ -108,6 +108,8 @@ pub struct IndexScan {
     /// One or more ranges, scanned in order (`IN` has one per value).
     pub ranges: Vec<KeyRange>,
     pub backward: bool,
+    /// The range leads to one row at most, whatever kind of index it is of.
+    pub single: bool,
     /// The entries have all outputs: rows are fetched only where it is not known that everybody sees them.
     pub only: bool,
     pub outputs: Vec<ScanColumn>,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::bind::query::{JoinTree, Query};
 use crate::bind::tree::{Column, Expr, Slot, SortExpr};
 use crate::bind::walk;
-use crate::catalog::{IndexDef, TableDef, TableKind};
+use crate::catalog::{AccessMethod, IndexDef, TableDef, TableKind};
 use crate::error::Result;
 
 use super::access::{Outer, Planned, QueryCx, WantedKey, WantedOrder, column_of, tid_conditions};
-use super::choose::{IndexChoice, choose_index};
-use super::cost::Heap;
+use super::choose::{IndexChoice, candidates, choose_index};
+use super::cost::{self, Access, Heap};
 use super::estimate::{filtered_by, is_any_value, table_rows};
 use super::level::Layout;
 use super::node::{
@@ -79,6 +79,10 @@ impl Planner {
         let plain = choice.filter(|choice| choice.unique || extreme(choice));
         if let Some(choice) = plain.filter(|_| cx.indexes.settings.indexscan) {
             let (is_unique, sorted) = (choice.unique, order.is_some() && choice.sorted);
+            let choice = match is_unique {
+                true => hash_instead(cx, &scan, choice, outer.is_some())?,
+                false => choice,
+            };
             let node = self.index_scan(&mut scan, &[choice], &mut outer)?;
             let rows = if is_unique { 1.0 } else { rows };
             return Ok(Planned { node, layout: scan.layout, rows, sorted });
@@ -242,6 +246,7 @@ impl Planner {
             index: choice.index.clone(),
             ranges,
             backward: choice.backward,
+            single: choices.len() == 1 && choice.unique,
             only: choice.covers,
             outputs: scan.outputs.clone(),
             filter: Expr::all_of(self.some_over_row(scan, &rest, outer)?),
@@ -403,6 +408,43 @@ impl Planner {
         }
         Ok(range)
     }
+}
+
+/// For a row that a unique index finds by one value: a hash index that answers the same condition, if that costs less.
+/// It needs no descent, but its entries can't stand for the row.
+fn hash_instead(
+    cx: &QueryCx<'_>,
+    scan: &Scan<'_>,
+    unique: IndexChoice,
+    outer: bool,
+) -> Result<IndexChoice> {
+    let table = scan.table;
+    let is_hash = |index: &IndexDef| index.method == AccessMethod::Hash;
+    if unique.index.keys.len() > 1 || !table.indexes.iter().any(|index| is_hash(index)) {
+        return Ok(unique);
+    }
+    cx.indexes.measure(table)?;
+    let heap = Heap::of(table, cx.indexes.blocks(table.oid));
+    let cost = |choice: &IndexChoice| {
+        let pages = f64::from(cx.indexes.blocks(choice.index.oid));
+        let access = Access {
+            method: choice.index.method,
+            pages,
+            entries: Access::entries_of(choice.index.predicate.is_some(), pages, heap.rows),
+            share: 1.0 / heap.rows,
+            lookups: 1.0,
+            conditions: 1.0,
+        };
+        cost::index_scan(&cx.indexes.settings, heap, &access, 0.0, choice.covers, 0.0).total
+    };
+    let mut best = unique;
+    for choice in candidates(cx, table, scan.rel, scan.conditions, outer, None) {
+        if is_hash(&choice.index) && choice.used == best.used && cost(&choice) < cost(&best) {
+            // The condition lets one row through, whichever index answers it.
+            best = IndexChoice { unique: true, ..choice };
+        }
+    }
+    Ok(best)
 }
 
 /// Whether indexes answer all that each alternative of a condition says.

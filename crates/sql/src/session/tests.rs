@@ -98,6 +98,7 @@ mod analyzing;
 mod database_figures;
 mod databases;
 mod full_vacuum;
+mod index_watched;
 mod vacuum;
 mod vacuum_shown;
 mod vacuum_watched;

@@ -177,6 +177,10 @@ fn entries_fault(
         of_versions.extend(expected.map(|of| of.content));
     }
     let has_key = |all: &[Content], key: &[u8]| all.iter().any(|of| of.key == key);
+    // A B-tree's order allows no two; a hash index's pages know nothing of each other.
+    if (1..found.len()).any(|at| has_key(&found[..at], &found[at].key)) {
+        complain("two entries of one key lead to it".into());
+    }
     if !found.iter().all(|entry| has_key(&of_versions, &entry.key)) {
         complain("an entry has another row's key".into());
     } else if !found.iter().all(|entry| of_versions.contains(entry)) {

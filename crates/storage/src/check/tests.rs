@@ -170,3 +170,30 @@ fn damaged_pages_of_a_hash_index_are_found_out() {
     }
     assert_eq!(faults(&heap, &index), Vec::<String>::new());
 }
+
+/// A row that a hash index has twice, on two pages of a chain: each page is in order.
+#[test]
+fn an_entry_that_is_there_twice_is_found_out() {
+    let rig = Rig::new(64);
+    let heap = rig.create(1, Persistence::Permanent, Rank::HeapPage);
+    let heap = HeapRel::new(heap, &rig.txns, 100);
+    let rel = rig.create(2, Persistence::Permanent, Rank::IndexPage);
+    let index = Index::from(HashIndex::new(rel, &rig.txns, FILL_PERCENT));
+    let txn = rig.begin();
+    let enter = || {
+        let tid = heap.insert(&txn, b"null, and alike").unwrap();
+        index.insert(NewEntry::plain(b"null, and alike", tid)).unwrap();
+        tid
+    };
+    let first = enter();
+    // As many more as the first page of a bucket takes: what comes then is on another one.
+    for _ in 0..507 {
+        enter();
+    }
+    txn.commit().unwrap();
+    assert_eq!(faults(&heap, &index), Vec::<String>::new());
+    index.insert(NewEntry::plain(b"null, and alike", first)).unwrap();
+    let found = faults(&heap, &index);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("two entries of one key") && found[0].contains(&first.to_string()));
+}

@@ -42,17 +42,14 @@ impl HashIndex {
             return Err(Error::damaged(self.name(), Some(META), "the index to build is not empty"));
         }
         drop(meta);
-        let wanted = entries.div_ceil(u64::from(target));
-        let buckets = wanted.clamp(1, u64::from(BUCKETS_MAX)) as u32;
+        let wanted = entries.div_ceil(u64::from(target)).clamp(1, u64::from(BUCKETS_MAX));
         let mut meta = Ops::new().init_meta(target);
-        let mut starts = Vec::new();
-        let mut bucket = 0;
-        while bucket < buckets {
-            let spot = extent_of(bucket);
-            let start = self.rel.reserve(Fork::Main, spot.blocks)?;
-            starts.push(start);
-            meta = meta.extent(start);
-            bucket += spot.blocks;
+        let mut buckets = 0;
+        // To the end of an extent: its blocks are taken anyway, and a bucket that is split already needs no overflow page.
+        while u64::from(buckets) < wanted {
+            let spot = extent_of(buckets);
+            meta = meta.extent(self.rel.reserve(Fork::Main, spot.blocks)?);
+            buckets += spot.blocks;
             base::interrupt::check()?;
         }
         // Nobody else knows the index yet, so memory may run ahead of the pages.

@@ -83,6 +83,11 @@ const PARTS_LOG2_MAX: u32 = 6;
 /// Extents of the largest index.
 pub(super) const EXTENTS_MAX: usize = extent_of(BUCKETS_MAX - 1).index + 1;
 const _: () = assert!(META_TABLE + 4 * EXTENTS_MAX <= PAGE_BYTES);
+/// The last extent ends with the last bucket: whoever fills whole extents has no bucket too many.
+const _: () = {
+    let last = extent_of(BUCKETS_MAX - 1);
+    assert!(last.offset + 1 == last.blocks);
+};
 
 const VALUE_MASK: u64 = (1 << 48) - 1;
 pub(super) const DEAD: u64 = 1 << 62;

@@ -136,6 +136,7 @@ impl HashIndex {
     ) -> Result<bool> {
         let parent = parent_of(bucket);
         // The lower bucket first, as splits do.
+        assert_ascending(parent, bucket);
         let old = self.rel.read(Fork::Main, self.block_of(parent))?;
         let new = self.rel.read(Fork::Main, self.block_of(bucket))?;
         let node = Node(new.view());
@@ -235,7 +236,7 @@ impl HashIndex {
         first: &Bucket<'_>,
         number: u32,
     ) -> Result<Bucket<'r>> {
-        assert!(first.number < number, "buckets are latched in ascending order");
+        assert_ascending(first.number, number);
         self.bucket(number, self.rel.write(Fork::Main, self.block_of(number))?)
     }
 
@@ -260,6 +261,12 @@ impl HashIndex {
         }
         Err(Error::damaged(self.name(), Some(META), "buckets and their stamps do not agree"))
     }
+}
+
+/// Says that with the first bucket latched the second one is latched next.
+#[inline]
+pub(super) fn assert_ascending(first: u32, second: u32) {
+    assert!(first < second, "buckets are latched in ascending order: {first}, then {second}");
 }
 
 /// A bucket that is latched alone by its first page: the right to change any page of its chain (X1).

@@ -8,7 +8,7 @@
 
 use super::edit::{OPS_BYTES_MAX, Ops};
 use super::page::*;
-use super::search::Bucket;
+use super::search::{Bucket, assert_ascending};
 use super::{Edit, HashIndex, first_latch};
 use crate::buffer::{Ring, WriteGuard};
 use crate::error::Result;
@@ -181,6 +181,7 @@ impl HashIndex {
         if old.node().has(FILLING) {
             return Ok(Begun::Unfinished(parent_of(parent)));
         }
+        assert_ascending(parent, number);
         let mut new = self.rel.write_for_redo(Fork::Main, self.block_of(number), true)?;
         let depth = old.node().depth() + 1;
         let first = old.page.block();

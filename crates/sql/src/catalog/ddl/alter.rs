@@ -368,19 +368,31 @@ impl Ddl<'_> {
                 crate::bind::display(ty)
             ))
         })?;
+        // With another collation alone, if that, the values are what they were.
+        let stays = change.using.is_none() && table.columns[at].ty == ty;
         let mut changes = attribute_type(ty, collation).to_vec();
-        changes.push(("atthasmissing", Datum::Bool(false)));
-        changes.push(("attmissingval", Datum::Null));
+        if !stays {
+            changes.push(("atthasmissing", Datum::Bool(false)));
+            changes.push(("attmissingval", Datum::Null));
+        }
         self.update_attribute(oid, number, &changes)?;
         self.retype_keys(&table, at as u16, ty, collation)?;
         // What was found out about the old values is not true of the new ones.
         let key = [Datum::Oid(oid), Datum::Int2(number)];
         self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
         self.changed(oid)?;
+        if stays {
+            return self.rebuild_indexes(oid);
+        }
         self.rewrite(&table, Freeze::No, &mut |row, cx| {
             row[at] = exec::eval(&value, row, cx)?;
             Ok(())
         })
+    }
+
+    fn rebuild_indexes(&mut self, table: Oid) -> Result<()> {
+        let table = self.table(table)?;
+        table.indexes.iter().try_for_each(|index| self.rebuild(&table, index.oid))
     }
 
     /// VACUUM FULL: the rows as they are, into new storage. The caller has locked the table alone. No snapshot that is
@@ -439,10 +451,7 @@ impl Ddl<'_> {
         ];
         self.update_class(old.oid, &size)?;
         self.changed(old.oid)?;
-        for index in &table.indexes {
-            self.rebuild(&table, index.oid)?;
-        }
-        Ok(())
+        self.rebuild_indexes(old.oid)
     }
 
     /// Fills `table`, which is empty, with the rows of `old`, changed; how many there are.

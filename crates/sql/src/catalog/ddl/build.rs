@@ -29,9 +29,10 @@ pub(super) struct TableRows {
     values: Vec<Datum>,
     count: u32,
     snapshot: Snapshot,
-    /// Who is told of the blocks, and how many were begun.
+    /// Who is told of the blocks, how many were begun, and how many there are.
     building: Option<Arc<Building>>,
     blocks: u32,
+    blocks_total: u32,
 }
 
 impl TableRows {
@@ -42,11 +43,12 @@ impl TableRows {
         let scan = HeapScan::for_index(heap, snapshot)?.reading_ahead(heap, reach);
         let values = vec![Datum::Null; table.columns.len()];
         let building = host.building().cloned();
+        let blocks_total = scan.blocks_left();
         if let Some(building) = &building {
-            building.tell(Told::BlocksTotal, i64::from(scan.blocks_left()));
+            building.tell(Told::BlocksTotal, i64::from(blocks_total));
         }
         let root = Tid::INVALID;
-        Ok(TableRows { scan, root, values, count: 0, snapshot, building, blocks: 0 })
+        Ok(TableRows { scan, root, values, count: 0, snapshot, building, blocks: 0, blocks_total })
     }
 
     /// The next row's columns.
@@ -60,7 +62,10 @@ impl TableRows {
             base::park::checkpoint();
             base::interrupt::check().map_err(crate::error::interrupted)?;
         }
-        let Some(row) = self.scan.next(host.heap(table)?, host.txn())? else { return Ok(None) };
+        let Some(row) = self.scan.next(host.heap(table)?, host.txn())? else {
+            self.note_end();
+            return Ok(None);
+        };
         self.root = row.root;
         note_block(self.building.as_deref(), &mut self.blocks, row.root);
         RowView::new(&table.desc, row.bytes).decode_prefix(&mut self.values);
@@ -80,7 +85,15 @@ impl TableRows {
             note_block(self.building.as_deref(), &mut self.blocks, row.root);
             take(RowView::new(&table.desc, row.bytes), row.root)?;
         }
+        self.note_end();
         Ok(())
+    }
+
+    /// Tells of the blocks behind the last row, too.
+    fn note_end(&self) {
+        if let Some(building) = &self.building {
+            building.tell(Told::BlocksDone, i64::from(self.blocks_total));
+        }
     }
 
     /// The address that index entries of the current row carry.

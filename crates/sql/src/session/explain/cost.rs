@@ -235,7 +235,10 @@ impl Costs<'_> {
 
     fn index_scan(&self, scan: &IndexScan) -> Cost {
         let heap = self.heap(&scan.table);
-        let access = self.access(&scan.index, &scan.ranges, &scan.table, heap);
+        let mut access = self.access(&scan.index, &scan.ranges, &scan.table, heap);
+        if scan.single {
+            access.share = access.share.min(1.0 / heap.rows);
+        }
         let correlation = match scan.index.keys.first().map(|key| &key.source) {
             Some(KeySource::Column(first)) => {
                 let known = scan.table.statistics_of(*first).map_or(0.0, |of| of.correlation);

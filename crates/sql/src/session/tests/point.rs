@@ -11,6 +11,8 @@ const TABLES: &str = "
     CREATE TABLE s (id serial PRIMARY KEY, x smallint, y text DEFAULT 'y', z timestamptz DEFAULT now());
     CREATE INDEX s_y ON s (lower(y));
     CREATE TABLE h (k int, f char(20));
+    CREATE TABLE q (a int PRIMARY KEY, b int, c text);
+    CREATE INDEX q_hash ON q USING hash (a);
     INSERT INTO t VALUES (3, NULL, 1, NULL, NULL), (4, 1, 2, repeat('long', 20), '2020-02-29');
     ALTER TABLE t ADD COLUMN g int DEFAULT 5";
 
@@ -42,6 +44,11 @@ const STATEMENTS: &[(&str, usize)] = &[
     ("UPDATE s SET y = 'r' || x WHERE id = $1", 1),
     ("UPDATE s SET x = x + 30000 WHERE id = $1", 1),
     ("INSERT INTO h VALUES ($1, 'h')", 1),
+    ("INSERT INTO q VALUES ($1, $2, 'q')", 2),
+    ("UPDATE q SET b = b + $2 WHERE a = $1", 2),
+    ("UPDATE q SET a = a + $2, c = c || '.' WHERE a = $1 RETURNING *", 2),
+    ("DELETE FROM q WHERE a = $1 AND b > $2 RETURNING b", 2),
+    ("SELECT b, c FROM q WHERE a = $1", 1),
 ];
 
 const CONTENTS: &[&str] = &[
@@ -52,6 +59,8 @@ const CONTENTS: &[&str] = &[
     "SELECT v FROM u WHERE v = 4",
     "SELECT id FROM s WHERE lower(y) = 'q' ORDER BY id",
     "SELECT k, f FROM h ORDER BY k",
+    "SELECT * FROM q ORDER BY a",
+    "SELECT c FROM q WHERE a = 3",
 ];
 
 fn execute(session: &mut Session, name: &str, params: &[Option<&[u8]>]) -> String {
@@ -80,6 +89,10 @@ fn the_short_way_answers_as_the_long_way_does() {
     long.session.detours = true;
     for bench in [&mut short, &mut long] {
         bench.run(TABLES);
+        for change in ["UPDATE q SET b = 0 WHERE a = 1", "DELETE FROM q WHERE a = 1"] {
+            let plan = bench.run(&format!("EXPLAIN {change}"));
+            assert!(plan.contains("Index Scan using q_hash on q"), "{plan}");
+        }
         for (i, (text, _)) in STATEMENTS.iter().enumerate() {
             bench.session.parse(&i.to_string(), text, &[]).unwrap();
             let is_short = bench.session.statements[&*i.to_string()].planned.as_ref();
@@ -123,21 +136,30 @@ fn the_short_way_answers_as_the_long_way_does() {
 fn concurrent_updates_are_followed_and_none_is_lost() {
     const SESSIONS: usize = 4;
     const UPDATES: usize = 100;
-    let mut bench = Bench::new();
-    bench.run("CREATE TABLE t (a int PRIMARY KEY, b int, c int); INSERT INTO t VALUES (1, 0, 0)");
+    for index in ["", "CREATE INDEX t_hash ON t USING hash (a)"] {
+        let mut bench = Bench::new();
+        bench.run("CREATE TABLE t (a int PRIMARY KEY, b int, c int)");
+        bench.run(index);
+        bench.run("INSERT INTO t VALUES (1, 0, 0)");
+        update_at_once(&bench, SESSIONS, UPDATES);
+        assert_eq!(bench.run("SELECT b, c FROM t"), "[b|c]\n400|399\nSELECT 1\n");
+    }
+}
+
+/// Some sessions add to one row, all at once.
+fn update_at_once(bench: &Bench, sessions: usize, updates: usize) {
     std::thread::scope(|scope| {
-        for _ in 0..SESSIONS {
+        for _ in 0..sessions {
             let cluster = &bench.cluster;
             scope.spawn(move || {
                 let mut session = Session::open(cluster, "postgres", "postgres").unwrap();
-                for _ in 0..UPDATES {
+                for _ in 0..updates {
                     let sql = "UPDATE t SET b = b + 1, c = b WHERE a = 1 AND b >= 0";
                     assert_eq!(run(&mut session, sql), "UPDATE 1\n");
                 }
             });
         }
     });
-    assert_eq!(bench.run("SELECT b, c FROM t"), "[b|c]\n400|399\nSELECT 1\n");
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! Statements over a disk whose reads of tables and indexes wait until they are let go.
+//! Statements over a disk whose reads of tables, indexes or temporary files wait until they are let go.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use base::disk::real::RealDisk;
 use base::disk::{DirectoryLock, Disk, File, Open};
@@ -13,7 +14,7 @@ use base::{BlockNo, Env, Fork, RelId};
 use super::{Bench, run};
 
 #[derive(Default)]
-struct Gate {
+pub(super) struct Gate {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -21,12 +22,17 @@ struct Gate {
 #[derive(Default)]
 struct State {
     shut: bool,
+    /// Reads that pass though it is shut.
+    passes: usize,
     /// Reads that wait.
     waiting: usize,
 }
 
+/// A read that is waited for comes long before that.
+const LONG: Duration = Duration::from_secs(60);
+
 impl Gate {
-    fn set(&self, shut: bool) {
+    pub(super) fn set(&self, shut: bool) {
         self.state.lock().unwrap().shut = shut;
         self.changed.notify_all();
     }
@@ -35,19 +41,34 @@ impl Gate {
         let mut state = self.state.lock().unwrap();
         state.waiting += 1;
         self.changed.notify_all();
-        let mut state = self.changed.wait_while(state, |state| state.shut).unwrap();
+        let barred = |state: &mut State| state.shut && state.passes == 0;
+        let mut state = self.changed.wait_while(state, barred).unwrap();
+        state.passes = state.passes.saturating_sub(1);
         state.waiting -= 1;
+        self.changed.notify_all();
     }
 
-    fn until_somebody_waits(&self) {
+    pub(super) fn until_somebody_waits(&self) {
         let state = self.state.lock().unwrap();
-        drop(self.changed.wait_while(state, |state| state.waiting == 0).unwrap());
+        let nobody = |state: &mut State| state.waiting == 0 || state.passes > 0;
+        let (state, waited) = self.changed.wait_timeout_while(state, LONG, nobody).unwrap();
+        drop(state);
+        assert!(!waited.timed_out(), "nobody reads");
+    }
+
+    /// One of the reads that wait goes on, until the next one waits.
+    pub(super) fn let_one_pass(&self) {
+        self.state.lock().unwrap().passes += 1;
+        self.changed.notify_all();
+        self.until_somebody_waits();
     }
 }
 
 pub(super) struct SlowDisk {
-    inner: RealDisk,
-    gate: Arc<Gate>,
+    pub(super) inner: RealDisk,
+    /// What the files' paths begin with.
+    pub(super) files: &'static str,
+    pub(super) gate: Arc<Gate>,
 }
 
 struct SlowFile {
@@ -58,7 +79,7 @@ struct SlowFile {
 impl Disk for SlowDisk {
     fn open(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
         let inner = self.inner.open(path, how)?;
-        if !path.starts_with("base/") {
+        if !path.starts_with(self.files) {
             return Ok(inner);
         }
         Ok(Arc::new(SlowFile { inner, gate: Arc::clone(&self.gate) }))
@@ -116,7 +137,7 @@ fn cold() -> (Bench, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
     let theirs = Arc::clone(&gate);
     let mut bench = bench.restarted_on(|dir| {
-        Env::new(Arc::new(SlowDisk { inner: RealDisk::new(dir), gate: theirs }))
+        Env::new(Arc::new(SlowDisk { inner: RealDisk::new(dir), files: "base/", gate: theirs }))
     });
     // What planning reads.
     bench.run("EXPLAIN SELECT sum(length(b)) FROM t");

@@ -13,11 +13,11 @@ use super::{Bench, run};
 use crate::session::Session;
 
 /// A page that a thread of its own keeps latched, until this is dropped.
-struct Held {
+pub(super) struct Held {
     _let_go: Sender<()>,
 }
 
-fn hold<'s>(scope: &'s Scope<'s, '_>, rel: &Relation, block: u32) -> Held {
+pub(super) fn hold<'s>(scope: &'s Scope<'s, '_>, rel: &Relation, block: u32) -> Held {
     let (taken, is_taken): (Sender<()>, Receiver<()>) = channel();
     let (let_go, until) = channel();
     let rel = rel.clone();
@@ -35,7 +35,7 @@ fn number(session: &mut Session, sql: &str) -> u32 {
     run(session, sql).lines().nth(1).unwrap().parse().unwrap()
 }
 
-fn relation(bench: &mut Bench, name: &str, rank: Rank) -> Relation {
+pub(super) fn relation(bench: &mut Bench, name: &str, rank: Rank) -> Relation {
     let id = number(&mut bench.session, &format!("SELECT pg_relation_filenode('{name}')"));
     bench.cluster.engine().pool().relation(RelId(id), rank)
 }

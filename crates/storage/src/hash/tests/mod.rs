@@ -1,5 +1,7 @@
+mod builds;
 mod concurrent;
 mod indexes;
+mod metapage;
 
 use super::HashIndex;
 use crate::rig::Rig;
