@@ -143,14 +143,15 @@ impl Writer {
 
     /// The copies from `start` on that are neighbours on disk and are written in one call. What that writes Linux keeps as one
     /// stretch of its cache, and takes for dirty as a whole when a page of it is written later: half a megabyte of single
-    /// pages that are to be started with would be eight to be written. So those are written page by page.
-    fn run_from(&self, start: usize) -> Range<usize> {
+    /// pages that are to be started with would be eight to be written. So those are written page by page, where they go
+    /// through that cache.
+    fn run_from(&self, start: usize, cached: bool) -> Range<usize> {
         let first = self.copies[start].page;
         let follows = |(i, copy): &(usize, &Copy)| {
             let PageId { rel, fork, block } = copy.page;
             (rel, fork) == (first.rel, first.fork) && block.0 == first.block.0 + *i as u32
         };
-        let most = if is_started_early(first) { 1 } else { BATCH_MAX };
+        let most = if cached && is_started_early(first) { 1 } else { BATCH_MAX };
         let run = self.copies[start..].iter().take(most).enumerate();
         let run = run.take_while(follows).count();
         start..start + run
@@ -255,10 +256,11 @@ impl Pool {
         if protected > 0 {
             self.guard_copies(writer, protected)?;
         }
+        let cached = !self.files.is_direct();
         let mut first = None;
         let mut at = 0;
         while at < writer.copies.len() {
-            let run = writer.run_from(at);
+            let run = writer.run_from(at, cached);
             at = run.end;
             let Err(error) = self.write_run(writer, run.clone()) else { continue };
             first.get_or_insert(error);
