@@ -32,6 +32,23 @@ pub fn median_of(figures: &[Figure], what: &str, server: &str) -> Option<f64> {
     median(these.map(|figure| figure.value))
 }
 
+/// The least of what servers other than this one have, by their medians.
+pub fn least_of_others(
+    figures: &[Figure],
+    what: &str,
+    servers: &[String],
+    but: &str,
+) -> Option<f64> {
+    let others = servers.iter().filter(|server| *server != but);
+    others.filter_map(|server| median_of(figures, what, server)).reduce(f64::min)
+}
+
+/// What has to be at most a bound, as a line.
+pub fn check(what: &str, value: f64, most: f64) -> String {
+    let verdict = if value <= most { "holds" } else { "MISSED" };
+    format!("{what}: {value:.2} (at most {most}: {verdict})")
+}
+
 /// The medians: one line for each figure, one column for each server.
 pub fn table(figures: &[Figure], servers: &[String]) -> String {
     let mut text = String::new();

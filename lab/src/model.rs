@@ -61,6 +61,9 @@ pub struct Request {
     pub clients: Option<Vec<u32>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<u32>,
+    /// Beginnings of the names of loads; without it all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loads: Option<Vec<String>>,
     /// Whether servers given by URL may be written to.
     #[serde(default)]
     pub writes: bool,
@@ -124,6 +127,10 @@ pub mod figure {
     pub const ALLOCATED: &str = "buffers_allocated";
     /// Bytes of tables' and indexes' files that the system's cache holds after the run, in MiB.
     pub const HELD_TWICE: &str = "system_cache_mib";
+    /// The same over the bytes of those files.
+    pub const HELD_SHARE: &str = "system_cache_share";
+    /// The machine's memory that is written to files and not on disk yet: its 95th percentile over the run less the 5th, KiB.
+    pub const DIRTY_SPREAD: &str = "dirty_kib_spread";
     /// The average.
     pub const MEAN: &str = "latency_ms_mean";
     pub const P50: &str = "latency_ms_p50";

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 pub const USAGE: &str = "\
 usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--seconds N] [--rounds N] [--clients 1,8,…]
-               [--scale N] [--writes] [--programs DIRECTORY] [--out DIRECTORY] [--resume]
+               [--loads uniform,zipf,…] [--scale N] [--writes] [--programs DIRECTORY] [--out DIRECTORY] [--resume]
        lab list
        lab report RECORD
        lab results RECORD
@@ -17,6 +17,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   Targets: thalweg, pg15, pg18, canned, bare-sync (all of them without --target), thalweg-counting (a build with
   --features lab-counts), or any server by URL, which is only read
   unless --writes allows to make pgbench's tables new there.
+  --loads     of each experiment's loads only those whose names begin so; the experiments that have none are left out.
   --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
   --resume    goes on with the newest partial record under --out that is of the same machine, commit and request and
@@ -75,6 +76,9 @@ fn run(words: Vec<String>) -> Result<Run, String> {
             "--seconds" => request.seconds = Some(words.number::<std::num::NonZero<u32>>()?.get()),
             "--rounds" => request.rounds = Some(words.number::<std::num::NonZero<u32>>()?.get()),
             "--clients" => request.clients = Some(words.numbers()?),
+            "--loads" => {
+                request.loads = Some(words.value()?.split(',').map(str::to_owned).collect());
+            }
             "--scale" => request.scale = Some(words.number::<std::num::NonZero<u32>>()?.get()),
             "--writes" => request.writes = true,
             "--programs" => run.programs = Some(words.value()?.into()),

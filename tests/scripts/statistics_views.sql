@@ -2,6 +2,12 @@
 
 SELECT * FROM pg_stat_database WHERE false \gdesc
 SELECT * FROM pg_stat_database_conflicts WHERE false \gdesc
+SELECT * FROM pg_stat_user_tables WHERE false \gdesc
+SELECT * FROM pg_stat_user_indexes WHERE false \gdesc
+SELECT * FROM pg_statio_user_tables WHERE false \gdesc
+SELECT * FROM pg_statio_user_indexes WHERE false \gdesc
+SELECT * FROM pg_stat_progress_vacuum WHERE false \gdesc
+SELECT * FROM pg_stat_bgwriter WHERE false \gdesc
 SELECT * FROM pg_stat_database WHERE false;
 SELECT * FROM pg_stat_database_conflicts WHERE datname = current_database() AND confl_lock > 0;
 SELECT datname, numbackends > 0, xact_commit > 0, blks_hit > 0, conflicts, deadlocks

@@ -38,6 +38,8 @@ events! {
     DataFileWrite "IO" "DataFileWrite";
     /// A relation's file to become longer.
     DataFileExtend "IO" "DataFileExtend";
+    /// The system to begin to write a relation's pages to the device.
+    DataFileFlush "IO" "DataFileFlush";
     /// A relation's file to become shorter.
     DataFileTruncate "IO" "DataFileTruncate";
     /// Relations' files to be durable.

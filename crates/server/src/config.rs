@@ -176,6 +176,7 @@ impl Config {
             },
             torn_pages: self.torn_pages(),
             wal_compression: self.wal_compression(),
+            flush_after: self.flush_after(),
             replacement: match self.value("buffer_replacement").as_text() {
                 "clock" => Policy::Clock,
                 "clock_lruk" => {
@@ -245,6 +246,11 @@ impl Config {
             "zstd" => Compression::Zstd,
             _ => Compression::Off,
         }
+    }
+
+    /// `bgwriter_flush_after`, in pages.
+    pub fn flush_after(&self) -> u32 {
+        self.value("bgwriter_flush_after").as_integer() as u32
     }
 
     /// `wal_sync_method`.

@@ -101,6 +101,7 @@ impl Database {
     /// it is, and the log says why.
     pub(crate) fn reload(&self, config: &Config) {
         self.engine.set_wal_compression(config.wal_compression());
+        self.engine.pool().set_flush_after(config.flush_after());
         self.engine.wal().set_timed(config.tracks_wal_io_timing());
         self.reload_checkpoints(config);
         let changed = [

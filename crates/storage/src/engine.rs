@@ -57,6 +57,8 @@ pub struct EngineConfig {
     pub torn_pages: TornPages,
     /// `wal_compression`, to begin with.
     pub wal_compression: Compression,
+    /// `bgwriter_flush_after` in pages, to begin with.
+    pub flush_after: u32,
     /// Bytes of the log's ring, `wal_buffers`; a power of two.
     pub wal_buffers: usize,
     /// Insertion slots of the log, `wal_insert_slots`.
@@ -101,6 +103,7 @@ impl Default for EngineConfig {
             huge_pages: buffer::HugePages::Try,
             torn_pages: TornPages::DoubleWrite,
             wal_compression: Compression::Off,
+            flush_after: 64,
             replacement: buffer::Policy::Probation,
             reach: buffer::Reach::default(),
             wal_buffers: 16 << 20,
@@ -516,6 +519,7 @@ fn pool_config(config: &EngineConfig) -> buffer::Config {
         huge_pages: config.huge_pages,
         torn_pages: config.torn_pages,
         compression: config.wal_compression,
+        flush_after: config.flush_after,
         replacement: config.replacement,
         reach: config.reach,
         ..buffer::Config::default()

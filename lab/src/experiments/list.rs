@@ -331,7 +331,7 @@ const S3_POLICIES: Experiment = Experiment {
         loads: SKEWS,
         // In neither unless rounds are asked for: policies are chosen once.
         short: form(20, 4, 0, &[8]),
-        long: form(20, 25, 0, &[8]),
+        long: form(20, 25, 0, &[1, 8, 32]),
         ..PLAIN
     }),
     ..S3_LATENCY

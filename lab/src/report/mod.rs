@@ -61,6 +61,8 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::CLEANED, "pages cleaned"),
     (figure::ALLOCATED, "pages read in"),
     (figure::HELD_TWICE, "MiB of data in the system's cache"),
+    (figure::HELD_SHARE, "share of the data in the system's cache"),
+    (figure::DIRTY_SPREAD, "KiB that memory to be written moved by"),
 ];
 
 /// Writes the page and the plots into a directory; where the page is.

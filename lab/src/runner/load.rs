@@ -61,6 +61,10 @@ fn attempt(
     work: &Path,
 ) -> Result<(String, Result<Measured, String>), String> {
     before(instance, load)?;
+    if load.pace.is_some() {
+        // What another server left to be written is not to be written while this one is timed.
+        bench::record::shell("sync");
+    }
     let logs = fresh(&work.join("latencies"))?;
     let mut beside = match load.beside {
         Some(text) => Some(start_beside(instance, text, work)?),
@@ -85,7 +89,10 @@ fn attempt(
     let measured = figures(&printed.out, &seen, client_cpu_s).map(|mut figures| {
         latencies.figures(&mut figures);
         let held = instance.server.as_ref().and_then(|server| held_by_system(&server.socket_dir));
-        held.map(|mib| figures.insert(figure::HELD_TWICE.to_owned(), mib));
+        if let Some((mib, share)) = held {
+            figures.insert(figure::HELD_TWICE.to_owned(), mib);
+            figures.insert(figure::HELD_SHARE.to_owned(), share);
+        }
         (figures, course(seen.samples, &printed.complaints, &latencies))
     });
     Ok((printed.out, measured))
@@ -190,6 +197,9 @@ pub fn figures(
     let mut figures = BTreeMap::from([(figure::TPS.to_owned(), tps)]);
     figures.insert(figure::CLIENT_CPU.to_owned(), client_cpu_s * 1e6 / done);
     add_counters(&mut figures, seen, done);
+    if let Some(spread) = dirty_spread(&seen.samples) {
+        figures.insert(figure::DIRTY_SPREAD.to_owned(), spread);
+    }
     Ok(figures)
 }
 
@@ -210,16 +220,27 @@ pub fn add_counters(figures: &mut BTreeMap<String, f64>, seen: &Seen, done: f64)
     }
 }
 
-/// MiB of the files of tables and indexes under a server's directory that the system's cache holds; `base` is what
-/// all of the servers call their folder. Absent where the system has no `fincore`.
-fn held_by_system(home: &Path) -> Option<f64> {
+/// How far the machine's dirty memory moves: the 95th percentile of the samples less the 5th, KiB.
+pub fn dirty_spread(samples: &[Sample]) -> Option<f64> {
+    let mut dirty: Vec<f64> = samples.iter().filter_map(|sample| sample.dirty_kib).collect();
+    dirty.sort_by(f64::total_cmp);
+    let last = dirty.len().checked_sub(1)?;
+    let at = |share: f64| dirty[(last as f64 * share).round() as usize];
+    Some(at(0.95) - at(0.05))
+}
+
+/// Of the files of tables and indexes under a server's directory: MiB that the system's cache holds, and the share of
+/// their length that this is; `base` is what all of the servers call their folder. Absent where the system has no `fincore`.
+fn held_by_system(home: &Path) -> Option<(f64, f64)> {
     let home = home.display();
     let files = format!("find '{home}' -path '*/base/*' -type f -print0");
-    let sum = "awk '{ sum += $1; n++ } END { if (n) print sum }'";
+    let sum = "awk '{ held += $1; all += $2 } END { if (all) print held, all }'";
     let told = bench::record::shell(&format!(
-        "command -v fincore >/dev/null && {files} | xargs -0 -r fincore -bnr -o RES 2>/dev/null | {sum}"
+        "command -v fincore >/dev/null && {files} | xargs -0 -r fincore -bnr -o RES,SIZE 2>/dev/null | {sum}"
     ));
-    told.parse::<f64>().ok().map(|bytes| bytes / f64::from(1 << 20))
+    let (held, all) = told.split_once(' ')?;
+    let (held, all) = (held.parse::<f64>().ok()?, all.parse::<f64>().ok()?);
+    Some((held / f64::from(1 << 20), held / all))
 }
 
 /// The samples with what pgbench told of the same seconds.

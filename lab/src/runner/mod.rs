@@ -10,9 +10,9 @@ mod tpcc;
 #[cfg(test)]
 mod tests;
 
-use crate::experiments::{BARE, DEVICE, Experiment, Kind, Plan, Setup, variant};
+use crate::experiments::{BARE, DEVICE, Experiment, Kind, Load, Plan, Setup, variant};
 use crate::interrupt;
-use crate::model::{Record, Results, Run, Skipped};
+use crate::model::{Record, Request, Results, Run, Skipped};
 use crate::progress::Progress;
 use crate::statistics::is_postgres;
 use crate::target::{Instance, MOST_PROCESSES, Wanted};
@@ -145,7 +145,7 @@ impl Lab {
         let (form, request) = (self.form(plan), &self.record.request);
         for round in 0..request.rounds.unwrap_or(form.rounds) {
             for &clients in clients {
-                for load in 0..plan.loads.len() {
+                for load in (0..plan.loads.len()).filter(|at| is_asked(request, &plan.loads[*at])) {
                     for (target, setups) in targets {
                         for (setup, how) in setups.iter().enumerate() {
                             if how.batch != batch || (how.long_only && !request.long) {
@@ -189,7 +189,7 @@ impl Lab {
         let bare = if cells.is_empty() { 0 } else { plan.bare.len() * rounds as usize };
         let planned = cells.len() + bare;
         if planned == 0 {
-            let why = "no target that was given may be used for this experiment";
+            let why = "no target and load that were asked for go with this experiment";
             progress.note(&format!("{}: {why}", e.name));
         }
         self.record.results(e.name, e.axis, planned);
@@ -289,6 +289,7 @@ impl Lab {
         wanted: &dyn Fn(&mut Lab, &Cell) -> bool,
     ) -> Result<Vec<(usize, Instance)>, String> {
         let mut instances = Vec::new();
+        let request = self.record.request.clone();
         for target in self.targets.clone() {
             for (number, setup) in setups(plan, &target).iter().enumerate() {
                 let has_work = cells.iter().any(|cell| {
@@ -305,7 +306,7 @@ impl Lab {
                         interrupt::check()?;
                         self.enough_space(scratch.path())?;
                         progress.note(&format!("{}: {}: {why}", e.name, target.name()));
-                        for load in plan.loads {
+                        for load in plan.loads.iter().filter(|load| is_asked(&request, load)) {
                             let variant = variant(&setup.name, load.name);
                             self.skip(e, target.name(), &variant, setup.cores, &why);
                         }
@@ -471,6 +472,13 @@ impl Lab {
         let results = self.record.results(e.name, e.axis, 0);
         results.skipped.push(Skipped { target, variant, x, why });
     }
+}
+
+/// Whether a load is among those that were asked for.
+fn is_asked(request: &Request, load: &Load) -> bool {
+    let name = load.name.to_lowercase();
+    let wanted = request.loads.as_ref();
+    wanted.is_none_or(|wanted| wanted.iter().any(|of| name.starts_with(&of.to_lowercase())))
 }
 
 /// The ways to set up a target; servers of others are as they are.

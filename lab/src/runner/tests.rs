@@ -3,7 +3,7 @@
 use super::probes::Counters;
 use super::sampler::Seen;
 use super::*;
-use crate::model::{Request, figure};
+use crate::model::{Sample, figure};
 use crate::tests::run;
 
 fn lab(experiment: &str, targets: &[&str]) -> (Lab, Scratch) {
@@ -38,6 +38,22 @@ fn repetitions_are_interleaved() {
     assert_eq!(cells.len(), 2 * 2 * 2 * 2);
     assert_ne!(cells[0].target, cells[1].target, "servers innermost");
     assert!(cells[..8].iter().all(|c| c.round == 0), "repetitions outermost");
+}
+
+#[test]
+fn loads_can_be_picked_by_the_beginnings_of_their_names() {
+    let (mut lab, _scratch) = lab("s3-latency", &["thalweg", "pg15"]);
+    let e = Experiment::find("s3-latency").unwrap();
+    let all = lab.cells(e, plan(e)).len();
+    let mut of = |names: &[&str]| {
+        lab.record.request.loads = Some(names.iter().map(|&name| name.to_owned()).collect());
+        let cells = lab.cells(e, plan(e)).into_iter();
+        cells.map(|cell| plan(e).loads[cell.load].name).collect::<Vec<_>>()
+    };
+    let zipf = of(&["zipf"]);
+    assert!(zipf.len() * 3 == all && zipf.iter().all(|name| *name == "Zipf 1.1"), "{zipf:?}");
+    assert_eq!(of(&["uniform", "gauss"]).len() * 3, all * 2);
+    assert!(of(&["normal"]).is_empty());
 }
 
 /// By the plan's own estimate, on the two cores that the README speaks of.
@@ -145,6 +161,20 @@ fn figures_are_per_transaction_and_only_those_that_were_seen() {
     let failed = printed.replace("failed transactions: 0", "failed transactions: 3");
     assert!(load::figures(&failed, &seen, 1.0).unwrap_err().contains("3 transactions failed"));
     assert!(load::figures("tps = 0", &seen, 1.0).is_err());
+}
+
+#[test]
+fn what_dirty_memory_moves_by_leaves_the_odd_second_out() {
+    let samples = |dirty: &[f64]| {
+        let sample = |kib: &f64| Sample { dirty_kib: Some(*kib), ..Sample::default() };
+        dirty.iter().map(sample).collect::<Vec<_>>()
+    };
+    let mountain: Vec<f64> = (0..100).map(|second| f64::from(second) * 1000.0).collect();
+    assert_eq!(load::dirty_spread(&samples(&mountain)), Some(89_000.0));
+    let mut flat = vec![500.0; 100];
+    (flat[50], flat[60]) = (90_000.0, 0.0);
+    assert_eq!(load::dirty_spread(&samples(&flat)), Some(0.0));
+    assert_eq!(load::dirty_spread(&[Sample::default()]), None);
 }
 
 #[test]

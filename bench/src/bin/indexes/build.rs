@@ -1,7 +1,7 @@
 //! Builds: time and size of each index of one large table, all servers' in turn.
 
-use crate::{Options, check, over_others, size_mib, started};
-use bench::figures::Figure;
+use crate::{Options, over_others, size_mib, started};
+use bench::figures::{Figure, check};
 use bench::servers::{Peer, Scratch};
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
 //! Churn: a table is filled by inserts; then clients insert a row and delete the oldest one, for minutes. Its indexes see
 //! keys come and go in order, in no order, and over and over. What they take over what they take when they are built anew.
 
-use crate::{OURS, Options, check, size_mib, started};
-use bench::figures::Figure;
+use crate::{OURS, Options, size_mib, started};
+use bench::figures::{Figure, check};
 use bench::servers::{Peer, Scratch, output};
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -122,15 +122,8 @@ fn size_mib(peer: &Peer, index: &str) -> Result<f64, String> {
     Ok(bytes / f64::from(1 << 20))
 }
 
-/// What has to be at most a bound, as a line.
-fn check(what: &str, value: f64, most: f64) -> String {
-    let verdict = if value <= most { "holds" } else { "MISSED" };
-    format!("{what}: {value:.2} (at most {most}: {verdict})")
-}
-
 /// A figure of ours over the least of the others, if there are some.
 fn over_others(options: &Options, figures: &[Figure], what: &str) -> Option<f64> {
-    let of = |server: &str| figures::median_of(figures, what, server);
-    let others = options.servers.iter().filter(|server| *server != OURS);
-    Some(of(OURS)? / others.filter_map(|server| of(server)).reduce(f64::min)?)
+    let ours = figures::median_of(figures, what, OURS)?;
+    Some(ours / figures::least_of_others(figures, what, &options.servers, OURS)?)
 }

@@ -1,7 +1,8 @@
 //! What operators wait for: loading, data larger than the cache, recovery after a crash, a clean restart, VACUUM after a
-//! paced run, and whether memory grows; Thalweg beside PostgreSQL, one after the other in one run, repeated.
+//! paced run, whether background vacuum keeps up, and whether memory grows; Thalweg beside PostgreSQL, one after the other in one run, repeated.
 
 mod parts;
+mod upkeep;
 
 use bench::figures;
 use bench::options::{self, Words};
@@ -23,26 +24,35 @@ pub struct Options {
     seconds: u32,
     /// Length of the run before the vacuum of the part `vacuum`.
     paced_seconds: u32,
+    /// Length of a run of the part `upkeep`.
+    upkeep_seconds: u32,
+    /// Its updates a second, so that all servers make as much garbage.
+    upkeep_rate: u32,
     /// Length of the part `memory`.
     minutes: u32,
     record: bool,
 }
 
 const USAGE: &str = "\
-usage: operations [--parts load,cache,recovery,vacuum,memory] [--servers thalweg,pg15] [--repeats 3] [--scale 100]
-                  [--transactions 1000000] [--seconds 20] [--paced-seconds 60] [--minutes 10]
-                  [--no-record]";
+usage: operations [--parts load,cache,recovery,vacuum,upkeep,memory] [--servers thalweg,pg15] [--repeats 3]
+                  [--scale 100] [--transactions 1000000] [--seconds 20] [--paced-seconds 60] [--upkeep-seconds 300]
+                  [--upkeep-rate 1000] [--minutes 10] [--no-record]";
+
+/// What is asked for is asked of it.
+const OURS: &str = "thalweg";
 
 fn options() -> Result<Options, String> {
     let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let mut options = Options {
-        parts: list(&["load", "cache", "recovery", "vacuum", "memory"]),
+        parts: list(&["load", "cache", "recovery", "vacuum", "upkeep", "memory"]),
         servers: list(&["thalweg", "pg15"]),
         repeats: 3,
         scale: 100,
         transactions: 1_000_000,
         seconds: 20,
         paced_seconds: 60,
+        upkeep_seconds: 300,
+        upkeep_rate: 1000,
         minutes: 10,
         record: true,
     };
@@ -56,6 +66,8 @@ fn options() -> Result<Options, String> {
             "--transactions" => options.transactions = words.number()?,
             "--seconds" => options.seconds = words.number()?,
             "--paced-seconds" => options.paced_seconds = words.number()?,
+            "--upkeep-seconds" => options.upkeep_seconds = words.number()?,
+            "--upkeep-rate" => options.upkeep_rate = words.number()?,
             "--minutes" => options.minutes = words.number()?,
             "--no-record" => options.record = false,
             _ => return Err(words.unknown()),
@@ -76,6 +88,7 @@ fn run(options: &Options) -> Result<(), String> {
             "cache" => (parts::cache, options.repeats),
             "recovery" => (parts::recovery, options.repeats),
             "vacuum" => (parts::vacuum, options.repeats),
+            "upkeep" => (upkeep::measure, 1),
             "memory" => (parts::memory, 1),
             other => return Err(format!("no part is called '{other}'\n{USAGE}")),
         };
@@ -111,9 +124,14 @@ fn table(options: &Options, figures: &[figures::Figure]) -> String {
     let mut text = bench::record::heading("Operations");
     writeln!(
         text,
-        "Median of {} (memory: one run); scale {} for load and cache, {} transactions before the crash.\n",
+        "Median of {} (upkeep, memory: one run); scale {} for load and cache, {} transactions before the crash.\n",
         options.repeats, options.scale, options.transactions
     )
     .expect("strings take writes");
-    text + &figures::table(figures, &options.servers)
+    text += &figures::table(figures, &options.servers);
+    let vacuum = parts::vacuum_checks(options, figures);
+    for check in vacuum.into_iter().chain(upkeep::checks(options, figures)) {
+        write!(text, "\n- {check}").expect("strings take writes");
+    }
+    text
 }

@@ -1,7 +1,7 @@
 //! The parts: each measures one server, on a fresh directory, once.
 
-use crate::{Bench, Options};
-use bench::figures::Figure;
+use crate::{Bench, OURS, Options};
+use bench::figures::{self, Figure};
 use bench::pgbench::number_after;
 use bench::servers::{Peer, output, resident_kib};
 use std::time::{Duration, Instant};
@@ -86,12 +86,27 @@ pub fn recovery(options: &Options, server: &str, figures: &mut Vec<Figure>) -> R
     Ok(())
 }
 
+/// The policy by which PostgreSQL replaces pages.
+const CLOCK: &str = "clock";
+/// What `buffer_replacement` can be: PostgreSQL's, the seed's, the default.
+const POLICIES: [&str; 3] = [CLOCK, "clock_lruk", "probation"];
+
+/// What was done to the accounts before.
+fn paced(options: &Options, policy: &str) -> String {
+    format!("{PACE} updates a second for {} s, {policy}", options.paced_seconds)
+}
+
+/// What a VACUUM took, by name.
+fn vacuum_after(options: &Options, policy: &str) -> String {
+    format!("VACUUM after {}", paced(options, policy))
+}
+
 /// VACUUM of the accounts after paced clients have changed some of them, nobody having cleaned before. Of Thalweg with
-/// PostgreSQL's policy of replacement, and with the default; PostgreSQL beside the former, which is its own.
+/// each policy of replacement; PostgreSQL beside the one that is its own.
 pub fn vacuum(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
-    for policy in ["clock", "probation"] {
-        let ours = server == "thalweg";
-        if !ours && policy != "clock" {
+    for policy in POLICIES {
+        let ours = server == OURS;
+        if !ours && policy != CLOCK {
             continue;
         }
         let setting = format!("buffer_replacement={policy}");
@@ -105,15 +120,39 @@ pub fn vacuum(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Res
         let (rate, seconds) = (PACE.to_string(), options.paced_seconds.to_string());
         let text = pgbench(peer, "off", &["-btpcb-like", "-R", &rate, "-T", &seconds])?;
         let done = figure_after(&text, "number of transactions actually processed: ")?;
-        let rest = format!("{rate} updates a second for {seconds} s, {policy}");
-        figures.push(Figure::new(format!("changed by {rest}"), server, done, "rows"));
+        let changed = format!("changed by {}", paced(options, policy));
+        figures.push(Figure::new(changed, server, done, "rows"));
         let begun = Instant::now();
         peer.sql("vacuum (index_cleanup on) pgbench_accounts")?;
         let took = begun.elapsed().as_secs_f64();
-        figures.push(Figure::new(format!("VACUUM after {rest}"), server, took, "s"));
+        figures.push(Figure::new(vacuum_after(options, policy), server, took, "s"));
         bench.peer.stop();
     }
     Ok(())
+}
+
+/// What is asked of the other policies: that VACUUM takes no longer than under `clock` and than PostgreSQL's; the seed's own
+/// doubled the former.
+pub fn vacuum_checks(options: &Options, figures: &[Figure]) -> Vec<String> {
+    let clock = vacuum_after(options, CLOCK);
+    let bounds = [
+        (figures::median_of(figures, &clock, OURS), "clock's"),
+        (
+            figures::least_of_others(figures, &clock, &options.servers, OURS),
+            "the better PostgreSQL's",
+        ),
+    ];
+    let mut lines = Vec::new();
+    for policy in POLICIES.into_iter().filter(|policy| *policy != CLOCK) {
+        let ours = figures::median_of(figures, &vacuum_after(options, policy), OURS);
+        for (bound, whose) in bounds {
+            if let Some((ours, bound)) = ours.zip(bound) {
+                let what = format!("VACUUM under {policy}, over {whose}");
+                lines.push(figures::check(&what, ours / bound, 1.0));
+            }
+        }
+    }
+    lines
 }
 
 /// TPC-B for minutes: resident memory after the first of them, and at the end.
@@ -148,7 +187,7 @@ fn initialise(peer: &Peer, scale: u32) -> Result<(), String> {
 }
 
 /// A run of pgbench; what it printed. A failed transaction is an error.
-fn pgbench(peer: &Peer, synchronous_commit: &str, args: &[&str]) -> Result<String, String> {
+pub fn pgbench(peer: &Peer, synchronous_commit: &str, args: &[&str]) -> Result<String, String> {
     let mut command = peer.client("pgbench");
     command.args(["-n", "-M", "prepared", "-c", &CLIENTS.to_string(), "-j", "2"]).args(args);
     command.env("PGOPTIONS", format!("-c synchronous_commit={synchronous_commit}"));
@@ -159,7 +198,7 @@ fn pgbench(peer: &Peer, synchronous_commit: &str, args: &[&str]) -> Result<Strin
     Ok(text)
 }
 
-fn figure_after(text: &str, label: &str) -> Result<f64, String> {
+pub fn figure_after(text: &str, label: &str) -> Result<f64, String> {
     number_after(text, label).ok_or_else(|| format!("no '{label}' in: {text}"))
 }
 

@@ -10,6 +10,8 @@
 mod engine;
 mod lists;
 mod reference;
+#[cfg(test)]
+mod tests;
 mod traces;
 
 use engine::Engine;

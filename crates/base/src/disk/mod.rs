@@ -134,6 +134,14 @@ pub trait File: Send + Sync {
     fn extend(&self, offset: u64, bytes: u64) -> io::Result<()> {
         extend_by_writing(self, offset, bytes)
     }
+    /// Has the system begin to bring this range of what was written to the device, and does not wait for it: nothing is
+    /// durable by that, and the time until [`File::sync`] may be long. Does nothing where the system can't.
+    ///
+    /// # Errors
+    /// What the start of it met. The next [`File::sync`] meets it again, and what happens later.
+    fn start_writeback(&self, _offset: u64, _bytes: u64) -> io::Result<()> {
+        Ok(())
+    }
     /// Makes the content, and the length, durable (`fdatasync`).
     fn sync(&self) -> io::Result<()>;
     /// Writes all of `buf` and makes it durable.

@@ -214,6 +214,26 @@ fn allocate(file: &fs::File, offset: u64, bytes: u64) -> io::Result<()> {
     }
 }
 
+/// Starts writing back what the system's cache has of a range.
+fn start_writeback(file: &fs::File, offset: u64, bytes: u64) -> io::Result<()> {
+    let (from, length) = (offset as i64, bytes as i64);
+    loop {
+        // Without a flag that waits. It takes no note of earlier errors, so those stay for the sync.
+        let how = libc::SYNC_FILE_RANGE_WRITE;
+        // SAFETY: plain system call on a descriptor that we own.
+        if unsafe { libc::sync_file_range(file.as_raw_fd(), from, length, how) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            // Some systems that pass for Linux lack it: then it is done when they think fit, as ever.
+            Some(libc::ENOSYS | libc::EOPNOTSUPP) => return Ok(()),
+            _ => return Err(error),
+        }
+    }
+}
+
 impl File for RealFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.assert_aligned(buf, offset);
@@ -250,6 +270,11 @@ impl File for RealFile {
             }
             done => done,
         }
+    }
+
+    fn start_writeback(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        // The call waits where the device's queue is full.
+        blocking(|| start_writeback(&self.file, offset, bytes))
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -35,6 +35,8 @@ pub enum Access {
     Read,
     /// Writing.
     Write,
+    /// Starting to write back.
+    Writeback,
     /// Syncing a file.
     Sync,
     /// Changing the length.
@@ -96,6 +98,7 @@ struct Inner {
     next_id: u64,
     journal: Vec<Op>,
     writes: usize,
+    writeback_bytes: u64,
     mapped: Vec<mapped::Mapped>,
     next_key: u64,
     fault: Option<FaultHook>,
@@ -157,6 +160,11 @@ impl SimDisk {
     /// How many of them are writes to files.
     pub fn writes(&self) -> usize {
         self.lock_inner().writes
+    }
+
+    /// Of how many bytes the writing back was asked for. That changes nothing here: without a sync it promises nothing.
+    pub fn writeback_bytes(&self) -> u64 {
+        self.lock_inner().writeback_bytes
     }
 
     /// Replays the journal so far; see [`Crashes`].
@@ -352,6 +360,11 @@ impl File for SimFile {
         bytes.apply(self.content(&mut inner), offset, 0, buf.len());
         inner.show(self.id, offset, offset + buf.len() as u64);
         inner.log(Op::Write { id: self.id, offset, bytes });
+        Ok(())
+    }
+
+    fn start_writeback(&self, offset: u64, bytes: u64) -> io::Result<()> {
+        self.disk.access(Access::Writeback, &self.path, offset)?.writeback_bytes += bytes;
         Ok(())
     }
 

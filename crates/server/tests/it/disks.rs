@@ -287,6 +287,44 @@ fn a_block_that_can_not_be_read_is_named_and_the_rest_is_served() {
     });
 }
 
+/// The cleaner's and the checkpoint's writes of a few blocks fail: others' pages go on making room, what is in memory is
+/// served and changed, and nothing is lost when the disk is well again.
+#[test]
+fn a_page_that_can_not_be_written_is_named_and_the_rest_goes_on() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open(data);
+        let path = scene.say("select pg_relation_filepath('t')");
+        let broken = path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap();
+        let broken = broken.to_owned();
+        scene.mood.turn(move |access, path, offset| {
+            // Neighbours are written in one call.
+            (access == Access::Write && path == broken && offset < 2 * 8192).then(eio)
+        });
+        assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
+        let told = scene.say("checkpoint");
+        assert!(told.starts_with("ERROR 58030 could not write block "), "{told}");
+        assert_eq!(scene.say("select count(*) from t where a > 1000"), COUNT);
+        // More than the cache holds.
+        let fill = "create table u as select g, repeat('z', 500) from generate_series(1, 25000) g";
+        assert_eq!(scene.say(fill), "C SELECT 25000\nZ I");
+        assert!(scene.say("select count(*) from u").contains("D 25000\n"));
+        assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
+        scene.mood.recover();
+        assert_eq!(scene.say("checkpoint"), "C CHECKPOINT\nZ I");
+        println!("done");
+        // As a power cut would: nothing is closed in order.
+        std::process::abort();
+    };
+    let name = "a_page_that_can_not_be_written_is_named_and_the_rest_goes_on";
+    scenario(name, play, |data, output, log| {
+        assert!(String::from_utf8_lossy(&output.stdout).contains("done"), "{log}");
+        assert!(log.contains("could not write block "), "{log}");
+        let count = Scene::open(data).say("select count(*) from t where a > 2000");
+        assert_eq!(count, COUNT);
+    });
+}
+
 #[test]
 fn a_log_that_can_not_be_synced_ends_the_server_and_keeps_what_was_told() {
     let play = |data: &Path| {

@@ -56,6 +56,10 @@ pub struct IoCounts {
     pub writes: u64,
     /// Time in that.
     pub write_time: Duration,
+    /// Pages that the system was asked to start writing to the device.
+    pub writebacks: u64,
+    /// Time in that.
+    pub writeback_time: Duration,
     /// Blocks that files were lengthened by.
     pub extends: u64,
     /// Time in that.
@@ -80,6 +84,8 @@ impl IoCounts {
             read_time: self.read_time - then.read_time,
             writes: self.writes - then.writes,
             write_time: self.write_time - then.write_time,
+            writebacks: self.writebacks - then.writebacks,
+            writeback_time: self.writeback_time - then.writeback_time,
             extends: self.extends - then.extends,
             extend_time: self.extend_time - then.extend_time,
             ring_hits: self.ring_hits - then.ring_hits,
@@ -97,6 +103,8 @@ struct Counts {
     read_ns: AtomicU64,
     writes: AtomicU64,
     write_ns: AtomicU64,
+    writebacks: AtomicU64,
+    writeback_ns: AtomicU64,
     extends: AtomicU64,
     extend_ns: AtomicU64,
     ring_hits: AtomicU64,
@@ -166,6 +174,12 @@ impl IoStats {
         add(&counts.write_ns, timed.ns());
     }
 
+    pub fn writeback(&self, rel: RelId, pages: u32, timed: &Timed) {
+        let counts = self.mine(rel, Purpose::Normal);
+        add(&counts.writebacks, pages.into());
+        add(&counts.writeback_ns, timed.ns());
+    }
+
     pub fn extended(&self, rel: RelId, purpose: Purpose, blocks: u64, timed: &Timed) {
         let counts = self.mine(rel, purpose);
         add(&counts.extends, blocks);
@@ -213,6 +227,8 @@ impl Counts {
             read_time: time(&self.read_ns),
             writes: get(&self.writes),
             write_time: time(&self.write_ns),
+            writebacks: get(&self.writebacks),
+            writeback_time: time(&self.writeback_ns),
             extends: get(&self.extends),
             extend_time: time(&self.extend_ns),
             ring_hits: get(&self.ring_hits),

@@ -30,6 +30,7 @@ mod trace;
 mod translation;
 mod word;
 mod write;
+mod writeback;
 
 pub use ahead::{COMBINE_MAX, Reach, ReadAhead};
 pub use fetch::FrameHint;
@@ -85,6 +86,9 @@ pub struct Config {
     pub replacement: Policy,
     /// How far scans read ahead that are not told otherwise.
     pub reach: Reach,
+    /// `bgwriter_flush_after`, to begin with: of so many unlogged pages written the system is had to start together; 0: of
+    /// none.
+    pub flush_after: u32,
     /// How long foreground work waits for a frame before it reports that there is none.
     pub frame_wait: Duration,
 }
@@ -98,6 +102,7 @@ impl Default for Config {
             compression: Compression::Off,
             replacement: Policy::Probation,
             reach: Reach::default(),
+            flush_after: 64,
             frame_wait: Duration::from_secs(10),
         }
     }

@@ -15,6 +15,7 @@ use super::slot::FRAMES_MAX;
 use super::sync::Places;
 use super::totals::Gone;
 use super::write::Writer;
+use super::writeback;
 use super::{Config, PoolStats, Ring};
 use crate::error::{Error, Result};
 use crate::page::PageView;
@@ -41,6 +42,7 @@ pub struct Pool {
     pub(super) config: Config,
     pub(super) writer: Latch<Writer>,
     pub(super) protection: Protection,
+    pub(super) flush_after: writeback::After,
     pub(super) cleaner: CleanerState,
     pub(super) places: Places,
     pub(super) failures: Failures,
@@ -93,6 +95,7 @@ impl Pool {
             places: Places::new(writer.last_batch()),
             writer: Latch::new(Rank::PageWriter, writer),
             protection: Protection::new(&config),
+            flush_after: writeback::After::new(config.flush_after),
             cleaner: CleanerState::default(),
             failures: Failures::default(),
             load_number: AtomicU32::new(0),

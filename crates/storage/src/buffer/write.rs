@@ -4,9 +4,10 @@
 //! durable up to the highest LSN among them; copies to the double-write area, synced; in-place writes. Then
 //! the frames may go: the system's cache has the pages. Their files are synced some batches later ([`sync`]),
 //! and until then the batch's oldest position is kept there. Unlogged and temporary pages need neither
-//! log nor area nor sync: a crash empties them.
+//! log nor area nor sync: a crash empties them. The system is had to start with unlogged ones ([`writeback`]).
 //!
 //! [`sync`]: super::sync
+//! [`writeback`]: super::writeback
 //!
 //! A page that can't be written holds up nobody else's: the rest of its batch is written all the same. That ends with as many
 //! such pages as a batch has room for, since each is in every batch.
@@ -20,6 +21,7 @@ use super::io::Timed;
 use super::latch;
 use super::pool::{Pool, count};
 use super::word::Attempt;
+use super::writeback::{Unstarted, is_started_early};
 use super::{Config, TornPages};
 use crate::error::{Error, Result, fatal};
 use crate::page::{self, PAGE_BYTES};
@@ -46,6 +48,7 @@ pub(super) struct Writer {
     /// Sealed copies whose in-place write failed: the page on disk may be torn, so the area must hold them
     /// until a write succeeds.
     pub(super) carried: Vec<(PageId, Box<[u8]>)>,
+    unstarted: Unstarted,
     /// Highest LSN among the copies.
     lsn_max: Lsn,
     /// Lowest first-dirty position among the copies.
@@ -110,6 +113,7 @@ impl Writer {
             room: Room::new((1 + BATCH_MAX) * PAGE_BYTES),
             copies: Vec::with_capacity(BATCH_MAX),
             carried: Vec::new(),
+            unstarted: Unstarted::default(),
             lsn_max: Lsn::ZERO,
             rec_min: Lsn::MAX,
         })
@@ -137,14 +141,19 @@ impl Writer {
         }
     }
 
-    /// The copies from `start` on that are neighbours on disk.
-    fn run_from(&self, start: usize) -> Range<usize> {
+    /// The copies from `start` on that are neighbours on disk and are written in one call. What that writes Linux keeps as one
+    /// stretch of its cache, and takes for dirty as a whole when a page of it is written later: half a megabyte of single
+    /// pages that are to be started with would be eight to be written. So those are written page by page, where they go
+    /// through that cache.
+    fn run_from(&self, start: usize, cached: bool) -> Range<usize> {
         let first = self.copies[start].page;
         let follows = |(i, copy): &(usize, &Copy)| {
             let PageId { rel, fork, block } = copy.page;
             (rel, fork) == (first.rel, first.fork) && block.0 == first.block.0 + *i as u32
         };
-        let run = self.copies[start..].iter().enumerate().take_while(follows).count();
+        let most = if cached && is_started_early(first) { 1 } else { BATCH_MAX };
+        let run = self.copies[start..].iter().take(most).enumerate();
+        let run = run.take_while(follows).count();
         start..start + run
     }
 }
@@ -174,6 +183,9 @@ impl Pool {
             }
             frame.word.unpin();
         }
+        let due = self.writeback_due(&mut writer.unstarted);
+        drop(writer);
+        self.start_writeback(&due);
         count(&self.counters.batches, 1);
         count(&self.counters.written, written as u64);
         count(&self.counters.write_errors, failed.is_some().into());
@@ -244,10 +256,11 @@ impl Pool {
         if protected > 0 {
             self.guard_copies(writer, protected)?;
         }
+        let cached = !self.files.is_direct();
         let mut first = None;
         let mut at = 0;
         while at < writer.copies.len() {
-            let run = writer.run_from(at);
+            let run = writer.run_from(at, cached);
             at = run.end;
             let Err(error) = self.write_run(writer, run.clone()) else { continue };
             first.get_or_insert(error);
@@ -287,6 +300,7 @@ impl Pool {
         let timed = Timed::start();
         let done = self.files.write(page, writer.bytes(run.clone()));
         self.io.written(page.rel, run.len(), &timed);
+        self.note_unstarted(&mut writer.unstarted, page, run.len());
         for at in run {
             let page = writer.copies[at].page;
             writer.copies[at].written = done.is_ok();

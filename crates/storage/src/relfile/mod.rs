@@ -174,6 +174,18 @@ impl RelFiles {
         written.map_err(at)
     }
 
+    /// Has the system begin to bring written blocks to the device. False where they have been synced meanwhile, or removed.
+    pub fn start_writeback(&self, first: PageId, blocks: u32) -> Result<bool> {
+        let Some(file) = self.table.lock().unsynced_file(first.rel, first.fork) else {
+            return Ok(false);
+        };
+        let bytes = u64::from(blocks) * PAGE_BYTES as u64;
+        let _waiting = wait_event::during(Event::DataFileFlush);
+        let started = file.file.start_writeback(offset(first.block), bytes);
+        let at = |e| Error::io_at("write back", path(first.rel, first.fork), Some(first.block), e);
+        started.map(|()| true).map_err(at)
+    }
+
     /// Appends `count` zero blocks at block `from`, with real space behind them, so that a full disk is met
     /// here and not when pages are cleaned. Makes a map fork's file on its first extension.
     pub fn extend(&self, rel: RelId, fork: Fork, from: BlockNo, blocks: u32) -> Result<()> {

@@ -86,6 +86,11 @@ impl Table {
         self.unsynced.entry((rel, fork)).or_insert_with(|| Arc::clone(file));
     }
 
+    /// The file, if it has writes that are not synced.
+    pub(super) fn unsynced_file(&self, rel: RelId, fork: Fork) -> Option<Arc<OpenFile>> {
+        self.unsynced.get(&(rel, fork)).map(Arc::clone)
+    }
+
     pub(super) fn take_unsynced(&mut self, rel: RelId, fork: Fork) -> Option<Arc<OpenFile>> {
         self.unsynced.remove(&(rel, fork))
     }

@@ -84,6 +84,23 @@ fn pages_that_come_from_files_are_counted_with_whose_they_are_and_what_for() {
 }
 
 #[test]
+fn what_the_system_was_had_to_write_back_is_counted() {
+    let mut bench = Bench::exactly(&EngineConfig { shared_buffers: 128, ..Default::default() });
+    let writebacks = "SELECT writebacks, writeback_time > 0 FROM pg_stat_io \
+                      WHERE backend_type = 'background writer'";
+    let fill = "SELECT i, repeat('x', 900) FROM generate_series(1, 2500) i";
+    bench.run(&format!("CREATE TABLE t AS {fill}"));
+    assert_eq!(row(&mut bench, writebacks), "0|f");
+    // More pages than there are frames: most were written, and some hundred started with.
+    bench.run(&format!("CREATE UNLOGGED TABLE u AS {fill}"));
+    let told = row(&mut bench, writebacks);
+    let (pages, timed) = told.split_once('|').unwrap();
+    assert!(pages.parse::<u32>().unwrap() >= 64 && timed == "t", "{told}");
+    let others = "SELECT count(writebacks) FROM pg_stat_io WHERE backend_type LIKE '%client%'";
+    assert_eq!(row(&mut bench, others), "0", "sessions write nothing");
+}
+
+#[test]
 fn vacuum_and_analyze_leave_their_times() {
     let mut bench = Bench::new();
     bench.run("CREATE TABLE t (a int)");
@@ -120,6 +137,18 @@ fn explain_tells_of_pages_and_log() {
          WHERE a = 1",
     );
     assert!(plan.contains("  WAL: records="), "{plan}");
+    // Both, of each node what it and those below it used: pages first, as PostgreSQL has them.
+    let plan = bench.run(
+        "EXPLAIN (ANALYZE, BUFFERS, WAL, COSTS OFF, TIMING OFF, SUMMARY OFF) UPDATE t SET b = 2 \
+         WHERE a = 2",
+    );
+    let lines: Vec<&str> = plan.lines().map(str::trim_start).collect();
+    let begins = |at: usize, words: &str| lines[at].starts_with(words);
+    assert!(begins(1, "Update on t (actual rows=0 loops=1)"), "{plan}");
+    assert!(begins(2, "Buffers: shared hit=") && begins(3, "WAL: records="), "{plan}");
+    assert!(begins(4, "->  Index Scan using t_pkey on t (actual rows=1 loops=1)"), "{plan}");
+    assert!(begins(5, "Index Cond: (a = 2)") && begins(6, "Buffers: shared hit="), "{plan}");
+    assert_eq!(plan.matches("WAL:").count(), 1, "the scan logs nothing: {plan}");
     assert_eq!(bench.run("EXPLAIN (WAL) SELECT 1"), "22023: EXPLAIN option WAL requires ANALYZE\n");
 }
 

@@ -16,7 +16,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         (0, 256),
         Unit::Pages,
         User,
-        "Has no effect: the system is not asked to write pages back early.",
+        "Has no effect: sessions write no pages.",
     ),
     number(
         "bgwriter_delay",
@@ -32,7 +32,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         (0, 256),
         Unit::Pages,
         Reload,
-        "Has no effect: the system is not asked to write pages back early.",
+        "Of so many pages of unlogged tables that were written the system is asked to start writing them back; 0: it does when it likes.",
     ),
     number(
         "bgwriter_lru_maxpages",

@@ -22,7 +22,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         (0, 256),
         Unit::Pages,
         Reload,
-        "Has no effect: the system is not asked to write pages back early.",
+        "Has no effect: a checkpoint syncs at once what it writes.",
     ),
     number(
         "checkpoint_timeout",

@@ -8,6 +8,7 @@ mod filling;
 mod gated;
 mod memory;
 mod stress;
+mod writeback;
 
 use super::*;
 use crate::page::{PAGE_BYTES, PageKind, PageMut, PageView};
