@@ -9,4 +9,5 @@ pub mod func;
 pub mod plan;
 pub mod session;
 pub mod settings;
+pub mod toast;
 pub mod types;

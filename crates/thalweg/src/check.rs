@@ -150,10 +150,14 @@ fn relation(
         TableKind::Table => {
             checked.tables += 1;
             checked.indexes += def.indexes.len() as u64;
-            match verifier {
+            let structures = match verifier {
                 Some(verifier) => verifier.table(def, report),
                 None => table(store, def, report),
-            }
+            };
+            structures.and_then(|()| sql::toast::check(store, def, &mut report.faults))
+        }
+        TableKind::Toast => {
+            store.heap(def).and_then(|heap| Ok(storage_check::table(heap, &[], report)?))
         }
         TableKind::Sequence => {
             checked.sequences += 1;

@@ -95,6 +95,9 @@ impl Binder<'_, '_> {
             TableKind::Sequence => {
                 bail!(WRONG_OBJECT_TYPE, "cannot change sequence \"{}\"", def.name)
             }
+            TableKind::Toast => {
+                bail!(WRONG_OBJECT_TYPE, "cannot change TOAST relation \"{}\"", def.name)
+            }
             TableKind::Index => {
                 return Err(at(
                     sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is an index", def.name),

@@ -105,6 +105,13 @@ impl Binder<'_, '_> {
             TableKind::Index => {
                 return Err(at(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is an index", def.name), loc));
             }
+            TableKind::Toast => {
+                let refusal = SqlError::unsupported(format!(
+                    "reading TOAST relation \"{}\" is not supported",
+                    def.name
+                ));
+                return Err(at(refusal, loc));
+            }
             TableKind::View => {
                 let text = def.view.as_deref().expect("a view has a query");
                 return self.view_rel(def, text, loc);

@@ -157,6 +157,17 @@ pub enum Column {
     Whole,
 }
 
+impl Column {
+    /// Whether it is made of the table's column at `column`.
+    pub fn needs(self, column: usize) -> bool {
+        match self {
+            Column::User(own) => usize::from(own) == column,
+            Column::Whole => true,
+            _ => false,
+        }
+    }
+}
+
 /// How a call was written, for EXPLAIN and stored expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {

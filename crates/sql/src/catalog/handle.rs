@@ -21,6 +21,11 @@ impl<T> fmt::Debug for Handle<T> {
 }
 
 impl<T> Handle<T> {
+    /// The handle, if somebody has opened it.
+    pub fn get(&self) -> Option<&T> {
+        self.0.get()
+    }
+
     /// The handle; `open` makes it when nobody has. Two that come at once may both open; one is kept.
     #[inline]
     pub fn get_or_open(&self, open: impl FnOnce() -> Result<T>) -> Result<&T> {

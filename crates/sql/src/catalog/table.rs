@@ -23,6 +23,8 @@ pub const FIRST_USER_OID: Oid = Oid(16384);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableKind {
     Table,
+    /// The large values of a table (`crate::toast`).
+    Toast,
     Index,
     Sequence,
     View,
@@ -65,6 +67,8 @@ pub struct TableDef {
     pub statistics: Statistics,
     /// Its rows.
     pub heap: Handle<Arc<HeapRel>>,
+    /// Where large values of its rows are.
+    pub toast: Option<Arc<TableDef>>,
 }
 
 #[derive(Clone, Debug)]
@@ -243,6 +247,11 @@ impl TableDef {
             };
             (kind, column.missing.clone())
         }))
+    }
+
+    /// The pieces of its large values; whoever has opened the table's rows has opened these, too.
+    pub fn toast_rows(&self) -> Option<&HeapRel> {
+        self.toast.as_ref()?.heap.get().map(|heap| &**heap)
     }
 
     pub fn index(&self, oid: Oid) -> Option<&Arc<IndexDef>> {

@@ -10,6 +10,7 @@ use super::store::Store;
 use super::{AccessMethod, IndexDef, TableDef};
 use crate::error::Result;
 use crate::exec::{self, Cx, Host, State};
+use crate::toast;
 use crate::types::Datum;
 use crate::types::row::RowView;
 
@@ -104,7 +105,11 @@ fn expected_of<'d>(
 ) -> Box<ExpectedOf<'d>> {
     Box::new(move |row| {
         let mut values = vec![Datum::Null; table.columns.len()];
-        RowView::new(&table.desc, row).decode_prefix(&mut values);
+        let wanted =
+            |column| index.has_expressions() || index.columns().any(|c| usize::from(c) == column);
+        let row = toast::inlined_or_empty(table, row, wanted);
+        let row = row.map_err(|error| error.fields().message.clone())?;
+        RowView::new(&table.desc, &row).decode_prefix(&mut values);
         let of_columns = || {
             let columns = index.key_columns().flatten().map(usize::from);
             Ok(Some(columns.map(|column| values[column].clone()).collect()))

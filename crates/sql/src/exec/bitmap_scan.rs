@@ -63,7 +63,7 @@ impl Operator for BitmapHeapScan {
         while let Some(row) = scan.next(heap, cx.host.txn())? {
             heap.relation().count(Figure::IndexRows, 1);
             let stored = Stored { tid: row.tid, header: row.header(), bytes: row.bytes };
-            decode(&plan.table, &plan.outputs, stored, &mut self.row);
+            decode(&plan.table, &plan.outputs, stored, &mut self.row)?;
             if scan.must_recheck() && !passes(plan.recheck.as_ref(), &self.row, cx)? {
                 cx.state.rechecked += 1;
                 continue;

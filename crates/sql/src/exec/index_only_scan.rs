@@ -152,7 +152,7 @@ impl IndexOnlyScan {
             };
             if found {
                 pages.count(Figure::IndexRows, 1);
-                decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
+                decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row)?;
                 return Ok(true);
             }
             if heap.is_gone(tid)? {

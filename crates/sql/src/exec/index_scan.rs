@@ -16,6 +16,7 @@ use crate::catalog::IndexDef;
 use crate::error::Result;
 use crate::func::like;
 use crate::plan::node::{self, KeyRange, KeyValue};
+use crate::toast;
 use crate::types::keycode::{VALUE_MARKER, after_prefix};
 use crate::types::row::RowView;
 use crate::types::{Datum, compare};
@@ -150,7 +151,10 @@ impl IndexScan {
     fn has_key(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let Some(Entries::Hash(matches)) = &self.scan else { return Ok(true) };
         let (table, index) = (&*self.plan.table, &*self.plan.index);
-        let view = RowView::new(&table.desc, self.stored.bytes());
+        let wanted =
+            |column| index.has_expressions() || index.columns().any(|c| usize::from(c) == column);
+        let row = toast::inlined(table, self.stored.bytes(), wanted)?;
+        let view = RowView::new(&table.desc, &row);
         if !index.has_expressions() {
             let column = index.key_columns().next().flatten().expect("it has one plain key");
             let value = view.get(usize::from(column));
@@ -201,7 +205,7 @@ impl Operator for IndexScan {
             }
             self.settle(cx)?;
             let plan = &*self.plan;
-            decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
+            decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row)?;
             if keeps(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }

@@ -12,6 +12,7 @@ use crate::bind::tree::Expr;
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::plan::node::{self, ModifyAction, Node};
+use crate::toast;
 use crate::types::Datum;
 
 /// Rows, or bytes, that are gathered before they are stored together.
@@ -94,7 +95,11 @@ impl Loader {
     }
 
     fn add(&mut self, row: &[Datum], cx: &mut Cx<'_>) -> Result<()> {
-        self.plan.table.desc.encode(row, &mut self.bytes)?;
+        let table = &*self.plan.table;
+        // It opens the heap of large values, too.
+        cx.host.heap(table)?;
+        let target = toast::Target { table, txn: cx.host.txn(), freeze: self.freeze };
+        target.encode(row, &[], &mut Vec::new(), &mut self.bytes)?;
         self.ends.push(self.bytes.len());
         if !self.plan.table.indexes.is_empty() {
             self.rows.push(row.into());

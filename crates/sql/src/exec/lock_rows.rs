@@ -9,6 +9,7 @@ use syntax::ast::{LockStrength, LockWait};
 use crate::catalog::TableDef;
 use crate::error::{Result, sql_error};
 use crate::plan::node::{self, LockedTable, ScanColumn};
+use crate::toast;
 use crate::types::Datum;
 use crate::types::row::RowView;
 
@@ -75,7 +76,7 @@ impl LockRows {
                     }
                     tid = newest;
                     turn = mine;
-                    refresh(&locked.table, &locked.refresh, &self.stored, &mut self.row);
+                    refresh(&locked.table, &locked.refresh, &self.stored, &mut self.row)?;
                     for join in &locked.outer {
                         if !passes(Some(&join.condition), &self.row, cx)? {
                             join.nulled
@@ -98,11 +99,14 @@ pub(super) fn refresh(
     slots: &[(u16, ScanColumn)],
     stored: &RowBuf,
     row: &mut [Datum],
-) {
-    let view = RowView::new(&table.desc, stored.bytes());
+) -> Result<()> {
+    let wanted = |column| slots.iter().any(|(_, output)| output.column.needs(column));
+    let bytes = toast::inlined(table, stored.bytes(), wanted)?;
+    let view = RowView::new(&table.desc, &bytes);
     for (slot, output) in slots {
         row[usize::from(*slot)] = column(table, output.column, &view, stored.into());
     }
+    Ok(())
 }
 
 /// REPEATABLE READ: first updater wins.

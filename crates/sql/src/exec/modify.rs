@@ -9,15 +9,16 @@ pub use point::{PointBuffers, PointModify};
 
 use std::sync::Arc;
 
-use base::ids::Tid;
-use storage::heap::{Change, Outcome, RowBuf};
+use base::ids::{Fork, Tid};
+use storage::heap::{Change, Freeze, Outcome, RowBuf};
 use storage::lock::RowTurn;
 
 use crate::bind::tree::Expr;
 use crate::catalog::TableDef;
 use crate::error::{Result, sql_error};
 use crate::plan::node::{self, ModifyAction, TargetRow};
-use crate::types::row::RowView;
+use crate::toast;
+use crate::types::row::{External, RowView};
 use crate::types::{Datum, TypeId};
 
 use super::eval::{eval, passes};
@@ -50,6 +51,18 @@ pub(super) struct Work {
     pub old: Vec<Datum>,
     /// And after it.
     pub new: Vec<Datum>,
+    pub large: Large,
+}
+
+/// Values of the row at hand that are out of line.
+#[derive(Default)]
+pub(super) struct Large {
+    /// Of the columns that the change leaves alone; in `old` and `new` they may be empty.
+    kept: Vec<(u16, External)>,
+    /// Of the others: they go when the row has changed.
+    dropped: Vec<External>,
+    /// Stored for the new row.
+    stored: Vec<External>,
 }
 
 impl Modify {
@@ -96,9 +109,12 @@ impl Modify {
         let mut turn = None;
         loop {
             foreign_key::must_be_shown(table, tid, &mut self.work, cx)?;
-            if !read_target(table, tid, &mut self.work, cx)? {
+            if !cx.host.heap(table)?.fetch_version(tid, &mut self.work.stored)? {
                 return Ok(false);
             }
+            let stored = self.work.stored.bytes();
+            let (old, large) = (&mut self.work.old, &mut self.work.large);
+            decode_to_update(plan, stored, |at| is_set(sets, at), old, large)?;
             self.work.new.clone_from(&self.work.old);
             for (column, expr) in sets {
                 self.work.new[usize::from(*column)] = eval(expr, &self.source, cx)?;
@@ -125,12 +141,19 @@ impl Modify {
         loop {
             foreign_key::must_be_shown(table, tid, &mut self.work, cx)?;
             let read = plan.returning.is_some() || !table.foreign.referring.is_empty();
-            if read && !read_target(table, tid, &mut self.work, cx)? {
-                return Ok(false);
+            if read || has_large_values(table)? {
+                if !cx.host.heap(table)?.fetch_version(tid, &mut self.work.stored)? {
+                    return Ok(false);
+                }
+                self.work.large.drop_all(table, self.work.stored.bytes());
+            }
+            if read {
+                decode_all(table, &mut self.work)?;
             }
             let deleted = cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take());
             match deleted.map_err(waiting("deleting tuple", tid, &table.name))? {
                 Outcome::Done { .. } => {
+                    self.work.large.row_is_gone(table, cx)?;
                     foreign_key::deleted(table, &self.work.old, cx);
                     std::mem::swap(&mut self.work.new, &mut self.work.old);
                     return Ok(true);
@@ -165,7 +188,7 @@ fn follow(
     if !cx.host.heap(table)?.fetch_version(newest, stored)? {
         return Ok(false);
     }
-    refresh(table, &target.refresh, stored, source);
+    refresh(table, &target.refresh, stored, source)?;
     passes(target.recheck.as_ref(), source, cx)
 }
 
@@ -179,18 +202,92 @@ fn lost_race(outcome: &Outcome, cx: &Cx<'_>) -> Result<bool> {
     }
 }
 
-/// Reads exactly this version's columns into `work.old`.
-fn read_target(table: &TableDef, tid: Tid, work: &mut Work, cx: &mut Cx<'_>) -> Result<bool> {
-    if !cx.host.heap(table)?.fetch_version(tid, &mut work.stored)? {
-        return Ok(false);
-    }
-    decode_all(table, work);
-    Ok(true)
+/// All columns of the stored row into `work.old`.
+pub(super) fn decode_all(table: &TableDef, work: &mut Work) -> Result<()> {
+    work.old.resize(table.columns.len(), Datum::Null);
+    let row = toast::whole(table, work.stored.bytes())?;
+    RowView::new(&table.desc, &row).decode_prefix(&mut work.old);
+    Ok(())
 }
 
-pub(super) fn decode_all(table: &TableDef, work: &mut Work) {
-    work.old.resize(table.columns.len(), Datum::Null);
-    RowView::new(&table.desc, work.stored.bytes()).decode_prefix(&mut work.old);
+/// The columns of a row that is to be updated. What is out of line, left alone by the update, and looked at by nobody, is
+/// not read.
+pub(super) fn decode_to_update(
+    plan: &node::Modify,
+    stored: &[u8],
+    is_set: impl Fn(u16) -> bool,
+    old: &mut Vec<Datum>,
+    large: &mut Large,
+) -> Result<()> {
+    let table = &*plan.table;
+    old.resize(table.columns.len(), Datum::Null);
+    large.kept.clear();
+    large.dropped.clear();
+    let is_new = |at: u16| is_set(at) || plan.generated.iter().any(|(column, _)| *column == at);
+    for (part, external) in table.desc.externals(stored) {
+        match is_new(part.column) {
+            true => large.dropped.push(external),
+            false => large.kept.push((part.column, external)),
+        }
+    }
+    let whole_row = plan.returning.is_some()
+        || !plan.checks.is_empty()
+        || !plan.generated.is_empty()
+        || !table.foreign.is_empty()
+        || table.indexes.iter().any(|index| index.has_expressions());
+    let in_index = |at: u16| table.indexes.iter().any(|index| index.columns().any(|c| c == at));
+    let row = toast::inlined_or_empty(table, stored, |at| whole_row || in_index(at as u16))?;
+    RowView::new(&table.desc, &row).decode_prefix(old);
+    Ok(())
+}
+
+fn is_set(sets: &[(u16, Expr)], at: u16) -> bool {
+    sets.iter().any(|(column, _)| *column == at)
+}
+
+/// Whether rows of the table may have values out of line.
+pub(super) fn has_large_values(table: &TableDef) -> Result<bool> {
+    Ok(match table.toast_rows() {
+        Some(pieces) => pieces.relation().blocks(Fork::Main)? > 0,
+        None => false,
+    })
+}
+
+impl Large {
+    /// All that a stored row has out of line goes with it.
+    pub fn drop_all(&mut self, table: &TableDef, stored: &[u8]) {
+        self.dropped.clear();
+        self.dropped.extend(table.desc.externals(stored).into_iter().map(|(_, external)| external));
+    }
+
+    /// The row, or the version, that had them has been deleted or replaced.
+    pub fn row_is_gone(&mut self, table: &TableDef, cx: &Cx<'_>) -> Result<()> {
+        self.stored.clear();
+        match self.dropped.is_empty() {
+            true => Ok(()),
+            false => toast::delete(table, cx.host.txn(), &std::mem::take(&mut self.dropped)),
+        }
+    }
+
+    /// The new row was not stored.
+    fn row_is_not(&mut self, table: &TableDef, cx: &Cx<'_>) -> Result<()> {
+        match self.stored.is_empty() {
+            true => Ok(()),
+            false => toast::take_back(table, cx.host.txn(), &std::mem::take(&mut self.stored)),
+        }
+    }
+}
+
+/// Encodes `work.new`; large values are stored.
+fn encode_new(table: &TableDef, work: &mut Work, kept: bool, cx: &Cx<'_>) -> Result<()> {
+    work.encoded.clear();
+    let Large { kept: all, stored, .. } = &mut work.large;
+    if !kept {
+        all.clear();
+    }
+    stored.clear();
+    let target = toast::Target { table, txn: cx.host.txn(), freeze: Freeze::No };
+    target.encode(&work.new, all, stored, &mut work.encoded)
 }
 
 /// Computes the generated columns of `row` and checks it.
@@ -258,8 +355,9 @@ pub(super) fn display(value: &Datum, type_id: TypeId, cx: &Cx<'_>) -> String {
 fn insert(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<Tid> {
     complete_row(plan, &mut work.new, cx)?;
     let table = &plan.table;
-    work.encoded.clear();
-    table.desc.encode(&work.new, &mut work.encoded)?;
+    // It opens the heap of large values, too.
+    cx.host.heap(table)?;
+    encode_new(table, work, false, cx)?;
     let tid = cx.host.heap(table)?.insert(cx.host.txn(), &work.encoded)?;
     index::insert_all(table, tid, index::Made::Inserted, work, cx)?;
     foreign_key::inserted(table, tid, cx);
@@ -276,8 +374,7 @@ pub(super) fn update_row(
 ) -> Result<Outcome> {
     complete_row(plan, &mut work.new, cx)?;
     let table = &plan.table;
-    work.encoded.clear();
-    table.desc.encode(&work.new, &mut work.encoded)?;
+    encode_new(table, work, true, cx)?;
     let change = Change {
         hot: !index::any_key_changed(table, &work.old, &work.new, cx)?,
         key: index::referenced_key_changed(table, &work.old, &work.new),
@@ -285,6 +382,7 @@ pub(super) fn update_row(
     let updated = cx.host.heap(table)?.update(cx.host.txn(), tid, &work.encoded, change, turn);
     let outcome = updated.map_err(waiting("updating tuple", tid, &table.name))?;
     if let Outcome::Done { tid, heap_only } = outcome {
+        work.large.row_is_gone(table, cx)?;
         if !heap_only {
             index::insert_all(table, tid, index::Made::Updated, work, cx)?;
         }
@@ -292,6 +390,8 @@ pub(super) fn update_row(
             let mine = cx.host.txn().is_mine(work.stored.header().xmin);
             foreign_key::updated(table, tid, work, mine, cx);
         }
+    } else {
+        work.large.row_is_not(table, cx)?;
     }
     Ok(outcome)
 }

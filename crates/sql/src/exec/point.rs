@@ -15,6 +15,7 @@ use crate::bind::tree::Expr;
 use crate::catalog::{AccessMethod, IndexDef, TableDef};
 use crate::error::Result;
 use crate::plan::node::{IndexScan, KeyValue};
+use crate::toast;
 use crate::types::Datum;
 use crate::types::row::RowView;
 
@@ -93,7 +94,7 @@ impl PointKey {
         for (misses, tid) in tids.iter().enumerate() {
             if heap.fetch(host.txn(), snapshot, *tid, row)? {
                 index.relation().count(Figure::IndexRows, 1);
-                if index.btree().is_none() && !self.is_of(row.bytes(), key, own) {
+                if index.btree().is_none() && !self.is_of(row.bytes(), key, own)? {
                     continue;
                 }
                 if misses > 0 {
@@ -131,7 +132,7 @@ impl PointKey {
                 continue;
             }
             index.relation().count(Figure::IndexRows, 1);
-            if index.btree().is_none() && !self.is_of(row.bytes(), key, own) {
+            if index.btree().is_none() && !self.is_of(row.bytes(), key, own)? {
                 continue;
             }
             each(row.bytes())?;
@@ -169,12 +170,13 @@ impl PointKey {
     }
 
     /// Whether a row has the key, which an entry with its hash does not prove. `own` is room for the row's.
-    fn is_of(&self, row: &[u8], key: &[u8], own: &mut Vec<u8>) -> bool {
+    fn is_of(&self, row: &[u8], key: &[u8], own: &mut Vec<u8>) -> Result<bool> {
         let column = self.index.key_columns().next().flatten().expect("it has one plain key");
-        let value = RowView::new(&self.table.desc, row).get(usize::from(column));
+        let row = toast::inlined(&self.table, row, |at| at == usize::from(column))?;
+        let value = RowView::new(&self.table.desc, &row).get(usize::from(column));
         own.clear();
         index_key(&self.index, &[value], own);
-        own == key
+        Ok(own == key)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::bind::tree::{Column, Expr};
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::plan::node;
+use crate::toast;
 use crate::types::row::RowView;
 use crate::types::{self, Datum, Oid, Record};
 
@@ -85,11 +86,15 @@ pub(super) fn decode(
     outputs: &[node::ScanColumn],
     stored: Stored<'_>,
     out: &mut [Datum],
-) {
-    let view = RowView::new(&table.desc, stored.bytes);
+) -> Result<()> {
+    let row = toast::inlined(table, stored.bytes, |column| {
+        outputs.iter().any(|o| o.column.needs(column))
+    })?;
+    let view = RowView::new(&table.desc, &row);
     for (slot, output) in out.iter_mut().zip(outputs) {
         *slot = column(table, output.column, &view, stored);
     }
+    Ok(())
 }
 
 /// A stored row version: where it is and what it is.
@@ -169,7 +174,7 @@ impl Operator for SeqScan {
         while let Some(row) = scan.next(heap, cx.host.txn())? {
             heap.relation().count(Figure::ScanRows, 1);
             let stored = Stored { tid: row.tid, header: row.header(), bytes: row.bytes };
-            decode(&plan.table, &plan.outputs, stored, &mut self.row);
+            decode(&plan.table, &plan.outputs, stored, &mut self.row)?;
             if keeps(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }
@@ -218,7 +223,7 @@ impl Operator for TidScan {
             if !found {
                 continue;
             }
-            decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row);
+            decode(&plan.table, &plan.outputs, (&self.stored).into(), &mut self.row)?;
             if keeps(plan.filter.as_ref(), &self.row, cx)? {
                 return Ok(true);
             }

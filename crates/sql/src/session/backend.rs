@@ -322,6 +322,7 @@ impl Backend {
             stored_visible: 0,
             statistics: Statistics::default(),
             heap: Handle::default(),
+            toast: None,
         });
         self.views.insert(view.oid, def.clone());
         Ok(Some(def))

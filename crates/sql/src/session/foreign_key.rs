@@ -206,7 +206,10 @@ impl Session {
             return Ok(None);
         }
         let mut all = vec![Datum::Null; table.columns.len()];
-        RowView::new(&table.desc, stored.bytes()).decode_prefix(&mut all);
+        let row = crate::toast::inlined_or_empty(&table, stored.bytes(), |column| {
+            key.columns.iter().any(|c| usize::from(*c) == column)
+        })?;
+        RowView::new(&table.desc, &row).decode_prefix(&mut all);
         let values: Vec<Datum> = key.columns.iter().map(|c| all[usize::from(*c)].clone()).collect();
         let nulls = values.iter().filter(|v| v.is_null()).count();
         if nulls == 0 {

@@ -208,9 +208,9 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
             Some(table) => Oid(table.storage.0).into(),
             None => Datum::Null,
         },
-        "pg_relation_size" => relation_bytes(b, oid(0), false)?,
-        "pg_table_size" => relation_bytes(b, oid(0), false)?,
-        "pg_total_relation_size" => relation_bytes(b, oid(0), true)?,
+        "pg_relation_size" => relation_bytes(b, oid(0), Sized::Relation)?,
+        "pg_table_size" => relation_bytes(b, oid(0), Sized::Table)?,
+        "pg_total_relation_size" => relation_bytes(b, oid(0), Sized::Total)?,
         "pg_indexes_size" => index_bytes(b, oid(0))?,
         _ => return Ok(None),
     }))
@@ -682,18 +682,34 @@ fn shared_description(b: &Backend, object: Oid) -> Result<Datum> {
 
 const BLOCK_BYTES: i64 = 8192;
 
-fn relation_bytes(b: &Backend, oid: Oid, with_indexes: bool) -> Result<Datum> {
+/// What a size is asked of.
+#[derive(Clone, Copy, PartialEq)]
+enum Sized {
+    /// The relation itself.
+    Relation,
+    /// With what a table has of large values.
+    Table,
+    /// And with its indexes.
+    Total,
+}
+
+fn relation_bytes(b: &Backend, oid: Oid, of: Sized) -> Result<Datum> {
     use crate::exec::Host;
     if let Some((_, index)) = find_index(b, oid)? {
         let blocks = b.tree(&index)?.relation().blocks(base::Fork::Main)?;
         return Ok((i64::from(blocks) * BLOCK_BYTES).into());
     }
     let Some(table) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
-    if table.kind != TableKind::Table {
+    if !matches!(table.kind, TableKind::Table | TableKind::Toast) {
         return Ok(Datum::Int8(0));
     }
     let mut bytes = i64::from(b.heap(&table)?.relation().blocks(base::Fork::Main)?) * BLOCK_BYTES;
-    if with_indexes {
+    if of != Sized::Relation
+        && let Some(pieces) = table.toast_rows()
+    {
+        bytes += i64::from(pieces.relation().blocks(base::Fork::Main)?) * BLOCK_BYTES;
+    }
+    if of == Sized::Total {
         bytes += index_bytes(b, oid)?.as_int8();
     }
     Ok(bytes.into())

@@ -147,6 +147,7 @@ fn must_be_lockable(relation: &TableDef) -> Result<()> {
         TableKind::Table | TableKind::View | TableKind::Virtual => return Ok(()),
         TableKind::Index => "indexes",
         TableKind::Sequence => "sequences",
+        TableKind::Toast => "TOAST tables",
     };
     let refusal: SqlError =
         sql_error!(WRONG_OBJECT_TYPE, "cannot lock relation \"{}\"", relation.name);

@@ -29,6 +29,8 @@ struct Wanted {
     /// Whether empty pages at the end are given back, if the statement says.
     truncate: Option<bool>,
     skip_locked: bool,
+    /// What rows have out of line is not looked at.
+    leaves_toast: bool,
 }
 
 /// A table, and the columns to be analyzed: all, if none are named.
@@ -54,6 +56,7 @@ impl Session {
                 crate::catalog::ddl::compact(&mut self.backend, table.oid)?;
             } else if vacuum.vacuum {
                 self.clean_table(&table, &wanted)?;
+                self.clean_toast(&table, &wanted)?;
             }
             if wanted.analyze && !table.is_catalog() {
                 let table = self.backend.catalog.table(&self.backend.txn, table.oid)?;
@@ -125,6 +128,16 @@ impl Session {
         backend.catalog.table(&backend.txn, target.oid)
     }
 
+    /// Likewise for the large values that went with them.
+    fn clean_toast(&mut self, table: &TableDef, wanted: &Wanted) -> Result<()> {
+        let Some(toast) = table.toast.as_ref().filter(|_| !wanted.leaves_toast) else {
+            return Ok(());
+        };
+        let backend = &mut self.backend;
+        backend.catalog.lock(&backend.txn, toast.oid, LockMode::ShareUpdateExclusive)?;
+        self.clean_table(toast, wanted)
+    }
+
     /// Removes a table's dead rows and their index entries.
     fn clean_table(&mut self, table: &TableDef, wanted: &Wanted) -> Result<()> {
         let name = format!("{}.{}", self.backend.database, table.qualified());
@@ -151,7 +164,8 @@ impl Session {
         let alone = Alone { take: &take, give: &give, waited_for: &waited_for, cut: &cut };
         let cuts = wanted.truncate.unwrap_or_else(|| parameters::cuts_tail(&table.parameters));
         let options = Options {
-            alone: (cuts && !table.is_catalog()).then_some(&alone),
+            alone: (cuts && table.kind == TableKind::Table && !table.is_catalog())
+                .then_some(&alone),
             every_page: wanted.every_page,
             index_cleanup: wanted
                 .index_cleanup
@@ -239,8 +253,9 @@ impl Wanted {
                     });
                 }
                 ("truncate", true) => wanted.truncate = Some(on()?),
-                // There is nothing to give these to: a vacuum is one context, rows have no second table.
-                ("parallel" | "process_toast", true) => {}
+                ("process_toast", true) => wanted.leaves_toast = !on()?,
+                // There is nothing to give this to: a vacuum is one context.
+                ("parallel", true) => {}
                 (other, _) => {
                     let error = sql_error!(SYNTAX_ERROR, "unrecognized {tag} option \"{other}\"");
                     return Err(crate::bind::at(error, option.loc));

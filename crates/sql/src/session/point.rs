@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::exec::{Cx, PointBuffers, PointKey, PointModify, State};
 use crate::plan::Plan;
 use crate::plan::node::Node;
+use crate::toast;
 use crate::types::row::RowView;
 use crate::types::{Datum, output, send};
 
@@ -150,7 +151,11 @@ impl Session {
         row: &[u8],
         client: &mut dyn Client,
     ) -> Result<()> {
-        let view = RowView::new(&read.key.table.desc, row);
+        let table = &*read.key.table;
+        let row = toast::inlined(table, row, |column| {
+            read.columns.iter().any(|c| usize::from(*c) == column)
+        })?;
+        let view = RowView::new(&table.desc, &row);
         let fields = planned.fields.as_deref().unwrap_or(&[]);
         client.begin_row(read.columns.len());
         for (i, (column, field)) in read.columns.iter().zip(fields).enumerate() {

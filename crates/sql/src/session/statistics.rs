@@ -33,7 +33,7 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
 /// The pages of a relation that has any.
 fn pages_of(b: &Backend, table: &TableDef) -> Option<Relation> {
     let rank = match table.kind {
-        TableKind::Table => Rank::HeapPage,
+        TableKind::Table | TableKind::Toast => Rank::HeapPage,
         TableKind::Index => Rank::IndexPage,
         TableKind::Sequence => Rank::SequencePage,
         TableKind::View | TableKind::Virtual => return None,
@@ -69,7 +69,7 @@ fn of_rows(b: &Backend, table: &TableDef, figure: &str) -> Result<Option<Datum>>
         _ => None,
     };
     let is_time = figure.ends_with("_time");
-    if table.kind != TableKind::Table {
+    if !matches!(table.kind, TableKind::Table | TableKind::Toast) {
         return Ok(Some(if is_time { Datum::Null } else { Datum::Int8(0) }));
     }
     let heap = b.heap(table)?;

@@ -19,6 +19,7 @@ mod amcheck;
 mod bitmaps;
 mod index_only;
 mod large_keys;
+mod large_values;
 mod point;
 mod reading_ahead;
 mod savepoints;

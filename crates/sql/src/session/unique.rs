@@ -57,10 +57,13 @@ impl Session {
         if !heap.fetch_version(tid, &mut stored)? {
             return Ok(None);
         }
+        let columns: Vec<u16> = index.key_columns().flatten().collect();
         let mut all = vec![Datum::Null; table.columns.len()];
-        RowView::new(&table.desc, stored.bytes()).decode_prefix(&mut all);
-        let columns = index.key_columns().flatten();
-        Ok(Some(columns.map(|c| all[usize::from(c)].clone()).collect()))
+        let row = crate::toast::inlined_or_empty(table, stored.bytes(), |column| {
+            columns.iter().any(|c| usize::from(*c) == column)
+        })?;
+        RowView::new(&table.desc, &row).decode_prefix(&mut all);
+        Ok(Some(columns.iter().map(|c| all[usize::from(*c)].clone()).collect()))
     }
 
     fn repeated(&self, table: &TableDef, index: &IndexDef, values: &[Datum]) -> SqlError {

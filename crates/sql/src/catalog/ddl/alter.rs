@@ -17,6 +17,7 @@ use crate::catalog::store::builtin::attribute_row;
 use crate::catalog::{AccessMethod, KeySource, TableDef, TableKind};
 use crate::error::{Result, sql_error};
 use crate::exec::{self, Cx, State};
+use crate::toast;
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
@@ -197,6 +198,7 @@ impl Ddl<'_> {
         };
         self.finish_column(oid, number, &column)?;
         self.changed(oid)?;
+        self.toast_if_needed(oid)?;
         if column.generated {
             self.set_generated(oid, number, &column)?;
             let (table, at) = (self.table(oid)?, number as usize - 1);
@@ -384,6 +386,7 @@ impl Ddl<'_> {
         if stays {
             return self.rebuild_indexes(oid);
         }
+        self.toast_if_needed(oid)?;
         self.rewrite(&table, Freeze::No, &mut |row, cx| {
             row[at] = exec::eval(&value, row, cx)?;
             Ok(())
@@ -436,6 +439,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let storage = self.store().create_storage(self.txn(), old.persistence, Rank::HeapPage)?;
         self.update_class(old.oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
+        self.toast_anew(old)?;
         // It goes when the transaction commits: until then it can be read.
         self.store().drop_storage(self.txn(), old.storage)?;
         self.changed(old.oid)?;
@@ -472,7 +476,10 @@ impl Ddl<'_> {
             change(&mut row, &mut cx)?;
             check_nulls(table, &row)?;
             count += 1;
-            table.desc.encode(&row, &mut batch.bytes)?;
+            // It opens the heap of large values, too.
+            self.host.heap(table)?;
+            let target = toast::Target { table, txn: self.txn(), freeze };
+            target.encode(&row, &[], &mut Vec::new(), &mut batch.bytes)?;
             batch.ends.push(batch.bytes.len());
             if batch.bytes.len() >= BATCH_BYTES {
                 batch.store(self.host.heap(table)?, self.txn(), freeze)?;

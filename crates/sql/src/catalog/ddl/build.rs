@@ -16,6 +16,7 @@ use crate::catalog::{AccessMethod, IndexDef, TableDef, parameters};
 use crate::error::{Result, SqlError};
 use crate::exec::spill::KeySorter;
 use crate::exec::{self, Cx, State};
+use crate::toast;
 use crate::types::keycode::KeyColumn;
 use crate::types::row::RowView;
 use crate::types::{Datum, Oid};
@@ -68,7 +69,8 @@ impl TableRows {
         };
         self.root = row.root;
         note_block(self.building.as_deref(), &mut self.blocks, row.root);
-        RowView::new(&table.desc, row.bytes).decode_prefix(&mut self.values);
+        let row = toast::whole(table, row.bytes)?;
+        RowView::new(&table.desc, &row).decode_prefix(&mut self.values);
         Ok(Some(&self.values))
     }
 
@@ -78,12 +80,15 @@ impl TableRows {
         heap: &HeapRel,
         txn: &Txn,
         table: &TableDef,
+        index: &IndexDef,
         mut take: impl FnMut(RowView<'_>, Tid) -> Result<()>,
     ) -> Result<()> {
         // Reading each page is a point to yield and to be canceled at.
         while let Some(row) = self.scan.next(heap, txn)? {
             note_block(self.building.as_deref(), &mut self.blocks, row.root);
-            take(RowView::new(&table.desc, row.bytes), row.root)?;
+            let wanted = |column| index.columns().any(|c| usize::from(c) == column);
+            let bytes = toast::inlined(table, row.bytes, wanted)?;
+            take(RowView::new(&table.desc, &bytes), row.root)?;
         }
         self.note_end();
         Ok(())
@@ -313,7 +318,7 @@ impl Ddl<'_> {
                 .collect();
             let heap = self.host.heap(table)?;
             let mut met = 0;
-            rows.each(heap, self.host.txn(), table, |row, root| {
+            rows.each(heap, self.host.txn(), table, index, |row, root| {
                 met += 1;
                 if is_hash && row.is_null(columns[0].1) {
                     return Ok(());
@@ -391,7 +396,8 @@ impl Ddl<'_> {
             return Ok(());
         }
         let mut row = vec![Datum::Null; table.columns.len()];
-        RowView::new(&table.desc, stored.bytes()).decode_prefix(&mut row);
+        let bytes = toast::whole(table, stored.bytes())?;
+        RowView::new(&table.desc, &bytes).decode_prefix(&mut row);
         let mut cx = Cx { state, host: &mut *self.host };
         let Some(values) = exec::index_values(index, &row, &mut cx)? else { return Ok(()) };
         if !exec::must_be_alone(index, &values) {

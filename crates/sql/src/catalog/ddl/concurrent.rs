@@ -271,7 +271,8 @@ impl Ddl<'_> {
                 if known.has(row.root, &mut next)? {
                     continue;
                 }
-                RowView::new(&table.desc, row.bytes).decode_prefix(&mut values);
+                let bytes = crate::toast::whole(&table, row.bytes)?;
+                RowView::new(&table.desc, &bytes).decode_prefix(&mut values);
                 row.root
             };
             self.enter_missing(&table, &index, &tree, root, &values, &mut state)?;

@@ -168,6 +168,8 @@ impl Ddl<'_> {
         // As PostgreSQL does: who comes by the OID before this is certain waits, or leaves it alone.
         self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let row_type = TypeId(self.new_oid()?.0);
+        let types = columns.iter().map(|column| column.ty);
+        let toast = self.toast_of_new(oid, persistence, types)?;
         let owner = self.host.user();
         let txn = self.host.txn();
         let store = self.store();
@@ -177,6 +179,7 @@ impl Ddl<'_> {
             .oid("reltype", row_type.oid())
             .oid("relowner", owner)
             .oid("relfilenode", Oid(storage.0))
+            .oid("reltoastrelid", toast)
             .letter("relpersistence", persistence_letter(persistence));
         store.insert(txn, "pg_class", &class.build())?;
         store.insert(txn, "pg_type", &row_type_row(row_type, name, schema, oid, owner))?;

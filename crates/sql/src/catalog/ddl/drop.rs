@@ -82,7 +82,9 @@ impl Ddl<'_> {
                     self.must_not_back_a_constraint(&relation, table)?;
                     self.drop_index(relation.oid, table)?;
                 }
-                TableKind::View | TableKind::Virtual => self.drop_view(&relation)?,
+                TableKind::View | TableKind::Virtual | TableKind::Toast => {
+                    self.drop_view(&relation)?;
+                }
             }
         }
         Ok(tag.to_owned())
@@ -141,7 +143,7 @@ impl Ddl<'_> {
                 TableKind::Table => ("a", "table"),
                 TableKind::Index => ("an", "index"),
                 TableKind::Sequence => ("a", "sequence"),
-                TableKind::View | TableKind::Virtual => ("a", "view"),
+                TableKind::View | TableKind::Virtual | TableKind::Toast => ("a", "view"),
             };
             let _ = article;
             let wrong = if word == "index" { "an index" } else { &format!("a {word}") };
@@ -198,6 +200,7 @@ impl Ddl<'_> {
         for sequence in self.owned_sequences(table.oid, None)? {
             self.drop_owned_sequence(sequence)?;
         }
+        self.drop_toast(table)?;
         let key = [Datum::Oid(table.oid)];
         let constraints = "pg_constraint_conrelid_contypid_conname_index";
         self.delete_rows("pg_constraint", constraints, &key)?;

@@ -104,6 +104,7 @@ fn no_index_on(relation: &TableDef) -> SqlError {
     let kinds = match relation.kind {
         TableKind::Index => "indexes",
         TableKind::Sequence => "sequences",
+        TableKind::Toast => "TOAST tables",
         TableKind::Table | TableKind::View | TableKind::Virtual => "views",
     };
     sql_error!(WRONG_OBJECT_TYPE, "cannot create index on relation \"{}\"", relation.name)

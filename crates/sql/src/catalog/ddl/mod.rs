@@ -18,6 +18,7 @@ mod extension;
 mod foreign_key;
 mod generated;
 mod index;
+mod large;
 mod like;
 mod names;
 pub mod reindex;

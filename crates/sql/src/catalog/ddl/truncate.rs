@@ -27,6 +27,7 @@ impl Ddl<'_> {
         self.with_referring(&mut tables, truncate.cascade)?;
         for table in tables {
             self.new_storage(table.oid, table.storage, table.persistence, Rank::HeapPage)?;
+            self.toast_anew(&table)?;
             for index in &table.indexes {
                 self.new_storage(index.oid, index.storage, table.persistence, Rank::IndexPage)?;
                 // Nothing is missing from it any more. What was to be unique stays as it is in PostgreSQL.
@@ -66,7 +67,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn new_storage(
+    pub(super) fn new_storage(
         &mut self,
         oid: Oid,
         old: base::RelId,

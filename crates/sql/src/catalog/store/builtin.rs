@@ -20,6 +20,8 @@ pub const POSTGRES: Oid = Oid(5);
 pub const DEFAULT_TABLESPACE: Oid = Oid(1663);
 /// The heap and B-tree access methods.
 pub const HEAP_AM: Oid = Oid(2);
+/// The schema of the heaps for large values, `pg_toast`.
+pub const TOAST_SCHEMA: Oid = Oid(99);
 pub const BTREE_AM: Oid = Oid(403);
 pub const HASH_AM: Oid = Oid(405);
 
@@ -45,7 +47,7 @@ pub fn rows(superuser: &str) -> Vec<BuiltinRow> {
 fn namespaces(rows: &mut Vec<BuiltinRow>) {
     let all = [
         (PG_CATALOG, "pg_catalog"),
-        (Oid(99), "pg_toast"),
+        (TOAST_SCHEMA, "pg_toast"),
         (PUBLIC, "public"),
         (Oid(13_000), "information_schema"),
     ];

@@ -20,7 +20,7 @@ use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 use storage::txn::{Isolation, Txn};
 use storage::vacuum::{Alone, Clean, HandedOver, Opened, Report};
 
-use crate::catalog::{TableDef, parameters};
+use crate::catalog::{TableDef, TableKind, parameters};
 use crate::error::{Result, SqlState};
 use crate::session::{analyze_in_background, note_cleaned};
 use crate::settings;
@@ -131,6 +131,7 @@ fn analyze(cluster: &Weak<Cluster>, storage: RelId, log: &Log) -> Result<Opened>
     let txn = begin(&cluster, owner)?;
     let (instance, table, locked) = match find(&cluster, &txn, owner, storage)? {
         Found::Not(opened) => return Ok(opened),
+        Found::Table { table, .. } if table.kind == TableKind::Toast => return Ok(Opened::No),
         Found::Table { instance, table, locked } => (instance, table, locked),
     };
     txn.release_statement();
@@ -231,8 +232,9 @@ fn hand_out(
     txn.release_statement();
     let locks = store.engine.txns().locks();
     let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));
-    let relation =
-        locked.first().filter(|_| !table.is_catalog() && parameters::cuts_tail(&table.parameters));
+    // Those who store large values lock their table alone, so the end of its TOAST heap is never cut off.
+    let cuts = table.kind == TableKind::Table && !table.is_catalog();
+    let relation = locked.first().filter(|_| cuts && parameters::cuts_tail(&table.parameters));
     let files = store.engine.files();
     let take = || match relation {
         Some(tag) => locked_alone(txn, *tag),

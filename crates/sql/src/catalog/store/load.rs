@@ -38,6 +38,7 @@ impl Store {
         let class = class.row;
         let kind = match class.letter("relkind") {
             b'r' => TableKind::Table,
+            b't' => TableKind::Toast,
             b'i' => TableKind::Index,
             b'S' => TableKind::Sequence,
             b'v' => TableKind::View,
@@ -51,6 +52,10 @@ impl Store {
         let statistics = match kind {
             TableKind::Table => self.load_statistics(txn, oid, &columns)?,
             _ => Statistics::default(),
+        };
+        let toast = match class.oid("reltoastrelid") {
+            toast if toast.is_valid() => self.load_table(txn, toast)?.map(Arc::new),
+            _ => None,
         };
         let namespace = class.oid("relnamespace");
         let storage = class.oid("relfilenode");
@@ -79,6 +84,7 @@ impl Store {
             stored_visible: class.int4("relallvisible") as u32,
             statistics,
             heap: Handle::default(),
+            toast,
         }))
     }
 
@@ -361,6 +367,7 @@ pub fn system_definition(
         stored_visible: 0,
         statistics: Statistics::default(),
         heap: Handle::default(),
+        toast: None,
     }
 }
 

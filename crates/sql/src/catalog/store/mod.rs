@@ -70,7 +70,12 @@ impl Store {
 
     /// The rows of a table.
     pub fn heap<'t>(&self, table: &'t TableDef) -> Result<&'t HeapRel> {
-        let open = || Ok(self.opened.heap(&self.engine, self.owner_of(table), table));
+        let open = || {
+            if let Some(toast) = &table.toast {
+                self.heap(toast)?;
+            }
+            Ok(self.opened.heap(&self.engine, self.owner_of(table), table))
+        };
         Ok(table.heap.get_or_open(open)?)
     }
 

@@ -20,7 +20,7 @@ use crate::exec::waiting::waiting;
 use crate::plan::node::{self, ConflictPlan};
 use crate::types::Datum;
 
-use super::{Work, decode_all, index, update_row};
+use super::{Work, decode_all, decode_to_update, index, update_row};
 
 /// Inserts `source`, or does what ON CONFLICT says; whether a row was inserted or updated.
 pub(super) fn insert(
@@ -152,8 +152,12 @@ fn update_existing(
     if !cx.host.heap(table)?.fetch_version(existing, &mut work.stored)? {
         return Ok(None);
     }
-    decode_all(table, work);
+    let (stored, old) = (work.stored.bytes(), &mut work.old);
+    let is_set = |at| update.sets.iter().any(|(column, _)| *column == at);
+    decode_to_update(plan, stored, is_set, old, &mut work.large)?;
     must_be_seen(plan, existing, work, cx)?;
+    // The condition and the new values may be of any column.
+    decode_all(table, work)?;
     let mut both = work.old.clone();
     both.extend_from_slice(source);
     if !passes(update.filter.as_ref(), &both, cx)? {

@@ -18,10 +18,11 @@ use crate::exec::scan::decode;
 use crate::exec::waiting::waiting;
 use crate::plan::Plan;
 use crate::plan::node::{self, IndexScan, ModifyAction, Node, Project, TargetRow};
+use crate::toast;
 use crate::types::Datum;
 use crate::types::row::RowView;
 
-use super::{Cx, Work, follow, index, insert, lost_race, update_row};
+use super::{Cx, Work, decode_to_update, follow, index, insert, lost_race, update_row};
 use crate::exec::eval::{eval, passes};
 
 /// What a plan for such a change comes down to.
@@ -105,7 +106,7 @@ impl PointModify {
                 }
                 buffers.source.resize(scan.outputs.len(), Datum::Null);
                 let row = (&buffers.lookup.row).into();
-                decode(&scan.table, &scan.outputs, row, &mut buffers.source);
+                decode(&scan.table, &scan.outputs, row, &mut buffers.source)?;
                 let changed = passes(scan.filter.as_ref(), &buffers.source, cx)?
                     && match action {
                         ModifyAction::Update { target, sets } => {
@@ -188,12 +189,13 @@ fn update(
             let outcome = updated.map_err(waiting("updating tuple", tid, &table.name))?;
             if let Outcome::Done { tid, heap_only: false } = outcome {
                 // No room beside the old version: the new one needs index entries of its own.
-                decode_row(table, &work.encoded, &mut work.new);
+                decode_row(table, &work.encoded, &mut work.new)?;
                 index::insert_all(table, tid, index::Made::Updated, work, cx)?;
             }
             outcome
         } else {
-            decode_row(table, lookup.row.bytes(), &mut work.old);
+            let (stored, is_set) = (lookup.row.bytes(), |at| super::is_set(sets, at));
+            decode_to_update(plan, stored, is_set, &mut work.old, &mut work.large)?;
             work.new.clone_from(&work.old);
             for ((column, _), value) in sets.iter().zip(values) {
                 work.new[usize::from(*column)] = std::mem::take(value);
@@ -242,9 +244,13 @@ fn delete(plan: &node::Modify, buffers: &mut PointBuffers, cx: &mut Cx<'_>) -> R
         let deleted = cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take());
         match deleted.map_err(waiting("deleting tuple", tid, &table.name))? {
             Outcome::Done { .. } => {
+                let (row, large) = (buffers.lookup.row.bytes(), &mut buffers.work.large);
+                // RETURNING reads what goes now.
                 if plan.returning.is_some() {
-                    decode_row(table, buffers.lookup.row.bytes(), &mut buffers.work.new);
+                    decode_row(table, row, &mut buffers.work.new)?;
                 }
+                large.drop_all(table, row);
+                large.row_is_gone(table, cx)?;
                 return Ok(true);
             }
             Outcome::Updated { newest, turn: mine } => {
@@ -260,7 +266,9 @@ fn delete(plan: &node::Modify, buffers: &mut PointBuffers, cx: &mut Cx<'_>) -> R
 }
 
 /// All columns of a stored row.
-fn decode_row(table: &TableDef, stored: &[u8], row: &mut Vec<Datum>) {
+fn decode_row(table: &TableDef, stored: &[u8], row: &mut Vec<Datum>) -> Result<()> {
     row.resize(table.columns.len(), Datum::Null);
-    RowView::new(&table.desc, stored).decode_prefix(row);
+    let stored = toast::whole(table, stored)?;
+    RowView::new(&table.desc, &stored).decode_prefix(row);
+    Ok(())
 }

@@ -6,8 +6,9 @@ use storage::vacuum::Pace;
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::session::backend::Backend;
+use crate::toast;
 use crate::types::Datum;
-use crate::types::row::RowView;
+use crate::types::row::{RowView, ValueKind};
 
 /// What was taken.
 pub(super) struct Sample {
@@ -44,8 +45,7 @@ pub(super) fn take(
     while let Some(row) = scan.next(heap, &b.txn)? {
         let at = if rows.len() < most { rows.len() } else { random.usize(..=seen) };
         if at < most {
-            let view = RowView::new(&table.desc, row.bytes);
-            let values = (0..table.columns.len()).map(|i| view.get(i)).collect();
+            let values = values_of(table, row.bytes)?;
             match rows.get_mut(at) {
                 Some(row) => *row = (seen, values),
                 None => rows.push((seen, values)),
@@ -71,6 +71,29 @@ pub(super) fn take(
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     let (live, dead) = (seen as u64, scan.dead());
     Ok(Sample { rows, total, pages, sampled_pages, live, dead, open })
+}
+
+/// A row's values. Texts and byte strings that are out of line are not read: others, too wide to be kept, are there for
+/// them.
+fn values_of(table: &TableDef, row: &[u8]) -> Result<Vec<Datum>> {
+    static WIDE: [u8; 2048] = [b'x'; 2048];
+    let wide = |column: usize| match table.desc.kind(column) {
+        ValueKind::Text => Some(Datum::text(str::from_utf8(&WIDE).expect("it is ASCII"))),
+        ValueKind::Bytea => Some(Datum::bytea(&WIDE)),
+        _ => None,
+    };
+    let external = table.desc.externals(row);
+    let is_left = |column: usize| {
+        external.iter().any(|(part, _)| usize::from(part.column) == column)
+            && wide(column).is_some()
+    };
+    let row = toast::inlined(table, row, |column| !is_left(column))?;
+    let view = RowView::new(&table.desc, &row);
+    let value = |column| match is_left(column) {
+        true => wide(column).expect("it was looked at"),
+        false => view.get(column),
+    };
+    Ok((0..table.columns.len()).map(value).collect())
 }
 
 /// So many of the first `pages` numbers, ascending, each as likely as any other.

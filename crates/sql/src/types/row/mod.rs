@@ -4,6 +4,7 @@
 //! up to and including the first variable-width one lies at an offset that [`RowDesc`] knows, so
 //! a point read touches the header word and the column and nothing else.
 
+mod external;
 mod loose;
 mod value;
 mod varlen;
@@ -12,6 +13,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use external::{External, Part, has_external, inline_value, replace_parts};
 pub use loose::{read_values, write_values};
 pub use value::ValueKind;
 pub use varlen::{Stored, read_varlen};
@@ -30,6 +32,8 @@ pub const MAX_ROW_BYTES: usize = 8000;
 const HEADER: usize = 2;
 /// Set in the header word when a null bitmap follows.
 const HAS_NULLS: u16 = 0x8000;
+/// Set in the header word when some value is not in the row.
+const HAS_EXTERNAL: u16 = 0x4000;
 /// The header word's bits that count columns.
 const COUNT_MASK: u16 = 0x07ff;
 
@@ -112,10 +116,27 @@ impl RowDesc {
     /// `values` has one datum per column, each of the column's kind or null. `54000` when the row
     /// would not fit a page even with its large values compressed.
     pub fn encode(&self, values: &[Datum], out: &mut Vec<u8>) -> Result<()> {
-        assert_eq!(values.len(), self.columns.len(), "one value per column");
         let start = out.len();
+        self.encode_any(values, &[], out);
+        let fits = must_fit(out.len() - start);
+        if fits.is_err() {
+            out.truncate(start);
+        }
+        fits
+    }
+
+    /// Appends the encoded row, however long it is. Of the columns in `kept`, ascending, it has no values but where
+    /// these are.
+    pub fn encode_any(&self, values: &[Datum], kept: &[(u16, External)], out: &mut Vec<u8>) {
+        assert_eq!(values.len(), self.columns.len(), "one value per column");
         let has_nulls = values.iter().any(Datum::is_null);
-        let header = values.len() as u16 | if has_nulls { HAS_NULLS } else { 0 };
+        let mut header = values.len() as u16;
+        if has_nulls {
+            header |= HAS_NULLS;
+        }
+        if !kept.is_empty() {
+            header |= HAS_EXTERNAL;
+        }
         out.extend_from_slice(&header.to_le_bytes());
         if has_nulls {
             let bitmap = out.len();
@@ -126,20 +147,25 @@ impl RowDesc {
                 }
             }
         }
-        for (column, value) in self.columns.iter().zip(values) {
-            if !value.is_null() {
-                column.kind.encode(value, out);
+        let mut kept = kept.iter().peekable();
+        for (i, (column, value)) in self.columns.iter().zip(values).enumerate() {
+            match kept.next_if(|(at, _)| usize::from(*at) == i) {
+                Some((_, external)) => external.write(out),
+                None if value.is_null() => {}
+                None => column.kind.encode(value, out),
             }
         }
-        let size = out.len() - start;
-        if size > MAX_ROW_BYTES {
-            out.truncate(start);
-            return Err(sql_error!(
-                PROGRAM_LIMIT_EXCEEDED,
-                "row is too big: size {size}, maximum size {MAX_ROW_BYTES}"
-            ));
-        }
-        Ok(())
+    }
+}
+
+/// `54000` for a row of so many bytes if no page has room for it.
+pub fn must_fit(bytes: usize) -> Result<()> {
+    match bytes > MAX_ROW_BYTES {
+        false => Ok(()),
+        true => Err(sql_error!(
+            PROGRAM_LIMIT_EXCEEDED,
+            "row is too big: size {bytes}, maximum size {MAX_ROW_BYTES}"
+        )),
     }
 }
 

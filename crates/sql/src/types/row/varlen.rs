@@ -3,14 +3,16 @@
 //! | first byte | meaning |
 //! |---|---|
 //! | `xxxxxxx1`, not `0xff` | short: the upper seven bits are the length, 0 to 126; the bytes follow |
-//! | `0xff` | reserved for values stored out of line: a kind byte and a pointer will follow |
+//! | `0xff` | the value is elsewhere: 15 bytes follow that say where (`external.rs`) |
 //! | `xxxxxx00` | first byte of a little-endian `u32`: length · 4, plain bytes follow |
 //! | `xxxxxx10` | the same for a compressed value: length · 4 counts the `u32` raw length and the LZ4 block that follow |
 
+use super::external::{EXTERNAL_BYTES, External};
+
 /// Longest value with a one-byte length.
 const SHORT_MAX: usize = 126;
-/// First byte of a value stored out of line; nothing writes it yet.
-const EXTERNAL: u8 = 0xff;
+/// First byte of what stands for a value that is elsewhere.
+pub(super) const EXTERNAL: u8 = 0xff;
 /// Values longer than this are compressed when that makes them smaller.
 const COMPRESS_ABOVE: usize = 2048;
 
@@ -26,6 +28,8 @@ pub enum Stored<'a> {
         raw_len: usize,
         block: &'a [u8],
     },
+    /// It is not in the row.
+    External(External),
 }
 
 impl Stored<'_> {
@@ -39,6 +43,7 @@ impl Stored<'_> {
                     .expect("a compressed value on a checksummed page decompresses");
                 f(&raw)
             }
+            Stored::External(_) => panic!("a value out of line is fetched before it is looked at"),
         }
     }
 }
@@ -48,7 +53,9 @@ impl Stored<'_> {
 pub fn read_varlen(bytes: &[u8]) -> (Stored<'_>, usize) {
     let first = bytes[0];
     if first & 1 == 1 {
-        assert_ne!(first, EXTERNAL, "no row holds out-of-line values yet");
+        if first == EXTERNAL {
+            return (Stored::External(External::read(bytes)), EXTERNAL_BYTES);
+        }
         let len = usize::from(first >> 1);
         return (Stored::Plain(&bytes[1..1 + len]), 1 + len);
     }
@@ -70,8 +77,7 @@ pub fn read_varlen(bytes: &[u8]) -> (Stored<'_>, usize) {
 pub(super) fn size(bytes: &[u8]) -> usize {
     let first = bytes[0];
     if first & 1 == 1 {
-        assert_ne!(first, EXTERNAL, "no row holds out-of-line values yet");
-        1 + usize::from(first >> 1)
+        if first == EXTERNAL { EXTERNAL_BYTES } else { 1 + usize::from(first >> 1) }
     } else {
         4 + (long_word(bytes) >> 2) as usize
     }
@@ -83,22 +89,33 @@ fn long_word(bytes: &[u8]) -> u32 {
 
 /// Appends `value` with its length word, compressed if it is large and that helps.
 pub(super) fn write_varlen(value: &[u8], out: &mut Vec<u8>) {
-    if value.len() <= SHORT_MAX {
-        out.push((value.len() as u8) << 1 | 1);
-        out.extend_from_slice(value);
-        return;
-    }
     if value.len() > COMPRESS_ABOVE {
         let block = lz4_flex::block::compress(value);
         if block.len() + 4 < value.len() {
-            out.extend_from_slice(&word(block.len() + 4, TAG_COMPRESSED));
-            out.extend_from_slice(&(value.len() as u32).to_le_bytes());
-            out.extend_from_slice(&block);
-            return;
+            return write_stored(Stored::Compressed { raw_len: value.len(), block: &block }, out);
         }
     }
-    out.extend_from_slice(&word(value.len(), TAG_PLAIN));
-    out.extend_from_slice(value);
+    write_stored(Stored::Plain(value), out);
+}
+
+/// Appends a value as it is stored, with its length word.
+pub(super) fn write_stored(value: Stored<'_>, out: &mut Vec<u8>) {
+    match value {
+        Stored::Plain(bytes) if bytes.len() <= SHORT_MAX => {
+            out.push((bytes.len() as u8) << 1 | 1);
+            out.extend_from_slice(bytes);
+        }
+        Stored::Plain(bytes) => {
+            out.extend_from_slice(&word(bytes.len(), TAG_PLAIN));
+            out.extend_from_slice(bytes);
+        }
+        Stored::Compressed { raw_len, block } => {
+            out.extend_from_slice(&word(block.len() + 4, TAG_COMPRESSED));
+            out.extend_from_slice(&(raw_len as u32).to_le_bytes());
+            out.extend_from_slice(block);
+        }
+        Stored::External(external) => external.write(out),
+    }
 }
 
 fn word(len: usize, tag: u32) -> [u8; 4] {
