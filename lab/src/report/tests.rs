@@ -149,7 +149,7 @@ fn who_is_faster_where_is_said_in_a_sentence() {
         }
         // One repetition alone is not ahead of anything.
         let said = match round {
-            0 => "No difference beyond what repetitions scatter; medians: 1.50 to 4.00 times the",
+            0 => "One repetition cannot tell; medians: 1.50 to 4.00 times the",
             _ => "Thalweg is faster everywhere: 1.50 to 4.00 times the",
         };
         assert_eq!(finding::sentence(e, results), format!("{said} better PostgreSQL."));
