@@ -51,13 +51,16 @@ pub fn verdict(pair: &Pair, lower_is_better: bool, together: &[Shift]) -> Verdic
     }
 }
 
+/// A cell with its variant and its place on the axis.
+type Placed<'r> = (&'r str, u32, Pair);
+
 /// One figure of one experiment's cells that both records have, by server.
 struct Compared<'r> {
     of: (&'r Results, &'r Results),
     figure: &'static str,
     lower_is_better: bool,
     noise: Noise,
-    servers: Vec<(&'r str, Vec<(&'r str, u32, Pair)>)>,
+    servers: Vec<(&'r str, Vec<Placed<'r>>)>,
 }
 
 /// What is compared of an experiment: what decides, what it costs, and what the slowest wait.
@@ -96,7 +99,7 @@ pub fn changes(a: &Record, b: &Record) -> Vec<Change> {
     for one in &compared {
         weather.entry(one.figure).or_default().add(one.noise.weather);
     }
-    let shift = |one: &Compared<'_>, pairs: &[(&str, u32, Pair)]| {
+    let shift = |one: &Compared<'_>, pairs: &[Placed<'_>]| {
         let pairs: Vec<&Pair> = pairs.iter().map(|(_, _, pair)| pair).collect();
         together(&pairs, weather[one.figure])
     };
@@ -120,7 +123,7 @@ pub fn changes(a: &Record, b: &Record) -> Vec<Change> {
 fn change(
     one: &Compared<'_>,
     target: &str,
-    (variant, x, pair): &(&str, u32, Pair),
+    (variant, x, pair): &Placed<'_>,
     shifts: &[Shift],
 ) -> Option<Change> {
     let of = |results| cell(results, target, variant, *x, one.figure);

@@ -193,3 +193,19 @@ fn a_server_that_refuses_a_statement_is_told_in_its_words() {
     drop(server);
     place.assert_clean();
 }
+
+/// The transaction beside lasts longer than a run, and comes to its end all the same: it goes on between the runs.
+#[test]
+fn who_works_beside_for_ten_seconds_is_done_before_the_runs_are() {
+    let Some(place) = Place::new("beside") else { return };
+    let (programs, out) = (place.0.join("programs"), place.0.join("out"));
+    let mut lab = place.lab(&["run", "s1-multixact", "--scale", "1", "--seconds", "5"]);
+    lab.args(["--rounds", "3", "--clients", "2", "--target", "pg15", "--programs"]).arg(programs);
+    let ended = lab.arg("--out").arg(out).output().unwrap();
+    assert!(ended.status.success(), "{}", said(&ended));
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    let done = record.lines().filter_map(|line| line.trim().strip_prefix("\"beside_done\": "));
+    let done: Vec<f64> = done.map(|n| n.trim_end_matches(',').parse().unwrap()).collect();
+    assert!(done.len() == 3 && done[0] == 0.0 && done[2] >= 1.0, "{done:?}");
+    place.assert_clean();
+}

@@ -3,10 +3,10 @@
 use crate::seeds::Published;
 
 use super::setups::{
-    checkpoint_setups, core_setups, log_setups, plain, policy_setups, small_segments,
+    checkpoint_setups, core_setups, log_setups, plain, policy_setups, pool_setups, small_segments,
 };
 use super::{
-    Baseline, Course, Experiment, Form, Kind, Load, PROCESSOR, Plan, Script, TAIL_LATENCY,
+    Baseline, Beside, Course, Experiment, Form, Kind, Load, PROCESSOR, Plan, Script, TAIL_LATENCY,
     THROUGHPUT, WORST_LATENCY, checks,
 };
 
@@ -77,6 +77,10 @@ const SKEWS: &[Load] = &[
     },
 ];
 
+/// Seventy rows a transaction.
+const HELD_OPEN: Beside =
+    Beside { script: "", lasting: false, done: "select count(*) / 70 from test" };
+
 const EXP1: (&str, &str) = ("exp1_subtrans_overflow", "head");
 const EXP2: (&str, &str) = ("exp2_multixact", "head");
 const LARGE: (&str, &str) = ("scale5000_fpw_on", "master");
@@ -104,6 +108,7 @@ const PLAIN: Plan = Plan {
     loads: &[],
     bare: &[],
     counts: false,
+    instructions: false,
     short: form(10, 2, 2, &[]),
     long: form(50, 8, 3, &[]),
 };
@@ -152,7 +157,7 @@ const CEILING: Experiment = Experiment {
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(10, 5, 3, &[1, 8, 64, 128]),
+        long: form(10, 5, 3, &[1, 64, 128]),
         ..PLAIN
     }),
 };
@@ -175,8 +180,8 @@ const SCALE_CLIENTS: Experiment = Experiment {
         init: &[],
         prepare: &[],
         loads: &[READ],
-        short: form(10, 2, 2, &[128, 1000, 10_000]),
-        long: form(10, 8, 3, &[1, 64, 256, 1000, 2000, 5000, 10_000]),
+        short: form(10, 2, 2, &[1000, 10_000]),
+        long: form(10, 6, 3, &[1, 64, 1000, 2000, 5000, 10_000]),
         ..PLAIN
     }),
 };
@@ -193,31 +198,37 @@ const S1_SUBTRANS: Experiment = Experiment {
         published("S1 banks", ("exp1_subtrans_overflow", "banks"), EXP1),
         published("S1 banks, locks, LRU", ("exp1_subtrans_overflow", "banks_locks_lru"), EXP1),
     ],
-    own_baseline: Some(Baseline::Variant("control")),
+    own_baseline: Some(Baseline::Last("control")),
     checks: checks::none,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
         targets: PEERS,
         settings: ROOMY,
-        setups: plain,
+        setups: pool_setups,
         init: &[],
         prepare: &["CREATE TABLE test (a int)"],
         loads: &[
             Load {
                 name: "control",
-                beside: Some(include_str!("../../s1-subtrans/control.sql")),
+                beside: Some(Beside {
+                    script: include_str!("../../s1-subtrans/control.sql"),
+                    ..HELD_OPEN
+                }),
                 before: &["truncate test", "truncate pgbench_history", "checkpoint"],
                 ..WRITE_ASYNC
             },
             Load {
                 name: "savepoints",
-                beside: Some(include_str!("../../s1-subtrans/savepoints.sql")),
+                beside: Some(Beside {
+                    script: include_str!("../../s1-subtrans/savepoints.sql"),
+                    ..HELD_OPEN
+                }),
                 before: &["truncate test", "truncate pgbench_history", "checkpoint"],
                 ..WRITE_ASYNC
             },
         ],
-        short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 5, 3, &[1, 8, 32, 64, 128]),
+        short: form(10, 2, 2, &[64]),
+        long: form(50, 5, 3, &[1, 8, 64, 128]),
         ..PLAIN
     }),
 };
@@ -240,16 +251,20 @@ const S1_MULTIXACT: Experiment = Experiment {
     kind: Kind::Load(Plan {
         targets: PEERS,
         settings: ROOMY,
-        setups: plain,
+        setups: pool_setups,
         init: &[],
         prepare: &["CREATE TABLE pgbench_test (a int)"],
         loads: &[Load {
             script: Script::Text(include_str!("../../s1-multixact/lockers.sql")),
-            beside: Some(include_str!("../../s1-multixact/long.sql")),
+            beside: Some(Beside {
+                script: include_str!("../../s1-multixact/long.sql"),
+                lasting: true,
+                done: "select count(*) from pgbench_test",
+            }),
             ..WRITE_ASYNC
         }],
         short: form(10, 2, 2, &[8, 128]),
-        long: form(50, 8, 3, &[1, 8, 32, 64, 128]),
+        long: form(50, 6, 3, &[1, 8, 64, 128]),
         ..PLAIN
     }),
 };
@@ -416,7 +431,7 @@ const S4_HASH: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 5, 3, &[1, 8, 32, 80, 128]),
+        long: form(50, 5, 3, &[1, 8, 80, 128]),
         ..PLAIN
     }),
 };
@@ -442,7 +457,7 @@ const S5_WAL_IO: Experiment = Experiment {
         setups: log_setups,
         loads: &[WRITE],
         short: form(10, 2, 2, &[32]),
-        long: form(50, 5, 3, &[1, 64]),
+        long: form(50, 4, 3, &[1, 64]),
         ..PLAIN
     }),
 };
@@ -496,8 +511,8 @@ const WAL_COMMITS: Experiment = Experiment {
         ],
         bare: &[1, 8],
         counts: true,
-        short: form(10, 2, 2, &[1, 32]),
-        long: form(10, 4, 3, &[1, 8, 32, 64, 128]),
+        short: form(10, 2, 2, &[32]),
+        long: form(10, 4, 3, &[1, 8, 32, 128]),
         ..PLAIN
     }),
 };
@@ -520,8 +535,8 @@ const COMMIT_LATENCY: Experiment = Experiment {
         setups: small_segments,
         loads: &[Load { pace: Some(300), sampling: 1.0, before: &[], ..WRITE }],
         // Each server once, at length: a stall comes when it comes.
-        short: form(10, 30, 1, &[16]),
-        long: form(10, 600, 1, &[16]),
+        short: form(10, 15, 1, &[16]),
+        long: form(10, 400, 1, &[16]),
         ..PLAIN
     }),
 };
@@ -545,8 +560,9 @@ const PER_TRANSACTION: Experiment = Experiment {
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
         counts: true,
-        // Not in it unless rounds are asked for: what it counts is the same at any length.
-        short: form(10, 2, 0, &[8, 64]),
+        instructions: true,
+        // Once: what it counts is the same at any length.
+        short: form(10, 2, 1, &[64]),
         long: form(10, 5, 3, &[8, 64]),
         ..PLAIN
     }),
