@@ -24,6 +24,7 @@ if [ "$server" = pg18 ]; then
     # The ordinary user that runs it may not be able to look into this checkout.
     cp -a "${PG18:?where PostgreSQL 18 is}" "$work/pg18"
     bin=$work/pg18/bin
+    as+=(env "LD_LIBRARY_PATH=$work/pg18/lib")
 fi
 
 stop() {
@@ -61,7 +62,6 @@ counted() {
 }
 
 if [ "$server" != thalweg ]; then
-    if [ "$server" = pg18 ]; then export LD_LIBRARY_PATH="$work/pg18/lib"; fi
     "${as[@]}" "$bin/initdb" -A trust -U postgres -D "$work/data" >/dev/null
 fi
 start env

@@ -195,8 +195,12 @@ const S1_SUBTRANS: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        published("S1 banks", ("exp1_subtrans_overflow", "banks"), EXP1),
-        published("S1 banks, locks, LRU", ("exp1_subtrans_overflow", "banks_locks_lru"), EXP1),
+        published("S1 banks / its head", ("exp1_subtrans_overflow", "banks"), EXP1),
+        published(
+            "S1 banks, locks, LRU / its head",
+            ("exp1_subtrans_overflow", "banks_locks_lru"),
+            EXP1,
+        ),
     ],
     own_baseline: Some(Baseline::Last("control")),
     checks: checks::none,
@@ -242,8 +246,8 @@ const S1_MULTIXACT: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        published("S1 banks", ("exp2_multixact", "banks"), EXP2),
-        published("S1 banks, locks", ("exp2_multixact", "banks_locks"), EXP2),
+        published("S1 banks / its head", ("exp2_multixact", "banks"), EXP2),
+        published("S1 banks, locks / its head", ("exp2_multixact", "banks_locks"), EXP2),
     ],
     own_baseline: None,
     checks: checks::none,
@@ -278,9 +282,9 @@ const S2_WAL_PADDING: Experiment = Experiment {
     measure: super::Measure { label: "logs of TPC-B's transactions per second", ..THROUGHPUT },
     read_only: true,
     seeds: &[
-        published("S2 padding", ("wal_padding", "padding"), ("wal_padding", "master")),
+        published("S2 padding / its master", ("wal_padding", "padding"), ("wal_padding", "master")),
         published(
-            "S2 flexlock, padding",
+            "S2 flexlock, padding / its flexlock",
             ("wal_padding", "flexlock_padding"),
             ("wal_padding", "flexlock"),
         ),
@@ -404,7 +408,11 @@ const S4_HASH: Experiment = Experiment {
     axis: "clients",
     measure: THROUGHPUT,
     read_only: false,
-    seeds: &[published("S4 patch", ("hash_metapage", "patch"), ("hash_metapage", "master"))],
+    seeds: &[published(
+        "S4 patch / its master",
+        ("hash_metapage", "patch"),
+        ("hash_metapage", "master"),
+    )],
     own_baseline: Some(Baseline::Variant("B-tree")),
     checks: checks::hash_index,
     over_time: &[],
@@ -445,10 +453,26 @@ const S5_WAL_IO: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        published("S5 mmap, with images, large", ("scale5000_fpw_on", "mmap_segments"), LARGE),
-        published("S5 file, no images, large", ("scale5000_fpw_off", "master"), LARGE),
-        published("S5 mmap, with images, small", ("scale500_fpw_on", "mmap_segments"), SMALL),
-        published("S5 file, no images, small", ("scale500_fpw_off", "master"), SMALL),
+        published(
+            "S5 mmap, with images / file with images, large",
+            ("scale5000_fpw_on", "mmap_segments"),
+            LARGE,
+        ),
+        published(
+            "S5 file, no images / file with images, large",
+            ("scale5000_fpw_off", "master"),
+            LARGE,
+        ),
+        published(
+            "S5 mmap, with images / file with images, small",
+            ("scale500_fpw_on", "mmap_segments"),
+            SMALL,
+        ),
+        published(
+            "S5 file, no images / file with images, small",
+            ("scale500_fpw_off", "master"),
+            SMALL,
+        ),
     ],
     own_baseline: Some(Baseline::First("full-page images")),
     checks: checks::protection,

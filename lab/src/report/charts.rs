@@ -367,7 +367,12 @@ fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
             };
             let points: Vec<(u32, Spread)> = results.xs().into_iter().filter_map(at).collect();
             let label = match e.own_baseline {
-                Some(_) => label(target, variant, results.targets().len() == 1),
+                // What it is over, so that nobody takes it for a throughput.
+                Some(baseline) => format!(
+                    "{} / {}",
+                    label(target, variant, results.targets().len() == 1),
+                    baseline.name()
+                ),
                 None => format!("{target} / PostgreSQL {variant}"),
             };
             if !points.is_empty() {
@@ -376,6 +381,25 @@ fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
         }
     }
     all
+}
+
+/// The variants whose courses are drawn: of many, some that several servers have, to be seen beside each other.
+fn course_variants(results: &Results) -> Vec<&str> {
+    let mut variants = results.variants();
+    if variants.len() <= MOST_VARIANTS {
+        return variants;
+    }
+    let of_several = |variant: &&str| {
+        let mut runs = results.runs.iter().filter(|run| run.variant == *variant);
+        let first = runs.next().map(|run| &run.target);
+        runs.any(|run| Some(&run.target) != first)
+    };
+    let shared: Vec<&str> = variants.iter().copied().filter(of_several).collect();
+    if !shared.is_empty() {
+        variants = shared;
+        variants.truncate(MOST_VARIANTS);
+    }
+    variants
 }
 
 /// Reads one value out of a sample.
@@ -399,7 +423,7 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         Course::Fsyncs => ("fsyncs", "syncs of the log per second", |s| s.fsyncs),
     };
     let mut charts = Vec::new();
-    for variant in results.variants() {
+    for variant in course_variants(results) {
         let mut series = Vec::new();
         for (t, target) in results.targets().into_iter().enumerate() {
             let runs = results.runs.iter().filter(|r| {
