@@ -27,6 +27,8 @@ use std::path::{Path, PathBuf};
 
 /// Space that a run is begun with at least.
 pub const FREE_BYTES: u64 = 1 << 30;
+/// What the record's own file system must have left: a long record with its page and plots takes a tenth.
+const RECORD_BYTES: u64 = 64 << 20;
 /// What a run costs besides its own time and that in which clients connect; what a server costs to start and stop, and to fill
 /// for each unit of scale, by pgbench and by go-tpc; seconds, for the estimate of the time left. Seen on two cores.
 const EACH_RUN_S: f64 = 1.0;
@@ -513,16 +515,19 @@ impl Lab {
         Ok(())
     }
 
-    /// An error when the disk is nearly full: better no run than a spoilt one.
+    /// An error when the disk is nearly full, that of the servers or that of the record: better no run than a spoilt one.
     fn enough_space(&self, work: &Path) -> Result<(), String> {
-        let free = crate::disk::free_bytes(work)?;
-        if free < self.least_free {
-            return Err(format!(
-                "{} has only {} MiB left; the lab wants {} to go on",
-                work.display(),
-                free >> 20,
-                self.least_free >> 20
-            ));
+        let record = self.least_free.min(RECORD_BYTES);
+        for (place, least) in [(work, self.least_free), (self.folder.as_path(), record)] {
+            let free = crate::disk::free_bytes(place)?;
+            if free < least {
+                return Err(format!(
+                    "{} has only {} MiB left; the lab wants {} to go on",
+                    place.display(),
+                    free >> 20,
+                    least >> 20
+                ));
+            }
         }
         Ok(())
     }
