@@ -518,7 +518,9 @@ impl Lab {
     /// An error when the disk is nearly full, that of the servers or that of the record: better no run than a spoilt one.
     fn enough_space(&self, work: &Path) -> Result<(), String> {
         let record = self.least_free.min(RECORD_BYTES);
-        for (place, least) in [(work, self.least_free), (self.folder.as_path(), record)] {
+        // The record's folder is made when it is first kept.
+        let folder = self.folder.ancestors().find(|place| place.exists()).unwrap_or(work);
+        for (place, least) in [(work, self.least_free), (folder, record)] {
             let free = crate::disk::free_bytes(place)?;
             if free < least {
                 return Err(format!(
