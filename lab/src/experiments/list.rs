@@ -119,6 +119,7 @@ pub static ALL: &[Experiment] = &[
     SCALE_CLIENTS,
     S1_SUBTRANS,
     S1_MULTIXACT,
+    S1_LOOKUPS,
     S2_WAL_PADDING,
     LOG_PATHS,
     WAL_COMMITS,
@@ -157,7 +158,7 @@ const CEILING: Experiment = Experiment {
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(10, 5, 3, &[1, 64, 128]),
+        long: form(10, 4, 3, &[1, 64, 128]),
         ..PLAIN
     }),
 };
@@ -271,6 +272,21 @@ const S1_MULTIXACT: Experiment = Experiment {
         long: form(50, 6, 3, &[1, 8, 64, 128]),
         ..PLAIN
     }),
+};
+
+const S1_LOOKUPS: Experiment = Experiment {
+    name: "s1-lookups",
+    title: "What became of a transaction, asked in process",
+    question: "What do banks, a latch for each of them, and counters of use for each of them give to ever more threads that ask \
+               the status log?",
+    axis: "threads",
+    measure: super::Measure { label: "look-ups per second", ..THROUGHPUT },
+    read_only: true,
+    seeds: &[],
+    own_baseline: Some(Baseline::First("one bank, one latch")),
+    checks: checks::none,
+    over_time: &[],
+    kind: Kind::Paths("status_lookups", &["--paths", "--rounds", "3", "--lookups", "1000000"]),
 };
 
 const S2_WAL_PADDING: Experiment = Experiment {
@@ -559,7 +575,7 @@ const COMMIT_LATENCY: Experiment = Experiment {
         setups: small_segments,
         loads: &[Load { pace: Some(300), sampling: 1.0, before: &[], ..WRITE }],
         // Each server once, at length: a stall comes when it comes.
-        short: form(10, 15, 1, &[16]),
+        short: form(10, 12, 1, &[16]),
         long: form(10, 400, 1, &[16]),
         ..PLAIN
     }),

@@ -264,6 +264,19 @@ fn lines_of_paths_are_understood_and_others_are_not_taken_for_them() {
     assert_eq!((runs[1].variant.as_str(), runs[1].round), ("claim and insert, 64 bytes", 3));
 }
 
+/// The engine's own names have commas, and the baseline is the one bank under the same spread.
+#[test]
+fn status_lookups_are_understood() {
+    let text = "banks, hits without a latch (the engine), Zipf 0.99  1 thread 10.000 ns  2 threads 20.000 ns\n\
+                one bank, one latch, Zipf 0.99  1 thread 40.000 ns  2 threads 400.000 ns\n";
+    let runs = paths::parse(text, 0);
+    assert_eq!(runs.len(), 4);
+    assert_eq!((runs[1].x, runs[1].figures[figure::TPS]), (2, 1e8));
+    let e = Experiment::find("s1-lookups").unwrap();
+    let baseline = e.own_baseline.unwrap().of(&runs[0].variant);
+    assert_eq!(baseline.as_deref(), Some(&*runs[2].variant));
+}
+
 #[test]
 fn time_in_which_clients_connect_is_no_time_to_measure_in() {
     let told = |ms: f64| format!("initial connection time = {ms} ms\ntps = 400.0 (without …)\n");
