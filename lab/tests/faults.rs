@@ -384,3 +384,27 @@ fn a_full_disk_under_the_record_ends_the_run_with_a_sentence() {
     assert_eq!(sentences(&text).len(), 1, "{text}");
     place.assert_clean();
 }
+
+/// What runs the comparison notices without reading it.
+#[test]
+fn a_comparison_fails_where_something_is_worse() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("record/2026-11-24T0901Z-short");
+    let text = fs::read_to_string(kept.join("record.json")).unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for experiment in record["experiments"].as_array_mut().unwrap() {
+        for run in experiment["runs"].as_array_mut().unwrap() {
+            let tps = &mut run["figures"]["tps"];
+            *tps = (tps.as_f64().unwrap() / 2.0).into();
+        }
+    }
+    let halved = std::env::temp_dir().join(format!("lab-halved-{}.json", std::process::id()));
+    fs::write(&halved, record.to_string()).unwrap();
+    let compare = |a: &Path, b: &Path| {
+        Command::new(env!("CARGO_BIN_EXE_lab")).arg("compare").arg(a).arg(b).output().unwrap()
+    };
+    let (worse, better, same) =
+        (compare(&kept, &halved), compare(&halved, &kept), compare(&kept, &kept));
+    fs::remove_file(&halved).unwrap();
+    assert!(!worse.status.success() && said(&worse).contains("24 cells are worse"), "{worse:?}");
+    assert!(better.status.success() && same.status.success());
+}
