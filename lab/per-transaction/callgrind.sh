@@ -20,6 +20,8 @@ process=
 as=()
 if [ "$(id -u)" = 0 ] && [ "$server" != thalweg ]; then as=(setpriv --reuid=postgres --regid=postgres --clear-groups --); fi
 chmod 777 "$work"
+# Valgrind keeps files there, too, as whoever runs the server.
+export TMPDIR=$work
 if [ "$server" = pg18 ]; then
     # The ordinary user that runs it may not be able to look into this checkout.
     cp -a "${PG18:?where PostgreSQL 18 is}" "$work/pg18"
