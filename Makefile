@@ -13,7 +13,7 @@ RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/n
 
 .PHONY: serve test deps deps-test lint tidy unit test-tiny-cache test-tiny-logs sim-test kill-test fuzz-test torture mutations bench \
 	bench-connections bench-eviction bench-indexes bench-operations bench-point-lookups bench-status-logs drivers tpcc traces loom \
-	lab lab-long
+	deps-lab lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -30,6 +30,10 @@ deps:
 ## What testing needs besides: PostgreSQL 15's server and client programs, to compare with.
 deps-test:
 	@./xtask/deps.sh test
+
+## What the lab needs besides, whole: npm for PostgreSQL 18, Go for TPC-C, and what counts.
+deps-lab:
+	@./xtask/deps.sh lab
 
 lint:
 	$(CARGO) fmt --all --check
@@ -122,14 +126,14 @@ bench-indexes: deps deps-test
 	./bench/index_paths.sh
 
 ## Every experiment of the lab beside PostgreSQL, drawn, under 20 minutes; goes on where it was interrupted. LAB adds
-## arguments, EXPERIMENTS chooses. Records go to lab/record/.
+## arguments, EXPERIMENTS chooses. Records go to lab/record/. The build that counts is made by the lab, where it has part.
 EXPERIMENTS ?= all
-lab: deps deps-test
+lab: deps deps-test deps-lab
 	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --resume $(LAB)
 
 ## The same, longer, larger, under three hours.
-lab-long: deps deps-test
+lab-long: deps deps-test deps-lab
 	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --long --resume $(LAB)
 

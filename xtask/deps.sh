@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a target needs when run as root; says what to install otherwise. Usage: deps.sh build|test
+# Installs what a target needs when run as root; says what to install otherwise. Usage: deps.sh build|test|lab
 set -euo pipefail
 
 missing=()
@@ -24,8 +24,17 @@ test)
     need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres
     need postgresql-client-15 test -x /usr/lib/postgresql/15/bin/psql
     ;;
+lab)
+    need npm command -v npm
+    need golang-go command -v go
+    need linux-perf command -v perf
+    need strace command -v strace
+    need valgrind command -v valgrind
+    need util-linux command -v fincore
+    need util-linux command -v setpriv
+    ;;
 *)
-    echo "usage: $0 build|test" >&2
+    echo "usage: $0 build|test|lab" >&2
     exit 2
     ;;
 esac

@@ -1,13 +1,14 @@
-//! Two records beside each other. A difference is claimed only where it is larger than what the repetitions of
-//! both records scatter by, in this cell and in the experiment's others; everything else is no difference.
+//! Two records beside each other: of every cell the figure that decides, the server's processor time and the tail of
+//! latency. A difference is claimed only where [repetitions](crate::evidence) do not account for it; everything else is no
+//! difference.
 
-use crate::experiments::{Experiment, THROUGHPUT};
-use crate::model::Record;
-use crate::statistics::{Spread, cell, cells, places, typical_width};
+use crate::evidence::{Noise, Pair, Shift, Variance, logarithms, over_all, together};
+use crate::experiments::{Experiment, PROCESSOR, THROUGHPUT, WORST_LATENCY};
+use crate::model::{Record, Results, figure};
+use crate::statistics::{Spread, cell, is_postgres, places};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// A change below this share is never claimed: machines differ by as much from one minute to the next.
-const LEAST: f64 = 0.05;
 
 /// How a cell went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +16,21 @@ pub enum Verdict {
     Same,
     Better,
     Worse,
+    /// One of both has one repetition only, which can't tell how far another would be.
+    Unknown,
 }
 
-/// One cell of both records.
+/// One figure of one cell of both records.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub what: String,
+    pub target: String,
+    pub figure: &'static str,
     pub a: Spread,
     pub b: Spread,
     pub verdict: Verdict,
-    /// The largest change that repetitions alone account for, as a share of A's median.
-    pub scatter: f64,
+    /// The share by which repetitions alone change nineteen of twenty cells.
+    pub chance: f64,
 }
 
 impl Change {
@@ -35,68 +40,108 @@ impl Change {
     }
 }
 
-/// The largest change that repetitions alone account for, as a share of A's median: both ranges together, and what
-/// medians of so many repetitions hardly ever differ by where a range is [typically](typical_width) as wide as `typical`.
-fn scatter(a: Spread, b: Spread, typical: f64) -> f64 {
-    let chance = typical * beyond_chance(a.count.min(b.count));
-    ((a.width() + b.width()) / a.median).max(chance).max(LEAST)
-}
-
-/// How far medians of so many repetitions must be apart, in typical ranges of so many: four standard deviations of
-/// their difference, at least, if they scatter normally, and more where most cells scatter alike. So chance alone gets none of
-/// a record's hundred cells so far.
-fn beyond_chance(repetitions: usize) -> f64 {
-    match repetitions {
-        0 | 1 => 0.0,
-        2 => 4.5,
-        3 => 3.0,
-        4 => 2.0,
-        _ => 1.6,
+/// How b stands to a.
+pub fn verdict(pair: &Pair, lower_is_better: bool, together: &[Shift]) -> Verdict {
+    let judged = pair.judged(together);
+    match if lower_is_better { judged.reverse() } else { judged } {
+        _ if !pair.repeated() => Verdict::Unknown,
+        Ordering::Equal => Verdict::Same,
+        Ordering::Greater => Verdict::Better,
+        Ordering::Less => Verdict::Worse,
     }
 }
 
-/// Whether B differs from A: their ranges are apart, and their medians by more than what repetitions
-/// [account for](scatter). One repetition does not tell what repetitions scatter by, and so never that there is a difference.
-pub fn verdict(a: Spread, b: Spread, lower_is_better: bool, typical: f64) -> Verdict {
-    let apart = a.is_below(&b) || b.is_below(&a);
-    let change = (b.median - a.median).abs();
-    if !apart || change <= scatter(a, b, typical) * a.median {
-        return Verdict::Same;
-    }
-    match (b.median > a.median) ^ lower_is_better {
-        true => Verdict::Better,
-        false => Verdict::Worse,
-    }
+/// A cell with its variant and its place on the axis.
+type Placed<'r> = (&'r str, u32, Pair);
+
+/// One figure of one experiment's cells that both records have, by server.
+struct Compared<'r> {
+    of: (&'r Results, &'r Results),
+    figure: &'static str,
+    lower_is_better: bool,
+    noise: Noise,
+    servers: Vec<(&'r str, Vec<Placed<'r>>)>,
+}
+
+/// What is compared of an experiment: what decides, what it costs, and what the slowest wait.
+fn compared<'r>(a: &'r Results, b: &'r Results) -> Vec<Compared<'r>> {
+    let decides = Experiment::find(&a.name).map_or(THROUGHPUT, |e| e.measure);
+    let mut measures = vec![decides];
+    let others = [PROCESSOR, WORST_LATENCY];
+    measures.extend(others.into_iter().filter(|other| other.figure != decides.figure));
+    let of_measure = |measure: crate::experiments::Measure| {
+        let figure = measure.figure;
+        let noise = Noise::of(&[a, b], figure);
+        let of_server = |target: &'r str| {
+            let noise = noise.between(target, target);
+            let pair = |(variant, x): (&'r str, u32)| {
+                let of = |results| logarithms(results, target, variant, x, figure);
+                let pair = Pair { a: of(a), b: of(b), noise };
+                (!pair.a.is_empty() && !pair.b.is_empty()).then_some((variant, x, pair))
+            };
+            (target, places(a).filter_map(pair).collect())
+        };
+        let servers = a.targets().into_iter().map(of_server).collect();
+        Compared { of: (a, b), figure, lower_is_better: measure.lower_is_better, noise, servers }
+    };
+    measures.into_iter().map(of_measure).collect()
 }
 
 /// Every cell that both records have.
 pub fn changes(a: &Record, b: &Record) -> Vec<Change> {
+    let common = a.experiments.iter().filter_map(|of_a| {
+        let of_b = b.experiments.iter().find(|e| e.name == of_a.name)?;
+        Some(compared(of_a, of_b))
+    });
+    let compared: Vec<Compared<'_>> = common.flatten().collect();
+    // Weather is the machine's, and not an experiment's: what every one saw of it counts.
+    let mut weather: BTreeMap<&str, Variance> = BTreeMap::new();
+    for one in &compared {
+        weather.entry(one.figure).or_default().add(one.noise.weather);
+    }
+    let shift = |one: &Compared<'_>, pairs: &[Placed<'_>]| {
+        let pairs: Vec<&Pair> = pairs.iter().map(|(_, _, pair)| pair).collect();
+        together(&pairs, weather[one.figure])
+    };
+    let of_server = |figure: &str, target: &str| {
+        let same = compared.iter().filter(|one| one.figure == figure);
+        let pairs = same.flat_map(|one| one.servers.iter().map(move |server| (one, server)));
+        let own = pairs.filter(|(_, (name, _))| *name == target);
+        over_all(&own.filter_map(|(one, (_, pairs))| shift(one, pairs)).collect::<Vec<_>>())
+    };
     let mut changes = Vec::new();
-    for of_a in &a.experiments {
-        let Some(of_b) = b.experiments.iter().find(|e| e.name == of_a.name) else { continue };
-        let measure = Experiment::find(&of_a.name).map_or(THROUGHPUT, |e| e.measure);
-        let figure = measure.figure;
-        let typical = typical_width(cells(of_a, figure).chain(cells(of_b, figure)));
-        for target in of_a.targets() {
-            for (variant, x) in places(of_a) {
-                let of = |results| cell(results, target, variant, x, figure);
-                let Some((a, b)) = of(of_a).zip(of(of_b)) else { continue };
-                let comma = if variant.is_empty() { "" } else { ", " };
-                changes.push(Change {
-                    what: format!("{}: {target}, {variant}{comma}{x} {}", of_a.name, of_a.axis),
-                    a,
-                    b,
-                    verdict: verdict(a, b, measure.lower_is_better, typical),
-                    scatter: scatter(a, b, typical),
-                });
-            }
+    for one in &compared {
+        for (target, pairs) in &one.servers {
+            let shifts = [shift(one, pairs), of_server(one.figure, target)];
+            let shifts: Vec<Shift> = shifts.into_iter().flatten().collect();
+            changes.extend(pairs.iter().filter_map(|place| change(one, target, place, &shifts)));
         }
     }
     changes
 }
 
-/// The comparison as text; the last line says it all.
-pub fn report(a: &Record, b: &Record) -> Result<String, String> {
+fn change(
+    one: &Compared<'_>,
+    target: &str,
+    (variant, x, pair): &Placed<'_>,
+    shifts: &[Shift],
+) -> Option<Change> {
+    let of = |results| cell(results, target, variant, *x, one.figure);
+    let comma = if variant.is_empty() { "" } else { ", " };
+    let (name, axis, figure) = (&one.of.0.name, &one.of.0.axis, one.figure);
+    Some(Change {
+        what: format!("{name}: {target}, {variant}{comma}{x} {axis}, {figure}"),
+        target: target.to_owned(),
+        figure,
+        a: of(one.of.0)?,
+        b: of(one.of.1)?,
+        verdict: verdict(pair, one.lower_is_better, shifts),
+        chance: pair.chance(),
+    })
+}
+
+/// The comparison as text, whose last line says it all, and in how many cells B is worse.
+pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
     let changes = changes(a, b);
     if changes.is_empty() {
         return Err("the records have nothing in common".to_owned());
@@ -114,20 +159,22 @@ pub fn report(a: &Record, b: &Record) -> Result<String, String> {
     if a.machine != b.machine {
         text.push_str("The machines differ: compare ratios within each, not these.\n");
     }
+    text.push_str(&controls(&changes));
     text.push('\n');
     for change in &changes {
         let said = match change.verdict {
             Verdict::Same => "no difference",
             Verdict::Better => "BETTER",
             Verdict::Worse => "WORSE",
+            Verdict::Unknown => "one repetition can't tell",
         };
-        let scatter = match change.a.count.min(change.b.count) {
-            1 => "a single repetition".to_owned(),
-            _ => format!("repetitions: ±{:.0} %", change.scatter * 100.0),
+        let chance = match change.verdict {
+            Verdict::Unknown => "a single repetition".to_owned(),
+            _ => format!("repetitions: ±{:.0} %", change.chance * 100.0),
         };
         writeln!(
             text,
-            "{:<62} {:>10.1} → {:>10.1}  {:+6.1} % ({scatter})  {said}",
+            "{:<76} {:>10.1} → {:>10.1}  {:+6.1} % ({chance})  {said}",
             change.what,
             change.a.median,
             change.b.median,
@@ -135,12 +182,44 @@ pub fn report(a: &Record, b: &Record) -> Result<String, String> {
         )
         .expect("strings take writes");
     }
+    let worse = changes.iter().filter(|c| c.verdict == Verdict::Worse).count();
+    text.push_str(&summary(&changes));
+    Ok((text, worse))
+}
+
+fn summary(changes: &[Change]) -> String {
+    let all = changes.len();
     let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
-    let (better, worse) = (count(Verdict::Better), count(Verdict::Worse));
-    let summary = match (better, worse) {
-        (0, 0) => format!("\nno difference: {} cells agree within their spread\n", changes.len()),
-        _ => format!("\n{better} better, {worse} worse of {} cells\n", changes.len()),
+    let [better, worse, unknown] = [Verdict::Better, Verdict::Worse, Verdict::Unknown].map(count);
+    let untold = match unknown {
+        0 => String::new(),
+        n => format!("; one repetition can't tell of {n}"),
     };
-    text.push_str(&summary);
-    Ok(text)
+    match (better, worse) {
+        (0, 0) if unknown == all => format!("\none repetition can't tell: {all} cells\n"),
+        (0, 0) => {
+            format!("\nno difference: {} cells agree within their spread{untold}\n", all - unknown)
+        }
+        _ => format!("\n{better} better, {worse} worse of {all} cells{untold}\n"),
+    }
+}
+
+/// PostgreSQL is the same program in both: what it changed by, the machine did.
+fn controls(changes: &[Change]) -> String {
+    let theirs = changes.iter().filter(|c| is_postgres(&c.target) && c.figure == figure::TPS);
+    let (claimed, all): (Vec<&Change>, Vec<&Change>) = (
+        theirs.clone().filter(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)).collect(),
+        theirs.collect(),
+    );
+    let ratios: Vec<f64> = all.iter().map(|change| change.ratio()).collect();
+    match Spread::of(&ratios) {
+        Some(spread) if !claimed.is_empty() => format!(
+            "PostgreSQL itself changed in {} of {} cells, in the median by {:+.0} %: the machine was another, or busy. \
+             Look at Thalweg's changes beside that.\n",
+            claimed.len(),
+            all.len(),
+            (spread.median - 1.0) * 100.0
+        ),
+        _ => String::new(),
+    }
 }

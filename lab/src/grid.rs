@@ -36,10 +36,15 @@ pub fn grids(results: &Results) -> Vec<Grid> {
     [counts(results, x), holds(results, x)].into_iter().filter(|grid| grid.rows.len() > 1).collect()
 }
 
-/// The axis' last place where a build counted.
+/// The axis' last place where a build counted, or if none took part, where calls of the system were counted from outside.
 pub fn counted_at(results: &Results) -> Option<u32> {
-    let counting = results.runs.iter().filter(|run| run.figures.contains_key(figure::LATCHES));
-    counting.map(|run| run.x).max()
+    let last = |names: &[&str]| {
+        let has =
+            |run: &&crate::model::Run| names.iter().any(|name| run.figures.contains_key(*name));
+        results.runs.iter().filter(has).map(|run| run.x).max()
+    };
+    last(&[figure::LATCHES])
+        .or_else(|| last(&[figure::FUTEX, figure::OWN_SWITCHES, figure::INSTRUCTIONS]))
 }
 
 fn counts(results: &Results, x: u32) -> Grid {
@@ -139,6 +144,7 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Run;
     use crate::tests::counted;
 
     #[test]
@@ -156,6 +162,19 @@ mod tests {
             holds.markdown().contains("\n|---|---|---|---|---|---|---|\n| B-tree | leaf, alone |")
         );
         assert!(holds.text().starts_with(&holds.title));
+    }
+
+    #[test]
+    fn calls_of_the_system_are_told_where_no_build_counts() {
+        let mut results = crate::tests::record(200.0, 100.0).experiments.remove(0);
+        let theirs = |run: &&mut Run| run.target == "pg15" && run.x == 64;
+        for run in results.runs.iter_mut().filter(theirs) {
+            run.figures.insert(figure::FUTEX.to_owned(), 5.0);
+            run.figures.insert(figure::OWN_SWITCHES.to_owned(), 17.0);
+        }
+        let [counts] = &grids(&results)[..] else { panic!("one table") };
+        assert_eq!(counts.rows[0], ["", "server", "futex calls", "switches"]);
+        assert_eq!(counts.rows[1], ["B-tree", "pg15", "5.00", "17.0"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod compare;
 mod counted;
 mod disk;
+mod evidence;
 mod experiments;
 mod folder;
 mod grid;
@@ -62,8 +63,10 @@ fn obey(order: Order) -> Result<(), String> {
             Ok(())
         }
         Order::Compare(a, b) => {
-            print!("{}", compare::report(&Record::load(&a)?, &Record::load(&b)?)?);
-            Ok(())
+            let (text, worse) = compare::report(&Record::load(&a)?, &Record::load(&b)?)?;
+            print!("{text}");
+            // What runs this must notice without reading it.
+            if worse > 0 { Err(format!("{worse} cells are worse")) } else { Ok(()) }
         }
         Order::Pack(file) => pack::pack(&places(None)?, &file),
     }
@@ -75,6 +78,9 @@ fn measure(run: Run) -> Result<(), String> {
     interrupt::listen();
     bench::servers::raise_open_files();
     let places = places(run.programs)?;
+    if runner::wants(&run.request, &run.targets, COUNTING) {
+        build_counting(&places)?;
+    }
     let out = run.out.unwrap_or_else(|| base().join("record"));
     let fresh = Record::begin(run.request).measures(&places.programs.join("thalweg"));
     let found = if run.resume { Folder::resumable(&out, &fresh) } else { None };
@@ -126,13 +132,7 @@ fn places(programs: Option<PathBuf>) -> Result<Places, String> {
         Some(programs) => places.programs = programs,
         None => {
             eprintln!("building release programs …");
-            let mut cargo = Command::new("cargo");
-            cargo.args(["build", "--release", "--locked", "-p", "thalweg", "-p", "bench"]);
-            cargo.env("THALWEG_COMMIT", bench::record::commit());
-            let built = cargo.current_dir(bench::record::checkout()).status();
-            if !built.map_err(|e| format!("cargo: {e}"))?.success() {
-                return Err("the release programs can't be built".to_owned());
-            }
+            build(&["-p", "thalweg", "-p", "bench"])?;
         }
     }
     for program in ["thalweg", "canned"] {
@@ -148,4 +148,36 @@ fn places(programs: Option<PathBuf>) -> Result<Places, String> {
         ));
     }
     Ok(places)
+}
+
+/// The build of Thalweg that counts.
+const COUNTING: &str = "thalweg-counting";
+/// Where it is built: beside the other one, which it would replace.
+const COUNTING_TARGET: &str = "target/lab-counts";
+
+/// Makes it of what the checkout has now, where its programs are used; programs from elsewhere have it, or the record says that
+/// they have not.
+fn build_counting(places: &Places) -> Result<(), String> {
+    let root = bench::record::checkout();
+    if pack::unpacked().is_some() || places.programs != root.join("target/release") {
+        return Ok(());
+    }
+    eprintln!("building {COUNTING} …");
+    build(&["-p", "thalweg", "--features", "lab-counts", "--target-dir", COUNTING_TARGET])?;
+    let (built, place) =
+        (root.join(COUNTING_TARGET).join("release/thalweg"), places.programs.join(COUNTING));
+    let _ = std::fs::remove_file(&place);
+    std::os::unix::fs::symlink(&built, &place).map_err(|e| format!("{}: {e}", place.display()))
+}
+
+/// Builds release programs of the checkout.
+fn build(what: &[&str]) -> Result<(), String> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--locked"]).args(what);
+    cargo.env("THALWEG_COMMIT", bench::record::commit());
+    let built = cargo.current_dir(bench::record::checkout()).status();
+    match built.map_err(|e| format!("cargo: {e}"))?.success() {
+        true => Ok(()),
+        false => Err(format!("cargo can't build {}", what.join(" "))),
+    }
 }

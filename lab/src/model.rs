@@ -140,6 +140,8 @@ pub mod figure {
     pub const MAX: &str = "latency_ms_max";
     /// The 99th percentile of the second in which it was highest.
     pub const WORST_SECOND: &str = "latency_ms_worst_second";
+    /// Transactions that the client beside has done since the server was started, or since it was itself.
+    pub const BESIDE: &str = "beside_done";
     /// Futex calls of the server per transaction, counted in an extra run.
     pub const FUTEX: &str = "futex_calls";
     /// Context switches of the server's own threads per transaction, likewise.

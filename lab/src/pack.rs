@@ -56,6 +56,12 @@ pub fn pack(from: &Places, file: &Path) -> Result<(), String> {
         output(Command::new("strip").arg(&copy))?;
     }
     postgres(from, &pack)?;
+    if !postgres_18(from, &pack)? {
+        eprintln!(
+            "PostgreSQL 18 is not in the pack: it is fetched when the lab first runs beside it, and was not yet \
+             (lab run ceiling --target pg18)"
+        );
+    }
     libraries(&pack)?;
     write(&pack.join("run.sh"), SCRIPT)?;
     output(Command::new("chmod").args(["-R", "a+rX"]).arg(&pack))?;
@@ -71,7 +77,7 @@ pub fn pack(from: &Places, file: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// PostgreSQL 15, and 18 if it was fetched.
+/// PostgreSQL 15.
 fn postgres(from: &Places, pack: &Path) -> Result<(), String> {
     let home = from.pg15.parent().ok_or("PostgreSQL's programs are in no directory")?;
     for program in ["postgres", "initdb", "pgbench", "psql"] {
@@ -87,13 +93,19 @@ fn postgres(from: &Places, pack: &Path) -> Result<(), String> {
     let share = pack.join(PG_SHARE);
     std::fs::create_dir_all(share.parent().expect("it has one")).map_err(|e| e.to_string())?;
     output(Command::new("cp").arg("-rL").arg(Path::new("/").join(PG_SHARE)).arg(&share))?;
+    Ok(())
+}
+
+/// PostgreSQL 18, if it was fetched; whether it was.
+fn postgres_18(from: &Places, pack: &Path) -> Result<bool, String> {
     let native = from.cache.join("pg18/package/native");
-    if native.exists() {
+    let fetched = native.join(".linked").exists();
+    if fetched {
         let place = pack.join("cache/pg18/package");
         std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
         output(Command::new("cp").arg("-a").arg(&native).arg(&place))?;
     }
-    Ok(())
+    Ok(fetched)
 }
 
 /// What the programs load, but for what belongs to the machine.
@@ -140,6 +152,21 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What was fetched by half is not taken along, and whoever packs is told.
+    #[test]
+    fn postgresql_18_is_packed_where_it_was_fetched_whole() {
+        let scratch = Scratch::new("lab-pack-18").unwrap();
+        let from = places(&scratch.path().join("from"));
+        let native = from.cache.join("pg18/package/native");
+        let to = scratch.path().join("to");
+        assert_eq!(postgres_18(&from, &to), Ok(false));
+        std::fs::create_dir_all(native.join("bin")).unwrap();
+        assert_eq!(postgres_18(&from, &to), Ok(false));
+        std::fs::write(native.join(".linked"), "").unwrap();
+        assert_eq!(postgres_18(&from, &to), Ok(true));
+        assert!(to.join("cache/pg18/package/native/bin").exists());
+    }
 
     #[test]
     fn the_machines_own_libraries_stay_where_they_are() {

@@ -122,18 +122,19 @@ impl Drop for Running {
         if !matches!(self.child.try_wait(), Ok(None)) {
             return;
         }
-        signal(self.child.id(), libc::SIGINT);
+        signal_group(self.child.id(), libc::SIGINT);
         let give_up = Instant::now() + Duration::from_secs(3);
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() > give_up {
-                let _ = self.child.kill();
+                signal_group(self.child.id(), libc::SIGKILL);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-fn signal(pid: u32, signal: libc::c_int) {
-    // SAFETY: takes no memory of ours; the child was not waited for yet, so the number is its.
-    unsafe { libc::kill(pid.cast_signed(), signal) };
+/// To the child and to what it has started: a script's programs would go on without it.
+fn signal_group(pid: u32, signal: libc::c_int) {
+    // SAFETY: takes no memory of ours; the child was not waited for yet, so the number is its, and its group's, which it leads.
+    unsafe { libc::kill(-pid.cast_signed(), signal) };
 }

@@ -7,7 +7,10 @@ use std::time::Instant;
 /// How far a run is.
 pub struct Progress {
     whole: f64,
+    /// What took its time.
     done: f64,
+    /// What took none: a run that goes on has it from before.
+    skipped: f64,
     begun: Instant,
     terminal: bool,
     now: String,
@@ -20,7 +23,14 @@ impl Progress {
     pub fn new(whole: f64) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         let now = String::new();
-        Progress { whole: whole.max(1.0), done: 0.0, begun: Instant::now(), terminal, now }
+        Progress {
+            whole: whole.max(1.0),
+            done: 0.0,
+            skipped: 0.0,
+            begun: Instant::now(),
+            terminal,
+            now,
+        }
     }
 
     /// What is done now.
@@ -52,6 +62,11 @@ impl Progress {
         self.done += seconds;
     }
 
+    /// So many of the seconds need not be spent.
+    pub fn skip(&mut self, seconds: f64) {
+        self.skipped += seconds;
+    }
+
     /// Empties the line.
     pub fn clear(&self) {
         if self.terminal {
@@ -61,16 +76,16 @@ impl Progress {
 
     /// The line after so many seconds.
     fn line(&self, elapsed_s: f64) -> String {
-        let share = (self.done / self.whole).min(1.0);
+        let share = ((self.done + self.skipped) / self.whole).min(1.0);
         let full = (share * BAR as f64) as usize;
         let bar: String = (0..BAR).map(|i| if i < full { '█' } else { '·' }).collect();
         format!("{bar} {:3.0} %  {}  {}", share * 100.0, self.left(elapsed_s), self.now)
     }
 
-    /// What is left if it goes on as it went, or as planned as long as nothing went.
+    /// What is left if it goes on as it went, or as planned as long as little went. What was skipped says nothing of the pace.
     fn left(&self, elapsed_s: f64) -> String {
         let pace = if self.done > 10.0 { elapsed_s / self.done } else { 1.0 };
-        let left_s = (self.whole - self.done).max(0.0) * pace;
+        let left_s = (self.whole - self.done - self.skipped).max(0.0) * pace;
         match left_s {
             s if s < 90.0 => format!("{s:.0} s left"),
             s => format!("{:.0} min left", s / 60.0),
@@ -91,5 +106,16 @@ mod tests {
         progress.advance(290.0);
         assert_eq!(progress.left(390.0), "10 s left");
         assert!(progress.line(390.0).contains(" 98 %"), "{}", progress.line(390.0));
+    }
+
+    /// Runs that are in the record already are behind in no time, and what is left takes its time all the same.
+    #[test]
+    fn what_was_done_before_is_no_pace() {
+        let mut progress = Progress::new(1200.0);
+        progress.skip(600.0);
+        assert_eq!(progress.left(0.1), "10 min left");
+        assert!(progress.line(0.1).contains(" 50 %"), "{}", progress.line(0.1));
+        progress.advance(100.0);
+        assert_eq!(progress.left(150.0), "12 min left");
     }
 }

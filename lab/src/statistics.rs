@@ -26,39 +26,11 @@ impl Spread {
         })
     }
 
-    /// From least to greatest.
-    pub fn width(&self) -> f64 {
-        self.max - self.min
-    }
-
     /// Each value divided by a number.
     pub fn over(&self, divisor: f64) -> Spread {
         let [median, min, max] = [self.median, self.min, self.max].map(|value| value / divisor);
         Spread { median, min, max, ..*self }
     }
-
-    /// Whether every value of this is less than every one of the other. One value alone has no range to be
-    /// apart from another's.
-    pub fn is_below(&self, other: &Spread) -> bool {
-        self.count > 1 && other.count > 1 && self.max < other.min
-    }
-}
-
-/// How wide the range of a cell's repetitions typically is, as a share of its median: three quarters of the cells have a
-/// narrower one. With two or three repetitions to a cell, some cells scatter by next to nothing by chance alone; what all of
-/// them do tells what a difference has to be beyond.
-pub fn typical_width(cells: impl Iterator<Item = Spread>) -> f64 {
-    let mut widths: Vec<f64> = cells.map(|cell| cell.width() / cell.median).collect();
-    widths.sort_by(f64::total_cmp);
-    widths.get(widths.len() * 3 / 4).copied().unwrap_or(0.0)
-}
-
-/// The figure in every cell.
-pub fn cells<'r>(results: &'r Results, figure: &'r str) -> impl Iterator<Item = Spread> + 'r {
-    results.targets().into_iter().flat_map(move |target| {
-        let of = move |(variant, x)| cell(results, target, variant, x, figure);
-        places(results).filter_map(of)
-    })
 }
 
 /// Every variant at every place of the axis.

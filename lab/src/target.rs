@@ -4,6 +4,7 @@ use crate::counted::Counted;
 use crate::experiments::{Plan, Setup};
 use crate::interrupt;
 use crate::process::{self, Limits};
+use crate::runner::Companion;
 use bench::servers::{Peer, Places, Scratch, Start};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +17,8 @@ pub struct Instance {
     pub target: String,
     pub setup: Setup,
     pub reach: Reach,
+    /// Who works beside the runs; before the server, so that it goes first.
+    pub beside: Option<Companion>,
     /// The server, if the lab started it.
     pub server: Option<Peer>,
     /// Why it is not measured any more.
@@ -78,13 +81,9 @@ impl Wanted {
         }
     }
 
-    /// Every server that the lab starts unless told which: not the one that is a build of its own.
+    /// Every server that the lab starts unless told which.
     pub fn all() -> Vec<Wanted> {
-        KNOWN
-            .iter()
-            .filter(|name| **name != "thalweg-counting")
-            .map(|&name| Wanted::Own(name.to_owned()))
-            .collect()
+        KNOWN.iter().map(|&name| Wanted::Own(name.to_owned())).collect()
     }
 
     pub fn name(&self) -> &str {
@@ -254,6 +253,7 @@ impl Instance {
             target: target.to_owned(),
             setup: setup.clone(),
             reach,
+            beside: None,
             server: Some(server),
             given_up: None,
             _memory: memory,
@@ -286,6 +286,7 @@ impl Instance {
             target: name.to_owned(),
             setup: Setup::default(),
             reach,
+            beside: None,
             server: None,
             given_up: None,
             _memory: None,

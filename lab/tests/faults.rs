@@ -81,6 +81,32 @@ impl Drop for Place {
     }
 }
 
+/// A pack, which has PostgreSQL's programs where its own lie: Debian's, but for one that is this script.
+fn pack(place: &Place, program: &str, script: &str) -> PathBuf {
+    let pack = place.0.join("pack");
+    let bin = pack.join("usr/lib/postgresql/15/bin");
+    fs::create_dir_all(&bin).unwrap();
+    for name in ["postgres", "initdb", "pgbench", "psql"].iter().filter(|name| **name != program) {
+        std::os::unix::fs::symlink(Path::new(TOOLS).join(name), bin.join(name)).unwrap();
+    }
+    fs::create_dir_all(pack.join("bin")).unwrap();
+    executable(&bin.join(program), script);
+    pack
+}
+
+/// By another process: a file that any of this one's children still has open can't be executed.
+fn executable(file: &Path, script: &str) {
+    let mut sh = Command::new("sh");
+    sh.args(["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" >\"$0\" && chmod a+rx \"$0\""]);
+    assert!(sh.arg(file).arg(script).status().unwrap().success());
+}
+
+/// Sentences of a run's complaints: lines that are neither results nor times.
+fn sentences(text: &str) -> Vec<&str> {
+    let others = |line: &&str| !line.contains(" per second") && !line.ends_with(" s");
+    text.lines().filter(others).collect()
+}
+
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -147,10 +173,7 @@ fn a_server_that_is_not_there_is_told_in_a_sentence_and_the_others_go_on() {
 fn stand_in(place: &Place, script: &str) {
     let file = place.0.join("programs/thalweg");
     fs::remove_file(&file).unwrap();
-    // By another process: a file that any of this one's children still has open can't be executed.
-    let lines =
-        format!("printf '%s\\n' '#!/bin/sh' '{script}' >{0} && chmod +x {0}", file.display());
-    assert!(Command::new("sh").args(["-c", &lines]).status().unwrap().success());
+    executable(&file, script);
 }
 
 #[test]
@@ -192,4 +215,196 @@ fn a_server_that_refuses_a_statement_is_told_in_its_words() {
     server.stop();
     drop(server);
     place.assert_clean();
+}
+
+/// The transaction beside lasts longer than a run, and comes to its end all the same: it goes on between the runs.
+#[test]
+fn who_works_beside_for_ten_seconds_is_done_before_the_runs_are() {
+    let Some(place) = Place::new("beside") else { return };
+    let (programs, out) = (place.0.join("programs"), place.0.join("out"));
+    let mut lab = place.lab(&["run", "s1-multixact", "--scale", "1", "--seconds", "5"]);
+    lab.args(["--rounds", "3", "--clients", "2", "--target", "pg15", "--programs"]).arg(programs);
+    let ended = lab.arg("--out").arg(out).output().unwrap();
+    assert!(ended.status.success(), "{}", said(&ended));
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    let done = record.lines().filter_map(|line| line.trim().strip_prefix("\"beside_done\": "));
+    let done: Vec<f64> = done.map(|n| n.trim_end_matches(',').parse().unwrap()).collect();
+    assert!(done.len() == 3 && done[0] == 0.0 && done[2] >= 1.0, "{done:?}");
+    place.assert_clean();
+}
+
+/// Whoever takes a port between its choice and the server's start: another one is tried, and nobody notices.
+#[test]
+fn a_port_in_use_is_given_up_for_another() {
+    let Some(place) = Place::new("port") else { return };
+    let marks = place.0.join("marks");
+    fs::create_dir_all(&marks).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+    fs::set_permissions(&marks, open).unwrap();
+    let told = "FATAL:  could not bind IPv4 address \"127.0.0.1\": Address already in use";
+    let script = format!(
+        "if mkdir {}/once 2>/dev/null; then echo '{told}' >&2; exit 1; fi; exec {TOOLS}/postgres \"$@\"",
+        marks.display()
+    );
+    let pack = pack(&place, "postgres", &script);
+    let ended = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).output().unwrap();
+    assert!(ended.status.success() && marks.join("once").exists(), "{}", said(&ended));
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "{record}");
+    assert!(!record.contains("already in use") && !said(&ended).contains("already in use"));
+    place.assert_clean();
+}
+
+/// Where every port is in use, one sentence says so.
+#[test]
+fn ports_that_are_all_in_use_are_told_in_a_sentence() {
+    let Some(place) = Place::new("ports") else { return };
+    let told = "FATAL:  could not bind: Address already in use";
+    let pack = pack(&place, "postgres", &format!("echo \"{told}\" >&2; exit 1"));
+    let ended = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let [sentence] = sentences(&text)[..] else { panic!("one sentence: {text}") };
+    assert!(sentence.starts_with("s4-hash: pg15: ") && sentence.contains(told), "{text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert!(record.contains("\"skipped\"") && record.contains(told), "{record}");
+    place.assert_clean();
+}
+
+#[test]
+fn a_postgresql_that_npm_does_not_bring_is_told_and_the_others_go_on() {
+    let Some(place) = Place::new("npm") else { return };
+    let pack = pack(&place, "unused", "exit 1");
+    let stub = place.0.join("stub");
+    fs::create_dir_all(&stub).unwrap();
+    executable(
+        &stub.join("npm"),
+        "echo \"npm error code ENOTFOUND\" >&2; echo \"npm error see the log\" >&2; exit 1",
+    );
+    let path = format!("{}:{}", stub.display(), std::env::var("PATH").unwrap());
+    let mut lab = place.run(&["--target", "pg18", "--target", "pg15"]);
+    let ended = lab.env("LAB_PACK", &pack).env("PATH", path).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let sentence = "s4-hash: pg18: PostgreSQL 18 can't be fetched by npm: npm error code ENOTFOUND";
+    assert_eq!(sentences(&text), [sentence]);
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "PostgreSQL 15's");
+    place.assert_clean();
+}
+
+#[test]
+fn an_initdb_that_fails_is_told_in_its_words() {
+    let Some(place) = Place::new("initdb") else { return };
+    let script = "echo \"initdb: error: could not create directory: no luck\" >&2; echo \"initdb: hint: more\" >&2; exit 1";
+    let pack = pack(&place, "initdb", script);
+    let ended = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let sentence =
+        "s4-hash: pg15: pg15: initdb fails: initdb: error: could not create directory: no luck";
+    assert_eq!(sentences(&text), [sentence]);
+    place.assert_clean();
+}
+
+/// What an experiment prepares, and not what a load does.
+#[test]
+fn a_server_that_refuses_to_be_prepared_is_told_in_its_words() {
+    let Some(place) = Place::new("preparing") else { return };
+    let programs = bench::servers::Places {
+        programs: place.0.join("programs"),
+        pg15: PathBuf::from(TOOLS),
+        cache: place.0.join("cache"),
+    };
+    let work = place.0.join("other");
+    fs::create_dir_all(&work).unwrap();
+    let mut server = bench::servers::start("pg15", &programs, &work, 5433, &[]).unwrap();
+    server.wait_until_answering().unwrap();
+    server.sql("create table accounts_hash ()").unwrap();
+    let socket = server.socket_dir.display().to_string().replace('/', "%2F");
+    let url = format!("full=postgres://postgres@{socket}:5433/postgres");
+    let ended = place.run(&["--target", &url, "--target", "pg15", "--writes"]).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let sentence = "s4-hash: full: full refuses 'CREATE TABLE accounts_hash AS SELECT * FROM pgbench_accounts': \
+                    relation \"accounts_hash\" already exists (42P07)";
+    assert_eq!(sentences(&text), [sentence]);
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "the other's");
+    server.stop();
+    drop(server);
+    place.assert_clean();
+}
+
+/// A small file system of its own; gone with it.
+struct Small(PathBuf);
+
+impl Small {
+    /// `None` where nobody may mount one.
+    fn new(path: PathBuf) -> Option<Small> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=8m", "none"]).arg(&path);
+        let mounted = mount.output().is_ok_and(|done| done.status.success());
+        if !mounted {
+            eprintln!("SKIPPED: only root can mount a small file system to fill");
+        }
+        mounted.then_some(Small(path))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// The record's file system is not the one that the servers work on.
+#[test]
+fn a_full_disk_under_the_record_ends_the_run_with_a_sentence() {
+    let Some(place) = Place::new("full") else { return };
+    let Some(small) = Small::new(place.0.join("out")) else { return };
+    let run = || place.run(&["--target", "pg15"]).output().unwrap();
+    let ended = run();
+    let text = said(&ended);
+    assert!(!ended.status.success(), "{text}");
+    let [sentence] = sentences(&text)[..] else { panic!("one sentence: {text}") };
+    assert!(sentence.contains(" MiB left; the lab wants 64 to go on"), "{text}");
+    assert!(sentence.contains("marked as partial"), "{text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert!(record.contains("\"stopped\"") && record.contains("MiB left"), "{record}");
+    place.assert_clean();
+    // No byte is left: nothing can be kept, and nothing is begun.
+    let mut fill = Command::new("dd");
+    fill.arg("if=/dev/zero").arg(format!("of={}", small.0.join("filler").display()));
+    assert!(!fill.arg("bs=64k").stderr(Stdio::null()).status().unwrap().success());
+    let ended = run();
+    let text = said(&ended);
+    assert!(!ended.status.success(), "{text}");
+    assert!(text.contains("No space left on device"), "{text}");
+    assert_eq!(sentences(&text).len(), 1, "{text}");
+    place.assert_clean();
+}
+
+/// What runs the comparison notices without reading it.
+#[test]
+fn a_comparison_fails_where_something_is_worse() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("record/2026-11-24T0901Z-short");
+    let text = fs::read_to_string(kept.join("record.json")).unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for experiment in record["experiments"].as_array_mut().unwrap() {
+        for run in experiment["runs"].as_array_mut().unwrap() {
+            let tps = &mut run["figures"]["tps"];
+            *tps = (tps.as_f64().unwrap() / 2.0).into();
+        }
+    }
+    let halved = std::env::temp_dir().join(format!("lab-halved-{}.json", std::process::id()));
+    fs::write(&halved, record.to_string()).unwrap();
+    let compare = |a: &Path, b: &Path| {
+        Command::new(env!("CARGO_BIN_EXE_lab")).arg("compare").arg(a).arg(b).output().unwrap()
+    };
+    let (worse, better, same) =
+        (compare(&kept, &halved), compare(&halved, &kept), compare(&kept, &kept));
+    fs::remove_file(&halved).unwrap();
+    assert!(!worse.status.success() && said(&worse).contains("24 cells are worse"), "{worse:?}");
+    assert!(better.status.success() && same.status.success());
 }

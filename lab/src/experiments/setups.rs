@@ -8,6 +8,25 @@ pub fn plain(_: &str) -> Vec<Setup> {
     vec![Setup::default()]
 }
 
+/// Pools of the status logs as they are, and of four times their size, where that is a setting: of the logs whose size follows
+/// the cache's, four times what it is with 512 MB.
+pub fn pool_setups(target: &str) -> Vec<Setup> {
+    const LARGE: [&str; 4] = [
+        "multixact_member_buffers=128",
+        "multixact_offset_buffers=64",
+        "subtransaction_buffers=512",
+        "transaction_buffers=512",
+    ];
+    let mut setups = plain(target);
+    if target != "pg15" {
+        setups.push(Setup { long_only: true, ..setup(LARGE_POOLS, 0, &LARGE) });
+    }
+    setups
+}
+
+/// The name of the latter.
+const LARGE_POOLS: &str = "four-times pools";
+
 /// One, two, four … of the machine's cores, and all of them.
 pub fn core_setups(_: &str) -> Vec<Setup> {
     let all = std::thread::available_parallelism().map_or(1, usize::from);

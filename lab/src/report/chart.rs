@@ -66,10 +66,12 @@ const LINE: usize = 108;
 const TOP: f64 = 88.0;
 const BOTTOM: f64 = 48.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 236.0;
+const RIGHT: f64 = 262.0;
 /// Room for the names of bars' groups: at least, at most, and of a character.
-const BAR_LEFT: (f64, f64) = (120.0, 330.0);
-const CHARACTER: f64 = 6.8;
+const BAR_LEFT: (f64, f64) = (120.0, 340.0);
+/// Characters of a bar's name that fit beside each other into that; what is longer has two lines, for which one bar is high enough.
+pub const BAR_NAME: usize = 44;
+pub const CHARACTER: f64 = 6.8;
 const BAR: f64 = 15.0;
 const GROUP_GAP: f64 = 12.0;
 /// Pixels of a PNG for each of the page.
@@ -344,9 +346,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
 
     fn bars(&self, chart: &Chart, groups: &[String]) -> Drawn<DB> {
         let (width, bottom) = (f64::from(WIDTH), f64::from(chart.height()) - BOTTOM);
-        let longest = groups.iter().map(|group| group.chars().count()).max().unwrap_or(0);
-        let named = 24.0 + longest as f64 * CHARACTER;
-        let (left, right) = (named.clamp(BAR_LEFT.0, BAR_LEFT.1), width - 130.0);
+        let (left, right) = (bar_left(groups), width - 130.0);
         let scale = chart.scale();
         let x = |value: f64| left + scale.share(value) * (right - left);
         let mut beside = left;
@@ -370,7 +370,11 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         for (g, group) in groups.iter().enumerate() {
             let group_height = chart.group_height(g);
             let middle = top + (group_height - GROUP_GAP) / 2.0;
-            self.text(group, left - 10.0, middle, &Look { side: HPos::Right, ..SMALL })?;
+            let lines = wrapped(group, BAR_NAME);
+            for (number, line) in lines.iter().enumerate() {
+                let y = middle + 13.0 * (number as f64 - (lines.len() - 1) as f64 / 2.0);
+                self.text(line, left - 10.0, y, &Look { side: HPos::Right, ..SMALL })?;
+            }
             for (s, (series, point)) in chart.bars_of(g).enumerate() {
                 let (y0, y1) = (top + s as f64 * BAR + 1.5, top + (s + 1) as f64 * BAR - 1.5);
                 let filled = series.colour.drawn().filled();
@@ -386,8 +390,15 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
     }
 }
 
+/// Where bars begin: behind the longest line of their names.
+pub fn bar_left(groups: &[String]) -> f64 {
+    let lines = groups.iter().flat_map(|group| wrapped(group, BAR_NAME));
+    let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0);
+    (24.0 + longest as f64 * CHARACTER).clamp(BAR_LEFT.0, BAR_LEFT.1)
+}
+
 /// Text in lines of at most so many characters, broken between words.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
+pub fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let last = lines.last_mut().expect("there is one line at least");

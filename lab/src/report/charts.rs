@@ -13,12 +13,19 @@ const CPU: Measure = Measure {
     label: "server's processor time per transaction, microseconds",
     lower_is_better: true,
 };
+const INSTRUCTIONS: Measure = Measure {
+    figure: figure::INSTRUCTIONS,
+    label: "instructions of the server in user mode per transaction",
+    lower_is_better: true,
+};
 const SWITCHES: Measure = Measure {
     figure: figure::SWITCHES,
     label: "context switches of the machine per transaction",
     lower_is_better: true,
 };
 
+/// More lines than this are not drawn of several servers.
+const MOST_LINES: usize = 8;
 /// More variants than this are not drawn as lines.
 const MOST_VARIANTS: usize = 4;
 /// Nor more ratios than this, the seed's among them.
@@ -42,6 +49,7 @@ pub fn charts(e: &Experiment, results: &Results) -> Vec<Chart> {
         }
     }
     charts.extend(counted(e, results));
+    charts.extend(instructions(e, results));
     for course in e.over_time {
         charts.extend(courses(e, results, *course));
     }
@@ -93,7 +101,13 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
     };
     let mut series = Vec::new();
     // Nobody can tell more lines apart: bars then, of the axis' last place.
-    let bars = xs.len() == 1 || targets.len() > 1 && variants.len() > MOST_VARIANTS;
+    let pairs = targets.iter().flat_map(|t| variants.iter().map(move |v| (*t, *v)));
+    let has = |(target, variant): &(&str, &str)| {
+        results.runs.iter().any(|run| run.target == *target && run.variant == *variant)
+    };
+    let bars = xs.len() == 1
+        || targets.len() > 1
+            && (variants.len() > MOST_VARIANTS || pairs.filter(has).count() > MOST_LINES);
     let shown = *xs.last()?;
     for (t, &target) in targets.iter().enumerate() {
         let colour = colours::of_target(target, t);
@@ -255,6 +269,15 @@ fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series
     }
 }
 
+/// Instructions, as bars: they are counted at one place of the axis, if at all, and are so many more than all else that is.
+fn instructions(e: &Experiment, results: &Results) -> Option<Chart> {
+    let mut those = results.clone();
+    those.runs.retain(|run| run.figures.contains_key(figure::INSTRUCTIONS));
+    let last = those.xs().last().copied();
+    those.runs.retain(|run| Some(run.x) == last);
+    figure_chart(e, &those, INSTRUCTIONS)
+}
+
 /// What a build that counts tells, at the last place where it did: counts beside the other servers', a chart for each
 /// load; and how long latches are held.
 fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
@@ -280,8 +303,12 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
         charts.push(Chart {
             name: format!("{}-counts-{}", e.name, slug(variant)),
             title: format!("{variant}, {x} {}: what is counted of a transaction", e.axis),
-            finding: "Lower is better. Only a build of Thalweg that counts tells the last five."
-                .to_owned(),
+            finding: match results.runs.iter().any(|run| run.figures.contains_key(figure::LATCHES))
+            {
+                true => "Lower is better. Only a build of Thalweg that counts tells the last five.",
+                false => "Lower is better.",
+            }
+            .to_owned(),
             x_label: e.axis.to_owned(),
             y_label: "per transaction".to_owned(),
             form: Form::Bars(drawn.iter().map(|(_, head)| (*head).to_owned()).collect()),
@@ -340,7 +367,12 @@ fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
             };
             let points: Vec<(u32, Spread)> = results.xs().into_iter().filter_map(at).collect();
             let label = match e.own_baseline {
-                Some(_) => label(target, variant, results.targets().len() == 1),
+                // What it is over, so that nobody takes it for a throughput.
+                Some(baseline) => format!(
+                    "{} / {}",
+                    label(target, variant, results.targets().len() == 1),
+                    baseline.name()
+                ),
                 None => format!("{target} / PostgreSQL {variant}"),
             };
             if !points.is_empty() {
@@ -349,6 +381,25 @@ fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
         }
     }
     all
+}
+
+/// The variants whose courses are drawn: of many, some that several servers have, to be seen beside each other.
+fn course_variants(results: &Results) -> Vec<&str> {
+    let mut variants = results.variants();
+    if variants.len() <= MOST_VARIANTS {
+        return variants;
+    }
+    let of_several = |variant: &&str| {
+        let mut runs = results.runs.iter().filter(|run| run.variant == *variant);
+        let first = runs.next().map(|run| &run.target);
+        runs.any(|run| Some(&run.target) != first)
+    };
+    let shared: Vec<&str> = variants.iter().copied().filter(of_several).collect();
+    if !shared.is_empty() {
+        variants = shared;
+        variants.truncate(MOST_VARIANTS);
+    }
+    variants
 }
 
 /// Reads one value out of a sample.
@@ -372,7 +423,7 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         Course::Fsyncs => ("fsyncs", "syncs of the log per second", |s| s.fsyncs),
     };
     let mut charts = Vec::new();
-    for variant in results.variants() {
+    for variant in course_variants(results) {
         let mut series = Vec::new();
         for (t, target) in results.targets().into_iter().enumerate() {
             let runs = results.runs.iter().filter(|r| {

@@ -1,12 +1,14 @@
 //! What an experiment's figures say, in one sentence.
 
 use crate::compare::{Verdict, verdict};
+use crate::evidence::{Noise, Pair, Shift, logarithms, together};
 use crate::experiments::{Experiment, Kind};
 use crate::model::{Results, figure};
-use crate::statistics::{Spread, advantage, cell, cells, is_postgres, places, typical_width};
+use crate::statistics::{advantage, cell, is_postgres, places};
 use crate::table::short;
 
 const NO_DIFFERENCE: &str = "no difference";
+const ONE_REPETITION: &str = "one repetition cannot tell";
 
 /// Who is faster where.
 pub fn sentence(e: &Experiment, results: &Results) -> String {
@@ -26,7 +28,7 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
         true => short(least),
         false => format!("{} to {}", short(least), short(most)),
     };
-    let (ahead, behind) = decided(e, results);
+    let Decided { ahead, behind, told } = decided(e, results);
     let (faster, slower) = match e.measure.lower_is_better {
         false => ("is faster", "slower"),
         true => ("waits less", "longer"),
@@ -37,6 +39,7 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
     };
     let all = ratios.len();
     match (ahead, behind) {
+        (0, 0) if told == 0 => format!("One repetition cannot tell; medians: {times}."),
         (0, 0) => format!("No difference beyond what repetitions scatter; medians: {times}."),
         (ahead, _) if ahead == all => format!("Thalweg {faster} everywhere: {times}."),
         (ahead, 0) => {
@@ -50,21 +53,44 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
     }
 }
 
-/// In how many cells we are better than each PostgreSQL, and in how many worse than some, beyond what repetitions account
-/// for.
-fn decided(e: &Experiment, results: &Results) -> (usize, usize) {
-    let (mut ahead, mut behind) = (0, 0);
-    let typical = typical_width(cells(results, e.measure.figure));
-    for (variant, x) in places(results) {
-        let of = |target| cell(results, target, variant, x, e.measure.figure);
-        let theirs = results.targets().into_iter().filter(|target| is_postgres(target));
-        let theirs: Vec<Spread> = theirs.filter_map(of).collect();
-        let Some(ours) = of("thalweg").filter(|_| !theirs.is_empty()) else { continue };
-        let found = |theirs: &Spread| verdict(*theirs, ours, e.measure.lower_is_better, typical);
-        ahead += usize::from(theirs.iter().all(|theirs| found(theirs) == Verdict::Better));
-        behind += usize::from(theirs.iter().any(|theirs| found(theirs) == Verdict::Worse));
+/// In how many cells we are better than each PostgreSQL, in how many worse than some, beyond what repetitions account
+/// for, and in how many there are repetitions.
+struct Decided {
+    ahead: usize,
+    behind: usize,
+    told: usize,
+}
+
+fn decided(e: &Experiment, results: &Results) -> Decided {
+    let figure = e.measure.figure;
+    let noise = Noise::of(&[results], figure);
+    let peers: Vec<&str> = results.targets().into_iter().filter(|t| is_postgres(t)).collect();
+    let of_cell = |variant: &str, x: u32| -> Vec<(usize, Pair)> {
+        let of = |target: &str| logarithms(results, target, variant, x, figure);
+        let pair = |(number, peer): (usize, &&str)| {
+            let pair =
+                Pair { a: of(peer), b: of("thalweg"), noise: noise.between(peer, "thalweg") };
+            (!pair.a.is_empty() && !pair.b.is_empty()).then_some((number, pair))
+        };
+        peers.iter().enumerate().filter_map(pair).collect()
+    };
+    let cells: Vec<Vec<(usize, Pair)>> = places(results).map(|(v, x)| of_cell(v, x)).collect();
+    let beside = |number: usize| {
+        let all = cells.iter().flatten().filter(|(peer, _)| *peer == number);
+        together(&all.map(|(_, pair)| pair).collect::<Vec<_>>(), noise.weather)
+    };
+    let shifts: Vec<Vec<Shift>> =
+        (0..peers.len()).map(|n| beside(n).into_iter().collect()).collect();
+    let mut decided = Decided { ahead: 0, behind: 0, told: 0 };
+    for cell in cells.iter().filter(|cell| !cell.is_empty()) {
+        let found =
+            cell.iter().map(|(n, pair)| verdict(pair, e.measure.lower_is_better, &shifts[*n]));
+        let found: Vec<Verdict> = found.collect();
+        decided.ahead += usize::from(found.iter().all(|found| *found == Verdict::Better));
+        decided.behind += usize::from(found.contains(&Verdict::Worse));
+        decided.told += usize::from(found.iter().any(|found| *found != Verdict::Unknown));
     }
-    (ahead, behind)
+    decided
 }
 
 /// How many times better we are than the better PostgreSQL, in every cell.
@@ -78,20 +104,24 @@ fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
 pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     let baseline = e.own_baseline?;
     let x = *results.xs().last()?;
-    let typical = typical_width(cells(results, figure::TPS));
+    let noise = Noise::of(&[results], figure::TPS);
     let others: Vec<&str> =
         results.variants().into_iter().filter(|v| baseline.of(v).is_some()).collect();
     let targets = results.targets();
     let change = |target: &str, variant: &str| {
+        let baseline = baseline.of(variant)?;
         let of = |variant: &str| cell(results, target, variant, x, figure::TPS);
-        let (with, without) = (of(variant)?, of(&baseline.of(variant)?)?);
-        let percent = (with.median / without.median - 1.0) * 100.0;
-        Some(match verdict(without, with, false, typical) {
-            Verdict::Same => None,
-            _ => Some(percent),
+        let percent = (of(variant)?.median / of(&baseline)?.median - 1.0) * 100.0;
+        let of = |variant: &str| logarithms(results, target, variant, x, figure::TPS);
+        let noise = noise.between(target, target);
+        let pair = Pair { a: of(&baseline), b: of(variant), noise };
+        Some(match verdict(&pair, false, &[]) {
+            Verdict::Same => Cost::None,
+            Verdict::Unknown => Cost::Unknown,
+            _ => Cost::Percent(percent),
         })
     };
-    let (of, changes): (String, Vec<(&str, Option<f64>)>) = match (&targets[..], &others[..]) {
+    let (of, changes): (String, Vec<(&str, Cost)>) = match (&targets[..], &others[..]) {
         (_, &[variant]) => {
             let changes = targets.iter().filter_map(|t| Some((*t, change(t, variant)?)));
             (format!("{variant} against {}", baseline.name()), changes.collect())
@@ -105,24 +135,40 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     (!changes.is_empty()).then(|| format!("{of}, {x} {}: {}.", e.axis, listed(changes)))
 }
 
+/// What a variant changes.
+#[derive(Clone, Copy, PartialEq)]
+enum Cost {
+    /// Nothing beyond what repetitions account for.
+    None,
+    /// Nobody knows: there is one repetition only.
+    Unknown,
+    Percent(f64),
+}
+
 /// More changes than this are not listed.
 const MOST_CHANGES: usize = 4;
 
-fn listed(mut changes: Vec<(&str, Option<f64>)>) -> String {
-    let same = changes.iter().filter(|(_, percent)| percent.is_none()).count();
+fn listed(mut changes: Vec<(&str, Cost)>) -> String {
+    let count = |of: Cost| changes.iter().filter(|(_, cost)| *cost == of).count();
+    let (same, unknown) = (count(Cost::None), count(Cost::Unknown));
     if same == changes.len() {
         return format!("{NO_DIFFERENCE} on any");
     }
-    let told = |(name, percent): &(&str, Option<f64>)| match percent {
-        None => format!("{name} {NO_DIFFERENCE}"),
-        Some(percent) => format!("{name} {percent:+.0} %"),
+    if unknown == changes.len() {
+        return ONE_REPETITION.to_owned();
+    }
+    let told = |(name, cost): &(&str, Cost)| match cost {
+        Cost::None => format!("{name} {NO_DIFFERENCE}"),
+        Cost::Unknown => format!("{name}: {ONE_REPETITION}"),
+        Cost::Percent(percent) => format!("{name} {percent:+.0} %"),
     };
     if changes.len() <= MOST_CHANGES {
         return changes.iter().map(told).collect::<Vec<_>>().join("; ");
     }
-    changes.retain(|(_, percent)| percent.is_some());
+    let percent = |cost: Cost| if let Cost::Percent(percent) = cost { Some(percent) } else { None };
+    changes.retain(|(_, cost)| percent(*cost).is_some());
     let all = changes.len();
-    changes.sort_by(|a, b| b.1.unwrap_or(0.0).total_cmp(&a.1.unwrap_or(0.0)));
+    changes.sort_by(|a, b| percent(b.1).unwrap_or(0.0).total_cmp(&percent(a.1).unwrap_or(0.0)));
     if all > 2 {
         changes.drain(1..all - 1);
     }
@@ -130,8 +176,10 @@ fn listed(mut changes: Vec<(&str, Option<f64>)>) -> String {
     if all > 2 {
         parts.push(format!("{} others between", all - 2));
     }
-    if same > 0 {
-        parts.push(format!("{NO_DIFFERENCE} for {same}"));
+    for (count, what) in [(same, NO_DIFFERENCE), (unknown, ONE_REPETITION)] {
+        if count > 0 {
+            parts.push(format!("{what} for {count}"));
+        }
     }
     parts.join("; ")
 }

@@ -60,6 +60,7 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::PAGE_LINES, "pages' shared lines written"),
     (figure::CLEANED, "pages cleaned"),
     (figure::ALLOCATED, "pages read in"),
+    (figure::BESIDE, "done beside"),
     (figure::HELD_TWICE, "MiB of data in the system's cache"),
     (figure::HELD_SHARE, "share of the data in the system's cache"),
     (figure::DIRTY_SPREAD, "KiB that memory to be written moved by"),

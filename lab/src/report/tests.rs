@@ -149,7 +149,7 @@ fn who_is_faster_where_is_said_in_a_sentence() {
         }
         // One repetition alone is not ahead of anything.
         let said = match round {
-            0 => "No difference beyond what repetitions scatter; medians: 1.50 to 4.00 times the",
+            0 => "One repetition cannot tell; medians: 1.50 to 4.00 times the",
             _ => "Thalweg is faster everywhere: 1.50 to 4.00 times the",
         };
         assert_eq!(finding::sentence(e, results), format!("{said} better PostgreSQL."));
@@ -211,7 +211,9 @@ fn ways_in_process_are_compared_with_their_baseline_beside_the_seed() {
     let seed = charts.iter().find(|c| c.name == "s2-wal-padding-seed").unwrap();
     let labels: Vec<&str> = seed.series.iter().map(|s| s.label.as_str()).collect();
     let ours = ["one lock, padded", "locked reservation, padded", "reservation, padded"];
-    assert_eq!(labels, [&ours[..], &["S2 padding", "S2 flexlock, padding"]].concat());
+    let ours = ours.map(|way| format!("{way} / packed"));
+    let theirs = ["S2 padding / its master", "S2 flexlock, padding / its flexlock"];
+    assert_eq!(labels, [&ours[..], &theirs.map(str::to_owned)].concat());
     assert!((seed.series[2].points[0].y - 2.0).abs() < 0.01, "over its own, not the first");
     assert_eq!(seed.form, chart::Form::Lines(["2", "32", "80"].map(str::to_owned).to_vec()));
 }
@@ -263,4 +265,41 @@ fn loads_far_apart_have_a_chart_each() {
         r.figures.insert(figure::TPS.to_owned(), 10_000.0);
     });
     assert_eq!(charts::charts(e, results).len(), 1, "one axis serves both");
+}
+
+/// Every curve beside a seed says over what it is a ratio; names of bars have room, the longest too; and of thirty ways some
+/// courses are drawn, of several servers.
+#[test]
+fn plots_of_many_ways_can_be_read() {
+    for e in crate::experiments::ALL {
+        assert!(e.seeds.iter().all(|curve| curve.label.contains(" / ")), "{}", e.name);
+    }
+    let folder = bench::record::checkout().join("lab/record/2026-11-23T0747Z-long");
+    let record = Record::load(&folder).unwrap();
+    let results = &record.experiments[0];
+    let e = Experiment::find(&results.name).unwrap();
+    let charts = charts::charts(e, results);
+    let mut longest = 0;
+    for chart in &charts {
+        let chart::Form::Bars(groups) = &chart.form else { continue };
+        for group in groups {
+            let lines = chart::wrapped(group, chart::BAR_NAME);
+            longest = longest.max(group.chars().count());
+            assert!(lines.len() <= 2, "{group}");
+            for line in lines {
+                let room = chart::bar_left(groups) - 10.0;
+                assert!(line.chars().count() as f64 * chart::CHARACTER <= room, "{line}");
+            }
+        }
+    }
+    assert!(longest > chart::BAR_NAME, "the longest has two lines");
+    let beside = charts.iter().find(|chart| chart.name == "s5-wal-io-seed").unwrap();
+    let chart::Form::Bars(groups) = &beside.form else { panic!("bars") };
+    assert!(groups.iter().all(|group| group.contains(" / ")), "{groups:?}");
+    let courses: Vec<_> = charts.iter().filter(|chart| chart.form == chart::Form::Course).collect();
+    assert_eq!(courses.len(), 4, "of {} ways", results.variants().len());
+    let servers = |chart: &&&chart::Chart| {
+        chart.series.iter().filter(|series| !series.label.is_empty()).count() > 1
+    };
+    assert!(courses.iter().all(|chart| servers(&chart)));
 }

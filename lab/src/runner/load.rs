@@ -1,12 +1,13 @@
 //! One run of pgbench against one server.
 
+use super::beside;
 use super::probes::Probes;
 use super::sampler::{Sampler, Seen};
 use crate::experiments::{Load, Script};
 use crate::interrupt;
 use crate::latencies::Latencies;
 use crate::model::{Sample, figure};
-use crate::process::{self, Limits, Running};
+use crate::process::{self, Limits};
 use crate::statistics::is_postgres;
 use crate::target::{Instance, said};
 use bench::pgbench::number_after;
@@ -31,12 +32,12 @@ const LONGEST_CONNECTING_S: u32 = 120;
 /// Runs a load once. A transaction that fails is an error. pgbench's duration counts the time in which clients
 /// connect: where that left too little of it to measure in, the run is made anew, longer.
 pub fn run(
-    instance: &Instance,
+    instance: &mut Instance,
     load: &Load,
     amount: &Amount,
     work: &Path,
 ) -> Result<Measured, String> {
-    let mut connecting_s = usual_connecting_s(instance, amount.clients);
+    let mut connecting_s = usual_connecting_s(&instance.target, amount.clients);
     loop {
         let longer = Amount { seconds: amount.seconds + connecting_s, ..*amount };
         let (printed, measured) = attempt(instance, load, &longer, work)?;
@@ -55,21 +56,22 @@ pub fn run(
 
 /// What pgbench printed, and what was measured.
 fn attempt(
-    instance: &Instance,
+    instance: &mut Instance,
     load: &Load,
     amount: &Amount,
     work: &Path,
 ) -> Result<(String, Result<Measured, String>), String> {
+    if load.beside.is_none_or(|beside| !beside.lasting) {
+        // What it has locked would keep the statements waiting.
+        instance.beside = None;
+    }
     before(instance, load)?;
     if load.pace.is_some() {
         // What another server left to be written is not to be written while this one is timed.
         bench::record::shell("sync");
     }
     let logs = fresh(&work.join("latencies"))?;
-    let mut beside = match load.beside {
-        Some(text) => Some(start_beside(instance, text, work)?),
-        None => None,
-    };
+    beside::arrange(instance, load.beside, work)?;
     let views = Some(&instance.reach).filter(|_| !instance.is_canned());
     let sampler = Sampler::begin(Probes::new(instance.pid(), views));
     let client_before = cpu::of_children();
@@ -79,15 +81,13 @@ fn attempt(
     let printed = process::run_beside(command, limits, |pid| sampler.client(pid));
     let seen = sampler.end();
     let client_cpu_s = cpu::of_children() - client_before;
-    if let Some(beside) = &mut beside {
-        interrupt::check()?;
-        beside.still_runs()?;
-    }
-    drop(beside);
+    interrupt::check()?;
+    let beside_done = beside::after(instance)?;
     let printed = printed?;
     let latencies = Latencies::read(&logs)?;
     let measured = figures(&printed.out, &seen, client_cpu_s).map(|mut figures| {
         latencies.figures(&mut figures);
+        beside_done.map(|done| figures.insert(figure::BESIDE.to_owned(), done));
         let held = instance.server.as_ref().and_then(|server| held_by_system(&server.socket_dir));
         if let Some((mib, share)) = held {
             figures.insert(figure::HELD_TWICE.to_owned(), mib);
@@ -99,8 +99,8 @@ fn attempt(
 }
 
 /// Seconds that connecting takes, about. A process for each connection takes milliseconds.
-fn usual_connecting_s(instance: &Instance, clients: u32) -> u32 {
-    let each_ms = if is_postgres(&instance.target) { 4 } else { 1 };
+pub fn usual_connecting_s(target: &str, clients: u32) -> u32 {
+    let each_ms = if is_postgres(target) { 4 } else { 1 };
     clients * each_ms / 1000
 }
 
@@ -138,16 +138,10 @@ pub fn fresh(folder: &Path) -> Result<PathBuf, String> {
     Ok(folder.to_owned())
 }
 
-fn write(work: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
+pub fn write(work: &Path, name: &str, text: &str) -> Result<PathBuf, String> {
     let path = work.join(name);
     std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(path)
-}
-
-fn start_beside(instance: &Instance, text: &str, work: &Path) -> Result<Running, String> {
-    let mut command = instance.reach.client("pgbench");
-    command.args(["-n", "-c", "1", "-T", "1000000", "-f"]).arg(write(work, "beside.sql", text)?);
-    process::start(command)
 }
 
 /// The client, told what to do.

@@ -1,6 +1,8 @@
 //! Runs experiments: starts servers, interleaves repetitions, keeps what was measured after each run.
 
+mod beside;
 mod counts;
+mod instructions;
 mod load;
 mod paths;
 mod probes;
@@ -9,6 +11,8 @@ mod tpcc;
 
 #[cfg(test)]
 mod tests;
+
+pub use beside::Companion;
 
 use crate::experiments::{BARE, DEVICE, Experiment, Kind, Load, Plan, Setup, variant};
 use crate::interrupt;
@@ -23,9 +27,16 @@ use std::path::{Path, PathBuf};
 
 /// Space that a run is begun with at least.
 pub const FREE_BYTES: u64 = 1 << 30;
-/// What a run costs besides its own time, and what a server costs; seconds, for the estimate of the time left.
-const EACH_RUN_S: f64 = 1.5;
-const EACH_SERVER_S: f64 = 5.0;
+/// What the record's own file system must have left: a long record with its page and plots takes a tenth.
+const RECORD_BYTES: u64 = 64 << 20;
+/// What a run costs besides its own time and that in which clients connect; what a server costs to start and stop, and to fill
+/// for each unit of scale, by pgbench and by go-tpc; seconds, for the estimate of the time left. Seen on two cores.
+const EACH_RUN_S: f64 = 1.0;
+const EACH_SERVER_S: f64 = 2.0;
+const EACH_SCALE_S: f64 = 0.2;
+const EACH_WAREHOUSE_S: f64 = 8.0;
+/// What an extra run takes in which something is counted.
+const COUNTING_S: f64 = counts::SECONDS as f64 + EACH_RUN_S;
 /// What the bare loop of syncs takes with one number of threads.
 const BARE_S: f64 = 2.5;
 /// What one in-process round takes.
@@ -54,6 +65,19 @@ pub struct Cell {
     pub round: u32,
     /// With which others it runs at the same time.
     pub batch: u32,
+}
+
+/// Whether anything of what is asked for runs on this target.
+pub fn wants(request: &Request, targets: &[Wanted], name: &str) -> bool {
+    let has_work = |e: &&Experiment| match &e.kind {
+        Kind::Load(plan) | Kind::Tpcc(plan) => {
+            plan.targets.contains(&name)
+                && request.rounds.unwrap_or(plan.form(request.long).rounds) > 0
+        }
+        Kind::Paths(..) => false,
+    };
+    let chosen = Experiment::chosen(&request.experiments).unwrap_or_default();
+    targets.iter().any(|target| target.name() == name) && chosen.iter().any(has_work)
 }
 
 impl Lab {
@@ -98,18 +122,40 @@ impl Lab {
         let (Kind::Load(plan) | Kind::Tpcc(plan)) = &e.kind else {
             return PATHS_S * f64::from(self.record.request.rounds.unwrap_or(PATHS_ROUNDS));
         };
-        let seconds = self.record.request.seconds.unwrap_or(self.form(plan).seconds);
         let cells = self.cells(e, plan);
         let mut servers: Vec<(&str, usize)> = cells.iter().map(|c| (&*c.target, c.setup)).collect();
         servers.sort_unstable();
         servers.dedup();
+        let servers = servers.into_iter().map(|(target, _)| self.server_s(e, plan, target));
         let counted = cells.iter().filter(|cell| self.counts(plan, cell)).count();
         let rounds = self.record.request.rounds.unwrap_or(self.form(plan).rounds);
         let bare = plan.bare.len() as f64 * f64::from(rounds) * BARE_S;
-        cells.len() as f64 * (f64::from(seconds) + EACH_RUN_S)
-            + counted as f64 * (counts::SECONDS as f64 + EACH_RUN_S)
+        cells.iter().map(|cell| self.run_s(plan, cell)).sum::<f64>()
+            + counted as f64 * COUNTING_S
             + bare
-            + servers.len() as f64 * EACH_SERVER_S
+            + servers.sum::<f64>()
+            + self.instructions_wanted(plan) as f64 * instructions::EACH_S
+    }
+
+    /// Seconds that one run takes, about.
+    fn run_s(&self, plan: &Plan, cell: &Cell) -> f64 {
+        if impossible(cell).is_some() {
+            return 0.0;
+        }
+        let seconds = self.record.request.seconds.unwrap_or(self.form(plan).seconds);
+        let connecting_s = load::usual_connecting_s(&cell.target, cell.clients);
+        f64::from(seconds + connecting_s) + EACH_RUN_S
+    }
+
+    /// Seconds until a server is started and filled, and stopped again.
+    fn server_s(&self, e: &Experiment, plan: &Plan, target: &str) -> f64 {
+        let scale = f64::from(self.record.request.scale.unwrap_or(self.form(plan).scale));
+        EACH_SERVER_S
+            + match e.kind {
+                _ if target == "canned" || target == "bare-sync" => 0.0,
+                Kind::Tpcc(_) => scale * EACH_WAREHOUSE_S,
+                _ => scale * EACH_SCALE_S,
+            }
     }
 
     fn form<'a>(&self, plan: &'a Plan) -> &'a crate::experiments::Form {
@@ -187,7 +233,8 @@ impl Lab {
         let cells = self.cells(e, plan);
         let rounds = self.record.request.rounds.unwrap_or(self.form(plan).rounds);
         let bare = if cells.is_empty() { 0 } else { plan.bare.len() * rounds as usize };
-        let planned = cells.len() + bare;
+        // What is impossible is told, and nobody plans it.
+        let planned = cells.iter().filter(|cell| impossible(cell).is_none()).count() + bare;
         if planned == 0 {
             let why = "no target and load that were asked for go with this experiment";
             progress.note(&format!("{}: {why}", e.name));
@@ -204,7 +251,7 @@ impl Lab {
             let mut instances = self.start_all(e, plan, cells, scratch, progress, &wanted)?;
             self.rounds(e, plan, cells, &mut instances, scratch, progress, &wanted)?;
         }
-        Ok(())
+        self.instructions(e, plan, &cells, scratch.path(), progress)
     }
 
     /// The runs of one batch.
@@ -225,20 +272,27 @@ impl Lab {
             if round.replace(cell.round) != Some(cell.round) && cell.batch == 0 {
                 self.bare(e, plan, cell.round, scratch.path(), progress)?;
             }
-            let seconds = self.record.request.seconds.unwrap_or(self.form(plan).seconds);
-            let weight = f64::from(seconds) + EACH_RUN_S;
-            if wanted(self, cell) {
-                let at = instances
-                    .iter()
-                    .position(|(setup, i)| *setup == cell.setup && i.target == cell.target);
-                // One that did not start is among those skipped.
-                if let Some(at) = at {
-                    let instance = &mut instances[at].1;
-                    self.cell(e, plan, cell, instance, scratch.path(), progress)?;
-                    self.record.save(&self.folder)?;
-                }
+            let weight = self.run_s(plan, cell);
+            let counting = if self.counts(plan, cell) { COUNTING_S } else { 0.0 };
+            let at = instances
+                .iter()
+                .position(|(setup, i)| *setup == cell.setup && i.target == cell.target);
+            if let Some(why) = impossible(cell).filter(|_| wanted(self, cell)) {
+                let name = name(plan, &self.targets, cell);
+                self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
             }
-            progress.advance(weight);
+            // One that did not start is among those skipped.
+            let Some(at) = at.filter(|_| wanted(self, cell)) else {
+                progress.skip(weight + counting);
+                continue;
+            };
+            let instance = &mut instances[at].1;
+            let measured = self.cell(e, plan, cell, instance, scratch.path(), progress)?;
+            self.record.save(&self.folder)?;
+            match measured {
+                true => progress.advance(weight + counting),
+                false => progress.skip(weight + counting),
+            }
         }
         Ok(())
     }
@@ -272,8 +326,10 @@ impl Lab {
                         self.skip(e, DEVICE, BARE, Some(threads as usize), &why);
                     }
                 }
+                progress.advance(BARE_S);
+            } else {
+                progress.skip(BARE_S);
             }
-            progress.advance(BARE_S);
         }
         Ok(())
     }
@@ -293,9 +349,15 @@ impl Lab {
         for target in self.targets.clone() {
             for (number, setup) in setups(plan, &target).iter().enumerate() {
                 let has_work = cells.iter().any(|cell| {
-                    cell.target == target.name() && cell.setup == number && wanted(self, cell)
+                    (&*cell.target, cell.setup) == (target.name(), number)
+                        && impossible(cell).is_none()
+                        && wanted(self, cell)
                 });
+                let weight = self.server_s(e, plan, target.name());
                 if !has_work {
+                    let planned =
+                        |cell: &Cell| cell.target == target.name() && cell.setup == number;
+                    progress.skip(if cells.iter().any(planned) { weight } else { 0.0 });
                     continue;
                 }
                 progress.say(&format!("{}: starting {} {}", e.name, target.name(), setup.name));
@@ -312,7 +374,7 @@ impl Lab {
                         }
                     }
                 }
-                progress.advance(EACH_SERVER_S);
+                progress.advance(weight);
             }
         }
         Ok(instances)
@@ -356,6 +418,7 @@ impl Lab {
         plan.counts && place && cell.round == 0 && cell.target != "canned"
     }
 
+    /// Whether it was tried at all.
     fn cell(
         &mut self,
         e: &Experiment,
@@ -364,7 +427,7 @@ impl Lab {
         instance: &mut Instance,
         work: &Path,
         progress: &mut Progress,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let request = &self.record.request;
         let amount = Amount {
             clients: cell.clients,
@@ -374,9 +437,9 @@ impl Lab {
         let load = &plan.loads[cell.load];
         let name = variant(&instance.setup.name, load.name);
         progress.say(&format!("{} {} {name} {} {}", e.name, cell.target, cell.x, e.axis));
-        if let Some(why) = impossible(cell, instance) {
+        if let Some(why) = instance.given_up.clone() {
             self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
-            return Ok(());
+            return Ok(false);
         }
         self.enough_space(work)?;
         let measured = match e.kind {
@@ -392,7 +455,6 @@ impl Lab {
                         Err(why) => progress.note(&format!("{}: {}: {why}", e.name, cell.target)),
                     }
                     interrupt::check()?;
-                    progress.advance(counts::SECONDS as f64 + EACH_RUN_S);
                 }
                 let seconds = amount.seconds;
                 let (target, variant) = (cell.target.clone(), name);
@@ -412,7 +474,7 @@ impl Lab {
                 self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn paths(
@@ -446,22 +508,29 @@ impl Lab {
                     }
                 }
                 self.record.save(&self.folder)?;
+                progress.advance(PATHS_S);
+            } else {
+                progress.skip(PATHS_S);
             }
-            progress.advance(PATHS_S);
         }
         Ok(())
     }
 
-    /// An error when the disk is nearly full: better no run than a spoilt one.
+    /// An error when the disk is nearly full, that of the servers or that of the record: better no run than a spoilt one.
     fn enough_space(&self, work: &Path) -> Result<(), String> {
-        let free = crate::disk::free_bytes(work)?;
-        if free < self.least_free {
-            return Err(format!(
-                "{} has only {} MiB left; the lab wants {} to go on",
-                work.display(),
-                free >> 20,
-                self.least_free >> 20
-            ));
+        let record = self.least_free.min(RECORD_BYTES);
+        // The record's folder is made when it is first kept.
+        let folder = self.folder.ancestors().find(|place| place.exists()).unwrap_or(work);
+        for (place, least) in [(work, self.least_free), (folder, record)] {
+            let free = crate::disk::free_bytes(place)?;
+            if free < least {
+                return Err(format!(
+                    "{} has only {} MiB left; the lab wants {} to go on",
+                    place.display(),
+                    free >> 20,
+                    least >> 20
+                ));
+            }
         }
         Ok(())
     }
@@ -494,12 +563,9 @@ fn name(plan: &Plan, targets: &[Wanted], cell: &Cell) -> String {
     variant(&setups(plan, target)[cell.setup].name, plan.loads[cell.load].name)
 }
 
-/// Why a cell is not even tried.
-fn impossible(cell: &Cell, instance: &Instance) -> Option<String> {
-    if is_postgres(&cell.target) && cell.clients > MOST_PROCESSES {
-        return Some(format!(
-            "a process for each connection: the lab opens {MOST_PROCESSES} at most"
-        ));
-    }
-    instance.given_up.clone()
+/// Why a cell is not even tried, whatever happens.
+fn impossible(cell: &Cell) -> Option<String> {
+    let too_many = is_postgres(&cell.target) && cell.clients > MOST_PROCESSES;
+    too_many
+        .then(|| format!("a process for each connection: the lab opens {MOST_PROCESSES} at most"))
 }

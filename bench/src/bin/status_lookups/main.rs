@@ -2,7 +2,8 @@
 //! beside the caches that the first seed is about: a latch for each bank, one LRU counter over all banks, and
 //! one bank with one latch. Look-ups per second over 1 to 16 threads; medians of interleaved rounds.
 //!
-//! `cargo run --release -p bench --bin status_lookups [-- --rounds 5 --lookups 2000000 --threads 1,2,4,8,16]`
+//! `cargo run --release -p bench --bin status_lookups [-- --rounds 5 --lookups 2000000 --threads 1,2,4,8,16]`; with `--paths` it
+//! tells nanoseconds of a thread for each look-up, a line for each cache, as the lab reads them, and records nothing.
 
 mod latched;
 
@@ -33,18 +34,26 @@ const BANKS: u64 = PAGES.div_ceil(BANK_SLOTS as u64);
 const KEYS: usize = 1 << 18;
 
 const USAGE: &str = "\
-usage: status_lookups [--rounds 5] [--lookups 2000000] [--threads 1,2,4,8,16] [--no-record]";
+usage: status_lookups [--rounds 5] [--lookups 2000000] [--threads 1,2,4,8,16] [--no-record]
+                      [--paths]";
 
 struct Options {
     rounds: usize,
     lookups: u64,
     threads: Vec<usize>,
     record: bool,
+    /// Only lines for the lab.
+    paths: bool,
 }
 
 fn options() -> Result<Options, String> {
-    let mut options =
-        Options { rounds: 5, lookups: 2_000_000, threads: vec![1, 2, 4, 8, 16], record: true };
+    let mut options = Options {
+        rounds: 5,
+        lookups: 2_000_000,
+        threads: vec![1, 2, 4, 8, 16],
+        record: true,
+        paths: false,
+    };
     let mut words = Words::of_process(USAGE);
     while let Some(option) = words.option() {
         match option.as_str() {
@@ -52,6 +61,7 @@ fn options() -> Result<Options, String> {
             "--lookups" => options.lookups = words.number()?,
             "--threads" => options.threads = words.numbers()?,
             "--no-record" => options.record = false,
+            "--paths" => options.paths = true,
             _ => return Err(words.unknown()),
         }
     }
@@ -189,6 +199,12 @@ fn run(options: &Options) -> Result<(), String> {
         ("banks, a latch each, one LRU counter", latched(BANKS, true)),
         ("one bank, one latch", latched(1, false)),
     ];
+    if options.paths {
+        for (name, spread) in [("uniform", Spread::Uniform), ("Zipf 0.99", Spread::Zipf)] {
+            paths(options, &caches, name, spread)?;
+        }
+        return Ok(());
+    }
     let mut text = record::heading("Status look-ups in process");
     writeln!(
         text,
@@ -205,14 +221,18 @@ fn run(options: &Options) -> Result<(), String> {
     record::print_and_save("status-lookups", &text, options.record)
 }
 
-fn table(
-    text: &mut String,
+/// What each thread asks for.
+fn asked(options: &Options, spread: Spread) -> Vec<Vec<u64>> {
+    let most = options.threads.iter().copied().max().unwrap_or(1);
+    (0..most as u64).map(|seed| spread.keys(seed + 1)).collect()
+}
+
+/// Millions of look-ups per second by cache, number of threads and round; rounds outermost.
+fn measured(
     options: &Options,
     caches: &[(&str, Cache)],
-    spread: Spread,
-) -> Result<(), String> {
-    let most = options.threads.iter().copied().max().unwrap_or(1);
-    let keys: Vec<Vec<u64>> = (0..most as u64).map(|seed| spread.keys(seed + 1)).collect();
+    keys: &[Vec<u64>],
+) -> Result<Vec<Vec<Vec<f64>>>, String> {
     let mut results = vec![vec![Vec::new(); options.threads.len()]; caches.len()];
     for _ in 0..options.rounds {
         for (column, &threads) in options.threads.iter().enumerate() {
@@ -222,6 +242,41 @@ fn table(
             }
         }
     }
+    Ok(results)
+}
+
+/// Lines `CACHE, SPREAD  1 thread X ns  2 threads Y ns …`: medians.
+fn paths(
+    options: &Options,
+    caches: &[(&str, Cache)],
+    name: &str,
+    spread: Spread,
+) -> Result<(), String> {
+    let keys = asked(options, spread);
+    let results = measured(options, caches, &keys)?;
+    for ((cache_name, cache), results) in caches.iter().zip(results) {
+        // A wrong answer is worth nothing, however fast.
+        verify(cache, &keys[0])?;
+        let mut line = format!("{cache_name}, {name}");
+        for (threads, values) in options.threads.iter().zip(results) {
+            let rate = median(values).ok_or("no round was run")?;
+            let plural = if *threads == 1 { "" } else { "s" };
+            write!(line, "  {threads} thread{plural} {:.3} ns", *threads as f64 * 1e3 / rate)
+                .expect("strings take writes");
+        }
+        println!("{line}");
+    }
+    Ok(())
+}
+
+fn table(
+    text: &mut String,
+    options: &Options,
+    caches: &[(&str, Cache)],
+    spread: Spread,
+) -> Result<(), String> {
+    let keys = asked(options, spread);
+    let results = measured(options, caches, &keys)?;
     let threads = options.threads.iter().map(|threads| format!("{threads} threads"));
     let columns = ["cache".to_owned(), "lines written".to_owned()].into_iter().chain(threads);
     table_head(text, columns);
