@@ -29,3 +29,14 @@ select current_database(), current_schema(), current_setting('server_encoding');
 drop table cat, other.t;
 drop schema other;
 drop sequence lone;
+\l postgres
+\l
+\db
+\du
+\sf pg_sleep
+\sf nosuch
+select pg_get_functiondef(1);
+select pg_get_functiondef(2108);
+select pg_get_function_sqlbody('md5(text)'::regprocedure), pg_get_function_arg_default('md5(text)'::regprocedure, 1);
+select pg_tablespace_size('pg_global') > 0, pg_tablespace_size('pg_default') > pg_database_size('postgres'), pg_tablespace_size((select oid from pg_tablespace where spcname = 'pg_global')) > 0;
+select pg_tablespace_size('nosuch');

@@ -376,6 +376,28 @@ fn a_torn_page_is_repaired_at_the_next_start() {
         let file = told.lines().find_map(|line| line.split_once("torn: ")).map(|(_, file)| file);
         let file = file.unwrap_or_else(|| panic!("{told}{log}"));
         spoil(data, file, |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
+        let name = "a_torn_page_that_is_repaired_is_told";
+        let told = retold(name, data);
+        let expected = format!("repaired torn page: block 2 of file \"{file}\"");
+        assert!(told.contains(&expected), "{told}");
         assert_eq!(Scene::open(data).say("select count(*) from t where a > 1000"), COUNT);
     });
+}
+
+/// What a process that opens this directory writes to its log; the test of that name does nothing else.
+fn retold(name: &str, data: &Path) -> String {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let name = format!("disks::{name}");
+    let output = child.args(["--exact", &name, "--nocapture"]).env(CHILD, data).output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_success(data, &output, &log);
+    log
+}
+
+/// The second half of the test before: a start over a torn page.
+#[test]
+fn a_torn_page_that_is_repaired_is_told() {
+    let Some(data) = std::env::var_os(CHILD) else { return };
+    let scene = Scene::open(Path::new(&data));
+    assert_eq!(scene.say("select count(*) from t where a > 1000"), COUNT);
 }

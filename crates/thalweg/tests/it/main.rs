@@ -5,7 +5,10 @@ mod concurrently;
 mod embedded;
 mod foreign_keys;
 mod parks;
+mod pgbench;
 mod races;
+mod running;
+mod serving;
 mod waldump;
 
 use std::path::{Path, PathBuf};

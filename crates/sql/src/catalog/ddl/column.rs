@@ -183,6 +183,12 @@ impl Ddl<'_> {
         persistence: ast::Persistence,
         options: &[SequenceOption],
     ) -> Result<(Oid, String)> {
+        if !matches!(type_id, TypeId::INT2 | TypeId::INT4 | TypeId::INT8) {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "identity column type must be smallint, integer, or bigint"
+            ));
+        }
         let chosen = options.iter().find_map(|o| match &o.kind {
             SequenceOptionKind::SequenceName(name) => Some(name.last().to_owned()),
             _ => None,

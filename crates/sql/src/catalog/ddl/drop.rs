@@ -225,6 +225,15 @@ impl Ddl<'_> {
             let table = self.table(owner.row.oid("refobjid"))?;
             let number = owner.row.int4("refobjsubid") as i16;
             let column = &table.columns[number as usize - 1];
+            if owner.row.letter("deptype") == b'i' {
+                let part = format!("column {} of table {}", column.name, table.name);
+                return Err(sql_error!(
+                    DEPENDENT_OBJECTS_STILL_EXIST,
+                    "cannot drop sequence {} because {part} requires it",
+                    sequence.name
+                )
+                .with_hint(format!("You can drop {part} instead.")));
+            }
             if !cascade {
                 return Err(sql_error!(
                     DEPENDENT_OBJECTS_STILL_EXIST,

@@ -77,12 +77,12 @@ impl Ddl<'_> {
             Some(format!("index \"{name}\" contains expressions"))
         } else if index.predicate.is_some() {
             Some(format!("\"{name}\" is a partial index"))
-        } else if let Some(at) = out_of_order(table, index)? {
-            Some(format!(
-                "index \"{name}\" column number {at} does not have default sorting behavior"
-            ))
         } else {
-            None
+            out_of_order(table, index)?.map(|at| {
+                format!(
+                    "index \"{name}\" column number {at} does not have default sorting behavior"
+                )
+            })
         };
         if let Some(text) = unfit {
             return Err(sql_error!(WRONG_OBJECT_TYPE, "{text}").with_detail(
