@@ -716,6 +716,12 @@ fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {
         let ty = Ty::of(TypeId::CHAR);
         return Ok(Expr::Subscript(Box::new(Subscript { arg, steps, ty })));
     }
+    if arg.type_id() == TypeId::NAME {
+        return Err(sql_error!(
+            FEATURE_NOT_SUPPORTED,
+            "slices of fixed-length arrays not implemented"
+        ));
+    }
     let Some(element) = element_of(arg.type_id()) else {
         return Err(at(
             sql_error!(

@@ -49,7 +49,7 @@ fn default_privileges(b: &Backend, kind: &Datum, owner: Oid) -> Result<Datum> {
     let Datum::Char(kind) = *kind else { return Ok(Datum::Null) };
     let found = DEFAULT_PRIVILEGES.iter().find(|(letter, ..)| *letter == kind);
     let Some((_, public, own)) = found else {
-        bail!(INTERNAL_ERROR, "unrecognized object type abbreviation: {}", char::from(kind));
+        bail!(INTERNAL_ERROR, "unrecognized objtype abbreviation: {}", char::from(kind));
     };
     let role = names::role_by_oid(&b.instance.store, &b.txn, owner)?;
     let name = role.map_or_else(|| owner.to_string(), |role| role.row.text("rolname").to_owned());

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
 mod concurrently;
+mod dump;
 mod embedded;
 mod foreign_keys;
 mod parks;

@@ -100,6 +100,24 @@ fn serializable_is_refused_where_it_would_be_everybodys_default() {
 }
 
 #[test]
+fn serializable_is_refused_where_a_session_begins_with_it() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("serializable-session");
+    let options = "dbname=postgres options='-c default_transaction_isolation=serializable'";
+    let refused = server.program("psql", &["-XqAtc", "select 1", options]);
+    let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let told = "FATAL:  isolation level SERIALIZABLE is not supported yet";
+    assert!(!refused.status.success() && complaint.contains(told), "{complaint}");
+    let weaker = options.replace("serializable", "repeatable\\\\ read");
+    assert_eq!(
+        server.done("psql", &["-XqAtc", "show transaction_isolation", &weaker]),
+        "repeatable read\n"
+    );
+}
+
+#[test]
 fn unlogged_tables_are_empty_after_a_crash_and_keep_their_rows_otherwise() {
     if !has_clients() {
         return;

@@ -111,7 +111,11 @@ impl Ddl<'_> {
                     Some(expr) => self.default_to_store(&super::text_of(expr)?, column, ty)?,
                     None => None,
                 };
-                self.set_default(oid, number, text.as_deref())
+                self.set_default(oid, number, text.as_deref())?;
+                match text {
+                    Some(text) => self.depend_on_named(oid, number, &text, column, ty),
+                    None => Ok(()),
+                }
             }
             AlterTableStep::SetNotNull { column } => {
                 let (table, number) = self.column(oid, column)?;

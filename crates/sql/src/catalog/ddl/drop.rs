@@ -201,7 +201,7 @@ impl Ddl<'_> {
         let key = [Datum::Oid(table.oid)];
         let constraints = "pg_constraint_conrelid_contypid_conname_index";
         self.delete_rows("pg_constraint", constraints, &key)?;
-        self.delete_rows("pg_attrdef", "pg_attrdef_adrelid_adnum_index", &key)?;
+        self.forget_defaults(&key)?;
         self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
         self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(table.row_type.oid())])?;
         self.drop_relation_rows(table.oid)?;
