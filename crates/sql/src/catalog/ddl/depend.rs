@@ -72,6 +72,24 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// The columns, by table and number, whose defaults name a relation.
+    pub(super) fn defaults_with(&self, relation: Oid) -> Result<Vec<(Oid, i16)>> {
+        let (txn, store) = (self.txn(), self.store());
+        let class = catalog("pg_attrdef").oid;
+        let key = [Datum::Oid(pg_class()), Datum::Oid(relation)];
+        let rows = store.find(txn, "pg_depend", "pg_depend_reference_index", &key)?;
+        let of_default = rows.iter().filter(|found| found.row.oid("classid") == class);
+        let mut oids: Vec<Oid> = of_default.map(|found| found.row.oid("objid")).collect();
+        oids.sort_unstable();
+        let mut columns = Vec::with_capacity(oids.len());
+        for oid in oids {
+            let key = [Datum::Oid(oid)];
+            let found = store.find_one(txn, "pg_attrdef", "pg_attrdef_oid_index", &key)?;
+            columns.extend(found.map(|f| (f.row.oid("adrelid"), f.row.get("adnum").as_int2())));
+        }
+        Ok(columns)
+    }
+
     /// Removes the defaults of a table, or of one of its columns, with what they depend on.
     pub(super) fn forget_defaults(&mut self, key: &[Datum]) -> Result<()> {
         for found in self.store().find(self.txn(), "pg_attrdef", DEFAULTS_INDEX, key)? {

@@ -234,22 +234,47 @@ impl Ddl<'_> {
                 )
                 .with_hint(format!("You can drop {part} instead.")));
             }
-            if !cascade {
-                return Err(sql_error!(
-                    DEPENDENT_OBJECTS_STILL_EXIST,
-                    "cannot drop sequence {} because other objects depend on it",
-                    sequence.name
-                )
-                .with_detail(format!(
-                    "default value for column {} of table {} depends on sequence {}",
-                    column.name, table.name, sequence.name
-                ))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-            }
-            self.set_default(table.oid, number, None)?;
-            self.changed(table.oid)?;
         }
+        self.release_sequence(sequence, cascade)?;
         self.drop_owned_sequence(sequence.oid)
+    }
+
+    /// A sequence goes: the defaults that name it go before it with CASCADE, and hold it without.
+    fn release_sequence(&mut self, sequence: &TableDef, cascade: bool) -> Result<()> {
+        let mut words = Vec::new();
+        let defaults = self.defaults_with(sequence.oid)?;
+        for (table, number) in &defaults {
+            let table = self.table(*table)?;
+            let column = &table.columns[*number as usize - 1].name;
+            words.push(format!("default value for column {column} of table {}", table.name));
+        }
+        if words.is_empty() {
+            return Ok(());
+        }
+        if !cascade {
+            let lines = words.iter().map(|w| format!("{w} depends on sequence {}", sequence.name));
+            return Err(sql_error!(
+                DEPENDENT_OBJECTS_STILL_EXIST,
+                "cannot drop sequence {} because other objects depend on it",
+                sequence.name
+            )
+            .with_detail(lines.collect::<Vec<_>>().join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let lines: Vec<String> = words.iter().map(|w| format!("drop cascades to {w}")).collect();
+        let notice = match &lines[..] {
+            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
+            all => {
+                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
+                    .with_detail(all.join("\n"))
+            }
+        };
+        self.host.notice("NOTICE", notice);
+        for (table, number) in defaults {
+            self.set_default(table, number, None)?;
+            self.changed(table)?;
+        }
+        Ok(())
     }
 
     /// Removes an index, which no constraint needs.
