@@ -75,4 +75,25 @@ select count(*) from pg_class where relname in ('numbers', 'changing_a_seq');
 alter table if exists nosuch alter column a restart;
 alter table nosuch alter column a restart;
 create table worded (a text generated always as identity);
+create table widened (a int generated always as identity, b smallint generated always as identity (increment -1), c int generated always as identity (maxvalue 500));
+alter table widened alter column a type bigint, alter column b type int, alter column c type bigint;
+\d widened_a_seq
+\d widened_b_seq
+\d widened_c_seq
+insert into widened default values returning *;
+alter table widened alter column a type text;
+alter table widened alter column a type numeric;
+alter table widened alter column c type smallint;
+\d widened
+\d widened_c_seq
+alter sequence widened_a_seq as smallint;
+\d widened_a_seq
+create sequence narrowed as bigint;
+alter sequence narrowed as smallint;
+\d narrowed
+alter sequence narrowed as int maxvalue 77;
+alter sequence narrowed as bigint;
+\d narrowed
+drop sequence narrowed;
+drop table widened;
 drop table changing;

@@ -403,6 +403,7 @@ impl Ddl<'_> {
         changes.push(("atthasmissing", Datum::Bool(false)));
         changes.push(("attmissingval", Datum::Null));
         self.update_attribute(oid, number, &changes)?;
+        self.retype_identity(&table, number, &change.type_name)?;
         self.retype_keys(&table, at as u16, ty, collation)?;
         // What was found out about the old values is not true of the new ones.
         let key = [Datum::Oid(oid), Datum::Int2(number)];

@@ -1,10 +1,10 @@
 //! ALTER COLUMN: ADD GENERATED … AS IDENTITY, SET GENERATED and the sequence's options, DROP IDENTITY.
 
-use syntax::ast::{AlterSequenceStep, SequenceOption};
+use syntax::ast::{AlterSequenceStep, Loc, SequenceOption, SequenceOptionKind, TypeName};
 
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::{Datum, Oid};
+use crate::types::{Datum, Oid, TypeId};
 
 use super::Ddl;
 use super::create_table::persistence_word;
@@ -76,6 +76,26 @@ impl Ddl<'_> {
         }
         let sequence = self.table(identity.sequence)?;
         self.change_sequence(&sequence, &options)
+    }
+
+    /// An identity column gets another type, and its sequence with it.
+    pub(super) fn retype_identity(
+        &mut self,
+        table: &TableDef,
+        number: i16,
+        type_name: &TypeName,
+    ) -> Result<()> {
+        let column = &table.columns[number as usize - 1];
+        let Some(identity) = &column.identity else { return Ok(()) };
+        if !matches!(self.host.type_of(type_name)?.id, TypeId::INT2 | TypeId::INT4 | TypeId::INT8) {
+            bail!(
+                INVALID_PARAMETER_VALUE,
+                "identity column type must be smallint, integer, or bigint"
+            );
+        }
+        let kind = SequenceOptionKind::As(type_name.clone());
+        let sequence = self.table(identity.sequence)?;
+        self.change_sequence(&sequence, &[SequenceOption { kind, loc: Loc::NONE }])
     }
 
     pub(super) fn drop_identity(&mut self, oid: Oid, column: &str, if_exists: bool) -> Result<()> {

@@ -132,6 +132,16 @@ impl Ddl<'_> {
             return Err(sql_error!(INVALID_PARAMETER_VALUE, "INCREMENT must not be zero"));
         }
         let (lowest, highest) = type_range(ty);
+        if let Some(old) = old.filter(|old| old.type_id != ty) {
+            // Bounds that were the old type's own become the new one's.
+            let (lowest, highest) = type_range(old.type_id);
+            if max.is_none() && old.params.increment > 0 && old.params.max == highest {
+                max = Some(None);
+            }
+            if min.is_none() && old.params.increment < 0 && old.params.min == lowest {
+                min = Some(None);
+            }
+        }
         let ascending = increment > 0;
         let default_min = if ascending { 1 } else { lowest };
         let default_max = if ascending { highest } else { -1 };
