@@ -29,3 +29,47 @@ select current_database(), current_schema(), current_setting('server_encoding');
 drop table cat, other.t;
 drop schema other;
 drop sequence lone;
+\l postgres
+\l
+\db
+\du
+\sf pg_sleep
+\sf nosuch
+select pg_get_functiondef(1);
+select pg_get_functiondef(2108);
+select pg_get_function_sqlbody('md5(text)'::regprocedure), pg_get_function_arg_default('md5(text)'::regprocedure, 1);
+select pg_tablespace_size('pg_global') > 0, pg_tablespace_size('pg_default') > pg_database_size('postgres'), pg_tablespace_size((select oid from pg_tablespace where spcname = 'pg_global')) > 0;
+select pg_tablespace_size('nosuch');
+\dn+
+select nspname, obj_description(oid, 'pg_namespace') from pg_namespace where nspname in ('public', 'pg_catalog') order by 1;
+select typname[0], typname[3], typname[4] = '', typname[63] = '', typname[64] is null, typname[-1] is null, pg_typeof(typname[0]) from pg_type where typname = 'int4';
+select ('ab'::name)[1:2];
+select ('ab'::text)[1];
+select acldefault('c', 10), acldefault('r', 10), acldefault('s', 10), acldefault('d', 10), acldefault('f', 10), acldefault('n', 10), acldefault('T', 10), acldefault('t', 10);
+select acldefault('x', 10);
+select acldefault('n', null);
+select * from pg_seclabels;
+select * from pg_user_mappings;
+create table cat (id serial, n int default 5, at timestamptz default now());
+create sequence lone;
+alter table cat alter column n set default nextval('lone') + nextval('cat_id_seq');
+create table cat2 (like cat including defaults);
+select refobjid::regclass, deptype, adrelid::regclass, adnum from pg_depend d join pg_attrdef a on a.oid = d.objid where classid = 'pg_attrdef'::regclass and refclassid = 'pg_class'::regclass and refobjid in ('lone'::regclass, 'cat_id_seq'::regclass) order by 3, 4, 1::text;
+drop table cat2;
+alter table cat alter column n drop default;
+select count(*) from pg_depend where classid = 'pg_attrdef'::regclass and refobjid = 'lone'::regclass;
+drop table cat;
+drop sequence lone;
+set synchronize_seqscans = on;
+set default_tablespace = '';
+set default_tablespace = pg_default;
+reset default_tablespace;
+set default_table_access_method = heap;
+set default_table_access_method = nosuch;
+set xmloption = content;
+set check_function_bodies = off;
+reset check_function_bodies;
+set session_replication_role = origin;
+set escape_string_warning = on;
+show log_statement;
+show log_min_duration_statement;

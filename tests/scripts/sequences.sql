@@ -34,3 +34,20 @@ insert into byd (v) values (1) returning *;
 insert into byd values (3, 3) returning *;
 drop table byd;
 select currval('nosuch');
+-- defaults hold the sequences that they name
+create sequence held;
+create table holder (a int default nextval('held'), b int default nextval('held') + 1, c serial);
+drop sequence held;
+drop sequence holder_c_seq;
+alter table holder alter column b drop default;
+drop sequence held;
+drop sequence held cascade;
+\d holder
+create sequence held;
+alter table holder alter column a set default nextval('held'), alter column b set default currval('held');
+drop sequence held cascade;
+drop sequence holder_c_seq cascade;
+\d holder
+create sequence held owned by holder.a;
+drop sequence held;
+drop table holder;

@@ -58,6 +58,38 @@ fn clients_that_vanish_before_their_reply_disturb_nobody() {
     }
 }
 
+/// Whether its transaction was at an end or not. A statement that runs is finished first, as in PostgreSQL.
+#[test]
+fn locks_are_free_after_a_client_vanished_before_its_reply() {
+    let house = House::new();
+    let mut other = house.client();
+    assert_eq!(other.query("insert into t values (1)"), "C INSERT 0 1\nZ I");
+    let left_behind = [
+        "update t set a = a + 1",
+        "begin; update t set a = a + 1; select pg_advisory_lock(1); lock table t in exclusive mode",
+        "begin; update t set a = a + 1; commit; begin; delete from t; rollback; update t set a = 5",
+        "begin; delete from t; select pg_sleep(0.2)",
+        "select pg_advisory_lock(1); begin; savepoint s; update t set a = 7; rollback to s",
+    ];
+    for round in 0..20 {
+        let mut me = house.client();
+        me.request(|r| r.query(left_behind[round % left_behind.len()]));
+        if round >= left_behind.len() {
+            // Long enough for most of them to be in the middle of it.
+            std::thread::sleep(std::time::Duration::from_millis(round as u64));
+        }
+        drop(me);
+        other.query("set lock_timeout = '30s'");
+        let told = other.query("begin; lock table t in access exclusive mode; commit");
+        assert_eq!(told, "C BEGIN\nC LOCK TABLE\nC COMMIT\nZ I", "round {round}");
+        assert_eq!(other.query("update t set a = 1"), "C UPDATE 1\nZ I", "round {round}");
+        crate::timers::until("its locks are gone", || {
+            let own = "select pg_try_advisory_lock(1), pg_advisory_unlock(1)";
+            other.query(own).contains("D t,t")
+        });
+    }
+}
+
 /// A generator of its own, so that a failing round fails again.
 struct Xorshift(u64);
 

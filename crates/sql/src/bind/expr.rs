@@ -711,6 +711,17 @@ impl Binder<'_, '_> {
 }
 
 fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {
+    if arg.type_id() == TypeId::NAME && matches!(steps[..], [SubscriptStep::Index(_)]) {
+        // A name is an array of so many bytes, counted from 0: `typname[0]`, as psql and pg_dump ask.
+        let ty = Ty::of(TypeId::CHAR);
+        return Ok(Expr::Subscript(Box::new(Subscript { arg, steps, ty })));
+    }
+    if arg.type_id() == TypeId::NAME {
+        return Err(sql_error!(
+            FEATURE_NOT_SUPPORTED,
+            "slices of fixed-length arrays not implemented"
+        ));
+    }
     let Some(element) = element_of(arg.type_id()) else {
         return Err(at(
             sql_error!(

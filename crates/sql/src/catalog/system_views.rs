@@ -67,6 +67,22 @@ static VIEWS: &[SystemView] = &[
     ),
     view(
         "pg_catalog",
+        "pg_seclabels",
+        12099,
+        "SELECT l.objoid, l.classoid, l.objsubid, NULL::text AS objtype, NULL::oid AS objnamespace, \
+         NULL::text AS objname, l.provider, l.label FROM pg_catalog.pg_seclabel l",
+    ),
+    view(
+        "pg_catalog",
+        "pg_user_mappings",
+        12327,
+        "SELECT u.oid AS umid, s.oid AS srvid, s.srvname, u.umuser, \
+         CASE WHEN u.umuser = 0 THEN 'public' ELSE a.rolname END AS usename, u.umoptions \
+         FROM pg_catalog.pg_user_mapping u JOIN pg_catalog.pg_foreign_server s ON u.umserver = s.oid \
+         LEFT JOIN pg_catalog.pg_authid a ON a.oid = u.umuser",
+    ),
+    view(
+        "pg_catalog",
         "pg_matviews",
         12038,
         "SELECT n.nspname AS schemaname, c.relname AS matviewname, \

@@ -1,10 +1,12 @@
 //! What a session does for databases: their settings, which it can judge, and their size.
 
-use base::ids::Fork;
+use base::ids::{Fork, RelId};
+use base::rank::Rank;
 use storage::lock::LockMode;
 use syntax::ast::{AlterDatabase, AlterDatabaseAction, SetAction, SetVariable};
 
 use crate::catalog::ddl::change_database_settings;
+use crate::catalog::store::Cluster;
 use crate::error::{Result, SqlError, bail};
 use crate::types::{Datum, Oid};
 
@@ -79,8 +81,13 @@ pub(super) fn size(backend: &Backend, database: &Datum) -> Result<Datum> {
     let Some(found) = cluster.locked_database(&backend.txn, &name, LockMode::AccessShare)? else {
         bail!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist");
     };
+    let storage = cluster.storage(&backend.txn, found.row.oid("oid"))?;
+    bytes_of(&cluster, storage).map(Datum::from)
+}
+
+fn bytes_of(cluster: &Cluster, storage: impl IntoIterator<Item = (RelId, Rank)>) -> Result<i64> {
     let mut bytes = 0;
-    for (storage, rank) in cluster.storage(&backend.txn, found.row.oid("oid"))? {
+    for (storage, rank) in storage {
         let relation = cluster.engine().pool().relation(storage, rank);
         for fork in [Fork::Main, Fork::FreeSpace, Fork::Visibility] {
             match relation.blocks(fork) {
@@ -91,7 +98,39 @@ pub(super) fn size(backend: &Backend, database: &Datum) -> Result<Datum> {
             }
         }
     }
-    Ok(bytes.into())
+    Ok(bytes)
+}
+
+/// The oids of the two tablespaces that there are.
+const PG_DEFAULT: Oid = Oid(1663);
+const PG_GLOBAL: Oid = Oid(1664);
+
+/// `pg_tablespace_size`: what all databases take, or what they share.
+pub(super) fn tablespace_size(backend: &Backend, tablespace: &Datum) -> Result<Datum> {
+    let oid = match tablespace {
+        Datum::Oid(oid) => *oid,
+        name => match &*name.as_text().to_string() {
+            "pg_default" => PG_DEFAULT,
+            "pg_global" => PG_GLOBAL,
+            other => bail!(UNDEFINED_OBJECT, "tablespace \"{other}\" does not exist"),
+        },
+    };
+    let store = &backend.instance.store;
+    if oid == PG_DEFAULT {
+        let mut bytes = 0;
+        for found in store.scan(&backend.txn, "pg_database", |_| true)? {
+            // One that is being dropped has no size any more.
+            if let Datum::Int8(size) = size(backend, &Datum::Oid(found.row.oid("oid")))? {
+                bytes += size;
+            }
+        }
+        return Ok(bytes.into());
+    }
+    if oid != PG_GLOBAL {
+        return Ok(Datum::Null);
+    }
+    let cluster = backend.instance.cluster()?;
+    bytes_of(&cluster, cluster.shared_storage()).map(Datum::from)
 }
 
 fn database_name(backend: &Backend, oid: Oid) -> Result<Option<String>> {

@@ -160,7 +160,11 @@ impl Options {
                 "verbose" | "settings" => {}
                 "format" => match &option.value {
                     Some(OptionValue::String(word)) if word.eq_ignore_ascii_case("text") => {}
-                    _ => return Err(SqlError::unsupported("EXPLAIN formats other than text")),
+                    _ => {
+                        return Err(SqlError::unsupported(
+                            "EXPLAIN in other formats than text is not supported yet",
+                        ));
+                    }
                 },
                 other => bail!(SYNTAX_ERROR, "unrecognized EXPLAIN option \"{other}\""),
             }

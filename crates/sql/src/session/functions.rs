@@ -36,6 +36,7 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         of_session,
         of_catalogs,
         of_locks,
+        super::definitions::call,
         super::activity::call,
         // First: the next takes every figure of an OID to be a relation's.
         super::database_figures::call,
@@ -88,7 +89,7 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
                 Datum::Null => String::new(),
                 value => value.as_text().to_string(),
             };
-            b.values.set(args[0].as_text(), &text, args[2].as_bool())?;
+            set_config(b, args[0].as_text(), &text, args[2].as_bool())?;
             b.values.show(args[0].as_text()).into()
         }
         "now" | "transaction_timestamp" => b.transaction_start.into(),
@@ -139,26 +140,9 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         "row_security_active" => false.into(),
 
         "format_type" => format_type(b, args)?,
-        "pg_get_function_result" => match crate::func::function(oid(0)) {
-            Some(f) if f.returns_set => Datum::text(format!("SETOF {}", type_name(f.result))),
-            Some(f) => Datum::text(type_name(f.result)),
-            None => match crate::func::aggregate(oid(0)) {
-                Some(agg) => Datum::text(type_name(agg.result)),
-                None => Datum::Null,
-            },
-        },
+        "pg_get_function_result" => result_type(oid(0)).map_or(Datum::Null, Datum::text),
         "pg_get_function_arguments" | "pg_get_function_identity_arguments" => {
-            let list = match crate::func::function(oid(0)) {
-                Some(f) => Some(f.args),
-                None => crate::func::aggregate(oid(0)).map(|agg| agg.args),
-            };
-            match list {
-                Some(list) => {
-                    let list: Vec<String> = list.iter().map(|id| type_name(*id)).collect();
-                    Datum::text(list.join(", "))
-                }
-                None => Datum::Null,
-            }
+            arguments(oid(0)).map_or(Datum::Null, Datum::text)
         }
         "pg_database_size" => super::database::size(b, &args[0])?,
         "pg_relation_filepath" => match names::table_by_oid(b, oid(0))? {
@@ -255,6 +239,25 @@ fn of_locks(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>
         }
         _ => return Ok(None),
     }))
+}
+
+/// What a function yields, in words.
+pub(super) fn result_type(function: Oid) -> Option<String> {
+    match crate::func::function(function) {
+        Some(f) if f.returns_set => Some(format!("SETOF {}", type_name(f.result))),
+        Some(f) => Some(type_name(f.result)),
+        None => crate::func::aggregate(function).map(|aggregate| type_name(aggregate.result)),
+    }
+}
+
+/// The types of a function's arguments.
+pub(super) fn arguments(function: Oid) -> Option<String> {
+    let list = match crate::func::function(function) {
+        Some(f) => f.args,
+        None => crate::func::aggregate(function)?.args,
+    };
+    let list: Vec<String> = list.iter().map(|id| type_name(*id)).collect();
+    Some(list.join(", "))
 }
 
 fn type_name(id: TypeId) -> String {
@@ -375,6 +378,21 @@ fn current_setting(b: &Backend, args: &[Datum]) -> Result<Datum> {
         None if args.get(1).is_some_and(Datum::as_bool) => Ok(Datum::Null),
         None => crate::settings::get(name).map(|_| Datum::Null),
     }
+}
+
+/// The function begins with a snapshot, so the transaction's isolation is settled when it is called.
+fn set_config(b: &mut Backend, name: &str, text: &str, local: bool) -> Result<()> {
+    if name.eq_ignore_ascii_case("transaction_isolation") {
+        let wanted = crate::settings::get("transaction_isolation")?.parse(text)?;
+        let repeatable = b.txn.isolation() == storage::txn::Isolation::RepeatableRead;
+        if (wanted.as_text() == "repeatable read") != repeatable {
+            bail!(
+                ACTIVE_SQL_TRANSACTION,
+                "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+            );
+        }
+    }
+    b.values.set(name, text, local)
 }
 
 fn sleep(seconds: f64) -> Result<()> {

@@ -16,6 +16,7 @@ mod cursor;
 mod database;
 mod database_figures;
 mod ddl_host;
+mod definitions;
 pub(crate) mod done;
 mod explain;
 mod extended;

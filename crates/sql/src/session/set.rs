@@ -197,6 +197,10 @@ impl Values {
 
     /// RESET, and SET … TO DEFAULT.
     pub fn reset(&mut self, name: &str, local: bool) -> Result<()> {
+        if matches!(&*name.to_ascii_lowercase(), "session_authorization" | "role") {
+            // No session has another one than it began with.
+            return Ok(());
+        }
         let Some(i) = position(name) else { return self.set_custom(name, None, local) };
         check_context(&TABLE[i])?;
         self.store(i, self.defaults[i].clone(), local);
@@ -210,6 +214,11 @@ impl Values {
             {
                 self.store(i, self.defaults[i].clone(), false);
             }
+        }
+        for (name, value) in &mut self.custom {
+            let before = Some(std::mem::take(value));
+            let target = UndoTarget::Custom(name.clone(), before);
+            self.undo.push(Undo { target, local: false });
         }
     }
 
@@ -239,7 +248,8 @@ impl Values {
         }
         let before = match text {
             Some(text) => self.custom.insert(lower.clone(), text.to_owned()),
-            None => self.custom.remove(&lower),
+            // What nobody has a default for is empty.
+            None => self.custom.insert(lower.clone(), String::new()),
         };
         self.undo.push(Undo { target: UndoTarget::Custom(lower, before), local });
         Ok(())
@@ -317,8 +327,7 @@ impl Values {
             "search_path" => self.path_generation += 1,
             "synchronous_commit" => self.hot.synchronous = value.as_text() != "off",
             "default_transaction_isolation" => {
-                self.hot.repeatable_read =
-                    matches!(value.as_text(), "repeatable read" | "serializable");
+                self.hot.repeatable_read = value.as_text() == "repeatable read";
             }
             "default_transaction_read_only" => self.hot.read_only = value.as_bool(),
             "statement_timeout" => self.hot.statement_timeout = limit(value),
@@ -440,20 +449,31 @@ fn check_context(setting: &Setting) -> Result<()> {
 
 /// Values whose text has a meaning that the table does not know.
 fn checked(setting: &Setting, value: Value) -> Result<Value> {
-    let valid = match setting.name {
-        "DateStyle" => date_style(value.as_text(), &FormatContext::new()).is_some(),
-        "TimeZone" => time_zone(value.as_text()).is_some(),
-        _ => true,
+    let (valid, detail) = match setting.name {
+        "DateStyle" => (date_style(value.as_text(), &FormatContext::new()).is_some(), None),
+        "TimeZone" => (time_zone(value.as_text()).is_some(), None),
+        "default_table_access_method" => {
+            (value.as_text() == "heap", Some("Table access method \"{}\" does not exist."))
+        }
+        "default_tablespace" => (
+            matches!(value.as_text(), "" | "pg_default"),
+            Some("Tablespace \"{}\" does not exist."),
+        ),
+        _ => (true, None),
     };
     if valid {
         return Ok(value);
     }
-    Err(sql_error!(
+    let text = value.as_text();
+    let error = sql_error!(
         INVALID_PARAMETER_VALUE,
-        "invalid value for parameter \"{}\": \"{}\"",
-        setting.name,
-        value.as_text()
-    ))
+        "invalid value for parameter \"{}\": \"{text}\"",
+        setting.name
+    );
+    Err(match detail {
+        Some(detail) => error.with_detail(detail.replace("{}", text)),
+        None => error,
+    })
 }
 
 /// Reads `ISO, MDY` and its kin; what is not named stays as in `now`.

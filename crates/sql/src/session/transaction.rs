@@ -127,10 +127,7 @@ impl Session {
                         }
                         IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
                         IsolationLevel::Serializable => {
-                            return Err(SqlError::unsupported(
-                                "isolation level SERIALIZABLE is not supported yet",
-                            )
-                            .with_hint("Use REPEATABLE READ."));
+                            return Err(crate::settings::serializable_refused());
                         }
                     };
                     if isolation != self.backend.txn.isolation() {

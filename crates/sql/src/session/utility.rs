@@ -253,7 +253,10 @@ impl Session {
             }
             lower => {
                 self.backend.values.set(name, text, local)?;
-                if let Some(why) = crate::settings::get(lower)?.without_effect() {
+                let Some(setting) = settings::find(lower) else { return Ok(()) };
+                // Who asks for what is so anyway gets it.
+                let asked = *self.backend.values.get(lower) != setting.default();
+                if let Some(why) = setting.without_effect().filter(|_| asked) {
                     let told = sql_error!(SUCCESSFUL_COMPLETION, "{lower} has no effect");
                     self.backend.notice("NOTICE", told.with_detail(why));
                 }
@@ -351,10 +354,11 @@ impl Session {
                 self.backend.values.reset_all();
                 self.statements.clear();
                 self.backend.standing.statements.clear();
-                self.plans.clear();
+                // Nobody can listen yet, so there is nothing to UNLISTEN.
                 self.backend.txn.locks().unlock_all(|tag| matches!(tag, LockTag::Advisory { .. }));
-                self.backend.currvals.clear();
-                self.backend.last_sequence = None;
+                self.plans.clear();
+                self.discard_temporary()?;
+                self.discard_sequences();
                 "DISCARD ALL"
             }
             Discard::Plans => {
@@ -363,13 +367,29 @@ impl Session {
                 "DISCARD PLANS"
             }
             Discard::Sequences => {
-                self.backend.currvals.clear();
-                self.backend.last_sequence = None;
+                self.discard_sequences();
                 "DISCARD SEQUENCES"
             }
-            Discard::Temp => "DISCARD TEMP",
+            Discard::Temp => {
+                self.discard_temporary()?;
+                "DISCARD TEMP"
+            }
         };
         Ok(tag.to_owned())
+    }
+
+    fn discard_sequences(&mut self) {
+        self.backend.currvals.clear();
+        self.backend.last_sequence = None;
+    }
+
+    /// Drops the session's temporary relations and whatever else is made of them, without a word.
+    fn discard_temporary(&mut self) -> Result<()> {
+        let Some(schema) = self.backend.temp_schema.get() else { return Ok(()) };
+        let told = self.backend.notices.len();
+        let dropped = ddl::empty_temporary_schema(&mut self.backend, schema);
+        self.backend.notices.truncate(told);
+        dropped
     }
 
     fn prepare(&mut self, prepare: &ast::Prepare) -> Result<String> {
@@ -567,6 +587,7 @@ fn words(statement: &Statement) -> &'static str {
         Statement::Drop(_) => "DROP",
         Statement::Rename(_) => "ALTER ... RENAME",
         Statement::Comment(_) => "COMMENT",
+        Statement::CreateFunction(create) if create.procedure => "CREATE PROCEDURE",
         Statement::CreateFunction(_) => "CREATE FUNCTION",
         Statement::CreateExtension(_) => "CREATE EXTENSION",
         Statement::CreateCollation(_) => "CREATE COLLATION",
@@ -574,6 +595,8 @@ fn words(statement: &Statement) -> &'static str {
         Statement::CreateType(_) => "CREATE TYPE",
         Statement::CreateDomain(_) => "CREATE DOMAIN",
         Statement::CreateStatistics(_) => "CREATE STATISTICS",
+        Statement::Grant(grant) if !grant.grant => "REVOKE",
+        Statement::GrantRole(grant) if !grant.grant => "REVOKE",
         Statement::Grant(_) | Statement::GrantRole(_) => "GRANT",
         Statement::CreateRole(_) => "CREATE ROLE",
         Statement::AlterRole(_) | Statement::AlterRoleSet(_) => "ALTER ROLE",
@@ -584,6 +607,13 @@ fn words(statement: &Statement) -> &'static str {
         Statement::Do(_) => "DO",
         Statement::Call(_) => "CALL",
         Statement::Cluster(_) => "CLUSTER",
+        Statement::AlterDefaultPrivileges(_) => "ALTER DEFAULT PRIVILEGES",
+        Statement::ReassignOwned(_) => "REASSIGN OWNED",
+        Statement::DropOwned(_) => "DROP OWNED",
+        Statement::AlterSystem(_) => "ALTER SYSTEM",
+        Statement::Load(_) => "LOAD",
+        Statement::AlterObjectSchema(_) => "ALTER ... SET SCHEMA",
+        Statement::AlterOwner(_) => "ALTER ... OWNER TO",
         Statement::RefreshMaterializedView(_) => "REFRESH MATERIALIZED VIEW",
         _ => "this statement",
     }

@@ -125,6 +125,12 @@ pub fn get(name: &str) -> Result<&'static Setting> {
     })
 }
 
+/// What answers whoever asks for SERIALIZABLE, in whichever way: a weaker level in silence would be a broken promise.
+pub fn serializable_refused() -> SqlError {
+    SqlError::unsupported("isolation level SERIALIZABLE is not supported yet")
+        .with_hint("Use REPEATABLE READ.")
+}
+
 impl Setting {
     /// The value it has when nobody says otherwise.
     pub fn default(&self) -> Value {
@@ -139,7 +145,7 @@ impl Setting {
     /// Reads a value as `SET` and the configuration file write it.
     ///
     /// # Errors
-    /// `22023`, in PostgreSQL's words, for a value of another kind or out of range.
+    /// `22023`, in PostgreSQL's words, for a value of another kind or out of range; `0A000` for SERIALIZABLE.
     pub fn parse(&self, text: &str) -> Result<Value> {
         value::parse(self, text)
     }

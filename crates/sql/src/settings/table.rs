@@ -1,6 +1,7 @@
 //! The table of settings, by subject in the files beside this one, put in the order of their names.
 
 mod cache;
+mod foreign;
 mod log;
 mod planner;
 mod server;
@@ -17,6 +18,7 @@ const INT_MAX: i64 = i32::MAX as i64;
 pub static TABLE: LazyLock<Vec<Setting>> = LazyLock::new(|| {
     let mut all = [
         cache::SETTINGS,
+        foreign::SETTINGS,
         log::SETTINGS,
         planner::SETTINGS,
         server::SETTINGS,

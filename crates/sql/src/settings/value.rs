@@ -161,9 +161,14 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
                 let word = if parse_bool(text)? { "on" } else { "off" };
                 of.iter().find(|choice| **choice == word)
             });
-            found.map(|word| Value::Text((*word).into())).ok_or_else(|| {
-                invalid(setting, text, Some(format!("Available values: {}.", of.join(", "))))
-            })
+            match found {
+                Some(&"serializable") => Err(super::serializable_refused()),
+                Some(word) => Ok(Value::Text((*word).into())),
+                None => {
+                    let words = format!("Available values: {}.", of.join(", "));
+                    Err(invalid(setting, text, Some(words)))
+                }
+            }
         }
     }
 }

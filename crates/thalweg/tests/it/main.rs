@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
 mod concurrently;
+mod dump;
 mod embedded;
 mod foreign_keys;
 mod parks;
+mod pgbench;
 mod races;
+mod running;
+mod serving;
 mod waldump;
 
 use std::path::{Path, PathBuf};

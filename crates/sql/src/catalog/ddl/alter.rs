@@ -22,13 +22,48 @@ use crate::types::{Datum, Oid};
 
 use super::Ddl;
 use super::column::attribute_type;
-use super::create_table::missing_value;
+use super::create_table::{missing_value, persistence_word};
 use base::wait_event::{self, Event};
 
 /// How long VACUUM FULL waits for older snapshots to go.
 const OLDER_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Bytes of rows that are stored together.
 const BATCH_BYTES: usize = 64 * 1024;
+
+/// Whether a statement of that kind may change this relation. Ownership changes through ALTER TABLE, whatever it is:
+/// pg_dump writes nothing else.
+fn check_kind(alter: &AlterTable, relation: &TableDef) -> Result<()> {
+    let wanted = match alter.kind {
+        RelationKind::Table => match relation.kind {
+            TableKind::Table => return Ok(()),
+            _ if alter.steps.iter().all(|s| matches!(s, AlterTableStep::OwnerTo(_))) => {
+                return Ok(());
+            }
+            _ => "a table",
+        },
+        RelationKind::View if relation.kind != TableKind::View => "a view",
+        RelationKind::Sequence if relation.kind != TableKind::Sequence => "a sequence",
+        RelationKind::Index if relation.kind != TableKind::Index => "an index",
+        _ => return Ok(()),
+    };
+    Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not {wanted}", relation.name))
+}
+
+/// A form of ALTER TABLE in its words, to be refused.
+fn unsupported_form(step: &AlterTableStep) -> &'static str {
+    match step {
+        AlterTableStep::SetExpression { .. } => "ALTER COLUMN ... SET EXPRESSION",
+        AlterTableStep::SetLogged => "SET LOGGED",
+        AlterTableStep::SetUnlogged => "SET UNLOGGED",
+        AlterTableStep::SetAccessMethod(_) => "SET ACCESS METHOD",
+        AlterTableStep::Inherit(_) => "INHERIT",
+        AlterTableStep::NoInherit(_) => "NO INHERIT",
+        AlterTableStep::AttachPartition { .. } => "ATTACH PARTITION",
+        AlterTableStep::DetachPartition { .. } => "DETACH PARTITION",
+        AlterTableStep::Other(words) => words,
+        _ => "in this form",
+    }
+}
 
 impl Ddl<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<String> {
@@ -48,9 +83,7 @@ impl Ddl<'_> {
             return Ok(tag.to_owned());
         };
         self.must_be_user_table(&table)?;
-        if table.kind != TableKind::Table && alter.kind == RelationKind::Table {
-            return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", table.name));
-        }
+        check_kind(alter, &table)?;
         for step in &alter.steps {
             self.alter_step(table.oid, step)?;
             self.changed(table.oid)?;
@@ -71,12 +104,21 @@ impl Ddl<'_> {
             }
             AlterTableStep::SetDefault { column, default } => {
                 let (table, number) = self.column(oid, column)?;
+                super::identity::refuse(&table, number).map_err(|error| match default {
+                    Some(_) => error,
+                    None => error
+                        .with_hint("Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead."),
+                })?;
                 let ty = table.columns[number as usize - 1].ty;
                 let text = match default {
                     Some(expr) => self.default_to_store(&super::text_of(expr)?, column, ty)?,
                     None => None,
                 };
-                self.set_default(oid, number, text.as_deref())
+                self.set_default(oid, number, text.as_deref())?;
+                match text {
+                    Some(text) => self.depend_on_named(oid, number, &text, column, ty),
+                    None => Ok(()),
+                }
             }
             AlterTableStep::SetNotNull { column } => {
                 let (table, number) = self.column(oid, column)?;
@@ -95,10 +137,12 @@ impl Ddl<'_> {
             AlterTableStep::DropConstraint { name, if_exists, cascade } => {
                 self.drop_constraint(oid, name, *if_exists, *cascade)
             }
-            AlterTableStep::AddIdentity { .. }
-            | AlterTableStep::SetIdentity { .. }
-            | AlterTableStep::DropIdentity { .. } => {
-                Err(sql_error!(FEATURE_NOT_SUPPORTED, "changing identity columns is not supported"))
+            AlterTableStep::AddIdentity { column, always, options } => {
+                self.add_identity(oid, column, *always, options)
+            }
+            AlterTableStep::SetIdentity { column, steps } => self.set_identity(oid, column, steps),
+            AlterTableStep::DropIdentity { column, if_exists } => {
+                self.drop_identity(oid, column, *if_exists)
             }
             AlterTableStep::SetOptions(options) => {
                 self.change_parameters(oid, |of, lines| parameters::set(of, lines, options))
@@ -118,11 +162,11 @@ impl Ddl<'_> {
             | AlterTableStep::SetColumnOptions { .. }
             | AlterTableStep::ResetColumnOptions { .. }
             | AlterTableStep::ClusterOn(_)
-            | AlterTableStep::SetWithoutCluster
-            | AlterTableStep::OwnerTo(_) => Ok(()),
+            | AlterTableStep::SetWithoutCluster => Ok(()),
+            AlterTableStep::OwnerTo(role) => self.relation_owner(oid, role),
             other => {
-                Err(sql_error!(FEATURE_NOT_SUPPORTED, "this form of ALTER TABLE is not supported")
-                    .with_detail(format!("{other:?}").chars().take(60).collect::<String>()))
+                let what = unsupported_form(other);
+                Err(sql_error!(FEATURE_NOT_SUPPORTED, "ALTER TABLE {what} is not supported yet"))
             }
         }
     }
@@ -179,11 +223,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let mut constraints = Vec::new();
-        let persistence = match table.persistence {
-            base::Persistence::Permanent => ast::Persistence::Permanent,
-            base::Persistence::Unlogged => ast::Persistence::Unlogged,
-            base::Persistence::Temporary => ast::Persistence::Temporary,
-        };
+        let persistence = persistence_word(table.persistence);
         let column =
             self.new_column(def, &table.name, table.schema, persistence, &mut constraints)?;
         let number = table.columns.len() as i16 + 1;
@@ -320,6 +360,7 @@ impl Ddl<'_> {
 
     fn drop_not_null(&mut self, oid: Oid, name: &str) -> Result<()> {
         let (table, number) = self.column(oid, name)?;
+        super::identity::refuse(&table, number)?;
         let in_key = table
             .indexes
             .iter()
@@ -378,6 +419,7 @@ impl Ddl<'_> {
             changes.push(("attmissingval", Datum::Null));
         }
         self.update_attribute(oid, number, &changes)?;
+        self.retype_identity(&table, number, &change.type_name)?;
         self.retype_keys(&table, at as u16, ty, collation)?;
         // What was found out about the old values is not true of the new ones.
         let key = [Datum::Oid(oid), Datum::Int2(number)];

@@ -69,7 +69,6 @@ impl Ddl<'_> {
             Statement::AlterObjectSchema(s) if s.kind == ObjectKind::Collation => {
                 self.move_collation(s)
             }
-            Statement::AlterOwner(s) if s.kind == ObjectKind::Collation => self.collation_owner(s),
             _ => return None,
         };
         Some(done.map(|()| "ALTER COLLATION".to_owned()))
@@ -192,7 +191,7 @@ impl Ddl<'_> {
         self.change_collation(&found, &[("collnamespace", Datum::Oid(schema))])
     }
 
-    fn collation_owner(&mut self, alter: &AlterOwner) -> Result<()> {
+    pub(super) fn collation_owner(&mut self, alter: &AlterOwner) -> Result<()> {
         let ObjectName::Name(name) = &alter.object else {
             bail!(SYNTAX_ERROR, "a collation has a name");
         };

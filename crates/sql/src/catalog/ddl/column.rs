@@ -183,6 +183,12 @@ impl Ddl<'_> {
         persistence: ast::Persistence,
         options: &[SequenceOption],
     ) -> Result<(Oid, String)> {
+        if !matches!(type_id, TypeId::INT2 | TypeId::INT4 | TypeId::INT8) {
+            return Err(sql_error!(
+                INVALID_PARAMETER_VALUE,
+                "identity column type must be smallint, integer, or bigint"
+            ));
+        }
         let chosen = options.iter().find_map(|o| match &o.kind {
             SequenceOptionKind::SequenceName(name) => Some(name.last().to_owned()),
             _ => None,
@@ -209,6 +215,9 @@ impl Ddl<'_> {
         if let Some(default) = column.default.as_ref().filter(|_| !column.generated) {
             let text = self.default_to_store(default, &column.name, column.ty)?;
             self.set_default(table, number, text.as_deref())?;
+            if let Some(text) = text {
+                self.depend_on_named(table, number, &text, &column.name, column.ty)?;
+            }
         }
         if let Some(letter) = column.identity {
             let changes = [("attidentity", Datum::Char(letter))];
@@ -244,13 +253,8 @@ impl Ddl<'_> {
         default: Option<&str>,
     ) -> Result<()> {
         let oid = self.new_oid()?;
-        let txn = self.host.txn();
-        let store = self.store();
-        let key = [Datum::Oid(table), Datum::Int2(number)];
-        let index = "pg_attrdef_adrelid_adnum_index";
-        if let Some(old) = store.find_one(txn, "pg_attrdef", index, &key)? {
-            store.delete(txn, "pg_attrdef", &old)?;
-        }
+        self.forget_defaults(&[Datum::Oid(table), Datum::Int2(number)])?;
+        let (txn, store) = (self.txn(), self.store());
         if let Some(default) = default {
             let row = RowBuilder::of("pg_attrdef")
                 .oid("oid", oid)

@@ -26,6 +26,15 @@ pub(super) fn persistence(p: ast::Persistence) -> Persistence {
     }
 }
 
+/// And back.
+pub(super) fn persistence_word(p: Persistence) -> ast::Persistence {
+    match p {
+        Persistence::Permanent => ast::Persistence::Permanent,
+        Persistence::Unlogged => ast::Persistence::Unlogged,
+        Persistence::Temporary => ast::Persistence::Temporary,
+    }
+}
+
 /// `pg_class.relpersistence`.
 pub(super) fn persistence_letter(p: Persistence) -> u8 {
     match p {
@@ -283,13 +292,13 @@ pub(super) fn parameters_value(lines: &[String]) -> Datum {
 
 fn refuse_unsupported(create: &CreateTable) -> Result<()> {
     let refused = [
-        (create.partition_by.is_some() || create.partition_of.is_some(), "partitioned tables"),
-        (!create.inherits.is_empty(), "table inheritance"),
-        (create.of_type.is_some(), "typed tables"),
+        (create.partition_by.is_some() || create.partition_of.is_some(), "partitioned tables are"),
+        (!create.inherits.is_empty(), "table inheritance is"),
+        (create.of_type.is_some(), "typed tables are"),
     ];
     for (asked, what) in refused {
         if asked {
-            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "{what} are not supported")
+            return Err(sql_error!(FEATURE_NOT_SUPPORTED, "{what} not supported")
                 .with_hint("See docs/compatibility.md for what this version supports."));
         }
     }

@@ -1,11 +1,18 @@
 //! `pg_depend`: who goes with whom.
 
+use crate::bind::tree::Const;
+use crate::bind::{Expr, Ty, walk};
+use crate::catalog::FIRST_USER_OID;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::RowBuilder;
+use crate::catalog::store::schema::catalog;
 use crate::error::Result;
-use crate::types::{Datum, Oid};
+use crate::types::{Datum, Oid, TypeId};
 
 use super::Ddl;
+
+/// Finds defaults by table and column.
+const DEFAULTS_INDEX: &str = "pg_attrdef_adrelid_adnum_index";
 
 impl Ddl<'_> {
     /// A sequence goes with a column: `a`utomatically (serial) or `i`nternally (identity).
@@ -28,9 +35,77 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// A column's default is of the relations that it names: the sequence of a serial column. Who dumps the database
+    /// makes them first.
+    pub(super) fn depend_on_named(
+        &mut self,
+        table: Oid,
+        number: i16,
+        default: &str,
+        column: &str,
+        ty: Ty,
+    ) -> Result<()> {
+        let mut named = Vec::new();
+        walk::any(&self.host.bind_default(default, column, ty)?, &mut |expr| {
+            if let Expr::Const(Const { value: Datum::Oid(oid), ty, .. }) = expr
+                && ty.id == TypeId::REGCLASS
+            {
+                named.push(*oid);
+            }
+            false
+        });
+        named.retain(|oid| *oid >= FIRST_USER_OID);
+        named.sort_unstable();
+        named.dedup();
+        let key = [Datum::Oid(table), Datum::Int2(number)];
+        let found = self.store().find_one(self.txn(), "pg_attrdef", DEFAULTS_INDEX, &key)?;
+        let Some(found) = found else { return Ok(()) };
+        for relation in named {
+            let row = RowBuilder::of("pg_depend")
+                .oid("classid", catalog("pg_attrdef").oid)
+                .oid("objid", found.row.oid("oid"))
+                .oid("refclassid", pg_class())
+                .oid("refobjid", relation)
+                .letter("deptype", b'n');
+            self.store().insert(self.txn(), "pg_depend", &row.build())?;
+        }
+        Ok(())
+    }
+
+    /// The columns, by table and number, whose defaults name a relation.
+    pub(super) fn defaults_with(&self, relation: Oid) -> Result<Vec<(Oid, i16)>> {
+        let (txn, store) = (self.txn(), self.store());
+        let class = catalog("pg_attrdef").oid;
+        let key = [Datum::Oid(pg_class()), Datum::Oid(relation)];
+        let rows = store.find(txn, "pg_depend", "pg_depend_reference_index", &key)?;
+        let of_default = rows.iter().filter(|found| found.row.oid("classid") == class);
+        let mut oids: Vec<Oid> = of_default.map(|found| found.row.oid("objid")).collect();
+        oids.sort_unstable();
+        let mut columns = Vec::with_capacity(oids.len());
+        for oid in oids {
+            let key = [Datum::Oid(oid)];
+            let found = store.find_one(txn, "pg_attrdef", "pg_attrdef_oid_index", &key)?;
+            columns.extend(found.map(|f| (f.row.oid("adrelid"), f.row.get("adnum").as_int2())));
+        }
+        Ok(columns)
+    }
+
+    /// Removes the defaults of a table, or of one of its columns, with what they depend on.
+    pub(super) fn forget_defaults(&mut self, key: &[Datum]) -> Result<()> {
+        for found in self.store().find(self.txn(), "pg_attrdef", DEFAULTS_INDEX, key)? {
+            self.forget(catalog("pg_attrdef").oid, found.row.oid("oid"))?;
+            self.store().delete(self.txn(), "pg_attrdef", &found)?;
+        }
+        Ok(())
+    }
+
     /// Removes what a relation depends on.
     pub(super) fn forget_owner(&mut self, relation: Oid) -> Result<()> {
-        let key = [Datum::Oid(pg_class()), Datum::Oid(relation)];
+        self.forget(pg_class(), relation)
+    }
+
+    fn forget(&mut self, class: Oid, object: Oid) -> Result<()> {
+        let key = [Datum::Oid(class), Datum::Oid(object)];
         let (txn, store) = (self.txn(), self.store());
         for row in store.find(txn, "pg_depend", "pg_depend_depender_index", &key)? {
             store.delete(txn, "pg_depend", &row)?;

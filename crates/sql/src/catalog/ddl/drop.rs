@@ -204,7 +204,7 @@ impl Ddl<'_> {
         let key = [Datum::Oid(table.oid)];
         let constraints = "pg_constraint_conrelid_contypid_conname_index";
         self.delete_rows("pg_constraint", constraints, &key)?;
-        self.delete_rows("pg_attrdef", "pg_attrdef_adrelid_adnum_index", &key)?;
+        self.forget_defaults(&key)?;
         self.delete_rows("pg_statistic", "pg_statistic_relid_att_inh_index", &key)?;
         self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(table.row_type.oid())])?;
         self.drop_relation_rows(table.oid)?;
@@ -228,22 +228,56 @@ impl Ddl<'_> {
             let table = self.table(owner.row.oid("refobjid"))?;
             let number = owner.row.int4("refobjsubid") as i16;
             let column = &table.columns[number as usize - 1];
-            if !cascade {
+            if owner.row.letter("deptype") == b'i' {
+                let part = format!("column {} of table {}", column.name, table.name);
                 return Err(sql_error!(
                     DEPENDENT_OBJECTS_STILL_EXIST,
-                    "cannot drop sequence {} because other objects depend on it",
+                    "cannot drop sequence {} because {part} requires it",
                     sequence.name
                 )
-                .with_detail(format!(
-                    "default value for column {} of table {} depends on sequence {}",
-                    column.name, table.name, sequence.name
-                ))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+                .with_hint(format!("You can drop {part} instead.")));
             }
-            self.set_default(table.oid, number, None)?;
-            self.changed(table.oid)?;
         }
+        self.release_sequence(sequence, cascade)?;
         self.drop_owned_sequence(sequence.oid)
+    }
+
+    /// A sequence goes: the defaults that name it go before it with CASCADE, and hold it without.
+    fn release_sequence(&mut self, sequence: &TableDef, cascade: bool) -> Result<()> {
+        let mut words = Vec::new();
+        let defaults = self.defaults_with(sequence.oid)?;
+        for (table, number) in &defaults {
+            let table = self.table(*table)?;
+            let column = &table.columns[*number as usize - 1].name;
+            words.push(format!("default value for column {column} of table {}", table.name));
+        }
+        if words.is_empty() {
+            return Ok(());
+        }
+        if !cascade {
+            let lines = words.iter().map(|w| format!("{w} depends on sequence {}", sequence.name));
+            return Err(sql_error!(
+                DEPENDENT_OBJECTS_STILL_EXIST,
+                "cannot drop sequence {} because other objects depend on it",
+                sequence.name
+            )
+            .with_detail(lines.collect::<Vec<_>>().join("\n"))
+            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        let lines: Vec<String> = words.iter().map(|w| format!("drop cascades to {w}")).collect();
+        let notice = match &lines[..] {
+            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
+            all => {
+                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
+                    .with_detail(all.join("\n"))
+            }
+        };
+        self.host.notice("NOTICE", notice);
+        for (table, number) in defaults {
+            self.set_default(table, number, None)?;
+            self.changed(table)?;
+        }
+        Ok(())
     }
 
     /// Removes an index, which no constraint needs.

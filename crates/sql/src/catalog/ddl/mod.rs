@@ -17,10 +17,12 @@ mod drop;
 mod extension;
 mod foreign_key;
 mod generated;
+mod identity;
 mod index;
 mod large;
 mod like;
 mod names;
+mod owner;
 pub mod reindex;
 mod rename;
 mod schema;
@@ -154,9 +156,7 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
         Statement::CreateDatabase(s) => ddl.create_database(s).map(|()| tag("CREATE DATABASE")),
         Statement::DropDatabase(s) => ddl.drop_database(s).map(|()| tag("DROP DATABASE")),
         Statement::AlterDatabase(s) => ddl.alter_database(s).map(|()| tag("ALTER DATABASE")),
-        Statement::AlterOwner(s) if s.kind == ast::ObjectKind::Database => {
-            ddl.database_owner(s).map(|()| tag("ALTER DATABASE"))
-        }
+        Statement::AlterOwner(s) => return ddl.alter_owner(s),
         Statement::Drop(s) => ddl.drop(s),
         Statement::Rename(s) => ddl.rename(s),
         Statement::Truncate(s) => ddl.truncate(s).map(|()| tag("TRUNCATE TABLE")),

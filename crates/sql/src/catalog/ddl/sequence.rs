@@ -3,16 +3,16 @@
 use base::ids::Persistence;
 use base::rank::Rank;
 use storage::lock::LockMode;
-use storage::sequence::{Params, State};
+use storage::sequence::Params;
 use syntax::ast::{
     AlterSequence, CreateSequence, QualifiedName, SequenceOption, SequenceOptionKind,
 };
 
 use crate::bind::Ty;
-use crate::catalog::TableKind;
 use crate::catalog::store::builtin::{attribute_row, class_row};
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
-use crate::error::{Result, sql_error};
+use crate::catalog::{TableDef, TableKind};
+use crate::error::{Result, bail, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
 use super::Ddl;
@@ -132,6 +132,16 @@ impl Ddl<'_> {
             return Err(sql_error!(INVALID_PARAMETER_VALUE, "INCREMENT must not be zero"));
         }
         let (lowest, highest) = type_range(ty);
+        if let Some(old) = old.filter(|old| old.type_id != ty) {
+            // Bounds that were the old type's own become the new one's.
+            let (lowest, highest) = type_range(old.type_id);
+            if max.is_none() && old.params.increment > 0 && old.params.max == highest {
+                max = Some(None);
+            }
+            if min.is_none() && old.params.increment < 0 && old.params.min == lowest {
+                min = Some(None);
+            }
+        }
         let ascending = increment > 0;
         let default_min = if ascending { 1 } else { lowest };
         let default_max = if ascending { highest } else { -1 };
@@ -197,6 +207,16 @@ impl Ddl<'_> {
         if sequence.kind != TableKind::Sequence {
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", sequence.name));
         }
+        self.change_sequence(&sequence, &alter.options)?;
+        self.set_owner(sequence.oid, &alter.options)
+    }
+
+    /// Applies options to a sequence.
+    pub(super) fn change_sequence(
+        &mut self,
+        sequence: &TableDef,
+        options: &[SequenceOption],
+    ) -> Result<()> {
         let key = [Datum::Oid(sequence.oid)];
         let (txn, store) = (self.txn(), self.store());
         let found = store.find_one(txn, "pg_sequence", "pg_sequence_seqrelid_index", &key)?;
@@ -207,17 +227,31 @@ impl Ddl<'_> {
             params: params_of(&found.row),
             cache: found.row.get("seqcache").as_int8(),
         };
-        let new = self.settings(None, Some(old), &alter.options)?;
+        let new = self.settings(None, Some(old), options)?;
+        let restart = options.iter().find_map(|option| match &option.kind {
+            SequenceOptionKind::Restart(value) => Some(value.unwrap_or(new.start)),
+            _ => None,
+        });
+        let last = match restart {
+            Some(last) => last,
+            None => self.store().sequence(sequence.storage).read(self.txn())?.last,
+        };
+        check_last(last, &new.params)?;
         let values = sequence_row(sequence.oid, &new);
         self.store().update(self.txn(), "pg_sequence", &found, &values)?;
-        for option in &alter.options {
-            if let SequenceOptionKind::Restart(value) = &option.kind {
-                let last = value.unwrap_or(new.start);
-                let state = State { last, is_called: false };
-                self.store().sequence(sequence.storage).set(self.txn(), state)?;
-            }
+        match restart {
+            Some(last) => self.renew_sequence(sequence, last),
+            None => self.changed(sequence.oid),
         }
-        self.set_owner(sequence.oid, &alter.options)?;
+    }
+
+    /// Begins a sequence anew, in new storage, so that a rollback takes it back.
+    fn renew_sequence(&mut self, sequence: &TableDef, first: i64) -> Result<()> {
+        let storage =
+            self.store().create_storage(self.txn(), sequence.persistence, Rank::SequencePage)?;
+        self.store().sequence(storage).create(first)?;
+        self.update_class(sequence.oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
+        self.store().drop_storage(self.txn(), sequence.storage)?;
         self.changed(sequence.oid)
     }
 
@@ -248,21 +282,33 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// TRUNCATE … RESTART IDENTITY: new storage, so that a rollback takes it back.
+    /// TRUNCATE … RESTART IDENTITY.
     pub(super) fn restart_sequence(&mut self, oid: Oid) -> Result<()> {
         let sequence = self.table(oid)?;
         let key = [Datum::Oid(oid)];
         let found =
             self.store().find_one(self.txn(), "pg_sequence", "pg_sequence_seqrelid_index", &key)?;
         let Some(found) = found else { return Ok(()) };
-        let storage =
-            self.store().create_storage(self.txn(), sequence.persistence, Rank::SequencePage)?;
-        let start = found.row.get("seqstart").as_int8();
-        self.store().sequence(storage).create(start)?;
-        self.update_class(oid, &[("relfilenode", Datum::Oid(Oid(storage.0)))])?;
-        self.store().drop_storage(self.txn(), sequence.storage)?;
-        self.changed(oid)
+        self.renew_sequence(&sequence, found.row.get("seqstart").as_int8())
     }
+}
+
+/// Where a sequence stands must be within its bounds.
+fn check_last(last: i64, params: &Params) -> Result<()> {
+    let Params { min, max, .. } = params;
+    if last < *min {
+        bail!(
+            INVALID_PARAMETER_VALUE,
+            "RESTART value ({last}) cannot be less than MINVALUE ({min})"
+        );
+    }
+    if last > *max {
+        bail!(
+            INVALID_PARAMETER_VALUE,
+            "RESTART value ({last}) cannot be greater than MAXVALUE ({max})"
+        );
+    }
+    Ok(())
 }
 
 fn sequence_row(oid: Oid, settings: &Settings) -> Vec<Datum> {

@@ -14,7 +14,7 @@ use crate::bind::Ty;
 use crate::bind::query::RelColumn;
 use crate::catalog::store::builtin::{attribute_row, class_row, row_type_row};
 use crate::catalog::store::lookup::pg_class;
-use crate::catalog::store::row::RowBuilder;
+use crate::catalog::store::row::{CatalogRow, RowBuilder};
 use crate::catalog::store::schema::catalog;
 use crate::catalog::{FIRST_USER_OID, Record, TableDef, TableKind, parse};
 use crate::error::{Result, SqlError, sql_error};
@@ -273,7 +273,9 @@ impl Ddl<'_> {
         let key = [Datum::Oid(pg_class()), Datum::Oid(relation)];
         let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_reference_index", &key)?;
         let mut views = Vec::new();
-        for found in rows.iter().filter(|found| found.row.letter("deptype") == b'n') {
+        let of_view =
+            |row: &CatalogRow| row.letter("deptype") == b'n' && row.oid("classid") == pg_class();
+        for found in rows.iter().filter(|found| of_view(&found.row)) {
             let oid = found.row.oid("objid");
             if let Some(view) = self.catalog.table(self.host.txn(), oid)?
                 && view.kind == TableKind::View

@@ -6,7 +6,7 @@ use crate::catalog::collation::locales;
 use crate::catalog::opclass::{self, CLASSES};
 use crate::func;
 use crate::types::collation::RULES_VERSION;
-use crate::types::{BUILTIN_TYPES, Collation, Datum, Oid, TypeId, TypeInfo};
+use crate::types::{Array, BUILTIN_TYPES, Collation, Datum, Oid, TypeId, TypeInfo};
 
 use super::load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
 use super::row::{RowBuilder, vector};
@@ -33,7 +33,7 @@ pub fn rows(superuser: &str) -> Vec<BuiltinRow> {
     let mut rows = Vec::new();
     namespaces(&mut rows);
     roles(superuser, &mut rows);
-    databases(&mut rows);
+    databases(superuser, &mut rows);
     access_methods(&mut rows);
     rows.extend(BUILTIN_TYPES.iter().map(|info| ("pg_type", type_row(info))));
     functions(&mut rows);
@@ -46,17 +46,33 @@ pub fn rows(superuser: &str) -> Vec<BuiltinRow> {
 
 fn namespaces(rows: &mut Vec<BuiltinRow>) {
     let all = [
-        (PG_CATALOG, "pg_catalog"),
-        (TOAST_SCHEMA, "pg_toast"),
-        (PUBLIC, "public"),
-        (Oid(13_000), "information_schema"),
+        (PG_CATALOG, "pg_catalog", "system catalog schema"),
+        (TOAST_SCHEMA, "pg_toast", "reserved schema for TOAST tables"),
+        (PUBLIC, "public", "standard public schema"),
+        (Oid(13_000), "information_schema", ""),
     ];
-    for (oid, name) in all {
-        // PostgreSQL's pg_database_owner owns public.
-        let owner = if oid == PUBLIC { Oid(6171) } else { BOOTSTRAP_SUPERUSER };
+    for (oid, name, comment) in all {
         let row = RowBuilder::of("pg_namespace").oid("oid", oid).set("nspname", name);
-        rows.push(("pg_namespace", row.oid("nspowner", owner).build()));
+        // PostgreSQL's pg_database_owner owns public; pg_dump knows these privileges as the usual ones.
+        let row = match oid == PUBLIC {
+            true => row.oid("nspowner", Oid(6171)).set(
+                "nspacl",
+                privileges(&["pg_database_owner=UC/pg_database_owner", "=U/pg_database_owner"]),
+            ),
+            false => row.oid("nspowner", BOOTSTRAP_SUPERUSER),
+        };
+        rows.push(("pg_namespace", row.build()));
+        if !comment.is_empty() {
+            let row = RowBuilder::of("pg_description").oid("objoid", oid);
+            let row = row.oid("classoid", catalog("pg_namespace").oid).set("description", comment);
+            rows.push(("pg_description", row.build()));
+        }
     }
+}
+
+/// A list of who may do what. It is shown only: there are no privileges yet.
+fn privileges(items: &[&str]) -> Array {
+    Array::from_elements(TypeId::ACLITEM, items.iter().map(|item| Datum::text(*item)).collect())
 }
 
 fn roles(superuser: &str, rows: &mut Vec<BuiltinRow>) {
@@ -78,7 +94,9 @@ fn roles(superuser: &str, rows: &mut Vec<BuiltinRow>) {
     rows.push(("pg_authid", role(Oid(6171), "pg_database_owner", false)));
 }
 
-fn databases(rows: &mut Vec<BuiltinRow>) {
+fn databases(superuser: &str, rows: &mut Vec<BuiltinRow>) {
+    let name = syntax::deparse::quote_ident(superuser);
+    let template = [format!("=c/{name}"), format!("{name}=CTc/{name}")];
     for (oid, name) in [(TEMPLATE1, "template1"), (TEMPLATE0, "template0"), (POSTGRES, "postgres")]
     {
         let row = RowBuilder::of("pg_database")
@@ -93,6 +111,10 @@ fn databases(rows: &mut Vec<BuiltinRow>) {
             .oid("dattablespace", DEFAULT_TABLESPACE)
             .set("datcollate", "C")
             .set("datctype", "C");
+        let row = match oid == POSTGRES {
+            true => row,
+            false => row.set("datacl", privileges(&template.each_ref().map(String::as_str))),
+        };
         rows.push(("pg_database", row.build()));
     }
     for (oid, comment) in [

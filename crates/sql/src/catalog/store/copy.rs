@@ -64,6 +64,11 @@ impl Cluster {
         all.extend(classes.iter().map(|c| (RelId(c.row.oid("relfilenode").0), rank_of(c))));
         Ok(all)
     }
+
+    /// What is stored of the catalogs that databases share.
+    pub fn shared_storage(&self) -> impl Iterator<Item = (RelId, Rank)> + use<> {
+        layout::shared_storage()
+    }
 }
 
 impl Store {

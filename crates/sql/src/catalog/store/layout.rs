@@ -64,6 +64,11 @@ pub(super) fn storage_of(database: Oid) -> impl Iterator<Item = (RelId, Rank)> {
     numbers.zip(relations(false)).map(|(number, (_, rank))| (at(number), rank))
 }
 
+/// Likewise of the catalogs that all databases share.
+pub(super) fn shared_storage() -> impl Iterator<Item = (RelId, Rank)> {
+    (FIRST..).zip(relations(true)).map(|(number, (_, rank))| (at(number), rank))
+}
+
 fn at(number: u32) -> RelId {
     RelId::new(number, Persistence::Permanent)
 }

@@ -9,6 +9,7 @@ use crate::bind::tree::{
 };
 use crate::error::{Result, sql_error};
 use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
+use crate::types::chars::NAME_MAX;
 use crate::types::keycode::KeyColumn;
 use crate::types::{Array, Datum, Record, TypeId, TypeMod, compare, compare_under};
 
@@ -227,7 +228,11 @@ fn eval_row_compare(comparison: &RowCompare, row: &[Datum], cx: &mut Cx<'_>) -> 
 }
 
 fn eval_subscript(subscript: &Subscript, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
-    let Datum::Array(array) = value_of(&subscript.arg, row, cx)? else { return Ok(Datum::Null) };
+    let array = match value_of(&subscript.arg, row, cx)? {
+        Datum::Array(array) => array,
+        Datum::Text(name) => return name_byte(&name, &subscript.steps, row, cx),
+        _ => return Ok(Datum::Null),
+    };
     let sliced = subscript.steps.iter().any(|s| matches!(s, SubscriptStep::Slice(..)));
     let mut bounds = Vec::with_capacity(subscript.steps.len());
     for step in &subscript.steps {
@@ -257,6 +262,20 @@ fn eval_subscript(subscript: &Subscript, row: &[Datum], cx: &mut Cx<'_>) -> Resu
     }
     let indexes: Vec<i32> = bounds.iter().filter_map(|(_, upper)| *upper).collect();
     Ok(array.get(&indexes))
+}
+
+/// Bytes of a name with the zero at its end.
+const NAME_BYTES: usize = NAME_MAX + 1;
+
+/// A byte of a name, which is as if filled up with zeros.
+fn name_byte(name: &str, steps: &[SubscriptStep], row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
+    let [SubscriptStep::Index(index)] = steps else { return Ok(Datum::Null) };
+    Ok(match subscript_value(index, row, cx)?.map(usize::try_from) {
+        Some(Ok(at @ 0..NAME_BYTES)) => {
+            Datum::Char(name.as_bytes().get(at).copied().unwrap_or_default())
+        }
+        _ => Datum::Null,
+    })
 }
 
 fn subscript_value(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Option<i32>> {

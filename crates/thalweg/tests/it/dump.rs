@@ -1,0 +1,92 @@
+//! PostgreSQL 15's pg_dump and pg_restore: what is dumped here is there again once it is restored here.
+
+use super::running::{Running, has_clients};
+
+/// Everything that a table's rows are, in one number.
+const FIGURES: &str = "select (select sum(aid::numeric * 7 + bid * 3 + abalance) from pgbench_accounts), \
+     (select sum(bid + bbalance) from pgbench_branches), \
+     (select sum(tid + bid + tbalance) from pgbench_tellers), \
+     (select count(*) || ' ' || sum(tid + bid + aid + delta) || ' ' || max(mtime) from pgbench_history)";
+
+const SHAPES: &str = "select string_agg(conname || ' ' || pg_get_constraintdef(oid), ', ' order by conname) \
+     from pg_constraint";
+
+fn psql(server: &Running, database: &str, arguments: &[&str]) -> String {
+    let to = ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", database];
+    server.done("psql", &[&to, arguments].concat()).trim_end().to_owned()
+}
+
+#[test]
+fn pgbench_tables_come_back_from_a_dump() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("dump-pgbench");
+    server.done("pgbench", &["-i", "-q", "--foreign-keys"]);
+    server.done("pgbench", &["-n", "-c", "2", "-t", "20"]);
+    let home = server.data();
+    let home = home.parent().unwrap().to_str().unwrap().to_owned();
+    let (plain, custom) = (format!("{home}/plain.sql"), format!("{home}/custom.dump"));
+    server.done("pg_dump", &["-f", &plain]);
+    server.done("pg_dump", &["-Fc", "-f", &custom]);
+    let all = [server.ask(FIGURES), server.ask(SHAPES)];
+    server.ask("create database plain");
+    psql(&server, "plain", &["-f", &plain]);
+    server.ask("create database custom");
+    server.done("pg_restore", &["-e", "-d", "custom", &custom]);
+    for database in ["plain", "custom"] {
+        let restored = [FIGURES, SHAPES].map(|query| psql(&server, database, &["-c", query]));
+        assert_eq!(restored, all, "{database}");
+    }
+    // What was restored is dumped the same.
+    let schema = |database: &str| {
+        let text = server.done("pg_dump", &["-s", "-d", database]);
+        let told = text.lines().filter(|line| !line.starts_with("\\"));
+        told.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(schema("plain"), schema("postgres"));
+    assert_eq!(schema("custom"), schema("postgres"));
+}
+
+#[test]
+fn a_schema_of_every_kind_comes_back_from_a_dump() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("dump-kinds");
+    server.ask(
+        "create schema other; \
+         create table zz (id serial primary key, name varchar(20) not null default 'n' unique, \
+           amount numeric(8,2) check (amount > 0), at timestamptz default now()); \
+         create table aa (id int generated always as identity (start 5 increment 3) primary key, \
+           r int references zz on delete cascade, g int generated always as (r * 2) stored); \
+         create index aa_r on aa (r desc nulls last) where r > 3; \
+         create view above as select zz.name, aa.r from zz join aa on zz.id = aa.r; \
+         create view aaa as select name from above; \
+         create sequence other.counter start 5 increment 3; \
+         create table other.counted (a int default nextval('other.counter')); \
+         create unlogged table loose (a int, b text collate \"de-x-icu\") with (fillfactor = 70); \
+         comment on table zz is 'what''s sold'; comment on column zz.name is 'named'; \
+         insert into zz (name, amount) values ('a', 1), (E'tab\\tand\\nline\\\\', null); \
+         insert into aa (r) values (1), (2); \
+         insert into other.counted default values; insert into loose values (1, null), (2, '\\N')",
+    );
+    let dump = |database: &str| {
+        let text = server.done("pg_dump", &["-d", database]);
+        let told = text.lines().filter(|line| !line.starts_with("\\restrict"));
+        told.filter(|line| !line.starts_with("\\unrestrict")).collect::<Vec<_>>().join("\n")
+    };
+    let first = dump("postgres");
+    let file = server.data().parent().unwrap().join("dump.sql");
+    std::fs::write(&file, &first).unwrap();
+    server.ask("create database copy");
+    psql(&server, "copy", &["-f", file.to_str().unwrap()]);
+    assert_eq!(dump("copy"), first);
+    for (insert, value) in [
+        ("insert into zz (name) values ('c') returning id", "3"),
+        ("insert into aa (r) values (3) returning id", "11"),
+        ("insert into other.counted default values returning a", "8"),
+    ] {
+        assert_eq!(psql(&server, "copy", &["-c", insert]), value);
+    }
+}

@@ -1,0 +1,150 @@
+//! `thalweg serve` as who starts it sees it: what it says, and what signals do.
+
+use std::net::TcpListener;
+
+use super::check;
+use super::running::{Running, has_clients, until};
+
+/// A port of this machine that nobody uses at the moment.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn it_greets_in_three_lines_and_warns_of_trust() {
+    let port = free_port();
+    let listen = format!("127.0.0.1:{port}");
+    let mut server = Running::start_with("greeting", &["--listen", &listen]);
+    let greeting = server.greeting();
+    let lines: Vec<&str> = greeting.lines().collect();
+    let data = server.data();
+    let home = data.parent().unwrap().display();
+    assert_eq!(lines.len(), 3, "{greeting}");
+    let first = format!("Thalweg {} serves {} (", env!("CARGO_PKG_VERSION"), data.display());
+    assert!(lines[0].starts_with(&first) && lines[0].ends_with(" workers)"), "{greeting}");
+    assert_eq!(lines[1], format!("  psql -h {home} -p {port} -U me postgres"));
+    assert_eq!(
+        lines[2],
+        format!(
+            "  psql -h 127.0.0.1 -p {port} -U me postgres    WARNING: --auth trust believes \
+             everybody who can reach {listen}"
+        )
+    );
+    server.signal("-TERM");
+    assert!(server.ends());
+}
+
+#[test]
+fn sigint_ends_it_in_order_and_sessions_with_it() {
+    if !has_clients() {
+        return;
+    }
+    let mut server = Running::start("sigint");
+    server.ask("create table t (a int); insert into t values (1)");
+    std::thread::scope(|threads| {
+        let sleeper = threads.spawn(|| {
+            server.program(
+                "psql",
+                &["-XqAtc", "begin; insert into t values (2); select pg_sleep(60)"],
+            )
+        });
+        until("it sleeps", || {
+            server.ask("select count(*) from pg_stat_activity where wait_event = 'PgSleep'") == "1"
+        });
+        server.signal("-INT");
+        let told = sleeper.join().unwrap();
+        let complaint = String::from_utf8_lossy(&told.stderr).into_owned();
+        assert!(
+            complaint.contains("terminating connection due to administrator command"),
+            "{complaint}"
+        );
+    });
+    assert!(server.ends(), "{}", server.log());
+    assert!(server.log().ends_with("ended cleanly\n"), "{}", server.log());
+    let (sound, told, complaints) = check(&server.data());
+    assert!(sound, "{told}{complaints}");
+    server.start_again();
+    assert!(!server.log().contains("recovered"), "{}", server.log());
+    assert_eq!(server.ask("select a from t"), "1");
+}
+
+#[test]
+fn sighup_has_the_configuration_read_again() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("sighup");
+    assert_eq!(server.ask("show work_mem"), "4MB");
+    let file = server.data().join("thalweg.conf");
+    std::fs::write(&file, "work_mem = 7MB\ncheckpoint_timeout = 77s\n").unwrap();
+    server.signal("-HUP");
+    until("it has read the file", || server.ask("show work_mem") == "7MB");
+    assert_eq!(server.ask("show checkpoint_timeout"), "77s");
+    assert!(server.log().contains("checkpoint_timeout = 77s"), "{}", server.log());
+    std::fs::write(&file, "work_mem = much\n").unwrap();
+    server.signal("-HUP");
+    until("it complains", || server.log().contains("the configuration stays as it is"));
+    assert_eq!(server.ask("show work_mem"), "7MB");
+}
+
+#[test]
+fn serializable_is_refused_where_it_would_be_everybodys_default() {
+    let data = super::Scratch::new("serializable");
+    let data = data.0.join("data");
+    let set = "default_transaction_isolation=serializable";
+    let output = super::thalweg(&["serve", "--data", data.to_str().unwrap(), "--set", set]);
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success());
+    assert!(complaint.contains("isolation level SERIALIZABLE is not supported yet"), "{complaint}");
+    assert!(!data.exists());
+}
+
+#[test]
+fn serializable_is_refused_where_a_session_begins_with_it() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("serializable-session");
+    let options = "dbname=postgres options='-c default_transaction_isolation=serializable'";
+    let refused = server.program("psql", &["-XqAtc", "select 1", options]);
+    let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let told = "FATAL:  isolation level SERIALIZABLE is not supported yet";
+    assert!(!refused.status.success() && complaint.contains(told), "{complaint}");
+    let weaker = options.replace("serializable", "repeatable\\\\ read");
+    assert_eq!(
+        server.done("psql", &["-XqAtc", "show transaction_isolation", &weaker]),
+        "repeatable read\n"
+    );
+}
+
+#[test]
+fn unlogged_tables_are_empty_after_a_crash_and_keep_their_rows_otherwise() {
+    if !has_clients() {
+        return;
+    }
+    let mut server = Running::start("unlogged");
+    server.ask(
+        "create unlogged table u (a int primary key, b text); create index on u (b); \
+         create table l (a int primary key); \
+         insert into u select g, g::text from generate_series(1, 2000) g; \
+         insert into l select g from generate_series(1, 2000) g",
+    );
+    let counts = "select (select count(*) from u), (select count(*) from l)";
+    server.signal("-INT");
+    assert!(server.ends());
+    server.start_again();
+    assert_eq!(server.ask(counts), "2000|2000");
+    server.ask("checkpoint; insert into u values (2001, 'x'); insert into l values (2001)");
+    server.signal("-KILL");
+    assert!(!server.ends());
+    server.start_again();
+    assert!(server.log().contains("recovered after an unclean end"), "{}", server.log());
+    assert_eq!(server.ask(counts), "0|2001");
+    // It is as good as new, its indexes with it.
+    server.ask("insert into u values (1, 'again')");
+    assert_eq!(server.ask("set enable_seqscan = off; select a from u where b = 'again'"), "1");
+    server.signal("-TERM");
+    assert!(server.ends());
+    let (sound, told, complaints) = check(&server.data());
+    assert!(sound, "{told}{complaints}");
+}
