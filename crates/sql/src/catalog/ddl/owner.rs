@@ -50,10 +50,14 @@ impl Ddl<'_> {
                     )));
                 }
             }
+            TableKind::Toast => {
+                return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{name}\" is a TOAST table"));
+            }
             TableKind::Table | TableKind::View | TableKind::Virtual => {}
         }
         let mut all = vec![oid];
         all.extend(relation.indexes.iter().map(|index| index.oid));
+        all.extend(relation.toast.iter().map(|heap| heap.oid));
         if relation.kind == TableKind::Table {
             all.extend(self.owned_sequences(oid, None)?);
         }
