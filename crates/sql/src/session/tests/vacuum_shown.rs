@@ -62,6 +62,9 @@ fn a_vacuum_tells_what_it_did_and_what_it_cost() {
     );
     assert!(text.starts_with("INFO: vacuuming \"postgres.public.t\"\n"), "{text}");
     let costs = between(&without_numbers(&text), "avg", "VACUUM").join("\n");
+    // The large values are next, as in PostgreSQL.
+    let (costs, toast) = costs.split_once("\nINFO: vacuuming ").expect("a text may be long");
+    assert!(toast.starts_with("\"postgres.pg_toast.pg_toast_#\"\n"), "{toast}");
     assert_eq!(
         costs,
         "avg read rate: # MB/s, avg write rate: # MB/s\n\
