@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Kills the server with SIGKILL under pgbench, again and again; in every third round the next start is killed, too,
-# while it recovers; in every other round indexes come and go concurrently. After each round: every transaction that
-# pgbench was told of is there, each by its own number, the four sums of TPC-B agree, and `thalweg check` finds nothing.
+# while it recovers; in every other round indexes come and go concurrently, in the others large values do. After each
+# round: every transaction that pgbench was told of is there, each by its own number, the four sums of TPC-B agree, large
+# values are whole, and `thalweg check` finds nothing.
 # Usage: kill9.sh ROUNDS [SETTING…]
 set -euo pipefail
 
@@ -104,6 +105,17 @@ indexes() {
     done >/dev/null 2>&1
 }
 
+# In the other rounds two clients give rows large values, with their digests beside them.
+letters() {
+    "$bin/pgbench" -n -c 2 -T 60 -f "$work/letters.sql" >/dev/null 2>&1 || true
+}
+
+check_letters() {
+    local wrong
+    wrong=$(value 'select count(*) from letters where md5(body) <> digest')
+    [ "$wrong" = 0 ] || fail "$wrong large values are not what was stored"
+}
+
 drop_indexes() {
     local index
     for index in $(value "select indexrelid::regclass from pg_index
@@ -128,18 +140,32 @@ INSERT INTO pgbench_history (tid, bid, aid, delta, mtime, round, client, seq)
 END;
 SQL
 
+cat >"$work/letters.sql" <<'SQL'
+\set id random(1, 100)
+\set n random(1, 300)
+BEGIN;
+INSERT INTO letters SELECT :id, md5(body), body
+    FROM (SELECT string_agg(md5((:id * :n + i)::text), '') AS body FROM generate_series(1, :n) i) new
+    ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, body = excluded.body;
+SAVEPOINT kept;
+DELETE FROM letters WHERE id = :id;
+ROLLBACK TO kept;
+END;
+SQL
+
 round=0
 total=0
 second=0
 start
 "$bin/pgbench" -i -q -s $scale >/dev/null 2>&1 || fail "pgbench -i"
+value 'create table letters (id int primary key, digest text, body text)'
 value 'alter table pgbench_history add column round int, add column client int, add column seq int'
 for round in $(seq "$rounds"); do
     rm -f "$work"/told.*
     "$bin/pgbench" -n -c $clients -j 2 -T 60 -M prepared -f "$work/tpcb.sql" -D seq=0 -D scale=$scale \
         -D "round=$round" --log --log-prefix="$work/told" >"$work/pgbench.out" 2>"$work/pgbench.err" &
     bench=$!
-    if [ $((round % 2)) -eq 0 ]; then indexes & else true & fi
+    if [ $((round % 2)) -eq 0 ]; then indexes & else letters & fi
     maker=$!
     sleep "$((RANDOM % 3)).$((RANDOM % 9 + 1))"
     kill_hard
@@ -153,6 +179,7 @@ for round in $(seq "$rounds"); do
     start
     check_acknowledged
     check_sums
+    check_letters
     stop
     "$server" check "$work/data" >"$work/check.out" || fail "thalweg check: $(head -3 "$work/check.out")"
     total=$((total + acknowledged))
@@ -161,6 +188,7 @@ for round in $(seq "$rounds"); do
     drop_indexes
 done
 [ "$total" -gt 0 ] || fail "nothing was ever acknowledged"
+[ "$(value 'select count(*) from letters')" -gt 0 ] || fail "no large value was ever stored"
 stop
 echo "$rounds kills survived, $second starts killed before they answered," \
     "none of $total acknowledged transactions lost"
