@@ -444,6 +444,8 @@ impl Ddl<'_> {
     /// in force sees other rows than these, so everybody is to see them: also who has taken a snapshot before this
     /// is committed.
     pub(super) fn compact(&mut self, oid: Oid) -> Result<()> {
+        // A table of earlier versions may have none.
+        self.toast_if_needed(oid)?;
         let table = self.table(oid)?;
         self.must_be_unwatched()?;
         self.rewrite(&table, Freeze::Yes, &mut |_, _| Ok(()))
