@@ -110,7 +110,8 @@ INSERT INTO lv_narrow (a, t) SELECT g, (SELECT string_agg(md5((g * 1000 + i)::te
 SELECT a, md5(t) FROM lv_narrow ORDER BY a;
 CREATE TABLE lv_target (a int, t text) WITH (toast_tuple_target = 8160);
 INSERT INTO lv_target SELECT 1, string_agg(md5(i::text), '') FROM generate_series(1, 200) i;
-SELECT length(t), pg_table_size('lv_target') > 0 FROM lv_target;
+INSERT INTO lv_target SELECT 2, string_agg(md5(i::text), '') FROM generate_series(1, 252) i;
+SELECT a, length(t), md5(t), pg_table_size('lv_target') > 0 FROM lv_target ORDER BY a;
 -- COPY, temporary and unlogged tables.
 COPY (SELECT id, md5(body), left(body, 40) FROM lv WHERE id = 7) TO STDOUT;
 CREATE TEMPORARY TABLE lv_temp (a int, t text) ON COMMIT DELETE ROWS;

@@ -29,7 +29,9 @@ use storage::txn::Txn;
 use crate::bind::Ty;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::error::{Result, SqlError, interrupted, sql_error};
-use crate::types::row::{External, ValueKind, has_external, inline_value, must_fit, replace_parts};
+use crate::types::row::{
+    External, MAX_ROW_BYTES, ValueKind, has_external, inline_value, must_fit, replace_parts,
+};
 use crate::types::{Datum, TypeId};
 
 mod check;
@@ -72,9 +74,9 @@ impl Target<'_> {
     ) -> Result<()> {
         let start = out.len();
         self.table.desc.encode_any(values, kept, out);
-        let target = row_target(self.table);
-        if out.len() - start > target
-            && let Some(heap) = self.table.toast_rows()
+        if let Some(heap) = self.table.toast_rows()
+            && let target = row_target(self.table)
+            && out.len() - start > target
         {
             let shorter = self.shorten(heap, &out[start..], target, stored)?;
             out.truncate(start);
@@ -306,7 +308,8 @@ fn breathe() -> Result<()> {
 /// From how many bytes on a table's rows have values moved out.
 fn row_target(table: &TableDef) -> usize {
     let given = table.parameters.iter().find_map(|line| line.strip_prefix("toast_tuple_target="));
-    given.and_then(|text| text.trim().parse().ok()).unwrap_or(ROW_TARGET)
+    // PostgreSQL's pages have room for somewhat longer rows than ours.
+    given.and_then(|text| text.trim().parse().ok()).unwrap_or(ROW_TARGET).min(MAX_ROW_BYTES)
 }
 
 /// Whether rows of these columns may be longer than what is kept in the table itself.
