@@ -1,6 +1,7 @@
 //! The benchmark table: Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling under the same pgbench
 //! loads, interleaved in one run, repeated, as medians and ratios; recorded with machine and date.
 
+mod asked;
 mod load;
 mod record;
 

@@ -1,13 +1,20 @@
 //! The table on the terminal, and its record with machine and date.
 
 use crate::Options;
+use crate::asked;
 use crate::load::{Load, Run};
 use bench::record::table_head;
 use bench::servers::Peer;
 use std::fmt::Write;
 
 /// Median of one measure over the repetitions.
-fn median(runs: &[Run], load: &str, peer: &str, clients: u32, of: fn(&Run) -> f64) -> Option<f64> {
+pub fn median(
+    runs: &[Run],
+    load: &str,
+    peer: &str,
+    clients: u32,
+    of: fn(&Run) -> f64,
+) -> Option<f64> {
     let these = |r: &&Run| r.load == load && r.peer == peer && r.clients == clients;
     bench::record::median(runs.iter().filter(these).map(of))
 }
@@ -63,5 +70,6 @@ pub fn print_and_save(options: &Options, loads: &[Load], runs: &[Run]) -> Result
                 .expect("strings take writes");
         }
     }
+    text.push_str(&asked::table(options, loads, runs));
     bench::record::print_and_save("peers", &text, options.record)
 }

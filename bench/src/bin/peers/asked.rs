@@ -1,0 +1,110 @@
+//! What the design asks of these loads on two cores with pgbench's tables at scale 10, and whether it holds.
+
+use crate::Options;
+use crate::load::{Load, Run};
+use crate::record::median;
+use bench::record::table_head;
+use std::fmt::Write;
+
+/// The least for one load: clients, how many times the better PostgreSQL's figure.
+type Floors = (&'static str, &'static [(u32, f64)]);
+
+/// Throughput over PostgreSQL's.
+const THROUGHPUT: &[Floors] = &[
+    ("select-prepared", &[(1, 1.1), (8, 1.3), (32, 2.2), (128, 3.0)]),
+    ("tpcb-sync-prepared", &[(1, 1.2), (8, 2.5), (32, 5.0), (128, 6.0)]),
+    ("tpcb-async-prepared", &[(1, 1.2), (8, 2.0), (32, 3.0), (128, 4.5)]),
+];
+
+/// PostgreSQL's processor time per transaction over ours.
+const PROCESSOR: &[Floors] = &[
+    ("select-prepared", &[(8, 2.5), (128, 5.0)]),
+    ("tpcb-async-prepared", &[(8, 3.0), (128, 8.0)]),
+];
+
+/// Share of what canned replies reach.
+const CANNED: &[Floors] = &[("select-prepared", &[(32, 0.6), (128, 0.6)])];
+
+/// Statements that are parsed each time, over prepared ones.
+const SIMPLE: f64 = 0.5;
+
+/// One thing asked for.
+struct Verdict {
+    what: String,
+    clients: u32,
+    least: f64,
+    found: f64,
+    /// What canned replies, which do no work, would reach of the same.
+    canned: Option<f64>,
+}
+
+/// A table of what is asked for of what was measured; nothing if nothing is.
+pub fn table(options: &Options, loads: &[Load], runs: &[Run]) -> String {
+    let mut text = String::new();
+    if options.scale != 10 {
+        return text;
+    }
+    let verdicts: Vec<Verdict> =
+        loads.iter().flat_map(|load| of_load(&load.name, options, runs)).collect();
+    if verdicts.is_empty() {
+        return text;
+    }
+    text.push_str("\nAsked for; beside it what canned replies reach, which is all that sockets and clients allow.\n\n");
+    table_head(&mut text, ["what", "clients", "at least", "found", "canned", "verdict"]);
+    for Verdict { what, clients, least, found, canned } in verdicts {
+        let verdict = if found >= least { "holds" } else { "MISSED" };
+        let canned = canned.map_or("–".to_owned(), |share| format!("{share:.2}"));
+        writeln!(text, "| {what} | {clients} | {least} | {found:.2} | {canned} | {verdict} |")
+            .expect("strings take writes");
+    }
+    text
+}
+
+fn of_load(load: &str, options: &Options, runs: &[Run]) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
+    let at = |peer: &str, clients, of| median(runs, load, peer, clients, of);
+    let postgres = |clients, of: fn(&Run) -> f64, better: fn(f64, f64) -> f64| {
+        ["pg15", "pg18"].into_iter().filter_map(|peer| at(peer, clients, of)).reduce(better)
+    };
+    let mut ask = |what: String, clients, least, found: Option<f64>, canned| {
+        verdicts.extend(found.map(|found| Verdict { what, clients, least, found, canned }));
+    };
+    for (clients, least) in floors(THROUGHPUT, load, options) {
+        let others = postgres(clients, |r| r.tps, f64::max);
+        let over = |peer| Some(at(peer, clients, |r| r.tps)? / others?);
+        ask(
+            format!("{load}, × PostgreSQL's rate"),
+            clients,
+            least,
+            over("thalweg"),
+            over("canned"),
+        );
+    }
+    for (clients, least) in floors(PROCESSOR, load, options) {
+        let others = postgres(clients, |r| r.cpu_us, f64::min);
+        let under = |peer| Some(others? / at(peer, clients, |r| r.cpu_us)?);
+        let what = format!("{load}, PostgreSQL's processor time over ours");
+        ask(what, clients, least, under("thalweg"), under("canned"));
+    }
+    for (clients, least) in floors(CANNED, load, options) {
+        let share = at("thalweg", clients, |r| r.tps).zip(at("canned", clients, |r| r.tps));
+        ask(format!("{load}, × canned"), clients, least, share.map(|(own, all)| own / all), None);
+    }
+    if let Some(script) = load.strip_suffix("-simple") {
+        let prepared = format!("{script}-prepared");
+        for &clients in &options.clients {
+            let over = |peer| {
+                let prepared = median(runs, &prepared, peer, clients, |r| r.tps)?;
+                Some(at(peer, clients, |r| r.tps)? / prepared)
+            };
+            ask(format!("{load}, × prepared"), clients, SIMPLE, over("thalweg"), over("canned"));
+        }
+    }
+    verdicts
+}
+
+/// The floors of a load for the numbers of clients that were measured.
+fn floors(all: &[Floors], load: &str, options: &Options) -> Vec<(u32, f64)> {
+    let of_load = all.iter().filter(|(name, _)| *name == load).flat_map(|(_, floors)| *floors);
+    of_load.copied().filter(|(clients, _)| options.clients.contains(clients)).collect()
+}
