@@ -377,10 +377,10 @@ impl<'a> Node<'a> {
         Slot(self.0.get_u64(ENTRIES + i * ENTRY_BYTES + 8))
     }
 
-    /// Offset of the bytes that all keys share.
+    /// Offset of the `skip` bytes that all keys share.
     #[inline]
-    fn prefix_at(self) -> usize {
-        if self.skip() <= INLINE_PREFIX_BYTES {
+    fn prefix_at(self, skip: usize) -> usize {
+        if skip <= INLINE_PREFIX_BYTES {
             INLINE_PREFIX
         } else {
             usize::from(self.0.get_u16(PREFIX))
@@ -523,7 +523,7 @@ impl<'a> Node<'a> {
     /// Appends the whole key of entry `i`.
     pub fn append_key(self, i: usize, to: &mut Vec<u8>) {
         let (slot, rest_len) = (self.slot(i), self.rest_len(i));
-        self.0.append_to(self.prefix_at(), self.skip(), to);
+        self.append_prefix(to);
         to.extend_from_slice(&self.head(i).to_be_bytes()[..rest_len.min(HEAD_BYTES)]);
         if rest_len > HEAD_BYTES {
             self.0.append_to(Self::tail_at(slot), rest_len - HEAD_BYTES, to);
@@ -532,7 +532,8 @@ impl<'a> Node<'a> {
 
     /// Appends the bytes that all keys share.
     pub fn append_prefix(self, to: &mut Vec<u8>) {
-        self.0.append_to(self.prefix_at(), self.skip(), to);
+        let skip = self.skip();
+        self.0.append_to(self.prefix_at(skip), skip, to);
     }
 
     /// The whole key of entry `i`.
@@ -602,11 +603,20 @@ impl<'a> Node<'a> {
     /// sorts first.
     #[inline]
     pub fn prefix_cmp(self, key: &[u8]) -> Ordering {
+        self.rest_of(key).1
+    }
+
+    /// What of `key` is behind the shared bytes, and how these compare with what is before it
+    /// ([`Node::prefix_cmp`]). Their number is read once: where the page changes meanwhile, a second look would
+    /// cut the key at another place than was compared.
+    #[inline]
+    fn rest_of(self, key: &[u8]) -> (&[u8], Ordering) {
         let skip = self.skip();
         if skip == 0 {
-            return Ordering::Equal;
+            return (key, Ordering::Equal);
         }
-        self.0.cmp_bytes(self.prefix_at(), skip, &key[..skip.min(key.len())])
+        let (shared, rest) = key.split_at(skip.min(key.len()));
+        (rest, self.0.cmp_bytes(self.prefix_at(skip), skip, shared))
     }
 
     /// Bytes free between entries and payload.
@@ -622,11 +632,10 @@ impl<'a> Node<'a> {
     /// Whether entry `i` has exactly this key.
     #[inline]
     pub fn key_is(self, i: usize, key: &[u8]) -> bool {
-        let skip = self.skip();
-        if key.len() < skip || self.prefix_cmp(key) != Ordering::Equal {
+        let (rest, shared) = self.rest_of(key);
+        if shared != Ordering::Equal {
             return false;
         }
-        let rest = &key[skip..];
         self.head(i) == head_of(rest) && self.cmp_rest(i, rest) == Ordering::Equal
     }
 
@@ -661,12 +670,12 @@ impl<'a> Node<'a> {
         if from >= count {
             return count;
         }
-        match self.prefix_cmp(place.key) {
+        let (rest, shared) = self.rest_of(place.key);
+        match shared {
             Ordering::Greater => return from,
             Ordering::Less => return count,
             Ordering::Equal => {}
         }
-        let rest = &place.key[self.skip()..];
         let head = head_of(rest);
         let at = self.first_head_from(head, from, count);
         if at >= count || self.head(at) != head {

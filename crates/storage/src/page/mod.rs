@@ -8,6 +8,8 @@
 //!
 //! See the README beside this file for the bytes.
 
+#[cfg(test)]
+pub(crate) mod changing;
 mod checksum;
 mod header;
 mod holes;

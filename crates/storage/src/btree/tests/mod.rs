@@ -2,6 +2,7 @@ mod churn;
 mod costs;
 mod pages;
 mod postings;
+mod raced;
 mod shifts;
 mod trees;
 
