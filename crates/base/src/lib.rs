@@ -6,6 +6,7 @@
 //! [`clock::now`] answers.
 
 pub mod clock;
+pub mod complaint;
 pub mod cores;
 pub mod counts;
 pub mod crc;

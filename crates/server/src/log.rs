@@ -10,7 +10,7 @@ macro_rules! log {
 
 /// Writes a line to the log; [`crate::log!`] calls it.
 pub fn write(message: fmt::Arguments<'_>) {
-    eprintln!("{} thalweg: {message}", Timestamp(base::clock::wall_micros()));
+    base::complain!("{} thalweg: {message}", Timestamp(base::clock::wall_micros()));
 }
 
 /// Microseconds since 1970, shown in UTC.

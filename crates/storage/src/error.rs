@@ -295,12 +295,12 @@ impl From<Interrupt> for Error {
 pub(crate) fn complain(who: &str, error: &Error) {
     let expected = error.is_log_refused() || matches!(error, Error::ShuttingDown);
     assert!(expected || !base::sim::active(), "{who}: {error}");
-    eprintln!("thalweg: {who}: {error}");
+    base::complain!("thalweg: {who}: {error}");
 }
 
 /// Ends the process: going on could lose what was promised. Recovery answers.
 pub(crate) fn fatal(why: &str) -> ! {
-    eprintln!("thalweg: fatal: {why}");
+    base::complain!("thalweg: fatal: {why}");
     std::process::abort();
 }
 

@@ -4,6 +4,7 @@ mod arguments;
 mod serve;
 mod waldump;
 
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,11 +22,11 @@ fn main() -> ExitCode {
     };
     let result = match command {
         Command::Help => {
-            print!("{}", arguments::help());
+            show(format_args!("{}", arguments::help()));
             Ok(())
         }
         Command::Version => {
-            println!("thalweg {}{}", env!("CARGO_PKG_VERSION"), commit());
+            show(format_args!("thalweg {}{}\n", env!("CARGO_PKG_VERSION"), commit()));
             Ok(())
         }
         Command::Serve { data, superuser, config } => serve::run(data, superuser, config),
@@ -39,6 +40,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes to standard output. Whoever has closed its other end has read what he wanted to; what was found is told by the
+/// status, too.
+fn show(text: fmt::Arguments<'_>) {
+    let _ = std::io::stdout().lock().write_fmt(text);
 }
 
 /// What it was built from, if whoever built it said so, as the Makefile does.
@@ -68,17 +75,17 @@ fn dump(task: &waldump::arguments::Task) -> Result<(), String> {
 fn check(data: &Path) -> Result<(), String> {
     let checked = thalweg::check(data).map_err(|fault| fault.to_string())?;
     for fault in &checked.faults {
-        println!("{fault}");
+        show(format_args!("{fault}\n"));
     }
-    println!(
-        "{} pages; {} tables with {} rows, {} indexes with {} entries, {} sequences",
+    show(format_args!(
+        "{} pages; {} tables with {} rows, {} indexes with {} entries, {} sequences\n",
         checked.pages,
         checked.tables,
         checked.rows,
         checked.indexes,
         checked.entries,
         checked.sequences
-    );
+    ));
     match checked.faults.len() {
         0 => Ok(()),
         count => Err(format!("{count} faults in {}", data.display())),

@@ -57,7 +57,7 @@ fn tell_counts() {
     #[cfg(feature = "lab-counts")]
     std::thread::spawn(|| {
         loop {
-            eprintln!("lab-counts: {}.", base::counts::told());
+            base::complain!("lab-counts: {}.", base::counts::told());
             std::thread::sleep(std::time::Duration::from_millis(200));
         }
     });

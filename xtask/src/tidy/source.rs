@@ -82,6 +82,13 @@ const BANS: &[Ban] = &[
         why: "the engine does not own standard output",
     },
     Ban {
+        name: "eprintln!",
+        within: &["crates"],
+        // Commands that end.
+        except: &["crates/thalweg/src/main.rs"],
+        why: "panics where standard error can't be written; use base::complain",
+    },
+    Ban {
         name: "async fn",
         within: &["crates/base/src", "crates/storage/src", "crates/sql/src", "crates/wire/src"],
         except: &[],

@@ -309,7 +309,7 @@ impl Scheduler {
 impl Drop for Scheduler {
     fn drop(&mut self) {
         if self.busy.get() > 0 && !std::thread::panicking() {
-            eprintln!("invariant broken: a scheduler was dropped with suspended fibers");
+            crate::complain!("invariant broken: a scheduler was dropped with suspended fibers");
             std::process::abort();
         }
         for slot in self.slots.get_mut() {
@@ -334,7 +334,7 @@ fn fiber_body(yielder: &Yielder<Option<Job>, Suspend>, first: Option<Job>) {
     loop {
         let job = input.take().expect("an idle fiber is resumed with a job");
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).is_err() {
-            eprintln!("a panic left a fiber's job; the state behind it can't be trusted");
+            crate::complain!("a panic left a fiber's job; the state behind it can't be trusted");
             std::process::abort();
         }
         input = yielder.suspend(Suspend::Idle);

@@ -303,14 +303,10 @@ fn a_second_server_is_refused() {
     drop(Running::start(serve(&scratch.0, &data)));
 }
 
-#[test]
-fn a_server_serves_though_nobody_listens_to_its_greeting() {
-    let scratch = Scratch::new("deaf");
-    let mut command = serve(&scratch.0, &scratch.database());
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let mut server = command.stdout(writer).spawn().unwrap();
-    let socket = scratch.0.join(".s.PGSQL.5432");
+/// Serves in `home` until it is asked to end, in order.
+fn serves_and_ends(mut command: Command, home: &Path) {
+    let mut server = command.spawn().unwrap();
+    let socket = home.join(".s.PGSQL.5432");
     let give_up = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while std::os::unix::net::UnixStream::connect(&socket).is_err() {
         assert!(std::time::Instant::now() < give_up, "it does not serve");
@@ -319,6 +315,44 @@ fn a_server_serves_though_nobody_listens_to_its_greeting() {
     // The greeting comes right behind; a server that it had ended would not wait for a signal.
     let asked = Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap();
     assert!(asked.success() && server.wait().unwrap().success());
+}
+
+/// The writing end of a pipe that nobody reads.
+fn deaf() -> std::io::PipeWriter {
+    std::io::pipe().unwrap().1
+}
+
+#[test]
+fn a_server_serves_though_nobody_listens_to_its_greeting() {
+    let scratch = Scratch::new("deaf");
+    let mut command = serve(&scratch.0, &scratch.database());
+    command.stdout(deaf());
+    serves_and_ends(command, &scratch.0);
+}
+
+#[test]
+fn a_server_serves_though_its_log_can_not_be_written() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for (name, log) in [("log-full", full.into()), ("log-deaf", std::process::Stdio::from(deaf()))]
+    {
+        let scratch = Scratch::new(name);
+        let mut command = serve(&scratch.0, &scratch.database());
+        // Its end is what it has to tell of.
+        command.stderr(log).stdout(std::process::Stdio::null());
+        serves_and_ends(command, &scratch.0);
+    }
+}
+
+#[test]
+fn what_a_command_finds_is_no_obstacle_where_nobody_reads_it() {
+    let scratch = Scratch::new("unread");
+    let data = scratch.database();
+    for arguments in [vec!["check", data.to_str().unwrap()], vec!["--help"], vec!["--version"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+        let output = command.args(&arguments).stdout(deaf()).output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && complaint.is_empty(), "{arguments:?}: {complaint}");
+    }
 }
 
 #[test]
