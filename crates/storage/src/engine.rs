@@ -135,7 +135,7 @@ pub struct Engine {
     oids: Arc<Oids>,
     checkpointer: Arc<Checkpointer>,
     vacuum_queue: Arc<vacuum::Queue>,
-    vacuum: OnceLock<vacuum::Worker>,
+    vacuum: OnceLock<vacuum::Workers>,
     limits: Arc<SharedLimits>,
     redone: Option<RedoReport>,
     warmth: Warmth,
@@ -392,17 +392,18 @@ impl Engine {
         self.files.create_run(txn, ranks)
     }
 
-    /// Starts background cleaning, once. `open` knows which heap and indexes a table has, `analyze` what its rows
+    /// Starts background cleaning by so many workers, once. `open` knows which heap and indexes a table has, `analyze` what its rows
     /// are; `failed` hears of runs that ended with an error.
     pub fn start_vacuum(
         &self,
+        workers: usize,
         open: Box<vacuum::Open>,
         analyze: Box<vacuum::Analyze>,
-        failed: impl Fn(RelId, &Error) + Send + 'static,
+        failed: impl Fn(RelId, &Error) + Send + Sync + 'static,
     ) {
         let queue = Arc::clone(&self.vacuum_queue);
-        let worker = vacuum::Worker::start(&self.env, queue, open, analyze, failed);
-        assert!(self.vacuum.set(worker).is_ok(), "an engine has one vacuum worker");
+        let workers = vacuum::Workers::start(&self.env, workers, queue, open, analyze, failed);
+        assert!(self.vacuum.set(workers).is_ok(), "background cleaning starts once");
     }
 
     /// Where heaps enter themselves when they are due ([`HeapRel::tell_when_due`](crate::heap::HeapRel)).

@@ -31,7 +31,7 @@ pub fn start(engine: &Arc<Engine>, books: &Arc<Books>) {
     };
     let failed =
         |rel: RelId, error: &Error| panic!("background vacuum of relation {rel} failed: {error}");
-    engine.start_vacuum(Box::new(open), Box::new(|_| Opened::No), failed);
+    engine.start_vacuum(2, Box::new(open), Box::new(|_| Opened::No), failed);
 }
 
 fn hand_over(engine: &Arc<Engine>, books: &Books, tag: LockTag, clean: &mut Clean<'_>) -> Opened {

@@ -4,9 +4,9 @@ mod pace;
 mod queue;
 mod worker;
 
-pub use pace::Pace;
+pub use pace::{Pace, Unhurried};
 pub use queue::Queue;
-pub use worker::{Analyze, Clean, HandedOver, Open, Opened, Worker, WorkerStats};
+pub use worker::{Analyze, Clean, HandedOver, Open, Opened, WorkerStats, Workers};
 
 use crate::btree::IndexCleaning;
 use crate::buffer::{Passage, Purpose, Reach, ReadAhead, Relation};
@@ -60,9 +60,8 @@ pub enum IndexScans {
 pub struct Options<'o> {
     /// Looks at pages that the visibility map calls all visible, too.
     pub every_page: bool,
-    /// Background work: rests half the time, and ends early once this says that somebody waits for the
-    /// table.
-    pub background: Option<&'o dyn Fn() -> bool>,
+    /// Background work: rests most of the time, and ends early once somebody waits for the table.
+    pub background: Option<Unhurried<'o>>,
     /// Whether index entries of dead rows go.
     pub index_cleanup: IndexCleanup,
     /// How far it reads ahead; `None`: as the pool does.

@@ -1,5 +1,7 @@
-//! How fast upkeep goes: in the background it rests as long as it works, and gives way.
+//! How fast upkeep goes: in the background it rests as long as it works, or longer where others work, too, and gives
+//! way.
 
+use super::Queue;
 use crate::error::{Error, Result};
 use base::clock::{self, Instant};
 use base::interrupt::Interrupt;
@@ -12,10 +14,18 @@ const REST_EVERY: u32 = 64;
 const REST_MIN: Duration = Duration::from_millis(1);
 const REST_MAX: Duration = Duration::from_millis(50);
 
+/// What makes upkeep background work.
+#[derive(Clone, Copy)]
+pub struct Unhurried<'o> {
+    /// Whether somebody waits for the table.
+    pub waited_for: &'o dyn Fn() -> bool,
+    /// Whose workers share half a core.
+    pub queue: &'o Queue,
+}
+
 /// The pace of one piece of upkeep.
 pub struct Pace<'o> {
-    /// Set for background work: whether somebody waits for the table.
-    waited_for: Option<&'o dyn Fn() -> bool>,
+    unhurried: Option<Unhurried<'o>>,
     pages: u32,
     since: Instant,
     /// Work was ended because somebody waits.
@@ -23,14 +33,14 @@ pub struct Pace<'o> {
 }
 
 impl<'o> Pace<'o> {
-    /// In the background where it is told by what to know that somebody waits for the table; else without rests.
-    pub fn new(waited_for: Option<&'o dyn Fn() -> bool>) -> Pace<'o> {
-        Pace { waited_for, pages: 0, since: clock::now(), gave_way: false }
+    /// That of background work, or without rests.
+    pub fn new(unhurried: Option<Unhurried<'o>>) -> Pace<'o> {
+        Pace { unhurried, pages: 0, since: clock::now(), gave_way: false }
     }
 
     /// Whether it is background work.
     pub(super) fn is_background(&self) -> bool {
-        self.waited_for.is_some()
+        self.unhurried.is_some()
     }
 
     /// Called before each page, with nothing latched. An error ends the work.
@@ -38,7 +48,7 @@ impl<'o> Pace<'o> {
         base::interrupt::check()?;
         base::park::checkpoint();
         self.pages += 1;
-        let Some(waited_for) = self.waited_for else { return Ok(()) };
+        let Some(Unhurried { waited_for, queue }) = self.unhurried else { return Ok(()) };
         if !self.pages.is_multiple_of(REST_EVERY) {
             return Ok(());
         }
@@ -48,7 +58,9 @@ impl<'o> Pace<'o> {
         }
         let worked = clock::now().since(self.since);
         let _waiting = wait_event::during(Event::VacuumDelay);
-        base::park::sleep(worked.clamp(REST_MIN, REST_MAX));
+        // Of `n` workers each works one part in `2 n` of the time.
+        let parts = 2 * queue.at_work().max(1) as u32 - 1;
+        base::park::sleep(worked.clamp(REST_MIN, REST_MAX) * parts);
         self.since = clock::now();
         Ok(())
     }

@@ -6,7 +6,7 @@ use base::interrupt::Interrupt;
 use base::latch::Latch;
 use base::park::Context;
 use base::rank::Rank;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A table is left alone for so long after it was cleaned: small hot ones would be cleaned without end.
@@ -21,7 +21,9 @@ struct State {
     due: BTreeMap<RelId, Instant>,
     /// Tables that were cleaned a short time ago, and until when they rest.
     resting: BTreeMap<RelId, Instant>,
-    worker: Option<Context>,
+    /// Tables that workers are at. One that becomes due meanwhile waits until its worker is done with it.
+    at_work: BTreeSet<RelId>,
+    workers: Vec<Context>,
     stop: bool,
 }
 
@@ -47,9 +49,7 @@ impl Queue {
         let at = state.resting.get(&rel).map_or(asked, |rested| asked.max(*rested));
         let due = state.due.entry(rel).or_insert(at);
         *due = at.min(*due);
-        if let Some(worker) = &state.worker {
-            worker.unpark();
-        }
+        state.wake();
     }
 
     /// How many wait.
@@ -60,6 +60,25 @@ impl Queue {
     /// Whether none waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The calling context is a worker from now on, woken and ended with the others.
+    pub(super) fn enter(&self) {
+        self.0.lock().workers.push(base::park::current());
+    }
+
+    /// How many workers are at tables.
+    pub(super) fn at_work(&self) -> usize {
+        self.0.lock().at_work.len()
+    }
+
+    /// A worker has done with a table for now.
+    pub(super) fn done(&self, rel: RelId) {
+        let mut state = self.0.lock();
+        state.at_work.remove(&rel);
+        if state.due.contains_key(&rel) {
+            state.wake();
+        }
     }
 
     /// The table was cleaned just now.
@@ -74,7 +93,8 @@ impl Queue {
         }
     }
 
-    /// The next table, waiting for one; `None` once stopped. For the one worker.
+    /// The next table that no worker is at, waiting for one; `None` once stopped. For workers, who tell when they
+    /// have [`done`](Queue::done) with it.
     pub(super) fn pop(&self) -> Option<RelId> {
         loop {
             let next = {
@@ -82,12 +102,13 @@ impl Queue {
                 if state.stop {
                     return None;
                 }
-                state.worker.get_or_insert_with(base::park::current);
-                let next = state.due.iter().map(|(rel, at)| (*at, *rel)).min();
+                let free = |(rel, _): &(&RelId, &Instant)| !state.at_work.contains(rel);
+                let next = state.due.iter().filter(free).map(|(rel, at)| (*at, *rel)).min();
                 if let Some((at, rel)) = next
                     && at <= clock::now()
                 {
                     state.due.remove(&rel);
+                    state.at_work.insert(rel);
                     return Some(rel);
                 }
                 next
@@ -100,13 +121,20 @@ impl Queue {
         self.0.lock().stop
     }
 
-    /// Ends the worker after the page it is at.
+    /// Ends the workers after the pages they are at.
     pub(super) fn stop(&self) {
         let mut state = self.0.lock();
         state.stop = true;
         state.due.clear();
-        if let Some(worker) = &state.worker {
+        for worker in &state.workers {
             worker.interrupt(Interrupt::Terminate);
         }
+    }
+}
+
+impl State {
+    /// Has the workers that wait look at what is due.
+    fn wake(&self) {
+        self.workers.iter().for_each(Context::unpark);
     }
 }

@@ -1,5 +1,6 @@
 mod indexes;
 mod passages;
+mod sharing;
 
 use super::*;
 use crate::btree::{BTree, Bounds, Direction, NewEntry, Scan};
@@ -255,8 +256,8 @@ fn entries_are_not_vouched_for_by_what_the_map_says_later() {
 fn worker_for(
     rig: &Rig,
     table: &Arc<Table>,
-    failed: impl Fn(&crate::Error) + Send + 'static,
-) -> Worker {
+    failed: impl Fn(&crate::Error) + Send + Sync + 'static,
+) -> Workers {
     let queue = Arc::new(Queue::default());
     let its_queue = Arc::clone(&queue);
     let limits = Arc::default();
@@ -273,7 +274,7 @@ fn worker_for(
         Opened::Yes
     });
     let analyze: Box<Analyze> = Box::new(|_| Opened::No);
-    Worker::start(&rig.env(), queue, open, analyze, move |_, error| failed(error))
+    Workers::start(&rig.env(), 2, queue, open, analyze, move |_, error| failed(error))
 }
 
 /// Updates, inserts and deletes by several sessions on a small pool, with the background worker cleaning.

@@ -1,6 +1,6 @@
-//! The background worker: takes tables from the queue, and cleans and analyzes them, unhurriedly.
+//! The background workers: they take tables from the queue, and clean and analyze them, unhurriedly.
 
-use super::{Alone, IndexCleanup, Options, Queue, Report, try_vacuum};
+use super::{Alone, IndexCleanup, Options, Queue, Report, Unhurried, try_vacuum};
 use crate::error::{Error, Result};
 use crate::heap::{Due, HeapRel};
 use crate::index::Index;
@@ -53,11 +53,22 @@ pub enum Opened {
     Busy,
 }
 
-/// The worker of one engine.
-pub struct Worker {
+/// What is told of errors.
+type Failed = dyn Fn(RelId, &Error) + Send + Sync;
+
+/// The workers of one engine.
+pub struct Workers {
+    shared: Arc<Shared>,
+    backgrounds: Mutex<Vec<Background>>,
+}
+
+/// What they have in common.
+struct Shared {
     queue: Arc<Queue>,
-    counters: Arc<Counters>,
-    background: Mutex<Option<Background>>,
+    counters: Counters,
+    open: Box<Open>,
+    analyze: Box<Analyze>,
+    failed: Box<Failed>,
 }
 
 #[derive(Default)]
@@ -68,7 +79,7 @@ struct Counters {
     failures: AtomicU64,
 }
 
-/// Figures of a worker.
+/// Figures of the workers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WorkerStats {
     /// Tables cleaned.
@@ -92,47 +103,30 @@ impl Counters {
     }
 }
 
-impl Worker {
-    /// Starts a worker. `open` gives it tables, `analyze` does what ANALYZE does; `failed` hears of errors, which
-    /// end one run only.
+impl Workers {
+    /// Starts so many workers. `open` gives them tables, `analyze` does what ANALYZE does; `failed` hears of errors,
+    /// which end one run only.
     pub fn start(
         env: &Env,
+        workers: usize,
         queue: Arc<Queue>,
         open: Box<Open>,
         analyze: Box<Analyze>,
-        failed: impl Fn(RelId, &Error) + Send + 'static,
-    ) -> Worker {
-        let counters = Arc::new(Counters::default());
-        let (its_queue, its_counters) = (Arc::clone(&queue), Arc::clone(&counters));
-        let background = env.spawn("vacuum", move || {
-            let _acting = usage::act_as(Role::Vacuum);
-            let mut given_back = None;
-            while let Some(rel) = its_queue.pop() {
-                match look_after(&open, &analyze, rel) {
-                    Ok(round) => {
-                        its_counters.add(&round);
-                        if round.cleaned.is_some() || round.analyzed {
-                            its_queue.rests(rel);
-                            give_back(&mut given_back);
-                        }
-                        if let Some(wait) = round.again {
-                            its_queue.push_after(rel, wait);
-                        }
-                    }
-                    Err(_) if its_queue.is_stopped() => return,
-                    Err(error) => {
-                        its_counters.failures.fetch_add(1, Relaxed);
-                        failed(rel, &error);
-                    }
-                }
-            }
-        });
-        Worker { queue, counters, background: Mutex::new(Some(background)) }
+        failed: impl Fn(RelId, &Error) + Send + Sync + 'static,
+    ) -> Workers {
+        let (counters, failed) = (Counters::default(), Box::new(failed));
+        let shared = Arc::new(Shared { queue, counters, open, analyze, failed });
+        let one = |_| {
+            let shared = Arc::clone(&shared);
+            env.spawn("vacuum", move || shared.work())
+        };
+        let backgrounds = Mutex::new((0..workers).map(one).collect());
+        Workers { shared, backgrounds }
     }
 
     /// Figures, as of now.
     pub fn stats(&self) -> WorkerStats {
-        let Counters { runs, removed, analyzed, failures } = &*self.counters;
+        let Counters { runs, removed, analyzed, failures } = &self.shared.counters;
         // Relaxed: figures for people.
         WorkerStats {
             runs: runs.load(Relaxed),
@@ -142,13 +136,90 @@ impl Worker {
         }
     }
 
-    /// Ends the worker and waits until it has ended.
+    /// Ends the workers and waits until they have ended.
     pub fn stop(&self) {
-        self.queue.stop();
-        let background = self.background.lock().expect("no code panics under it").take();
-        if let Some(background) = background {
-            background.join();
+        self.shared.queue.stop();
+        let mut backgrounds = self.backgrounds.lock().expect("no code panics under it");
+        backgrounds.drain(..).for_each(Background::join);
+    }
+}
+
+impl Shared {
+    /// What a worker does until it is stopped.
+    fn work(&self) {
+        let _acting = usage::act_as(Role::Vacuum);
+        self.queue.enter();
+        let mut given_back = None;
+        while let Some(rel) = self.queue.pop() {
+            let done = self.look_after(rel);
+            if done.is_err() && self.queue.is_stopped() {
+                return;
+            }
+            match done {
+                Ok(round) => {
+                    self.counters.add(&round);
+                    if round.cleaned.is_some() || round.analyzed {
+                        self.queue.rests(rel);
+                        give_back(&mut given_back);
+                    }
+                    if let Some(wait) = round.again {
+                        self.queue.push_after(rel, wait);
+                    }
+                }
+                Err(error) => {
+                    self.counters.failures.fetch_add(1, Relaxed);
+                    (self.failed)(rel, &error);
+                }
+            }
+            self.queue.done(rel);
         }
+    }
+
+    /// Cleans a table, and has it analyzed, as far as that is due.
+    fn look_after(&self, rel: RelId) -> Result<Round> {
+        let (mut round, mut due) = (Round::default(), Due::default());
+        let mut result = Ok(None);
+        let opened = (self.open)(rel, &mut |table| {
+            due = table.heap.due();
+            if due.vacuum && !table.heap.is_held_back() {
+                let options = Options {
+                    background: Some(Unhurried {
+                        waited_for: table.waited_for,
+                        queue: &self.queue,
+                    }),
+                    index_cleanup: table.index_cleanup,
+                    alone: table.alone,
+                    ..Options::default()
+                };
+                result = try_vacuum(table.heap, table.indexes, &options);
+            }
+            let report = result.as_ref().ok().and_then(Option::as_ref);
+            report.filter(|report| !report.gave_way).cloned()
+        });
+        round.cleaned = result?;
+        match opened {
+            Opened::No => return Ok(round),
+            Opened::Busy => {
+                round.look_again(AGAIN);
+                return Ok(round);
+            }
+            Opened::Yes => {}
+        }
+        let is_done =
+            round.cleaned.as_ref().is_some_and(|report| !report.come_back && !report.gave_way);
+        if due.vacuum && !is_done {
+            round.look_again(AGAIN);
+        }
+        match due.analyze {
+            None => {}
+            Some(Duration::ZERO) => match (self.analyze)(rel) {
+                Opened::Yes => round.analyzed = true,
+                Opened::Busy => round.look_again(AGAIN),
+                Opened::No => {}
+            },
+            Some(wait) => round.look_again(wait),
+        }
+        Ok(round)
     }
 }
 
@@ -174,48 +245,4 @@ impl Round {
     fn look_again(&mut self, after: Duration) {
         self.again = Some(self.again.map_or(after, |wait| wait.min(after)));
     }
-}
-
-/// Cleans a table, and has it analyzed, as far as that is due.
-fn look_after(open: &Open, analyze: &Analyze, rel: RelId) -> Result<Round> {
-    let (mut round, mut due) = (Round::default(), Due::default());
-    let mut result = Ok(None);
-    let opened = open(rel, &mut |table| {
-        due = table.heap.due();
-        if due.vacuum && !table.heap.is_held_back() {
-            let options = Options {
-                background: Some(table.waited_for),
-                index_cleanup: table.index_cleanup,
-                alone: table.alone,
-                ..Options::default()
-            };
-            result = try_vacuum(table.heap, table.indexes, &options);
-        }
-        let report = result.as_ref().ok().and_then(Option::as_ref);
-        report.filter(|report| !report.gave_way).cloned()
-    });
-    round.cleaned = result?;
-    match opened {
-        Opened::No => return Ok(round),
-        Opened::Busy => {
-            round.look_again(AGAIN);
-            return Ok(round);
-        }
-        Opened::Yes => {}
-    }
-    let is_done =
-        round.cleaned.as_ref().is_some_and(|report| !report.come_back && !report.gave_way);
-    if due.vacuum && !is_done {
-        round.look_again(AGAIN);
-    }
-    match due.analyze {
-        None => {}
-        Some(Duration::ZERO) => match analyze(rel) {
-            Opened::Yes => round.analyzed = true,
-            Opened::Busy => round.look_again(AGAIN),
-            Opened::No => {}
-        },
-        Some(wait) => round.look_again(wait),
-    }
-    Ok(round)
 }

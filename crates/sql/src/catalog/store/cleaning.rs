@@ -60,7 +60,9 @@ impl Cluster {
         let told = move |storage, error: &storage::Error| {
             to_tell(&format!("background vacuum of relation {storage} failed: {error}"));
         };
-        self.engine().start_vacuum(Box::new(open), Box::new(analyze), told);
+        let workers = settings::find("autovacuum_max_workers").expect("a known setting");
+        let workers = self.running.get(workers).expect("a setting of the server").as_integer();
+        self.engine().start_vacuum(workers as usize, Box::new(open), Box::new(analyze), told);
     }
 
     /// Takes over what the settings say of when tables are due for upkeep.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use storage::heap::vm;
 use storage::lock::LockTag;
 use storage::txn::Txn;
-use storage::vacuum::{Pace, Report};
+use storage::vacuum::{Pace, Report, Unhurried};
 
 use crate::catalog::store::{Cluster, Instance, SessionCatalog};
 use crate::catalog::{TableDef, TableKind};
@@ -37,7 +37,8 @@ pub(crate) fn analyze_in_background(
     let mut backend = backend(cluster, instance, txn)?;
     let locks = cluster.engine().txns().locks();
     let waited_for = || locked.iter().any(|tag| locks.is_waited_for(tag));
-    let mut pace = Pace::new(Some(&waited_for));
+    let queue = cluster.engine().vacuum_queue();
+    let mut pace = Pace::new(Some(Unhurried { waited_for: &waited_for, queue }));
     let columns: Vec<u16> = table.live().map(|(at, _)| at as u16).collect();
     let done = renew(&mut backend, table, &columns, &mut pace, true);
     if done.is_err() && pace.gave_way {

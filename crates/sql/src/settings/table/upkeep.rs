@@ -1,6 +1,6 @@
 //! VACUUM, ANALYZE and the building of indexes, by statement and in the background.
 
-use crate::settings::Context::{Internal, Reload, User};
+use crate::settings::Context::{Reload, Start, User};
 use crate::settings::entry::{flag, number, real};
 use crate::settings::{Setting, Unit};
 
@@ -25,11 +25,11 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     number(
         "autovacuum_max_workers",
-        1,
-        (1, 1),
+        3,
+        (1, 16),
         Unit::Plain,
-        Internal,
-        "Workers that clean tables in the background at the same time.",
+        Start,
+        "Workers that clean tables in the background at the same time; they share half a core.",
     ),
     number(
         "autovacuum_naptime",
