@@ -12,8 +12,8 @@ SYNTAX_FUZZ_ROUNDS ?= 100000
 RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/null) $(CARGO) build --release --locked
 
 .PHONY: serve test deps deps-test lint tidy unit test-tiny-cache test-tiny-logs sim-test kill-test fuzz-test torture mutations bench \
-	bench-connections bench-eviction bench-indexes bench-operations bench-point-lookups bench-status-logs drivers tpcc traces loom \
-	deps-lab lab lab-long
+	bench-connections bench-eviction bench-hash-pages bench-indexes bench-operations bench-point-lookups bench-status-logs drivers tpcc traces \
+	loom deps-lab lab lab-long
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -117,6 +117,11 @@ bench-point-lookups: deps
 bench-eviction: deps
 	$(RELEASE) -p bench
 	./target/release/eviction $(BENCH)
+
+## Ways to search a hash index's page and to insert into it, in process, fingerprints among them: time and cache lines, ten
+## minutes and 5 GiB of memory; recorded under bench/record/.
+bench-hash-pages: deps
+	./bench/hash_pages.sh $(BENCH)
 
 ## Indexes beside PostgreSQL 15 and 18: builds over 10^7 rows, sizes while rows come and go, 50 minutes; and hash index and
 ## B-tree in process, with the protocols of seed S4, 20 minutes; recorded. `BENCH="--parts churn"` chooses of the former.

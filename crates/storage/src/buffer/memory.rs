@@ -12,7 +12,7 @@ use std::ptr::{self, NonNull};
 const HUGE_BYTES: usize = 2 << 20;
 
 /// Memory of `count` pages.
-pub(super) struct Pages {
+pub(crate) struct Pages {
     first: NonNull<PageWords>,
     count: usize,
     mapping: NonNull<libc::c_void>,

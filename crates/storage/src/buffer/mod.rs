@@ -36,6 +36,8 @@ pub use ahead::{COMBINE_MAX, Reach, ReadAhead};
 pub use fetch::FrameHint;
 pub use guard::{Cursor, CursorPage, Pin, ReadGuard, WriteGuard};
 pub use io::{IoCounts, IoKey, Purpose};
+#[cfg(feature = "lab-hash-pages")]
+pub(crate) use memory::Pages;
 pub use passage::Passage;
 pub use pool::{Pool, Resident};
 pub use relation::{Optimistic, Relation};

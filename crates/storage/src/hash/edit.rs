@@ -192,12 +192,12 @@ pub(super) fn apply(page: &mut PageMut<'_>, ops: &[u8]) {
     }
 }
 
-fn set_count(page: &mut PageMut<'_>, count: usize) {
+pub(super) fn set_count(page: &mut PageMut<'_>, count: usize) {
     page.put_u16(COUNT, count as u16);
     page.set_lower(ENTRIES + count * ENTRY_BYTES);
 }
 
-fn count_change(page: &mut PageMut<'_>) {
+pub(super) fn count_change(page: &mut PageMut<'_>) {
     let changes = Node(page.view()).changes().wrapping_add(1);
     page.put_u32(CHANGES, changes);
 }
@@ -208,7 +208,8 @@ fn put(page: &mut PageMut<'_>, i: usize, hash: u64, slot: u64) {
     page.put_u64(at + 8, slot);
 }
 
-fn insert(page: &mut PageMut<'_>, entry: Entry) {
+/// Puts one entry where it belongs. There must be room.
+pub(super) fn insert(page: &mut PageMut<'_>, entry: Entry) {
     let node = Node(page.view());
     let (at, count) = (node.lower_bound(entry), node.count());
     assert!(count < MAX_ENTRIES, "whoever adds has looked for room (X3)");

@@ -14,6 +14,8 @@ mod checksum;
 mod header;
 mod holes;
 mod items;
+#[cfg(feature = "lab-hash-lines")]
+pub mod lines;
 mod words;
 
 pub use checksum::{ChecksumMismatch, seal, verify};

@@ -105,6 +105,8 @@ impl<'a> PageView<'a> {
         if let Some(word) = super::changing::word(index & MASK) {
             return word;
         }
+        #[cfg(feature = "lab-hash-lines")]
+        super::lines::note_read(index & MASK);
         u64::from_le(self.words.0[index & MASK].load(Relaxed))
     }
 
@@ -225,6 +227,15 @@ impl<'a> PageView<'a> {
     }
 }
 
+#[cfg(feature = "lab-hash-pages")]
+impl PageView<'_> {
+    /// Where the page lies, for who has it to himself.
+    #[inline]
+    pub fn address(self) -> *const u8 {
+        std::ptr::from_ref(self.words).cast()
+    }
+}
+
 impl<'a> PageMut<'a> {
     #[inline]
     pub(crate) fn new(words: &'a PageWords) -> PageMut<'a> {
@@ -239,6 +250,8 @@ impl<'a> PageMut<'a> {
 
     #[inline]
     fn set_word(&mut self, index: usize, value: u64) {
+        #[cfg(feature = "lab-hash-lines")]
+        super::lines::note_write(index);
         self.view.words.0[index].store(value.to_le(), Relaxed);
     }
 
