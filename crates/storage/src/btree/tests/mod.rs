@@ -3,6 +3,7 @@ mod costs;
 mod pages;
 mod postings;
 mod shifts;
+mod skips;
 mod trees;
 
 /// A small generator for repeatable random tests.
