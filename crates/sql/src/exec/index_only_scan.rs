@@ -135,21 +135,30 @@ impl IndexOnlyScan {
             };
             let mut is_all_visible =
                 |block| Ok(vm::get(heap.relation(), block)? & vm::ALL_VISIBLE != 0);
-            let Some((entry, vouched)) = scan.next_vouched(tree, &mut is_all_visible)? else {
+            let mut filter = self.ranges.as_mut().and_then(|ranges| ranges.filter.as_mut());
+            let next = match filter.as_deref() {
+                Some(filter) => {
+                    let keeps = &mut |key: &[u8]| filter.keeps(key);
+                    scan.next_vouched_of(tree, keeps, &mut is_all_visible)?
+                }
+                None => scan.next_vouched(tree, &mut is_all_visible)?,
+            };
+            let Some((entry, vouched)) = next else {
                 self.scan = None;
                 continue;
             };
-            let mut filter = self.ranges.as_mut().and_then(|ranges| ranges.filter.as_mut());
-            match filter.as_mut().map_or(Verdict::Kept, |filter| filter.check(entry.key)) {
-                Verdict::Kept => {}
-                Verdict::GoOn => {
-                    scan.skip_to(filter.map_or(&[], |filter| filter.place()));
-                    continue;
-                }
-                Verdict::Over => {
-                    scan.settle(tree);
-                    self.scan = None;
-                    continue;
+            if let Some(filter) = &mut filter {
+                match filter.check(entry.key) {
+                    Verdict::Kept => {}
+                    Verdict::GoOn => {
+                        scan.skip_to(filter.place());
+                        continue;
+                    }
+                    Verdict::Over => {
+                        scan.settle(tree);
+                        self.scan = None;
+                        continue;
+                    }
                 }
             }
             let filter: Option<&KeyFilter> = filter.as_deref();

@@ -302,6 +302,16 @@ impl Scan {
         tree: &BTree,
         is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
     ) -> Result<Option<(Entry<'_>, bool)>> {
+        self.next_vouched_of(tree, &mut |_| true, is_all_visible)
+    }
+
+    /// Likewise; only of entries whose keys are wanted it is found out. For scans with keys.
+    pub fn next_vouched_of(
+        &mut self,
+        tree: &BTree,
+        is_wanted: &mut dyn FnMut(&[u8]) -> bool,
+        is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
+    ) -> Result<Option<(Entry<'_>, bool)>> {
         while self.next == self.batch.entries.len() {
             self.settle(tree);
             if !self.fill(tree)? {
@@ -311,7 +321,7 @@ impl Scan {
         if self.next >= self.batch.vouched.len() {
             // Nobody asked about what was passed over.
             self.batch.vouched.resize(self.next, false);
-            self.vouch(tree, is_all_visible)?;
+            self.vouch(tree, is_wanted, is_all_visible)?;
         }
         let vouched = self.batch.vouched[self.next];
         self.next += 1;
@@ -322,6 +332,7 @@ impl Scan {
     fn vouch(
         &mut self,
         tree: &BTree,
+        is_wanted: &mut dyn FnMut(&[u8]) -> bool,
         is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
     ) -> Result<()> {
         let from = self.next;
@@ -329,7 +340,12 @@ impl Scan {
         let mut known: Option<(BlockNo, bool)> = None;
         let mut any = false;
         for nth in from..to {
-            let block = self.batch.entries[self.position(nth)].tid.block;
+            let at = self.position(nth);
+            if !is_wanted(self.batch.bytes_of(at).0) {
+                self.batch.vouched.push(false);
+                continue;
+            }
+            let block = self.batch.entries[at].tid.block;
             let visible = match known {
                 Some((of, visible)) if of == block => visible,
                 _ => is_all_visible(block)?,
