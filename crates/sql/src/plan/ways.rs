@@ -24,7 +24,7 @@ pub(super) enum Way {
     Seq,
     /// One range of an index, or several of the same.
     Index(Vec<IndexChoice>, IndexPath),
-    Bitmap(BitsChoice),
+    Bitmap(Box<BitsChoice>),
 }
 
 /// The ranges that a set of addresses comes from.
@@ -83,7 +83,7 @@ pub(super) fn ways(entry: &Entry<'_, '_>) -> Vec<Way> {
     sets.extend((0..conditions.len()).filter_map(|at| any_of(entry, at)));
     sets.retain(|set| !has_sublinks(entry.conditions, set));
     let together = (sets.len() > 1).then(|| best_together(entry.facts, &sets)).flatten();
-    ways.extend(sets.into_iter().chain(together).map(Way::Bitmap));
+    ways.extend(sets.into_iter().chain(together).map(|set| Way::Bitmap(Box::new(set))));
     ways
 }
 

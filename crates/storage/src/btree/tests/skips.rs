@@ -80,16 +80,11 @@ fn passes(
             disturb(model, dice);
         }
         // What came meanwhile may be met or not.
-        let found = loop {
-            let Some(entry) = scan.next(tree).unwrap() else { break None };
-            let found = (entry.key.to_vec(), entry.tid);
-            if there.get(from) == Some(&found) || !there.contains(&found) {
-                break Some(found);
-            }
-            panic!("{found:?} where {:?} was to come", there.get(from));
-        };
-        let Some(found) = found else { break };
-        from += usize::from(there.get(from) == Some(&found));
+        let Some(entry) = scan.next(tree).unwrap() else { break };
+        let found = (entry.key.to_vec(), entry.tid);
+        let is_next = there.get(from) == Some(&found);
+        assert!(is_next || !there.contains(&found), "{found:?}, not {:?}", there.get(from));
+        from += usize::from(is_next);
         met.push(found);
     }
     assert_eq!(from, there.len(), "{direction:?}: missing {:?}", there.get(from));
