@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use storage::btree::Scan;
 use storage::buffer::Figure;
 use storage::heap::{HeapScan, TidSet, Visited};
 use storage::index::Index;
@@ -14,7 +13,8 @@ use crate::plan::path::Bits;
 use crate::types::Datum;
 
 use super::eval::{keeps, passes};
-use super::index_scan::encode_ranges;
+use super::key_filter::next_kept;
+use super::key_range::encode_ranges;
 use super::scan::{Stored, decode};
 use super::{Cx, Operator, breathe, spill, watch};
 
@@ -120,18 +120,18 @@ fn gather(bits: &Bits<BitmapIndexScan>, cx: &mut Cx<'_>) -> Result<TidSet> {
 
 /// Adds what ranges of an index lead to; answers how many entries that were.
 fn add_entries(scan: &BitmapIndexScan, tids: &mut TidSet, cx: &mut Cx<'_>) -> Result<u64> {
-    let ranges = encode_ranges(&scan.index, &scan.ranges, false, cx)?;
+    let mut ranges = encode_ranges(&scan.index, &scan.ranges, false, cx)?;
     let index = cx.host.tree(&scan.index)?;
     let pages = index.relation();
     let (mut turns, mut count) = (0u32, 0u64);
     let mut found = Vec::new();
-    for range in ranges.iter().rev() {
+    for range in ranges.left.iter().rev() {
         pages.count(Figure::IndexScans, 1);
         match index {
             Index::BTree(tree) => {
-                let mut entries: Scan = range.scan(false, false);
-                while let Some(entry) = entries.next(tree)? {
-                    tids.add(entry.tid, false);
+                let mut entries = range.scan(false, ranges.filter.is_some());
+                while let Some(tid) = next_kept(&mut entries, tree, ranges.filter.as_mut())? {
+                    tids.add(tid, false);
                     count += 1;
                     turns += 1;
                     if turns.is_multiple_of(ENTRIES_PER_BREATH) {

@@ -16,7 +16,8 @@ use crate::types::keycode::KeyColumn;
 use crate::types::row::RowView;
 
 use super::eval::keeps;
-use super::index_scan::{Encoded, encode_ranges};
+use super::key_filter::{KeyFilter, Verdict};
+use super::key_range::{Ranges, encode_ranges};
 use super::scan::decode;
 use super::{Cx, Operator};
 
@@ -24,8 +25,8 @@ use super::{Cx, Operator};
 pub struct IndexOnlyScan {
     plan: Arc<node::IndexScan>,
     entries: Entries,
-    /// Encoded ranges still to scan, the next one last. `None` before the start.
-    ranges: Option<Vec<Encoded>>,
+    /// Those still to scan. `None` before the start.
+    ranges: Option<Ranges>,
     scan: Option<Scan>,
     ahead: Option<RowsAhead>,
     stored: RowBuf,
@@ -120,23 +121,47 @@ impl IndexOnlyScan {
             let tree = tree.ok_or_else(|| SqlError::internal("entries of a B-tree"))?;
             let pages = tree.relation();
             let Some(scan) = &mut self.scan else {
-                if self.ranges.is_none() {
-                    self.ranges =
-                        Some(encode_ranges(&plan.index, &plan.ranges, plan.backward, cx)?);
-                }
-                let Some(range) = self.ranges.as_mut().and_then(Vec::pop) else {
-                    return Ok(false);
+                let ranges = match &mut self.ranges {
+                    Some(ranges) => ranges,
+                    none => {
+                        none.insert(encode_ranges(&plan.index, &plan.ranges, plan.backward, cx)?)
+                    }
                 };
+                let Some(range) = ranges.left.pop() else { return Ok(false) };
                 pages.count(Figure::IndexScans, 1);
-                self.scan = Some(range.scan(plan.backward, !plan.outputs.is_empty()));
+                let with_keys = !plan.outputs.is_empty() || ranges.filter.is_some();
+                self.scan = Some(range.scan(plan.backward, with_keys));
                 continue;
             };
             let mut is_all_visible =
                 |block| Ok(vm::get(heap.relation(), block)? & vm::ALL_VISIBLE != 0);
-            let Some((entry, vouched)) = scan.next_vouched(tree, &mut is_all_visible)? else {
+            let mut filter = self.ranges.as_mut().and_then(|ranges| ranges.filter.as_mut());
+            let next = match filter.as_deref() {
+                Some(filter) => {
+                    let keeps = &mut |key: &[u8]| filter.keeps(key);
+                    scan.next_vouched_of(tree, keeps, &mut is_all_visible)?
+                }
+                None => scan.next_vouched(tree, &mut is_all_visible)?,
+            };
+            let Some((entry, vouched)) = next else {
                 self.scan = None;
                 continue;
             };
+            if let Some(filter) = &mut filter {
+                match filter.check(entry.key) {
+                    Verdict::Kept => {}
+                    Verdict::GoOn => {
+                        scan.skip_to(filter.place());
+                        continue;
+                    }
+                    Verdict::Over => {
+                        scan.settle(tree);
+                        self.scan = None;
+                        continue;
+                    }
+                }
+            }
+            let filter: Option<&KeyFilter> = filter.as_deref();
             pages.count(Figure::IndexEntries, 1);
             let is_whole = !self.entries.needs_carried || !entry.carried.is_empty();
             if vouched && is_whole {
@@ -146,7 +171,10 @@ impl IndexOnlyScan {
             let tid = entry.tid;
             cx.state.heap_fetches += 1;
             let ahead = self.ahead.get_or_insert_with(|| RowsAhead::new(heap, cx.host.reach()));
-            let found = match ahead.come_to(heap, tid, |blocks| scan.upcoming(blocks)) {
+            let found = match ahead.come_to(heap, tid, |blocks| match filter {
+                Some(filter) => scan.upcoming_of(&mut |key| filter.keeps(key), blocks),
+                None => scan.upcoming(blocks),
+            }) {
                 true => heap.fetch_started(txn, snapshot, tid, &mut self.stored)?,
                 false => heap.fetch(txn, snapshot, tid, &mut self.stored)?,
             };

@@ -16,6 +16,8 @@ mod help;
 mod index_only_scan;
 mod index_scan;
 mod join;
+mod key_filter;
+mod key_range;
 mod limit;
 mod load;
 mod lock_rows;

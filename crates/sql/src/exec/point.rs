@@ -60,6 +60,7 @@ impl PointKey {
         let whole = range.lower.is_none()
             && range.upper.is_none()
             && range.pattern.is_none()
+            && range.tests.is_empty()
             && range.equal.len() == scan.index.keys.len()
             && !(scan.index.method == AccessMethod::Hash && scan.index.has_expressions());
         if !whole {

@@ -9,7 +9,7 @@ use super::choose::{IndexChoice, choose_index};
 use super::node::KeyValue;
 
 /// More ranges than this are no better than reading everything.
-pub(super) const RANGES_MAX: usize = 1000;
+pub const RANGES_MAX: usize = 1000;
 
 /// One choice for each alternative of the condition that gives the longest keys, all of one index; if they are
 /// longer than those of `single`, the best that is to be had without. Also tells which condition.
@@ -70,7 +70,9 @@ fn of_alternatives(
         conditions.splice(..own, conjuncts);
         own = count;
         base::park::checkpoint();
-        let choice = choose_index(cx, table, rel, &conditions, outer, None)?;
+        let mut choice = choose_index(cx, table, rel, &conditions, outer, None)?;
+        // A filter is one for all ranges of a scan.
+        choice.test_nothing();
         let fits = choice.index.method == AccessMethod::BTree
             && plain_keys(&choice).is_some_and(|keys| keys > 0)
             && choices.first().is_none_or(|first| first.index.oid == choice.index.oid);

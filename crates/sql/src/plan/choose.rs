@@ -4,18 +4,14 @@ use std::sync::Arc;
 
 use syntax::ast::Loc;
 
-use crate::bind::tree::{
-    ArrayArg, ArrayExpr, ArrayOp, Call, Column, Comparison, Const, Expr, Shape, Ty, Var,
-};
+use crate::bind::tree::{Column, Expr, Ty, Var};
 use crate::bind::walk;
 use crate::bind::{collate, implied};
 use crate::catalog::{AccessMethod, IndexDef, IndexKey, KeySource, TableDef};
-use crate::func::{self, CastMethod, like};
-use crate::types::{Collation, Datum, TypeId, type_info};
 
 use super::access::{QueryCx, WantedOrder};
-use super::estimate::{self, operator};
-use super::node::KeyValue;
+use super::keys::{Key, bounds, equality, tests};
+use super::node::{KeyTest, KeyValue};
 use super::only;
 
 /// An index together with the conditions that it answers.
@@ -27,8 +23,11 @@ pub(super) struct IndexChoice {
     pub upper: Option<(Expr, bool)>,
     /// Instead of both; see [`super::node::KeyRange`].
     pub pattern: Option<Expr>,
-    /// Positions of the conditions that the range guarantees.
+    /// Positions of the conditions that bound the range, which guarantees them.
     pub used: Vec<usize>,
+    /// What is tested in the entries between the bounds, and the positions of the conditions that say so.
+    pub tests: Vec<KeyTest>,
+    pub tested: Vec<usize>,
     /// At most one row.
     pub unique: bool,
     pub sorted: bool,
@@ -38,23 +37,53 @@ pub(super) struct IndexChoice {
 }
 
 impl IndexChoice {
+    /// The index from end to end.
+    pub fn whole(index: &Arc<IndexDef>) -> IndexChoice {
+        IndexChoice {
+            index: index.clone(),
+            equal: Vec::new(),
+            lower: None,
+            upper: None,
+            pattern: None,
+            used: Vec::new(),
+            tests: Vec::new(),
+            tested: Vec::new(),
+            unique: false,
+            sorted: false,
+            backward: false,
+            covers: false,
+        }
+    }
+
     /// Whether conditions bound what is read of the index.
     pub fn is_bounded(&self) -> bool {
         let bounds = self.lower.is_some() || self.upper.is_some() || self.pattern.is_some();
-        bounds || !self.used.is_empty()
+        bounds || !self.equal.is_empty()
+    }
+
+    /// Positions of the conditions that the index answers.
+    pub fn answered(&self) -> impl Iterator<Item = usize> {
+        self.used.iter().chain(&self.tested).copied()
+    }
+
+    /// Leaves what does not bound the range to be tested on the rows.
+    pub fn test_nothing(&mut self) {
+        self.tests.clear();
+        self.tested.clear();
     }
 
     /// Higher is better.
-    fn score(&self) -> (bool, usize, usize, bool, bool) {
+    fn score(&self) -> (bool, usize, usize, bool, bool, usize) {
         let single = self.equal.iter().filter(|v| !matches!(v, KeyValue::AnyOf(_))).count();
         let bounds = [self.lower.is_some(), self.upper.is_some(), self.pattern.is_some()];
         let bounds = bounds.into_iter().filter(|is_there| *is_there).count();
         let equal = single * 2 + (self.equal.len() - single);
-        (self.unique, equal, bounds, self.sorted, self.covers)
+        (self.unique, equal, bounds, self.sorted, self.covers, self.tests.len())
     }
 }
 
-/// The index that answers most of these conditions, if any answers some. Key values must not use the entry itself;
+/// The index that answers most of these conditions, if any is bounded by some. (To go through all of one costs are to be
+/// weighed.) Key values must not use the entry itself;
 /// `outer` says whether they may use other entries.
 pub(super) fn choose_index(
     cx: &QueryCx<'_>,
@@ -102,7 +131,7 @@ pub(super) fn candidates(
 /// A hash index answers equality with values, and gives no order.
 fn answers_by_hash(choice: &IndexChoice) -> bool {
     let [value] = &choice.equal[..] else { return false };
-    !matches!(value, KeyValue::IsNull)
+    !matches!(value, KeyValue::IsNull) && choice.tests.is_empty()
 }
 
 /// An index's keys as this query would write them; `None` if the index lacks rows that the conditions let
@@ -184,42 +213,35 @@ fn match_index(
     outer: bool,
     order: Option<&WantedOrder>,
 ) -> Option<IndexChoice> {
-    let mut choice = IndexChoice {
-        index: index.clone(),
-        equal: Vec::new(),
-        lower: None,
-        upper: None,
-        pattern: None,
-        used: Vec::new(),
-        unique: false,
-        sorted: false,
-        backward: false,
-        covers: false,
+    let mut choice = IndexChoice::whole(index);
+    // What a column is compared by is the key's own business.
+    let key_at = |at: usize| {
+        let key = &index.keys[at];
+        Key { rel, expr: keys[at].bare(), ty: key.ty, collation: key.collation }
     };
-    let mut any_of = false;
-    for (key, expr) in index.keys.iter().zip(keys) {
-        // What it is compared by is the key's own business.
-        let key = Key { rel, expr: expr.bare(), ty: key.ty, collation: key.collation };
-        let found = conditions.iter().enumerate().find_map(|(i, condition)| {
-            let value = equality(condition, &key, outer)?;
-            // One list of values per scan: its values are looked up one by one.
-            (!any_of || !matches!(value, KeyValue::AnyOf(_))).then_some((i, value))
-        });
-        match found {
-            Some((i, value)) => {
-                any_of |= matches!(value, KeyValue::AnyOf(_));
-                choice.equal.push(value);
-                choice.used.push(i);
-            }
-            None => {
-                bounds(&mut choice, &key, conditions, outer);
-                break;
-            }
-        }
+    for at in 0..index.keys.len() {
+        let key = key_at(at);
+        let found = conditions
+            .iter()
+            .enumerate()
+            .find_map(|(i, condition)| equality(condition, &key, outer).map(|value| (i, value)));
+        let Some((i, value)) = found else {
+            bounds(&mut choice, &key, conditions, outer);
+            break;
+        };
+        choice.equal.push(value);
+        choice.used.push(i);
     }
+    let any_of = choice.equal.iter().any(|value| matches!(value, KeyValue::AnyOf(_)));
     let nulls = choice.equal.iter().any(|v| matches!(v, KeyValue::IsNull));
     let is_whole = choice.equal.len() == index.keys.len() && !any_of && !nulls;
     choice.unique = index.unique && index.immediate && is_whole;
+    // Of one row the rest is tested on itself, as a point read does.
+    if index.method == AccessMethod::BTree && !choice.unique {
+        let lengths = index.keys.iter().map(|key| key.code().code_length());
+        let testable = lengths.take_while(Option::is_some).count();
+        (0..testable).for_each(|at| tests(&mut choice, at, &key_at(at), conditions, outer));
+    }
     if let Some(order) = order
         && !any_of
         && index.method == AccessMethod::BTree
@@ -227,79 +249,7 @@ fn match_index(
     {
         (choice.sorted, choice.backward) = gives_order(index, choice.equal.len(), rel, order);
     }
-    (choice.is_bounded() || choice.sorted).then_some(choice)
-}
-
-/// What the conditions say of where the first key without an equality begins and ends.
-fn bounds(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: bool) {
-    for (i, condition) in conditions.iter().enumerate() {
-        let Some((symbol, value)) = comparison(condition, key, outer) else { continue };
-        let slot = match symbol {
-            ">" | ">=" => &mut choice.lower,
-            "<" | "<=" => &mut choice.upper,
-            _ => continue,
-        };
-        if slot.is_none() {
-            *slot = Some((value, symbol.len() == 2));
-            choice.used.push(i);
-        }
-    }
-    // `(a, b) > (x, y)` is not answered by `a >= x`, but begins there.
-    for condition in conditions {
-        let Expr::RowCompare(rows) = condition else { continue };
-        let slot = match rows.op {
-            Comparison::Gt | Comparison::Ge => &mut choice.lower,
-            Comparison::Lt | Comparison::Le => &mut choice.upper,
-            _ => continue,
-        };
-        if let Some((equal, _)) = rows.columns.first()
-            && let [left, right] = &equal.args[..]
-            && slot.is_none()
-            && key.serves(equal.collation)
-            && key.is(left)
-            && usable(right, key.rel, outer)
-        {
-            *slot = fit(right, key.ty.id).map(|value| (value, true));
-        }
-    }
-    if choice.lower.is_none() && choice.upper.is_none() {
-        pattern(choice, key, conditions, outer);
-    }
-}
-
-/// What a LIKE says of where the key begins and ends: all texts that match begin as the pattern does. The condition
-/// itself is left to be tested.
-fn pattern(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: bool) {
-    if !compatible(key.ty.id, TypeId::TEXT) || key.collation.rules().is_some() {
-        return;
-    }
-    for condition in conditions {
-        let Expr::Call(call) = condition else { continue };
-        let [text, pattern] = &call.args[..] else { continue };
-        // Loose rules refuse it, all others go by letters.
-        let is_like = operator(call) == Some("~~") && call.collation.loose().is_none();
-        if !is_like || !key.is(text) || !usable(pattern, key.rel, outer) {
-            continue;
-        }
-        let Expr::Const(c) = pattern.bare() else {
-            choice.pattern = Some(pattern.clone());
-            continue;
-        };
-        if c.value.is_null() {
-            continue;
-        }
-        let start = like::literal_start(c.value.as_text());
-        if start.is_empty() {
-            continue;
-        }
-        let bound = |text: String| {
-            Expr::Const(Const { value: Datum::text(text), ty: Ty::of(TypeId::TEXT), loc: c.loc })
-        };
-        choice.upper = like::after_start(&start).map(|end| (bound(end), false));
-        choice.lower = Some((bound(start), true));
-        choice.pattern = None;
-        return;
-    }
+    (choice.is_bounded() || choice.sorted || !choice.tests.is_empty()).then_some(choice)
 }
 
 /// Do the keys after the first `fixed` come in the wanted order, and reading which way?
@@ -341,168 +291,4 @@ pub(super) fn gives_order(
         backward = Some(reversed);
     }
     (true, backward.unwrap_or(false))
-}
-
-/// One key of an index: an expression over the entry's columns.
-struct Key<'k> {
-    rel: u16,
-    expr: &'k Expr,
-    ty: Ty,
-    collation: Collation,
-}
-
-impl Key<'_> {
-    /// Are comparisons under this collation those that the key is ordered by?
-    fn serves(&self, comparison: Collation) -> bool {
-        collate::serves(self.collation, self.ty.collation(), comparison)
-    }
-
-    /// Is the expression this key, under its own name or a text type's?
-    fn is(&self, expr: &Expr) -> bool {
-        match expr {
-            _ if walk::same(expr, self.expr) => true,
-            Expr::Relabel(relabel) => {
-                compatible(relabel.arg.type_id(), relabel.ty.id) && self.is(&relabel.arg)
-            }
-            Expr::Collate(collate) => self.is(&collate.arg),
-            _ => false,
-        }
-    }
-}
-
-/// The condition as an equality on the key.
-fn equality(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
-    match condition {
-        Expr::Call(_) => {
-            let (symbol, value) = comparison(condition, key, outer)?;
-            (symbol == "=").then_some(KeyValue::Is(value))
-        }
-        Expr::IsNull(test) if !test.negated && !test.row => {
-            key.is(&test.arg).then_some(KeyValue::IsNull)
-        }
-        Expr::ArrayOp(op) if !op.all && &*op.symbol == "=" => any_of(op, key, outer),
-        _ => None,
-    }
-}
-
-fn any_of(op: &ArrayOp, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
-    let Key { rel, ty, .. } = *key;
-    if !key.is(&op.left) || !key.serves(op.collation) {
-        return None;
-    }
-    match &op.right {
-        ArrayArg::Array(array) => {
-            let element = crate::bind::element_of(array.type_id())?;
-            (compatible(element, ty.id) && usable(array, rel, outer))
-                .then(|| KeyValue::AnyOf(array.clone()))
-        }
-        ArrayArg::List(list) => {
-            let fits = list.iter().all(|e| compatible(e.type_id(), ty.id) && usable(e, rel, outer));
-            let array = type_info(ty.id).map(|info| info.array).filter(|id| id.is_valid())?;
-            fits.then(|| {
-                KeyValue::AnyOf(Expr::Array(Box::new(ArrayExpr {
-                    elements: list.clone(),
-                    element_type: ty.id,
-                    nested: false,
-                    ty: Ty::of(array),
-                })))
-            })
-        }
-    }
-}
-
-/// The condition as `column op value`, the value fitted to the column's type.
-fn comparison(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<(&'static str, Expr)> {
-    let Expr::Call(call) = condition else { return None };
-    let symbol = operator(call)?;
-    let [left, right] = &call.args[..] else { return None };
-    let (value, symbol) = if key.is(left) {
-        (right, plain(symbol)?)
-    } else if key.is(right) {
-        (left, commuted(symbol)?)
-    } else {
-        return None;
-    };
-    if !usable(value, key.rel, outer) || !key.serves(call.collation) {
-        return None;
-    }
-    Some((symbol, fit(value, key.ty.id)?))
-}
-
-fn plain(symbol: &str) -> Option<&'static str> {
-    ["=", "<", "<=", ">", ">="].into_iter().find(|s| *s == symbol)
-}
-
-fn commuted(symbol: &str) -> Option<&'static str> {
-    Some(match symbol {
-        "=" => "=",
-        "<" => ">",
-        "<=" => ">=",
-        ">" => "<",
-        ">=" => "<=",
-        _ => return None,
-    })
-}
-
-/// May the value be computed before the scan starts?
-fn usable(value: &Expr, rel: u16, outer: bool) -> bool {
-    let rels = walk::rels_of(value);
-    (if outer { !rels.contains(&rel) } else { rels.is_empty() }) && !estimate::is_volatile(value)
-}
-
-/// Do the two types have the same values in the same order?
-fn compatible(a: TypeId, b: TypeId) -> bool {
-    let texts = [TypeId::TEXT, TypeId::VARCHAR, TypeId::NAME];
-    a == b || (texts.contains(&a) && texts.contains(&b))
-}
-
-/// The value as one of the key's type, if that loses nothing.
-fn fit(value: &Expr, ty: TypeId) -> Option<Expr> {
-    let own = value.type_id();
-    if compatible(own, ty) {
-        return Some(value.clone());
-    }
-    if let Expr::Const(c) = value
-        && let Some(value) = fit_constant(&c.value, ty)
-    {
-        return Some(Expr::Const(Const { value, ty: Ty::of(ty), loc: c.loc }));
-    }
-    widen(value, ty)
-}
-
-/// Integers of a narrower type, as the wider one.
-pub(super) fn widen(value: &Expr, ty: TypeId) -> Option<Expr> {
-    let own = value.type_id();
-    let wider = matches!(
-        (own, ty),
-        (TypeId::INT2, TypeId::INT4 | TypeId::INT8) | (TypeId::INT4, TypeId::INT8)
-    );
-    if !wider {
-        return None;
-    }
-    let CastMethod::Function(func) = func::cast(own, ty)?.method else { return None };
-    Some(Expr::Call(Box::new(Call {
-        func,
-        args: vec![value.clone()],
-        ty: Ty::of(ty),
-        collation: Collation::NONE,
-        variadic: false,
-        shape: Shape::ImplicitCast,
-        loc: value.loc(),
-    })))
-}
-
-pub(super) fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {
-    let n = match value {
-        Datum::Int2(n) => i64::from(*n),
-        Datum::Int4(n) => i64::from(*n),
-        Datum::Int8(n) => *n,
-        _ => return None,
-    };
-    Some(match ty {
-        TypeId::INT2 => Datum::Int2(n.try_into().ok()?),
-        TypeId::INT4 => Datum::Int4(n.try_into().ok()?),
-        TypeId::INT8 => Datum::Int8(n),
-        _ => return None,
-    })
 }

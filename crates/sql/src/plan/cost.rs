@@ -111,12 +111,23 @@ pub struct Access {
     pub pages: f64,
     /// Its entries.
     pub entries: f64,
-    /// Share of the table's rows that its entries lead to.
+    /// Share of the table's rows that it leads to.
     pub share: f64,
-    /// How often it is descended.
-    pub lookups: f64,
+    /// All that lies between the bounds.
+    pub whole: Reading,
+    /// Or less of it, where conditions on later columns let the scan skip.
+    pub skipping: Option<Reading>,
     /// Conditions that it answers.
     pub conditions: f64,
+}
+
+/// Entries of an index that are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// As a share of the table's rows.
+    pub share: f64,
+    /// How often the index is descended.
+    pub lookups: f64,
 }
 
 impl Access {
@@ -125,22 +136,29 @@ impl Access {
         if is_partial { rows.min(pages * ENTRIES_PER_BLOCK) } else { rows }
     }
 
-    /// Reading the entries (`genericcostestimate`, `btcostestimate`, `hashcostestimate`).
+    /// Reading the entries, skipping where that costs less.
     pub fn cost(&self, settings: &Settings, heap: Heap) -> Cost {
-        let each =
-            (self.share * heap.rows / self.lookups).round().clamp(1.0, self.entries.max(1.0));
+        let whole = self.cost_of(self.whole, settings, heap);
+        let skipping = self.skipping.map(|reading| self.cost_of(reading, settings, heap));
+        skipping.filter(|skipping| skipping.total < whole.total).unwrap_or(whole)
+    }
+
+    /// `genericcostestimate`, `btcostestimate`, `hashcostestimate`.
+    fn cost_of(&self, reading: Reading, settings: &Settings, heap: Heap) -> Cost {
+        let Reading { share, lookups } = reading;
+        let each = (share * heap.rows / lookups).round().clamp(1.0, self.entries.max(1.0));
         let leaves = match self.pages > 1.0 && self.entries > 1.0 {
             true => (each * self.pages / self.entries).ceil(),
             false => 1.0,
         };
-        let leaves = match self.lookups > 1.0 {
-            true => pages_fetched(settings, leaves * self.lookups, self.pages, self.pages),
+        let leaves = match lookups > 1.0 {
+            true => pages_fetched(settings, leaves * lookups, self.pages, self.pages),
             false => leaves,
         };
         let per_entry = settings.cpu_index_tuple + settings.cpu_operator * self.conditions;
         let mut cost = Cost {
             startup: 0.0,
-            total: leaves * settings.random_page + each * self.lookups * per_entry,
+            total: leaves * settings.random_page + each * lookups * per_entry,
         };
         if self.method == AccessMethod::BTree {
             let comparisons = self.entries.max(1.0).log2().ceil() * settings.cpu_operator;
@@ -148,7 +166,7 @@ impl Access {
             let height = self.pages.max(1.0).log(300.0).ceil();
             let descent = comparisons + (height + 1.0) * INDEX_PAGE_WORK * settings.cpu_operator;
             cost.startup += descent;
-            cost.total += descent * self.lookups;
+            cost.total += descent * lookups;
         }
         cost
     }

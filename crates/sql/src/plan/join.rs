@@ -9,8 +9,9 @@ use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Collation, TypeId};
 
 use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
-use super::choose::{choose_index, widen};
+use super::choose::choose_index;
 use super::estimate::{operator, table_rows};
+use super::keys::widen;
 use super::level::Layout;
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::rewrite::Below;
@@ -217,8 +218,9 @@ impl Planner {
             };
             let mut all = conditions.clone();
             all.extend(on.iter().cloned());
-            let used =
-                choose_index(cx, table, rel, &all, true, None).map(|c| c.used).unwrap_or_default();
+            let used: Vec<usize> = choose_index(cx, table, rel, &all, true, None)
+                .map(|choice| choice.answered().collect())
+                .unwrap_or_default();
             let own = conditions.len();
             for (i, condition) in on.into_iter().enumerate() {
                 if used.contains(&(own + i)) {

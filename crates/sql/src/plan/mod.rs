@@ -5,6 +5,7 @@
 pub mod cost;
 pub mod node;
 pub mod path;
+pub mod skip;
 pub mod values;
 
 mod access;
@@ -16,6 +17,7 @@ mod equal;
 pub mod estimate;
 mod group;
 mod join;
+mod keys;
 mod level;
 mod modify;
 mod only;
@@ -41,6 +43,7 @@ use crate::error::Result;
 use crate::exec::IndexExprs;
 use crate::types::Oid;
 
+pub use alternatives::RANGES_MAX;
 pub use cost::Settings;
 pub use node::Plan;
 

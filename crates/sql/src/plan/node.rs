@@ -127,13 +127,32 @@ pub struct KeyRange {
     pub upper: Option<(Expr, bool)>,
     /// Instead of both: a pattern of LIKE that the column matches. What it begins with bounds the range.
     pub pattern: Option<Expr>,
+    /// What is tested in the entries between the bounds, in the order of key columns. Not of one of several ranges.
+    pub tests: Vec<KeyTest>,
+}
+
+/// A condition on one key column that does not bound a range: a column before it has no equality, or it is not the only
+/// condition on its column.
+#[derive(Clone, Debug)]
+pub struct KeyTest {
+    pub column: usize,
+    pub what: KeyCondition,
+}
+
+/// What is asked of a key column. Nulls meet none of them but `IsNull`.
+#[derive(Clone, Debug)]
+pub enum KeyCondition {
+    Value(KeyValue),
+    NotNull,
+    /// A bound, and whether it is included.
+    Lower(Expr, bool),
+    Upper(Expr, bool),
 }
 
 impl IndexScan {
     /// Whether the range is the whole index if a pattern happens to begin with a wildcard.
     pub fn hangs_on_pattern(&self) -> bool {
-        let all = |range: &KeyRange| range.equal.is_empty() && range.pattern.is_some();
-        self.ranges.iter().any(all)
+        self.ranges.iter().any(KeyRange::hangs_on_pattern)
     }
 }
 
@@ -416,6 +435,11 @@ impl ConflictPlan {
 }
 
 impl KeyRange {
+    /// Whether it is the whole index if its pattern happens to begin with a wildcard.
+    pub fn hangs_on_pattern(&self) -> bool {
+        self.equal.is_empty() && self.pattern.is_some()
+    }
+
     /// The range of one key value per leading column.
     pub fn point(values: Vec<Expr>) -> KeyRange {
         KeyRange { equal: values.into_iter().map(KeyValue::Is).collect(), ..KeyRange::default() }

@@ -31,16 +31,5 @@ pub(super) fn whole_instead(
     let order = order.filter(|order| order.rel == rel);
     let (sorted, backward) =
         order.map_or((false, false), |order| gives_order(index, 0, rel, order));
-    Some(IndexChoice {
-        index: index.clone(),
-        equal: Vec::new(),
-        lower: None,
-        upper: None,
-        pattern: None,
-        used: Vec::new(),
-        unique: false,
-        sorted,
-        backward,
-        covers: true,
-    })
+    Some(IndexChoice { sorted, backward, covers: true, ..IndexChoice::whole(index) })
 }

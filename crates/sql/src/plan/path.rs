@@ -10,8 +10,9 @@ use crate::bind::walk;
 use crate::catalog::{IndexDef, KeySource, TableDef};
 use crate::types::Datum;
 
-use super::cost::{self, Access, Bitmap, Cost, Heap, Settings};
+use super::cost::{self, Access, Bitmap, Cost, Heap, Reading, Settings};
 use super::estimate::{self, Columns};
+use super::skip;
 
 /// One condition of several, or a part of one alternative of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,9 +35,7 @@ pub enum Path {
 pub struct IndexPath {
     pub index: Arc<IndexDef>,
     /// What each range goes by.
-    pub ranges: Vec<Vec<Clause>>,
-    /// Share of rows that bounds keep which are no condition's own.
-    pub bounds: f64,
+    pub ranges: Vec<Terms>,
     pub only: bool,
     /// Its order is the one that is asked for.
     pub sorted: bool,
@@ -54,9 +53,41 @@ pub enum Bits<L> {
 #[derive(Clone, Debug)]
 pub struct Leaf {
     pub index: Arc<IndexDef>,
-    pub clauses: Vec<Clause>,
-    /// As in [`IndexPath`].
+    pub terms: Terms,
+}
+
+/// What a range of an index goes by.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// What bounds it.
+    pub bounding: Vec<Clause>,
+    /// How many key columns have an equality, the first ones.
+    pub equal: usize,
+    /// Share of rows that bounds keep which are no condition's own.
     pub bounds: f64,
+    /// What is tested in its entries, in the order of key columns.
+    pub tested: Vec<TestedClause>,
+}
+
+/// A condition that is tested in entries.
+#[derive(Clone, Copy, Debug)]
+pub struct TestedClause {
+    /// The key column that it is about.
+    pub column: usize,
+    /// It leaves single values.
+    pub is_equality: bool,
+    pub clause: Clause,
+}
+
+impl Terms {
+    /// No terms: the whole index.
+    pub const NONE: Terms =
+        Terms { bounding: Vec::new(), equal: 0, bounds: 1.0, tested: Vec::new() };
+
+    /// All conditions that the range answers.
+    pub fn clauses(&self) -> impl Iterator<Item = Clause> + Clone {
+        self.bounding.iter().copied().chain(self.tested.iter().map(|tested| tested.clause))
+    }
 }
 
 /// What paths are weighed by.
@@ -175,7 +206,7 @@ impl Facts<'_> {
     pub fn bitmap(&self, bits: &Bits<Leaf>, rows: f64) -> Bitmap {
         match bits {
             Bits::Index(leaf) => {
-                let access = self.access(&leaf.index, &leaf.clauses, leaf.bounds);
+                let access = self.access(&leaf.index, &leaf.terms);
                 Bitmap::of_index(self.settings, self.heap, &access, rows)
             }
             Bits::And(all) => {
@@ -192,18 +223,19 @@ impl Facts<'_> {
     }
 
     fn index_scan(&self, path: &IndexPath) -> Cost {
-        let mut all = Access { share: 0.0, lookups: 0.0, ..self.access(&path.index, &[], 1.0) };
-        for clauses in &path.ranges {
-            let one = self.access(&path.index, clauses, path.bounds);
+        let mut all = self.access(&path.index, path.ranges.first().unwrap_or(&Terms::NONE));
+        for terms in path.ranges.iter().skip(1) {
+            let one = self.access(&path.index, terms);
             all.share += one.share;
-            all.lookups += one.lookups;
+            all.whole.share += one.whole.share;
+            all.whole.lookups += one.whole.lookups;
             all.conditions = one.conditions;
         }
         all.share = all.share.min(1.0);
-        all.lookups = all.lookups.max(1.0);
+        all.whole.share = all.whole.share.min(1.0);
         // Of several ranges the conditions say again what the ranges say.
         let answered = |at: usize| {
-            path.ranges.len() == 1 && path.ranges[0].iter().any(|clause| clause.at == at)
+            path.ranges.len() == 1 && path.ranges[0].clauses().any(|clause| clause.at == at)
         };
         let rest = self.conditions.iter().enumerate().filter(|(at, _)| !answered(*at));
         let rest = rest.map(|(_, condition)| operators_of(condition)).sum();
@@ -211,15 +243,47 @@ impl Facts<'_> {
         cost::index_scan(self.settings, self.heap, &all, correlation, path.only, rest)
     }
 
-    fn access(&self, index: &IndexDef, clauses: &[Clause], bounds: f64) -> Access {
-        let pages = (self.index_pages)(index);
-        let entries = Access::entries_of(index.predicate.is_some(), pages, self.heap.rows);
-        let of = clauses.iter().map(|clause| clause.of(self.conditions));
-        let share = estimate::share_of(of.clone(), self.heap.rows, self.columns) * bounds;
-        let share = share.min(entries / self.heap.rows.max(1.0));
-        let lookups = of.map(lookups).product();
-        let conditions = clauses.len() as f64;
-        Access { method: index.method, pages, entries, share, lookups, conditions }
+    fn access(&self, index: &IndexDef, terms: &Terms) -> Access {
+        let (pages, rows) = ((self.index_pages)(index), self.heap.rows);
+        let entries = Access::entries_of(index.predicate.is_some(), pages, rows);
+        let of = |clause: &Clause| clause.of(self.conditions);
+        let share_of = |clauses: &[Clause]| {
+            let share = estimate::share_of(clauses.iter().map(of), rows, self.columns);
+            (share * terms.bounds).min(entries / rows.max(1.0))
+        };
+        let all: Vec<Clause> = terms.clauses().collect();
+        let lookups = terms.bounding.iter().map(|clause| lookups(of(clause))).product();
+        let whole = Reading { share: share_of(&terms.bounding), lookups };
+        let skipping = self.skipping(index, terms, whole, pages);
+        let (share, conditions) = (share_of(&all), all.len() as f64);
+        Access { method: index.method, pages, entries, share, whole, skipping, conditions }
+    }
+
+    /// What is read if the scan skips, where the tests of its entries let it.
+    fn skipping(
+        &self,
+        index: &IndexDef,
+        terms: &Terms,
+        whole: Reading,
+        pages: f64,
+    ) -> Option<Reading> {
+        let of = |clause: &Clause| clause.of(self.conditions);
+        let tested = terms.tested.chunk_by(|a, b| a.column == b.column).map(|same| {
+            let clauses = same.iter().map(|tested| of(&tested.clause));
+            let equal = same.iter().filter(|tested| tested.is_equality);
+            let values = equal.map(|tested| lookups(of(&tested.clause))).reduce(f64::min);
+            let share = estimate::share_of(clauses, self.heap.rows, self.columns);
+            skip::Tested { column: same[0].column, share, values }
+        });
+        let tested: Vec<skip::Tested> = tested.collect();
+        // Of the bounds behind the equalities.
+        let range =
+            terms.bounding.get(terms.equal..).filter(|range| !range.is_empty()).map(|range| {
+                estimate::share_of(range.iter().map(of), self.heap.rows, self.columns)
+            });
+        let range = range.or((terms.bounds < 1.0).then_some(terms.bounds));
+        let base = skip::Base { equal: terms.equal, range, whole, rows: self.heap.rows, pages };
+        skip::skipping(self.table, index, base, &tested)
     }
 
     /// How far the order of an index is the table's, from 0 to 1 (or -1, backwards).

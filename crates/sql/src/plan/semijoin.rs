@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::types::Collation;
 
 use super::access::Planned;
-use super::choose::widen;
 use super::estimate::operator;
+use super::keys::widen;
 use super::node::{HashJoin, JoinType, Node};
 use super::rewrite::Below;
 use super::{Planner, collate};

@@ -11,12 +11,12 @@ use crate::error::Result;
 
 use super::access::{Outer, Planned, QueryCx, WantedKey, WantedOrder, column_of, tid_conditions};
 use super::choose::{IndexChoice, candidates, choose_index};
-use super::cost::{self, Access, Heap};
+use super::cost::{self, Access, Heap, Reading};
 use super::estimate::{filtered_by, is_any_value, table_rows};
 use super::level::Layout;
 use super::node::{
-    BitmapHeapScan, BitmapIndexScan, Choice, IndexScan, KeyRange, KeyValue, Node, ScanColumn,
-    SeqScan, TidScan, Top,
+    BitmapHeapScan, BitmapIndexScan, Choice, IndexScan, KeyCondition, KeyRange, KeyTest, KeyValue,
+    Node, ScanColumn, SeqScan, TidScan, Top,
 };
 use super::path::{Bits, Facts, Path};
 use super::query::{sorted, top};
@@ -236,23 +236,24 @@ impl Planner {
             ranges.push(self.key_range(choice, outer)?);
         }
         let choice = &choices[0];
-        // What one of several ranges guarantees, the others don't.
-        let guaranteed = if choices.len() == 1 { &choice.used[..] } else { &[] };
+        // What one of several ranges guarantees, the others don't; nor does the table, if that is read instead.
+        let hangs_on_pattern = ranges.iter().any(KeyRange::hangs_on_pattern);
+        let is_guaranteed = choices.len() == 1 && !hangs_on_pattern;
+        let guaranteed: Vec<usize> =
+            if is_guaranteed { choice.answered().collect() } else { Vec::new() };
         let rest: Vec<usize> =
             (0..scan.conditions.len()).filter(|at| !guaranteed.contains(at)).collect();
-        let mut made = IndexScan {
+        let made = IndexScan {
             table: scan.table.clone(),
             alias: scan.alias.into(),
             index: choice.index.clone(),
             ranges,
             backward: choice.backward,
             single: choices.len() == 1 && choice.unique,
-            only: choice.covers,
+            only: choice.covers && !hangs_on_pattern,
             outputs: scan.outputs.clone(),
             filter: Expr::all_of(self.some_over_row(scan, &rest, outer)?),
         };
-        // It may come to read the table after all.
-        made.only &= !made.hangs_on_pattern();
         Ok(Node::IndexScan(Arc::new(made)))
     }
 
@@ -291,7 +292,7 @@ impl Planner {
     ) -> Result<()> {
         match bits {
             Bits::Index((_, leaf)) => {
-                for clause in &leaf.clauses {
+                for clause in leaf.terms.clauses() {
                     let over_row = self.over_row(scan, clause.of(scan.conditions), outer)?;
                     recheck.push(over_row);
                     if clause.arm.is_none() {
@@ -312,7 +313,7 @@ impl Planner {
                     self.guarantees(scan, arm, outer, &mut all, &mut Vec::new())?;
                     arm.leaves(&mut |(_, leaf)| {
                         first =
-                            first.or(leaf.clauses.iter().find(|c| c.arm.is_some()).map(|c| c.at));
+                            first.or(leaf.terms.clauses().find(|c| c.arm.is_some()).map(|c| c.at));
                     });
                     any.extend(Expr::all_of(all));
                 }
@@ -389,13 +390,7 @@ impl Planner {
     ) -> Result<KeyRange> {
         let mut range = KeyRange::default();
         for value in &choice.equal {
-            range.equal.push(match value {
-                KeyValue::IsNull => KeyValue::IsNull,
-                KeyValue::Is(expr) => KeyValue::Is(self.over_outer(expr, outer.as_deref_mut())?),
-                KeyValue::AnyOf(expr) => {
-                    KeyValue::AnyOf(self.over_outer(expr, outer.as_deref_mut())?)
-                }
-            });
+            range.equal.push(self.key_value(value, outer)?);
         }
         for (bound, into) in [(&choice.lower, &mut range.lower), (&choice.upper, &mut range.upper)]
         {
@@ -406,7 +401,32 @@ impl Planner {
         if let Some(pattern) = &choice.pattern {
             range.pattern = Some(self.over_outer(pattern, outer.as_deref_mut())?);
         }
+        for KeyTest { column, what } in &choice.tests {
+            let what = match what {
+                KeyCondition::NotNull => KeyCondition::NotNull,
+                KeyCondition::Value(value) => KeyCondition::Value(self.key_value(value, outer)?),
+                KeyCondition::Lower(expr, included) => {
+                    KeyCondition::Lower(self.over_outer(expr, outer.as_deref_mut())?, *included)
+                }
+                KeyCondition::Upper(expr, included) => {
+                    KeyCondition::Upper(self.over_outer(expr, outer.as_deref_mut())?, *included)
+                }
+            };
+            range.tests.push(KeyTest { column: *column, what });
+        }
         Ok(range)
+    }
+
+    fn key_value(
+        &mut self,
+        value: &KeyValue,
+        outer: &mut Option<&mut Outer<'_>>,
+    ) -> Result<KeyValue> {
+        Ok(match value {
+            KeyValue::IsNull => KeyValue::IsNull,
+            KeyValue::Is(expr) => KeyValue::Is(self.over_outer(expr, outer.as_deref_mut())?),
+            KeyValue::AnyOf(expr) => KeyValue::AnyOf(self.over_outer(expr, outer.as_deref_mut())?),
+        })
     }
 }
 
@@ -432,7 +452,8 @@ fn hash_instead(
             pages,
             entries: Access::entries_of(choice.index.predicate.is_some(), pages, heap.rows),
             share: 1.0 / heap.rows,
-            lookups: 1.0,
+            whole: Reading { share: 1.0 / heap.rows, lookups: 1.0 },
+            skipping: None,
             conditions: 1.0,
         };
         cost::index_scan(&cx.indexes.settings, heap, &access, 0.0, choice.covers, 0.0).total
@@ -453,7 +474,7 @@ fn is_all_of(condition: &Expr, arms: &[BitsChoice]) -> bool {
     alternatives.iter().zip(arms).all(|(alternative, bits)| {
         let mut answered = Vec::new();
         bits.leaves(&mut |(_, leaf)| {
-            answered.extend(leaf.clauses.iter().filter_map(|clause| clause.arm));
+            answered.extend(leaf.terms.clauses().filter_map(|clause| clause.arm));
         });
         let parts = super::path::parts(alternative).len();
         (0..parts).all(|part| answered.iter().any(|(_, known)| *known == part))

@@ -11,9 +11,9 @@ use super::access::{QueryCx, WantedOrder};
 use super::alternatives::{RANGES_MAX, choose_ranges};
 use super::choose::{IndexChoice, candidates};
 use super::estimate;
-use super::node::KeyRange;
+use super::node::{KeyCondition, KeyRange};
 use super::only;
-use super::path::{Bits, Clause, Facts, IndexPath, Leaf, Path, parts};
+use super::path::{Bits, Clause, Facts, IndexPath, Leaf, Path, Terms, TestedClause, parts};
 
 /// Share of rows that a bound keeps of which nothing is known, and a pattern.
 const BOUND: f64 = 1.0 / 3.0;
@@ -24,7 +24,7 @@ pub(super) enum Way {
     Seq,
     /// One range of an index, or several of the same.
     Index(Vec<IndexChoice>, IndexPath),
-    Bitmap(BitsChoice),
+    Bitmap(Box<BitsChoice>),
 }
 
 /// The ranges that a set of addresses comes from.
@@ -57,10 +57,11 @@ pub(super) fn ways(entry: &Entry<'_, '_>) -> Vec<Way> {
     let Entry { cx, table, rel, conditions, outer, order, .. } = *entry;
     let mut choices = candidates(cx, table, rel, conditions, outer, order);
     choices.reverse();
+    drop_outdone(&mut choices);
     let mut ways = vec![Way::Seq];
     let mut sets: Vec<BitsChoice> = Vec::new();
     for choice in &choices {
-        if let Some(leaf) = leaf(entry, choice, &|at| Some(Clause { at, arm: None })) {
+        if let Some(leaf) = leaf(entry, choice, &|at| Clause { at, arm: None }) {
             sets.push(Bits::Index((choice.clone(), leaf)));
         }
     }
@@ -82,16 +83,15 @@ pub(super) fn ways(entry: &Entry<'_, '_>) -> Vec<Way> {
     sets.extend((0..conditions.len()).filter_map(|at| any_of(entry, at)));
     sets.retain(|set| !has_sublinks(entry.conditions, set));
     let together = (sets.len() > 1).then(|| best_together(entry.facts, &sets)).flatten();
-    ways.extend(sets.into_iter().chain(together).map(Way::Bitmap));
+    ways.extend(sets.into_iter().chain(together).map(|set| Way::Bitmap(Box::new(set))));
     ways
 }
 
 fn index_path(entry: &Entry<'_, '_>, choice: &IndexChoice) -> IndexPath {
-    let clauses = choice.used.iter().map(|at| Clause { at: *at, arm: None }).collect();
+    let terms = terms(choice, bounds_of(entry, choice), &|at| Clause { at, arm: None });
     IndexPath {
         index: choice.index.clone(),
-        ranges: vec![clauses],
-        bounds: bounds_of(entry, choice),
+        ranges: vec![terms],
         only: choice.covers,
         sorted: choice.sorted,
     }
@@ -101,13 +101,12 @@ fn index_path(entry: &Entry<'_, '_>, choice: &IndexChoice) -> IndexPath {
 fn of_ranges(entry: &Entry<'_, '_>, at: usize, ranges: Vec<IndexChoice>) -> Option<Way> {
     let first = ranges.first()?;
     let Expr::Or(arms) = &entry.conditions[at] else { return None };
-    let clauses = ranges.iter().zip(arms).enumerate().map(|(arm, (range, alternative))| {
-        range.used.iter().map(|used| clause_of(at, arm, parts(alternative).len(), *used)).collect()
+    let of_arms = ranges.iter().zip(arms).enumerate().map(|(arm, (range, alternative))| {
+        terms(range, 1.0, &|used| clause_of(at, arm, parts(alternative).len(), used))
     });
     let path = IndexPath {
         index: first.index.clone(),
-        ranges: clauses.collect(),
-        bounds: 1.0,
+        ranges: of_arms.collect(),
         only: first.covers,
         sorted: false,
     };
@@ -127,13 +126,43 @@ fn clause_of(at: usize, arm: usize, parts: usize, position: usize) -> Clause {
 fn leaf(
     entry: &Entry<'_, '_>,
     choice: &IndexChoice,
-    clause: &dyn Fn(usize) -> Option<Clause>,
+    clause: &dyn Fn(usize) -> Clause,
 ) -> Option<Leaf> {
-    if !choice.is_bounded() || choice.pattern.is_some() {
+    let is_all = !choice.is_bounded() && choice.tests.is_empty();
+    if is_all || choice.pattern.is_some() {
         return None;
     }
-    let clauses = choice.used.iter().map(|at| clause(*at)).collect::<Option<Vec<Clause>>>()?;
-    Some(Leaf { index: choice.index.clone(), clauses, bounds: bounds_of(entry, choice) })
+    let terms = terms(choice, bounds_of(entry, choice), clause);
+    Some(Leaf { index: choice.index.clone(), terms })
+}
+
+/// What a choice goes by; `clause` tells which condition is at a position.
+fn terms(choice: &IndexChoice, bounds: f64, clause: &dyn Fn(usize) -> Clause) -> Terms {
+    let tested = choice.tests.iter().zip(&choice.tested).map(|(test, at)| TestedClause {
+        column: test.column,
+        is_equality: matches!(test.what, KeyCondition::Value(_)),
+        clause: clause(*at),
+    });
+    Terms {
+        bounding: choice.used.iter().map(|at| clause(*at)).collect(),
+        equal: choice.equal.len(),
+        bounds,
+        tested: tested.collect(),
+    }
+}
+
+/// Leaves out who tests all entries of an index for what another one is bounded by, and offers nothing else.
+fn drop_outdone(choices: &mut Vec<IndexChoice>) {
+    let is_outdone = |choice: &IndexChoice| {
+        let offers_more = choice.is_bounded() || choice.sorted || choice.covers;
+        !offers_more
+            && choices.iter().any(|other| {
+                other.is_bounded() && choice.tested.iter().all(|at| other.used.contains(at))
+            })
+    };
+    let kept: Vec<bool> = choices.iter().map(|choice| !is_outdone(choice)).collect();
+    let mut kept = kept.into_iter();
+    choices.retain(|_| kept.next().unwrap_or(true));
 }
 
 /// Share of rows within bounds that no condition states as such: of a LIKE, or of a comparison of rows.
@@ -173,12 +202,13 @@ fn any_of(entry: &Entry<'_, '_>, at: usize) -> Option<BitsChoice> {
         base::park::checkpoint();
         let mut choices = candidates(cx, table, rel, &conditions, outer, None);
         choices.reverse();
+        drop_outdone(&mut choices);
         let mut sets: Vec<BitsChoice> = Vec::new();
         for choice in choices {
-            if !choice.used.iter().any(|used| *used < count) {
+            if !choice.answered().any(|at| at < count) {
                 continue;
             }
-            let clause = |used| Some(clause_of(at, arm, count, used));
+            let clause = |used| clause_of(at, arm, count, used);
             if let Some(leaf) = leaf(entry, &choice, &clause) {
                 sets.push(Bits::Index((choice, leaf)));
             }
@@ -258,7 +288,7 @@ fn leaves_of(set: &BitsChoice) -> Bits<Leaf> {
 /// The conditions that a set goes by.
 fn conditions_of(set: &BitsChoice) -> Vec<usize> {
     let mut conditions = Vec::new();
-    set.leaves(&mut |(_, leaf)| conditions.extend(leaf.clauses.iter().map(|clause| clause.at)));
+    set.leaves(&mut |(_, leaf)| conditions.extend(leaf.terms.clauses().map(|clause| clause.at)));
     conditions
 }
 

@@ -20,6 +20,7 @@ mod bitmaps;
 mod index_only;
 mod large_keys;
 mod large_values;
+mod later_keys;
 mod point;
 mod reading_ahead;
 mod savepoints;

@@ -16,6 +16,7 @@ pub mod redo;
 mod scan;
 mod search;
 mod shift;
+mod skip;
 mod split;
 mod widen;
 

@@ -114,6 +114,11 @@ impl<'k> Place<'k> {
         Place { key, tie: tid.to_u64() }
     }
 
+    /// Whether it comes before the other in the order of entries.
+    pub fn is_before(self, other: Place<'_>) -> bool {
+        (self.key, self.tie) < (other.key, other.tie)
+    }
+
     /// Right behind this place.
     pub fn next(self) -> Place<'k> {
         Place { key: self.key, tie: self.tie.saturating_add(1) }

@@ -55,9 +55,9 @@ pub struct Entry<'s> {
 
 /// A place that is owned: key and tie-breaker.
 #[derive(Clone, Debug, Default)]
-struct Mark {
-    key: Vec<u8>,
-    tie: u64,
+pub(super) struct Mark {
+    pub key: Vec<u8>,
+    pub tie: u64,
 }
 
 impl Mark {
@@ -67,14 +67,14 @@ impl Mark {
         self.tie = place.tie;
     }
 
-    fn place(&self) -> Place<'_> {
+    pub fn place(&self) -> Place<'_> {
         Place { key: &self.key, tie: self.tie }
     }
 }
 
 /// An end of a scan's range, in memory that is used again.
 #[derive(Debug, Default)]
-struct Limit {
+pub(super) struct Limit {
     is_bounded: bool,
     mark: Mark,
 }
@@ -99,14 +99,14 @@ impl Limit {
         self.mark.tie = if matches!(bound, Bound::Included(_)) { included } else { excluded };
     }
 
-    fn place(&self) -> Option<Place<'_>> {
+    pub fn place(&self) -> Option<Place<'_>> {
         self.is_bounded.then(|| self.mark.place())
     }
 }
 
 #[derive(Clone, Copy)]
-struct Copied {
-    tid: Tid,
+pub(super) struct Copied {
+    pub tid: Tid,
     /// Position on the page, for marking.
     at: u16,
 }
@@ -120,7 +120,7 @@ struct Ends {
 }
 
 /// Where the next batch comes from.
-enum Source {
+pub(super) enum Source {
     /// The leaf responsible for the lower (upper) bound.
     Start,
     /// Forward: this leaf, from its first entry on.
@@ -140,14 +140,14 @@ const VOUCHED_FIRST: usize = 8;
 /// A scan over a range. Holds no latch and no pin between calls; the tree is handed to every step, so that it
 /// can live anywhere.
 pub struct Scan {
-    low: Limit,
-    high: Limit,
-    direction: Direction,
+    pub(super) low: Limit,
+    pub(super) high: Limit,
+    pub(super) direction: Direction,
     with_keys: bool,
-    source: Source,
-    batch: Batch,
+    pub(super) source: Source,
+    pub(super) batch: Batch,
     /// The next entry of the batch, counted in the scan's direction.
-    next: usize,
+    pub(super) next: usize,
     /// Which of the batch's rows the caller found dead.
     dead: Vec<usize>,
     /// Where the leaf before ended when it was copied.
@@ -156,8 +156,8 @@ pub struct Scan {
 
 /// Entries copied out of one leaf, in key order.
 #[derive(Default)]
-struct Batch {
-    entries: Vec<Copied>,
+pub(super) struct Batch {
+    pub entries: Vec<Copied>,
     /// Keys, each followed by what its entry carries, if the scan was asked for keys.
     bytes: Vec<u8>,
     ends: Vec<Ends>,
@@ -166,7 +166,7 @@ struct Batch {
     /// What is known of the rows by the visibility map ([`Scan::next_vouched`]), counted in the scan's direction.
     vouched: Vec<bool>,
     /// Forward: everything before this place is behind the scan.
-    fence: Mark,
+    pub fence: Mark,
 }
 
 impl BTree {
@@ -302,14 +302,26 @@ impl Scan {
         tree: &BTree,
         is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
     ) -> Result<Option<(Entry<'_>, bool)>> {
+        self.next_vouched_of(tree, &mut |_| true, is_all_visible)
+    }
+
+    /// Likewise; only of entries whose keys are wanted it is found out. For scans with keys.
+    pub fn next_vouched_of(
+        &mut self,
+        tree: &BTree,
+        is_wanted: &mut dyn FnMut(&[u8]) -> bool,
+        is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
+    ) -> Result<Option<(Entry<'_>, bool)>> {
         while self.next == self.batch.entries.len() {
             self.settle(tree);
             if !self.fill(tree)? {
                 return Ok(None);
             }
         }
-        if self.next == self.batch.vouched.len() {
-            self.vouch(tree, is_all_visible)?;
+        if self.next >= self.batch.vouched.len() {
+            // Nobody asked about what was passed over.
+            self.batch.vouched.resize(self.next, false);
+            self.vouch(tree, is_wanted, is_all_visible)?;
         }
         let vouched = self.batch.vouched[self.next];
         self.next += 1;
@@ -320,6 +332,7 @@ impl Scan {
     fn vouch(
         &mut self,
         tree: &BTree,
+        is_wanted: &mut dyn FnMut(&[u8]) -> bool,
         is_all_visible: &mut dyn FnMut(BlockNo) -> Result<bool>,
     ) -> Result<()> {
         let from = self.next;
@@ -327,7 +340,12 @@ impl Scan {
         let mut known: Option<(BlockNo, bool)> = None;
         let mut any = false;
         for nth in from..to {
-            let block = self.batch.entries[self.position(nth)].tid.block;
+            let at = self.position(nth);
+            if !is_wanted(self.batch.bytes_of(at).0) {
+                self.batch.vouched.push(false);
+                continue;
+            }
+            let block = self.batch.entries[at].tid.block;
             let visible = match known {
                 Some((of, visible)) if of == block => visible,
                 _ => is_all_visible(block)?,
@@ -345,10 +363,20 @@ impl Scan {
     /// Adds the blocks of the rows that come next, as far as the scan knows; of [`Scan::next_vouched`]'s, those that
     /// are to be looked at.
     pub fn upcoming(&self, blocks: &mut Vec<BlockNo>) {
+        self.upcoming_of(&mut |_| true, blocks);
+    }
+
+    /// Likewise of those rows alone whose keys are wanted; for scans with keys.
+    pub fn upcoming_of(&self, is_wanted: &mut dyn FnMut(&[u8]) -> bool, blocks: &mut Vec<BlockNo>) {
         let vouched = &self.batch.vouched;
         let end = if vouched.is_empty() { self.batch.entries.len() } else { vouched.len() };
-        let wanted = (self.next..end).filter(|nth| !vouched.get(*nth).is_some_and(|known| *known));
-        blocks.extend(wanted.map(|nth| self.batch.entries[self.position(nth)].tid.block));
+        for nth in self.next..end {
+            let at = self.position(nth);
+            if !vouched.get(nth).is_some_and(|known| *known) && is_wanted(self.batch.bytes_of(at).0)
+            {
+                blocks.push(self.batch.entries[at].tid.block);
+            }
+        }
     }
 
     /// The entry before `next`.
@@ -366,7 +394,7 @@ impl Scan {
         self.dead.push(i);
     }
 
-    fn position(&self, nth: usize) -> usize {
+    pub(super) fn position(&self, nth: usize) -> usize {
         match self.direction {
             Direction::Forward => nth,
             Direction::Backward => self.batch.entries.len() - 1 - nth,
@@ -683,7 +711,7 @@ impl Batch {
     }
 
     /// Key and carried bytes of an entry, if keys were copied.
-    fn bytes_of(&self, i: usize) -> (&[u8], &[u8]) {
+    pub fn bytes_of(&self, i: usize) -> (&[u8], &[u8]) {
         let Some(Ends { start, key, carried }) = self.ends.get(i).copied() else {
             return (&[], &[]);
         };

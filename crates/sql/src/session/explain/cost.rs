@@ -6,13 +6,14 @@
 use crate::bind::tree::{Column, Expr};
 use crate::catalog::{IndexDef, KeySource, TableDef};
 use crate::exec::Host;
-use crate::plan::cost::{self, Access, Bitmap, Heap, Settings, type_width};
+use crate::plan::cost::{self, Access, Bitmap, Heap, Reading, Settings, type_width};
 use crate::plan::estimate::{filtered, filtered_by, range_share, share_of};
 use crate::plan::node::{
-    BitmapHeapScan, BitmapIndexScan, HashJoin, IndexScan, JoinType, KeyRange, KeyValue, NestLoop,
-    Node, ScanColumn, SeqScan, Sort,
+    BitmapHeapScan, BitmapIndexScan, HashJoin, IndexScan, JoinType, KeyRange, NestLoop, Node,
+    ScanColumn, SeqScan, Sort,
 };
 use crate::plan::path::{Bits, operators};
+use crate::plan::skip::{self, looked_up};
 use crate::session::backend::Backend;
 use crate::types::Datum;
 
@@ -211,25 +212,43 @@ impl Costs<'_> {
             pages,
             entries,
             share: 0.0,
-            lookups: 0.0,
+            whole: Reading { share: 0.0, lookups: 0.0 },
+            skipping: None,
             conditions: 0.0,
         };
         for range in ranges {
             let bounds = [&range.lower, &range.upper].into_iter().flatten().count();
             let known = range_share(table, &index.keys, range, heap.rows);
-            access.share += known.unwrap_or_else(|| {
+            let share = known.unwrap_or_else(|| {
                 let of_bounds =
                     if bounds == 2 { DISTINCT.recip() } else { 3_f64.powi(-(bounds as i32)) };
                 DISTINCT.recip().powi(range.equal.len() as i32) * of_bounds
             });
-            access.lookups += range.equal.iter().map(lookups).product::<f64>();
-            access.conditions = (range.equal.len() + bounds) as f64;
+            let tested = skip::tests_of(table, index, &range.tests, heap.rows);
+            let whole = Reading { share, lookups: range.equal.iter().map(looked_up).product() };
+            access.whole.share += share;
+            access.whole.lookups += whole.lookups;
+            access.share += share * tested.iter().map(|test| test.share).product::<f64>();
+            let (keys, equal) = (&index.keys, range.equal.len());
+            let alone = KeyRange {
+                lower: range.lower.clone(),
+                upper: range.upper.clone(),
+                ..KeyRange::default()
+            };
+            let of_bounds = (bounds > 0)
+                .then(|| range_share(table, &keys[equal..], &alone, heap.rows).unwrap_or(0.3));
+            let base = skip::Base { equal, range: of_bounds, whole, rows: heap.rows, pages };
+            access.skipping = skip::skipping(table, index, base, &tested);
+            access.conditions = (equal + bounds + range.tests.len()) as f64;
         }
         let is_whole = |range: &KeyRange| range.equal.len() == index.keys.len();
         if index.unique && index.immediate && ranges.iter().all(is_whole) {
-            access.share = access.lookups / heap.rows;
+            access.share = access.whole.lookups / heap.rows;
+            access.whole.share = access.share;
         }
-        access.share = access.share.min(entries / heap.rows).min(1.0);
+        for share in [&mut access.share, &mut access.whole.share] {
+            *share = share.min(entries / heap.rows).min(1.0);
+        }
         access
     }
 
@@ -238,6 +257,7 @@ impl Costs<'_> {
         let mut access = self.access(&scan.index, &scan.ranges, &scan.table, heap);
         if scan.single {
             access.share = access.share.min(1.0 / heap.rows);
+            access.whole.share = access.share;
         }
         let correlation = match scan.index.keys.first().map(|key| &key.source) {
             Some(KeySource::Column(first)) => {
@@ -405,17 +425,4 @@ fn number(expr: Option<&Expr>) -> Option<f64> {
 
 fn width_of(exprs: &[Expr]) -> u32 {
     exprs.iter().map(|expr| type_width(expr.ty())).sum()
-}
-
-/// How many keys are looked up for one of a range.
-fn lookups(key: &KeyValue) -> f64 {
-    match key {
-        KeyValue::AnyOf(Expr::Array(array)) => array.elements.len() as f64,
-        KeyValue::AnyOf(Expr::Const(c)) => match &c.value {
-            Datum::Array(array) => array.elements.len() as f64,
-            _ => 10.0,
-        },
-        KeyValue::AnyOf(_) => 10.0,
-        KeyValue::Is(_) | KeyValue::IsNull => 1.0,
-    }
 }

@@ -2,10 +2,13 @@
 
 use syntax::deparse::quote_ident;
 
+use crate::bind::tree::Expr;
 use crate::catalog::{IndexDef, TableDef};
 use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::Watched;
-use crate::plan::node::{BitmapHeapScan, BitmapIndexScan, IndexScan, KeyRange, KeyValue, Node};
+use crate::plan::node::{
+    BitmapHeapScan, BitmapIndexScan, IndexScan, KeyCondition, KeyRange, KeyValue, Node,
+};
 use crate::plan::path::Bits;
 
 use super::cost::Costs;
@@ -62,7 +65,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// What a range says, one condition for each key.
+    /// What a range says, in the order of keys.
     fn range_conditions(
         &self,
         table: &TableDef,
@@ -70,29 +73,44 @@ impl<'a> Printer<'a> {
         range: &KeyRange,
         names: &Names,
     ) -> Vec<String> {
-        let mut conditions = Vec::new();
+        let mut conditions: Vec<(usize, String)> = Vec::new();
         let key = |i: usize| match index.keys.get(i) {
             Some(key) => key.source.name(table),
             None => "?".to_owned(),
         };
         for (i, value) in range.equal.iter().enumerate() {
-            conditions.push(match value {
-                KeyValue::Is(expr) => format!("({} = {})", key(i), self.text(expr, names)),
-                KeyValue::IsNull => format!("({} IS NULL)", key(i)),
-                KeyValue::AnyOf(expr) => {
-                    format!("({} = ANY ({}))", key(i), self.text(expr, names))
-                }
-            });
+            conditions.push((i, self.value_condition(&key(i), value, names)));
         }
         let next = range.equal.len();
-        for (bound, symbol) in [(&range.lower, ">"), (&range.upper, "<")] {
-            if let Some((expr, inclusive)) = bound {
-                let equal = if *inclusive { "=" } else { "" };
-                let value = self.text(expr, names);
-                conditions.push(format!("({} {symbol}{equal} {value})", key(next)));
+        let bound = |i: usize, symbol: &str, expr: &Expr, inclusive: bool| {
+            let equal = if inclusive { "=" } else { "" };
+            format!("({} {symbol}{equal} {})", key(i), self.text(expr, names))
+        };
+        for (end, symbol) in [(&range.lower, ">"), (&range.upper, "<")] {
+            if let Some((expr, inclusive)) = end {
+                conditions.push((next, bound(next, symbol, expr, *inclusive)));
             }
         }
-        conditions
+        for test in &range.tests {
+            let i = test.column;
+            let text = match &test.what {
+                KeyCondition::Value(value) => self.value_condition(&key(i), value, names),
+                KeyCondition::NotNull => format!("({} IS NOT NULL)", key(i)),
+                KeyCondition::Lower(expr, inclusive) => bound(i, ">", expr, *inclusive),
+                KeyCondition::Upper(expr, inclusive) => bound(i, "<", expr, *inclusive),
+            };
+            conditions.push((i, text));
+        }
+        conditions.sort_by_key(|(column, _)| *column);
+        conditions.into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn value_condition(&self, key: &str, value: &KeyValue, names: &Names) -> String {
+        match value {
+            KeyValue::Is(expr) => format!("({key} = {})", self.text(expr, names)),
+            KeyValue::IsNull => format!("({key} IS NULL)"),
+            KeyValue::AnyOf(expr) => format!("({key} = ANY ({}))", self.text(expr, names)),
+        }
     }
 
     pub(super) fn bitmap_scan(

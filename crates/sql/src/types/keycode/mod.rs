@@ -6,9 +6,12 @@
 //! README of `types` lists them and says which give their value back.
 
 mod decode;
+mod skip;
 
 #[cfg(test)]
 mod tests;
+
+pub use skip::CodeLength;
 
 use super::array::Array;
 use super::chars::without_padding;

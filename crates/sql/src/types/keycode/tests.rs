@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::types::array::Dimension;
 use crate::types::{
-    Array, Date, Numeric, Oid, Time, TimeTz, Timestamp, TimestampTz, compare, equals, is_equal,
+    Array, Collation, Date, Numeric, Oid, Time, TimeTz, Timestamp, TimestampTz, compare, equals,
+    is_equal,
 };
 
 fn text() -> impl Strategy<Value = String> {
@@ -173,6 +174,47 @@ proptest! {
             let decoded = decode_key(&columns, &key(&columns, &[a.clone(), b.clone()]));
             prop_assert!(is_equal(&decoded[0], &a) && is_equal(&decoded[1], &b));
             prop_assert_eq!(format!("{:?}", decoded), format!("{:?}", [a, b]));
+        }
+    }
+}
+
+/// Types with texts in them, and rules to compare those by.
+fn ruled_column_and_value() -> impl Strategy<Value = (KeyColumn, Datum)> {
+    let rules = |deterministic| Collation::icu(Oid(1), "de", deterministic).unwrap().rules();
+    let texts = || {
+        prop::collection::vec(prop::option::of(text()), 0..4).prop_map(|items| {
+            let elements = items.into_iter().map(|item| item.map_or(Datum::Null, Datum::from));
+            Datum::from(Array::with_lower(TypeId::TEXT, 1, elements.collect()))
+        })
+    };
+    let value = prop_oneof![
+        text().prop_map(|value| (TypeId::TEXT, Datum::from(value))),
+        texts().prop_map(|value| (TypeId::TEXT_ARRAY, value)),
+    ];
+    let rules = prop::sample::select(vec![None, rules(true), rules(false)]);
+    (value, rules, any::<bool>()).prop_map(|((type_id, value), rules, descending)| {
+        (KeyColumn { rules, descending, ..KeyColumn::ascending(type_id) }, value)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn codes_are_passed_as_long_as_they_are(
+        (plain, value, other) in column_and_pair(),
+        (ruled, ruled_value) in ruled_column_and_value(),
+    ) {
+        for (column, value) in [(plain, value), (ruled, ruled_value)] {
+            let length = column.code_length().expect("only records have none");
+            let own = key(&[column], std::slice::from_ref(&value));
+            prop_assert_eq!(length.of(&own), own.len());
+            // Whatever follows.
+            for descending in [false, true] {
+                let next = KeyColumn { descending, ..plain };
+                let both = key(&[column, next], &[value.clone(), other.clone()]);
+                prop_assert_eq!(length.of(&both), own.len());
+            }
         }
     }
 }

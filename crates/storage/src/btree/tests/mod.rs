@@ -4,6 +4,7 @@ mod pages;
 mod postings;
 mod raced;
 mod shifts;
+mod skips;
 mod trees;
 
 /// A small generator for repeatable random tests.

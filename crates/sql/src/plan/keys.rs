@@ -1,0 +1,280 @@
+//! What conditions say of one key of an index.
+
+use crate::bind::tree::{ArrayArg, ArrayExpr, ArrayOp, Call, Comparison, Const, Expr, Shape, Ty};
+use crate::bind::{collate, walk};
+use crate::func::{self, CastMethod, like};
+use crate::types::{Collation, Datum, TypeId, type_info};
+
+use super::choose::IndexChoice;
+use super::estimate::{self, operator};
+use super::node::{KeyCondition, KeyTest, KeyValue};
+
+/// One key of an index: an expression over the entry's columns.
+pub(super) struct Key<'k> {
+    pub rel: u16,
+    pub expr: &'k Expr,
+    pub ty: Ty,
+    pub collation: Collation,
+}
+
+impl Key<'_> {
+    /// Are comparisons under this collation those that the key is ordered by?
+    fn serves(&self, comparison: Collation) -> bool {
+        collate::serves(self.collation, self.ty.collation(), comparison)
+    }
+
+    /// Is the expression this key, under its own name or a text type's?
+    fn is(&self, expr: &Expr) -> bool {
+        match expr {
+            _ if walk::same(expr, self.expr) => true,
+            Expr::Relabel(relabel) => {
+                compatible(relabel.arg.type_id(), relabel.ty.id) && self.is(&relabel.arg)
+            }
+            Expr::Collate(collate) => self.is(&collate.arg),
+            _ => false,
+        }
+    }
+}
+
+/// What the conditions say of where the first key without an equality begins and ends.
+pub(super) fn bounds(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: bool) {
+    for (i, condition) in conditions.iter().enumerate() {
+        let Some((symbol, value)) = comparison(condition, key, outer) else { continue };
+        let slot = match symbol {
+            ">" | ">=" => &mut choice.lower,
+            "<" | "<=" => &mut choice.upper,
+            _ => continue,
+        };
+        if slot.is_none() {
+            *slot = Some((value, symbol.len() == 2));
+            choice.used.push(i);
+        }
+    }
+    // `(a, b) > (x, y)` is not answered by `a >= x`, but begins there.
+    for condition in conditions {
+        let Expr::RowCompare(rows) = condition else { continue };
+        let slot = match rows.op {
+            Comparison::Gt | Comparison::Ge => &mut choice.lower,
+            Comparison::Lt | Comparison::Le => &mut choice.upper,
+            _ => continue,
+        };
+        if let Some((equal, _)) = rows.columns.first()
+            && let [left, right] = &equal.args[..]
+            && slot.is_none()
+            && key.serves(equal.collation)
+            && key.is(left)
+            && usable(right, key.rel, outer)
+        {
+            *slot = fit(right, key.ty.id).map(|value| (value, true));
+        }
+    }
+    if choice.lower.is_none() && choice.upper.is_none() {
+        pattern(choice, key, conditions, outer);
+    }
+}
+
+/// What a LIKE says of where the key begins and ends: all texts that match begin as the pattern does. The condition
+/// itself is left to be tested.
+fn pattern(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr], outer: bool) {
+    if !compatible(key.ty.id, TypeId::TEXT) || key.collation.rules().is_some() {
+        return;
+    }
+    for condition in conditions {
+        let Expr::Call(call) = condition else { continue };
+        let [text, pattern] = &call.args[..] else { continue };
+        // Loose rules refuse it, all others go by letters.
+        let is_like = operator(call) == Some("~~") && call.collation.loose().is_none();
+        if !is_like || !key.is(text) || !usable(pattern, key.rel, outer) {
+            continue;
+        }
+        let Expr::Const(c) = pattern.bare() else {
+            choice.pattern = Some(pattern.clone());
+            continue;
+        };
+        if c.value.is_null() {
+            continue;
+        }
+        let start = like::literal_start(c.value.as_text());
+        if start.is_empty() {
+            continue;
+        }
+        let bound = |text: String| {
+            Expr::Const(Const { value: Datum::text(text), ty: Ty::of(TypeId::TEXT), loc: c.loc })
+        };
+        choice.upper = like::after_start(&start).map(|end| (bound(end), false));
+        choice.lower = Some((bound(start), true));
+        choice.pattern = None;
+        return;
+    }
+}
+
+/// What the conditions that bound nothing say of the key at `column`; that is left to be tested in the entries.
+pub(super) fn tests(
+    choice: &mut IndexChoice,
+    column: usize,
+    key: &Key<'_>,
+    conditions: &[Expr],
+    outer: bool,
+) {
+    for (i, condition) in conditions.iter().enumerate() {
+        if choice.answered().any(|known| known == i) {
+            continue;
+        }
+        if let Some(what) = test_of(condition, key, outer) {
+            choice.tests.push(KeyTest { column, what });
+            choice.tested.push(i);
+        }
+    }
+}
+
+fn test_of(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<KeyCondition> {
+    if let Some(value) = equality(condition, key, outer) {
+        return Some(KeyCondition::Value(value));
+    }
+    if let Expr::IsNull(test) = condition {
+        return (test.negated && !test.row && key.is(&test.arg)).then_some(KeyCondition::NotNull);
+    }
+    let (symbol, value) = comparison(condition, key, outer)?;
+    Some(match symbol {
+        ">" | ">=" => KeyCondition::Lower(value, symbol.len() == 2),
+        "<" | "<=" => KeyCondition::Upper(value, symbol.len() == 2),
+        _ => return None,
+    })
+}
+
+/// The condition as an equality on the key.
+pub(super) fn equality(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
+    match condition {
+        Expr::Call(_) => {
+            let (symbol, value) = comparison(condition, key, outer)?;
+            (symbol == "=").then_some(KeyValue::Is(value))
+        }
+        Expr::IsNull(test) if !test.negated && !test.row => {
+            key.is(&test.arg).then_some(KeyValue::IsNull)
+        }
+        Expr::ArrayOp(op) if !op.all && &*op.symbol == "=" => any_of(op, key, outer),
+        _ => None,
+    }
+}
+
+fn any_of(op: &ArrayOp, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
+    let Key { rel, ty, .. } = *key;
+    if !key.is(&op.left) || !key.serves(op.collation) {
+        return None;
+    }
+    match &op.right {
+        ArrayArg::Array(array) => {
+            let element = crate::bind::element_of(array.type_id())?;
+            (compatible(element, ty.id) && usable(array, rel, outer))
+                .then(|| KeyValue::AnyOf(array.clone()))
+        }
+        ArrayArg::List(list) => {
+            let fits = list.iter().all(|e| compatible(e.type_id(), ty.id) && usable(e, rel, outer));
+            let array = type_info(ty.id).map(|info| info.array).filter(|id| id.is_valid())?;
+            fits.then(|| {
+                KeyValue::AnyOf(Expr::Array(Box::new(ArrayExpr {
+                    elements: list.clone(),
+                    element_type: ty.id,
+                    nested: false,
+                    ty: Ty::of(array),
+                })))
+            })
+        }
+    }
+}
+
+/// The condition as `column op value`, the value fitted to the column's type.
+fn comparison(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<(&'static str, Expr)> {
+    let Expr::Call(call) = condition else { return None };
+    let symbol = operator(call)?;
+    let [left, right] = &call.args[..] else { return None };
+    let (value, symbol) = if key.is(left) {
+        (right, plain(symbol)?)
+    } else if key.is(right) {
+        (left, commuted(symbol)?)
+    } else {
+        return None;
+    };
+    if !usable(value, key.rel, outer) || !key.serves(call.collation) {
+        return None;
+    }
+    Some((symbol, fit(value, key.ty.id)?))
+}
+
+fn plain(symbol: &str) -> Option<&'static str> {
+    ["=", "<", "<=", ">", ">="].into_iter().find(|s| *s == symbol)
+}
+
+fn commuted(symbol: &str) -> Option<&'static str> {
+    Some(match symbol {
+        "=" => "=",
+        "<" => ">",
+        "<=" => ">=",
+        ">" => "<",
+        ">=" => "<=",
+        _ => return None,
+    })
+}
+
+/// May the value be computed before the scan starts?
+fn usable(value: &Expr, rel: u16, outer: bool) -> bool {
+    let rels = walk::rels_of(value);
+    (if outer { !rels.contains(&rel) } else { rels.is_empty() }) && !estimate::is_volatile(value)
+}
+
+/// Do the two types have the same values in the same order?
+fn compatible(a: TypeId, b: TypeId) -> bool {
+    let texts = [TypeId::TEXT, TypeId::VARCHAR, TypeId::NAME];
+    a == b || (texts.contains(&a) && texts.contains(&b))
+}
+
+/// The value as one of the key's type, if that loses nothing.
+fn fit(value: &Expr, ty: TypeId) -> Option<Expr> {
+    let own = value.type_id();
+    if compatible(own, ty) {
+        return Some(value.clone());
+    }
+    if let Expr::Const(c) = value
+        && let Some(value) = fit_constant(&c.value, ty)
+    {
+        return Some(Expr::Const(Const { value, ty: Ty::of(ty), loc: c.loc }));
+    }
+    widen(value, ty)
+}
+
+/// Integers of a narrower type, as the wider one.
+pub(super) fn widen(value: &Expr, ty: TypeId) -> Option<Expr> {
+    let own = value.type_id();
+    let wider = matches!(
+        (own, ty),
+        (TypeId::INT2, TypeId::INT4 | TypeId::INT8) | (TypeId::INT4, TypeId::INT8)
+    );
+    if !wider {
+        return None;
+    }
+    let CastMethod::Function(func) = func::cast(own, ty)?.method else { return None };
+    Some(Expr::Call(Box::new(Call {
+        func,
+        args: vec![value.clone()],
+        ty: Ty::of(ty),
+        collation: Collation::NONE,
+        variadic: false,
+        shape: Shape::ImplicitCast,
+        loc: value.loc(),
+    })))
+}
+
+pub(super) fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {
+    let n = match value {
+        Datum::Int2(n) => i64::from(*n),
+        Datum::Int4(n) => i64::from(*n),
+        Datum::Int8(n) => *n,
+        _ => return None,
+    };
+    Some(match ty {
+        TypeId::INT2 => Datum::Int2(n.try_into().ok()?),
+        TypeId::INT4 => Datum::Int4(n.try_into().ok()?),
+        TypeId::INT8 => Datum::Int8(n),
+        _ => return None,
+    })
+}
