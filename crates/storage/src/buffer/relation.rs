@@ -453,6 +453,11 @@ impl Relation {
             self.credit(frame, fork, block);
             self.map.count_hit();
         }
+        #[cfg(test)]
+        if let Some((words, other)) = crate::page::changing::chance(self.pool.view(frame)) {
+            crate::page::changing::after(words, other, || f(self.pool.view(frame)));
+            return Optimistic::Retry;
+        }
         match f(self.pool.view(frame)) {
             Some(answer) if frame.word.read_still_valid(begun) => Optimistic::Ok(answer),
             _ => Optimistic::Retry,

@@ -4,6 +4,7 @@ use super::{Dice, FEW, STYLES, random_key};
 use crate::btree::{BTree, Bounds, Direction, MAX_KEY_BYTES, NewEntry, Scan};
 use crate::buffer::Passage;
 use crate::heap::fsm;
+use crate::page::changing;
 use crate::page::{HEADER_BYTES, PageBytes};
 use crate::rig::Rig;
 use crate::wal::Kind;
@@ -151,6 +152,18 @@ fn a_tree_is_an_ordered_set() {
             grow_and_shrink(seed, style, &rig);
         }
     }
+}
+
+/// Who reads without a latch gets over pages that become others under way.
+#[test]
+fn a_tree_is_an_ordered_set_though_its_pages_change_under_its_readers() {
+    let changes = changing::unrest(5, || {
+        let rig = Rig::new(64);
+        for style in 0..STYLES {
+            grow_and_shrink(3, style, &rig);
+        }
+    });
+    assert!(changes > 10_000, "{changes} pages changed");
 }
 
 /// Byte for byte (B6); nothing has marked an entry dead.

@@ -6,6 +6,7 @@ use crate::hash::page::*;
 use crate::hash::{FILL_PERCENT, HashIndex, build_order, key_hash};
 use crate::heap::fsm;
 use crate::page::PageBuf;
+use crate::page::changing;
 use crate::rig::Rig;
 use crate::wal::Kind;
 use base::rank::Rank;
@@ -66,6 +67,18 @@ fn an_index_is_a_set() {
             grow_and_shrink(seed, style, &rig);
         }
     }
+}
+
+/// Who reads without a latch gets over pages that become others under way.
+#[test]
+fn an_index_is_a_set_though_its_pages_change_under_its_readers() {
+    let changes = changing::unrest(6, || {
+        let rig = Rig::new(64);
+        for style in 0..STYLES {
+            grow_and_shrink(3, style, &rig);
+        }
+    });
+    assert!(changes > 500, "{changes} pages changed");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::heap::{Change, Freeze, HeapRel, HeapScan, MAX_ROW_BYTES, Outcome, RowBuf, vm};
 use crate::lock::{RowLock, WaitPolicy};
+use crate::page::changing;
 use crate::rig::Rig;
 use crate::txn::{Isolation, Txn};
 use base::rank::Rank;
@@ -48,6 +49,18 @@ pub(super) fn row(number: u64, version: u64) -> Vec<u8> {
     row.resize(8 + (number * 7 + version * 13) as usize % 300, 0xAB);
     row.extend_from_slice(&version.to_le_bytes());
     row
+}
+
+/// Who reads without a latch gets over pages that become others under way.
+#[test]
+fn a_heap_keeps_its_rows_though_its_pages_change_under_its_readers() {
+    let changes = changing::unrest(7, || {
+        a_heap_keeps_what_its_transactions_did();
+        a_hot_chain_is_followed_from_its_root_and_pruned();
+        an_old_snapshot_keeps_its_versions_over_pages();
+        a_row_taken_back_was_never_there();
+    });
+    assert!(changes > 1_000, "{changes} pages changed");
 }
 
 #[test]
