@@ -290,17 +290,9 @@ impl From<Interrupt> for Error {
     }
 }
 
-/// Tells of an error that `who` met in the background, where nobody is waiting for an answer, and that it will meet
-/// again or get over when it tries anew. A simulated disk gives cause for none but a lack of room.
-pub(crate) fn complain(who: &str, error: &Error) {
-    let expected = error.is_log_refused() || matches!(error, Error::ShuttingDown);
-    assert!(expected || !base::sim::active(), "{who}: {error}");
-    base::complain!("thalweg: {who}: {error}");
-}
-
 /// Ends the process: going on could lose what was promised. Recovery answers.
 pub(crate) fn fatal(why: &str) -> ! {
-    base::complain!("thalweg: fatal: {why}");
+    base::complain!("fatal: {why}");
     std::process::abort();
 }
 

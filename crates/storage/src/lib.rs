@@ -5,6 +5,7 @@
 pub mod btree;
 pub mod buffer;
 pub mod check;
+mod complaint;
 pub mod engine;
 pub mod error;
 pub mod hash;

@@ -57,7 +57,7 @@ fn tell_counts() {
     #[cfg(feature = "lab-counts")]
     std::thread::spawn(|| {
         loop {
-            base::complain!("lab-counts: {}.", base::counts::told());
+            base::complaint::write(format_args!("lab-counts: {}.", base::counts::told()));
             std::thread::sleep(std::time::Duration::from_millis(200));
         }
     });

@@ -7,7 +7,8 @@
 use super::doublewrite::BATCH_MAX;
 use super::pool::{Pool, Victims};
 use super::sync;
-use crate::error::{Result, complain, fatal};
+use crate::complaint::complain;
+use crate::error::{Result, fatal};
 use base::RelId;
 use base::clock::{self, Instant};
 use base::env::{Background, Env};

@@ -10,7 +10,7 @@
 
 use super::io::Timed;
 use super::pool::Pool;
-use crate::error::complain;
+use crate::complaint::complain;
 use base::sync::unmodelled::{AtomicU32, Ordering};
 use base::{PageId, Persistence};
 

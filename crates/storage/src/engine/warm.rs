@@ -7,7 +7,8 @@
 
 use super::Engine;
 use crate::buffer::{Pool, ReadAhead};
-use crate::error::{Error, Result, complain};
+use crate::complaint::complain;
+use crate::error::{Error, Result};
 use base::clock;
 use base::disk::{Disk, Open};
 use base::env::Background;

@@ -18,8 +18,9 @@
 use super::control::{ControlFile, Counters, State};
 use super::files::{RelationFiles, log_pending};
 use crate::buffer::Pool;
+use crate::complaint::complain;
 use crate::engine::oids::Oids;
-use crate::error::{Error, Result, complain, fatal, or_abort};
+use crate::error::{Error, Result, fatal, or_abort};
 use crate::txn::TxnManager;
 use crate::wal::{Kind, Record, Wal, record_bound};
 use base::clock::{self, Instant};

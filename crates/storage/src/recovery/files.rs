@@ -14,7 +14,8 @@
 use super::ctx::RedoCtx;
 use super::redo::rank_of;
 use crate::buffer::{Pool, Relation};
-use crate::error::{Error, Result, complain, or_abort};
+use crate::complaint::complain;
+use crate::error::{Error, Result, or_abort};
 use crate::txlog::Status;
 use crate::txn::{Txn, TxnManager};
 use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};

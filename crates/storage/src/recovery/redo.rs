@@ -206,7 +206,7 @@ impl Redo<'_> {
             let seconds = now.since(self.began).as_secs();
             let begin = self.restart.redo();
             base::complain!(
-                "thalweg: redo in progress, {seconds} s, at {at}; after a crash it would begin at {begin}"
+                "redo in progress, {seconds} s, at {at}; after a crash it would begin at {begin}"
             );
         }
     }

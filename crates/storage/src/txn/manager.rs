@@ -1,7 +1,8 @@
 //! What all transactions share: the next id, the horizon, and the rooms they stand on.
 
 use super::horizon::{Bounds, Horizon};
-use crate::error::{Result, complain};
+use crate::complaint::complain;
+use crate::error::Result;
 use crate::lock::LockManager;
 use crate::txlog::{
     LogAhead, MultiXactId, MultiXactPlace, TxLog, TxLogConfig, TxLogStart, WINDOW_PAGE, WalBarrier,

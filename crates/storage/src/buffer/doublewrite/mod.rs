@@ -369,7 +369,7 @@ fn repair(
         // A simulation repairs pages by the thousand.
         if !base::sim::active() {
             base::complain!(
-                "thalweg: repaired torn page: block {} of file \"{}\" ({mismatch})",
+                "repaired torn page: block {} of file \"{}\" ({mismatch})",
                 page.block,
                 relfile::path(page.rel, page.fork)
             );
