@@ -16,9 +16,9 @@ use super::sync::Places;
 use super::totals::Gone;
 use super::write::Writer;
 use super::writeback;
-use super::{Config, PoolStats, Ring};
+use super::{Config, HugePages, PoolStats, Ring};
 use crate::error::{Error, Result};
-use crate::page::PageView;
+use crate::page::{PAGE_BYTES, PageView};
 use crate::relfile::RelFiles;
 use crate::wal::Wal;
 use base::clock;
@@ -75,6 +75,18 @@ pub(super) fn count(counter: &AtomicU64, by: u64) {
     counter.fetch_add(by, Ordering::Relaxed);
 }
 
+/// What the system refuses, in the words of the settings.
+fn no_memory(frames: u32, huge: HugePages, refusal: &std::io::Error) -> Error {
+    let mib = (u64::from(frames) * PAGE_BYTES as u64).div_ceil(1 << 20);
+    let way = match huge {
+        HugePages::On => {
+            " in huge pages (huge_pages is on; vm.nr_hugepages says how many there are)"
+        }
+        HugePages::Try | HugePages::Off => "",
+    };
+    Error::Refused(format!("cannot get {mib} MiB of memory for shared_buffers{way}: {refusal}"))
+}
+
 impl Pool {
     /// Opens an empty pool over the relation files and starts its cleaner. Torn pages must have been
     /// repaired ([`doublewrite::recover`](super::doublewrite::recover)).
@@ -84,7 +96,7 @@ impl Pool {
             Error::LimitExceeded(format!("{} buffers are too few or too many", config.frames))
         })?;
         let pages = Pages::new(count as usize, config.huge_pages)
-            .map_err(|e| Error::io("map", "buffers", e))?;
+            .map_err(|refusal| no_memory(count, config.huge_pages, &refusal))?;
         let writer = Writer::open(env, &config, &files)?;
         let pool = Arc::new(Pool {
             pages,

@@ -418,6 +418,17 @@ fn a_configuration_that_cannot_be_read_is_refused() {
 }
 
 #[test]
+fn memory_that_is_not_to_be_had_is_told_by_the_setting() {
+    let scratch = Scratch::new("memory");
+    let mut command = serve(&scratch.0, &scratch.database());
+    // More than any machine has set aside.
+    command.args(["--set", "huge_pages=on", "--set", "shared_buffers=400GB"]);
+    let sentence = refusal(command);
+    let told = "cannot get 409600 MiB of memory for shared_buffers in huge pages (huge_pages is on";
+    assert!(sentence.contains(told), "{sentence}");
+}
+
+#[test]
 fn a_directory_that_cannot_be_written_is_refused() {
     let scratch = Scratch::new("unwritable");
     // Below a file there can be no directory, whoever asks.
