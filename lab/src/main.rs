@@ -18,6 +18,7 @@ mod readme;
 mod report;
 mod runner;
 mod seeds;
+mod session;
 mod statistics;
 mod table;
 mod target;

@@ -487,7 +487,10 @@ impl Lab {
         let rounds = self.record.request.rounds.unwrap_or(PATHS_ROUNDS);
         if !self.targets.contains(&Wanted::Own("thalweg".to_owned())) {
             return Ok(());
+                } else if let Some(silent) = instance.silent() {
+                    instance.given_up = Some(format!("{why}; it stopped answering: {silent}"));
         }
+                interrupt::check()?;
         for round in 0..rounds {
             interrupt::check()?;
             progress.say(&format!("{} round {}", e.name, round + 1));
