@@ -43,6 +43,10 @@ fn main() -> ExitCode {
 fn obey(order: Order) -> Result<(), String> {
     match order {
         Order::Run(run) => measure(*run),
+        Order::Help => {
+            println!("{}", options::USAGE);
+            Ok(())
+        }
         Order::List => {
             experiments::ALL.iter().for_each(|e| println!("{:<16} {}", e.name, e.question));
             Ok(())
