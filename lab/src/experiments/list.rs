@@ -473,7 +473,7 @@ const S4_HASH: Experiment = Experiment {
 
 const S4_PROTOCOLS: Experiment = Experiment {
     name: "s4-protocols",
-    title: "The hash index's way to a bucket, in process",
+    title: "Hash index protocols, in process",
     question: "What do look-ups and inserts of ever more threads gain where a hash index comes to its buckets without the \
                metapage: beside the heavyweight lock on it, beside the seed's patch, and beside a B-tree?",
     axis: "threads",

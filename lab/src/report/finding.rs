@@ -171,10 +171,13 @@ fn listed(mut changes: Vec<(&str, Cost)>) -> String {
     if unknown == changes.len() {
         return ONE_REPETITION.to_owned();
     }
+    if same + unsure == changes.len() && changes.len() > MOST_CHANGES {
+        return format!("{NO_DIFFERENCE} beyond what repetitions scatter");
+    }
     let told = |(name, cost): &(&str, Cost)| match cost {
         Cost::None => format!("{name} {NO_DIFFERENCE}"),
         Cost::Unsure(percent) => {
-            format!("{name} {percent:+.0} % (within what repetitions scatter)")
+            format!("{name} {percent:+.0} % (unsure)")
         }
         Cost::Unknown => format!("{name}: {ONE_REPETITION}"),
         Cost::Percent(percent) => format!("{name} {percent:+.0} %"),

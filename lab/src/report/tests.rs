@@ -337,6 +337,21 @@ fn ways_beyond_the_colours_have_a_chart_for_each_load() {
     assert!(charts[2].ratio, "one is marked");
 }
 
+/// Repetitions that scatter by more than what is seen leave it open, and do not call it nothing.
+#[test]
+fn what_is_seen_and_not_certain_is_called_unsure() {
+    let e = Experiment::find("s4-hash").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results("s2-wal-padding", e.axis, 4);
+    for (round, scatter) in [0.5, 1.5].into_iter().enumerate() {
+        for (variant, tps) in [("B-tree", 100.0), ("hash", 140.0)] {
+            results.runs.push(run("thalweg", variant, 8, round as u32, tps * scatter));
+        }
+    }
+    let said = finding::costs(e, results).unwrap();
+    assert_eq!(said, "hash against B-tree, 8 clients: thalweg +40 % (unsure).");
+}
+
 /// Repetitions of a server are one line with a band, and minutes have no more points than can be seen.
 #[test]
 fn courses_are_one_line_for_each_server() {
