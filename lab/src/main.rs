@@ -18,6 +18,7 @@ mod readme;
 mod report;
 mod runner;
 mod seeds;
+mod session;
 mod statistics;
 mod table;
 mod target;
@@ -42,6 +43,10 @@ fn main() -> ExitCode {
 fn obey(order: Order) -> Result<(), String> {
     match order {
         Order::Run(run) => measure(*run),
+        Order::Help => {
+            println!("{}", options::USAGE);
+            Ok(())
+        }
         Order::List => {
             experiments::ALL.iter().for_each(|e| println!("{:<16} {}", e.name, e.question));
             Ok(())
@@ -79,7 +84,12 @@ fn measure(run: Run) -> Result<(), String> {
     bench::servers::raise_open_files();
     let places = places(run.programs)?;
     if runner::wants(&run.request, &run.targets, COUNTING) {
-        build_counting(&places)?;
+        let (package, program, feature) = ("thalweg", "thalweg", "lab-counts");
+        Variant { package, program, feature, name: COUNTING }.build(&places)?;
+    }
+    for paths in runner::wanted_builds(&run.request, &run.targets) {
+        let (program, feature) = (paths.program, paths.feature.unwrap_or_default());
+        Variant { package: "bench", program, feature, name: &paths.file() }.build(&places)?;
     }
     let out = run.out.unwrap_or_else(|| base().join("record"));
     let fresh = Record::begin(run.request).measures(&places.programs.join("thalweg"));
@@ -152,22 +162,34 @@ fn places(programs: Option<PathBuf>) -> Result<Places, String> {
 
 /// The build of Thalweg that counts.
 const COUNTING: &str = "thalweg-counting";
-/// Where it is built: beside the other one, which it would replace.
-const COUNTING_TARGET: &str = "target/lab-counts";
 
-/// Makes it of what the checkout has now, where its programs are used; programs from elsewhere have it, or the record says that
-/// they have not.
-fn build_counting(places: &Places) -> Result<(), String> {
-    let root = bench::record::checkout();
-    if pack::unpacked().is_some() || places.programs != root.join("target/release") {
-        return Ok(());
+/// A program that is built with a feature of the laboratory, and what it is called then.
+struct Variant<'a> {
+    package: &'a str,
+    program: &'a str,
+    feature: &'a str,
+    name: &'a str,
+}
+
+impl Variant<'_> {
+    /// Makes it of what the checkout has now, where its programs are used; programs from elsewhere have it, or the record says that
+    /// they have not. In a directory of the feature's own: it would replace the other one.
+    fn build(&self, places: &Places) -> Result<(), String> {
+        let root = bench::record::checkout();
+        if pack::unpacked().is_some() || places.programs != root.join("target/release") {
+            return Ok(());
+        }
+        let Variant { package, program, feature, name } = self;
+        eprintln!("building {name} …");
+        let target = format!("target/{feature}");
+        let what =
+            ["-p", package, "--bin", program, "--features", feature, "--target-dir", &target];
+        build(&what)?;
+        let built = root.join(&target).join("release").join(program);
+        let place = places.programs.join(name);
+        let _ = std::fs::remove_file(&place);
+        std::os::unix::fs::symlink(&built, &place).map_err(|e| format!("{}: {e}", place.display()))
     }
-    eprintln!("building {COUNTING} …");
-    build(&["-p", "thalweg", "--features", "lab-counts", "--target-dir", COUNTING_TARGET])?;
-    let (built, place) =
-        (root.join(COUNTING_TARGET).join("release/thalweg"), places.programs.join(COUNTING));
-    let _ = std::fs::remove_file(&place);
-    std::os::unix::fs::symlink(&built, &place).map_err(|e| format!("{}: {e}", place.display()))
 }
 
 /// Builds release programs of the checkout.

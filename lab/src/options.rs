@@ -13,19 +13,38 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
        lab results RECORD
        lab compare A B
        lab pack FILE.tar.xz
+       lab --help
 
-  Targets: thalweg, pg15, pg18, canned, bare-sync (all of them without --target), thalweg-counting (a build with
-  --features lab-counts), or any server by URL, which is only read
-  unless --writes allows to make pgbench's tables new there.
+  run         measures, keeps what was measured after each run, and draws it. Exits with 1 if it ended before its plan did, and
+              with 0 although a server could not be measured: the record and the page say which, and why.
+  list        tells the experiments' names and what each asks.
+  report      draws page and plots of a record once more, into its directory.
+  results     writes a record's tables into the READMEs of its experiments.
+  compare     tells what changed from A to B by more than repetitions scatter. Exits with 1 if anything is worse, and with 0 if
+              nothing is: better, no difference, or a repetition alone, which can't tell.
+  pack        makes a tarball for another machine without network.
+
+  RECORD, A and B are a record's directory or the record.json in it.
+
+  EXPERIMENT  of those that `lab list` tells; all of them by default.
+  --long      the long form, about three hours for all; without it the short one, under twenty minutes.
+  --target    thalweg, pg15, pg18, canned, bare-sync, thalweg-counting (a build with --features lab-counts), all of them by
+              default; or NAME=postgres://USER@HOST:PORT/DATABASE, any server, which is only read unless --writes is given.
+  --seconds   how long each run lasts; --rounds: how often each is repeated; --clients: the numbers of clients; --scale: of
+              pgbench's tables, or warehouses. Without them each experiment's own. Of what is measured in process only
+              --rounds counts.
   --loads     of each experiment's loads only those whose names begin so; the experiments that have none are left out.
+  --writes    allows to make pgbench's tables new in databases that are given by URL.
   --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
+  --out       where the record's directory is made; lab/record by default.
   --resume    goes on with the newest partial record under --out that is of the same machine, commit and request and
               that no other lab is writing.";
 
 /// What to do.
 pub enum Order {
     Run(Box<Run>),
+    Help,
     List,
     Report(PathBuf),
     /// Into the experiments' READMEs.
@@ -46,6 +65,9 @@ pub struct Run {
 /// Reads the words behind the program's name.
 pub fn parse(words: Vec<String>) -> Result<Order, String> {
     let (first, rest) = words.split_first().ok_or(USAGE)?;
+    if words.iter().any(|word| word == "--help" || word == "-h") {
+        return Ok(Order::Help);
+    }
     let paths: Vec<PathBuf> = rest.iter().map(PathBuf::from).collect();
     match (first.as_str(), &paths[..]) {
         ("run", _) => run(rest.to_vec()).map(|run| Order::Run(Box::new(run))),

@@ -20,6 +20,9 @@ impl Limits {
     }
 }
 
+/// What the sentence says of a child that took too long.
+pub const TOO_LONG: &str = "did not end within";
+
 /// What a child printed.
 pub struct Printed {
     pub out: String,
@@ -60,7 +63,8 @@ pub fn run_beside(
         }
         interrupt::check()?;
         if begun.elapsed() > limits.0 {
-            return Err(format!("{} did not end within {:?}", running.name, limits.0));
+            let (name, seconds) = (&running.name, limits.0.as_secs());
+            return Err(format!("{name} {TOO_LONG} {seconds} s and was ended"));
         }
         meanwhile(pid);
         std::thread::sleep(Duration::from_millis(5));

@@ -5,11 +5,11 @@ use crate::experiments::{Plan, Setup};
 use crate::interrupt;
 use crate::process::{self, Limits};
 use crate::runner::Companion;
+use crate::session::{ANSWER, LONG_WORK, Refusal, Session, WORK};
 use bench::servers::{Peer, Places, Scratch, Start};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Duration;
 
 /// A server, and how to reach it.
 pub struct Instance {
@@ -158,11 +158,10 @@ impl Reach {
         command
     }
 
-    /// A connection of the lab's own.
-    pub fn connect(&self) -> Result<postgres::Client, String> {
+    /// A session of the lab's own.
+    pub fn connect(&self) -> Result<Session, Refusal> {
         let mut config = postgres::Config::new();
         config.user(&self.user).port(self.port).dbname(&self.database).application_name("lab");
-        config.connect_timeout(Duration::from_secs(30));
         match self.host.starts_with('/') {
             true => config.host_path(&self.host),
             false => config.host(&self.host),
@@ -173,18 +172,14 @@ impl Reach {
         if let Some(options) = &self.options {
             config.options(options);
         }
-        config.connect(postgres::NoTls).map_err(|e| said(&e))
+        Session::open(config, &format!("{}:{}", self.host, self.port))
     }
-}
 
-/// What a server said, without the client library's frame around it.
-pub fn said(error: &postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(refusal) => format!("{} ({})", refusal.message(), refusal.code().code()),
-        None => match std::error::Error::source(error) {
-            Some(reason) => format!("{error}: {reason}"),
-            None => error.to_string(),
-        },
+    /// A session that has had its first answer.
+    pub fn connect_and_hear(&self) -> Result<Session, Refusal> {
+        let mut session = self.connect()?;
+        session.ask("select 1", ANSWER)?;
+        Ok(session)
     }
 }
 
@@ -222,7 +217,7 @@ impl Instance {
                 cores: setup.cores,
             };
             let mut server = start.run()?;
-            match server.wait_until_answering_while(&|| !interrupt::asked()) {
+            match server.wait_until_answering_while(&|| !interrupt::asked(), Some(ANSWER)) {
                 Ok(()) => Ok(server),
                 Err(why) => {
                     let said = std::fs::read_to_string(&server.log).unwrap_or_default();
@@ -294,28 +289,31 @@ impl Instance {
         if writes {
             instance.fill(scale, plan)?;
         } else {
-            let mut client = instance.reach.connect()?;
-            let found = client.simple_query("select count(*) from pgbench_branches");
-            found.map_err(|e| {
-                format!(
+            let mut session = instance.reach.connect_and_hear()?;
+            let found = session.ask("select count(*) from pgbench_branches", WORK);
+            found.map_err(|refusal| match refusal.silent {
+                true => refusal.why,
+                false => format!(
                     "{name} has no tables of pgbench to read ({}); make them, or allow --writes",
-                    said(&e)
-                )
+                    refusal.why
+                ),
             })?;
         }
         Ok(instance)
     }
 
     fn fill(&self, scale: u32, plan: &Plan) -> Result<(), String> {
+        // Before a program waits for it that waits for ever.
+        let mut session = self.reach.connect_and_hear()?;
         let mut init = self.reach.client("pgbench");
         init.args(["-i", "-q", "-s", &scale.to_string()]).args(plan.init);
         process::run(init, Limits::minutes(30))?;
-        let mut client = self.reach.connect()?;
         for statement in plan.prepare.iter().chain(&["checkpoint"]) {
             interrupt::check()?;
-            client
-                .simple_query(statement)
-                .map_err(|e| format!("{} refuses '{statement}': {}", self.target, said(&e)))?;
+            session.ask(statement, LONG_WORK).map_err(|refusal| match refusal.silent {
+                true => refusal.why,
+                false => format!("{} refuses '{statement}': {}", self.target, refusal.why),
+            })?;
         }
         Ok(())
     }
@@ -323,6 +321,16 @@ impl Instance {
     /// Whether it answers every query the same.
     pub fn is_canned(&self) -> bool {
         self.server.as_ref().is_some_and(|s| s.canned)
+    }
+
+    /// Why it is not to be asked anything more: it takes connections in and says nothing.
+    pub fn silent(&self) -> Option<String> {
+        // The replies of the canned ones are no rows.
+        if self.is_canned() {
+            return None;
+        }
+        let refusal = self.reach.connect_and_hear().err().filter(|refusal| refusal.silent)?;
+        Some(refusal.why)
     }
 
     /// What a build that counts has counted so far; of others nothing.

@@ -419,6 +419,41 @@ fn targets_are_names_or_urls() {
     }
 }
 
+/// The usage and the parser: whatever one has, the other knows.
+#[test]
+fn what_is_understood_is_described_and_the_other_way_round() {
+    let source = include_str!("options.rs");
+    let between = |begin: &str, end: &str| {
+        let rest = source.split_once(begin).unwrap().1;
+        rest.split_once(end).unwrap().0
+    };
+    let arms = between("match option.as_str()", "name if").lines();
+    let arms = arms.filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" =>"));
+    let parsed: Vec<&str> = arms.map(|(name, _)| name).collect();
+    assert!(parsed.len() > 8, "{parsed:?}");
+    let (synopsis, described) = options::USAGE.split_once("\n\n").unwrap();
+    for option in &parsed {
+        assert!(synopsis.contains(&format!("[{option}")), "{option} is not in the synopsis");
+        assert!(described.contains(option), "{option} is not described");
+    }
+    let named = options::USAGE.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    for option in named.filter(|word| word.starts_with("--") && word.len() > 2) {
+        let known = parsed.contains(&option) || ["--help", "--features"].contains(&option);
+        assert!(known, "{option} is no option");
+    }
+    for (order, arguments) in
+        [("list", ""), ("report", " a"), ("results", " a"), ("compare", " a b"), ("pack", " a")]
+    {
+        let line = format!("{order}{arguments}").split(' ').map(str::to_owned).collect();
+        assert!(options::parse(line).is_ok(), "{order}");
+        assert!(synopsis.contains(&format!("lab {order}")), "{order}");
+        assert!(described.contains(&format!("\n  {order} ")), "{order} is not described");
+    }
+    for name in Wanted::all().iter().map(Wanted::name) {
+        assert!(described.contains(name), "{name} is a target");
+    }
+}
+
 #[test]
 fn the_command_line_is_understood_or_refused() {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -436,6 +471,9 @@ fn the_command_line_is_understood_or_refused() {
         panic!("a run was asked for");
     };
     assert_eq!(run.request.targets, ["mine=postgres://me@h:5432/d"]);
+    for help in ["--help", "-h", "run --help", "compare --help"] {
+        assert!(matches!(options::parse(words(help)), Ok(Order::Help)), "{help}");
+    }
     for wrong in ["run --rounds 0", "run --rounds", "run --fast", "compare a", "dance"] {
         assert!(options::parse(words(wrong)).is_err(), "{wrong}");
     }

@@ -3,8 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 const TOOLS: &str = "/usr/lib/postgresql/15/bin";
@@ -103,7 +108,11 @@ fn executable(file: &Path, script: &str) {
 
 /// Sentences of a run's complaints: lines that are neither results nor times.
 fn sentences(text: &str) -> Vec<&str> {
-    let others = |line: &&str| !line.contains(" per second") && !line.ends_with(" s");
+    let seconds = |line: &str| {
+        let number = line.rsplit(": ").next().and_then(|last| last.strip_suffix(" s"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let others = |line: &&str| !line.contains(" per second") && !seconds(line);
     text.lines().filter(others).collect()
 }
 
@@ -166,6 +175,155 @@ fn a_server_that_is_not_there_is_told_in_a_sentence_and_the_others_go_on() {
     assert_eq!(runs(record), 6, "PostgreSQL's");
     assert!(record.contains("\"skipped\"") && record.contains("refused"), "{record}");
     assert!(text.contains("gone"), "{text}");
+    place.assert_clean();
+}
+
+/// Listens, and does this with every connection.
+fn fake(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let serve = Arc::new(serve);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().filter_map(Result::ok) {
+            let serve = Arc::clone(&serve);
+            std::thread::spawn(move || serve(stream));
+        }
+    });
+    port
+}
+
+/// Keeps a connection open, and says nothing on it.
+fn stay_silent(stream: TcpStream) {
+    std::thread::sleep(GIVE_UP * 10);
+    drop(stream);
+}
+
+/// Runs beside PostgreSQL 15, which has all its runs, and a server of this name at this port, which has none; the one sentence.
+fn beside_a_silent_one(place: &Place, name: &str, port: u16) -> String {
+    let url = format!("{name}=postgres://nobody@127.0.0.1:{port}/none");
+    let ended = place.run(&["--target", &url, "--target", "pg15", "--writes"]).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "PostgreSQL's");
+    let [sentence] = sentences(&text)[..] else { panic!("one sentence: {text}") };
+    let why = sentence.strip_prefix(&format!("s4-hash: {name}: ")).unwrap();
+    assert!(record.contains("\"skipped\"") && record.contains(why), "{record}");
+    place.assert_clean();
+    why.to_owned()
+}
+
+#[test]
+fn a_server_that_accepts_and_says_nothing_is_told_in_a_sentence() {
+    let Some(place) = Place::new("silent") else { return };
+    let port = fake(stay_silent);
+    let why = beside_a_silent_one(&place, "mute", port);
+    let told = "accepted the connection but did not answer within 10 s";
+    assert_eq!(why, format!("127.0.0.1:{port} {told}"));
+}
+
+#[test]
+fn a_server_that_is_silent_on_its_first_query_is_told_in_a_sentence() {
+    let Some(place) = Place::new("first-query") else { return };
+    let port = fake(|mut stream| {
+        // Length and the rest of the startup message; that nobody need say who he is, and that it is ready.
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut rest = vec![0; u32::from_be_bytes(length) as usize - 4];
+        stream.read_exact(&mut rest).unwrap();
+        stream.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
+        stay_silent(stream);
+    });
+    let why = beside_a_silent_one(&place, "stuck", port);
+    assert_eq!(why, format!("127.0.0.1:{port} did not answer 'select 1' within 10 s"));
+}
+
+/// As the lab starts it, not by URL.
+#[test]
+fn a_server_of_the_labs_own_that_says_nothing_is_told_in_a_sentence() {
+    let Some(place) = Place::new("own-silent") else { return };
+    stand_in(
+        &place,
+        "[ \"$1\" = serve ] || exit 1\n\
+         while [ $# -gt 0 ]; do case $1 in --listen) port=${2##*:} ;; --socket-dir) dir=$2 ;; esac; shift; done\n\
+         exec perl -MIO::Socket::UNIX -e '$SIG{INT} = \"DEFAULT\"; $l = IO::Socket::UNIX->new(Local => shift, Listen => 9) or die; \
+         while (1) { push @held, scalar $l->accept }' \"$dir/.s.PGSQL.$port\"",
+    );
+    let ended = place.run(&["--target", "thalweg", "--target", "pg15"]).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let told = "s4-hash: thalweg: thalweg accepted the connection but did not answer within 10 s";
+    assert_eq!(sentences(&text), [told]);
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "PostgreSQL's");
+    place.assert_clean();
+}
+
+/// Passes on what comes, both ways, as long as nobody says that it is to hang.
+fn pass_on(stream: TcpStream, server: &Path, hangs: &Arc<AtomicBool>) {
+    let Ok(behind) = UnixStream::connect(server) else { return };
+    let (from, to) = (stream.try_clone().unwrap(), behind.try_clone().unwrap());
+    let back = Arc::clone(hangs);
+    std::thread::spawn(move || copy(behind, stream, &back));
+    copy(from, to, hangs);
+}
+
+fn copy(mut from: impl Read, mut to: impl Write, hangs: &AtomicBool) {
+    let mut bytes = [0; 8192];
+    loop {
+        let read = from.read(&mut bytes).unwrap_or(0);
+        while hangs.load(Relaxed) {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        // Either end has gone.
+        if read == 0 || to.write_all(&bytes[..read]).is_err() {
+            return;
+        }
+    }
+}
+
+/// In the middle of its runs: those before are kept, and it is not waited for again.
+#[test]
+fn a_server_that_stops_answering_is_left_and_what_it_did_is_kept() {
+    let Some(place) = Place::new("hanging") else { return };
+    let programs = bench::servers::Places {
+        programs: place.0.join("programs"),
+        pg15: PathBuf::from(TOOLS),
+        cache: place.0.join("cache"),
+    };
+    let work = place.0.join("other");
+    fs::create_dir_all(&work).unwrap();
+    let mut server = bench::servers::start("pg15", &programs, &work, 5434, &[]).unwrap();
+    server.wait_until_answering().unwrap();
+    let (hangs, socket) = (Arc::new(AtomicBool::new(false)), server.socket());
+    let (hang, behind) = (Arc::clone(&hangs), socket.clone());
+    let port = fake(move |stream| pass_on(stream, &behind, &hang));
+    let url = format!("hung=postgres://postgres@127.0.0.1:{port}/postgres");
+    let lab = place.run(&["--target", &url, "--target", "pg15", "--writes"]).spawn().unwrap();
+    let begun = Instant::now();
+    let of_it = |record: &str| record.matches("\"target\": \"hung\"").count();
+    while !place.records().iter().any(|(_, record)| of_it(record) >= 1) {
+        assert!(begun.elapsed() < GIVE_UP, "no run was recorded");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    hangs.store(true, Relaxed);
+    let ended = lab.wait_with_output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    let kept = runs(record);
+    assert!((7..12).contains(&kept), "six of PostgreSQL's, and some of its: {record}");
+    let why = format!(
+        "pgbench did not end within 31 s and was ended; it stopped answering: \
+         127.0.0.1:{port} accepted the connection but did not answer within 10 s"
+    );
+    // What hangs is told once, and is the reason for all that was not tried.
+    assert_eq!(text.matches("it stopped answering").count(), 1, "{text}");
+    assert!(text.contains(&why) && record.contains(&why), "{text}");
+    let table = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(table.contains(&format!("{kept} of 12 runs")), "{table}");
+    server.stop();
+    drop(server);
     place.assert_clean();
 }
 

@@ -137,11 +137,19 @@ impl Peer {
 
     /// Waits until it answers queries.
     pub fn wait_until_answering(&mut self) -> Result<(), String> {
-        self.wait_until_answering_while(&|| true)
+        self.wait_until_answering_while(&|| true, None)
     }
 
-    /// Waits until it answers queries, as long as that is wanted.
-    pub fn wait_until_answering_while(&mut self, wanted: &dyn Fn() -> bool) -> Result<(), String> {
+    /// Waits until it answers queries, as long as that is wanted. One that takes a connection in and says nothing `within`
+    /// that time is not waited for any more; without it, one may recover for as long as it takes.
+    ///
+    /// # Errors
+    /// How it ended, or that it is not waited for.
+    pub fn wait_until_answering_while(
+        &mut self,
+        wanted: &dyn Fn() -> bool,
+        within: Option<Duration>,
+    ) -> Result<(), String> {
         let give_up = Instant::now() + Duration::from_secs(600);
         let socket = self.socket();
         loop {
@@ -152,7 +160,7 @@ impl Peer {
                 return Err(format!("{} is not waited for any more", self.name));
             }
             if std::os::unix::net::UnixStream::connect(&socket).is_ok()
-                && (self.canned || self.sql("select 1").is_ok())
+                && (self.canned || self.answers(wanted, within)?)
             {
                 return Ok(());
             }
@@ -161,6 +169,37 @@ impl Peer {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
+    }
+
+    /// Whether it answers a query now.
+    fn answers(&self, wanted: &dyn Fn() -> bool, within: Option<Duration>) -> Result<bool, String> {
+        let Some(within) = within else { return Ok(self.sql("select 1").is_ok()) };
+        let mut psql = self.client("psql");
+        psql.args(["-qXAt", "-c", "select 1"]).stdin(Stdio::null());
+        let mut psql = psql
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| format!("psql: {e}"))?;
+        let begun = Instant::now();
+        let ended = loop {
+            match psql.try_wait() {
+                Ok(Some(status)) => break Ok(status.success()),
+                Err(e) => break Err(format!("psql: {e}")),
+                Ok(None) if !wanted() => break Ok(false),
+                Ok(None) if begun.elapsed() > within => break Err(self.silent(within)),
+                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+            }
+        };
+        // Nothing to end where it has ended.
+        let _ = psql.kill();
+        let _ = psql.wait();
+        ended
+    }
+
+    fn silent(&self, within: Duration) -> String {
+        let seconds = within.as_secs();
+        format!("{} accepted the connection but did not answer within {seconds} s", self.name)
     }
 
     /// Ends the server the polite way, and waits.

@@ -132,6 +132,30 @@ pub fn hash_index(results: &Results) -> Vec<Check> {
     checks
 }
 
+/// The hash index under its own protocol beside a B-tree and beside the seed's protocols, each where it is least ahead.
+pub fn hash_protocols(results: &Results) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for load in results.variants().iter().filter_map(|name| name.strip_prefix("B-tree, ")) {
+        // A single thread has nobody to wait for: which lock it takes says nothing of what they cost threads.
+        let over_tree = if load.starts_with("look-ups") { 1.2 } else { 1.0 };
+        for (one, other, least_threads, bound) in [
+            ("hash, built", "B-tree", 1, over_tree),
+            ("hash, built", "hash, patch", 1, 1.0),
+            ("hash, patch", "hash, master", 2, 1.0),
+        ] {
+            let of = |who: &str, x| {
+                median(results, "thalweg", &format!("{who}, {load}"), x, figure::TPS)
+            };
+            let at = |x: u32| Some((of(one, x)? / of(other, x)?, x));
+            let ratios = results.xs().into_iter().filter(|x| *x >= least_threads).filter_map(at);
+            let Some((least, x)) = ratios.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+            let what = format!("{load}: {one}, over {other}, least, with {x} threads");
+            checks.extend(check(what, Some(least), Some(Bound::AtLeast(bound))));
+        }
+    }
+    checks
+}
+
 /// What the double-write area costs, and log bytes of each protection.
 pub fn protection(results: &Results) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -383,6 +407,32 @@ mod tests {
         assert!(flat(500.0).ends_with("(at most 1: holds)"), "{}", flat(500.0));
         assert!(flat(2000.0).ends_with("holds)"), "{}", flat(2000.0));
         assert!(flat(30_000.0).ends_with("MISSED)"), "{}", flat(30_000.0));
+    }
+
+    /// Of each kind of operation by itself, where the ratio is least; and what one thread does is no contention.
+    #[test]
+    fn protocols_are_judged_where_they_are_least_ahead() {
+        let mut record = Record::begin(Request::default());
+        let results = record.results("s4-protocols", "threads", 0);
+        for (variant, one, many) in [
+            ("B-tree, look-ups of integers", 10.0, 20.0),
+            ("hash, built, look-ups of integers", 20.0, 22.0),
+            ("hash, patch, look-ups of integers", 8.0, 9.0),
+            ("hash, master, look-ups of integers", 9.0, 3.0),
+        ] {
+            for (x, tps) in [(1, one), (16, many)] {
+                results.runs.push(run("thalweg", variant, x, 0, tps));
+            }
+        }
+        let checks: Vec<String> = hash_protocols(results).iter().map(Check::text).collect();
+        assert_eq!(
+            checks,
+            [
+                "look-ups of integers: hash, built, over B-tree, least, with 16 threads: 1.10 (at least 1.2: MISSED)",
+                "look-ups of integers: hash, built, over hash, patch, least, with 16 threads: 2.44 (at least 1: holds)",
+                "look-ups of integers: hash, patch, over hash, master, least, with 16 threads: 3.00 (at least 1: holds)",
+            ]
+        );
     }
 
     #[test]

@@ -6,8 +6,8 @@ use super::setups::{
     checkpoint_setups, core_setups, log_setups, plain, policy_setups, pool_setups, small_segments,
 };
 use super::{
-    Baseline, Beside, Course, Experiment, Form, Kind, Load, PROCESSOR, Plan, Script, TAIL_LATENCY,
-    THROUGHPUT, WORST_LATENCY, checks,
+    Baseline, Beside, Course, Experiment, Form, Kind, Load, PROCESSOR, Paths, Plan, Round, Script,
+    TAIL_LATENCY, THROUGHPUT, WORST_LATENCY, checks,
 };
 
 const PEERS: &[&str] = &["thalweg", "pg15", "pg18"];
@@ -98,6 +98,16 @@ const fn form(scale: u32, seconds: u32, rounds: u32, clients: &'static [u32]) ->
     Form { scale, seconds, rounds, clients }
 }
 
+/// What is measured alike in both forms, in a quarter of a minute.
+const fn paths(program: &'static str, arguments: &'static [&'static str]) -> Kind {
+    Kind::Paths(Paths {
+        program,
+        feature: None,
+        short: Round { arguments, seconds: 15 },
+        long: Round { arguments, seconds: 15 },
+    })
+}
+
 /// What most plans have.
 const PLAIN: Plan = Plan {
     targets: PEERS,
@@ -130,6 +140,7 @@ pub static ALL: &[Experiment] = &[
     S3_POLICIES,
     S3_POLICIES_TPCC,
     S4_HASH,
+    S4_PROTOCOLS,
     S5_WAL_IO,
     S5_CHECKPOINT,
     SCALE_CORES,
@@ -286,7 +297,7 @@ const S1_LOOKUPS: Experiment = Experiment {
     own_baseline: Some(Baseline::First("one bank, one latch")),
     checks: checks::none,
     over_time: &[],
-    kind: Kind::Paths("status_lookups", &["--paths", "--rounds", "3", "--lookups", "1000000"]),
+    kind: paths("status_lookups", &["--paths", "--rounds", "3", "--lookups", "1000000"]),
 };
 
 const S2_WAL_PADDING: Experiment = Experiment {
@@ -308,7 +319,7 @@ const S2_WAL_PADDING: Experiment = Experiment {
     own_baseline: Some(Baseline::Last("packed")),
     checks: checks::none,
     over_time: &[],
-    kind: Kind::Paths("wal_padding", &["chosen", "--rounds", "3"]),
+    kind: paths("wal_padding", &["chosen", "--rounds", "3"]),
 };
 
 const LOG_PATHS: Experiment = Experiment {
@@ -322,7 +333,7 @@ const LOG_PATHS: Experiment = Experiment {
     own_baseline: None,
     checks: checks::none,
     over_time: &[],
-    kind: Kind::Paths("wal_paths", &[]),
+    kind: paths("wal_paths", &[]),
 };
 
 const S3_LATENCY: Experiment = Experiment {
@@ -457,6 +468,43 @@ const S4_HASH: Experiment = Experiment {
         short: form(10, 2, 2, &[8, 64]),
         long: form(50, 5, 3, &[1, 8, 80, 128]),
         ..PLAIN
+    }),
+};
+
+const S4_PROTOCOLS: Experiment = Experiment {
+    name: "s4-protocols",
+    title: "Hash index protocols, in process",
+    question: "What do look-ups and inserts of ever more threads gain where a hash index comes to its buckets without the \
+               metapage: beside the heavyweight lock on it, beside the seed's patch, and beside a B-tree?",
+    axis: "threads",
+    measure: super::Measure { label: "operations per second", ..THROUGHPUT },
+    read_only: true,
+    seeds: &[published(
+        "S4 patch / its master",
+        ("hash_metapage", "patch"),
+        ("hash_metapage", "master"),
+    )],
+    own_baseline: Some(Baseline::First("hash, master")),
+    checks: checks::hash_protocols,
+    over_time: &[],
+    kind: Kind::Paths(Paths {
+        program: "index_paths",
+        feature: Some("lab-hash-protocols"),
+        short: Round {
+            arguments: &[
+                "--paths",
+                "--kinds",
+                "int",
+                "--keys",
+                "1000000",
+                "--threads",
+                "1,2,16",
+                "--seconds",
+                "0.3",
+            ],
+            seconds: 26,
+        },
+        long: Round { arguments: &["--paths", "--seconds", "0.5", "--rounds", "2"], seconds: 150 },
     }),
 };
 

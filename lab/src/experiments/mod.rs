@@ -117,8 +117,39 @@ pub enum Kind {
     Load(Plan),
     /// go-tpc against servers.
     Tpcc(Plan),
-    /// In process, by this program of `bench` with these arguments.
-    Paths(&'static str, &'static [&'static str]),
+    /// In process.
+    Paths(Paths),
+}
+
+/// A program of `bench` that measures in process and tells a line for each path.
+pub struct Paths {
+    pub program: &'static str,
+    /// With which of the laboratory's features it is built, where it is not the one that everybody has.
+    pub feature: Option<&'static str>,
+    pub short: Round,
+    pub long: Round,
+}
+
+/// How it is asked once.
+pub struct Round {
+    pub arguments: &'static [&'static str],
+    /// What that takes, about.
+    pub seconds: u32,
+}
+
+impl Paths {
+    /// The form that was asked for.
+    pub fn round(&self, long: bool) -> &Round {
+        if long { &self.long } else { &self.short }
+    }
+
+    /// Its file's name: the build with a feature lies beside the other one.
+    pub fn file(&self) -> String {
+        match self.feature {
+            Some(feature) => format!("{}-{feature}", self.program),
+            None => self.program.to_owned(),
+        }
+    }
 }
 
 /// Servers and loads.

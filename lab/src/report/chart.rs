@@ -6,7 +6,7 @@ use crate::table::short;
 use plotters::backend::{BitMapBackend, SVGBackend};
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
-use plotters::element::{Circle, PathElement, Rectangle, Text};
+use plotters::element::{Circle, PathElement, Polygon, Rectangle, Text};
 use plotters::prelude::DrawingBackend;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontFamily, FontStyle, IntoFont, IntoTextStyle, TextStyle, WHITE};
@@ -26,6 +26,8 @@ pub struct Chart {
     pub y_label: String,
     pub form: Form,
     pub log: bool,
+    /// Whether it shows ratios: then one is where nothing changes.
+    pub ratio: bool,
     pub series: Vec<Series>,
 }
 
@@ -34,7 +36,7 @@ pub struct Chart {
 pub enum Form {
     /// Lines over these places, at equal distances.
     Lines(Vec<String>),
-    /// Lines over seconds.
+    /// Lines over seconds; the range of each, if it has one, as a band around it.
     Course,
     /// Bars, a group for each of these.
     Bars(Vec<String>),
@@ -43,7 +45,6 @@ pub enum Form {
 /// A line, or the bars of one colour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Where empty, the line belongs to the one before it.
     pub label: String,
     pub colour: Colour,
     pub dashed: bool,
@@ -61,12 +62,20 @@ pub struct Point {
 
 const WIDTH: u32 = 800;
 const LINES_HEIGHT: u32 = 400;
-/// Characters of a finding that fit beside each other.
+/// Characters of a title and of a finding that fit beside each other.
+pub const TITLE_LINE: usize = 88;
 const LINE: usize = 108;
-const TOP: f64 = 88.0;
+/// What a line of either takes, and what is above the plot besides.
+const TITLE_HEIGHT: f64 = 19.0;
+const FINDING_HEIGHT: f64 = 14.0;
+const ABOVE: f64 = 55.0;
 const BOTTOM: f64 = 48.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 262.0;
+/// Room for the lines' names: at least, at most, and of a character, which may be bold.
+const NAMES: (f64, f64) = (90.0, 330.0);
+const NAME_CHARACTER: f64 = 6.9;
+/// How much of a band is seen.
+const BAND: f64 = 0.18;
 /// Room for the names of bars' groups: at least, at most, and of a character.
 const BAR_LEFT: (f64, f64) = (120.0, 340.0);
 /// Characters of a bar's name that fit beside each other into that; what is longer has two lines, for which one bar is high enough.
@@ -84,10 +93,29 @@ impl Chart {
         match &self.form {
             Form::Bars(groups) => {
                 let bars = (0..groups.len()).map(|group| self.group_height(group)).sum::<f64>();
-                (TOP + BOTTOM + bars) as u32
+                (self.top() + BOTTOM + bars) as u32
             }
             _ => LINES_HEIGHT,
         }
+    }
+
+    /// Where the plot begins, below title and finding.
+    fn top(&self) -> f64 {
+        let titles = wrapped(&self.title, TITLE_LINE).len() as f64;
+        let findings = wrapped(&self.finding, LINE).len() as f64;
+        ABOVE + titles * TITLE_HEIGHT + findings * FINDING_HEIGHT
+    }
+
+    /// Room for the lines' names beside their ends.
+    fn names_width(&self) -> f64 {
+        let longest = self.series.iter().map(|s| s.label.chars().count()).max().unwrap_or(0);
+        (22.0 + longest as f64 * NAME_CHARACTER).clamp(NAMES.0, NAMES.1)
+    }
+
+    /// What the axis of values is called.
+    fn value_label(&self) -> String {
+        let log = if self.log { " (logarithmic)" } else { "" };
+        format!("{}{log}", self.y_label)
     }
 
     /// The series that have a bar in a group, in order.
@@ -244,10 +272,14 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
     }
 
     fn chart(&self, chart: &Chart) -> Drawn<DB> {
-        self.text(&chart.title, 12.0, 18.0, &Look { bold: true, size: 16.0, ..LABEL })?;
-        for (number, line) in wrapped(&chart.finding, LINE).iter().enumerate() {
-            let y = 36.0 + 14.0 * number as f64;
-            self.text(line, 12.0, y, &Look { size: 12.5, ..LABEL })?;
+        let mut y = 18.0;
+        for line in wrapped(&chart.title, TITLE_LINE) {
+            self.text(&line, 12.0, y, &Look { bold: true, size: 16.0, ..LABEL })?;
+            y += TITLE_HEIGHT;
+        }
+        for line in wrapped(&chart.finding, LINE) {
+            self.text(&line, 12.0, y, &Look { size: 12.5, ..LABEL })?;
+            y += FINDING_HEIGHT;
         }
         match &chart.form {
             Form::Bars(groups) => self.bars(chart, groups),
@@ -258,10 +290,11 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
 
     fn lines(&self, chart: &Chart, places: Option<&[String]>) -> Drawn<DB> {
         let (width, height) = (f64::from(WIDTH), f64::from(chart.height()));
-        let (left, right, bottom) = (LEFT, width - RIGHT, height - BOTTOM);
+        let (top, bottom) = (chart.top(), height - BOTTOM);
+        let (left, right) = (LEFT, width - chart.names_width());
         let scale = chart.scale();
-        let y = |value: f64| bottom - scale.share(value) * (bottom - TOP);
-        self.text(&chart.y_label, 12.0, TOP - 20.0, &SMALL)?;
+        let y = |value: f64| bottom - scale.share(value) * (bottom - top);
+        self.text(&chart.value_label(), 12.0, top - 20.0, &SMALL)?;
         for value in scale.ticks() {
             self.line(&[(left, y(value)), (right, y(value))], GRID, 1.0)?;
             let look = Look { side: HPos::Right, ..SMALL };
@@ -289,6 +322,12 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         }
         self.text(&chart.x_label, f64::midpoint(left, right), bottom + 34.0, &centre)?;
         self.line(&[(left, bottom), (right, bottom)], MUTED, 1.0)?;
+        if chart.ratio {
+            self.line(&[(left, y(1.0)), (right, y(1.0))], MUTED, 1.0)?;
+        }
+        for series in chart.series.iter().filter(|_| places.is_none()) {
+            self.band(series, &x, &y)?;
+        }
         for (number, series) in chart.series.iter().enumerate() {
             // Ranges of different lines stand beside each other.
             let aside = if places.is_some() {
@@ -318,14 +357,21 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         self.names(chart, right + 10.0, &y)
     }
 
+    /// What lies between the least and the greatest of a line.
+    fn band(&self, series: &Series, x: &dyn Fn(f64) -> f64, y: &dyn Fn(f64) -> f64) -> Drawn<DB> {
+        if series.points.iter().all(|point| point.low == point.high) {
+            return Ok(());
+        }
+        let high = series.points.iter().map(|p| self.at(x(p.x), y(p.high)));
+        let low = series.points.iter().rev().map(|p| self.at(x(p.x), y(p.low)));
+        let outline: Vec<(i32, i32)> = high.chain(low).collect();
+        self.area.draw(&Polygon::new(outline, series.colour.drawn().mix(BAND)))
+    }
+
     /// Each line's name beside its end, no two on each other.
     fn names(&self, chart: &Chart, x: f64, y: &dyn Fn(f64) -> f64) -> Drawn<DB> {
-        let mut names: Vec<(f64, &Series)> = chart
-            .series
-            .iter()
-            .filter(|s| !s.label.is_empty())
-            .filter_map(|s| Some((y(s.points.last()?.y), s)))
-            .collect();
+        let mut names: Vec<(f64, &Series)> =
+            chart.series.iter().filter_map(|s| Some((y(s.points.last()?.y), s))).collect();
         names.sort_by(|a, b| a.0.total_cmp(&b.0));
         let space = 15.0;
         for i in 1..names.len() {
@@ -348,25 +394,26 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         let (width, bottom) = (f64::from(WIDTH), f64::from(chart.height()) - BOTTOM);
         let (left, right) = (bar_left(groups), width - 130.0);
         let scale = chart.scale();
+        let plot_top = chart.top();
         let x = |value: f64| left + scale.share(value) * (right - left);
         let mut beside = left;
         for series in &chart.series {
             self.text(
                 &series.label,
                 beside,
-                TOP - 20.0,
+                plot_top - 20.0,
                 &Look { bold: true, colour: series.colour, ..SMALL },
             )?;
             beside += 24.0 + series.label.chars().count() as f64 * 8.0;
         }
         for value in scale.ticks() {
-            self.line(&[(x(value), TOP - 6.0), (x(value), bottom)], GRID, 1.0)?;
+            self.line(&[(x(value), plot_top - 6.0), (x(value), bottom)], GRID, 1.0)?;
             let look = Look { side: HPos::Center, ..SMALL };
             self.text(&tick(value), x(value), bottom + 12.0, &look)?;
         }
         let look = Look { side: HPos::Center, ..SMALL };
-        self.text(&chart.y_label, f64::midpoint(left, right), bottom + 32.0, &look)?;
-        let mut top = TOP;
+        self.text(&chart.value_label(), f64::midpoint(left, right), bottom + 32.0, &look)?;
+        let mut top = plot_top;
         for (g, group) in groups.iter().enumerate() {
             let group_height = chart.group_height(g);
             let middle = top + (group_height - GROUP_GAP) / 2.0;
@@ -386,7 +433,10 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
             }
             top += group_height;
         }
-        self.line(&[(left, TOP - 6.0), (left, bottom)], MUTED, 1.0)
+        if chart.ratio {
+            self.line(&[(x(1.0), plot_top - 6.0), (x(1.0), bottom)], MUTED, 1.5)?;
+        }
+        self.line(&[(left, plot_top - 6.0), (left, bottom)], MUTED, 1.0)
     }
 }
 

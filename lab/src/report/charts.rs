@@ -3,10 +3,11 @@
 use super::chart::{Chart, Form, Point, Series};
 use super::colours::{self, SEED};
 use super::finding;
-use crate::experiments::{Course, Experiment, Kind, Measure, THROUGHPUT, WORST_LATENCY};
+use crate::experiments::{Baseline, Course, Experiment, Kind, Measure, THROUGHPUT, WORST_LATENCY};
 use crate::grid;
 use crate::model::{Results, Sample, figure};
 use crate::statistics::{Spread, better_postgres, cell};
+use std::collections::BTreeMap;
 
 const CPU: Measure = Measure {
     figure: figure::SERVER_CPU,
@@ -60,13 +61,16 @@ pub fn charts(e: &Experiment, results: &Results) -> Vec<Chart> {
 /// other to the floor, or lines of several would cross.
 fn figure_charts(e: &Experiment, results: &Results, measure: Measure) -> Vec<Chart> {
     let variants = results.variants();
-    let asked = e.own_baseline.is_some() || matches!(e.kind, Kind::Paths(..));
+    let asked = e.own_baseline.is_some() || matches!(e.kind, Kind::Paths(_));
     let highest = |variant: &&str| {
         let runs = results.runs.iter().filter(|run| run.variant == *variant);
         runs.filter_map(|run| run.figures.get(measure.figure)).copied().reduce(f64::max)
     };
     let all: Vec<f64> = variants.iter().filter_map(highest).collect();
     let (least, most) = all.iter().fold((f64::MAX, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
+    if let Some(charts) = crowded(e, results, measure) {
+        return charts;
+    }
     if asked || variants.len() < 2 || (results.xs().len() == 1 && most < least * TOO_FAR) {
         return figure_chart(e, results, measure).into_iter().collect();
     }
@@ -77,11 +81,42 @@ fn figure_charts(e: &Experiment, results: &Results, measure: Measure) -> Vec<Cha
         alone.runs.iter_mut().for_each(|run| run.variant.clear());
         if let Some(mut chart) = figure_chart(e, &alone, measure) {
             chart.name = format!("{}-{}", chart.name, slug(variant));
-            chart.title = format!("{}, {variant}", e.title);
+            chart.title = format!("{}, {variant}: {}", e.title, measure.label);
             charts.push(chart);
         }
     }
     charts
+}
+
+/// Ways of one server that are more than there are colours: a chart for each load that they are compared under, which is
+/// what stands behind the last comma of their names.
+fn crowded(e: &Experiment, results: &Results, measure: Measure) -> Option<Vec<Chart>> {
+    let Some(Baseline::First(_)) = e.own_baseline else { return None };
+    let variants = results.variants();
+    if variants.len() <= colours::NUMBERED || results.targets().len() > 1 || results.xs().len() < 2
+    {
+        return None;
+    }
+    let mut loads: Vec<&str> = Vec::new();
+    for (_, load) in variants.iter().filter_map(|variant| variant.rsplit_once(", ")) {
+        if !loads.contains(&load) {
+            loads.push(load);
+        }
+    }
+    let of = |load: &&str| {
+        let behind = format!(", {load}");
+        let mut alone = results.clone();
+        alone.runs.retain(|run| run.variant.ends_with(&behind));
+        let mut chart = figure_chart(e, &alone, measure)?;
+        chart.name = format!("{}-{}", chart.name, slug(load));
+        chart.title = format!("{}, {load}: {}", e.title, measure.label);
+        chart.finding = chart.finding.replace(&behind, "");
+        for series in &mut chart.series {
+            series.label = series.label.replace(&behind, "");
+        }
+        Some(chart)
+    };
+    Some(loads.iter().filter_map(of).collect())
 }
 
 fn slug(variant: &str) -> String {
@@ -158,7 +193,8 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
         y_label: measure.label.to_owned(),
         form,
         // Paths in process differ by orders of magnitude, and so do latencies.
-        log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths(..))) && !bars,
+        log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths(_))) && !bars,
+        ratio: false,
         series,
     })
 }
@@ -265,6 +301,7 @@ fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series
         },
         form,
         log: false,
+        ratio: true,
         series,
     }
 }
@@ -287,9 +324,14 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
         cell(results, target, variant, x, figure).map(|spread| spread.median)
     };
     let mut charts = Vec::new();
-    let drawn = grid::COUNTS.into_iter().filter(|(name, _)| !TOO_MANY.contains(name));
-    let drawn: Vec<(&str, &str)> = drawn.collect();
+    let counting = results.runs.iter().any(|run| run.figures.contains_key(figure::LATCHES));
     for variant in results.variants() {
+        // A row for what anybody has told.
+        let told =
+            |name: &str| results.targets().iter().any(|t| median(t, variant, name).is_some());
+        let drawn = grid::COUNTS.into_iter();
+        let drawn: Vec<(&str, &str)> =
+            drawn.filter(|(name, _)| !TOO_MANY.contains(name) && told(name)).collect();
         let of = |(t, target): (usize, &str)| {
             let counts = drawn.iter().enumerate();
             let counts = counts.filter_map(|(at, (name, _))| {
@@ -303,8 +345,7 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
         charts.push(Chart {
             name: format!("{}-counts-{}", e.name, slug(variant)),
             title: format!("{variant}, {x} {}: what is counted of a transaction", e.axis),
-            finding: match results.runs.iter().any(|run| run.figures.contains_key(figure::LATCHES))
-            {
+            finding: match counting {
                 true => "Lower is better. Only a build of Thalweg that counts tells the last five.",
                 false => "Lower is better.",
             }
@@ -313,6 +354,7 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
             y_label: "per transaction".to_owned(),
             form: Form::Bars(drawn.iter().map(|(_, head)| (*head).to_owned()).collect()),
             log: false,
+            ratio: false,
             series: series.filter(|series| !series.points.is_empty()).collect(),
         });
     }
@@ -332,14 +374,17 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
     charts.push(Chart {
         name: format!("{}-holds", e.name),
         title: format!("How long latches are held, {x} {}", e.axis),
-        finding: "A bar is the mean, its line ends where 99 of 100 holds have ended. The axis is logarithmic."
-            .to_owned(),
+        finding:
+            "A bar and its number are the mean; its line ends where 99 of 100 holds have ended."
+                .to_owned(),
         x_label: e.axis.to_owned(),
         y_label: "nanoseconds".to_owned(),
         form: Form::Bars(kinds.iter().map(|kind| (*kind).to_owned()).collect()),
         log: true,
+        ratio: false,
         series: series.filter(|series| !series.points.is_empty()).collect(),
     });
+    charts.retain(|chart| !chart.series.is_empty());
     charts
 }
 
@@ -402,11 +447,29 @@ fn course_variants(results: &Results) -> Vec<&str> {
     variants
 }
 
+/// More points than this of one line hide each other.
+const MOST_POINTS: usize = 80;
+
+/// What was seen at some second by any repetition, in so many seconds that belong together that a line has not too many
+/// points: medians with the least and the greatest; and how many seconds.
+fn course_points(seen: &[(f64, f64)]) -> (Vec<Point>, usize) {
+    let last = seen.iter().map(|(at_s, _)| *at_s).fold(0.0, f64::max);
+    let span = (last / MOST_POINTS as f64).ceil().max(1.0);
+    let mut groups: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for (at_s, value) in seen {
+        groups.entry((at_s / span).round() as u64).or_default().push(*value);
+    }
+    let point = |(number, values): (u64, Vec<f64>)| {
+        let Spread { median, min, max, .. } = Spread::of(&values)?;
+        Some(Point { x: number as f64 * span, y: median, low: min, high: max })
+    };
+    (groups.into_iter().filter_map(point).collect(), span as usize)
+}
+
 /// Reads one value out of a sample.
 type Reader = fn(&Sample) -> Option<f64>;
 
-/// What changed while the runs lasted, a line for each repetition, at the axis' last place; a chart for each
-/// variant.
+/// What changed while the runs lasted, a line for each server, at the axis' last place; a chart for each variant.
 fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
     let Some(&x) = results.xs().last() else { return Vec::new() };
     let (name, label, of): (&str, &str, Reader) = match course {
@@ -424,20 +487,19 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
     };
     let mut charts = Vec::new();
     for variant in course_variants(results) {
-        let mut series = Vec::new();
+        let (mut series, mut spans) = (Vec::new(), 1);
         for (t, target) in results.targets().into_iter().enumerate() {
             let runs = results.runs.iter().filter(|r| {
                 r.target == target && r.variant == variant && r.x == x && r.samples.len() > 1
             });
-            for run in runs {
-                let point = |s: &Sample| of(s).map(|y| Point { x: s.at_s, y, low: y, high: y });
-                let points: Vec<Point> = run.samples.iter().filter_map(point).collect();
-                let first = !series.iter().any(|s: &Series| s.label == target);
-                if points.len() >= LEAST_SAMPLES {
-                    let label = if first { target.to_owned() } else { String::new() };
-                    let colour = colours::of_target(target, t);
-                    series.push(Series { label, colour, dashed: false, points });
-                }
+            let read = |s: &Sample| of(s).map(|y| (s.at_s, y));
+            let seen: Vec<(f64, f64)> =
+                runs.flat_map(|run| run.samples.iter().filter_map(read)).collect();
+            let (points, several) = course_points(&seen);
+            spans = spans.max(several);
+            if points.len() >= LEAST_SAMPLES {
+                let (label, colour) = (target.to_owned(), colours::of_target(target, t));
+                series.push(Series { label, colour, dashed: false, points });
             }
         }
         if series.is_empty() {
@@ -447,11 +509,15 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         charts.push(Chart {
             name: format!("{}-{name}-over-time-{}", e.name, slug(variant)),
             title: format!("{}: {label}", e.title),
-            finding: format!("{of_variant}{x} {}, a line for each repetition", e.axis),
+            finding: match spans {
+                1 => format!("{of_variant}{x} {}: medians of each second, and what repetitions scatter.", e.axis),
+                _ => format!("{of_variant}{x} {}: medians of {spans} seconds each, and their least and greatest.", e.axis),
+            },
             x_label: "seconds since the run began".to_owned(),
             y_label: label.to_owned(),
             form: Form::Course,
             log: course == Course::Latency,
+            ratio: false,
             series,
         });
     }

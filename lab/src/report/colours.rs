@@ -20,11 +20,11 @@ const fn colour(light: u32, dark: u32) -> Colour {
 pub const INK: Colour = colour(0x1b_1f_24, 0xe6_e8_eb);
 pub const MUTED: Colour = colour(0x5b_65_70, 0x9a_a4_af);
 pub const GRID: Colour = colour(0xe3_e6_ea, 0x2d_33_3b);
-pub const SEED: Colour = colour(0x8a_93_9c, 0x7d_87_91);
+pub const SEED: Colour = colour(0x71_7a_83, 0x7d_87_91);
 const THALWEG: Colour = colour(0x0b_62_c4, 0x5a_a9_ff);
-const PG15: Colour = colour(0xd1_60_0a, 0xff_9a_4d);
+const PG15: Colour = colour(0xb9_53_0a, 0xff_9a_4d);
 const PG18: Colour = colour(0x8e_3b_9e, 0xd5_8a_e6);
-const CANNED: Colour = colour(0x7a_82_8b, 0xa7_b0_ba);
+const CANNED: Colour = colour(0x66_6f_78, 0xa7_b0_ba);
 /// For what has no colour of its own.
 const OTHERS: [Colour; 6] = [
     colour(0x0f_7b_53, 0x4c_c3_8a),
@@ -32,8 +32,11 @@ const OTHERS: [Colour; 6] = [
     colour(0x8a_6d_00, 0xe2_c0_44),
     colour(0x2a_7f_8f, 0x5c_c9_da),
     colour(0x6a_4f_c1, 0xa9_95_ff),
-    colour(0x5e_6b_1f, 0xb7_c9_5a),
+    colour(0x1f_5f_a8, 0x6f_b1_ff),
 ];
+
+/// How many can be told apart by their number.
+pub const NUMBERED: usize = OTHERS.len();
 
 /// Every colour that a plot may hold.
 pub fn all() -> impl Iterator<Item = Colour> {

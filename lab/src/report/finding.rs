@@ -2,17 +2,21 @@
 
 use crate::compare::{Verdict, verdict};
 use crate::evidence::{Noise, Pair, Shift, logarithms, together};
-use crate::experiments::{Experiment, Kind};
+use crate::experiments::{DEVICE, Experiment, Kind};
 use crate::model::{Results, figure};
 use crate::statistics::{advantage, cell, is_postgres, places};
 use crate::table::short;
 
 const NO_DIFFERENCE: &str = "no difference";
+/// How many times as good every median is, that "no difference" would be read as a contradiction.
+const CLEAR: f64 = 1.5;
+/// How many percent everybody sees.
+const SEEN: f64 = 10.0;
 const ONE_REPETITION: &str = "one repetition cannot tell";
 
 /// Who is faster where.
 pub fn sentence(e: &Experiment, results: &Results) -> String {
-    if matches!(e.kind, Kind::Paths(..)) {
+    if matches!(e.kind, Kind::Paths(_)) {
         let plain = "In process, no server beside it; higher is better.";
         return costs(e, results).unwrap_or_else(|| plain.to_owned());
     }
@@ -20,6 +24,9 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
     let Some(least) = ratios.iter().copied().reduce(f64::min) else {
         return match results.runs.is_empty() {
             true => "Nothing was measured.".to_owned(),
+            false if results.targets() == [DEVICE] => {
+                "What the disk allows without a server; higher is better.".to_owned()
+            }
             false => "No PostgreSQL to compare with.".to_owned(),
         };
     };
@@ -40,6 +47,9 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
     let all = ratios.len();
     match (ahead, behind) {
         (0, 0) if told == 0 => format!("One repetition cannot tell; medians: {times}."),
+        (0, 0) if least >= CLEAR => {
+            format!("Medians are ahead, but repetitions scatter too much to be sure: {times}.")
+        }
         (0, 0) => format!("No difference beyond what repetitions scatter; medians: {times}."),
         (ahead, _) if ahead == all => format!("Thalweg {faster} everywhere: {times}."),
         (ahead, 0) => {
@@ -116,6 +126,7 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
         let noise = noise.between(target, target);
         let pair = Pair { a: of(&baseline), b: of(variant), noise };
         Some(match verdict(&pair, false, &[]) {
+            Verdict::Same if percent.abs() >= SEEN => Cost::Unsure(percent),
             Verdict::Same => Cost::None,
             Verdict::Unknown => Cost::Unknown,
             _ => Cost::Percent(percent),
@@ -140,6 +151,8 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
 enum Cost {
     /// Nothing beyond what repetitions account for.
     None,
+    /// Nor this, although it is seen in a plot.
+    Unsure(f64),
     /// Nobody knows: there is one repetition only.
     Unknown,
     Percent(f64),
@@ -151,14 +164,21 @@ const MOST_CHANGES: usize = 4;
 fn listed(mut changes: Vec<(&str, Cost)>) -> String {
     let count = |of: Cost| changes.iter().filter(|(_, cost)| *cost == of).count();
     let (same, unknown) = (count(Cost::None), count(Cost::Unknown));
+    let unsure = changes.iter().filter(|(_, cost)| matches!(cost, Cost::Unsure(_))).count();
     if same == changes.len() {
         return format!("{NO_DIFFERENCE} on any");
     }
     if unknown == changes.len() {
         return ONE_REPETITION.to_owned();
     }
+    if same + unsure == changes.len() && changes.len() > MOST_CHANGES {
+        return format!("{NO_DIFFERENCE} beyond what repetitions scatter");
+    }
     let told = |(name, cost): &(&str, Cost)| match cost {
         Cost::None => format!("{name} {NO_DIFFERENCE}"),
+        Cost::Unsure(percent) => {
+            format!("{name} {percent:+.0} % (unsure)")
+        }
         Cost::Unknown => format!("{name}: {ONE_REPETITION}"),
         Cost::Percent(percent) => format!("{name} {percent:+.0} %"),
     };
@@ -168,6 +188,7 @@ fn listed(mut changes: Vec<(&str, Cost)>) -> String {
     let percent = |cost: Cost| if let Cost::Percent(percent) = cost { Some(percent) } else { None };
     changes.retain(|(_, cost)| percent(*cost).is_some());
     let all = changes.len();
+    let same = same + unsure;
     changes.sort_by(|a, b| percent(b.1).unwrap_or(0.0).total_cmp(&percent(a.1).unwrap_or(0.0)));
     if all > 2 {
         changes.drain(1..all - 1);

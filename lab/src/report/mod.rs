@@ -163,7 +163,7 @@ fn section(
 
 /// Where there are none, what variants cost is the finding itself.
 fn has_servers(e: &Experiment) -> bool {
-    !matches!(e.kind, Kind::Paths(..))
+    !matches!(e.kind, Kind::Paths(_))
 }
 
 /// A table that is shown at once.

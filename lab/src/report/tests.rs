@@ -303,3 +303,128 @@ fn plots_of_many_ways_can_be_read() {
     };
     assert!(courses.iter().all(|chart| servers(&chart)));
 }
+
+/// More ways than colours: each load by itself, and what all lines of a chart have in common is its title's.
+#[test]
+fn ways_beyond_the_colours_have_a_chart_for_each_load() {
+    let e = Experiment::find("s4-protocols").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 32);
+    for round in 0..2 {
+        for x in [1, 16] {
+            for load in ["look-ups of integers", "inserts of integers"] {
+                for (index, tps) in [
+                    ("B-tree", 100.0),
+                    ("hash, built", 400.0),
+                    ("hash, patch", 200.0),
+                    ("hash, master", 100.0),
+                ] {
+                    let tps = tps * (1.0 + 0.001 * f64::from(round));
+                    results.runs.push(run("thalweg", &format!("{index}, {load}"), x, round, tps));
+                }
+            }
+        }
+    }
+    let charts = charts::charts(e, results);
+    let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+    let [lookups, inserts] =
+        ["look-ups", "inserts"].map(|what| format!("s4-protocols-tps-{what}-of-integers"));
+    assert_eq!(names, [lookups.as_str(), inserts.as_str(), "s4-protocols-seed"]);
+    let labels: Vec<&str> = charts[0].series.iter().map(|series| series.label.as_str()).collect();
+    assert_eq!(labels, ["B-tree", "hash, built", "hash, patch", "hash, master"]);
+    let said = "against hash, master, 16 threads: B-tree no difference; hash, built +300 %; hash, patch +100 %.";
+    assert_eq!(charts[0].finding, said);
+    assert!(charts[2].ratio, "one is marked");
+}
+
+/// Repetitions that scatter by more than what is seen leave it open, and do not call it nothing.
+#[test]
+fn what_is_seen_and_not_certain_is_called_unsure() {
+    let e = Experiment::find("s4-hash").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results("s2-wal-padding", e.axis, 4);
+    for (round, scatter) in [0.5, 1.5].into_iter().enumerate() {
+        for (variant, tps) in [("B-tree", 100.0), ("hash", 140.0)] {
+            results.runs.push(run("thalweg", variant, 8, round as u32, tps * scatter));
+        }
+    }
+    let said = finding::costs(e, results).unwrap();
+    assert_eq!(said, "hash against B-tree, 8 clients: thalweg +40 % (unsure).");
+}
+
+/// Repetitions of a server are one line with a band, and minutes have no more points than can be seen.
+#[test]
+fn courses_are_one_line_for_each_server() {
+    let e = Experiment::find("commit-latency").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 6);
+    let course = |seconds: u32, round: u32| {
+        let sample = |at| Sample {
+            at_s: f64::from(at),
+            tps: Some(100.0 + 50.0 * f64::from(round)),
+            ..Sample::default()
+        };
+        (1..=seconds).map(sample).collect::<Vec<_>>()
+    };
+    for (target, seconds) in [("thalweg", 10), ("pg15", 10)] {
+        for round in 0..3 {
+            let mut run = run(target, "", 16, round, 1.0);
+            run.samples = course(seconds, round);
+            results.runs.push(run);
+        }
+    }
+    let of = |results: &Results| {
+        let mut charts = charts::charts(e, results).into_iter();
+        charts.find(|chart| chart.form == chart::Form::Course).unwrap()
+    };
+    let chart = of(results);
+    let labels: Vec<&str> = chart.series.iter().map(|series| series.label.as_str()).collect();
+    assert_eq!(labels, ["thalweg", "pg15"]);
+    let point = chart.series[0].points[3];
+    assert_eq!((point.x, point.y, point.low, point.high), (4.0, 150.0, 100.0, 200.0));
+    assert!(chart.svg().unwrap().contains("opacity=\"0.18\""), "the band");
+    results.runs.iter_mut().for_each(|run| run.samples = course(400, 0));
+    let long = of(results);
+    assert!(long.series.iter().all(|series| series.points.len() <= 82), "{}", long.finding);
+    assert!(long.finding.contains("medians of 5 seconds each"), "{}", long.finding);
+}
+
+/// Rows that nobody told anything for, and charts of them alone, are left out.
+#[test]
+fn what_nobody_counted_has_no_place() {
+    let mut results = counted();
+    for run in &mut results.runs {
+        run.figures.remove(figure::LATCHES);
+        run.figures.retain(|name, _| !name.starts_with(figure::HOLDS));
+        if run.variant == "B-tree" {
+            run.figures.remove(figure::FUTEX);
+            run.figures.remove(figure::SHARED_LINES);
+        }
+    }
+    let e = Experiment::find(&results.name).unwrap();
+    let charts = charts::charts(e, &results);
+    let counts: Vec<_> = charts.iter().filter(|chart| chart.name.contains("-counts-")).collect();
+    let [counts] = counts[..] else { panic!("of the one load that has any: {counts:?}") };
+    let rows = ["futex calls", "shared lines"].map(str::to_owned).to_vec();
+    assert_eq!(counts.form, chart::Form::Bars(rows));
+    assert!(charts.iter().all(|chart| !chart.name.ends_with("-holds")), "none was held");
+}
+
+/// The longest title there is has two lines, above which nothing lies.
+#[test]
+fn long_titles_have_two_lines() {
+    let mut record = record(2.0, 1.0);
+    let mut results = record.experiments.remove(0);
+    results.runs.iter_mut().for_each(|run| {
+        run.figures.insert(figure::SERVER_CPU.to_owned(), 1.0);
+    });
+    let e = Experiment::find("s5-wal-io").unwrap();
+    let charts = charts::charts(e, &results);
+    let long = charts.iter().find(|chart| chart.name.ends_with(figure::SERVER_CPU)).unwrap();
+    let svg = long.svg().unwrap();
+    assert!(!svg.contains(&long.title), "in one line");
+    let lines = chart::wrapped(&long.title, chart::TITLE_LINE);
+    assert!(
+        lines.len() == 2 && lines.iter().all(|line| svg.contains(&line.replace('\'', "&apos;")))
+    );
+}

@@ -3,7 +3,8 @@
 use super::load::write;
 use crate::experiments::Beside;
 use crate::process::{self, Running};
-use crate::target::{Instance, Reach, said};
+use crate::session::{self, WORK};
+use crate::target::{Instance, Reach};
 use std::path::Path;
 
 /// It, at work; ended when this is dropped.
@@ -54,11 +55,6 @@ pub fn after(instance: &mut Instance) -> Result<Option<f64>, String> {
 }
 
 fn done(reach: &Reach, query: &str) -> Result<f64, String> {
-    let told = reach.connect()?.simple_query(query);
-    let told = told.map_err(|e| format!("'{query}': {}", said(&e)))?;
-    let number = told.iter().find_map(|message| match message {
-        postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
-        _ => None,
-    });
-    number.ok_or_else(|| format!("'{query}' told no number"))
+    let told = reach.connect()?.ask(query, WORK)?;
+    session::number(&told).ok_or_else(|| format!("'{query}' told no number"))
 }

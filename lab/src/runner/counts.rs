@@ -4,7 +4,7 @@ use super::load::{Amount, before, figures, fresh, pgbench};
 use super::sampler::Seen;
 use crate::experiments::Load;
 use crate::model::figure;
-use crate::process::{self, Limits};
+use crate::process;
 use crate::target::Instance;
 use bench::pgbench::number_after;
 use bench::servers::cpu;
@@ -47,14 +47,20 @@ pub fn run(
     let report = work.join("counts");
     let told = instance.counted();
     // A process that ends between being listed and being watched keeps it from beginning: a background worker does.
-    let mut by_perf = process::run(perf(&client, &pids(), &report), limits());
+    let mut by_perf = process::run(perf(&client, &pids(), &report), amount.limits());
     for _ in 1..ATTEMPTS {
-        by_perf = by_perf.or_else(|_| process::run(perf(&client, &pids(), &report), limits()));
+        let counted = |why: String| match why.contains(process::TOO_LONG) {
+            true => Err(why),
+            false => process::run(perf(&client, &pids(), &report), amount.limits()),
+        };
+        by_perf = by_perf.or_else(counted);
     }
     let (printed, counted) = match by_perf {
         Ok(printed) => (printed, of_perf(&read(&report)?)),
+        // Nor would it end under another program.
+        Err(why) if why.contains(process::TOO_LONG) => return Err(why),
         Err(why) => {
-            let traced = by_strace(client, &pids(), &report);
+            let traced = by_strace(client, &amount, &pids(), &report);
             let (printed, calls) = traced.map_err(|e| format!("neither {why} nor {e} counts"))?;
             (printed, vec![(figure::FUTEX, calls)])
         }
@@ -67,10 +73,6 @@ pub fn run(
     let mut all: BTreeMap<String, f64> = counted.collect();
     all.extend(instance.counted().since(&told).per(done));
     Ok(all)
-}
-
-fn limits() -> Limits {
-    Limits::seconds(u64::from(SECONDS) + 120)
 }
 
 fn read(report: &Path) -> Result<String, String> {
@@ -99,6 +101,7 @@ pub fn of_perf(report: &str) -> Vec<(&'static str, f64)> {
 
 fn by_strace(
     client: Command,
+    amount: &Amount,
     pids: &[String],
     report: &Path,
 ) -> Result<(process::Printed, f64), String> {
@@ -111,7 +114,7 @@ fn by_strace(
     // It needs a moment to attach.
     std::thread::sleep(std::time::Duration::from_millis(500));
     strace.still_runs()?;
-    let printed = process::run(client, limits())?;
+    let printed = process::run(client, amount.limits())?;
     drop(strace);
     Ok((printed, of_strace(&read(report)?)))
 }

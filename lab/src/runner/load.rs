@@ -8,8 +8,9 @@ use crate::interrupt;
 use crate::latencies::Latencies;
 use crate::model::{Sample, figure};
 use crate::process::{self, Limits};
+use crate::session::WORK;
 use crate::statistics::is_postgres;
-use crate::target::{Instance, said};
+use crate::target::Instance;
 use bench::pgbench::number_after;
 use bench::servers::cpu;
 use std::collections::BTreeMap;
@@ -21,6 +22,18 @@ pub struct Amount {
     pub clients: u32,
     pub seconds: u32,
     pub scale: u32,
+}
+
+/// What a client may take beyond its time: the end of a transaction that waits for a lock.
+const MARGIN_S: u32 = 30;
+/// How many clients connect and leave in a second of such a margin.
+const CLIENTS_A_SECOND: u32 = 100;
+
+impl Amount {
+    /// When a client that is still at work is one that waits for a server that does not answer.
+    pub fn limits(&self) -> Limits {
+        Limits::seconds(u64::from(self.seconds + MARGIN_S + self.clients / CLIENTS_A_SECOND))
+    }
 }
 
 /// Figures of a run, and its course.
@@ -76,14 +89,19 @@ fn attempt(
     let sampler = Sampler::begin(Probes::new(instance.pid(), views));
     let client_before = cpu::of_children();
     let command = pgbench(instance, load, amount, &logs, work)?;
-    // The end of a transaction that waits for a lock takes its time.
-    let limits = Limits::seconds(u64::from(amount.seconds) + 120);
-    let printed = process::run_beside(command, limits, |pid| sampler.client(pid));
+    let printed = process::run_beside(command, amount.limits(), |pid| sampler.client(pid));
+    let printed = match printed {
+        Ok(printed) => printed,
+        Err(why) => {
+            // Neither it nor the sampler is waited for: the server may answer nobody any more.
+            instance.beside = None;
+            return Err(why);
+        }
+    };
     let seen = sampler.end();
     let client_cpu_s = cpu::of_children() - client_before;
     interrupt::check()?;
     let beside_done = beside::after(instance)?;
-    let printed = printed?;
     let latencies = Latencies::read(&logs)?;
     let measured = figures(&printed.out, &seen, client_cpu_s).map(|mut figures| {
         latencies.figures(&mut figures);
@@ -122,9 +140,12 @@ pub fn before(instance: &Instance, load: &Load) -> Result<(), String> {
     if load.before.is_empty() || instance.is_canned() {
         return Ok(());
     }
-    let mut client = instance.reach.connect()?;
+    let mut session = instance.reach.connect()?;
     for statement in load.before {
-        client.simple_query(statement).map_err(|e| format!("'{statement}': {}", said(&e)))?;
+        session.ask(statement, WORK).map_err(|refusal| match refusal.silent {
+            true => refusal.why,
+            false => format!("'{statement}': {}", refusal.why),
+        })?;
     }
     Ok(())
 }

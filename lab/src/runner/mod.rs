@@ -14,7 +14,7 @@ mod tests;
 
 pub use beside::Companion;
 
-use crate::experiments::{BARE, DEVICE, Experiment, Kind, Load, Plan, Setup, variant};
+use crate::experiments::{BARE, DEVICE, Experiment, Kind, Load, Paths, Plan, Setup, variant};
 use crate::interrupt;
 use crate::model::{Record, Request, Results, Run, Skipped};
 use crate::progress::Progress;
@@ -39,8 +39,7 @@ const EACH_WAREHOUSE_S: f64 = 8.0;
 const COUNTING_S: f64 = counts::SECONDS as f64 + EACH_RUN_S;
 /// What the bare loop of syncs takes with one number of threads.
 const BARE_S: f64 = 2.5;
-/// What one in-process round takes.
-const PATHS_S: f64 = 15.0;
+/// Rounds of what is measured in process.
 const PATHS_ROUNDS: u32 = 2;
 
 /// A run of the lab.
@@ -74,10 +73,28 @@ pub fn wants(request: &Request, targets: &[Wanted], name: &str) -> bool {
             plan.targets.contains(&name)
                 && request.rounds.unwrap_or(plan.form(request.long).rounds) > 0
         }
-        Kind::Paths(..) => false,
+        Kind::Paths(_) => false,
     };
     let chosen = Experiment::chosen(&request.experiments).unwrap_or_default();
     targets.iter().any(|target| target.name() == name) && chosen.iter().any(has_work)
+}
+
+/// The programs that measure what is asked for in process and are built with a feature of the laboratory.
+pub fn wanted_builds(request: &Request, targets: &[Wanted]) -> Vec<&'static Paths> {
+    if !measures_in_process(targets) {
+        return Vec::new();
+    }
+    let chosen = Experiment::chosen(&request.experiments).unwrap_or_default();
+    let of = |e: &'static Experiment| match &e.kind {
+        Kind::Paths(paths) => paths.feature.map(|_| paths),
+        _ => None,
+    };
+    chosen.into_iter().filter_map(of).collect()
+}
+
+/// What is measured in process is Thalweg.
+fn measures_in_process(targets: &[Wanted]) -> bool {
+    targets.contains(&Wanted::Own("thalweg".to_owned()))
 }
 
 impl Lab {
@@ -111,16 +128,18 @@ impl Lab {
         let scratch = Scratch::new("lab")?;
         match &e.kind {
             Kind::Load(plan) | Kind::Tpcc(plan) => self.servers(e, plan, &scratch, progress),
-            Kind::Paths(program, arguments) => {
-                self.paths(e, (program, arguments), scratch.path(), progress)
-            }
+            Kind::Paths(paths) => self.paths(e, paths, scratch.path(), progress),
         }
     }
 
     /// Seconds that an experiment takes, about.
     fn weight(&self, e: &Experiment) -> f64 {
-        let (Kind::Load(plan) | Kind::Tpcc(plan)) = &e.kind else {
-            return PATHS_S * f64::from(self.record.request.rounds.unwrap_or(PATHS_ROUNDS));
+        let plan = match &e.kind {
+            Kind::Load(plan) | Kind::Tpcc(plan) => plan,
+            Kind::Paths(paths) => {
+                let seconds = paths.round(self.record.request.long).seconds;
+                return f64::from(seconds * self.record.request.rounds.unwrap_or(PATHS_ROUNDS));
+            }
         };
         let cells = self.cells(e, plan);
         let mut servers: Vec<(&str, usize)> = cells.iter().map(|c| (&*c.target, c.setup)).collect();
@@ -468,7 +487,10 @@ impl Lab {
                 self.enough_space(work)?;
                 if let Some(ended) = instance.server.as_mut().and_then(|server| server.ended()) {
                     instance.given_up = Some(ended);
+                } else if let Some(silent) = instance.silent() {
+                    instance.given_up = Some(format!("{why}; it stopped answering: {silent}"));
                 }
+                interrupt::check()?;
                 let why = instance.given_up.clone().unwrap_or(why);
                 progress.note(&format!("{}: {} {name}: {why}", e.name, cell.target));
                 self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
@@ -480,12 +502,14 @@ impl Lab {
     fn paths(
         &mut self,
         e: &Experiment,
-        program: (&str, &[&str]),
+        program: &Paths,
         work: &Path,
         progress: &mut Progress,
     ) -> Result<(), String> {
         let rounds = self.record.request.rounds.unwrap_or(PATHS_ROUNDS);
-        if !self.targets.contains(&Wanted::Own("thalweg".to_owned())) {
+        let long = self.record.request.long;
+        let round_s = f64::from(program.round(long).seconds);
+        if !measures_in_process(&self.targets) {
             return Ok(());
         }
         for round in 0..rounds {
@@ -494,7 +518,7 @@ impl Lab {
             let results = self.record.results(e.name, e.axis, 0);
             let known = results.runs.iter().any(|run| run.round == round);
             if !known && results.skipped.is_empty() {
-                match paths::run(&self.places, program, work, round) {
+                match paths::round(&self.places, program, long, work, round) {
                     Ok(runs) => {
                         let results = self.record.results(e.name, e.axis, 0);
                         results.runs.extend(runs);
@@ -508,9 +532,9 @@ impl Lab {
                     }
                 }
                 self.record.save(&self.folder)?;
-                progress.advance(PATHS_S);
+                progress.advance(round_s);
             } else {
-                progress.skip(PATHS_S);
+                progress.skip(round_s);
             }
         }
         Ok(())

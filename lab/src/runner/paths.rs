@@ -1,11 +1,23 @@
 //! In-process measurements by programs of `bench`, which tell each path's cost on a line.
 
+use crate::experiments::Paths;
 use crate::model::{Run, figure};
 use crate::process::{self, Limits};
 use bench::servers::Places;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+
+/// Measures once.
+pub fn round(
+    places: &Places,
+    paths: &Paths,
+    long: bool,
+    work: &Path,
+    round: u32,
+) -> Result<Vec<Run>, String> {
+    run(places, (&paths.file(), paths.round(long).arguments), work, round)
+}
 
 /// Measures once with the program of this name, told these arguments; what it puts on a disk, it puts into `work`.
 pub fn run(

@@ -2,6 +2,7 @@
 //! where a server has them.
 
 use crate::model::Sample;
+use crate::session::{self, ANSWER, Session};
 use crate::target::Reach;
 use bench::servers::cpu;
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ const WAITS: &str = "select coalesce(wait_event_type || ':' || wait_event, 'runn
 /// Reads a server.
 pub struct Probes {
     pid: Option<u32>,
-    client: Option<postgres::Client>,
+    session: Option<Session>,
     wal_bytes: Option<&'static str>,
     fsyncs: Option<&'static str>,
     cleaned: Option<&'static str>,
@@ -47,16 +48,16 @@ pub struct Probes {
 impl Probes {
     /// Of a server: its process, if it is the lab's, and its views, if it has any.
     pub fn new(pid: Option<u32>, reach: Option<&Reach>) -> Probes {
-        let mut client = reach.and_then(|reach| reach.connect().ok());
+        let mut session = reach.and_then(|reach| reach.connect().ok());
         let mut understood = |ways: &[&'static str]| -> Option<&'static str> {
-            let client = client.as_mut()?;
-            ways.iter().copied().find(|way| client.simple_query(way).is_ok())
+            let session = session.as_mut()?;
+            ways.iter().copied().find(|way| session.ask(way, ANSWER).is_ok())
         };
         let wal_bytes = understood(WAL_BYTES);
         let fsyncs = understood(FSYNCS);
         let (cleaned, allocated) = (understood(CLEANED), understood(ALLOCATED));
         let waits = understood(&[WAITS]);
-        Probes { pid, client, wal_bytes, fsyncs, cleaned, allocated, waits }
+        Probes { pid, session, wal_bytes, fsyncs, cleaned, allocated, waits }
     }
 
     /// Reads every counter. The client's processor time is that of its process, if it runs.
@@ -74,16 +75,12 @@ impl Probes {
     }
 
     fn number(&mut self, query: Option<&str>) -> Option<f64> {
-        let rows = self.client.as_mut()?.simple_query(query?).ok()?;
-        rows.iter().find_map(|row| match row {
-            postgres::SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
-            _ => None,
-        })
+        session::number(&self.session.as_mut()?.ask(query?, ANSWER).ok()?)
     }
 
     /// Sessions at work by what they wait for.
     pub fn waits(&mut self) -> Option<BTreeMap<String, u32>> {
-        let rows = self.client.as_mut()?.simple_query(self.waits?).ok()?;
+        let rows = self.session.as_mut()?.ask(self.waits?, ANSWER).ok()?;
         let pair = |row: &postgres::SimpleQueryMessage| match row {
             postgres::SimpleQueryMessage::Row(row) => {
                 Some((row.get(0)?.to_owned(), row.get(1)?.parse().ok()?))

@@ -26,7 +26,7 @@ fn lab(experiment: &str, targets: &[&str]) -> (Lab, Scratch) {
 fn plan(experiment: &Experiment) -> &Plan {
     match &experiment.kind {
         Kind::Load(plan) | Kind::Tpcc(plan) => plan,
-        Kind::Paths(..) => panic!("it has no servers"),
+        Kind::Paths(_) => panic!("it has no servers"),
     }
 }
 
@@ -59,7 +59,7 @@ fn loads_can_be_picked_by_the_beginnings_of_their_names() {
 /// By the plan's own estimate, on the two cores that the README speaks of; what is left until twenty and until 180 is for what is
 /// slower than seen so far.
 #[test]
-fn the_short_form_takes_seventeen_minutes_and_the_long_one_less_than_three_hours() {
+fn the_short_form_takes_eighteen_minutes_and_the_long_one_less_than_three_hours() {
     let minutes = |long: bool| {
         let all = Wanted::all();
         let all: Vec<&str> = all.iter().map(Wanted::name).collect();
@@ -75,8 +75,8 @@ fn the_short_form_takes_seventeen_minutes_and_the_long_one_less_than_three_hours
         (fixed + runs + servers) / 60.0
     };
     let (short, long) = (minutes(false), minutes(true));
-    assert!((10.0..17.0).contains(&short), "{short} minutes");
-    assert!((120.0..165.0).contains(&long), "{long} minutes");
+    assert!((10.0..18.0).contains(&short), "{short} minutes");
+    assert!((120.0..170.0).contains(&long), "{long} minutes");
 }
 
 /// The estimate counts what a server takes to be filled, and clients to connect.

@@ -64,8 +64,7 @@ pub fn run(program: &PathBuf, instance: &Instance, amount: &Amount) -> Result<Me
     let before = cpu::of_children();
     let mut command = tpcc(program, instance, "run", amount.scale);
     command.args(["-T", &amount.clients.to_string(), "--time", &format!("{}s", amount.seconds)]);
-    let limits = Limits::seconds(u64::from(amount.seconds) + 120);
-    let printed = process::run_beside(command, limits, |pid| sampler.client(pid))?;
+    let printed = process::run_beside(command, amount.limits(), |pid| sampler.client(pid))?;
     let seen = sampler.end();
     let client_cpu_s = cpu::of_children() - before;
     let (mut figures, done) = summary(&printed.out, amount.clients)?;

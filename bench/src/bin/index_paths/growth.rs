@@ -1,7 +1,7 @@
 //! How long each insert takes while an index grows, and how many pages it touches.
 
 use crate::keys::Kind;
-use crate::{World, form, said, tid};
+use crate::{World, said, tid};
 use hdrhistogram::Histogram;
 use std::time::{Duration, Instant};
 use storage::btree::NewEntry;
@@ -38,9 +38,8 @@ fn grow(
     }
     let quantile = |share| Duration::from_nanos(nanos.value_at_quantile(share));
     println!(
-        "{:<8} {:<5} {name:<8} {count} inserts in {:.1} s: median {:?}, 99.9 % {:?}, 99.999 % {:?}, longest {:?}; \
+        "{:<5} {name:<8} {count} inserts in {:.1} s: median {:?}, 99.9 % {:?}, 99.999 % {:?}, longest {:?}; \
          pages median {}, 99.9 % {}, most {} (at most {PAGES_MAX})",
-        form(),
         kind.name(),
         began.elapsed().as_secs_f64(),
         quantile(0.5),

@@ -63,6 +63,14 @@ impl Kind {
         }
     }
 
+    /// What its keys are.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Int => "integers",
+            Kind::Text => "texts",
+        }
+    }
+
     /// The key of a number.
     pub fn key(self, number: u64) -> Key {
         match self {

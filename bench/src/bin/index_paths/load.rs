@@ -14,69 +14,71 @@ use storage::engine::Engine;
 use storage::hash::HashIndex;
 use storage::txn::{Isolation, Txn};
 
-/// Two indexes of the same keys.
+/// Indexes of the same keys.
 pub struct Made {
-    kind: Kind,
-    count: u64,
-    btree: BTree,
-    hash: HashIndex,
-    /// The next number to insert, for each index.
-    next: [AtomicU64; 2],
+    pub kind: Kind,
+    pub count: u64,
+    pub indexes: Vec<Index>,
 }
 
-impl Made {
-    pub fn new(kind: Kind, count: u64, btree: BTree, hash: HashIndex) -> Made {
-        Made { kind, count, btree, hash, next: [AtomicU64::new(count), AtomicU64::new(count)] }
+/// One of them.
+pub struct Index {
+    /// What leads its lines: `B-tree`, or the hash index's protocol.
+    pub name: &'static str,
+    tree: Tree,
+    /// The next number to insert.
+    next: AtomicU64,
+}
+
+pub enum Tree {
+    BTree(BTree),
+    Hash(Box<HashIndex>),
+}
+
+impl Index {
+    /// One with the keys of the numbers below `count`.
+    pub fn new(name: &'static str, tree: Tree, count: u64) -> Index {
+        Index { name, tree, next: AtomicU64::new(count) }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    TreeLookup,
-    HashLookup,
-    TreeInsert,
-    HashInsert,
+    Lookup,
+    Insert,
 }
 
 impl Operation {
-    pub const ALL: [Operation; 4] = [
-        Operation::TreeLookup,
-        Operation::HashLookup,
-        Operation::TreeInsert,
-        Operation::HashInsert,
-    ];
+    pub const ALL: [Operation; 2] = [Operation::Lookup, Operation::Insert];
 
     pub fn name(self) -> &'static str {
         match self {
-            Operation::TreeLookup => "B-tree look-up",
-            Operation::HashLookup => "hash look-up",
-            Operation::TreeInsert => "B-tree insert",
-            Operation::HashInsert => "hash insert",
+            Operation::Lookup => "look-up",
+            Operation::Insert => "insert",
         }
     }
 
     /// Does it once.
-    fn step(self, made: &Made, random: &mut Rng, tids: &mut Vec<Tid>) {
-        let mut old = || made.kind.key(random.u64(..made.count));
-        let new = |which: usize| {
-            let number = made.next[which].fetch_add(1, Relaxed);
-            (made.kind.key_between(number, made.count), tid(number))
-        };
-        let done = match self {
-            Operation::TreeLookup => made.btree.lookup(old().bytes(), tids),
-            Operation::HashLookup => made.hash.lookup(old().bytes(), tids),
-            Operation::TreeInsert => {
-                let (key, tid) = new(0);
-                made.btree.insert(NewEntry::plain(key.bytes(), tid))
+    fn step(self, made: &Made, index: &Index, random: &mut Rng, tids: &mut Vec<Tid>) {
+        match self {
+            Operation::Lookup => {
+                let key = made.kind.key(random.u64(..made.count));
+                let done = match &index.tree {
+                    Tree::BTree(btree) => btree.lookup(key.bytes(), tids),
+                    Tree::Hash(hash) => hash.lookup(key.bytes(), tids),
+                };
+                done.expect("the look-up works");
+                assert!(!black_box(&*tids).is_empty(), "every key that is looked up is there");
             }
-            Operation::HashInsert => {
-                let (key, tid) = new(1);
-                made.hash.insert(key.bytes(), tid)
+            Operation::Insert => {
+                let number = index.next.fetch_add(1, Relaxed);
+                let (key, tid) = (made.kind.key_between(number, made.count), tid(number));
+                let done = match &index.tree {
+                    Tree::BTree(btree) => btree.insert(NewEntry::plain(key.bytes(), tid)),
+                    Tree::Hash(hash) => hash.insert(key.bytes(), tid),
+                };
+                done.expect("the insert works");
             }
-        };
-        done.expect("the operation works");
-        if matches!(self, Operation::TreeLookup | Operation::HashLookup) {
-            assert!(!black_box(&*tids).is_empty(), "every key that is looked up is there");
         }
     }
 }
@@ -92,10 +94,11 @@ pub struct Ran {
     pub page_lines: f64,
 }
 
-/// Does `operation` on some threads for a while.
+/// Does `operation` on an index with some threads for a while.
 pub fn run(
     engine: &Arc<Engine>,
     made: &Made,
+    index: &Index,
     operation: Operation,
     threads: u64,
     seconds: f64,
@@ -112,7 +115,7 @@ pub fn run(
                 let (mut tids, mut done, cpu) = (Vec::new(), 0, thread_nanos());
                 while !stop.load(Relaxed) {
                     for _ in 0..32 {
-                        operation.step(made, &mut random, &mut tids);
+                        operation.step(made, index, &mut random, &mut tids);
                     }
                     done += 32;
                 }

@@ -1,11 +1,12 @@
 //! Look-ups and inserts of B-tree and hash index in process, side by side: integer keys and texts like uuids, one thread
-//! and more. One line for each kind of key, operation and number of threads: operations per second of the clock, processor
-//! nanoseconds for each, and, in a build with the feature `lab-counts`, the shared lines that each writes. With `--growth`
-//! instead: how long each insert takes, and how many pages it touches, while an index grows from nothing to that many keys.
+//! and more. One line for each index, kind of key, operation and number of threads: operations per second of the clock,
+//! processor nanoseconds for each, and, in a build with the feature `lab-counts`, the shared lines that each writes. With
+//! `--paths` instead: a line for each index, operation and kind of key, as the lab reads them. With `--growth` instead: how
+//! long each insert takes, and how many pages it touches, while an index grows from nothing to that many keys.
 //!
-//! Built with a feature of the laboratory the hash index follows one of the protocols that seed S4 compared
-//! (`crates/storage/src/hash/metapage_locks.rs`); the name of what was built leads every line. `bench/index_paths.sh` builds
-//! all forms, runs them in turn and records what they print.
+//! Built with the feature `lab-hash-protocols` it has the hash index a second and a third time, under the protocols that
+//! seed S4 compared (`crates/storage/src/hash/metapage_locks.rs`). So the lab builds it for `s4-protocols`, and
+//! `bench/index_paths.sh`, which records what it prints.
 
 mod growth;
 mod keys;
@@ -18,7 +19,7 @@ use base::{Persistence, Tid};
 use bench::options::{self, Words};
 use bench::record::median;
 use keys::Kind;
-use load::{Made, Operation, Ran, run};
+use load::{Index, Made, Operation, Ran, Tree, run};
 use std::process::ExitCode;
 use std::sync::Arc;
 use storage::btree::{BTree, NewEntry};
@@ -27,7 +28,8 @@ use storage::hash::{FILL_PERCENT, HashIndex, build_order, key_hash};
 use storage::txn::{Isolation, Txn};
 
 const USAGE: &str = "\
-usage: index_paths [--keys 10000000] [--kinds int,text] [--threads 1,2,4,8,16] [--seconds 1] [--rounds 3] [--growth]
+usage: index_paths [--keys 10000000] [--kinds int,text] [--threads 1,2,4,8,16] [--seconds 1] [--rounds 3]
+                   [--growth|--paths]
        index_paths --circumstances";
 
 struct Options {
@@ -37,6 +39,8 @@ struct Options {
     seconds: f64,
     rounds: usize,
     growth: bool,
+    /// Only lines for the lab.
+    paths: bool,
     /// Only date, machine and commit are printed.
     circumstances: bool,
 }
@@ -49,6 +53,7 @@ fn options() -> Result<Options, String> {
         seconds: 1.0,
         rounds: 3,
         growth: false,
+        paths: false,
         circumstances: false,
     };
     let mut words = Words::of_process(USAGE);
@@ -60,6 +65,7 @@ fn options() -> Result<Options, String> {
             "--seconds" => options.seconds = words.number()?,
             "--rounds" => options.rounds = words.number()?,
             "--growth" => options.growth = true,
+            "--paths" => options.paths = true,
             "--circumstances" => options.circumstances = true,
             _ => return Err(words.unknown()),
         }
@@ -67,14 +73,20 @@ fn options() -> Result<Options, String> {
     Ok(options)
 }
 
-/// Which protocol the hash index was built with.
-fn form() -> &'static str {
-    match () {
-        () if cfg!(feature = "lab-hash-master") => "master",
-        () if cfg!(feature = "lab-hash-patch") => "patch",
-        () => "built",
-    }
-}
+/// A protocol's name, and a new index that follows it.
+type Form = (&'static str, fn(HashIndex) -> HashIndex);
+
+/// The one that is built.
+const BUILT: &str = "built";
+
+#[cfg(feature = "lab-hash-protocols")]
+const FORMS: &[Form] = &[
+    (BUILT, |index| index),
+    ("patch", |index| index.following(storage::hash::Protocol::Patch)),
+    ("master", |index| index.following(storage::hash::Protocol::Master)),
+];
+#[cfg(not(feature = "lab-hash-protocols"))]
+const FORMS: &[Form] = &[(BUILT, |index| index)];
 
 fn said(error: storage::error::Error) -> String {
     error.to_string()
@@ -115,9 +127,9 @@ impl World {
         Ok(HashIndex::new(rel.map_err(said)?, self.engine.txns(), FILL_PERCENT))
     }
 
-    /// Both indexes with the first `count` keys.
+    /// The indexes with the first `count` keys.
     fn made(&self, kind: Kind, count: u64) -> Result<Made, String> {
-        let (btree, hash) = (self.btree()?, self.hash()?);
+        let btree = self.btree()?;
         let mut builder = btree.build().map_err(said)?;
         for number in kind.sorted(count) {
             let key = kind.key(number);
@@ -128,12 +140,17 @@ impl World {
         let mut entries: Vec<([u8; 8], Tid)> =
             (0..count).map(|number| (order(number), tid(number))).collect();
         entries.sort_unstable();
-        let mut builder = hash.build(count, FILL_PERCENT).map_err(said)?;
-        for (order, tid) in &entries {
-            builder.push_in_order(order, *tid).map_err(said)?;
+        let mut indexes = vec![Index::new("B-tree", Tree::BTree(btree), count)];
+        for (name, following) in FORMS {
+            let hash = following(self.hash()?);
+            let mut builder = hash.build(count, FILL_PERCENT).map_err(said)?;
+            for (order, tid) in &entries {
+                builder.push_in_order(order, *tid).map_err(said)?;
+            }
+            builder.finish().map_err(said)?;
+            indexes.push(Index::new(name, Tree::Hash(Box::new(hash)), count));
         }
-        builder.finish().map_err(said)?;
-        Ok(Made::new(kind, count, btree, hash))
+        Ok(Made { kind, count, indexes })
     }
 
     fn end(self) -> Result<(), String> {
@@ -145,53 +162,94 @@ impl World {
 }
 
 /// What is asked for: how many times as fast as the B-tree the hash index is to be.
-const HASH_OVER_TREE: [(&str, Operation, Operation, f64); 2] = [
-    ("look-ups", Operation::HashLookup, Operation::TreeLookup, 1.2),
-    ("inserts", Operation::HashInsert, Operation::TreeInsert, 1.0),
-];
+const HASH_OVER_TREE: [(Operation, f64); 2] = [(Operation::Lookup, 1.2), (Operation::Insert, 1.0)];
 
-fn compare(options: &Options, world: &World, kind: Kind) -> Result<(), String> {
-    let made = world.made(kind, options.keys)?;
-    // Repetitions outermost: what the machine does meanwhile hits all operations.
-    let mut runs: Vec<(Operation, u64, Ran)> = Vec::new();
-    for _ in 0..options.rounds {
-        for operation in Operation::ALL {
-            for &threads in &options.threads {
-                let ran = run(&world.engine, &made, operation, threads, options.seconds);
-                runs.push((operation, threads, ran));
+/// Of one kind of keys: every run, by index, operation and threads.
+struct Measured {
+    kind: Kind,
+    indexes: Vec<&'static str>,
+    runs: Vec<(&'static str, Operation, u64, Ran)>,
+}
+
+impl Measured {
+    fn median(
+        &self,
+        index: &str,
+        operation: Operation,
+        threads: u64,
+        figure: fn(&Ran) -> f64,
+    ) -> f64 {
+        let these = self.runs.iter().filter(|r| (r.0, r.1, r.2) == (index, operation, threads));
+        median(these.map(|run| figure(&run.3))).unwrap_or(f64::NAN)
+    }
+
+    /// A line for each run.
+    fn print(&self, threads: &[u64]) {
+        for &index in &self.indexes {
+            for operation in Operation::ALL {
+                for &threads in threads {
+                    let of =
+                        |figure: fn(&Ran) -> f64| self.median(index, operation, threads, figure);
+                    println!(
+                        "{index:<8} {:<5} {:<14} {threads:>3} {:>12.0} {:>10.0} {:>8.2} {:>8.2}",
+                        self.kind.name(),
+                        operation.name(),
+                        of(|r| r.rate),
+                        of(|r| r.nanos),
+                        of(|r| r.shared_lines),
+                        of(|r| r.page_lines),
+                    );
+                }
+            }
+        }
+        for (operation, least) in HASH_OVER_TREE {
+            for &threads in threads {
+                let of = |index| self.median(index, operation, threads, |r| r.rate);
+                let over = of(BUILT) / of("B-tree");
+                let verdict = if over >= least { "holds" } else { "MISSED" };
+                println!(
+                    "{:<5} {}s, hash over B-tree, {threads} threads: {over:.2} (at least {least}: {verdict})",
+                    self.kind.name(),
+                    operation.name(),
+                );
             }
         }
     }
-    let of = |operation: Operation, threads: u64, figure: fn(&Ran) -> f64| {
-        let these = runs.iter().filter(|run| (run.0, run.1) == (operation, threads));
-        median(these.map(|run| figure(&run.2))).unwrap_or(f64::NAN)
-    };
-    for operation in Operation::ALL {
-        for &threads in &options.threads {
-            println!(
-                "{:<8} {:<5} {:<14} {threads:>3} {:>12.0} {:>10.0} {:>8.2} {:>8.2}",
-                form(),
-                kind.name(),
-                operation.name(),
-                of(operation, threads, |r| r.rate),
-                of(operation, threads, |r| r.nanos),
-                of(operation, threads, |r| r.shared_lines),
-                of(operation, threads, |r| r.page_lines),
-            );
+
+    /// Lines `INDEX, OPERATIONS of KEYS  1 thread X ns  2 threads Y ns …`: nanoseconds of each thread, by the clock.
+    fn print_paths(&self, threads: &[u64]) {
+        for operation in Operation::ALL {
+            for &index in &self.indexes {
+                let name =
+                    if index == "B-tree" { index.to_owned() } else { format!("hash, {index}") };
+                let mut line = format!("{name}, {}s of {}", operation.name(), self.kind.plural());
+                for &threads in threads {
+                    let rate = self.median(index, operation, threads, |r| r.rate);
+                    let plural = if threads == 1 { "" } else { "s" };
+                    let nanos = threads as f64 * 1e9 / rate;
+                    line.push_str(&format!("  {threads} thread{plural} {nanos:.2} ns"));
+                }
+                println!("{line}");
+            }
         }
     }
-    for (what, hash, tree, least) in HASH_OVER_TREE {
-        for &threads in &options.threads {
-            let over = of(hash, threads, |r| r.rate) / of(tree, threads, |r| r.rate);
-            let verdict = if over >= least { "holds" } else { "MISSED" };
-            println!(
-                "{:<8} {:<5} {what}, hash over B-tree, {threads} threads: {over:.2} (at least {least}: {verdict})",
-                form(),
-                kind.name(),
-            );
+}
+
+fn compare(options: &Options, world: &World, kind: Kind) -> Result<Measured, String> {
+    let made = world.made(kind, options.keys)?;
+    // Repetitions outermost, indexes innermost: what the machine does meanwhile hits all of them.
+    let mut runs = Vec::new();
+    for _ in 0..options.rounds {
+        for operation in Operation::ALL {
+            for &threads in &options.threads {
+                for index in &made.indexes {
+                    let ran = run(&world.engine, &made, index, operation, threads, options.seconds);
+                    runs.push((index.name, operation, threads, ran));
+                }
+            }
         }
     }
-    Ok(())
+    Ok(Measured { kind, indexes: made.indexes.iter().map(|index| index.name).collect(), runs })
 }
 
 fn measure() -> Result<(), String> {
@@ -200,16 +258,22 @@ fn measure() -> Result<(), String> {
         println!("{}", bench::record::circumstances());
         return Ok(());
     }
-    println!(
-        "{:<8} {:<5} {:<14} {:>3} {:>12} {:>10} {:>8} {:>8}",
-        "hash", "keys", "operation", "n", "per second", "CPU ns", "lines", "pages'"
-    );
+    if !options.paths && !options.growth {
+        println!(
+            "{:<8} {:<5} {:<14} {:>3} {:>12} {:>10} {:>8} {:>8}",
+            "index", "keys", "operation", "n", "per second", "CPU ns", "lines", "pages'"
+        );
+    }
     for &kind in &options.kinds {
         let world = World::new()?;
         if options.growth {
             growth::measure(&world, kind, options.keys)?;
         } else {
-            compare(&options, &world, kind)?;
+            let measured = compare(&options, &world, kind)?;
+            match options.paths {
+                true => measured.print_paths(&options.threads),
+                false => measured.print(&options.threads),
+            }
         }
         world.end()?;
     }

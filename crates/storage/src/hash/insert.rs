@@ -33,7 +33,7 @@ impl HashIndex {
     pub fn insert_hash(&self, hash: u64, tid: Tid) -> Result<()> {
         let entry = Entry { hash, tid: tid.to_u64() };
         let mut helped = false;
-        #[cfg(any(feature = "lab-hash-master", feature = "lab-hash-patch"))]
+        #[cfg(feature = "lab-hash-protocols")]
         let _lock = self.lock_bucket(hash)?;
         loop {
             let mut journal = Journal::open(&self.wal, &self.rel, 3, INSERT_BYTES)?;
@@ -54,7 +54,7 @@ impl HashIndex {
             }
             self.add(bucket, &mut journal, entry)?;
             drop(journal);
-            #[cfg(any(feature = "lab-hash-master", feature = "lab-hash-patch"))]
+            #[cfg(feature = "lab-hash-protocols")]
             self.count_on_metapage()?;
             if self.counters.inserted() {
                 self.grow_if_due()?;

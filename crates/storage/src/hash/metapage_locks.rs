@@ -1,12 +1,14 @@
 //! For the laboratory: the two protocols that seed S4 compared, in place of reading the number of buckets from one word.
 //!
-//! | feature | look-ups and inserts |
+//! | protocol | look-ups and inserts |
 //! |---|---|
-//! | `lab-hash-master` | lock the metapage, in the table of locks; latch it and read the mapping; lock the bucket; unlock the metapage; latch the bucket's page |
-//! | `lab-hash-patch` | latch the metapage and read the mapping; lock the bucket; latch the metapage again, and start over if the mapping has changed |
+//! | [`Protocol::Master`] | lock the metapage, in the table of locks; latch it and read the mapping; lock the bucket; unlock the metapage; latch the bucket's page |
+//! | [`Protocol::Patch`] | latch the metapage and read the mapping; lock the bucket; latch the metapage again, and start over if the mapping has changed |
 //!
-//! Both then count an insert on the latched metapage, as PostgreSQL did. The locks lie in a table of 16 partitions, each
-//! under a latch, as PostgreSQL's do; taking one costs less here than there, where a session's own table, a fast path
+//! An index follows the one that it is told ([`HashIndex::following`]), so that one program has them side by side; what the
+//! one that is built pays for that is a branch that always goes the same way. The two then count an insert on the latched
+//! metapage, as PostgreSQL did. The locks lie in a table of 16 partitions, each under a latch, as PostgreSQL's do; taking one
+//! costs less here than there, where a session's own table, a fast path
 //! and the lock's and its holder's entries come to it. Only shared locks are taken: splits stay as they are, under
 //! latches, and their readers look again as always. What this compares is what look-ups and inserts write that all of
 //! them share; a build that counts shared lines (`lab-counts`) counts the partitions' latches and each lock's holders, not
@@ -23,6 +25,17 @@ use base::sync::unmodelled::AtomicU32;
 use base::sync::unmodelled::Ordering::Relaxed;
 use base::{BlockNo, Fork, RelId};
 use std::sync::LazyLock;
+
+/// What look-ups and inserts of an index do before they come to a bucket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Protocol {
+    /// What every other build does.
+    Built,
+    /// As PostgreSQL before the seed.
+    Master,
+    /// As the seed had it.
+    Patch,
+}
 
 const PARTITIONS: usize = 16;
 
@@ -61,12 +74,25 @@ impl Drop for PageLock {
 }
 
 impl HashIndex {
-    /// Locks the bucket of a hash in the way of the feature; `None` for an index without a page.
+    /// The same index under this protocol.
+    pub fn following(self, protocol: Protocol) -> HashIndex {
+        HashIndex { protocol, ..self }
+    }
+
+    /// Locks the bucket of a hash in the protocol's way; `None` under the one that is built, and for an index without a page.
+    #[inline]
     pub(super) fn lock_bucket(&self, hash: u64) -> Result<Option<PageLock>> {
+        match self.protocol {
+            Protocol::Built => Ok(None),
+            protocol => self.lock_bucket_by(protocol, hash),
+        }
+    }
+
+    fn lock_bucket_by(&self, protocol: Protocol, hash: u64) -> Result<Option<PageLock>> {
         if self.buckets()? == 0 {
             return Ok(None);
         }
-        if cfg!(feature = "lab-hash-master") {
+        if protocol == Protocol::Master {
             let metapage = PageLock::take((self.rel.id(), META));
             let bucket = PageLock::take((self.rel.id(), self.mapped(hash)?));
             drop(metapage);
@@ -91,8 +117,12 @@ impl HashIndex {
         Ok(self.block_of(bucket))
     }
 
-    /// Takes the metapage alone, as PostgreSQL does to count an insert there.
+    /// Takes the metapage alone, as PostgreSQL does to count an insert there, unless the protocol is the one that is built.
+    #[inline]
     pub(super) fn count_on_metapage(&self) -> Result<()> {
+        if self.protocol == Protocol::Built {
+            return Ok(());
+        }
         super::first_latch();
         drop(self.rel.write(Fork::Main, META)?);
         Ok(())

@@ -9,7 +9,7 @@ pub(crate) mod describe;
 mod directory;
 mod edit;
 mod insert;
-#[cfg(any(feature = "lab-hash-master", feature = "lab-hash-patch"))]
+#[cfg(feature = "lab-hash-protocols")]
 mod metapage_locks;
 mod page;
 pub mod redo;
@@ -18,6 +18,8 @@ mod search;
 mod split;
 
 pub use build::{Builder, build_order};
+#[cfg(feature = "lab-hash-protocols")]
+pub use metapage_locks::Protocol;
 pub use page::key_hash;
 
 use crate::buffer::{Relation, WriteGuard};
@@ -47,6 +49,9 @@ pub struct HashIndex {
     left: Remainder,
     /// For an index that is made by its first entry.
     fill_percent: u8,
+    /// What look-ups and inserts do before they come to a bucket.
+    #[cfg(feature = "lab-hash-protocols")]
+    protocol: Protocol,
 }
 
 impl HashIndex {
@@ -61,6 +66,8 @@ impl HashIndex {
             growing: AtomicBool::new(false),
             left: Remainder::new(),
             fill_percent,
+            #[cfg(feature = "lab-hash-protocols")]
+            protocol: Protocol::Built,
         }
     }
 
