@@ -10,7 +10,7 @@ use crate::types::{Collation, TypeId};
 
 use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
 use super::choose::{choose_index, widen};
-use super::estimate::{operator, table_rows};
+use super::estimate::{is_volatile, operator, table_rows};
 use super::level::Layout;
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::rewrite::Below;
@@ -51,26 +51,22 @@ impl Planner {
             let node = Node::OneRow(Expr::all_of(filter).map(Arc::new));
             return Ok(Planned { node, layout: Layout::default(), rows: 1.0, sorted: false });
         }
-        // A condition on one unit alone is that unit's; the rest join.
+        // A condition on one unit alone is that unit's, as one on none is that of the only unit; the rest join.
+        let single = units.len() == 1;
         let mut joining: Vec<(Vec<u16>, Expr)> = Vec::new();
         for condition in conditions {
             let rels = walk::rels_of(&condition);
             let owner =
                 units.iter_mut().find(|unit| rels.iter().all(|rel| unit.rels.contains(rel)));
             match owner {
-                Some(unit) if !rels.is_empty() || units_is_single(items) => {
-                    unit.conditions.push(condition);
-                }
+                Some(unit) if !rels.is_empty() || single => unit.conditions.push(condition),
                 _ => joining.push((rels, condition)),
             }
         }
-        if let [only] = &units[..]
-            && joining.is_empty()
-        {
-            let right = right_of(only.tree, only.conditions.clone());
-            return self.alone(cx, right, order);
+        match <[Unit<'_>; 1]>::try_from(units) {
+            Ok([only]) => self.alone(cx, right_of(only.tree, only.conditions), order),
+            Err(units) => self.join_all(cx, units, joining),
         }
-        self.join_all(cx, units, joining)
     }
 
     fn alone(
@@ -91,7 +87,7 @@ impl Planner {
         &mut self,
         cx: &QueryCx<'_>,
         mut units: Vec<Unit<'_>>,
-        mut joining: Vec<(Vec<u16>, Expr)>,
+        joining: Vec<(Vec<u16>, Expr)>,
     ) -> Result<Planned> {
         let first = (0..units.len())
             .filter(|&i| units[i].needs.is_empty())
@@ -99,8 +95,16 @@ impl Planner {
         let Some(first) = first else {
             return Err(SqlError::internal("lateral references in a circle"));
         };
-        let unit = units.remove(first);
+        let mut unit = units.remove(first);
         let mut joined = unit.rels.clone();
+        // What has the same answer for every row is asked of the first unit's rows, before there are more of them;
+        // what may have another each time, of the rows of the whole.
+        let (once, joining): (Vec<_>, Vec<_>) = joining
+            .into_iter()
+            .partition(|(rels, condition)| rels.is_empty() && !is_volatile(condition));
+        unit.conditions.extend(once.into_iter().map(|(_, condition)| condition));
+        let (last, mut joining): (Vec<_>, Vec<_>) =
+            joining.into_iter().partition(|(rels, _)| rels.is_empty());
         let mut left = self.alone(cx, right_of(unit.tree, unit.conditions), None)?;
         while !units.is_empty() {
             let next = (0..units.len())
@@ -123,6 +127,8 @@ impl Planner {
             let right = right_of(unit.tree, unit.conditions);
             left = self.join(cx, left, right, &unit.needs, JoinType::Inner, ready)?;
         }
+        let last = last.into_iter().map(|(_, condition)| condition).collect();
+        left.node = self.filter(left.node, last, &left.layout)?;
         Ok(left)
     }
 
@@ -137,20 +143,15 @@ impl Planner {
         let on = join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default();
         let outer_rels = rels_in(outer);
         let inner_rels = rels_in(inner);
-        // Conditions from above on the preserved side alone may be applied before the join.
-        let (mut below, after): (Vec<Expr>, Vec<Expr>) = above.into_iter().partition(|condition| {
-            let rels = walk::rels_of(condition);
-            kind == JoinType::Left
-                && !rels.is_empty()
-                && rels.iter().all(|r| outer_rels.contains(r))
-        });
-        let left = self.from(cx, std::slice::from_ref(outer), std::mem::take(&mut below), None)?;
-        let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(|condition| {
-            let rels = walk::rels_of(condition);
-            kind == JoinType::Left
-                && !rels.is_empty()
-                && rels.iter().all(|r| inner_rels.contains(r))
-        });
+        // Conditions from above on the preserved side alone may be applied before the join, and so may those of the
+        // join on the other side.
+        let (below, after): (Vec<Expr>, Vec<Expr>) = above
+            .into_iter()
+            .partition(|condition| kind == JoinType::Left && is_within(condition, &outer_rels));
+        let left = self.from(cx, std::slice::from_ref(outer), below, None)?;
+        let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on
+            .into_iter()
+            .partition(|condition| kind == JoinType::Left && is_within(condition, &inner_rels));
         let needs = lateral_needs(cx, inner);
         let mut joined = match inner {
             JoinTree::Rel(rel) => {
@@ -317,8 +318,10 @@ impl Planner {
     }
 }
 
-fn units_is_single(items: &[JoinTree]) -> bool {
-    matches!(items, [JoinTree::Rel(_)])
+/// Can the condition be applied to rows of these entries alone, with the same result as to what is joined of them?
+fn is_within(condition: &Expr, rels: &[u16]) -> bool {
+    let used = walk::rels_of(condition);
+    used.iter().all(|rel| rels.contains(rel)) && (!used.is_empty() || !is_volatile(condition))
 }
 
 fn right_of(tree: &JoinTree, conditions: Vec<Expr>) -> Right<'_> {
