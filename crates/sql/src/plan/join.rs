@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
-use crate::bind::tree::Expr;
-use crate::bind::walk;
+use crate::bind::tree::{Call, Expr};
+use crate::bind::{coerce, walk};
 use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Collation, TypeId};
 
@@ -14,7 +14,7 @@ use super::estimate::{is_volatile, operator, table_rows};
 use super::level::Layout;
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::rewrite::Below;
-use super::{Planner, collate};
+use super::{Planner, collate, full_join};
 
 /// Something that is joined as a whole: an entry, or an outer join.
 struct Unit<'q> {
@@ -137,7 +137,10 @@ impl Planner {
         let (outer, inner, kind) = match join.kind {
             JoinKind::Left => (&join.left, &join.right, JoinType::Left),
             JoinKind::Right => (&join.right, &join.left, JoinType::Left),
-            JoinKind::Full => (&join.left, &join.right, JoinType::Full),
+            JoinKind::Full => {
+                full_join::check(cx.query, join)?;
+                (&join.left, &join.right, JoinType::Full)
+            }
             JoinKind::Inner => return Err(SqlError::internal("an inner join is flattened")),
         };
         let on = join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default();
@@ -257,6 +260,7 @@ impl Planner {
         on: Vec<Expr>,
     ) -> Result<Planned> {
         let layout = left.layout.join(&right.layout);
+        let full = kind == JoinType::Full;
         let mut outer_keys = Vec::new();
         let mut inner_keys = Vec::new();
         let mut rest = Vec::new();
@@ -285,8 +289,9 @@ impl Planner {
         let settings = &self.indexes.settings;
         let node = if outer_keys.is_empty() {
             let inner = match right.node {
-                node @ (Node::Materialize(_) | Node::CteScan(_) | Node::Values(_)) => node,
-                node if !settings.material => node,
+                node @ (Node::Materialize(_) | Node::CteScan(_)) => node,
+                node @ Node::Values(_) if !full => node,
+                node if !settings.material && !full => node,
                 node => Node::Materialize(Arc::new(node)),
             };
             Node::NestLoop(Arc::new(NestLoop {
@@ -354,7 +359,7 @@ fn flatten<'q>(
     units.push(Unit { tree, rels, needs, conditions: Vec::new() });
 }
 
-fn rels_in(tree: &JoinTree) -> Vec<u16> {
+pub(super) fn rels_in(tree: &JoinTree) -> Vec<u16> {
     match tree {
         JoinTree::Rel(rel) => vec![*rel],
         JoinTree::Join(join) => {
@@ -469,28 +474,52 @@ fn index_pays(
 
 /// The two sides of an equality that can be hashed, outer side first, of one type, and what they are compared by.
 fn hash_keys(condition: &Expr, left: &Layout, right: &Layout) -> Option<(Expr, Expr, Collation)> {
+    let in_layout = |rel: &u16, layout: &Layout| layout.slots.iter().any(|(r, ..)| r == rel);
+    let (call, l, r) =
+        equality_across(condition, |rel| in_layout(rel, left), |rel| in_layout(rel, right))?;
+    let collation = collate::of_equality(call)?;
+    let (l, r) = of_one_type(l.clone(), r.clone())?;
+    Some((l, r, collation))
+}
+
+/// An equality of what is on the one side of a join with what is on the other: its sides, that of the first first.
+pub(super) fn equality_across(
+    condition: &Expr,
+    in_first: impl Fn(&u16) -> bool,
+    in_second: impl Fn(&u16) -> bool,
+) -> Option<(&Call, &Expr, &Expr)> {
     let Expr::Call(call) = condition else { return None };
     if operator(call) != Some("=") || call.ty.id != TypeId::BOOL {
         return None;
     }
-    let collation = collate::of_equality(call)?;
     let [a, b] = &call.args[..] else { return None };
-    let on = |expr: &Expr, layout: &Layout| {
-        let rels = walk::rels_of(expr);
-        !rels.is_empty() && rels.iter().all(|rel| layout.slots.iter().any(|(r, ..)| r == rel))
-    };
-    let (l, r) = if on(a, left) && on(b, right) {
-        (a, b)
-    } else if on(b, left) && on(a, right) {
-        (b, a)
-    } else {
+    let (of_a, of_b) = (walk::rels_of(a), walk::rels_of(b));
+    if of_a.is_empty() || of_b.is_empty() {
         return None;
-    };
-    if l.type_id() == r.type_id() {
-        return Some((l.clone(), r.clone(), collation));
     }
-    if let Some(wide) = widen(l, r.type_id()) {
-        return Some((wide, r.clone(), collation));
+    if of_a.iter().all(&in_first) && of_b.iter().all(&in_second) {
+        return Some((call, a, b));
     }
-    widen(r, l.type_id()).map(|wide| (l.clone(), wide, collation))
+    (of_b.iter().all(&in_first) && of_a.iter().all(&in_second)).then_some((call, b, a))
+}
+
+/// The sides of an equality as values of one type, so that they can be hashed; `None`, if that can't be.
+pub(super) fn of_one_type(a: Expr, b: Expr) -> Option<(Expr, Expr)> {
+    let (own, other) = (a.type_id(), b.type_id());
+    if own == other {
+        // Whether rows of any make can be compared is for their operator to say.
+        return (own != TypeId::RECORD).then_some((a, b));
+    }
+    if let Some(wide) = widen(&a, other).or_else(|| as_comparable(&a, other)) {
+        return Some((wide, b));
+    }
+    widen(&b, own).or_else(|| as_comparable(&b, own)).map(|wide| (a, wide))
+}
+
+/// The value as the wider type that an equality between the two compares it as.
+fn as_comparable(value: &Expr, ty: TypeId) -> Option<Expr> {
+    let own = value.type_id();
+    let wider =
+        matches!((own, ty), (TypeId::FLOAT4, TypeId::FLOAT8) | (TypeId::NAME, TypeId::TEXT));
+    wider.then(|| coerce::implicit_cast(value.clone(), ty)).flatten()
 }

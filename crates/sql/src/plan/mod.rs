@@ -14,6 +14,7 @@ mod collate;
 mod cte;
 mod equal;
 pub mod estimate;
+mod full_join;
 mod group;
 mod join;
 mod level;

@@ -219,7 +219,7 @@ pub enum JoinType {
     Left,
     /// Hash joins only.
     Right,
-    /// Hash joins only, or without a condition on both sides.
+    /// In loops, the inner side gives the same rows in the same order each time.
     Full,
     /// Outer rows that have a match, each once; the inner row is not part of the result.
     Semi,
