@@ -11,7 +11,7 @@ use syntax::ast::{LockStrength, LockWait};
 use crate::bind::query::{ConflictUpdate, FunctionCall, OnConflict, SetOperator};
 use crate::bind::tree::{AggCall, Column, Expr, SortExpr, Ty, WindowCall};
 use crate::catalog::{IndexDef, TableDef};
-use crate::types::Datum;
+use crate::types::{Datum, TypeId};
 
 use super::cost::Settings;
 use super::path::{Bits, Path};
@@ -318,6 +318,8 @@ pub struct SetOp {
     pub right: Node,
     pub op: SetOperator,
     pub all: bool,
+    /// Of the columns.
+    pub types: Vec<TypeId>,
 }
 
 #[derive(Debug)]
@@ -326,6 +328,8 @@ pub struct RecursiveUnion {
     pub again: Node,
     pub work_table: u16,
     pub all: bool,
+    /// Of the columns.
+    pub types: Vec<TypeId>,
 }
 
 /// FOR UPDATE and its kin. The input's slots carry each table's ctid.
