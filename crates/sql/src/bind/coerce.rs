@@ -348,6 +348,18 @@ fn relabel(arg: Expr, to: TypeId, explicit: bool) -> Expr {
     }
 }
 
+/// The value as another type that it goes to by itself.
+pub fn implicit_cast(expr: Expr, to: TypeId) -> Option<Expr> {
+    let loc = expr.loc();
+    find_path(expr.type_id(), to, CastUse::Implicit).and_then(|path| match path {
+        Path::Relabel => Some(relabel(expr, to, false)),
+        Path::Function(func) => {
+            Some(cast_call(func, expr, Ty::of(to), -1, Shape::ImplicitCast, loc))
+        }
+        Path::Array | Path::ViaText => None,
+    })
+}
+
 fn via_text(arg: Expr, to: TypeId, explicit: bool, loc: Loc) -> Expr {
     Expr::ViaText(Box::new(ViaText { arg, ty: Ty::of(to), explicit, loc }))
 }

@@ -10,7 +10,7 @@ pub mod tree;
 pub mod volatility;
 pub mod walk;
 
-mod coerce;
+pub mod coerce;
 pub mod collate;
 mod column;
 mod conflict;

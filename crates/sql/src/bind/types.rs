@@ -86,9 +86,20 @@ pub fn display(ty: Ty) -> String {
     format_type(ty.id, TypeMod(ty.modifier))
 }
 
+/// The name of a type as messages have it, which is without a modifier.
+pub(super) fn named(id: TypeId) -> String {
+    match id {
+        TypeId::BPCHAR => "character".to_owned(),
+        _ => match element_of(id) {
+            Some(TypeId::BPCHAR) => "character[]".to_owned(),
+            _ => display(Ty::of(id)),
+        },
+    }
+}
+
 /// Types in a message's argument list.
 pub(super) fn display_list(types: &[TypeId]) -> String {
-    types.iter().map(|id| display(Ty::of(*id))).collect::<Vec<_>>().join(", ")
+    types.iter().map(|id| named(*id)).collect::<Vec<_>>().join(", ")
 }
 
 /// The element type, if this is a true array type (or one of the catalogs' vectors).

@@ -18,6 +18,9 @@ fn is_immutable_itself(part: &Expr) -> bool {
         plain(equal.func) && order.iter().all(|order| plain(order.func))
     };
     match part {
+        Expr::Call(call) if casts_to_text(call.func) => {
+            call.args.iter().all(|arg| !hangs_on_settings(arg.ty().id, |from| from.output))
+        }
         Expr::Call(call) => plain(call.func),
         Expr::Distinct(distinct) => plain(distinct.equal.func),
         Expr::NullIf(null_if) => plain(null_if.equal.func),
@@ -29,6 +32,16 @@ fn is_immutable_itself(part: &Expr) -> bool {
         }
         Expr::NextValue(_) | Expr::SqlValue(_) => false,
         _ => true,
+    }
+}
+
+/// PostgreSQL's SQL functions that do no more than cast a value of any type to text for an immutable function. It puts in
+/// what they say, and so need not take them for what they are declared to be.
+fn casts_to_text(func: &Function) -> bool {
+    match func.name {
+        "textanycat" | "anytextcat" => true,
+        "quote_literal" | "quote_nullable" => func.volatility == Volatility::Stable,
+        _ => false,
     }
 }
 

@@ -4,7 +4,7 @@ use std::hash::Hasher;
 
 use base::hash::{FixedHasher, HashMap};
 
-use crate::types::{Datum, hash_datum, is_equal};
+use crate::types::{Datum, TypeId, hash_datum, is_equal_as};
 
 /// What an entry of a hash table takes beside its key's row and what is kept with it.
 pub(super) const ENTRY_BYTES: usize = 32;
@@ -44,13 +44,19 @@ impl<V> KeyMap<V> {
         self.entries.clear();
     }
 
-    /// The number, from 0, of the entry for a row with this hash ([`hash_of`]).
+    /// The number, from 0, of the entry for a row with this hash ([`hash_of`]). `type_of` is asked for the types of
+    /// its values.
     #[inline]
-    pub fn find(&self, hash: u64, key: &[Datum]) -> Option<usize> {
+    pub fn find(
+        &self,
+        hash: u64,
+        key: &[Datum],
+        type_of: impl Fn(usize) -> TypeId,
+    ) -> Option<usize> {
         let mut at = *self.last.get(&hash)?;
         while at != NONE {
             let entry = &self.entries[at as usize];
-            if are_equal(&entry.key, key) {
+            if are_equal(&entry.key, key, &type_of) {
                 return Some(at as usize);
             }
             at = entry.before;
@@ -84,9 +90,11 @@ impl<V> KeyMap<V> {
     }
 }
 
+/// Are the rows not distinct? `type_of` is asked for the types of their values.
 #[inline]
-fn are_equal(a: &[Datum], b: &[Datum]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b))
+pub(super) fn are_equal(a: &[Datum], b: &[Datum], type_of: impl Fn(usize) -> TypeId) -> bool {
+    let mut pairs = a.iter().zip(b).enumerate();
+    a.len() == b.len() && pairs.all(|(i, (a, b))| is_equal_as(a, b, || type_of(i)))
 }
 
 /// A hash of values, to be compared afterwards.

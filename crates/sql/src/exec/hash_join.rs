@@ -12,10 +12,10 @@ use base::hash::HashMap;
 
 use crate::error::{Result, check_stack};
 use crate::plan::node::{self, JoinType};
-use crate::types::{Datum, is_equal};
+use crate::types::Datum;
 
 use super::eval::{eval, passes};
-use super::group::{ENTRY_BYTES, hash_of};
+use super::group::{ENTRY_BYTES, are_equal, hash_of};
 use super::spill::{Drain, Partitions, SpillFile, Spool, Usage, row_bytes};
 use super::{Cx, Operator, Running, run};
 
@@ -254,7 +254,7 @@ impl HashJoin {
         while let Some(inner) = self.table.rows.get_mut(probe.next as usize) {
             probe.next = inner.next;
             let (values, keys) = inner.row.split_at(self.row.len() - width);
-            if !keys.iter().zip(&self.outer_keys).all(|(a, b)| is_equal(a, b)) {
+            if !are_equal(keys, &self.outer_keys, |i| self.plan.inner_keys[i].type_id()) {
                 continue;
             }
             self.row[width..].clone_from_slice(values);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use crate::bind::tree::Expr;
 use crate::error::{Result, sql_error};
 use crate::plan::node;
-use crate::types::{Datum, is_equal};
+use crate::types::Datum;
 
 use super::eval::eval;
+use super::group::are_equal;
 use super::sort::{KeyOrder, compare_keys, key_values};
 use super::{Cx, Operator, Running, run};
 
@@ -150,7 +151,7 @@ impl Operator for Unique {
             let repeated = self
                 .last
                 .as_ref()
-                .is_some_and(|last| keys.iter().zip(last).all(|(a, b)| is_equal(a, b)));
+                .is_some_and(|last| are_equal(&keys, last, |i| self.plan.keys[i].type_id()));
             if !repeated {
                 self.last = Some(keys);
                 return Ok(true);

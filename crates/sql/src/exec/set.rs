@@ -164,7 +164,7 @@ impl Operator for RecursiveUnion {
             let row: Box<[Datum]> = input.row().into();
             if !self.plan.all {
                 let hash = hash_of(&row);
-                if self.seen.find(hash, &row).is_some() {
+                if self.seen.find(hash, &row, |i| self.plan.types[i]).is_some() {
                     continue;
                 }
                 self.seen.add(hash, row.clone(), ());

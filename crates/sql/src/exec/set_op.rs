@@ -117,7 +117,7 @@ impl SetOp {
                 cx.breathe()?;
             }
             let hash = hash_of(&self.row);
-            if let Some(at) = self.table.find(hash, &self.row) {
+            if let Some(at) = self.table.find(hash, &self.row, |i| self.plan.types[i]) {
                 self.table.value_mut(at).right += 1;
             } else if self.takes(cx)? {
                 let key = self.row.as_slice().into();
@@ -136,7 +136,7 @@ impl SetOp {
         }
         let keep_common = matches!(self.plan.op, SetOperator::Intersect);
         let hash = hash_of(&self.row);
-        if let Some(at) = self.table.find(hash, &self.row) {
+        if let Some(at) = self.table.find(hash, &self.row, |i| self.plan.types[i]) {
             let entry = self.table.value_mut(at);
             let common = entry.right > 0;
             if self.plan.all {

@@ -11,10 +11,11 @@ use crate::bind::tree::{WindowCall, WindowFunc};
 use crate::error::Result;
 use crate::func::{self, Accumulator};
 use crate::plan::node;
-use crate::types::{Datum, is_equal};
+use crate::types::Datum;
 
 use super::aggregate::arg_types;
 use super::eval::{eval, passes};
+use super::group::are_equal;
 use super::sort::KeyOrder;
 use super::{Cx, Operator, Running, run};
 use frame::FrameBounds;
@@ -80,7 +81,7 @@ impl Window {
         let mut partition = Partition::new(first.len(), self.order.clone(), cx);
         partition.push(&first, &self.plan.order_by, cx)?;
         while self.read(cx)? {
-            if !key.iter().zip(&self.key).all(|(a, b)| is_equal(a, b)) {
+            if !are_equal(&key, &self.key, |i| self.plan.partition_by[i].type_id()) {
                 self.ahead = Some(self.at_hand());
                 break;
             }

@@ -190,8 +190,11 @@ pub fn quote_literal(text: &str) -> String {
     }
 }
 
-/// The text of an argument of any type.
+/// An argument of any type as a cast to text gives it, which of truth values is not how they are written.
 fn argument_text(cx: &Context<'_>, i: usize, value: &Datum) -> Result<String> {
+    if let Datum::Bool(value) = value {
+        return Ok(value.to_string());
+    }
     output_string(cx.arg_types.get(i).copied().unwrap_or(TypeId::TEXT), value, &cx.io())
 }
 

@@ -69,6 +69,7 @@ impl Planner {
                     again,
                     work_table,
                     all: *all,
+                    types: cte.columns.iter().map(|column| column.ty.id).collect(),
                 }));
                 if !correlation.is_empty() {
                     return Ok(PlannedCte::Correlated(node, correlation));

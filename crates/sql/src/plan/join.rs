@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
-use crate::bind::tree::Expr;
-use crate::bind::walk;
+use crate::bind::tree::{Call, Expr};
+use crate::bind::{coerce, walk};
 use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Collation, TypeId};
 
 use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
 use super::choose::choose_index;
-use super::estimate::{operator, table_rows};
+use super::estimate::{is_volatile, operator, table_rows};
 use super::keys::widen;
 use super::level::Layout;
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::rewrite::Below;
-use super::{Planner, collate};
+use super::{Planner, collate, full_join};
 
 /// Something that is joined as a whole: an entry, or an outer join.
 struct Unit<'q> {
@@ -52,26 +52,22 @@ impl Planner {
             let node = Node::OneRow(Expr::all_of(filter).map(Arc::new));
             return Ok(Planned { node, layout: Layout::default(), rows: 1.0, sorted: false });
         }
-        // A condition on one unit alone is that unit's; the rest join.
+        // A condition on one unit alone is that unit's, as one on none is that of the only unit; the rest join.
+        let single = units.len() == 1;
         let mut joining: Vec<(Vec<u16>, Expr)> = Vec::new();
         for condition in conditions {
             let rels = walk::rels_of(&condition);
             let owner =
                 units.iter_mut().find(|unit| rels.iter().all(|rel| unit.rels.contains(rel)));
             match owner {
-                Some(unit) if !rels.is_empty() || units_is_single(items) => {
-                    unit.conditions.push(condition);
-                }
+                Some(unit) if !rels.is_empty() || single => unit.conditions.push(condition),
                 _ => joining.push((rels, condition)),
             }
         }
-        if let [only] = &units[..]
-            && joining.is_empty()
-        {
-            let right = right_of(only.tree, only.conditions.clone());
-            return self.alone(cx, right, order);
+        match <[Unit<'_>; 1]>::try_from(units) {
+            Ok([only]) => self.alone(cx, right_of(only.tree, only.conditions), order),
+            Err(units) => self.join_all(cx, units, joining),
         }
-        self.join_all(cx, units, joining)
     }
 
     fn alone(
@@ -92,7 +88,7 @@ impl Planner {
         &mut self,
         cx: &QueryCx<'_>,
         mut units: Vec<Unit<'_>>,
-        mut joining: Vec<(Vec<u16>, Expr)>,
+        joining: Vec<(Vec<u16>, Expr)>,
     ) -> Result<Planned> {
         let first = (0..units.len())
             .filter(|&i| units[i].needs.is_empty())
@@ -100,8 +96,16 @@ impl Planner {
         let Some(first) = first else {
             return Err(SqlError::internal("lateral references in a circle"));
         };
-        let unit = units.remove(first);
+        let mut unit = units.remove(first);
         let mut joined = unit.rels.clone();
+        // What has the same answer for every row is asked of the first unit's rows, before there are more of them;
+        // what may have another each time, of the rows of the whole.
+        let (once, joining): (Vec<_>, Vec<_>) = joining
+            .into_iter()
+            .partition(|(rels, condition)| rels.is_empty() && !is_volatile(condition));
+        unit.conditions.extend(once.into_iter().map(|(_, condition)| condition));
+        let (last, mut joining): (Vec<_>, Vec<_>) =
+            joining.into_iter().partition(|(rels, _)| rels.is_empty());
         let mut left = self.alone(cx, right_of(unit.tree, unit.conditions), None)?;
         while !units.is_empty() {
             let next = (0..units.len())
@@ -124,6 +128,8 @@ impl Planner {
             let right = right_of(unit.tree, unit.conditions);
             left = self.join(cx, left, right, &unit.needs, JoinType::Inner, ready)?;
         }
+        let last = last.into_iter().map(|(_, condition)| condition).collect();
+        left.node = self.filter(left.node, last, &left.layout)?;
         Ok(left)
     }
 
@@ -132,26 +138,24 @@ impl Planner {
         let (outer, inner, kind) = match join.kind {
             JoinKind::Left => (&join.left, &join.right, JoinType::Left),
             JoinKind::Right => (&join.right, &join.left, JoinType::Left),
-            JoinKind::Full => (&join.left, &join.right, JoinType::Full),
+            JoinKind::Full => {
+                full_join::check(cx.query, join)?;
+                (&join.left, &join.right, JoinType::Full)
+            }
             JoinKind::Inner => return Err(SqlError::internal("an inner join is flattened")),
         };
         let on = join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default();
         let outer_rels = rels_in(outer);
         let inner_rels = rels_in(inner);
-        // Conditions from above on the preserved side alone may be applied before the join.
-        let (mut below, after): (Vec<Expr>, Vec<Expr>) = above.into_iter().partition(|condition| {
-            let rels = walk::rels_of(condition);
-            kind == JoinType::Left
-                && !rels.is_empty()
-                && rels.iter().all(|r| outer_rels.contains(r))
-        });
-        let left = self.from(cx, std::slice::from_ref(outer), std::mem::take(&mut below), None)?;
-        let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(|condition| {
-            let rels = walk::rels_of(condition);
-            kind == JoinType::Left
-                && !rels.is_empty()
-                && rels.iter().all(|r| inner_rels.contains(r))
-        });
+        // Conditions from above on the preserved side alone may be applied before the join, and so may those of the
+        // join on the other side.
+        let (below, after): (Vec<Expr>, Vec<Expr>) = above
+            .into_iter()
+            .partition(|condition| kind == JoinType::Left && is_within(condition, &outer_rels));
+        let left = self.from(cx, std::slice::from_ref(outer), below, None)?;
+        let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on
+            .into_iter()
+            .partition(|condition| kind == JoinType::Left && is_within(condition, &inner_rels));
         let needs = lateral_needs(cx, inner);
         let mut joined = match inner {
             JoinTree::Rel(rel) => {
@@ -258,6 +262,7 @@ impl Planner {
         on: Vec<Expr>,
     ) -> Result<Planned> {
         let layout = left.layout.join(&right.layout);
+        let full = kind == JoinType::Full;
         let mut outer_keys = Vec::new();
         let mut inner_keys = Vec::new();
         let mut rest = Vec::new();
@@ -286,8 +291,9 @@ impl Planner {
         let settings = &self.indexes.settings;
         let node = if outer_keys.is_empty() {
             let inner = match right.node {
-                node @ (Node::Materialize(_) | Node::CteScan(_) | Node::Values(_)) => node,
-                node if !settings.material => node,
+                node @ (Node::Materialize(_) | Node::CteScan(_)) => node,
+                node @ Node::Values(_) if !full => node,
+                node if !settings.material && !full => node,
                 node => Node::Materialize(Arc::new(node)),
             };
             Node::NestLoop(Arc::new(NestLoop {
@@ -319,8 +325,10 @@ impl Planner {
     }
 }
 
-fn units_is_single(items: &[JoinTree]) -> bool {
-    matches!(items, [JoinTree::Rel(_)])
+/// Can the condition be applied to rows of these entries alone, with the same result as to what is joined of them?
+fn is_within(condition: &Expr, rels: &[u16]) -> bool {
+    let used = walk::rels_of(condition);
+    used.iter().all(|rel| rels.contains(rel)) && (!used.is_empty() || !is_volatile(condition))
 }
 
 fn right_of(tree: &JoinTree, conditions: Vec<Expr>) -> Right<'_> {
@@ -353,7 +361,7 @@ fn flatten<'q>(
     units.push(Unit { tree, rels, needs, conditions: Vec::new() });
 }
 
-fn rels_in(tree: &JoinTree) -> Vec<u16> {
+pub(super) fn rels_in(tree: &JoinTree) -> Vec<u16> {
     match tree {
         JoinTree::Rel(rel) => vec![*rel],
         JoinTree::Join(join) => {
@@ -468,28 +476,52 @@ fn index_pays(
 
 /// The two sides of an equality that can be hashed, outer side first, of one type, and what they are compared by.
 fn hash_keys(condition: &Expr, left: &Layout, right: &Layout) -> Option<(Expr, Expr, Collation)> {
+    let in_layout = |rel: &u16, layout: &Layout| layout.slots.iter().any(|(r, ..)| r == rel);
+    let (call, l, r) =
+        equality_across(condition, |rel| in_layout(rel, left), |rel| in_layout(rel, right))?;
+    let collation = collate::of_equality(call)?;
+    let (l, r) = of_one_type(l.clone(), r.clone())?;
+    Some((l, r, collation))
+}
+
+/// An equality of what is on the one side of a join with what is on the other: its sides, that of the first first.
+pub(super) fn equality_across(
+    condition: &Expr,
+    in_first: impl Fn(&u16) -> bool,
+    in_second: impl Fn(&u16) -> bool,
+) -> Option<(&Call, &Expr, &Expr)> {
     let Expr::Call(call) = condition else { return None };
     if operator(call) != Some("=") || call.ty.id != TypeId::BOOL {
         return None;
     }
-    let collation = collate::of_equality(call)?;
     let [a, b] = &call.args[..] else { return None };
-    let on = |expr: &Expr, layout: &Layout| {
-        let rels = walk::rels_of(expr);
-        !rels.is_empty() && rels.iter().all(|rel| layout.slots.iter().any(|(r, ..)| r == rel))
-    };
-    let (l, r) = if on(a, left) && on(b, right) {
-        (a, b)
-    } else if on(b, left) && on(a, right) {
-        (b, a)
-    } else {
+    let (of_a, of_b) = (walk::rels_of(a), walk::rels_of(b));
+    if of_a.is_empty() || of_b.is_empty() {
         return None;
-    };
-    if l.type_id() == r.type_id() {
-        return Some((l.clone(), r.clone(), collation));
     }
-    if let Some(wide) = widen(l, r.type_id()) {
-        return Some((wide, r.clone(), collation));
+    if of_a.iter().all(&in_first) && of_b.iter().all(&in_second) {
+        return Some((call, a, b));
     }
-    widen(r, l.type_id()).map(|wide| (l.clone(), wide, collation))
+    (of_b.iter().all(&in_first) && of_a.iter().all(&in_second)).then_some((call, b, a))
+}
+
+/// The sides of an equality as values of one type, so that they can be hashed; `None`, if that can't be.
+pub(super) fn of_one_type(a: Expr, b: Expr) -> Option<(Expr, Expr)> {
+    let (own, other) = (a.type_id(), b.type_id());
+    if own == other {
+        // Whether rows of any make can be compared is for their operator to say.
+        return (own != TypeId::RECORD).then_some((a, b));
+    }
+    if let Some(wide) = widen(&a, other).or_else(|| as_comparable(&a, other)) {
+        return Some((wide, b));
+    }
+    widen(&b, own).or_else(|| as_comparable(&b, own)).map(|wide| (a, wide))
+}
+
+/// The value as the wider type that an equality between the two compares it as.
+fn as_comparable(value: &Expr, ty: TypeId) -> Option<Expr> {
+    let own = value.type_id();
+    let wider =
+        matches!((own, ty), (TypeId::FLOAT4, TypeId::FLOAT8) | (TypeId::NAME, TypeId::TEXT));
+    wider.then(|| coerce::implicit_cast(value.clone(), ty)).flatten()
 }

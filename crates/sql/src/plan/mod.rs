@@ -15,6 +15,7 @@ mod collate;
 mod cte;
 mod equal;
 pub mod estimate;
+mod full_join;
 mod group;
 mod join;
 mod keys;

@@ -11,7 +11,7 @@ use syntax::ast::{LockStrength, LockWait};
 use crate::bind::query::{ConflictUpdate, FunctionCall, OnConflict, SetOperator};
 use crate::bind::tree::{AggCall, Column, Expr, SortExpr, Ty, WindowCall};
 use crate::catalog::{IndexDef, TableDef};
-use crate::types::Datum;
+use crate::types::{Datum, TypeId};
 
 use super::cost::Settings;
 use super::path::{Bits, Path};
@@ -238,7 +238,7 @@ pub enum JoinType {
     Left,
     /// Hash joins only.
     Right,
-    /// Hash joins only, or without a condition on both sides.
+    /// In loops, the inner side gives the same rows in the same order each time.
     Full,
     /// Outer rows that have a match, each once; the inner row is not part of the result.
     Semi,
@@ -337,6 +337,8 @@ pub struct SetOp {
     pub right: Node,
     pub op: SetOperator,
     pub all: bool,
+    /// Of the columns.
+    pub types: Vec<TypeId>,
 }
 
 #[derive(Debug)]
@@ -345,6 +347,8 @@ pub struct RecursiveUnion {
     pub again: Node,
     pub work_table: u16,
     pub all: bool,
+    /// Of the columns.
+    pub types: Vec<TypeId>,
 }
 
 /// FOR UPDATE and its kin. The input's slots carry each table's ctid.

@@ -10,7 +10,7 @@ use crate::types::Collation;
 
 use super::access::Planned;
 use super::estimate::operator;
-use super::keys::widen;
+use super::join::of_one_type;
 use super::node::{HashJoin, JoinType, Node};
 use super::rewrite::Below;
 use super::{Planner, collate};
@@ -139,16 +139,6 @@ fn same_type(outer: Expr, inner: Expr, collation: Collation) -> Option<(Expr, Ex
 
 fn is_equality(call: &Call) -> bool {
     operator(call) == Some("=") && collate::of_equality(call).is_some()
-}
-
-fn of_one_type(outer: Expr, inner: Expr) -> Option<(Expr, Expr)> {
-    if outer.type_id() == inner.type_id() {
-        return Some((outer, inner));
-    }
-    if let Some(wide) = widen(&outer, inner.type_id()) {
-        return Some((wide, inner));
-    }
-    widen(&inner, outer.type_id()).map(|wide| (outer, wide))
 }
 
 /// Does the query use anything from outside itself?

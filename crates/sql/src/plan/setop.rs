@@ -38,7 +38,9 @@ impl Planner {
                 if op.collations.iter().any(|collation| collation.loose().is_some()) {
                     return Ok(distinct_rows(query, left, right, &op.collations));
                 }
-                Ok(Node::SetOp(Arc::new(SetOp { left, right, op: op.op, all: op.all })))
+                let columns = query.targets.iter().take(op.collations.len());
+                let types = columns.map(|target| target.expr.type_id()).collect();
+                Ok(Node::SetOp(Arc::new(SetOp { left, right, op: op.op, all: op.all, types })))
             }
         }
     }

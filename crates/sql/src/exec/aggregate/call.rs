@@ -138,7 +138,7 @@ impl CallState {
             }
             Rows::Distinct(seen) => {
                 let hash = hash_of(args);
-                if seen.find(hash, args).is_none() {
+                if seen.find(hash, args, |i| call.args[i].type_id()).is_none() {
                     let keys = key_values(&call.order_by, row, cx)?;
                     memory.late += row_bytes(&keys) + row_bytes(args) + ENTRY_BYTES;
                     seen.add(hash, args.into(), keys);

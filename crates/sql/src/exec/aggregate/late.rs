@@ -4,10 +4,12 @@
 use crate::bind::tree::AggCall;
 use crate::error::Result;
 use crate::exec::Cx;
+use crate::exec::group::are_equal;
 use crate::exec::sort::KeyOrder;
 use crate::exec::spill::{Sorted, Sorter};
-use crate::types::{Datum, TypeId, is_equal};
+use crate::types::{Datum, TypeId};
 
+use super::arg_types;
 use super::call::late_order;
 
 /// The least memory of a sorter.
@@ -16,7 +18,8 @@ const SORTER_BYTES_MIN: usize = 16 << 10;
 /// See the module's description. A row's keys are the group's number, the call's sort keys, and with DISTINCT
 /// the arguments; its values are the arguments.
 pub(super) struct Late {
-    distinct: bool,
+    /// With DISTINCT, the arguments' types.
+    distinct: Option<Vec<TypeId>>,
     rows: Rows,
     /// The arguments given last, with DISTINCT, and their group.
     last: Option<(i64, Box<[Datum]>)>,
@@ -35,14 +38,15 @@ impl Late {
         let mut order = vec![KeyOrder { ty: TypeId::INT8, desc: false, nulls_first: false }];
         order.extend(late_order(call));
         let sorter = Sorter::new(cx.host.temp(), limit.max(SORTER_BYTES_MIN), order, None);
-        Late { distinct: call.distinct, rows: Rows::Coming(sorter), last: None, ahead: false }
+        let distinct = call.distinct.then(|| arg_types(&call.args));
+        Late { distinct, rows: Rows::Coming(sorter), last: None, ahead: false }
     }
 
     pub(super) fn push(&mut self, group: i64, keys: &[Datum], args: &[Datum]) -> Result<()> {
         let Rows::Coming(sorter) = &mut self.rows else {
             unreachable!("rows come before any is read")
         };
-        let more: &[Datum] = if self.distinct { args } else { &[] };
+        let more: &[Datum] = if self.distinct.is_some() { args } else { &[] };
         let number = std::iter::once(Datum::Int8(group));
         let keys = number.chain(keys.iter().cloned()).chain(more.iter().cloned());
         sorter.push(&mut keys.collect(), args)
@@ -69,11 +73,9 @@ impl Late {
                 self.ahead = true;
                 return Ok(None);
             }
-            if !self.distinct {
-                break;
-            }
+            let Some(types) = &self.distinct else { break };
             let args = sorted.row();
-            let same = |last: &[Datum]| last.iter().zip(args).all(|(a, b)| is_equal(a, b));
+            let same = |last: &[Datum]| are_equal(last, args, |i| types[i]);
             if self.last.as_ref().is_some_and(|(of, last)| *of == group && same(last)) {
                 continue;
             }

@@ -232,7 +232,9 @@ impl Groups {
             &self.keys
         };
         let hash = hash_of(keys);
-        let at = match self.groups.find(hash, keys) {
+        let set = &plan.sets[self.set];
+        let type_of = |i: usize| plan.keys[usize::from(set[i])].type_id();
+        let at = match self.groups.find(hash, keys, type_of) {
             Some(at) => at,
             None if memory.full && !self.groups.is_empty() => {
                 let overflow = match &mut self.overflow {

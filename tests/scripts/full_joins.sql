@@ -1,0 +1,45 @@
+create table fa (k int, r real, d double precision, t text, ts timestamp, tz timestamptz, n numeric);
+create table fb (k int, r real, d double precision, t name, ts date, tz date, n int);
+insert into fa values (1, 1, 1, 'a', '2024-01-01', '2024-01-01', 1.0), (2, 0.1, 0.1, 'b', '2024-01-02 05:00', '2024-01-02', 1.5), (3, '-0', 0, null, 'infinity', null, 0), (4, 'nan', 'nan', 'c', null, 'infinity', 4), (null, null, null, '', '2024-03-10', '2024-03-10', null);
+insert into fb values (1, 1, 1, 'a', '2024-01-01', '2024-01-01', 1), (3, 0.1, 0.1, 'x', '2024-01-02', '2024-01-03', 2), (5, 0, '-0', null, 'infinity', null, 0), (null, 'nan', 'nan', 'b', null, 'infinity', null);
+-- equalities of two types
+select a.k, b.k from fa a full join fb b on a.r = b.d order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.d = b.r order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.r = b.k order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.n = b.n order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.n = b.d order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.ts = b.ts order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.tz = b.tz order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.ts = b.tz order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.t = b.t order by 1, 2;
+select b.k, a.k from fb b full join fa a on a.t = b.t order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.r = b.d and a.k < b.k order by 1, 2;
+select a.k, b.k, c.k from fa a full join fb b on a.ts = b.ts full join fb c on c.ts = a.ts order by 1, 2, 3;
+select a.k, b.k from fa a full join fb b on a.ts = b.ts where a.k is null order by 1, 2;
+select a.k, (select count(*) from (select * from fa where k > a.k) f full join fb b on f.ts = b.ts) from fa a order by 1;
+select a.k, (select count(*) from fb b full join (select * from fa where k > a.k) f on f.ts = b.ts) from fa a order by 1;
+select a.k, b.k from (select * from fa where false) a full join fb b on a.ts = b.ts order by 1, 2;
+select a.k, b.k from fa a full join (select * from fb where false) b on a.ts = b.ts order by 1, 2;
+-- constants
+select a.k, b.k from fa a full join fb b on false order by 1, 2;
+select count(*) from fa a full join fb b on true;
+select a.k, b.k from fa a full join fb b on null order by 1, 2;
+select a.k, b.k from fa a full join fb b on 1 = 0 order by 1, 2;
+select a.k, b.k from fa a full join fb b on 1 = 0 and a.k = 1 order by 1, 2;
+select a.k, b.k from (select * from fa where false) a full join fb b on true order by 1, 2;
+select a.k, b.k from fa a full join (select * from fb where false) b on true order by 1, 2;
+select v.i, w.i from (values (1), (2)) v(i) full join (values (3), (4)) w(i) on false order by 1, 2;
+-- what there is no FULL JOIN by
+select a.k, b.k from fa a full join fb b on a.k < b.k;
+select a.k, b.k from fa a full join fb b on a.k = 1;
+select a.k, b.k from fa a full join fb b on a.k = b.k or a.k = 1;
+select a.k, b.k from fa a full join fb b on a.k + b.k = 2;
+select a.k, b.k from fa a full join fb b on a.k is not distinct from b.k;
+select a.k, b.k from fa a full join fb b on (select true);
+select a.k, b.k from fa a full join fb b on random() >= 0;
+select a.k, b.k from fa a full join fb b on a.k = a.k;
+select a.k, b.k, c.k from (fa a full join fb b on a.k < b.k) left join fb c on c.k = a.k;
+select a.k, b.k from fa a full join fb b on a.k < b.k where a.k = 1 order by 1, 2;
+select a.k, b.k, c.k from (fa a full join fb b on a.k < b.k) join fb c on c.k = a.k order by 1, 2, 3;
+select c.k, a.k, b.k from fb c left join (fa a full join fb b on a.k < b.k) on c.k = a.k order by 1, 2, 3;
+drop table fa, fb;
