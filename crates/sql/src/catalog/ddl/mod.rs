@@ -8,6 +8,7 @@ mod alter;
 mod build;
 mod collation;
 mod column;
+mod column_statistics;
 pub mod concurrent;
 mod constraint;
 mod create_table;
