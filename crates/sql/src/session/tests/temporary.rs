@@ -97,3 +97,29 @@ fn what_a_crash_leaves_goes_with_the_next_start() {
     }
     bench.run("DROP DATABASE d");
 }
+
+/// Pages of temporary relations are counted as others are: those that sessions find, read and make room with, and those
+/// that the cleaner writes.
+#[test]
+fn what_is_done_with_temporary_relations_is_counted() {
+    let mut bench = Bench::exactly(&EngineConfig { shared_buffers: 64, ..EngineConfig::default() });
+    bench.run(
+        "CREATE TEMP TABLE tt AS SELECT i, repeat('x', 500) AS v FROM generate_series(1, 3000) i",
+    );
+    bench.run("CREATE INDEX tt_i ON tt (i)");
+    for _ in 0..2 {
+        bench.run("SELECT count(v) FROM tt; SELECT v FROM tt WHERE i = 7");
+    }
+    let mut number = |what: &str| {
+        let from = "FROM pg_stat_io WHERE object = 'temp relation'";
+        let out = bench.run(&format!("SELECT {what} {from}"));
+        out.lines().nth(1).unwrap_or(&out).parse::<i64>().unwrap_or_else(|_| panic!("{out}"))
+    };
+    let of_clients = "FILTER (WHERE backend_type = 'client backend')::bigint";
+    assert!(number(&format!("sum(reads) {of_clients}")) > 150);
+    assert!(number(&format!("sum(extends) {of_clients}")) > 150);
+    assert!(number("sum(hits) FILTER (WHERE context = 'normal')::bigint") > 0);
+    let written = number("sum(writes)::bigint");
+    assert!(written > 100, "the table has more pages than the cache: {written}");
+    assert_eq!(number("count(writebacks) + count(fsyncs)"), 0, "they are not made durable");
+}
