@@ -56,3 +56,13 @@ ALTER INDEX told_i ALTER COLUMN 4 SET STATISTICS 400;
 ALTER INDEX told_i ALTER COLUMN 0 SET STATISTICS 400;
 SELECT attnum, attstattarget FROM pg_attribute WHERE attrelid = 'told_i'::regclass ORDER BY 1;
 DROP TABLE told;
+-- Arrays are values like others; of their elements nothing is known.
+CREATE TABLE lists (few int[], many text[], part numeric[], flat bool[], square float8[]) WITH (autovacuum_enabled = off);
+INSERT INTO lists SELECT ARRAY[i % 5, i % 3], ARRAY['a', 'n' || i], CASE WHEN i % 4 = 0 THEN NULL ELSE ARRAY[i % 10, NULL] END,
+  '{}', ARRAY[[1.5, i], [2, 3]] FROM generate_series(1, 300) i;
+ANALYZE lists;
+SELECT attname, null_frac, avg_width, n_distinct, most_common_vals, most_common_freqs, round(correlation::numeric, 3)
+  FROM pg_stats WHERE tablename = 'lists' ORDER BY attname;
+SELECT attname, histogram_bounds FROM pg_stats WHERE tablename = 'lists' AND attname <> 'square' ORDER BY attname;
+SELECT staattnum, stakind1, stakind2, staop1, staop2 FROM pg_statistic WHERE starelid = 'lists'::regclass ORDER BY 1;
+DROP TABLE lists;

@@ -19,7 +19,7 @@ use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::error::Result;
 use crate::exec::Host;
-use crate::types::{Array, Datum, Oid, TypeId};
+use crate::types::{Array, Datum, Oid, TypeId, TypeInfo};
 
 use super::backend::Backend;
 use column::Sampled;
@@ -146,6 +146,9 @@ impl Operators {
     fn of(ty: TypeId) -> Option<Operators> {
         // Strings of limited length have text's.
         let ty = if ty == TypeId::VARCHAR { TypeId::TEXT } else { ty };
+        let is_array = crate::types::type_info(ty).is_some_and(TypeInfo::is_array);
+        // Arrays have those of all arrays.
+        let ty = if is_array { TypeId::ANYARRAY } else { ty };
         let own = |symbol: &str| {
             let mut of = crate::func::operators(symbol);
             of.find(|op| op.left == ty && op.right == ty).map(|op| op.oid)
