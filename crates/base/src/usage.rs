@@ -64,9 +64,9 @@ uses! {
     LocalRead local_read;
     /// Dirtied.
     LocalDirtied local_dirtied;
-    /// Pages' worth of temporary files read.
+    /// Bytes of temporary files read.
     TempRead temp_read;
-    /// Pages' worth of temporary files written.
+    /// Bytes of temporary files written.
     TempWritten temp_written;
     /// Nanoseconds of waiting for pages that are read.
     ReadNs read_ns;

@@ -74,6 +74,10 @@ impl Database {
                 let database = Database { engine, cluster };
                 database.show(config, &[Context::Start, Context::Reload]);
                 database.cluster.set_session_settings(config.session_settings());
+                if let Err(error) = database.cluster.drop_left_temporaries() {
+                    let told = error.message();
+                    crate::log!("temporary relations of earlier sessions are left: {told}");
+                }
                 database.cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
                 Ok(database)
             }

@@ -29,7 +29,15 @@ const INT_MAX: i64 = i32::MAX as i64;
 pub enum Of {
     Table,
     Index(AccessMethod),
+    /// Of a table's; kept in `pg_attribute.attoptions`.
+    Column,
 }
+
+/// Of columns.
+const COLUMN_PARAMETERS: &[(&str, Kind, bool)] = &[
+    ("n_distinct", Kind::Real(-1.0, f64::MAX), false),
+    ("n_distinct_inherited", Kind::Real(-1.0, f64::MAX), false),
+];
 
 /// Of B-trees.
 const BTREE_PARAMETERS: &[(&str, Kind, bool)] = &[
@@ -146,6 +154,13 @@ pub fn upkeep(lines: &[String]) -> OwnLimits {
     }
 }
 
+/// How many distinct values a column is said to have, by its lines; below zero: minus their share of the rows.
+pub fn distinct(lines: &[String]) -> Option<f64> {
+    let given = lines.iter().find_map(|line| line.strip_prefix("n_distinct="))?;
+    // Zero says nothing.
+    given.trim().parse().ok().filter(|number| *number != 0.0)
+}
+
 /// Whether VACUUM gives empty pages at a table's end back, by its lines.
 pub fn cuts_tail(lines: &[String]) -> bool {
     switch(lines, "vacuum_truncate").unwrap_or(true)
@@ -225,6 +240,7 @@ fn text_of(option: &DefOption) -> String {
 fn check(of: Of, name: &str, text: &str, of_toast: bool) -> Result<()> {
     let parameters = match of {
         Of::Table => TABLE_PARAMETERS,
+        Of::Column => COLUMN_PARAMETERS,
         Of::Index(AccessMethod::BTree) => BTREE_PARAMETERS,
         Of::Index(AccessMethod::Hash) => HASH_PARAMETERS,
     };

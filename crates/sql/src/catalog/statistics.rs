@@ -12,6 +12,11 @@ pub const COMMON: i16 = 1;
 pub const HISTOGRAM: i16 = 2;
 pub const CORRELATION: i16 = 3;
 
+/// `attstattarget` of a column that has as much written down as `default_statistics_target` says.
+pub const TARGET_DEFAULT: i32 = -1;
+/// The most that may be asked for.
+pub const TARGET_MAX: i32 = 10_000;
+
 /// One column's.
 #[derive(Clone, Debug, Default)]
 pub struct ColumnStatistics {

@@ -2,6 +2,8 @@
 //!
 //! They are text of the program, not rows: every database has those of the program that runs it.
 
+mod extensions;
+mod progress;
 mod statistics;
 
 /// One view.
@@ -23,7 +25,8 @@ const fn view(
 
 /// The view of that name in that schema.
 pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
-    VIEWS.iter().chain(statistics::VIEWS).find(|view| view.schema == schema && view.name == name)
+    let all = VIEWS.iter().chain(statistics::VIEWS).chain(progress::VIEWS).chain(extensions::VIEWS);
+    all.into_iter().find(|view| view.schema == schema && view.name == name)
 }
 
 static VIEWS: &[SystemView] = &[

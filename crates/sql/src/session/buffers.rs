@@ -116,8 +116,14 @@ fn sum(all: Vec<(IoKey, IoCounts)>, of: impl Fn(&IoKey) -> bool) -> IoCounts {
 pub(super) fn counted(b: &Backend) -> Io {
     let pool = b.instance.store.engine.pool();
     let counts = pool.io_stats();
-    let ring_hits: u64 = counts.iter().map(|(_, counts)| counts.ring_hits).sum();
-    Io { counts, hits: pool.hits().saturating_sub(ring_hits) }
+    let of_rings = |temporary: bool| -> u64 {
+        let of_kind = counts.iter().filter(|(key, _)| key.temporary == temporary);
+        of_kind.map(|(_, counts)| counts.ring_hits).sum()
+    };
+    let local = pool.local_hits();
+    let hits = pool.hits().saturating_sub(local).saturating_sub(of_rings(false));
+    let local_hits = local.saturating_sub(of_rings(true));
+    Io { counts, hits, local_hits }
 }
 
 /// The rows of `pg_stat_io`. What can't happen is null: nobody but the cleaner and the checkpointer writes pages.
@@ -125,8 +131,9 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
     let cluster = b.instance.cluster()?;
     let (base, since) =
         cluster.resets.io.lock().clone().unwrap_or((Io::default(), cluster.started));
-    let Io { counts: all, hits } = counted(b);
+    let Io { counts: all, hits, local_hits } = counted(b);
     let hits = hits.saturating_sub(base.hits);
+    let local_hits = local_hits.saturating_sub(base.local_hits);
     let all = all.into_iter().map(|(key, counts)| {
         let before = base.counts.iter().find(|(of, _)| *of == key);
         (key, before.map_or(counts, |(_, before)| counts.since(before)))
@@ -140,7 +147,7 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
         let normal = key.purpose == Purpose::Normal;
         let extends = reads && (normal || key.purpose == Purpose::BulkWrite);
         // All roles' hits outside of rings are counted as one.
-        let of_clients = key.role == Role::Client && normal && !key.temporary;
+        let of_clients = key.role == Role::Client && normal;
         vec![
             Datum::text(backend_type(key.role)),
             Datum::text(if key.temporary { "temp relation" } else { "relation" }),
@@ -154,34 +161,34 @@ pub(super) fn io(b: &Backend) -> Result<Vec<Vec<Datum>>> {
             some(reads, ms(counts.read_time)),
             some(writes, int(counts.writes)),
             some(writes, ms(counts.write_time)),
-            some(writes, int(counts.writebacks)),
-            some(writes, ms(counts.writeback_time)),
+            some(writes && !key.temporary, int(counts.writebacks)),
+            some(writes && !key.temporary, ms(counts.writeback_time)),
             some(extends, int(counts.extends)),
             some(extends, ms(counts.extend_time)),
             Datum::Int8(PAGE_BYTES),
             match () {
-                () if of_clients => int(hits),
+                () if of_clients => int(if key.temporary { local_hits } else { hits }),
                 () if !normal => int(counts.ring_hits),
                 () => Datum::Null,
             },
             // Rings take free frames, which the cleaner or others have emptied.
             some(normal, int(counts.evictions)),
             some(!normal, int(counts.reuses)),
-            some(writes && normal, int(counts.syncs)),
-            some(writes && normal, ms(counts.sync_time)),
+            some(writes && normal && !key.temporary, int(counts.syncs)),
+            some(writes && normal && !key.temporary, ms(counts.sync_time)),
             since.into(),
         ]
     });
     Ok(rows.collect())
 }
 
-/// Can this be?
+/// Can this be? Temporary relations share the cache: whoever evicts and writes pages does so to theirs.
 fn exists(key: &IoKey) -> bool {
     match key.role {
-        Role::Client => !key.temporary || key.purpose == Purpose::Normal,
+        Role::Client => true,
         Role::Vacuum => !key.temporary && matches!(key.purpose, Purpose::Normal | Purpose::Vacuum),
-        Role::Cleaner | Role::Startup => key.purpose == Purpose::Normal && !key.temporary,
-        Role::Checkpointer => key.purpose == Purpose::Normal && !key.temporary,
+        Role::Cleaner | Role::Checkpointer => key.purpose == Purpose::Normal,
+        Role::Startup => key.purpose == Purpose::Normal && !key.temporary,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::types::Oid;
 
 use super::Session;
 use super::analyze::{note_vacuumed, renew};
-use super::upkeep_told::{By, sampled, vacuumed};
+use super::upkeep_told::{By, cpu, sampled, vacuumed};
 
 /// What a statement asks for.
 #[derive(Default)]
@@ -33,10 +33,15 @@ struct Wanted {
     leaves_toast: bool,
 }
 
+/// The most contexts that a vacuum may be told to use beside its own.
+const PARALLEL_MAX: i32 = 1024;
+
 /// A table, and the columns to be analyzed: all, if none are named.
 struct Target {
     oid: Oid,
     columns: Vec<Box<str>>,
+    /// What it is instead, if it is none.
+    other: Option<Box<str>>,
 }
 
 impl Session {
@@ -48,12 +53,16 @@ impl Session {
         }
         let targets = self.targets(&vacuum.relations)?;
         for target in targets {
+            if let Some(name) = &target.other {
+                self.skip_other(name, tag);
+                continue;
+            }
             let Some(table) = self.lock_target(&target, &wanted, tag)? else { continue };
             if table.kind != TableKind::Table {
                 continue;
             }
             if vacuum.vacuum && wanted.full && !table.is_catalog() {
-                crate::catalog::ddl::compact(&mut self.backend, table.oid)?;
+                self.compact_table(&table, &wanted)?;
             } else if vacuum.vacuum {
                 self.clean_table(&table, &wanted)?;
                 self.clean_toast(&table, &wanted)?;
@@ -76,11 +85,13 @@ impl Session {
                 bail!(UNDEFINED_TABLE, "relation \"{name}\" does not exist");
             };
             let columns = one.columns.iter().map(|name| (**name).into()).collect();
-            targets.push(Target { oid: table.oid, columns });
+            let other = !matches!(table.kind, TableKind::Table | TableKind::Toast);
+            let other = other.then(|| table.name.clone());
+            targets.push(Target { oid: table.oid, columns, other });
         }
         if named.is_empty() {
             let all = self.every_table()?.into_iter();
-            targets.extend(all.map(|oid| Target { oid, columns: Vec::new() }));
+            targets.extend(all.map(|oid| Target { oid, columns: Vec::new(), other: None }));
         }
         Ok(targets)
     }
@@ -126,6 +137,37 @@ impl Session {
         }
         // It may have been dropped before.
         backend.catalog.table(&backend.txn, target.oid)
+    }
+
+    /// What is no table is passed over.
+    fn skip_other(&mut self, name: &str, tag: &str) {
+        let doing = if tag == "VACUUM" { "vacuum" } else { "analyze" };
+        let text =
+            format!("skipping \"{name}\" --- cannot {doing} non-tables or special system tables");
+        self.backend.notice("WARNING", sql_error!(WARNING, "{text}"));
+    }
+
+    /// VACUUM FULL: writes a table anew.
+    fn compact_table(&mut self, table: &TableDef, wanted: &Wanted) -> Result<()> {
+        if !wanted.verbose {
+            return crate::catalog::ddl::compact(&mut self.backend, table.oid);
+        }
+        let name = table.qualified();
+        self.inform(format!("vacuuming \"{name}\""));
+        let meter = Meter::start();
+        let heap = self.backend.heap(table)?;
+        let (pages, dead) = (heap.relation().blocks(base::Fork::Main)?, heap.dirt().dead);
+        crate::catalog::ddl::compact(&mut self.backend, table.oid)?;
+        let anew = self.backend.catalog.table(&self.backend.txn, table.oid)?;
+        let rows = anew.map_or(0.0, |table| table.stored_rows);
+        let text = format!(
+            "\"{name}\": found {dead} removable, {rows:.0} nonremovable row versions in {pages} pages"
+        );
+        // It has waited until nobody sees any that has ended.
+        let detail = format!("0 dead row versions cannot be removed yet.\n{}.", cpu(&meter.read()));
+        let told = sql_error!(SUCCESSFUL_COMPLETION, "{text}").with_detail(detail);
+        self.backend.notice("INFO", told);
+        Ok(())
     }
 
     /// Likewise for the large values that went with them.
@@ -236,6 +278,8 @@ impl Session {
 impl Wanted {
     fn of(vacuum: &Vacuum, tag: &str) -> Result<Wanted> {
         let mut wanted = Wanted { analyze: !vacuum.vacuum, ..Wanted::default() };
+        // There is nothing to give them to: a vacuum is one context.
+        let mut parallel = 0;
         for option in &vacuum.options {
             let on = || is_on(option);
             match (&*option.name, vacuum.vacuum) {
@@ -254,13 +298,15 @@ impl Wanted {
                 }
                 ("truncate", true) => wanted.truncate = Some(on()?),
                 ("process_toast", true) => wanted.leaves_toast = !on()?,
-                // There is nothing to give this to: a vacuum is one context.
-                ("parallel", true) => {}
+                ("parallel", true) => parallel = workers(option)?,
                 (other, _) => {
                     let error = sql_error!(SYNTAX_ERROR, "unrecognized {tag} option \"{other}\"");
                     return Err(crate::bind::at(error, option.loc));
                 }
             }
+        }
+        if wanted.full && parallel > 0 {
+            bail!(FEATURE_NOT_SUPPORTED, "VACUUM FULL cannot be performed in parallel");
         }
         let columns = vacuum.relations.iter().any(|one| !one.columns.is_empty());
         if columns && !wanted.analyze {
@@ -275,8 +321,33 @@ impl Wanted {
                 "VACUUM option DISABLE_PAGE_SKIPPING cannot be used with FULL"
             );
         }
+        if wanted.full && wanted.leaves_toast {
+            bail!(FEATURE_NOT_SUPPORTED, "PROCESS_TOAST required with VACUUM FULL");
+        }
         Ok(wanted)
     }
+}
+
+/// What PARALLEL says.
+///
+/// # Errors
+/// `42601`.
+fn workers(option: &DefOption) -> Result<i32> {
+    let wrong = |text: String| sql_error!(SYNTAX_ERROR, "{text}");
+    let given = match &option.value {
+        None => {
+            let text = format!("parallel option requires a value between 0 and {PARALLEL_MAX}");
+            return Err(crate::bind::at(wrong(text), option.loc));
+        }
+        Some(OptionValue::Integer(number)) => *number,
+        Some(_) => return Err(wrong(format!("{} requires an integer value", option.name))),
+    };
+    let number = i32::try_from(given).unwrap_or(-1);
+    if !(0..=PARALLEL_MAX).contains(&number) {
+        let text = format!("parallel workers for vacuum must be between 0 and {PARALLEL_MAX}");
+        return Err(crate::bind::at(wrong(text), option.loc));
+    }
+    Ok(number)
 }
 
 /// Whether an option without a value, or with a word or number for yes, is set.

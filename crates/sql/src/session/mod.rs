@@ -357,9 +357,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.backend.txn.state() == storage::txn::TxnState::Active {
-            self.backend.txn.abort();
-        }
+        self.end_with_temporary();
     }
 }
 

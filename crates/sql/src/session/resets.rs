@@ -25,11 +25,13 @@ pub struct Resets {
 /// A base, and the time from when figures count.
 pub(super) type Since<T> = Option<(T, TimestampTz)>;
 
-/// All of `pg_stat_io`: the counts, and pages found in memory.
+/// All of `pg_stat_io`: the counts, and pages found in memory but by rings.
 #[derive(Clone, Default)]
 pub(super) struct Io {
     pub counts: Vec<(IoKey, IoCounts)>,
     pub hits: u64,
+    /// Those of temporary relations, which are not among the others.
+    pub local_hits: u64,
 }
 
 impl Default for Resets {

@@ -1,16 +1,24 @@
-//! Temporary tables whose rows, or which themselves, go with the transaction: ON COMMIT DELETE ROWS and DROP.
+//! Where temporary relations end: those whose rows, or which themselves, go with the transaction (ON COMMIT DELETE ROWS
+//! and DROP); all of a session with the session; what a crash has left of earlier sessions' at the next start.
+
+use std::sync::Arc;
 
 use base::ids::Fork;
+use storage::lock::WaitLimits;
+use storage::txn::{Isolation, Txn, TxnState};
 use syntax::ast::{
     DropObjects, Loc, ObjectKind, ObjectName, OnCommit, QualifiedName, RelationRef, Statement,
     Truncate,
 };
 
+use crate::catalog::store::{Cluster, Instance};
 use crate::catalog::{TableDef, ddl};
 use crate::error::Result;
 use crate::types::Oid;
 
 use super::Session;
+use super::analyze::background_backend;
+use super::backend::Backend;
 
 impl Session {
     /// Does to the session's temporary tables what was said when they were made. To be called when nothing else is
@@ -73,5 +81,85 @@ impl Session {
         // Nobody asked for this now.
         self.backend.notices.truncate(told);
         done.expect("both are catalog statements").map(drop)
+    }
+
+    /// Drops the session's temporary relations and whatever else is made of them, without a word.
+    pub(super) fn discard_temporary(&mut self) -> Result<()> {
+        let Some(schema) = self.backend.temp_schema.get() else { return Ok(()) };
+        let told = self.backend.notices.len();
+        let dropped = ddl::empty_temporary_schema(&mut self.backend, schema);
+        self.backend.notices.truncate(told);
+        dropped
+    }
+
+    /// The session ends: what it has not committed is undone, and its temporary relations are dropped in transactions
+    /// of their own, so that nobody's relation is held by them. What can't be dropped (the disk is full, the server is
+    /// about to end while somebody holds what they are made of) goes with the next start, or earlier, when the next
+    /// session in this place has temporary relations.
+    pub(super) fn end_with_temporary(&mut self) {
+        let txn = &self.backend.txn;
+        if txn.state() == TxnState::Active {
+            txn.abort();
+        }
+        self.forget_new_temp_schema();
+        let Some(schema) = self.backend.temp_schema.get() else { return };
+        // A commit while the stack unwinds would end the process.
+        if std::thread::panicking() {
+            return;
+        }
+        self.drop_portals();
+        self.backend.catalog.end_transaction();
+        base::interrupt::clear_statement();
+        let txn = &self.backend.txn;
+        // Nobody is left whom the settings were for.
+        txn.locks().set_limits(WaitLimits::default());
+        txn.set_synchronous(false);
+        let step = |b: &mut Backend| ddl::empty_temporary_schema_in_steps(b, schema);
+        while matches!(in_transaction(&mut self.backend, step), Ok(false)) {}
+    }
+}
+
+/// Does something to the catalogs in a transaction.
+fn in_transaction<T>(b: &mut Backend, f: impl FnOnce(&mut Backend) -> Result<T>) -> Result<T> {
+    b.txn.begin(Isolation::ReadCommitted);
+    let mut done = f(b);
+    if done.is_ok()
+        && let Err(error) = b.txn.commit()
+    {
+        done = Err(error.into());
+    }
+    if b.txn.state() == TxnState::Active {
+        b.txn.abort();
+    }
+    b.catalog.end_transaction();
+    done
+}
+
+impl Cluster {
+    /// Drops the temporary relations of sessions that the server's end has left no time to drop them, in all databases.
+    /// To be called before the first session: from then on a schema of temporary relations may be somebody's.
+    ///
+    /// # Errors
+    /// They stay, each until a session in the place of its owner makes temporary relations.
+    pub fn drop_left_temporaries(self: &Arc<Self>) -> Result<()> {
+        let txn = Txn::attach(self.engine().txns(), 0, 0)?;
+        txn.begin(Isolation::ReadCommitted);
+        let databases = self.shared.scan(&txn, "pg_database", |_| true);
+        txn.abort();
+        for database in databases? {
+            self.drop_left_in(&self.database(database.row.oid("oid")))?;
+        }
+        Ok(())
+    }
+
+    fn drop_left_in(self: &Arc<Self>, instance: &Arc<Instance>) -> Result<()> {
+        let txn = Txn::attach(self.engine().txns(), 0, instance.database.0)?;
+        // Its settings are read from the catalogs.
+        txn.begin(Isolation::ReadCommitted);
+        let mut backend = background_backend(self, instance, txn)?;
+        backend.txn.abort();
+        let step = |b: &mut Backend| ddl::empty_temporary_schemas_in_steps(b);
+        while !in_transaction(&mut backend, step)? {}
+        Ok(())
     }
 }

@@ -27,6 +27,7 @@ mod savepoints;
 mod slow_disk;
 mod spilling;
 mod statistics;
+mod temporary;
 mod texts;
 
 /// A client that writes down what it is told.
@@ -191,6 +192,7 @@ impl Bench {
         let env = env(&dir.0);
         let engine = Engine::open(&config, &env).unwrap();
         let cluster = Cluster::open(&engine).unwrap();
+        cluster.drop_left_temporaries().unwrap();
         let session = Session::open(&cluster, "postgres", "postgres").unwrap();
         dir.1 = Some(engine);
         Bench { cluster, session, dir, config }

@@ -275,7 +275,7 @@ impl Session {
         self.end_of_transaction();
     }
 
-    fn forget_new_temp_schema(&self) {
+    pub(super) fn forget_new_temp_schema(&self) {
         if self.backend.temp_schema_new.take() {
             self.backend.temp_schema.set(None);
         }

@@ -143,14 +143,12 @@ fn costs(text: &mut String, cost: &Cost, timed: bool) {
 }
 
 fn system(text: &mut String, cost: &Cost) {
+    append(text, format_args!("system usage: {}", cpu(cost)));
+}
+
+/// What it has taken.
+pub(super) fn cpu(cost: &Cost) -> String {
     let CpuTime { user, system } = cost.cpu;
-    append(
-        text,
-        format_args!(
-            "system usage: CPU: user: {:.2} s, system: {:.2} s, elapsed: {:.2} s",
-            user.as_secs_f64(),
-            system.as_secs_f64(),
-            cost.elapsed.as_secs_f64(),
-        ),
-    );
+    let [user, system, elapsed] = [user, system, cost.elapsed].map(|time| time.as_secs_f64());
+    format!("CPU: user: {user:.2} s, system: {system:.2} s, elapsed: {elapsed:.2} s")
 }

@@ -383,15 +383,6 @@ impl Session {
         self.backend.last_sequence = None;
     }
 
-    /// Drops the session's temporary relations and whatever else is made of them, without a word.
-    fn discard_temporary(&mut self) -> Result<()> {
-        let Some(schema) = self.backend.temp_schema.get() else { return Ok(()) };
-        let told = self.backend.notices.len();
-        let dropped = ddl::empty_temporary_schema(&mut self.backend, schema);
-        self.backend.notices.truncate(told);
-        dropped
-    }
-
     fn prepare(&mut self, prepare: &ast::Prepare) -> Result<String> {
         if self.statements.contains_key(&prepare.name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{}\" already exists", prepare.name);

@@ -25,6 +25,8 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         }
         "pg_walfile_name" => Datum::text(wal.place_of(position(&args[0])).0),
         "pg_stat_reset_shared" => super::resets::reset(b, args[0].as_text())?,
+        // Figures are always those of the moment: nothing is kept.
+        "pg_stat_clear_snapshot" => Datum::VOID,
         "pg_reload_conf" => {
             names::must_be_superuser(b, name)?;
             let asked = b.instance.cluster()?.reload();

@@ -77,20 +77,24 @@ impl RelMap {
         self.dropped.load(Ordering::Relaxed)
     }
 
+    /// Whether it is of one session, and goes with it.
+    #[inline]
+    pub fn is_temporary(&self) -> bool {
+        self.id.persistence() == Persistence::Temporary
+    }
+
     /// A page was found in memory.
     #[inline]
     pub fn count_hit(&self) {
         self.tally.count(Figure::Hits, 1);
-        let temporary = self.id.persistence() == Persistence::Temporary;
-        usage::count(if temporary { Use::LocalHit } else { Use::Hit }, 1);
+        usage::count(if self.is_temporary() { Use::LocalHit } else { Use::Hit }, 1);
     }
 
     /// Pages were read from their file.
     pub fn count_reads(&self, pages: u64) {
         // Relaxed: a figure for people.
         self.reads.fetch_add(pages, Ordering::Relaxed);
-        let temporary = self.id.persistence() == Persistence::Temporary;
-        usage::count(if temporary { Use::LocalRead } else { Use::Read }, pages);
+        usage::count(if self.is_temporary() { Use::LocalRead } else { Use::Read }, pages);
     }
 
     /// A page was waited for.
@@ -114,8 +118,10 @@ impl RelMap {
     /// What has been done with it so far, and in which database.
     pub fn totals(&self) -> (u32, Totals) {
         let sum = |figure| self.tally.sum(figure);
+        let hits = sum(Figure::Hits);
         let totals = Totals {
-            hits: sum(Figure::Hits),
+            hits,
+            local_hits: if self.is_temporary() { hits } else { 0 },
             // Relaxed: figures for people.
             reads: self.reads.load(Ordering::Relaxed),
             read_ns: self.read_ns.load(Ordering::Relaxed),

@@ -14,6 +14,8 @@ use super::relation::RelMap;
 pub struct Totals {
     /// Pages found in memory.
     pub hits: u64,
+    /// Those of them that are temporary relations'.
+    pub local_hits: u64,
     /// Pages read from files.
     pub reads: u64,
     /// What waiting for them took, in nanoseconds.
@@ -31,6 +33,7 @@ pub struct Totals {
 impl Totals {
     fn add(&mut self, more: Totals) {
         self.hits += more.hits;
+        self.local_hits += more.local_hits;
         self.reads += more.reads;
         self.read_ns += more.read_ns;
         self.damaged += more.damaged;
@@ -63,6 +66,13 @@ impl Gone {
 }
 
 impl Pool {
+    /// Pages of temporary relations found in memory, by all there are or were.
+    pub fn local_hits(&self) -> u64 {
+        let gone: u64 = self.gone.0.lock().values().map(|totals| totals.local_hits).sum();
+        let maps = self.maps();
+        gone + maps.iter().filter(|map| map.is_temporary()).map(|map| map.hits()).sum::<u64>()
+    }
+
     /// What was done with the relations of a database; of those that were dropped at the same moment, perhaps
     /// nothing yet.
     pub fn totals(&self, database: u32) -> Totals {

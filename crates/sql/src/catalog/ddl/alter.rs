@@ -155,12 +155,22 @@ impl Ddl<'_> {
                 "only shared relations can be placed in pg_global tablespace"
             )),
             AlterTableStep::SetTablespace(name) => self.check_tablespace(Some(name)),
-            // Hints about storage and statistics are accepted: nothing here depends on them.
-            AlterTableStep::SetStatistics { .. }
-            | AlterTableStep::SetStorage { .. }
+            AlterTableStep::SetStatistics { column, target } => {
+                self.set_statistics(oid, column, *target)
+            }
+            AlterTableStep::SetColumnOptions { column, options } => {
+                self.change_column_options(oid, column, |of, lines| {
+                    parameters::set(of, lines, options)
+                })
+            }
+            AlterTableStep::ResetColumnOptions { column, options } => {
+                self.change_column_options(oid, column, |of, lines| {
+                    parameters::reset(of, lines, options)
+                })
+            }
+            // Hints about storage are accepted: nothing here depends on them.
+            AlterTableStep::SetStorage { .. }
             | AlterTableStep::SetCompression { .. }
-            | AlterTableStep::SetColumnOptions { .. }
-            | AlterTableStep::ResetColumnOptions { .. }
             | AlterTableStep::ClusterOn(_)
             | AlterTableStep::SetWithoutCluster => Ok(()),
             AlterTableStep::OwnerTo(role) => self.relation_owner(oid, role),

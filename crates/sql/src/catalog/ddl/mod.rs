@@ -8,6 +8,7 @@ mod alter;
 mod build;
 mod collation;
 mod column;
+mod column_statistics;
 pub mod concurrent;
 mod constraint;
 mod create_table;
@@ -49,7 +50,10 @@ use crate::exec::Host;
 use crate::types::{Collation, Oid};
 
 pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
-pub use schema::{empty_temporary_schema, temporary_schema_name};
+pub use schema::{
+    empty_temporary_schema, empty_temporary_schema_in_steps, empty_temporary_schemas_in_steps,
+    temporary_schema_name,
+};
 
 /// What a query yields.
 pub type Columns = Vec<RelColumn>;

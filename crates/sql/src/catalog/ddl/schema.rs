@@ -3,17 +3,21 @@
 use syntax::ast::{CreateSchema, DropObjects, ObjectName, RoleKind};
 use syntax::deparse::quote_ident;
 
+use base::hash::HashSet;
+
 use crate::catalog::TableKind;
 use crate::catalog::store::Found;
-use crate::catalog::store::row::RowBuilder;
+use crate::catalog::store::row::{CatalogRow, RowBuilder};
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::{Ddl, DdlHost};
 
+const TEMPORARY: &str = "pg_temp_";
+
 /// The schema of a session's temporary relations.
 pub fn temporary_schema_name(session: u32) -> String {
-    format!("pg_temp_{session}")
+    format!("{TEMPORARY}{session}")
 }
 
 pub(super) fn check_new_name(name: &str) -> Result<()> {
@@ -148,10 +152,11 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Drops what a session before this one has left in its schema of temporary relations.
-    pub(super) fn empty_temporary_schema(&mut self, schema: Oid) -> Result<()> {
+    /// Drops what is in sessions' schemas of temporary relations, at most so many of them; whether that was all.
+    fn empty_temporary_schemas(&mut self, schemas: &[Oid], most: usize) -> Result<bool> {
         let (txn, store) = (self.txn(), self.store());
-        let rows = store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)?;
+        let is_in_one = |row: &CatalogRow| schemas.contains(&row.oid("relnamespace"));
+        let rows = store.scan(txn, "pg_class", is_in_one)?;
         let mut relations = Vec::new();
         for found in &rows {
             let oid = found.row.oid("oid");
@@ -161,14 +166,16 @@ impl Ddl<'_> {
                 _ => {}
             }
         }
-        self.drop_all(&rows, relations)
+        let is_all = relations.len() <= most;
+        sort_to_drop(&rows, &mut relations);
+        relations.truncate(most);
+        self.drop_all(&rows, relations)?;
+        Ok(is_all)
     }
 
     /// Drops these relations of a schema, whose rows of `pg_class` are `rows`.
     fn drop_all(&mut self, rows: &[Found], mut relations: Vec<Oid>) -> Result<()> {
-        let views = |found: &&Found| found.row.letter("relkind") == b'v';
-        let views: Vec<Oid> = rows.iter().filter(views).map(|f| f.row.oid("oid")).collect();
-        relations.sort_by_key(|oid| (!views.contains(oid), std::cmp::Reverse(*oid)));
+        sort_to_drop(rows, &mut relations);
         let going = relations.clone();
         for oid in relations {
             let mode = storage::lock::LockMode::AccessExclusive;
@@ -193,8 +200,38 @@ impl Ddl<'_> {
     }
 }
 
-/// See [`Ddl::empty_temporary_schema`].
+/// Puts those first that may be made of others: views, then what was made later.
+fn sort_to_drop(rows: &[Found], relations: &mut [Oid]) {
+    let views = |found: &&Found| found.row.letter("relkind") == b'v';
+    let views: HashSet<Oid> = rows.iter().filter(views).map(|f| f.row.oid("oid")).collect();
+    relations.sort_by_key(|oid| (!views.contains(oid), std::cmp::Reverse(*oid)));
+}
+
+/// Drops what is in a session's schema of temporary relations.
 pub fn empty_temporary_schema(host: &mut dyn DdlHost, schema: Oid) -> Result<()> {
     let catalog = host.catalog();
-    Ddl { host, catalog }.empty_temporary_schema(schema)
+    Ddl { host, catalog }.empty_temporary_schemas(&[schema], usize::MAX).map(drop)
+}
+
+/// Relations that are dropped in one transaction where there may be any number of them: with all that belongs to them
+/// they are no more than a transaction can drop.
+const MOST: usize = 128;
+
+/// Drops some of what is in a session's schema of temporary relations; whether that was all.
+pub fn empty_temporary_schema_in_steps(host: &mut dyn DdlHost, schema: Oid) -> Result<bool> {
+    let catalog = host.catalog();
+    Ddl { host, catalog }.empty_temporary_schemas(&[schema], MOST)
+}
+
+/// Drops some of what is in any session's schema of temporary relations; whether that was all.
+pub fn empty_temporary_schemas_in_steps(host: &mut dyn DdlHost) -> Result<bool> {
+    let catalog = host.catalog();
+    let mut ddl = Ddl { host, catalog };
+    let is_temporary = |row: &CatalogRow| row.text("nspname").starts_with(TEMPORARY);
+    let schemas = ddl.store().scan(ddl.txn(), "pg_namespace", is_temporary)?;
+    let schemas: Vec<Oid> = schemas.iter().map(|found| found.row.oid("oid")).collect();
+    if schemas.is_empty() {
+        return Ok(true);
+    }
+    ddl.empty_temporary_schemas(&schemas, MOST)
 }

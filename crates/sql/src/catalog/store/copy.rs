@@ -44,8 +44,8 @@ impl Cluster {
             let persistence = persistence(class.row.letter("relpersistence"));
             let rank = rank_of(&class);
             let to = engine.create_relation(txn, persistence, rank)?;
-            // A temporary relation belonged to a session that has ended; its name goes when the next session
-            // in its place makes one.
+            // A temporary relation belonged to a session that ended without dropping it; its name goes with the next
+            // start, or when the next session in its place makes one.
             if persistence != Persistence::Temporary {
                 let from = engine.pool().relation(RelId(class.row.oid("relfilenode").0), rank);
                 engine.copy_relation(&from, &to)?;

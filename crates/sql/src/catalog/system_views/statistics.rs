@@ -111,10 +111,14 @@ pub(super) static VIEWS: &[SystemView] = &[
          pg_catalog.pg_stat_get_blocks_hit(i.indexrelid)) FROM pg_catalog.pg_index i WHERE \
          i.indrelid = c.oid)::bigint AS idx_blks_read, (SELECT \
          sum(pg_catalog.pg_stat_get_blocks_hit(i.indexrelid)) FROM pg_catalog.pg_index i \
-         WHERE i.indrelid = c.oid)::bigint AS idx_blks_hit, NULL::bigint AS toast_blks_read, \
-         NULL::bigint AS toast_blks_hit, NULL::bigint AS tidx_blks_read, NULL::bigint AS \
-         tidx_blks_hit FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = \
-         c.relnamespace WHERE c.relkind IN ('r', 't', 'm')",
+         WHERE i.indrelid = c.oid)::bigint AS idx_blks_hit, \
+         pg_catalog.pg_stat_get_blocks_fetched(t.oid) - \
+         pg_catalog.pg_stat_get_blocks_hit(t.oid) AS toast_blks_read, \
+         pg_catalog.pg_stat_get_blocks_hit(t.oid) AS toast_blks_hit, CASE WHEN t.oid IS NOT \
+         NULL THEN 0::bigint END AS tidx_blks_read, CASE WHEN t.oid IS NOT NULL THEN 0::bigint \
+         END AS tidx_blks_hit FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = \
+         c.relnamespace LEFT JOIN pg_catalog.pg_class t ON t.oid = c.reltoastrelid WHERE \
+         c.relkind IN ('r', 't', 'm')",
     ),
     of_the_system!("pg_statio_sys_tables", 12175, "pg_statio_all_tables"),
     of_users!("pg_statio_user_tables", 12179, "pg_statio_all_tables"),

@@ -7,6 +7,7 @@ use base::disk::File;
 use crate::error::{Result, sql_error};
 
 use super::space::TempSpace;
+use base::usage::{self, Use};
 use base::wait_event::{self, Event};
 
 /// Smallest and largest chunk. Each chunk read or written is a call to the disk; each open spool holds one.
@@ -70,6 +71,7 @@ impl SpillFile {
         let _waiting = wait_event::during(Event::BufFileWrite);
         let written = self.file.write_at(bytes, at);
         written.map_err(|e| storage::Error::io("write", self.name.as_str(), e))?;
+        usage::count(Use::TempWritten, bytes.len() as u64);
         Ok(chunk)
     }
 
@@ -86,6 +88,7 @@ impl SpillFile {
                 bytes.len()
             ));
         }
+        usage::count(Use::TempRead, read as u64);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! What a sample tells of a column: distinct values, the most common ones, a histogram, how far the values lie in
 //! the order of the rows. PostgreSQL's formulas.
 
-use crate::types::{Datum, TypeId, ValueOrder};
+use crate::types::{Array, Datum, TypeId, ValueOrder};
 
 /// Values longer than this are counted, but kept nowhere.
 const WIDTH_MAX: usize = 1024;
@@ -180,6 +180,34 @@ fn correlation_of(kept: &[(&Datum, usize)]) -> Option<f64> {
     Some((n * both - sum * sum) / (n * squares - sum * sum))
 }
 
+/// Bytes of an array as PostgreSQL would store it, but for the header that all long values have.
+fn array_bytes(array: &Array) -> usize {
+    let mut bytes = 12 + 8 * array.dims.len();
+    if array.elements.iter().any(Datum::is_null) {
+        bytes += array.elements.len().div_ceil(8);
+    }
+    // With the header the elements begin at a multiple of 8.
+    bytes = (bytes + 4).next_multiple_of(8) - 4;
+    let info = crate::types::type_info(array.element_type);
+    let (len, align) = info.map_or((-1, b'i'), |info| (info.len, info.align));
+    let align = match align {
+        b'c' => 1,
+        b's' => 2,
+        b'i' => 4,
+        _ => 8,
+    };
+    let of_element = |element: &Datum| match usize::try_from(len) {
+        Ok(len) => len,
+        // Always with the long header.
+        Err(_) => match width_of(element, array.element_type) {
+            short if short <= 127 => short + 3,
+            long => long,
+        },
+    };
+    let there = array.elements.iter().filter(|element| !element.is_null());
+    bytes + there.map(|element| of_element(element).next_multiple_of(align)).sum::<usize>()
+}
+
 /// Bytes of a value as PostgreSQL would store it.
 fn width_of(value: &Datum, ty: TypeId) -> usize {
     if let Some(len) = crate::types::type_info(ty).and_then(|info| usize::try_from(info.len).ok()) {
@@ -190,7 +218,7 @@ fn width_of(value: &Datum, ty: TypeId) -> usize {
         Datum::Bytea(bytes) => bytes.len(),
         // A header, and two bytes for each digit of base 10000.
         Datum::Numeric(n) if n.is_finite() => return 3 + 2 * n.parts().digits.len(),
-        Datum::Array(array) => 20 + array.elements.len() * 8,
+        Datum::Array(array) => array_bytes(array),
         _ => 8,
     };
     // A short value has a header of one byte.

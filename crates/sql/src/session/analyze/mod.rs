@@ -4,6 +4,7 @@ mod background;
 mod column;
 mod indexes;
 mod sample;
+mod wanted;
 
 pub(super) use background::backend as background_backend;
 pub(crate) use background::{analyze_in_background, note_cleaned};
@@ -18,13 +19,16 @@ use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{ColumnDef, TableDef};
 use crate::error::Result;
 use crate::exec::Host;
-use crate::types::{Array, Datum, Oid, TypeId};
+use crate::types::{Array, Datum, Oid, TypeId, TypeInfo};
 
 use super::backend::Backend;
 use column::Sampled;
+use wanted::Wanted;
 
 /// Rows sampled for each entry of a list.
 const ROWS_PER_ENTRY: usize = 300;
+/// Rows sampled of a table nothing is to be written down of but its size.
+const ROWS_MIN: usize = 100;
 
 /// What ANALYZE knows of a table as a whole.
 pub(super) struct Counted {
@@ -103,14 +107,16 @@ fn analyze(
     columns: &[u16],
     pace: &mut Pace<'_>,
 ) -> Result<Counted> {
-    let target = b.values.get("default_statistics_target").as_integer().max(1) as usize;
-    let sample = sample::take(b, b.heap(table)?, table, ROWS_PER_ENTRY * target, pace)?;
-    for &at in columns {
+    let wanted = wanted::of(b, table, columns)?;
+    let most = wanted.iter().map(|of| ROWS_PER_ENTRY * of.target).max().unwrap_or(0);
+    let sample = sample::take(b, b.heap(table)?, table, most.max(ROWS_MIN), pace)?;
+    for &Wanted { at, target, distinct } in &wanted {
         let column = &table.columns[usize::from(at)];
         let values: Vec<&Datum> = sample.rows.iter().map(|row| &row[usize::from(at)]).collect();
         let sampled = Sampled { rows: values.len(), total: sample.total, target };
         let operators = Operators::of(column.ty.id);
         let mut found = column::examine(&values, column.order(), operators.is_some(), sampled);
+        found.distinct = distinct.unwrap_or(found.distinct);
         pace.rest()?;
         if !values.is_empty() {
             write(b, table, at, column, &mut found, operators)?;
@@ -140,6 +146,9 @@ impl Operators {
     fn of(ty: TypeId) -> Option<Operators> {
         // Strings of limited length have text's.
         let ty = if ty == TypeId::VARCHAR { TypeId::TEXT } else { ty };
+        let is_array = crate::types::type_info(ty).is_some_and(TypeInfo::is_array);
+        // Arrays have those of all arrays.
+        let ty = if is_array { TypeId::ANYARRAY } else { ty };
         let own = |symbol: &str| {
             let mut of = crate::func::operators(symbol);
             of.find(|op| op.left == ty && op.right == ty).map(|op| op.oid)

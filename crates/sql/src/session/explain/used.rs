@@ -1,6 +1,7 @@
 //! EXPLAIN's lines about pages and log: BUFFERS and WAL.
 
 use base::usage::Usage;
+use storage::page::PAGE_BYTES;
 
 use crate::exec::watch::Profile;
 use crate::plan::node::Node;
@@ -98,15 +99,21 @@ pub(super) fn of_planning(show: Show, used: &Usage, lines: &mut Vec<String>) {
     }
 }
 
+/// Chunks of temporary files need not have a page's size: what lies in so many pages.
+fn pages(bytes: u64) -> u64 {
+    bytes.div_ceil(PAGE_BYTES as u64)
+}
+
 /// What is not zero; `None` where everything is.
 fn buffers(used: &Usage) -> Option<String> {
+    let (temp_read, temp_written) = (pages(used.temp_read), pages(used.temp_written));
     let kinds: [(&str, &[(&str, u64)]); 3] = [
         ("shared", &[("hit", used.hit), ("read", used.read), ("dirtied", used.dirtied)]),
         (
             "local",
             &[("hit", used.local_hit), ("read", used.local_read), ("dirtied", used.local_dirtied)],
         ),
-        ("temp", &[("read", used.temp_read), ("written", used.temp_written)]),
+        ("temp", &[("read", temp_read), ("written", temp_written)]),
     ];
     let shown = kinds.iter().filter_map(|(kind, counts)| {
         let counts: Vec<String> = counts

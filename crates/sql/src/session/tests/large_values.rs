@@ -170,3 +170,21 @@ fn pieces_that_are_missing_or_nobodys_are_found() {
     assert!(run(s, "SELECT length(body) FROM t WHERE id = 2").contains("12800"));
     assert!(run(s, "SELECT n FROM t WHERE id = 1").contains("\n0\n"));
 }
+
+#[test]
+fn pages_of_large_values_are_told_beside_those_of_rows() {
+    let mut bench = Bench::with_room();
+    bench.run("CREATE TABLE t (k int PRIMARY KEY, v text); CREATE TABLE small (k int)");
+    let value = digests("g", 400);
+    bench.run(&format!("INSERT INTO t SELECT g, {value} FROM generate_series(1, 10) g"));
+    bench.run("SELECT sum(length(v)) FROM t");
+    let told = "SELECT toast_blks_read + toast_blks_hit > 0, tidx_blks_read, tidx_blks_hit
+        FROM pg_statio_user_tables ORDER BY relname";
+    let expected =
+        "[?column?|tidx_blks_read|tidx_blks_hit]\n<null>|<null>|<null>\nt|0|0\nSELECT 2\n";
+    assert_eq!(bench.run(told), expected);
+    let mut bench = bench.restarted();
+    bench.run("SELECT sum(length(v)) FROM t");
+    let read = "SELECT toast_blks_read > 0 FROM pg_statio_user_tables WHERE relname = 't'";
+    assert_eq!(bench.run(read), "[?column?]\nt\nSELECT 1\n");
+}

@@ -422,3 +422,33 @@ fn values_are_refused_before_they_are_too_large() {
         assert!(told.contains("54000: requested length too large"), "{query}: {told}");
     }
 }
+
+/// EXPLAIN (ANALYZE, BUFFERS) tells what went through temporary files, at the node whose rows they were.
+#[test]
+fn temporary_files_are_told_by_explain() {
+    let mut bench = Bench::new();
+    let s = &mut bench.session;
+    tables(s);
+    let queries = [
+        ("Sort", "SELECT * FROM t ORDER BY p, id"),
+        ("Hash Join", "SELECT * FROM t JOIN u ON t.p = u.p"),
+        ("HashAggregate", "SELECT p, count(*) FROM t GROUP BY p"),
+        ("WindowAgg", "SELECT sum(id) OVER (), p FROM t"),
+        ("HashSetOp", "SELECT p FROM t EXCEPT SELECT p FROM u"),
+    ];
+    for (node, query) in queries {
+        for (much, is_told) in [(true, false), (false, true)] {
+            remember(s, much);
+            let plan =
+                run(s, &format!("EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off) {query}"));
+            assert!(plan.contains(node), "{plan}");
+            let told = plan.lines().any(|l| l.contains("temp read=") && l.contains(" written="));
+            assert_eq!(told, is_told, "{plan}");
+        }
+    }
+    let plan = run(s, "EXPLAIN (ANALYZE, BUFFERS) SELECT * FROM t ORDER BY p, id");
+    let (number, bytes) = ("temp read=", 900 * 100);
+    let read = plan.split(number).nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let pages: u64 = read.parse().unwrap();
+    assert!((bytes / 8192..bytes / 8192 * 8).contains(&pages), "{plan}");
+}

@@ -271,3 +271,19 @@ fn a_vacuum_leaves_its_figures() {
     vacuum(&mut bench, "VACUUM t");
     assert_eq!(shown(&mut bench), "850|0|0|3|0|t|1000|300|150");
 }
+
+#[test]
+fn a_table_that_is_written_anew_is_told_of() {
+    let mut bench = Bench::new();
+    let s = &mut bench.session;
+    run(s, "CREATE TABLE t (i int, v text)");
+    run(s, "INSERT INTO t SELECT i, repeat('x', 100) FROM generate_series(1, 1000) i");
+    run(s, "DELETE FROM t WHERE i <= 400");
+    let told = run(s, "VACUUM (FULL, VERBOSE) t");
+    let mut lines = told.lines();
+    assert_eq!(lines.next(), Some("INFO: vacuuming \"public.t\""));
+    let second = lines.next().unwrap();
+    let found = "INFO: \"public.t\": found 400 removable, 600 nonremovable row versions in ";
+    assert!(second.starts_with(found) && second.ends_with(" pages"), "{told}");
+    assert_eq!(lines.next(), Some("VACUUM"));
+}

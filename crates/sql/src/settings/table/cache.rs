@@ -49,6 +49,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         Reload,
         "Has no effect: the page cleaner goes by how fast frames are taken.",
     ),
+    flag("data_checksums", true, Internal, "Whether pages have checksums, verified by every read."),
+    flag(
+        "ignore_checksum_failure",
+        false,
+        Internal,
+        "Whether a page with a wrong checksum is used all the same.",
+    ),
+    flag("zero_damaged_pages", false, Internal, "Whether a damaged page counts as an empty one."),
     number("block_size", 8192, (8192, 8192), Unit::Plain, Internal, "Bytes in a page."),
     number(
         "buffer_correlation_window",

@@ -64,6 +64,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         User,
         "Has no effect: a sequential scan begins at the beginning.",
     ),
+    number(
+        "temp_buffers",
+        1024,
+        (100, 1_073_741_823),
+        Unit::Pages,
+        User,
+        "Has no effect: pages of temporary tables are in the cache that all share.",
+    ),
     choice(
         "xmloption",
         "content",

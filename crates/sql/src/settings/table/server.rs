@@ -37,6 +37,14 @@ pub(super) const SETTINGS: &[Setting] = &[
         Start,
         "The TCP port, and the number in the unix socket's name.",
     ),
+    number(
+        "max_prepared_transactions",
+        0,
+        (0, 0),
+        Unit::Plain,
+        Internal,
+        "Transactions that are prepared to be committed later, at a time.",
+    ),
     text("server_encoding", "UTF8", Internal, "The character set that text is stored in."),
     text(
         "server_version",
