@@ -6,8 +6,8 @@ use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use super::bodies::{Bodies, scalars};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::context::ByteaOutput;
-use crate::types::scalar::{check_text, parse_bytea, parse_hex, push_hex, write_bytea};
-use crate::types::{Datum, Text};
+use crate::types::scalar::{parse_bytea, parse_hex, push_hex, write_bytea};
+use crate::types::{Datum, Encoding, Text};
 
 pub(super) const ROOMS: &[Bodies] = &[ENCODINGS, DIGESTS, CONVERSIONS];
 
@@ -141,53 +141,28 @@ fn md5_hex(bytes: &[u8]) -> String {
     String::from_utf8(out).expect("hexadecimal digits are ASCII")
 }
 
-/// The character sets that texts convert from and to.
-enum Charset {
-    Utf8,
-    Latin1,
-    /// Whatever the bytes are.
-    SqlAscii,
-}
-
-/// A character set by any of its spellings.
-fn charset(name: &str) -> Option<Charset> {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    match plain.as_str() {
-        "utf8" | "unicode" => Some(Charset::Utf8),
-        "latin1" | "iso88591" => Some(Charset::Latin1),
-        "sqlascii" => Some(Charset::SqlAscii),
-        _ => None,
-    }
-}
-
 fn source_text(bytes: &[u8], name: &str) -> Result<String> {
-    match charset(name) {
-        Some(Charset::Utf8 | Charset::SqlAscii) => check_text(bytes).map(str::to_owned),
-        Some(Charset::Latin1) => Ok(bytes.iter().map(|&b| char::from(b)).collect()),
-        None => bail!(INVALID_PARAMETER_VALUE, "invalid source encoding name \"{name}\""),
+    match Encoding::by_name(name) {
+        Some(encoding) => encoding.decode(bytes),
+        None => Err(no_encoding("source", name)),
     }
 }
 
 fn target_bytes(text: &str, name: &str) -> Result<Vec<u8>> {
-    match charset(name) {
-        Some(Charset::Utf8 | Charset::SqlAscii) => Ok(text.as_bytes().to_vec()),
-        Some(Charset::Latin1) => text
-            .chars()
-            .map(|c| {
-                u8::try_from(u32::from(c)).map_err(|_| {
-                    let bytes: Vec<String> =
-                        c.to_string().bytes().map(|b| format!("0x{b:02x}")).collect();
-                    sql_error!(
-                        UNTRANSLATABLE_CHARACTER,
-                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent \
-                         in encoding \"LATIN1\"",
-                        bytes.join(" ")
-                    )
-                })
-            })
-            .collect(),
-        None => bail!(INVALID_PARAMETER_VALUE, "invalid destination encoding name \"{name}\""),
+    let Some(encoding) = Encoding::by_name(name) else {
+        return Err(no_encoding("destination", name));
+    };
+    let mut bytes = Vec::new();
+    encoding.encode(text, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn no_encoding(which: &str, name: &str) -> SqlError {
+    match Encoding::unsupported(name) {
+        Some(name) => {
+            SqlError::unsupported(format!("conversion between {name} and UTF8 is not supported"))
+        }
+        None => sql_error!(INVALID_PARAMETER_VALUE, "invalid {which} encoding name \"{name}\""),
     }
 }
 
@@ -207,16 +182,12 @@ const CONVERSIONS: Bodies = scalars! {
         Ok(Datum::Int4(text.chars().count() as i32))
     };
     "getdatabaseencoding" => |_, _| Ok(Datum::Text(Text::new("UTF8")));
-    "PG_encoding_to_char" => |_, a| Ok(Datum::text(match a[0].as_int4() {
-        0 => "SQL_ASCII",
-        6 => "UTF8",
-        8 => "LATIN1",
-        _ => "",
-    }));
-    "PG_char_to_encoding" => |_, a| Ok(Datum::Int4(match charset(a[0].as_text()) {
-        Some(Charset::SqlAscii) => 0,
-        Some(Charset::Utf8) => 6,
-        Some(Charset::Latin1) => 8,
-        None => -1,
-    }));
+    "PG_encoding_to_char" => |_, a| {
+        let encoding = Encoding::by_number(a[0].as_int4());
+        Ok(Datum::text(encoding.map_or("", Encoding::name)))
+    };
+    "PG_char_to_encoding" => |_, a| {
+        let encoding = Encoding::by_name(a[0].as_text());
+        Ok(Datum::Int4(encoding.map_or(-1, Encoding::number)))
+    };
 };

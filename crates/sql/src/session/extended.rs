@@ -5,7 +5,8 @@ use std::sync::Arc;
 use syntax::ast::Statement;
 
 use crate::bind::Params;
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, bail};
+use crate::types::scalar::check_text;
 use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
 
 use super::Session;
@@ -201,16 +202,19 @@ impl Session {
         let io = self.backend.io();
         match format {
             Format::Text => {
-                let text = std::str::from_utf8(bytes).map_err(|_| invalid_text(bytes))?;
-                if text.contains('\0') {
-                    return Err(invalid_text(b"\0"));
-                }
-                input(id, TypeMod::NONE, text, &io)
+                encoding.decode(bytes).and_then(|text| input(id, TypeMod::NONE, &text, &io))
             }
-            Format::Binary => receive(id, TypeMod::NONE, bytes, &io),
+            Format::Binary if encoding.is_plain() => receive(id, TypeMod::NONE, bytes, &io),
+            Format::Binary => encoding
+                .decode_binary(id, bytes)
+                .and_then(|bytes| receive(id, TypeMod::NONE, &bytes, &io)),
         }
         .map_err(|error| match error.fields().context {
+        let encoding = io.format.client_encoding;
             Some(_) => error,
+            Format::Text if encoding.is_plain() => {
+                check_text(bytes).and_then(|text| input(id, TypeMod::NONE, text, &io))
+            }
             None => error.with_context(format!("unnamed portal parameter ${}", i + 1)),
         })
     }
@@ -322,12 +326,4 @@ impl Session {
             run.finish(&mut self.backend);
         }
     }
-}
-
-fn invalid_text(bytes: &[u8]) -> SqlError {
-    let bad = bytes.iter().find(|b| **b == 0 || **b >= 0x80).copied().unwrap_or(0);
-    sql_error!(
-        CHARACTER_NOT_IN_REPERTOIRE,
-        "invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}"
-    )
 }

@@ -171,11 +171,7 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
             description(b, oid(0), args[1].as_int4(), Some(&Datum::text("pg_class")))?
         }
         "shobj_description" => shared_description(b, oid(0))?,
-        "pg_encoding_to_char" => {
-            Datum::text(if args[0].as_int4() == 6 { "UTF8" } else { "SQL_ASCII" })
-        }
-        "pg_char_to_encoding" => 6.into(),
-        "getdatabaseencoding" | "pg_client_encoding" => Datum::text("UTF8"),
+        "pg_client_encoding" => Datum::text(b.values.format.client_encoding.name()),
         "pg_tablespace_location" => Datum::text(""),
         "pg_my_temp_schema" => b.temp_schema.get().unwrap_or_default().into(),
         "pg_is_other_temp_schema" => false.into(),

@@ -69,7 +69,7 @@ use crate::cache::PlanCache;
 use crate::catalog::store::{Cluster, Presence, SessionCatalog};
 use crate::error::{Result, Severity, SqlError, SqlState};
 use crate::exec::PointBuffers;
-use crate::types::{Datum, Oid, TimestampTz};
+use crate::types::{Datum, Encoding, Oid, TimestampTz};
 
 use admit::{Admitted, admit};
 use backend::Backend;
@@ -209,6 +209,8 @@ impl Session {
         self.board.set_application(self.backend.values.text("application_name"));
         Ok(())
     }
+        // It is among what the client is told when it connects.
+        self.backend.values.take_untold();
 
     /// Settings that clients are told when they connect.
     pub fn reported(&self) -> Vec<(&'static str, String)> {
@@ -333,6 +335,11 @@ impl Session {
     /// How long the client may let the session idle, as it stands now; `None` is for ever.
     pub fn idle_limit(&self) -> Option<Duration> {
         let hot = &self.backend.values.hot;
+    /// How the client spells texts.
+    pub fn client_encoding(&self) -> Encoding {
+        self.backend.values.format.client_encoding
+    }
+
         match self.status() {
             Status::Idle => hot.idle_session,
             Status::InTransaction | Status::Failed => hot.idle_in_transaction,

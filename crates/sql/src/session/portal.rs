@@ -9,7 +9,8 @@ use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
 use crate::plan::node::Node;
-use crate::types::{Datum, TypeId, output, send};
+use crate::types::scalar::check_text;
+use crate::types::{Datum, Encoding, IoContext, TypeId, output, send};
 
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
@@ -170,6 +171,43 @@ pub fn send_row(
 ) -> Result<usize> {
     let mut waiting = 0;
     client.begin_row(fields.len());
+/// Appends a value as the client wants it.
+#[inline]
+pub(super) fn put_value(
+    id: TypeId,
+    value: &Datum,
+    format: Format,
+    io: &IoContext<'_>,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
+    let at = buffer.len();
+    match format {
+        Format::Text => output(id, value, io, buffer)?,
+        Format::Binary => send(id, value, buffer)?,
+    }
+    let encoding = io.format.client_encoding;
+    if encoding.is_plain() { Ok(()) } else { recode(encoding, id, format, at, buffer) }
+}
+
+/// What stands in the buffer from `at` on, in the client's character set.
+#[cold]
+fn recode(
+    encoding: Encoding,
+    id: TypeId,
+    format: Format,
+    at: usize,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
+    let value = buffer.split_off(at);
+    match format {
+        Format::Text => encoding.encode(check_text(&value)?, buffer),
+        Format::Binary => {
+            buffer.extend(encoding.encode_binary(id, &value)?);
+            Ok(())
+        }
+    }
+}
+
     for (i, (field, value)) in fields.iter().zip(row).enumerate() {
         if value.is_null() {
             client.null_value();
@@ -177,10 +215,7 @@ pub fn send_row(
         }
         client.begin_value();
         let buffer = client.buffer();
-        match formats.of(i) {
-            Format::Text => output(field.type_id, value, &backend.io(), buffer)?,
-            Format::Binary => send(field.type_id, value, buffer)?,
-        }
+        put_value(field.type_id, value, formats.of(i), &backend.io(), buffer)?;
         waiting = buffer.len();
         client.end_value();
     }
