@@ -14,6 +14,7 @@ use super::client::{Client, Format, Formats};
 use super::portal::{Portal, no_portal};
 use super::prepare::{Prepared, is_plannable};
 use super::simple::begins_or_ends;
+use super::within::Given;
 use crate::cache::KnownText;
 
 impl Session {
@@ -86,6 +87,10 @@ impl Session {
                 prepared.planned = Some(Arc::new(planned));
             } else {
                 prepared.fields = self.utility_fields(&statement)?;
+                // Planning is only worth while where there are parameters; those begin with it.
+                if sql.contains('$') {
+                    prepared.params = self.infer_within(&statement, prepared.params)?;
+                }
             }
             if prepared.planned.is_some() || begins_or_ends(&statement) {
                 let known = KnownText {
@@ -159,6 +164,10 @@ impl Session {
         };
         let mut values = std::mem::take(&mut self.spare_params);
         let prepared = &self.statements[name];
+        let given_types = match is_plannable(&statement) {
+            true => Vec::new(),
+            false => prepared.params.clone(),
+        };
         for (i, (bytes, id)) in params.iter().zip(&prepared.params).enumerate() {
             values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
         }
@@ -168,6 +177,7 @@ impl Session {
             planned,
             fields: prepared.fields.clone(),
             params: values,
+            given_types,
             formats: result_formats,
             run: None,
             done: false,
@@ -183,6 +193,7 @@ impl Session {
             planned: None,
             fields: None,
             params: Vec::new(),
+            given_types: Vec::new(),
             formats: Formats::default(),
             run: None,
             done: false,
@@ -200,7 +211,11 @@ impl Session {
     ) -> Result<Datum> {
         let Some(bytes) = bytes else { return Ok(Datum::Null) };
         let io = self.backend.io();
+        let encoding = io.format.client_encoding;
         match format {
+            Format::Text if encoding.is_plain() => {
+                check_text(bytes).and_then(|text| input(id, TypeMod::NONE, text, &io))
+            }
             Format::Text => {
                 encoding.decode(bytes).and_then(|text| input(id, TypeMod::NONE, &text, &io))
             }
@@ -210,11 +225,7 @@ impl Session {
                 .and_then(|bytes| receive(id, TypeMod::NONE, &bytes, &io)),
         }
         .map_err(|error| match error.fields().context {
-        let encoding = io.format.client_encoding;
             Some(_) => error,
-            Format::Text if encoding.is_plain() => {
-                check_text(bytes).and_then(|text| input(id, TypeMod::NONE, text, &io))
-            }
             None => error.with_context(format!("unnamed portal parameter ${}", i + 1)),
         })
     }
@@ -300,7 +311,9 @@ impl Session {
         let statement = portal.statement.clone();
         self.begin_for(&statement)?;
         self.wanted_formats = portal.formats.clone();
-        let tag = self.utility(&statement, client, true, &portal.params);
+        self.given = portal.given();
+        let tag = self.utility(&statement, client, true);
+        self.given = Given::default();
         self.wanted_formats = Formats::default();
         let tag = tag?;
         portal.done = true;

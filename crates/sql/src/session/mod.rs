@@ -43,6 +43,7 @@ pub(crate) mod upkeep_told;
 mod utility;
 mod wal;
 mod walinspect;
+mod within;
 mod words;
 mod xacts;
 
@@ -97,6 +98,7 @@ pub struct Session {
     point_buffers: PointBuffers,
     /// Memory for the next statement's parameters.
     spare_params: Vec<Datum>,
+    given: within::Given,
     /// How the client wants the rows of the portal that is being executed, for statements that are not
     /// planned: FETCH, EXECUTE, SHOW and the like.
     wanted_formats: Formats,
@@ -189,6 +191,7 @@ impl Session {
             rules: BTreeMap::new(),
             point_buffers: PointBuffers::default(),
             spare_params: Vec::new(),
+            given: within::Given::default(),
             wanted_formats: Formats::default(),
             tag: String::new(),
             #[cfg(test)]
@@ -206,11 +209,11 @@ impl Session {
     /// A setting of the startup message (or of `--set`), the session's default from now on.
     pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
         self.backend.values.set_startup(name, value)?;
+        // It is among what the client is told when it connects.
+        self.backend.values.take_untold();
         self.board.set_application(self.backend.values.text("application_name"));
         Ok(())
     }
-        // It is among what the client is told when it connects.
-        self.backend.values.take_untold();
 
     /// Settings that clients are told when they connect.
     pub fn reported(&self) -> Vec<(&'static str, String)> {
@@ -332,14 +335,14 @@ impl Session {
         }
     }
 
-    /// How long the client may let the session idle, as it stands now; `None` is for ever.
-    pub fn idle_limit(&self) -> Option<Duration> {
-        let hot = &self.backend.values.hot;
     /// How the client spells texts.
     pub fn client_encoding(&self) -> Encoding {
         self.backend.values.format.client_encoding
     }
 
+    /// How long the client may let the session idle, as it stands now; `None` is for ever.
+    pub fn idle_limit(&self) -> Option<Duration> {
+        let hot = &self.backend.values.hot;
         match self.status() {
             Status::Idle => hot.idle_session,
             Status::InTransaction | Status::Failed => hot.idle_in_transaction,

@@ -15,6 +15,7 @@ use crate::types::{Datum, Encoding, IoContext, TypeId, output, send};
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
 use super::prepare::{Planned, Prepared, Verb};
+use super::within::Given;
 use super::{Session, Status};
 
 /// What Bind makes of a statement.
@@ -26,6 +27,8 @@ pub struct Portal {
     /// The result's columns when the statement is not planned.
     pub fields: Option<Arc<[Field]>>,
     pub params: Vec<Datum>,
+    /// Their types when the statement is not planned.
+    pub given_types: Vec<TypeId>,
     pub formats: Formats,
     pub run: Option<Box<Run>>,
     /// Everything has been delivered.
@@ -34,6 +37,13 @@ pub struct Portal {
     pub cursor: Option<super::cursor::Cursor>,
     /// How many savepoints were open when it was made: it goes with those that it came after.
     pub level: usize,
+}
+
+impl Portal {
+    /// What running the statement needs to know if it is not planned.
+    pub(super) fn given(&self) -> Given {
+        Given { types: self.given_types.clone(), values: self.params.clone() }
+    }
 }
 
 /// A session's portals. The unnamed one, which nearly every statement goes through, has a place of its own.
@@ -161,16 +171,6 @@ impl Run {
 /// A reply with more bytes than this is handed over between two rows, however few they are.
 pub const RELIEVE_BYTES: usize = 8 << 20;
 
-/// Writes one row to the client. How many bytes wait to be sent, if it has a value to tell by.
-pub fn send_row(
-    backend: &Backend,
-    client: &mut dyn Client,
-    fields: &[Field],
-    formats: &Formats,
-    row: &[Datum],
-) -> Result<usize> {
-    let mut waiting = 0;
-    client.begin_row(fields.len());
 /// Appends a value as the client wants it.
 #[inline]
 pub(super) fn put_value(
@@ -208,6 +208,16 @@ fn recode(
     }
 }
 
+/// Writes one row to the client. How many bytes wait to be sent, if it has a value to tell by.
+pub fn send_row(
+    backend: &Backend,
+    client: &mut dyn Client,
+    fields: &[Field],
+    formats: &Formats,
+    row: &[Datum],
+) -> Result<usize> {
+    let mut waiting = 0;
+    client.begin_row(fields.len());
     for (i, (field, value)) in fields.iter().zip(row).enumerate() {
         if value.is_null() {
             client.null_value();
