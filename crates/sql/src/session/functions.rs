@@ -6,7 +6,7 @@ use crate::catalog::ddl::DdlHost;
 use crate::catalog::foreign_key::Action;
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, opclass, parameters};
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::func::{Function, Rows};
 use crate::settings::{Context, Setting, Value};
 use crate::types::{Array, Datum, Names, Oid, Record, TypeId, TypeMod, input};
@@ -182,7 +182,15 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         "to_regrole" => object_if_any(b, TypeId::REGROLE, &args[0])?,
         "to_regproc" => object_if_any(b, TypeId::REGPROC, &args[0])?,
         "to_regprocedure" => object_if_any(b, TypeId::REGPROCEDURE, &args[0])?,
+        // As through a unix socket; addresses are not told.
+        "inet_client_addr" | "inet_server_addr" | "inet_client_port" | "inet_server_port" => {
+            Datum::Null
+        }
         "to_regoper" => object_if_any(b, TypeId::REGOPER, &args[0])?,
+        "to_regoperator" => match object(b, TypeId::REGOPERATOR, &args[0]) {
+            Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => Datum::Null,
+            found => found?,
+        },
         "to_regcollation" => object_if_any(b, TypeId::REGCOLLATION, &args[0])?,
         "pg_relation_filenode" => match names::table_by_oid(b, oid(0))? {
             Some(table) => Oid(table.storage.0).into(),
