@@ -45,3 +45,16 @@ commit;
 select * from c;
 copy c from stdin with (freeze);
 drop table c;
+create table z (a int, b text);
+copy z from stdin;
+1	fine
+2	a\000b
+\.
+copy z from stdin;
+1	a\x00b
+\.
+copy z from stdin;
+1	a\xc3b
+\.
+select * from z;
+drop table z;

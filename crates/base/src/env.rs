@@ -2,6 +2,7 @@
 
 use crate::cores;
 use crate::disk::Disk;
+use crate::fiber;
 use crate::lot;
 use crate::sim;
 use crate::sync::unmodelled::{AtomicBool, Ordering};
@@ -38,6 +39,7 @@ impl Env {
         } else {
             std::thread::Builder::new()
                 .name(name.to_owned())
+                .stack_size(fiber::STACK_BYTES)
                 .spawn(|| {
                     cores::leave_starters();
                     body();

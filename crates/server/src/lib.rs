@@ -164,6 +164,9 @@ fn join(thread: JoinHandle<()>) {
     }
 }
 
+/// How often it is looked whether statements have left much memory with the allocator.
+const SURPLUS_EVERY: Duration = Duration::from_secs(30);
+
 /// Starts the thread that accepts connections and hands each to the least loaded worker.
 fn start_acceptor(
     shared: Arc<Shared>,
@@ -180,8 +183,13 @@ fn start_acceptor(
     std::thread::Builder::new().name("acceptor".to_owned()).spawn(move || {
         runtime.block_on(async {
             let mut stopped = pin!(stop.notified());
+            let mut rest = tokio::time::interval(SURPLUS_EVERY);
+            let mut surplus = base::memory::Surplus::default();
             loop {
                 let next = poll_fn(|context| {
+                    if rest.poll_tick(context).is_ready() {
+                        surplus.look();
+                    }
                     if stopped.as_mut().poll(context).is_ready() {
                         return Poll::Ready(None);
                     }

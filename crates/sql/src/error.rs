@@ -198,26 +198,23 @@ impl fmt::Debug for SqlError {
 
 impl std::error::Error for SqlError {}
 
-/// Half a fiber's stack is for what binds and plans a statement's nesting; the rest is for what follows
-/// that nesting with smaller frames (walkers, evaluation, drops) and for the storage below it.
-const STACK_RESERVE_BYTES: usize = base::fiber::STACK_BYTES / 2;
-
 /// To be called at each level of a recursion that is as deep as a statement nests.
+///
+/// Half of the stack is for what binds and plans a statement's nesting; the rest is for what follows
+/// that nesting with smaller frames (walkers, evaluation, drops) and for the storage below it.
 ///
 /// # Errors
 /// `54001` before the stack ends.
 #[inline]
 pub fn check_stack() -> Result<()> {
-    if base::park::stack_left() < STACK_RESERVE_BYTES { Err(too_deep()) } else { Ok(()) }
+    if base::park::is_stack_half_used() { Err(too_deep()) } else { Ok(()) }
 }
 
 /// The error of [`check_stack`].
 #[cold]
 pub fn too_deep() -> SqlError {
-    sql_error!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded").with_hint(
-        "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), after ensuring \
-         the platform's stack depth limit is adequate.",
-    )
+    sql_error!(STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+        .with_hint("Nest the statement less deeply, or do it in several.")
 }
 
 /// `return Err(SqlError)` with a state's name and a format string.

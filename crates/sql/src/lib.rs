@@ -9,5 +9,6 @@ pub mod func;
 pub mod plan;
 pub mod session;
 pub mod settings;
+mod steps;
 pub mod toast;
 pub mod types;

@@ -19,9 +19,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// Usable bytes of a fiber's stack; touched pages only are resident. Half of it is what nested statements
-/// may use (see [`park::stack_left`]). Less than a huge page, so that the system never makes it one; frames
-/// of a build without optimisation are several times as large.
-pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 2 << 20 } else { 1 << 20 };
+/// may use (see [`park::stack_left`]): enough for the longest chains that are parsed. Frames of a build without
+/// optimisation are several times as large.
+pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 64 << 20 } else { 16 << 20 };
 
 /// What an idle fiber keeps of its stack once a job has gone deeper.
 const KEPT_BYTES: usize = 128 << 10;
@@ -113,6 +113,14 @@ pub(crate) fn stack_left(here: usize) -> Option<usize> {
         RUNNING.set(running);
     }
     Some(left)
+}
+
+/// Keeps the system from making huge pages of a stack, of which mostly the first few kilobytes are used.
+fn keep_small_pages(floor: usize) {
+    let start = floor as *mut libc::c_void;
+    // SAFETY: the range is a stack that was just mapped, whole pages; the advice changes nothing of what it holds. A
+    // failure, where the system knows no huge pages, leaves them as they are.
+    let _ = unsafe { libc::madvise(start, STACK_BYTES, libc::MADV_NOHUGEPAGE) };
 }
 
 /// Gives the deep part of an idle fiber's stack back to the system.

@@ -141,6 +141,7 @@ impl Scheduler {
         let context = Context(Arc::new(Inner::new(Wake::Fiber(home))));
         let stack = DefaultStack::new(STACK_BYTES)?;
         let floor = stack.base().get() - STACK_BYTES;
+        super::keep_small_pages(floor);
         let fiber = Coroutine::with_stack(stack, fiber_body);
         slots.push(Slot {
             context,

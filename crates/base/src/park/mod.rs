@@ -64,7 +64,7 @@ thread_local! {
     /// The fiber running on this thread, or null: then the thread itself is the context.
     static FIBER: Cell<*const Inner> = const { Cell::new(std::ptr::null()) };
     static THREAD: OnceCell<Context> = const { OnceCell::new() };
-    static THREAD_FLOOR: usize = thread_floor();
+    static THREAD_STACK: (usize, usize) = thread_stack();
 }
 
 /// Makes `fiber` (null: the thread itself) the current context; returns the one before.
@@ -219,30 +219,43 @@ pub fn on_thread_stack<R>(f: impl FnOnce() -> R + Send) -> R {
 /// nests, and must refuse to before the stack ends.
 #[inline]
 pub fn stack_left() -> usize {
+    stack().0
+}
+
+/// Whether more than half of the current context's stack is taken.
+#[inline]
+pub fn is_stack_half_used() -> bool {
+    let (left, whole) = stack();
+    left < whole / 2
+}
+
+/// What is left of the current context's stack, and the whole of it.
+#[inline]
+fn stack() -> (usize, usize) {
     let here = std::hint::black_box(0u8);
     let here = (&raw const here).addr();
     if on_fiber()
         && let Some(left) = fiber::stack_left(here)
     {
-        return left;
+        return (left, fiber::STACK_BYTES);
     }
-    here.saturating_sub(THREAD_FLOOR.with(|floor| *floor))
+    THREAD_STACK.with(|(floor, bytes)| (here.saturating_sub(*floor), *bytes))
 }
 
-/// The lowest address of the calling thread's stack; 0 where the system does not tell.
-fn thread_floor() -> usize {
+/// The lowest address of the calling thread's stack, and its size; zeros where the system does not tell.
+fn thread_stack() -> (usize, usize) {
     let mut attributes = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut floor, mut size) = (std::ptr::null_mut(), 0);
     // SAFETY: the calls get a thread that runs, and places to write that live; the attributes are read and
     // destroyed only after the first call has made them.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
-            return 0;
+            return (0, 0);
         }
         libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut floor, &raw mut size);
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
     }
-    floor.addr()
+    (floor.addr(), size)
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 use base::Lsn;
 use sql::error::{Result, Severity, interrupted};
 use sql::session::{CopyInput, Field, Format, Formats, Notice, Session};
+use sql::types::Encoding;
 use wire::backend::{OpenRow, Replies, Tag};
 use wire::frame::{self, Split};
 use wire::frontend::Message;
 
-use super::Seat;
 use super::messages::{Rest, row_fields};
+use super::{Seat, charset};
 use crate::connection::Link;
 use crate::report;
 use storage::wal::Wal;
@@ -22,6 +23,7 @@ const COPY_BYTES: usize = 64 << 10;
 
 pub(super) struct Client<'a, 'b> {
     replies: &'a mut Replies,
+    encoding: &'a mut Encoding,
     whole: &'a mut usize,
     row: Option<OpenRow>,
     link: &'a Link,
@@ -35,7 +37,15 @@ impl<'a, 'b> Client<'a, 'b> {
         let session = seat.session.as_mut().expect("messages are served to a session");
         let (replies, whole, link) = (&mut seat.replies, &mut seat.whole, &*seat.link);
         let wal = seat.worker.shared.wal();
-        (session, Client { replies, whole, row: None, link, wal, rest })
+        let encoding = &mut seat.encoding;
+        (session, Client { replies, encoding, whole, row: None, link, wal, rest })
+    }
+
+    /// Writes a reply with strings in it.
+    fn say(&mut self, write: impl FnOnce(&mut Replies)) {
+        let at = self.replies.len();
+        write(self.replies);
+        charset::outgoing(*self.encoding, self.replies.buffer(), at);
     }
 
     /// Hands all replies over, to leave once the log is durable up to `lsn`.
@@ -72,7 +82,7 @@ impl<'a, 'b> Client<'a, 'b> {
 
 impl sql::session::Client for Client<'_, '_> {
     fn row_description(&mut self, fields: &[Field], formats: &Formats) {
-        self.replies.row_description(row_fields(fields, formats));
+        self.say(|replies| replies.row_description(row_fields(fields, formats)));
     }
 
     #[inline]
@@ -124,11 +134,14 @@ impl sql::session::Client for Client<'_, '_> {
     }
 
     fn notice(&mut self, notice: &Notice) {
-        report::notice(self.replies, notice);
+        self.say(|replies| report::notice(replies, notice));
     }
 
     fn parameter_status(&mut self, name: &str, value: &str) {
-        self.replies.parameter_status(name, value);
+        if name == "client_encoding" {
+            *self.encoding = Encoding::by_name(value).expect("the session has set it");
+        }
+        self.say(|replies| replies.parameter_status(name, value));
     }
 
     fn copy_out(&mut self, columns: usize, format: Format) {
@@ -173,7 +186,8 @@ impl sql::session::Client for Client<'_, '_> {
                 b'c' => Some(CopyInput::Done),
                 b'f' => {
                     let body = &self.unread()[body];
-                    match Message::decode(frame::Frame { tag, body }) {
+                    let body = charset::incoming(*self.encoding, &frame::Frame { tag, body })?;
+                    match Message::decode(frame::Frame { tag, body: &body }) {
                         Ok(Message::CopyFail(reason)) => Some(CopyInput::Fail(reason.to_owned())),
                         Ok(_) => unreachable!("the type says what it is"),
                         Err(fault) => return Err(report::broken(&fault)),

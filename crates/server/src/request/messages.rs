@@ -13,8 +13,8 @@ use wire::backend::Field;
 use wire::frame::{self, Split};
 use wire::frontend::{Bind, Execute, Message, Parse, Target};
 
-use super::Seat;
 use super::client::Client;
+use super::{Seat, charset};
 use crate::report;
 
 /// Serves every whole message that is there.
@@ -93,10 +93,15 @@ fn serve(seat: &mut Seat, frame: frame::Frame<'_>, rest: &mut Rest<'_>) {
     let extended = matches!(frame.tag, b'P' | b'B' | b'D' | b'E' | b'C' | b'H');
     // A simple query ends its own transaction as the error demands.
     let fails = frame.tag != b'Q';
-    let result = match Message::decode(frame) {
+    let body = charset::incoming(seat.encoding, &frame);
+    let message = match &body {
+        Ok(body) => Message::decode(frame::Frame { tag: frame.tag, body })
+            .map_err(|fault| report::broken(&fault)),
+        Err(error) => Err(error.clone()),
+    };
+    let result = match message {
         Ok(message) => guarded(seat, fails, |seat| answer(seat, message, rest)),
-        Err(fault) => {
-            let error = report::broken(&fault);
+        Err(error) => {
             seat.session().fail(&error);
             Err(error)
         }
@@ -233,7 +238,9 @@ fn describe(seat: &mut Seat, target: Target<'_>) -> Result<(), SqlError> {
 }
 
 fn describe_row(seat: &mut Seat, fields: &[sql::session::Field], formats: &Formats) {
+    let at = seat.replies.len();
     seat.replies.row_description(row_fields(fields, formats));
+    charset::outgoing(seat.encoding, seat.replies.buffer(), at);
 }
 
 /// The columns of a result, in the protocol's form.

@@ -3,6 +3,7 @@
 //! The seat goes to the fiber whole and comes back whole, so nothing in here shares anything with
 //! the connection's task but the [`Link`].
 
+mod charset;
 mod client;
 mod messages;
 mod startup;
@@ -21,6 +22,7 @@ use crate::report;
 use crate::worker::Worker;
 use sql::error::{Severity, SqlError, SqlState};
 use sql::session::{Ending, Session};
+use sql::types::Encoding;
 
 /// What a connection needs while it is served, and between times its session.
 pub(crate) struct Seat {
@@ -34,6 +36,8 @@ pub(crate) struct Seat {
     pub(crate) input: Vec<u8>,
     /// Replies that are not with the link yet.
     replies: Replies,
+    /// How the client spells texts.
+    encoding: Encoding,
     /// How much of the replies was there before the message being served.
     whole: usize,
     /// What must be durable before the replies in the seat may leave.
@@ -89,6 +93,7 @@ impl Seat {
             process: None,
             input: Vec::new(),
             replies: Replies::new(),
+            encoding: Encoding::utf8(),
             whole: 0,
             told: Lsn::ZERO,
             skipping: false,
@@ -101,6 +106,7 @@ impl Seat {
     pub(crate) fn resume(worker: &Rc<Worker>, link: &Rc<Link>, guest: Guest) -> (Self, Vec<u8>) {
         let Guest { peer, session, process, input, .. } = guest;
         let mut seat = Seat::new(worker, link, peer);
+        seat.encoding = session.client_encoding();
         (seat.session, seat.process, seat.is_ready) = (Some(session), Some(process), true);
         (seat, input)
     }
@@ -169,7 +175,9 @@ impl Seat {
 
     /// Tells the client of an error; a fatal one ends the session.
     fn complain(&mut self, error: &SqlError) {
+        let at = self.replies.len();
         report::error(&mut self.replies, error);
+        charset::outgoing(self.encoding, self.replies.buffer(), at);
         if error.fields().severity != Severity::Error {
             self.will_end(error);
             self.closing = true;

@@ -60,9 +60,12 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
         Ok(session)
     });
     let session = session.inspect_err(|_| seat.worker.shared.leave_place())?;
+    seat.encoding = session.client_encoding();
     seat.replies.authentication_ok();
     for (name, value) in session.reported() {
+        let at = seat.replies.len();
         seat.replies.parameter_status(name, &value);
+        super::charset::outgoing(seat.encoding, seat.replies.buffer(), at);
     }
     let (process, key) = (session.pid(), session.cancel_key().cast_unsigned());
     seat.replies.backend_key_data(process, key);

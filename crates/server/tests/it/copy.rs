@@ -20,6 +20,26 @@ fn data_are_copied_in() {
 }
 
 #[test]
+fn a_zero_byte_is_no_text() {
+    let house = House::new();
+    let mut me = house.client();
+    let options =
+        [("", "a\0b"), ("", "a\\000b"), ("", "a\\x00"), (" csv", "\"a\0b\""), (" csv", "a\0b")];
+    for (option, value) in options {
+        me.request(|r| {
+            r.query(&format!("copy words from stdin{option}"));
+            r.copy_data(format!("fine\n{value}\n").as_bytes());
+            r.copy_done();
+        });
+        let told = me.until_ready();
+        let expected = "ERROR 22021 invalid byte sequence for encoding \"UTF8\": 0x00\nZ I";
+        assert!(told.ends_with(expected), "{value:?}{option}: {told}");
+    }
+    let count = "select count(*) from words";
+    assert_eq!(me.query(count), "T count\nD 0\nC SELECT 1\nZ I");
+}
+
+#[test]
 fn data_sent_along_with_the_query_are_copied_in() {
     let house = House::new();
     let mut me = house.client();

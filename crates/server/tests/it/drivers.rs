@@ -1,7 +1,7 @@
 //! What widely used drivers send and rely on, each found by the driver that is named.
 
 use wire::Format;
-use wire::frontend::{Execute, Requests};
+use wire::frontend::{Execute, Requests, Target};
 
 use crate::House;
 use crate::client::extended;
@@ -23,9 +23,40 @@ fn encodings_have_many_spellings() {
         let told = house.stranger().try_start(&parameters);
         assert!(told.contains("S client_encoding=UTF8") && told.ends_with("Z I"), "{told}");
     }
-    let parameters = [("user", "me"), ("database", "postgres"), ("client_encoding", "latin-9")];
+    let parameters = [("user", "me"), ("database", "postgres"), ("client_encoding", "latin-99")];
     let told = house.stranger().try_start(&parameters);
     assert!(told.starts_with("FATAL 22023 invalid value for parameter"), "{told}");
+}
+
+/// psycopg's cursors of the server and Rails' explain bind parameters in what is within another statement.
+#[test]
+fn parameters_may_be_within_another_statement() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("insert into t select i from generate_series(1, 5) i; begin");
+    let mut run = |query: &str, parameters: &[Option<&[u8]>]| {
+        me.request(|r| {
+            r.parse("", query, &[]);
+            r.describe(Target::Statement(""));
+            extended(r, query, parameters, 0);
+            r.sync();
+        });
+        let told = me.until_ready();
+        let told = told.strip_suffix("\nZ T").unwrap_or(&told);
+        told.replace("1\nt ", "").replace("\nn\n1\n2\nn\n", " ")
+    };
+    let told = run("explain (costs off) select * from t where a = $1", &[Some(b"3")]);
+    assert!(told.ends_with("D Seq Scan on t\nD   Filter: (a = 3)\nC EXPLAIN"), "{told}");
+    let declare = "declare c cursor for select a from t where a > $1 and a <> $2 order by a";
+    assert_eq!(run(declare, &[Some(b"1"), Some(b"3")]), "2 C DECLARE CURSOR");
+    let told = run("fetch 2 from c", &[]);
+    assert!(told.ends_with("D 2\nD 4\nC FETCH 2"), "{told}");
+    let create = "create table s as select a, $1 as b from t where a > $2";
+    assert_eq!(run(create, &[Some(b"x"), Some(b"3")]), "2 C SELECT 2");
+    let into = "select a, $1::numeric as n into u from t where a = $2";
+    assert_eq!(run(into, &[Some(b"1.5"), Some(b"3")]), "2 C SELECT 1");
+    let told = run("select s.*, n from s, u order by s.a", &[]);
+    assert!(told.ends_with("D 4,x,1.5\nD 5,x,1.5\nC SELECT 2"), "{told}");
 }
 
 /// pgx takes rows of a declared cursor as binary.

@@ -3,6 +3,7 @@
 
 mod activity;
 mod affinity;
+mod charsets;
 mod client;
 mod commit_times;
 mod copy;

@@ -197,3 +197,22 @@ fn whatever_nests_is_answered_or_refused() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
+
+#[test]
+fn long_chains_are_answered() {
+    const LINKS: usize = 5_000;
+    let house = House::new();
+    let mut me = house.client();
+    me.query("insert into t values (2)");
+    let mut value = |query: &str| {
+        let reply = me.query(query);
+        let row = reply.lines().find_map(|line| line.strip_prefix("D "));
+        row.map_or(reply.chars().take(200).collect(), str::to_owned)
+    };
+    assert_eq!(value(&format!("select a{} from t", "+a".repeat(LINKS))), "10002");
+    assert_eq!(value(&format!("select length('a'{})", "||'b'".repeat(LINKS))), "5001");
+    let union = " union all select 1".repeat(LINKS);
+    assert_eq!(value(&format!("select count(*) from (select 1{union}) u")), "5001");
+    let too_long = format!("select 1{}", " union select 1".repeat(100_000));
+    assert!(value(&too_long).starts_with("ERROR 54001"));
+}

@@ -225,3 +225,27 @@ fn a_commit_is_told_or_canceled_and_never_both() {
     let counted = me.query("select count(*) from t");
     assert_eq!(counted, format!("T count\nD {told_of}\nC SELECT 1\nZ I"));
 }
+
+/// What works on a large value looks around, so that a cancel or a time limit ends it, and others have their turn.
+#[test]
+fn work_on_large_values_can_be_ended() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("set statement_timeout = '50ms'");
+    let values = [
+        "factorial(32000)",
+        "md5(repeat('a', 300000000))",
+        "array_length(string_to_array(repeat('a,', 5000000), ','), 1)",
+        "array_length(('{' || repeat('1,', 5000000) || '1}')::int[], 1)",
+        "length(array_fill(1, array[5000000])::text)",
+        "length(replace(repeat('ab', 20000000), 'a', 'xy'))",
+        "length(upper(repeat('ab', 30000000)))",
+        "length(encode(repeat('a', 50000000)::bytea, 'base64'))",
+        "length(lpad('x', 100000000, 'ab'))",
+        "('[' || repeat('1,', 20000000) || '1]')::json is null",
+    ];
+    for value in values {
+        let told = me.query(&format!("select {value}"));
+        assert!(told.contains("ERROR 57014 "), "{value}: {}", &told[..told.len().min(200)]);
+    }
+}

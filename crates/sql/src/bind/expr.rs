@@ -19,7 +19,7 @@ impl Binder<'_, '_> {
         check_stack()?;
         match expr {
             ast::Expr::Column(reference) => self.column_expr(reference),
-            ast::Expr::Const(c) => Ok(constant(&c.value, c.loc)),
+            ast::Expr::Const(c) => constant(&c.value, c.loc),
             ast::Expr::Param(p) => self.param(p.number as usize, p.number, p.loc),
             ast::Expr::Lifted(lifted) => self.lifted(lifted),
             ast::Expr::Unary(unary) => {
@@ -131,7 +131,7 @@ impl Binder<'_, '_> {
     /// A lifted constant is a parameter with the type that the literal would have had.
     fn lifted(&mut self, lifted: &ast::LiftedConst) -> Result<Expr> {
         let index = lifted.slot as usize;
-        let own = constant(&lifted.literal, lifted.loc).type_id();
+        let own = constant(&lifted.literal, lifted.loc)?.type_id();
         if index >= self.params.types.len() {
             self.params.types.resize(index + 1, TypeId::INVALID);
         }
@@ -738,7 +738,7 @@ fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {
 }
 
 /// A literal with the type that it has by itself.
-pub(super) fn constant(value: &Literal, loc: Loc) -> Expr {
+pub(super) fn constant(value: &Literal, loc: Loc) -> Result<Expr> {
     let (value, ty) = match value {
         Literal::Null => (Datum::Null, Ty::UNKNOWN),
         Literal::Bool(b) => (Datum::Bool(*b), Ty::BOOL),
@@ -748,9 +748,12 @@ pub(super) fn constant(value: &Literal, loc: Loc) -> Expr {
         },
         Literal::Numeric(text) => match crate::types::Numeric::parse(text) {
             Ok(n) => (Datum::Numeric(n), Ty::of(TypeId::NUMERIC)),
-            Err(_) => (Datum::text(&**text), Ty::UNKNOWN),
+            Err(_) => {
+                let message = "value overflows numeric format";
+                return Err(at(sql_error!(NUMERIC_VALUE_OUT_OF_RANGE, "{message}"), loc));
+            }
         },
         Literal::String(text) | Literal::Bits(text) => (Datum::text(&**text), Ty::UNKNOWN),
     };
-    Expr::Const(Const { value, ty, loc })
+    Ok(Expr::Const(Const { value, ty, loc }))
 }

@@ -158,6 +158,11 @@ pub enum Column {
 }
 
 impl Column {
+    /// Whether it tells of the row's version.
+    pub fn is_system(self) -> bool {
+        !matches!(self, Column::User(_) | Column::Whole)
+    }
+
     /// Whether it is made of the table's column at `column`.
     pub fn needs(self, column: usize) -> bool {
         match self {

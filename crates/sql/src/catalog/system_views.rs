@@ -3,6 +3,7 @@
 //! They are text of the program, not rows: every database has those of the program that runs it.
 
 mod extensions;
+mod information_schema;
 mod progress;
 mod statistics;
 
@@ -25,8 +26,9 @@ const fn view(
 
 /// The view of that name in that schema.
 pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
-    let all = VIEWS.iter().chain(statistics::VIEWS).chain(progress::VIEWS).chain(extensions::VIEWS);
-    all.into_iter().find(|view| view.schema == schema && view.name == name)
+    let all = VIEWS.iter().chain(statistics::VIEWS).chain(progress::VIEWS);
+    let mut all = all.chain(extensions::VIEWS).chain(information_schema::VIEWS);
+    all.find(|view| view.schema == schema && view.name == name)
 }
 
 static VIEWS: &[SystemView] = &[
@@ -182,84 +184,5 @@ static VIEWS: &[SystemView] = &[
         "SELECT name, setting, unit, category, short_desc, extra_desc, context, vartype, source, \
          min_val, max_val, enumvals, boot_val, reset_val, sourcefile, sourceline, pending_restart \
          FROM pg_catalog.pg_show_all_settings()",
-    ),
-    view(
-        "information_schema",
-        "schemata",
-        13382,
-        "SELECT pg_catalog.current_database() AS catalog_name, n.nspname AS schema_name, \
-         pg_catalog.pg_get_userbyid(n.nspowner) AS schema_owner FROM pg_catalog.pg_namespace n",
-    ),
-    view(
-        "information_schema",
-        "tables",
-        13425,
-        "SELECT pg_catalog.current_database() AS table_catalog, n.nspname AS table_schema, \
-         c.relname AS table_name, CASE WHEN n.nspname LIKE 'pg_temp_%' THEN 'LOCAL TEMPORARY' \
-         WHEN c.relkind IN ('r', 'p') THEN 'BASE TABLE' WHEN c.relkind = 'v' THEN 'VIEW' \
-         ELSE NULL END AS table_type, \
-         CASE WHEN c.relkind IN ('r', 'p') THEN 'YES' ELSE 'NO' END AS is_insertable_into \
-         FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_class c ON n.oid = c.relnamespace \
-         WHERE c.relkind IN ('r', 'v', 'f', 'p')",
-    ),
-    view(
-        "information_schema",
-        "columns",
-        13295,
-        "SELECT pg_catalog.current_database() AS table_catalog, n.nspname AS table_schema, \
-         c.relname AS table_name, a.attname AS column_name, a.attnum::int4 AS ordinal_position, \
-         CASE WHEN a.attgenerated = '' THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END \
-         AS column_default, \
-         CASE WHEN a.attnotnull THEN 'NO' ELSE 'YES' END AS is_nullable, \
-         CASE WHEN t.typelem <> 0 AND t.typlen = -1 THEN 'ARRAY' \
-         WHEN t.typnamespace = 11 THEN pg_catalog.format_type(a.atttypid, NULL) \
-         ELSE 'USER-DEFINED' END AS data_type, \
-         CASE WHEN a.atttypid IN (1042, 1043) AND a.atttypmod >= 0 THEN a.atttypmod - 4 END \
-         AS character_maximum_length, \
-         CASE WHEN a.atttypid IN (1042, 1043) AND a.atttypmod >= 0 THEN (a.atttypmod - 4) * 4 \
-         WHEN a.atttypid IN (25, 1042, 1043) THEN 1073741824 END AS character_octet_length, \
-         CASE a.atttypid WHEN 21 THEN 16 WHEN 23 THEN 32 WHEN 20 THEN 64 WHEN 700 THEN 24 \
-         WHEN 701 THEN 53 WHEN 1700 THEN CASE WHEN a.atttypmod >= 0 \
-         THEN ((a.atttypmod - 4) >> 16) & 65535 END END AS numeric_precision, \
-         CASE WHEN a.atttypid IN (20, 21, 23, 700, 701) THEN 2 WHEN a.atttypid = 1700 THEN 10 END \
-         AS numeric_precision_radix, \
-         CASE WHEN a.atttypid IN (20, 21, 23) THEN 0 WHEN a.atttypid = 1700 AND a.atttypmod >= 0 \
-         THEN (a.atttypmod - 4) & 65535 END AS numeric_scale, \
-         CASE WHEN a.atttypid = 1082 THEN 0 WHEN a.atttypid IN (1083, 1114, 1184, 1266) \
-         THEN CASE WHEN a.atttypmod < 0 THEN 6 ELSE a.atttypmod END WHEN a.atttypid = 1186 \
-         THEN CASE WHEN a.atttypmod < 0 OR a.atttypmod & 65535 = 65535 THEN 6 \
-         ELSE a.atttypmod & 65535 END END AS datetime_precision, \
-         NULL::varchar AS interval_type, NULL::int4 AS interval_precision, \
-         NULL::name AS character_set_catalog, NULL::name AS character_set_schema, \
-         NULL::name AS character_set_name, CASE WHEN nco.nspname IS NOT NULL \
-         THEN pg_catalog.current_database() END AS collation_catalog, \
-         nco.nspname AS collation_schema, co.collname AS collation_name, \
-         NULL::name AS domain_catalog, NULL::name AS domain_schema, NULL::name AS domain_name, \
-         pg_catalog.current_database() AS udt_catalog, nt.nspname AS udt_schema, \
-         t.typname AS udt_name, NULL::name AS scope_catalog, NULL::name AS scope_schema, \
-         NULL::name AS scope_name, NULL::int4 AS maximum_cardinality, \
-         a.attnum::name AS dtd_identifier, 'NO' AS is_self_referencing, \
-         CASE WHEN a.attidentity IN ('a', 'd') THEN 'YES' ELSE 'NO' END AS is_identity, \
-         CASE a.attidentity WHEN 'a' THEN 'ALWAYS' WHEN 'd' THEN 'BY DEFAULT' END \
-         AS identity_generation, s.seqstart::varchar AS identity_start, \
-         s.seqincrement::varchar AS identity_increment, s.seqmax::varchar AS identity_maximum, \
-         s.seqmin::varchar AS identity_minimum, \
-         CASE WHEN s.seqcycle THEN 'YES' ELSE 'NO' END AS identity_cycle, \
-         CASE WHEN a.attgenerated = '' THEN 'NEVER' ELSE 'ALWAYS' END AS is_generated, \
-         CASE WHEN a.attgenerated <> '' THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END \
-         AS generation_expression, \
-         CASE WHEN c.relkind IN ('r', 'p') THEN 'YES' ELSE 'NO' END AS is_updatable \
-         FROM pg_catalog.pg_attribute a \
-         JOIN pg_catalog.pg_class c ON a.attrelid = c.oid \
-         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-         JOIN pg_catalog.pg_type t ON t.oid = a.atttypid \
-         JOIN pg_catalog.pg_namespace nt ON nt.oid = t.typnamespace \
-         LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum \
-         LEFT JOIN pg_catalog.pg_depend p ON p.refclassid = 1259 AND p.refobjid = a.attrelid \
-         AND p.refobjsubid = a.attnum AND p.classid = 1259 AND p.deptype = 'i' \
-         LEFT JOIN pg_catalog.pg_sequence s ON s.seqrelid = p.objid \
-         LEFT JOIN pg_catalog.pg_collation co ON co.oid = a.attcollation AND co.oid <> 100 \
-         LEFT JOIN pg_catalog.pg_namespace nco ON nco.oid = co.collnamespace \
-         WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'v', 'f', 'p')",
     ),
 ];

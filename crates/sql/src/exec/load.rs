@@ -49,6 +49,7 @@ impl Loader {
             action: ModifyAction::Insert { on_conflict: None },
             checks,
             generated,
+            system: Vec::new(),
             returning: None,
         });
         Loader::of(plan, freeze)

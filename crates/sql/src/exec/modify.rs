@@ -15,7 +15,7 @@ use storage::lock::RowTurn;
 
 use crate::bind::tree::Expr;
 use crate::catalog::TableDef;
-use crate::error::{Result, sql_error};
+use crate::error::{Result, SqlError, sql_error};
 use crate::plan::node::{self, ModifyAction, TargetRow};
 use crate::toast;
 use crate::types::row::{External, RowView};
@@ -23,7 +23,7 @@ use crate::types::{Datum, TypeId};
 
 use super::eval::{eval, passes};
 use super::lock_rows::{concurrent, refresh};
-use super::scan::stored_tid;
+use super::scan::{Stored, column, stored_tid};
 use super::waiting::waiting;
 use super::{Cx, Operator, Running, run};
 
@@ -43,6 +43,10 @@ pub struct Modify {
 #[derive(Default)]
 pub(super) struct Work {
     pub stored: RowBuf,
+    /// The row version that was made, or deleted.
+    pub changed: Option<Tid>,
+    /// ON CONFLICT locked the row before it updated it.
+    pub was_locked: bool,
     pub encoded: Vec<u8>,
     pub key: Vec<u8>,
     /// What an entry carries beside its key.
@@ -153,6 +157,7 @@ impl Modify {
             let deleted = cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take());
             match deleted.map_err(waiting("deleting tuple", tid, &table.name))? {
                 Outcome::Done { .. } => {
+                    self.work.changed = Some(tid);
                     self.work.large.row_is_gone(table, cx)?;
                     foreign_key::deleted(table, &self.work.old, cx);
                     std::mem::swap(&mut self.work.new, &mut self.work.old);
@@ -351,6 +356,29 @@ pub(super) fn display(value: &Datum, type_id: TypeId, cx: &Cx<'_>) -> String {
     crate::types::output_string(type_id, value, &cx.host.io()).unwrap_or_else(|_| "?".to_owned())
 }
 
+/// What RETURNING is told of the changed row's version, behind the columns in `work.new`.
+fn system_columns(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<()> {
+    if plan.system.is_empty() {
+        return Ok(());
+    }
+    let table = &*plan.table;
+    let there = match work.changed {
+        Some(tid) => cx.host.heap(table)?.fetch_version(tid, &mut work.stored)?,
+        None => false,
+    };
+    if !there {
+        return Err(SqlError::internal("a row is gone within the command that changed it"));
+    }
+    let mut stored = Stored::from(&work.stored);
+    if std::mem::take(&mut work.was_locked) {
+        // PostgreSQL leaves the lock with the new version.
+        stored.header.xmax = stored.header.xmin;
+    }
+    let view = RowView::new(&table.desc, stored.bytes);
+    work.new.extend(plan.system.iter().map(|which| column(table, *which, &view, stored)));
+    Ok(())
+}
+
 /// Inserts `work.new` with its index entries.
 fn insert(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<Tid> {
     complete_row(plan, &mut work.new, cx)?;
@@ -359,6 +387,7 @@ fn insert(plan: &node::Modify, work: &mut Work, cx: &mut Cx<'_>) -> Result<Tid> 
     cx.host.heap(table)?;
     encode_new(table, work, false, cx)?;
     let tid = cx.host.heap(table)?.insert(cx.host.txn(), &work.encoded)?;
+    work.changed = Some(tid);
     index::insert_all(table, tid, index::Made::Inserted, work, cx)?;
     foreign_key::inserted(table, tid, cx);
     Ok(tid)
@@ -382,6 +411,7 @@ pub(super) fn update_row(
     let updated = cx.host.heap(table)?.update(cx.host.txn(), tid, &work.encoded, change, turn);
     let outcome = updated.map_err(waiting("updating tuple", tid, &table.name))?;
     if let Outcome::Done { tid, heap_only } = outcome {
+        work.changed = Some(tid);
         work.large.row_is_gone(table, cx)?;
         if !heap_only {
             index::insert_all(table, tid, index::Made::Updated, work, cx)?;
@@ -408,6 +438,7 @@ impl Operator for Modify {
             }
             let plan = self.plan.clone();
             let Some(returning) = &plan.returning else { continue };
+            system_columns(&plan, &mut self.work, cx)?;
             let mut visible = std::mem::take(&mut self.work.new);
             visible.extend_from_slice(&self.source);
             self.row.clear();

@@ -3,6 +3,7 @@
 use super::bodies::{Bodies, comparisons, scalars};
 use super::{Body, Context, Rows};
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::steps::Steps;
 use crate::types::array::{Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, too_many_elements};
 use crate::types::numeric::int_out_of_range;
 use crate::types::{
@@ -342,16 +343,20 @@ pub(super) fn width_bucket(rules: Option<&Rules>, args: &[Datum]) -> Result<Datu
 }
 
 /// The pieces of a text between delimiters; without a delimiter its characters.
-pub(super) fn split_text(args: &[Datum]) -> Vec<Datum> {
+pub(super) fn split_text(args: &[Datum]) -> Result<Vec<Datum>> {
     let text = args[0].as_text();
     if text.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let null = args.get(2).filter(|null| !null.is_null()).map(|null| null.as_text().as_str());
-    let piece = |piece: &str| if Some(piece) == null { Datum::Null } else { Datum::text(piece) };
+    let mut steps = Steps::default();
+    let mut piece = |piece: &str| {
+        steps.next()?;
+        Ok(if Some(piece) == null { Datum::Null } else { Datum::text(piece) })
+    };
     match &args[1] {
         Datum::Null => text.chars().map(|c| piece(c.encode_utf8(&mut [0; 4]))).collect(),
-        delimiter if delimiter.as_text().is_empty() => vec![piece(text)],
+        delimiter if delimiter.as_text().is_empty() => Ok(vec![piece(text)?]),
         delimiter => text.split(delimiter.as_text().as_str()).map(piece).collect(),
     }
 }
@@ -360,7 +365,7 @@ fn text_to_array(args: &[Datum]) -> Result<Datum> {
     if args[0].is_null() {
         return Ok(Datum::Null);
     }
-    Ok(Array::from_elements(TypeId::TEXT, split_text(args)).into())
+    Ok(Array::from_elements(TypeId::TEXT, split_text(args)?).into())
 }
 
 fn array_to_text(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
@@ -371,7 +376,9 @@ fn array_to_text(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     let null = args.get(2).filter(|null| !null.is_null()).map(Datum::as_text);
     let mut out = String::new();
     let mut first = true;
+    let mut steps = Steps::default();
     for element in &array.elements {
+        steps.next()?;
         let text = match (element, null) {
             (Datum::Null, None) => continue,
             (Datum::Null, Some(null)) => null.to_string(),
@@ -421,5 +428,5 @@ fn text_to_table(args: &[Datum]) -> Result<Rows> {
     if args[0].is_null() {
         return Ok(Box::new(std::iter::empty()));
     }
-    Ok(Box::new(split_text(args).into_iter().map(Ok)))
+    Ok(Box::new(split_text(args)?.into_iter().map(Ok)))
 }

@@ -5,9 +5,10 @@ use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::bodies::{Bodies, scalars};
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::steps::{Steps, checkpoint};
 use crate::types::context::ByteaOutput;
-use crate::types::scalar::{check_text, parse_bytea, parse_hex, push_hex, write_bytea};
-use crate::types::{Datum, Text};
+use crate::types::scalar::{parse_bytea, parse_hex, push_hex, write_bytea};
+use crate::types::{Datum, Encoding, Text};
 
 pub(super) const ROOMS: &[Bodies] = &[ENCODINGS, DIGESTS, CONVERSIONS];
 
@@ -23,11 +24,18 @@ fn unrecognized(format: &str) -> SqlError {
 
 fn encode(bytes: &[u8], format: &str) -> Result<String> {
     let mut out = Vec::with_capacity(bytes.len() * 2);
+    let mut steps = Steps::default();
     match format.to_ascii_lowercase().as_str() {
-        "hex" => bytes.iter().for_each(|&b| push_hex(b, &mut out)),
-        "base64" => encode_base64(bytes, &mut out),
+        "hex" => {
+            for &b in bytes {
+                steps.next()?;
+                push_hex(b, &mut out);
+            }
+        }
+        "base64" => encode_base64(bytes, &mut out)?,
         "escape" => {
             for &b in bytes {
+                steps.next()?;
                 // Only zero bytes, bytes beyond ASCII and the backslash are escaped here.
                 if b == 0 || b >= 0x80 || b == b'\\' {
                     write_bytea(&[b], ByteaOutput::Escape, &mut out);
@@ -57,9 +65,11 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /// Characters after which a line ends.
 const BASE64_LINE: usize = 76;
 
-fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
+fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut column = 0;
+    let mut steps = Steps::default();
     for chunk in bytes.chunks(3) {
+        steps.next()?;
         let mut three = [0; 3];
         three[..chunk.len()].copy_from_slice(chunk);
         let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
@@ -76,12 +86,15 @@ fn encode_base64(bytes: &[u8], out: &mut Vec<u8>) {
             column = 0;
         }
     }
+    Ok(())
 }
 
 fn decode_base64(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() * 3 / 4);
     let (mut bits, mut count, mut padding) = (0u32, 0, 0);
+    let mut steps = Steps::default();
     for c in text.chars() {
+        steps.next()?;
         let value = match c {
             ' ' | '\n' | '\t' | '\r' => continue,
             '=' => {
@@ -127,67 +140,52 @@ fn decode_base64(text: &str) -> Result<Vec<u8>> {
 }
 
 const DIGESTS: Bodies = scalars! {
-    "md5_text" => |_, a| Ok(md5_hex(a[0].as_text().as_bytes()).into());
-    "md5_bytea" => |_, a| Ok(md5_hex(a[0].as_bytea()).into());
-    "sha224_bytea" => |_, a| Ok(Datum::bytea(&Sha224::digest(a[0].as_bytea())));
-    "sha256_bytea" => |_, a| Ok(Datum::bytea(&Sha256::digest(a[0].as_bytea())));
-    "sha384_bytea" => |_, a| Ok(Datum::bytea(&Sha384::digest(a[0].as_bytea())));
-    "sha512_bytea" => |_, a| Ok(Datum::bytea(&Sha512::digest(a[0].as_bytea())));
+    "md5_text" => |_, a| md5_hex(a[0].as_text().as_bytes()).map(Datum::from);
+    "md5_bytea" => |_, a| md5_hex(a[0].as_bytea()).map(Datum::from);
+    "sha224_bytea" => |_, a| digest::<Sha224>(a[0].as_bytea()).map(|sum| Datum::bytea(&sum));
+    "sha256_bytea" => |_, a| digest::<Sha256>(a[0].as_bytea()).map(|sum| Datum::bytea(&sum));
+    "sha384_bytea" => |_, a| digest::<Sha384>(a[0].as_bytea()).map(|sum| Datum::bytea(&sum));
+    "sha512_bytea" => |_, a| digest::<Sha512>(a[0].as_bytea()).map(|sum| Datum::bytea(&sum));
 };
 
-fn md5_hex(bytes: &[u8]) -> String {
-    let mut out = Vec::with_capacity(32);
-    Md5::digest(bytes).iter().for_each(|&b| push_hex(b, &mut out));
-    String::from_utf8(out).expect("hexadecimal digits are ASCII")
-}
-
-/// The character sets that texts convert from and to.
-enum Charset {
-    Utf8,
-    Latin1,
-    /// Whatever the bytes are.
-    SqlAscii,
-}
-
-/// A character set by any of its spellings.
-fn charset(name: &str) -> Option<Charset> {
-    let plain: String =
-        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    match plain.as_str() {
-        "utf8" | "unicode" => Some(Charset::Utf8),
-        "latin1" | "iso88591" => Some(Charset::Latin1),
-        "sqlascii" => Some(Charset::SqlAscii),
-        _ => None,
+fn digest<D: Digest>(bytes: &[u8]) -> Result<Vec<u8>> {
+    const PIECE_BYTES: usize = 64 << 10;
+    let mut sum = D::new();
+    for piece in bytes.chunks(PIECE_BYTES) {
+        checkpoint()?;
+        sum.update(piece);
     }
+    Ok(sum.finalize().to_vec())
+}
+
+fn md5_hex(bytes: &[u8]) -> Result<String> {
+    let mut out = Vec::with_capacity(32);
+    digest::<Md5>(bytes)?.iter().for_each(|&b| push_hex(b, &mut out));
+    Ok(String::from_utf8(out).expect("hexadecimal digits are ASCII"))
 }
 
 fn source_text(bytes: &[u8], name: &str) -> Result<String> {
-    match charset(name) {
-        Some(Charset::Utf8 | Charset::SqlAscii) => check_text(bytes).map(str::to_owned),
-        Some(Charset::Latin1) => Ok(bytes.iter().map(|&b| char::from(b)).collect()),
-        None => bail!(INVALID_PARAMETER_VALUE, "invalid source encoding name \"{name}\""),
+    match Encoding::by_name(name) {
+        Some(encoding) => encoding.decode(bytes),
+        None => Err(no_encoding("source", name)),
     }
 }
 
 fn target_bytes(text: &str, name: &str) -> Result<Vec<u8>> {
-    match charset(name) {
-        Some(Charset::Utf8 | Charset::SqlAscii) => Ok(text.as_bytes().to_vec()),
-        Some(Charset::Latin1) => text
-            .chars()
-            .map(|c| {
-                u8::try_from(u32::from(c)).map_err(|_| {
-                    let bytes: Vec<String> =
-                        c.to_string().bytes().map(|b| format!("0x{b:02x}")).collect();
-                    sql_error!(
-                        UNTRANSLATABLE_CHARACTER,
-                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent \
-                         in encoding \"LATIN1\"",
-                        bytes.join(" ")
-                    )
-                })
-            })
-            .collect(),
-        None => bail!(INVALID_PARAMETER_VALUE, "invalid destination encoding name \"{name}\""),
+    let Some(encoding) = Encoding::by_name(name) else {
+        return Err(no_encoding("destination", name));
+    };
+    let mut bytes = Vec::new();
+    encoding.encode(text, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn no_encoding(which: &str, name: &str) -> SqlError {
+    match Encoding::unsupported(name) {
+        Some(name) => {
+            SqlError::unsupported(format!("conversion between {name} and UTF8 is not supported"))
+        }
+        None => sql_error!(INVALID_PARAMETER_VALUE, "invalid {which} encoding name \"{name}\""),
     }
 }
 
@@ -207,16 +205,12 @@ const CONVERSIONS: Bodies = scalars! {
         Ok(Datum::Int4(text.chars().count() as i32))
     };
     "getdatabaseencoding" => |_, _| Ok(Datum::Text(Text::new("UTF8")));
-    "PG_encoding_to_char" => |_, a| Ok(Datum::text(match a[0].as_int4() {
-        0 => "SQL_ASCII",
-        6 => "UTF8",
-        8 => "LATIN1",
-        _ => "",
-    }));
-    "PG_char_to_encoding" => |_, a| Ok(Datum::Int4(match charset(a[0].as_text()) {
-        Some(Charset::SqlAscii) => 0,
-        Some(Charset::Utf8) => 6,
-        Some(Charset::Latin1) => 8,
-        None => -1,
-    }));
+    "PG_encoding_to_char" => |_, a| {
+        let encoding = Encoding::by_number(a[0].as_int4());
+        Ok(Datum::text(encoding.map_or("", Encoding::name)))
+    };
+    "PG_char_to_encoding" => |_, a| {
+        let encoding = Encoding::by_name(a[0].as_text());
+        Ok(Datum::Int4(encoding.map_or(-1, Encoding::number)))
+    };
 };

@@ -117,7 +117,7 @@ fn like(text: &Datum, pattern: &Datum) -> Result<bool> {
 }
 
 fn ilike(text: &Datum, pattern: &Datum) -> Result<bool> {
-    matches(lower(text.as_text()).as_bytes(), lower(pattern.as_text()).as_bytes())
+    matches(lower(text.as_text())?.as_bytes(), lower(pattern.as_text())?.as_bytes())
 }
 
 const LIKE: Bodies = scalars! {

@@ -42,6 +42,7 @@ pub use table::{
 };
 
 use crate::error::{Result, SqlError};
+pub use crate::steps::checkpoint;
 use crate::types::{Datum, FormatContext, IoContext, Names, Oid, Rules, TimestampTz, TypeId};
 
 /// What may change between two calls with equal arguments.
@@ -146,13 +147,6 @@ pub struct Context<'a> {
     /// The call was written with VARIADIC: its last argument is the array of the others.
     pub variadic: bool,
     pub session: &'a mut dyn SessionInfo,
-}
-
-/// A place inside a long loop where the statement may be cancelled or give way to others.
-#[inline]
-pub fn checkpoint() -> Result<()> {
-    base::park::checkpoint();
-    base::interrupt::check().map_err(crate::error::interrupted)
 }
 
 impl Context<'_> {

@@ -15,7 +15,7 @@ macro_rules! declared {
 const SESSION: Bodies = declared!(Body::Session,
     "current_database" "current_query" "current_schema" "current_schemas" "current_user"
     "session_user" "pgsql_version" "pg_backend_pid" "pg_client_encoding" "set_config_by_name"
-    "inet_client_port" "inet_server_port" "pg_postmaster_start_time" "pg_conf_load_time"
+    "inet_client_addr" "inet_server_addr" "inet_client_port" "inet_server_port" "pg_postmaster_start_time" "pg_conf_load_time"
     "pg_my_temp_schema" "pg_is_other_temp_schema" "pg_trigger_depth" "pg_jit_available"
     "pg_sleep" "sql:3935" "sql:3936" "pg_current_xact_id" "pg_current_xact_id_if_assigned"
     "pg_current_snapshot" "pg_visible_in_snapshot" "pg_snapshot_xmin" "pg_snapshot_xmax"

@@ -2,6 +2,7 @@
 
 use super::bodies::{Bodies, comparisons, cross_comparisons, scalars};
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::steps::Steps;
 use crate::types::chars::{Excess, NAME_MAX, to_bpchar, to_name, to_varchar, without_padding};
 use crate::types::numeric::int_out_of_range;
 use crate::types::{Datum, Text, TypeId, TypeMod};
@@ -135,11 +136,11 @@ const PIECES: Bodies = scalars! {
         };
         Ok(Datum::text(&text[char_offset(text, skipped)..]))
     };
-    "text_reverse" => |_, a| Ok(a[0].as_text().chars().rev().collect::<String>().into());
+    "text_reverse" => |_, a| mapped(a[0].as_text().chars().rev(), |c| c).map(Datum::from);
     "split_part" => |_, a| split_part(a[0].as_text(), a[1].as_text(), a[2].as_int4());
     "replace_text" => |_, a| replace(a[0].as_text(), a[1].as_text(), a[2].as_text());
     "translate" => |_, a| {
-        Ok(translate(a[0].as_text(), a[1].as_text(), a[2].as_text()).into())
+        translate(a[0].as_text(), a[1].as_text(), a[2].as_text()).map(Datum::from)
     };
 };
 
@@ -162,21 +163,31 @@ fn replace(text: &str, from: &str, to: &str) -> Result<Datum> {
     if from.is_empty() || !text.contains(from) {
         return Ok(Datum::text(text));
     }
-    let grown = text.matches(from).count().saturating_mul(to.len().saturating_sub(from.len()));
-    if text.len().saturating_add(grown) > MAX_BYTES {
-        return Err(too_large());
+    let mut out = String::with_capacity(text.len());
+    let (mut end, mut steps) = (0, Steps::default());
+    for (at, found) in text.match_indices(from) {
+        steps.next()?;
+        out.push_str(&text[end..at]);
+        out.push_str(to);
+        end = at + found.len();
+        check_length(out.len() + (text.len() - end))?;
     }
-    Ok(text.replace(from, to).into())
+    out.push_str(&text[end..]);
+    Ok(out.into())
 }
 
 /// Replaces each character of `from` by its counterpart in `to`, or drops it without one.
-fn translate(text: &str, from: &str, to: &str) -> String {
-    text.chars()
-        .filter_map(|c| match from.chars().position(|f| f == c) {
-            None => Some(c),
-            Some(i) => to.chars().nth(i),
-        })
-        .collect()
+fn translate(text: &str, from: &str, to: &str) -> Result<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut steps = Steps::default();
+    for c in text.chars() {
+        steps.next()?;
+        match from.chars().position(|f| f == c) {
+            None => out.push(c),
+            Some(i) => out.extend(to.chars().nth(i)),
+        }
+    }
+    Ok(out)
 }
 
 /// Trims characters of a set at either end.
@@ -202,14 +213,17 @@ fn pad(text: &str, len: i32, fill: &str, front: bool) -> Result<Datum> {
     if missing.saturating_mul(fill.len()) / char_count(fill).max(1) as usize > MAX_BYTES {
         return Err(too_large());
     }
-    let filling = fill.chars().cycle().take(missing);
     let mut out = String::with_capacity(text.len() + missing);
+    let mut steps = Steps::default();
+    if !front {
+        out.push_str(text);
+    }
+    for c in fill.chars().cycle().take(missing) {
+        steps.next()?;
+        out.push(c);
+    }
     if front {
-        out.extend(filling);
         out.push_str(text);
-    } else {
-        out.push_str(text);
-        out.extend(filling);
     }
     Ok(out.into())
 }
@@ -244,31 +258,40 @@ fn map_case<I: Iterator<Item = char>>(c: char, mapped: I) -> char {
     }
 }
 
-pub(super) fn lower(text: &str) -> String {
-    text.chars().map(|c| map_case(c, c.to_lowercase())).collect()
+/// The characters, each as `map` has it.
+fn mapped(chars: impl Iterator<Item = char>, mut map: impl FnMut(char) -> char) -> Result<String> {
+    let mut out = String::with_capacity(chars.size_hint().0);
+    let mut steps = Steps::default();
+    for c in chars {
+        steps.next()?;
+        out.push(map(c));
+    }
+    Ok(out)
 }
 
-pub(super) fn upper(text: &str) -> String {
-    text.chars().map(|c| map_case(c, c.to_uppercase())).collect()
+pub(super) fn lower(text: &str) -> Result<String> {
+    mapped(text.chars(), |c| map_case(c, c.to_lowercase()))
+}
+
+pub(super) fn upper(text: &str) -> Result<String> {
+    mapped(text.chars(), |c| map_case(c, c.to_uppercase()))
 }
 
 /// The first letter of each word in upper case, the rest in lower case.
-pub(super) fn initcap(text: &str) -> String {
+pub(super) fn initcap(text: &str) -> Result<String> {
     let mut inside = false;
-    text.chars()
-        .map(|c| {
-            let mapped =
-                if inside { map_case(c, c.to_lowercase()) } else { map_case(c, c.to_uppercase()) };
-            inside = c.is_alphanumeric();
-            mapped
-        })
-        .collect()
+    mapped(text.chars(), |c| {
+        let mapped =
+            if inside { map_case(c, c.to_lowercase()) } else { map_case(c, c.to_uppercase()) };
+        inside = c.is_alphanumeric();
+        mapped
+    })
 }
 
 const CHARACTERS: Bodies = scalars! {
-    "lower" => |_, a| Ok(lower(a[0].as_text()).into());
-    "upper" => |_, a| Ok(upper(a[0].as_text()).into());
-    "initcap" => |_, a| Ok(initcap(a[0].as_text()).into());
+    "lower" => |_, a| lower(a[0].as_text()).map(Datum::from);
+    "upper" => |_, a| upper(a[0].as_text()).map(Datum::from);
+    "initcap" => |_, a| initcap(a[0].as_text()).map(Datum::from);
     "ascii" => |_, a| Ok(Datum::Int4(a[0].as_text().chars().next().map_or(0, |c| c as i32)));
     "chr" => |_, a| chr(a[0].as_int4());
     "to_hex32" => |_, a| Ok(format!("{:x}", a[0].as_int4()).into());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bind::query::{ConflictUpdate, Modify, ModifyAction, RelColumn, RelKind};
-use crate::bind::tree::{Column, Expr, Ty};
+use crate::bind::tree::{Column, Expr, Ty, Var};
 use crate::bind::walk;
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
@@ -41,12 +41,18 @@ impl Planner {
         // What follows sees the target as entry 0 and the proposed row as entry 1.
         let columns = RelColumn::all_of(table);
         self.levels.push(Level { columns: vec![columns.clone(), columns], ..Level::default() });
+        let update = conflict.and_then(|clause| clause.update.as_ref());
+        let asking = update.into_iter().flat_map(|update| {
+            update.sets.iter().map(|(_, expr)| expr).chain(update.filter.as_ref())
+        });
+        let system = system_columns(asking.chain(returned(modify)), 0);
         let own = table_layout(table, 0);
-        let returning = self.returning(modify, &own)?;
+        let shown = own.join(&system_layout(&system, 0));
+        let returning = self.returning(modify, &shown)?;
         let on_conflict = match conflict {
             None => None,
             Some(clause) => {
-                let both = own.join(&table_layout(table, 1));
+                let both = shown.join(&table_layout(table, 1));
                 let update = match &clause.update {
                     None => None,
                     Some(update) => {
@@ -67,6 +73,7 @@ impl Planner {
             action: node::ModifyAction::Insert { on_conflict },
             checks: self.checks(modify, &own)?,
             generated: self.sets(&modify.generated, &own)?,
+            system,
             returning,
         })))
     }
@@ -79,15 +86,15 @@ impl Planner {
         cx.need(modify.rel, Column::Ctid, Ty::of(TypeId::TID));
         // What is assigned, returned and kept must be in the joined row.
         let outside = sets.into_iter().flatten().map(|(_, expr)| expr);
-        let outside = outside.chain(modify.returning.iter().map(|target| &target.expr));
         let mut wanted = Vec::new();
-        for expr in outside {
-            walk::each_var(expr, 0, &mut |var, depth| {
-                if var.level == depth {
-                    wanted.push((var.rel, var.column, var.ty));
-                }
-            });
-        }
+        each_own_var(outside, |var| wanted.push((var.rel, var.column, var.ty)));
+        // RETURNING's system columns of the target are those of the new version.
+        let system = system_columns(returned(modify), modify.rel);
+        each_own_var(returned(modify), |var| {
+            if var.rel != modify.rel || !var.column.is_system() {
+                wanted.push((var.rel, var.column, var.ty));
+            }
+        });
         for (rel, column, ty) in wanted {
             if column == Column::Whole {
                 for (i, info) in query.rels[usize::from(rel)].columns.iter().enumerate() {
@@ -113,7 +120,7 @@ impl Planner {
             Some(sets) => node::ModifyAction::Update { target, sets: self.sets(sets, &layout)? },
             None => node::ModifyAction::Delete { target },
         };
-        let own = table_layout(table, modify.rel);
+        let own = table_layout(table, modify.rel).join(&system_layout(&system, modify.rel));
         let returning = self.returning(modify, &own.join(&layout))?;
         Ok(Node::Modify(Arc::new(node::Modify {
             table: table.clone(),
@@ -121,6 +128,7 @@ impl Planner {
             action,
             checks: self.checks(modify, &table_layout(table, 0))?,
             generated: self.sets(&modify.generated, &table_layout(table, 0))?,
+            system,
             returning,
         })))
     }
@@ -155,4 +163,36 @@ impl Planner {
 pub(super) fn table_layout(table: &TableDef, rel: u16) -> Layout {
     let columns = table.columns.iter().enumerate();
     Layout { slots: columns.map(|(i, c)| (rel, Column::User(i as u16), c.ty)).collect() }
+}
+
+fn returned(modify: &Modify) -> impl Iterator<Item = &Expr> {
+    modify.returning.iter().map(|target| &target.expr)
+}
+
+/// The variables of the statement's own level.
+fn each_own_var<'e>(exprs: impl Iterator<Item = &'e Expr>, mut f: impl FnMut(&Var)) {
+    for expr in exprs {
+        walk::each_var(expr, 0, &mut |var, depth| {
+            if var.level == depth {
+                f(var);
+            }
+        });
+    }
+}
+
+/// The system columns of entry `rel` that the expressions use.
+fn system_columns<'e>(exprs: impl Iterator<Item = &'e Expr>, rel: u16) -> Vec<Column> {
+    let mut columns = Vec::new();
+    each_own_var(exprs, |var| {
+        if var.rel == rel && var.column.is_system() && !columns.contains(&var.column) {
+            columns.push(var.column);
+        }
+    });
+    columns
+}
+
+/// Their types are not looked at: a variable brings its own.
+fn system_layout(columns: &[Column], rel: u16) -> Layout {
+    let slots = columns.iter().map(|column| (rel, *column, Ty::of(TypeId::UNKNOWN)));
+    Layout { slots: slots.collect() }
 }

@@ -394,7 +394,9 @@ pub struct Modify {
     pub checks: Vec<(Box<str>, Expr)>,
     /// The generated columns and what they are, over the new row likewise.
     pub generated: Vec<(u16, Expr)>,
-    /// Over the table's columns as slots from 0, then (UPDATE and DELETE) the input row.
+    /// The target's system columns that RETURNING and ON CONFLICT ask for.
+    pub system: Vec<Column>,
+    /// Over the table's columns as slots from 0, `system`, then (UPDATE and DELETE) the input row.
     pub returning: Option<Vec<Expr>>,
 }
 
@@ -424,7 +426,8 @@ pub struct TargetRow {
 #[derive(Debug)]
 pub struct ConflictPlan {
     pub arbiters: OnConflictArbiters,
-    /// `None` is DO NOTHING. Expressions are over the existing row's columns, then the excluded row's.
+    /// `None` is DO NOTHING. Expressions are over the existing row's columns, then its `system` ones, then the
+    /// excluded row's.
     pub update: Option<ConflictUpdate>,
 }
 

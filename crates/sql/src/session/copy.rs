@@ -1,5 +1,6 @@
 //! COPY, in and out.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use storage::heap::Freeze;
@@ -8,13 +9,14 @@ use syntax::ast::{
     SelectBody, SelectCore, Statement, Target,
 };
 
-use crate::bind::{Binder, Expr, ExprKind, Params};
+use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::copy::{Columns, CopyFormat, CopyReader, Header, Kind, Record, write_record};
 use crate::exec::{Cx, Loader, State, eval, eval_bool};
 use crate::plan;
-use crate::types::{Datum, TypeId, TypeMod, input, output, receive};
+use crate::types::scalar::check_text;
+use crate::types::{Datum, Encoding, IoContext, TypeId, TypeMod, input, output, receive};
 
 use super::Session;
 use super::client::{Client, CopyInput, Format};
@@ -68,6 +70,8 @@ impl Session {
         let force: Vec<bool> =
             fields.iter().map(|f| format.force_quote.contains(&f.name)).collect();
         let binary = format.kind == Kind::Binary;
+        let own = self.backend.values.format.client_encoding;
+        let encoding = format.encoding.unwrap_or(own);
         client.copy_out(fields.len(), if binary { Format::Binary } else { Format::Text });
         let mut out = Vec::new();
         let types: Vec<TypeId> = fields.iter().map(|field| field.type_id).collect();
@@ -77,7 +81,7 @@ impl Session {
         if format.header != Header::No {
             let names = fields.iter().map(|f| Some(f.name.as_bytes()));
             write_record(&format, names, &|_| false, &mut out);
-            client.copy_data(&out);
+            client.copy_data(&recoded(encoding, &out)?);
             out.clear();
         }
         let mut run = Run::start(&mut self.backend, &planned, Vec::new());
@@ -87,7 +91,7 @@ impl Session {
         // The row belongs to the running plan: its values are written out before it is run on.
         while let Some(row) = run.next(&mut self.backend)?.map(<[Datum]>::to_vec) {
             if binary {
-                copy_binary::write_row(&types, &row, &mut out)?;
+                copy_binary::write_row(&types, &row, own, &mut out)?;
             } else {
                 self.write_texts(&types, &row, &mut texts, &mut ends)?;
                 let mut start = 0;
@@ -107,7 +111,10 @@ impl Session {
                     out.len()
                 );
             }
-            client.copy_data(&out);
+            match binary {
+                true => client.copy_data(&out),
+                false => client.copy_data(&recoded(encoding, &out)?),
+            }
             let large = out.len() > RELIEVE_BYTES;
             out.clear();
             rows += 1;
@@ -322,7 +329,8 @@ impl Session {
         format: CopyFormat,
         client: &mut dyn Client,
     ) -> Result<u64> {
-        let mut source = Source::new(format);
+        let own = self.backend.values.format.client_encoding;
+        let mut source = Source::new(format, own);
         let mut state = State::default();
         let mut row = vec![Datum::Null; load.table.columns.len()];
         let mut rows = 0;
@@ -393,12 +401,11 @@ impl Session {
             let column = &load.table.columns[*i];
             row[*i] = match reader.field(n) {
                 None => Datum::Null,
-                Some(bytes) => receive(column.ty.id, TypeMod(column.ty.modifier), bytes, &io)
-                    .map_err(|error| {
-                        let (table, line) = (&load.table.name, load.line);
-                        let context = format!("COPY {table}, line {line}, column {}", column.name);
-                        error.with_context(context)
-                    })?,
+                Some(bytes) => receive_from(column.ty, bytes, &io).map_err(|error| {
+                    let (table, line) = (&load.table.name, load.line);
+                    let context = format!("COPY {table}, line {line}, column {}", column.name);
+                    error.with_context(context)
+                })?,
             };
         }
         Ok(())
@@ -407,6 +414,9 @@ impl Session {
     fn convert(&self, load: &Load, record: &Record, row: &mut [Datum]) -> Result<()> {
         if record.len() > load.columns.len() {
             bail!(BAD_COPY_FILE_FORMAT, "extra data after last expected column");
+        }
+        if let Some(bytes) = record.with_zero() {
+            return Err(invalid_record(&load.table, record, bytes));
         }
         let io = self.backend.io();
         for (n, i) in load.columns.iter().enumerate() {
@@ -417,13 +427,8 @@ impl Session {
             row[*i] = match record.field(n) {
                 None => Datum::Null,
                 Some(bytes) => {
-                    let text = std::str::from_utf8(bytes).map_err(|error| {
-                        let bad = bytes[error.valid_up_to()];
-                        sql_error!(
-                            CHARACTER_NOT_IN_REPERTOIRE,
-                            "invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}"
-                        )
-                    })?;
+                    let text = std::str::from_utf8(bytes)
+                        .map_err(|_| invalid_record(&load.table, record, bytes))?;
                     input(column.ty.id, TypeMod(column.ty.modifier), text, &io).map_err(
                         |error| {
                             let context = format!(
@@ -448,6 +453,7 @@ enum Source {
 
 struct TextSource {
     reader: CopyReader,
+    encoding: Encoding,
     record: Record,
     /// What the first line is, until it was read.
     header: Header,
@@ -455,13 +461,13 @@ struct TextSource {
 }
 
 impl Source {
-    fn new(format: CopyFormat) -> Source {
+    fn new(format: CopyFormat, own: Encoding) -> Source {
         if format.kind == Kind::Binary {
             return Source::Binary { reader: BinaryReader::default(), at_end: false };
         }
-        let header = format.header;
+        let (header, encoding) = (format.header, format.encoding.unwrap_or(own));
         let (reader, record) = (CopyReader::new(format), Record::default());
-        Source::Text(Box::new(TextSource { reader, record, header, at_end: false }))
+        Source::Text(Box::new(TextSource { reader, encoding, record, header, at_end: false }))
     }
 }
 
@@ -479,10 +485,26 @@ impl TextSource {
                 }
                 return Ok(false);
             }
-            self.at_end = more(client, self.reader.input())?;
+            self.at_end = self.more(load, client)?;
         }
         load.line = self.record.line;
         Ok(true)
+    }
+}
+
+impl TextSource {
+    /// Takes the client's next piece; true at the end.
+    fn more(&mut self, load: &Load, client: &mut dyn Client) -> Result<bool> {
+        if self.encoding.is_plain() {
+            return more(client, self.reader.input());
+        }
+        let mut piece = Vec::new();
+        let at_end = more(client, &mut piece)?;
+        // Those that are not plain have one byte a character: none is cut in two.
+        let decoded = self.encoding.decode(&piece);
+        let text = decoded.map_err(|error| with_line(error, &load.table, load.line + 1))?;
+        self.reader.input().extend_from_slice(text.as_bytes());
+        Ok(at_end)
     }
 }
 
@@ -521,6 +543,38 @@ fn check_header(load: &Load, record: &Record) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A value in the client's binary form.
+fn receive_from(ty: Ty, bytes: &[u8], io: &IoContext<'_>) -> Result<Datum> {
+    let encoding = io.format.client_encoding;
+    let modifier = TypeMod(ty.modifier);
+    match encoding.is_plain() {
+        true => receive(ty.id, modifier, bytes, io),
+        false => receive(ty.id, modifier, &encoding.decode_binary(ty.id, bytes)?, io),
+    }
+}
+
+/// Text as it leaves.
+#[inline]
+fn recoded(encoding: Encoding, text: &[u8]) -> Result<Cow<'_, [u8]>> {
+    if encoding.is_plain() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut out = Vec::new();
+    encoding.encode(check_text(text)?, &mut out)?;
+    Ok(Cow::Owned(out))
+}
+
+/// The error for a record of which `bytes` are no text: the line may have come so, or its escapes make it so.
+#[cold]
+fn invalid_record(table: &TableDef, record: &Record, bytes: &[u8]) -> SqlError {
+    let place = format!("COPY {}, line {}", table.name, record.line);
+    match (check_text(&record.raw), check_text(bytes)) {
+        (Err(error), _) => error.with_context(place),
+        (Ok(line), Err(error)) => error.with_context(format!("{place}: \"{line}\"")),
+        (Ok(_), Ok(_)) => SqlError::internal("a record that was text is not"),
+    }
 }
 
 /// Takes the client's next piece; true at the end.

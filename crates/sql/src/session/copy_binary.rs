@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::error::{Result, bail};
-use crate::types::{Datum, TypeId, send};
+use crate::types::{Datum, Encoding, TypeId, send};
 
 /// What a file begins with.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
@@ -23,13 +23,22 @@ pub(super) fn write_header(out: &mut Vec<u8>) {
 }
 
 /// One row.
-pub(super) fn write_row(types: &[TypeId], row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
+pub(super) fn write_row(
+    types: &[TypeId],
+    row: &[Datum],
+    encoding: Encoding,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     out.extend_from_slice(&(row.len() as i16).to_be_bytes());
     for (type_id, value) in types.iter().zip(row) {
         let at = out.len();
         out.extend_from_slice(&NULL.to_be_bytes());
         if !value.is_null() {
             send(*type_id, value, out)?;
+            if !encoding.is_plain() {
+                let value = out.split_off(at + 4);
+                out.extend(encoding.encode_binary(*type_id, &value)?);
+            }
             let len = (out.len() - at - 4) as i32;
             out[at..at + 4].copy_from_slice(&len.to_be_bytes());
         }
@@ -179,7 +188,7 @@ mod tests {
         let mut out = Vec::new();
         write_header(&mut out);
         for row in rows {
-            write_row(&[TypeId::INT4, TypeId::TEXT], row, &mut out).unwrap();
+            write_row(&[TypeId::INT4, TypeId::TEXT], row, Encoding::utf8(), &mut out).unwrap();
         }
         write_end(&mut out);
         out

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use syntax::ast::{DeclareCursor, Fetch, FetchDirection, LockStrength, Statement};
 
-use crate::bind::Params;
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::exec::spill::{RowReader, RowStore};
 use crate::types::Datum;
@@ -117,7 +116,7 @@ impl Session {
             row: None,
         };
         // The cursor sees what its declaration saw.
-        let mut run = Run::start(&mut self.backend, &planned, Vec::new());
+        let mut run = Run::start(&mut self.backend, &planned, portal.params.clone());
         run.rest(&mut self.backend);
         portal.run = Some(Box::new(run));
         self.portals.insert(&declare.name, portal);
@@ -129,7 +128,7 @@ impl Session {
     fn cursor_portal(&mut self, query: &Statement) -> Result<Portal> {
         let text = self.backend.query_text.clone();
         if let Some((addressed, added)) = with_addresses(query)
-            && let Ok(planned) = self.plan(&addressed, Params::none())
+            && let Ok(planned) = self.plan(&addressed, self.given.params())
             && let Some(fields) = planned.fields.clone()
         {
             let own = fields[..fields.len() - added].to_vec();

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use base::usage::{self, Usage};
 use syntax::ast::{self, OptionValue, Statement};
 
+use crate::bind::Ty;
 use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, SortExpr};
 use crate::bind::walk;
-use crate::bind::{Params, Ty};
 use crate::error::{Result, SqlError, bail};
 use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::{Profile, Watched};
@@ -52,15 +52,11 @@ impl Session {
         let begun = base::clock::now();
         let (planned, params) = match &*explain.statement {
             Statement::Execute(execute) => self.prepared_call(execute)?,
-            statement if is_plannable(statement) => {
-                (Arc::new(self.plan(statement, Params::none())?), Vec::new())
-            }
+            statement if is_plannable(statement) => self.plan_within(statement)?,
             // What they run; nothing is made.
-            Statement::DeclareCursor(declare) if !analyze => {
-                (Arc::new(self.plan(&declare.query, Params::none())?), Vec::new())
-            }
+            Statement::DeclareCursor(declare) if !analyze => self.plan_within(&declare.query)?,
             Statement::CreateTableAs(create) if !analyze && is_plannable(&create.query) => {
-                (Arc::new(self.plan(&create.query, Params::none())?), Vec::new())
+                self.plan_within(&create.query)?
             }
             _ => {
                 return Err(SqlError::unsupported(

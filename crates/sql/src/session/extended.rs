@@ -5,7 +5,8 @@ use std::sync::Arc;
 use syntax::ast::Statement;
 
 use crate::bind::Params;
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, bail};
+use crate::types::scalar::check_text;
 use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
 
 use super::Session;
@@ -13,6 +14,7 @@ use super::client::{Client, Format, Formats};
 use super::portal::{Portal, no_portal};
 use super::prepare::{Prepared, is_plannable};
 use super::simple::begins_or_ends;
+use super::within::Given;
 use crate::cache::KnownText;
 
 impl Session {
@@ -85,6 +87,10 @@ impl Session {
                 prepared.planned = Some(Arc::new(planned));
             } else {
                 prepared.fields = self.utility_fields(&statement)?;
+                // Planning is only worth while where there are parameters; those begin with it.
+                if sql.contains('$') {
+                    prepared.params = self.infer_within(&statement, prepared.params)?;
+                }
             }
             if prepared.planned.is_some() || begins_or_ends(&statement) {
                 let known = KnownText {
@@ -158,6 +164,10 @@ impl Session {
         };
         let mut values = std::mem::take(&mut self.spare_params);
         let prepared = &self.statements[name];
+        let given_types = match is_plannable(&statement) {
+            true => Vec::new(),
+            false => prepared.params.clone(),
+        };
         for (i, (bytes, id)) in params.iter().zip(&prepared.params).enumerate() {
             values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
         }
@@ -167,6 +177,7 @@ impl Session {
             planned,
             fields: prepared.fields.clone(),
             params: values,
+            given_types,
             formats: result_formats,
             run: None,
             done: false,
@@ -182,6 +193,7 @@ impl Session {
             planned: None,
             fields: None,
             params: Vec::new(),
+            given_types: Vec::new(),
             formats: Formats::default(),
             run: None,
             done: false,
@@ -199,15 +211,18 @@ impl Session {
     ) -> Result<Datum> {
         let Some(bytes) = bytes else { return Ok(Datum::Null) };
         let io = self.backend.io();
+        let encoding = io.format.client_encoding;
         match format {
-            Format::Text => {
-                let text = std::str::from_utf8(bytes).map_err(|_| invalid_text(bytes))?;
-                if text.contains('\0') {
-                    return Err(invalid_text(b"\0"));
-                }
-                input(id, TypeMod::NONE, text, &io)
+            Format::Text if encoding.is_plain() => {
+                check_text(bytes).and_then(|text| input(id, TypeMod::NONE, text, &io))
             }
-            Format::Binary => receive(id, TypeMod::NONE, bytes, &io),
+            Format::Text => {
+                encoding.decode(bytes).and_then(|text| input(id, TypeMod::NONE, &text, &io))
+            }
+            Format::Binary if encoding.is_plain() => receive(id, TypeMod::NONE, bytes, &io),
+            Format::Binary => encoding
+                .decode_binary(id, bytes)
+                .and_then(|bytes| receive(id, TypeMod::NONE, &bytes, &io)),
         }
         .map_err(|error| match error.fields().context {
             Some(_) => error,
@@ -296,7 +311,9 @@ impl Session {
         let statement = portal.statement.clone();
         self.begin_for(&statement)?;
         self.wanted_formats = portal.formats.clone();
-        let tag = self.utility(&statement, client, true, &portal.params);
+        self.given = portal.given();
+        let tag = self.utility(&statement, client, true);
+        self.given = Given::default();
         self.wanted_formats = Formats::default();
         let tag = tag?;
         portal.done = true;
@@ -322,12 +339,4 @@ impl Session {
             run.finish(&mut self.backend);
         }
     }
-}
-
-fn invalid_text(bytes: &[u8]) -> SqlError {
-    let bad = bytes.iter().find(|b| **b == 0 || **b >= 0x80).copied().unwrap_or(0);
-    sql_error!(
-        CHARACTER_NOT_IN_REPERTOIRE,
-        "invalid byte sequence for encoding \"UTF8\": 0x{bad:02x}"
-    )
 }

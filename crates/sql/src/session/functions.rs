@@ -6,7 +6,7 @@ use crate::catalog::ddl::DdlHost;
 use crate::catalog::foreign_key::Action;
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, opclass, parameters};
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::func::{Function, Rows};
 use crate::settings::{Context, Setting, Value};
 use crate::types::{Array, Datum, Names, Oid, Record, TypeId, TypeMod, input};
@@ -171,11 +171,7 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
             description(b, oid(0), args[1].as_int4(), Some(&Datum::text("pg_class")))?
         }
         "shobj_description" => shared_description(b, oid(0))?,
-        "pg_encoding_to_char" => {
-            Datum::text(if args[0].as_int4() == 6 { "UTF8" } else { "SQL_ASCII" })
-        }
-        "pg_char_to_encoding" => 6.into(),
-        "getdatabaseencoding" | "pg_client_encoding" => Datum::text("UTF8"),
+        "pg_client_encoding" => Datum::text(b.values.format.client_encoding.name()),
         "pg_tablespace_location" => Datum::text(""),
         "pg_my_temp_schema" => b.temp_schema.get().unwrap_or_default().into(),
         "pg_is_other_temp_schema" => false.into(),
@@ -186,7 +182,15 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         "to_regrole" => object_if_any(b, TypeId::REGROLE, &args[0])?,
         "to_regproc" => object_if_any(b, TypeId::REGPROC, &args[0])?,
         "to_regprocedure" => object_if_any(b, TypeId::REGPROCEDURE, &args[0])?,
+        // As through a unix socket; addresses are not told.
+        "inet_client_addr" | "inet_server_addr" | "inet_client_port" | "inet_server_port" => {
+            Datum::Null
+        }
         "to_regoper" => object_if_any(b, TypeId::REGOPER, &args[0])?,
+        "to_regoperator" => match object(b, TypeId::REGOPERATOR, &args[0]) {
+            Err(error) if error.sqlstate() == SqlState::UNDEFINED_FUNCTION => Datum::Null,
+            found => found?,
+        },
         "to_regcollation" => object_if_any(b, TypeId::REGCOLLATION, &args[0])?,
         "pg_relation_filenode" => match names::table_by_oid(b, oid(0))? {
             Some(table) => Oid(table.storage.0).into(),

@@ -43,6 +43,7 @@ pub(crate) mod upkeep_told;
 mod utility;
 mod wal;
 mod walinspect;
+mod within;
 mod words;
 mod xacts;
 
@@ -69,7 +70,7 @@ use crate::cache::PlanCache;
 use crate::catalog::store::{Cluster, Presence, SessionCatalog};
 use crate::error::{Result, Severity, SqlError, SqlState};
 use crate::exec::PointBuffers;
-use crate::types::{Datum, Oid, TimestampTz};
+use crate::types::{Datum, Encoding, Oid, TimestampTz};
 
 use admit::{Admitted, admit};
 use backend::Backend;
@@ -97,6 +98,7 @@ pub struct Session {
     point_buffers: PointBuffers,
     /// Memory for the next statement's parameters.
     spare_params: Vec<Datum>,
+    given: within::Given,
     /// How the client wants the rows of the portal that is being executed, for statements that are not
     /// planned: FETCH, EXECUTE, SHOW and the like.
     wanted_formats: Formats,
@@ -189,6 +191,7 @@ impl Session {
             rules: BTreeMap::new(),
             point_buffers: PointBuffers::default(),
             spare_params: Vec::new(),
+            given: within::Given::default(),
             wanted_formats: Formats::default(),
             tag: String::new(),
             #[cfg(test)]
@@ -206,6 +209,8 @@ impl Session {
     /// A setting of the startup message (or of `--set`), the session's default from now on.
     pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
         self.backend.values.set_startup(name, value)?;
+        // It is among what the client is told when it connects.
+        self.backend.values.take_untold();
         self.board.set_application(self.backend.values.text("application_name"));
         Ok(())
     }
@@ -328,6 +333,11 @@ impl Session {
             self.timed = false;
             base::interrupt::clear_statement();
         }
+    }
+
+    /// How the client spells texts.
+    pub fn client_encoding(&self) -> Encoding {
+        self.backend.values.format.client_encoding
     }
 
     /// How long the client may let the session idle, as it stands now; `None` is for ever.

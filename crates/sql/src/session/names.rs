@@ -47,7 +47,7 @@ pub fn by_name(backend: &Backend, alias: TypeId, text: &str) -> Result<Oid> {
         }
         TypeId::REGPROCEDURE => procedure(backend, text),
         TypeId::REGOPER => {
-            let mut found = func::operators(text.trim()).map(|op| op.oid);
+            let mut found = func::operators(without_schema(text)).map(|op| op.oid);
             match (found.next(), found.next()) {
                 (Some(oid), None) => Ok(oid),
                 (Some(_), Some(_)) => {
@@ -56,6 +56,7 @@ pub fn by_name(backend: &Backend, alias: TypeId, text: &str) -> Result<Oid> {
                 (None, _) => bail!(UNDEFINED_FUNCTION, "operator does not exist: {text}"),
             }
         }
+        TypeId::REGOPERATOR => operator(backend, text),
         TypeId::REGCOLLATION => collation(backend, text),
         _ => Err(SqlError::unsupported(format!("input of {alias:?} is not supported yet"))),
     }
@@ -253,6 +254,38 @@ fn procedure(backend: &Backend, text: &str) -> Result<Oid> {
         .find(|f| f.args == types)
         .map(|f| f.oid)
         .ok_or_else(|| sql_error!(UNDEFINED_FUNCTION, "function \"{text}\" does not exist"))
+}
+
+/// An operator's symbol without the one schema that has operators.
+fn without_schema(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix("pg_catalog.").unwrap_or(text)
+}
+
+/// `+(int4,int4)`; NONE stands for the left side that a prefix operator has not.
+fn operator(backend: &Backend, text: &str) -> Result<Oid> {
+    let Some((name, args)) = text.trim().strip_suffix(')').and_then(|t| t.split_once('(')) else {
+        bail!(INVALID_TEXT_REPRESENTATION, "expected a left parenthesis");
+    };
+    let mut sides = Vec::new();
+    for arg in args.split(',').map(str::trim) {
+        sides.push(match arg.eq_ignore_ascii_case("none") {
+            true => TypeId::INVALID,
+            false => TypeId(type_named(backend, arg)?.0),
+        });
+    }
+    let [left, right] = sides[..] else {
+        return Err(match sides.len() {
+            1 => sql_error!(UNDEFINED_PARAMETER, "missing argument")
+                .with_hint("Use NONE to denote the missing argument of a unary operator."),
+            _ => sql_error!(TOO_MANY_ARGUMENTS, "too many arguments")
+                .with_hint("Provide two argument types for operator."),
+        });
+    };
+    func::operators(without_schema(name))
+        .find(|op| (op.left, op.right) == (left, right))
+        .map(|op| op.oid)
+        .ok_or_else(|| sql_error!(UNDEFINED_FUNCTION, "operator does not exist: {text}"))
 }
 
 fn single(text: &str) -> Result<String> {

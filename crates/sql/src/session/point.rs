@@ -10,12 +10,12 @@ use crate::exec::{Cx, PointBuffers, PointKey, PointModify, State};
 use crate::plan::Plan;
 use crate::plan::node::Node;
 use crate::toast;
+use crate::types::Datum;
 use crate::types::row::RowView;
-use crate::types::{Datum, output, send};
 
 use super::Session;
-use super::client::{Client, Format, Formats};
-use super::portal::send_row;
+use super::client::{Client, Formats};
+use super::portal::{put_value, send_row};
 use super::prepare::Planned;
 
 /// The short way that a plan can go.
@@ -165,10 +165,8 @@ impl Session {
                 continue;
             }
             client.begin_value();
-            match formats.of(i) {
-                Format::Text => output(field.type_id, &value, &self.backend.io(), client.buffer())?,
-                Format::Binary => send(field.type_id, &value, client.buffer())?,
-            }
+            let io = self.backend.io();
+            put_value(field.type_id, &value, formats.of(i), &io, client.buffer())?;
             client.end_value();
         }
         client.end_row();

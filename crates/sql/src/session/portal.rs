@@ -9,11 +9,13 @@ use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
 use crate::plan::node::Node;
-use crate::types::{Datum, TypeId, output, send};
+use crate::types::scalar::check_text;
+use crate::types::{Datum, Encoding, IoContext, TypeId, output, send};
 
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
 use super::prepare::{Planned, Prepared, Verb};
+use super::within::Given;
 use super::{Session, Status};
 
 /// What Bind makes of a statement.
@@ -25,6 +27,8 @@ pub struct Portal {
     /// The result's columns when the statement is not planned.
     pub fields: Option<Arc<[Field]>>,
     pub params: Vec<Datum>,
+    /// Their types when the statement is not planned.
+    pub given_types: Vec<TypeId>,
     pub formats: Formats,
     pub run: Option<Box<Run>>,
     /// Everything has been delivered.
@@ -33,6 +37,13 @@ pub struct Portal {
     pub cursor: Option<super::cursor::Cursor>,
     /// How many savepoints were open when it was made: it goes with those that it came after.
     pub level: usize,
+}
+
+impl Portal {
+    /// What running the statement needs to know if it is not planned.
+    pub(super) fn given(&self) -> Given {
+        Given { types: self.given_types.clone(), values: self.params.clone() }
+    }
 }
 
 /// A session's portals. The unnamed one, which nearly every statement goes through, has a place of its own.
@@ -160,6 +171,43 @@ impl Run {
 /// A reply with more bytes than this is handed over between two rows, however few they are.
 pub const RELIEVE_BYTES: usize = 8 << 20;
 
+/// Appends a value as the client wants it.
+#[inline]
+pub(super) fn put_value(
+    id: TypeId,
+    value: &Datum,
+    format: Format,
+    io: &IoContext<'_>,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
+    let at = buffer.len();
+    match format {
+        Format::Text => output(id, value, io, buffer)?,
+        Format::Binary => send(id, value, buffer)?,
+    }
+    let encoding = io.format.client_encoding;
+    if encoding.is_plain() { Ok(()) } else { recode(encoding, id, format, at, buffer) }
+}
+
+/// What stands in the buffer from `at` on, in the client's character set.
+#[cold]
+fn recode(
+    encoding: Encoding,
+    id: TypeId,
+    format: Format,
+    at: usize,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
+    let value = buffer.split_off(at);
+    match format {
+        Format::Text => encoding.encode(check_text(&value)?, buffer),
+        Format::Binary => {
+            buffer.extend(encoding.encode_binary(id, &value)?);
+            Ok(())
+        }
+    }
+}
+
 /// Writes one row to the client. How many bytes wait to be sent, if it has a value to tell by.
 pub fn send_row(
     backend: &Backend,
@@ -177,10 +225,7 @@ pub fn send_row(
         }
         client.begin_value();
         let buffer = client.buffer();
-        match formats.of(i) {
-            Format::Text => output(field.type_id, value, &backend.io(), buffer)?,
-            Format::Binary => send(field.type_id, value, buffer)?,
-        }
+        put_value(field.type_id, value, formats.of(i), &backend.io(), buffer)?;
         waiting = buffer.len();
         client.end_value();
     }

@@ -12,7 +12,7 @@ use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::plan;
 use crate::settings::{self, Context, Running, Setting, TABLE, Value};
 use crate::types::context::{ByteaOutput, DateOrder, DateStyle, IntervalStyle};
-use crate::types::{FormatContext, TimeZone};
+use crate::types::{Encoding, FormatContext, TimeZone};
 
 /// Settings that clients are told about whenever they change.
 const REPORTED: &[&str] = &[
@@ -322,6 +322,10 @@ impl Values {
                     "escape" => ByteaOutput::Escape,
                     _ => ByteaOutput::Hex,
                 }
+            }
+            "client_encoding" => {
+                self.format.client_encoding =
+                    Encoding::by_name(value.as_text()).expect("the table has encodings' names");
             }
             // Plans made before are not to be used.
             "search_path" => self.path_generation += 1,

@@ -6,7 +6,7 @@ use syntax::ast::{Statement, Transaction};
 use syntax::lift::{Lift, LiftedValue, Lifter};
 
 use crate::bind::Params;
-use crate::error::{Result, SqlError, SqlState};
+use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::types::{Datum, Numeric, TypeId, TypeMod, input};
 
 use crate::cache::Known;
@@ -143,8 +143,14 @@ impl Session {
                 LiftedValue::Integer(n) if *id == TypeId::INT4 => Datum::Int4(n as i32),
                 LiftedValue::Integer(n) => Datum::Int8(n),
                 LiftedValue::Numeric(text) => Datum::Numeric(
-                    Numeric::parse(text)
-                        .map_err(|_| SqlError::internal("the lexer's numbers are numbers"))?,
+                    // The lexer's numbers are numbers, but may be too large or too long ones.
+                    Numeric::parse(text).map_err(|_| {
+                        let overflow = sql_error!(
+                            NUMERIC_VALUE_OUT_OF_RANGE,
+                            "value overflows numeric format"
+                        );
+                        overflow.at(lift.span(slot).start)
+                    })?,
                 ),
                 LiftedValue::String(text) => input(*id, TypeMod::NONE, text, &io)
                     .map_err(|error| error.at(lift.span(slot).start))?,
@@ -168,7 +174,7 @@ impl Session {
         }
         if !is_plannable(statement) {
             self.begin_for(statement)?;
-            let tag = self.utility(statement, client, false, &[])?;
+            let tag = self.utility(statement, client, false)?;
             self.flush_notices(client);
             client.command_complete(&tag);
             return Ok(());
@@ -243,7 +249,7 @@ impl Session {
 
     /// A planned query's rows, for commands that use them themselves.
     pub(super) fn portal_for(&mut self, statement: &Statement, text: &str) -> Result<Portal> {
-        let planned = Arc::new(self.plan(statement, Params::none())?);
+        let planned = Arc::new(self.plan(statement, self.given.params())?);
         Ok(self.portal_of(planned, statement, text))
     }
 
@@ -259,7 +265,8 @@ impl Session {
             text: Arc::from(text),
             planned: Some(planned),
             fields: None,
-            params: Vec::new(),
+            params: self.given.values.clone(),
+            given_types: Vec::new(),
             formats: Formats::default(),
             run: None,
             done: false,

@@ -43,9 +43,8 @@ impl Session {
         statement: &Statement,
         client: &mut dyn Client,
         described: bool,
-        params: &[Datum],
     ) -> Result<String> {
-        let tag = self.dispatch(statement, client, described, params)?;
+        let tag = self.dispatch(statement, client, described)?;
         if !matches!(statement, Statement::Transaction(_))
             && self.backend.txn.state() == storage::txn::TxnState::Active
         {
@@ -59,7 +58,6 @@ impl Session {
         statement: &Statement,
         client: &mut dyn Client,
         described: bool,
-        _params: &[Datum],
     ) -> Result<String> {
         match statement {
             Statement::Transaction(command) => Ok(self.transaction(command)?.to_owned()),
@@ -86,6 +84,7 @@ impl Session {
             Statement::Unlisten(_) => Ok("UNLISTEN".to_owned()),
             Statement::Select(select) if is_select_into(select) => {
                 let create = select_into(select)?;
+                self.plan_with_given(&create.query)?;
                 self.define(&Statement::CreateTableAs(Box::new(create)))
             }
             Statement::CreateDatabase(_) => {
@@ -130,6 +129,7 @@ impl Session {
             }
             self.backend.executed = Some(call);
         }
+        self.plan_with_given(&create.query)?;
         let defined = self.define(statement);
         self.backend.executed = None;
         defined
@@ -444,6 +444,7 @@ impl Session {
             planned: Some(planned.clone()),
             fields: None,
             params,
+            given_types: Vec::new(),
             formats: self.wanted_formats.clone(),
             run: None,
             done: false,
@@ -545,7 +546,7 @@ fn show_all_fields() -> Vec<Field> {
 }
 
 /// `SELECT … INTO t` as CREATE TABLE t AS SELECT ….
-fn select_into(select: &ast::Select) -> Result<ast::CreateTableAs> {
+pub(super) fn select_into(select: &ast::Select) -> Result<ast::CreateTableAs> {
     let mut query = select.clone();
     let into = match &mut query.body {
         ast::SelectBody::Core(core) => core.into.take(),

@@ -2,6 +2,7 @@
 
 use super::{Kind, Setting, Unit};
 use crate::error::{Result, SqlError, SqlState};
+use crate::types::Encoding;
 
 /// A setting's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,7 +154,7 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
         Kind::Text { .. } => Ok(Value::Text(text.into())),
         Kind::Choice { of, .. } => {
             let found = match setting.name {
-                "client_encoding" => of.iter().find(|name| is_encoding(text, name)),
+                "client_encoding" => return encoding(setting, text),
                 _ => of.iter().find(|word| word.eq_ignore_ascii_case(text)),
             };
             // Choices that are mostly truth values may be written as any of those.
@@ -173,11 +174,15 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
     }
 }
 
-/// Whether a text names an encoding: letters and digits count, in whichever case, nothing else.
-fn is_encoding(text: &str, name: &str) -> bool {
-    let kept = text.chars().filter(char::is_ascii_alphanumeric);
-    let text: String = kept.map(|c| c.to_ascii_uppercase()).collect();
-    text == name || (name == "UTF8" && text == "UNICODE")
+/// A character set by any spelling of its name.
+fn encoding(setting: &Setting, text: &str) -> Result<Value> {
+    match (Encoding::by_name(text), Encoding::unsupported(text)) {
+        (Some(encoding), _) => Ok(Value::Text(encoding.name().into())),
+        (None, Some(name)) => Err(SqlError::unsupported(format!(
+            "conversion between {name} and UTF8 is not supported"
+        ))),
+        (None, None) => Err(invalid(setting, text, None)),
+    }
 }
 
 fn invalid(setting: &Setting, text: &str, hint: Option<String>) -> SqlError {

@@ -1,6 +1,7 @@
 //! What text input and output depend on besides the value: settings, the clock, names.
 
 use super::datetime::{Civil, TimeZone, TimestampTz};
+use super::encoding::Encoding;
 use super::oid::{Oid, TypeId};
 use super::typmod::TypeMod;
 use crate::error::Result;
@@ -20,6 +21,8 @@ pub struct FormatContext {
     pub extra_float_digits: i32,
     /// `bytea_output`.
     pub bytea_output: ByteaOutput,
+    /// `client_encoding`: how texts travel.
+    pub client_encoding: Encoding,
 }
 
 impl FormatContext {
@@ -32,6 +35,7 @@ impl FormatContext {
             time_zone: TimeZone::utc(),
             extra_float_digits: 1,
             bytea_output: ByteaOutput::Hex,
+            client_encoding: Encoding::utf8(),
         }
     }
 

@@ -106,7 +106,8 @@ fn is_oid_alias(type_id: TypeId) -> bool {
 
 fn oid_alias(type_id: TypeId, text: &str, cx: &IoContext<'_>) -> Result<Oid> {
     match text {
-        "-" => Ok(Oid::INVALID),
+        // But an operator is called so.
+        "-" if !matches!(type_id, TypeId::REGOPER | TypeId::REGOPERATOR) => Ok(Oid::INVALID),
         _ if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
             scalar::parse_oid(text)
         }
@@ -181,7 +182,9 @@ fn write_char(byte: u8, out: &mut Vec<u8>) {
 
 fn write_oid_alias(type_id: TypeId, oid: Oid, cx: &IoContext<'_>, out: &mut Vec<u8>) -> Result<()> {
     if !oid.is_valid() {
-        out.push(b'-');
+        // An operator is called like that.
+        let operator = matches!(type_id, TypeId::REGOPER | TypeId::REGOPERATOR);
+        out.push(if operator { b'0' } else { b'-' });
     } else if let Some(name) = cx.names.object_name(type_id, oid)? {
         out.extend_from_slice(name.as_bytes());
     } else {

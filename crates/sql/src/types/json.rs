@@ -4,13 +4,16 @@
 //! not the call stack.
 
 use crate::error::{Result, SqlError, sql_error};
+use crate::steps::Steps;
 
 /// `22P02` unless `text` is one JSON value.
 pub(crate) fn check(text: &str) -> Result<()> {
     let mut lexer = Lexer { text, at: 0 };
     let mut open: Vec<u8> = Vec::new();
     let mut expect = Expect::Value;
+    let mut steps = Steps::default();
     loop {
+        steps.next()?;
         let token = lexer.next()?;
         expect = match (expect, token.kind) {
             (Expect::Value | Expect::ElementOrEnd, Kind::Open(brace)) => {

@@ -11,6 +11,7 @@ mod compare;
 pub mod context;
 pub mod datetime;
 mod datum;
+pub mod encoding;
 pub(crate) mod float;
 mod format_type;
 mod io;
@@ -37,6 +38,7 @@ pub use compare::{
 pub use context::{FormatContext, IoContext, Names};
 pub use datetime::{Date, Interval, Time, TimeTz, TimeZone, Timestamp, TimestampTz};
 pub use datum::{Datum, Record, Tid};
+pub use encoding::Encoding;
 pub use format_type::{format_type, type_name};
 pub use io::{input, output, output_string};
 pub use numeric::Numeric;

@@ -6,6 +6,7 @@ use super::context::ByteaOutput;
 use super::datum::Tid;
 use super::oid::Oid;
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::steps::Steps;
 
 /// C's `isspace`.
 pub(crate) fn is_space(byte: u8) -> bool {
@@ -211,7 +212,9 @@ pub(crate) fn parse_hex(text: &str) -> Result<Vec<u8>> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len() / 2);
     let mut at = 0;
+    let mut steps = Steps::default();
     while at < bytes.len() {
+        steps.next()?;
         if matches!(bytes[at], b' ' | b'\n' | b'\t' | b'\r') {
             at += 1;
             continue;

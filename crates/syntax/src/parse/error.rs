@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::ast::Loc;
+use crate::{MAX_CHAIN, MAX_DEPTH};
 
 /// Why a text is not a statement, in PostgreSQL's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,11 +44,10 @@ impl SyntaxError {
     /// `54001`, in the words PostgreSQL uses when its stack is exhausted.
     pub(crate) fn too_deep() -> Self {
         let mut error = Self::new("54001", "stack depth limit exceeded", Loc::NONE);
-        error.hint = Some(
-            "Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), \
-             after ensuring the platform's stack depth limit is adequate."
-                .into(),
+        let hint = format!(
+            "Statements may nest {MAX_DEPTH} levels deep, and chains of operators or set operations have up to {MAX_CHAIN} links."
         );
+        error.hint = Some(hint.into());
         error
     }
 

@@ -25,8 +25,9 @@ pub struct ParsedStatement {
 ///
 /// The C parser itself needs under 16 KiB whatever the text: its own stack lives on the heap, grows
 /// to 10,000 entries and then reports "memory exhausted". Lowering recurses, at most
-/// [`crate::MAX_DEPTH`] levels deep: about 1 MiB in a release build, 4 MiB without optimisation.
-pub const PARSE_STACK_BYTES: usize = 6 * 1024 * 1024;
+/// [`crate::MAX_DEPTH`] levels deep (about 1 MiB in a release build, 4 MiB without optimisation), or through chains of
+/// [`crate::MAX_CHAIN`] links. On a smaller stack it refuses what there is no room for.
+pub const PARSE_STACK_BYTES: usize = if cfg!(debug_assertions) { 64 << 20 } else { 16 << 20 };
 
 /// The longest text that is parsed: locations are 32 bits, and the C parser counts in `int`.
 const MAX_TEXT_BYTES: usize = 0x3FFF_FFFF;

@@ -12,10 +12,11 @@ use syntax::ast::{
     self, AlterTable, AlterTableStep, ColumnDef, Constraint, ConstraintKind, RelationKind,
 };
 
+use crate::bind::Ty;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::attribute_row;
-use crate::catalog::{AccessMethod, KeySource, TableDef, TableKind};
-use crate::error::{Result, sql_error};
+use crate::catalog::{self, AccessMethod, KeySource, TableDef, TableKind};
+use crate::error::{Result, SqlState, bail, sql_error};
 use crate::exec::{self, Cx, State};
 use crate::toast;
 use crate::types::{Datum, Oid};
@@ -150,11 +151,7 @@ impl Ddl<'_> {
             AlterTableStep::ResetOptions(options) => {
                 self.change_parameters(oid, |of, lines| parameters::reset(of, lines, options))
             }
-            AlterTableStep::SetTablespace(name) if &**name == "pg_global" => Err(sql_error!(
-                INVALID_PARAMETER_VALUE,
-                "only shared relations can be placed in pg_global tablespace"
-            )),
-            AlterTableStep::SetTablespace(name) => self.check_tablespace(Some(name)),
+            AlterTableStep::SetTablespace(name) => self.check_tablespace_of_relation(Some(name)),
             AlterTableStep::SetStatistics { column, target } => {
                 self.set_statistics(oid, column, *target)
             }
@@ -385,6 +382,22 @@ impl Ddl<'_> {
         self.update_attribute(oid, number, &[("attnotnull", Datum::Bool(false))])
     }
 
+    /// A column's default goes with it to another type, if it can be assigned to that.
+    fn check_default_of_type(&mut self, column: &catalog::ColumnDef, ty: Ty) -> Result<()> {
+        let Some(default) = column.default.as_deref().filter(|_| !column.generated) else {
+            return Ok(());
+        };
+        match self.host.bind_default(default, &column.name, ty) {
+            Err(error) if error.sqlstate() == SqlState::DATATYPE_MISMATCH => bail!(
+                DATATYPE_MISMATCH,
+                "default for column \"{}\" cannot be cast automatically to type {}",
+                column.name,
+                crate::bind::display(ty)
+            ),
+            bound => bound.map(drop),
+        }
+    }
+
     fn alter_type(&mut self, oid: Oid, change: &ast::AlterColumnType) -> Result<()> {
         let (table, number) = self.column(oid, &change.column)?;
         let at = number as usize - 1;
@@ -421,6 +434,7 @@ impl Ddl<'_> {
                 crate::bind::display(ty)
             ))
         })?;
+        self.check_default_of_type(&table.columns[at], ty)?;
         // With another collation alone, if that, the values are what they were.
         let stays = change.using.is_none() && table.columns[at].ty == ty;
         let mut changes = attribute_type(ty, collation).to_vec();

@@ -56,6 +56,7 @@ impl Ddl<'_> {
             return Err(several_primary_keys(&table));
         }
         let keys = self.key_columns(&table, key, constraint)?;
+        self.check_tablespace_of_relation(key.tablespace.as_deref())?;
         let name = self.key_name(&table, constraint, key, primary)?;
         if primary {
             self.columns_not_null(&table, keys.iter().filter_map(KeySpec::column))?;

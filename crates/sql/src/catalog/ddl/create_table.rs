@@ -54,6 +54,7 @@ impl Ddl<'_> {
         if self.name_is_taken(schema, name, create.if_not_exists)? {
             return Ok(());
         }
+        self.check_tablespace_of_relation(create.tablespace.as_deref())?;
         let persistence = persistence(create.persistence);
         let parameters = parameters::read(Of::Table, &create.options)?;
         let oid = self.new_oid()?;
@@ -235,6 +236,7 @@ impl Ddl<'_> {
         if self.name_is_taken(schema, name, create.if_not_exists)? {
             return Ok("CREATE TABLE AS".to_owned());
         }
+        self.check_tablespace_of_relation(into.tablespace.as_deref())?;
         let from_query = self.host.query_columns(&create.query)?;
         if into.columns.len() > from_query.len() {
             return Err(sql_error!(SYNTAX_ERROR, "too many column names were specified"));

@@ -167,6 +167,7 @@ impl Ddl<'_> {
         if table.kind != TableKind::Table {
             return Err(no_index_on(&table));
         }
+        self.check_tablespace_of_relation(create.tablespace.as_deref())?;
         if method == AccessMethod::Hash {
             is_for_hash(create)?;
         }

@@ -3,6 +3,7 @@
 use syntax::ast::{CopyDirection, DefOption, OptionValue};
 
 use crate::error::{Result, SqlError, sql_error};
+use crate::types::Encoding;
 
 /// Which of the formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct CopyFormat {
     pub force_not_null: Columns,
     pub force_null: Columns,
     pub freeze: bool,
+    /// Of texts; `None` is the client's.
+    pub encoding: Option<Encoding>,
 }
 
 /// The options as they were given.
@@ -60,7 +63,7 @@ struct Given {
     force_not_null: Option<Columns>,
     force_null: Option<Columns>,
     freeze: Option<bool>,
-    encoding: Option<()>,
+    encoding: Option<Encoding>,
 }
 
 impl Columns {
@@ -180,13 +183,22 @@ impl Given {
             "force_null" => set(&mut self.force_null, columns(option)?),
             "encoding" => {
                 let name = text(option)?;
-                if !matches!(name.to_ascii_lowercase().as_str(), "utf8" | "utf-8" | "unicode") {
-                    return Err(sql_error!(
-                        FEATURE_NOT_SUPPORTED,
-                        "COPY with encoding \"{name}\" is not supported"
-                    ));
-                }
-                set(&mut self.encoding, ())
+                let encoding = match (Encoding::by_name(&name), Encoding::unsupported(&name)) {
+                    (Some(encoding), _) => encoding,
+                    (None, Some(name)) => {
+                        return Err(sql_error!(
+                            FEATURE_NOT_SUPPORTED,
+                            "COPY with encoding \"{name}\" is not supported"
+                        ));
+                    }
+                    (None, None) => {
+                        return Err(sql_error!(
+                            INVALID_PARAMETER_VALUE,
+                            "argument to option \"encoding\" must be a valid encoding name"
+                        ));
+                    }
+                };
+                set(&mut self.encoding, encoding)
             }
             other => Err(sql_error!(SYNTAX_ERROR, "option \"{other}\" not recognized")),
         }
@@ -288,6 +300,7 @@ impl Given {
             force_not_null: self.force_not_null.unwrap_or_default(),
             force_null: self.force_null.unwrap_or_default(),
             freeze: self.freeze.unwrap_or(false),
+            encoding: self.encoding,
         })
     }
 }

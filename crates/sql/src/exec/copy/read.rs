@@ -46,6 +46,13 @@ impl Record {
         (!null).then(|| &bytes[start..end])
     }
 
+    /// The bytes in which there is a zero byte, which no text may have.
+    #[inline]
+    pub fn with_zero(&self) -> Option<&[u8]> {
+        let made = if self.plain { &[] } else { self.bytes.as_slice() };
+        [self.raw.as_slice(), made].into_iter().find(|bytes| memchr::memchr(0, bytes).is_some())
+    }
+
     /// Ends a field of `bytes`.
     fn end_field(&mut self, null: bool) {
         self.fields.push(Field { start: self.field_start(), end: self.bytes.len(), null });

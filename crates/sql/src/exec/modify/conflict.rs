@@ -16,9 +16,11 @@ use crate::error::{Result, SqlState, sql_error};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
 use crate::exec::lock_rows::concurrent;
+use crate::exec::scan::{Stored, column};
 use crate::exec::waiting::waiting;
 use crate::plan::node::{self, ConflictPlan};
 use crate::types::Datum;
+use crate::types::row::RowView;
 
 use super::{Work, decode_all, decode_to_update, index, update_row};
 
@@ -159,6 +161,9 @@ fn update_existing(
     // The condition and the new values may be of any column.
     decode_all(table, work)?;
     let mut both = work.old.clone();
+    let stored = Stored::from(&work.stored);
+    let view = RowView::new(&table.desc, stored.bytes);
+    both.extend(plan.system.iter().map(|which| column(table, *which, &view, stored)));
     both.extend_from_slice(source);
     if !passes(update.filter.as_ref(), &both, cx)? {
         return Ok(Some(false));
@@ -168,7 +173,10 @@ fn update_existing(
         work.new[usize::from(*column)] = eval(expr, &both, cx)?;
     }
     match update_row(plan, existing, work, None, cx)? {
-        Outcome::Done { .. } => Ok(Some(true)),
+        Outcome::Done { .. } => {
+            work.was_locked = true;
+            Ok(Some(true))
+        }
         _ => Ok(None),
     }
 }

@@ -22,7 +22,9 @@ use crate::toast;
 use crate::types::Datum;
 use crate::types::row::RowView;
 
-use super::{Cx, Work, decode_to_update, follow, index, insert, lost_race, update_row};
+use super::{
+    Cx, Work, decode_to_update, follow, index, insert, lost_race, system_columns, update_row,
+};
 use crate::exec::eval::{eval, passes};
 
 /// What a plan for such a change comes down to.
@@ -126,6 +128,7 @@ impl PointModify {
 
     fn returning(&self, buffers: &mut PointBuffers, cx: &mut Cx<'_>) -> Result<()> {
         let Some(returning) = &self.plan.returning else { return Ok(()) };
+        system_columns(&self.plan, &mut buffers.work, cx)?;
         let visible = &mut buffers.work.new;
         visible.append(&mut buffers.source);
         buffers.returned.clear();
@@ -244,6 +247,7 @@ fn delete(plan: &node::Modify, buffers: &mut PointBuffers, cx: &mut Cx<'_>) -> R
         let deleted = cx.host.heap(table)?.delete(cx.host.txn(), tid, turn.take());
         match deleted.map_err(waiting("deleting tuple", tid, &table.name))? {
             Outcome::Done { .. } => {
+                buffers.work.changed = Some(tid);
                 let (row, large) = (buffers.lookup.row.bytes(), &mut buffers.work.large);
                 // RETURNING reads what goes now.
                 if plan.returning.is_some() {

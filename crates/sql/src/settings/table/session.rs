@@ -18,7 +18,13 @@ pub(super) const SETTINGS: &[Setting] = &[
         User,
         "How values of type bytea are written as text.",
     ),
-    choice("client_encoding", "UTF8", &["UTF8"], User, "The client's character set."),
+    choice(
+        "client_encoding",
+        "UTF8",
+        crate::types::encoding::NAMES,
+        User,
+        "The client's character set.",
+    ),
     choice(
         "client_min_messages",
         "notice",

@@ -6,6 +6,7 @@ use super::{
     Array, Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, too_many_dimensions, too_many_elements,
 };
 use crate::error::{Result, SqlError, sql_error};
+use crate::steps::Steps;
 use crate::types::context::IoContext;
 use crate::types::scalar::is_space;
 use crate::types::{Datum, TypeId, TypeMod, input, io};
@@ -31,12 +32,16 @@ pub(crate) fn parse_array(
         }
         dims = bounds;
     }
+    let mut steps = Steps::default();
     let elements = items
         .elements
         .into_iter()
-        .map(|element| match element {
-            None => Ok(Datum::Null),
-            Some(text) => input(element_type, typmod, &text, cx),
+        .map(|element| {
+            steps.next()?;
+            match element {
+                None => Ok(Datum::Null),
+                Some(text) => input(element_type, typmod, &text, cx),
+            }
         })
         .collect::<Result<_>>()?;
     Ok(Array { element_type, dims, elements })
@@ -177,7 +182,9 @@ impl Parser<'_> {
         let mut levels = Levels::default();
         let mut pending: Option<Pending> = None;
         let mut state = State::Start;
+        let mut steps = Steps::default();
         loop {
+            steps.next()?;
             let Some(byte) = self.peek() else {
                 return Err(self.malformed("Unexpected end of input."));
             };
@@ -392,7 +399,9 @@ fn write_level<'a>(
 ) -> Result<()> {
     let (dim, inner) = dims.split_first().expect("a level has a dimension");
     out.push(b'{');
+    let mut steps = Steps::default();
     for i in 0..dim.len {
+        steps.next()?;
         if i > 0 {
             out.push(DELIMITER);
         }

@@ -7,6 +7,7 @@
 use super::arith::{MAX_CHOSEN_SCALE, MIN_SIGNIFICANT_DIGITS, division_by_zero};
 use super::{DEC_DIGITS, NBASE, Numeric, Sign, Var, overflow};
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::steps::checkpoint;
 
 /// Results with more decimals than this before or after the point are overflow or zero.
 const MAX_RESULT_SCALE: f64 = 2000.0;
@@ -123,7 +124,7 @@ impl Numeric {
         }
         let mut product = Var::from_i128(1);
         for i in 2..=n {
-            base::park::checkpoint();
+            checkpoint()?;
             product = product.mul(&Var::from_i128(i128::from(i)));
         }
         product.into_numeric()
@@ -268,7 +269,7 @@ fn exp(x: &Var, scale: i32) -> Result<Var> {
     let mut sum = Var::from_i128(1);
     let mut term = Var::from_i128(1);
     for n in 1.. {
-        base::park::checkpoint();
+        checkpoint()?;
         term = term.mul_rounded(&y, significant + 8);
         term = term.div(&Var::from_i128(n), significant + 8, true);
         if term.is_zero() {
@@ -277,7 +278,7 @@ fn exp(x: &Var, scale: i32) -> Result<Var> {
         sum = sum.add(&term);
     }
     for _ in 0..halvings {
-        base::park::checkpoint();
+        checkpoint()?;
         // Keep the significant digits as the number grows or shrinks.
         let working = significant - 2 * sum.weight * DEC_DIGITS;
         sum = sum.mul_rounded(&sum, working.max(0));

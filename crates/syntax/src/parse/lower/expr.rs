@@ -17,6 +17,16 @@ impl Lower {
         self.nested(|| self.expr_here(node))
     }
 
+    /// The left side of an operator: in `a + b + c` a chain goes on there.
+    fn left_side(&self, node: Node<'_>) -> Lowered<Expr> {
+        match node {
+            Node::A_Expr(expr) if expr.kind == A_Expr_Kind::AEXPR_OP => {
+                self.linked(|| self.plain_operator(expr))
+            }
+            other => self.expr(other),
+        }
+    }
+
     /// An expression that may be absent.
     pub(super) fn opt_expr(&self, node: Node<'_>) -> Lowered<Option<Expr>> {
         match node {
@@ -168,7 +178,7 @@ impl Lower {
             Node::None => Expr::Unary(Box::new(UnaryExpr { op, arg: self.expr(node.rexpr())? })),
             left => Expr::Binary(Box::new(BinaryExpr {
                 op,
-                left: self.expr(left)?,
+                left: self.left_side(left)?,
                 right: self.expr(node.rexpr())?,
             })),
         })

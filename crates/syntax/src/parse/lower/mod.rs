@@ -1,9 +1,9 @@
 //! Lowering: from the C parser's nodes to our tree.
 //!
 //! One method per kind of node, grouped by file as the tree's types are. Recursion happens only
-//! through [`Lower::nested`], which counts how deep it is: text nested deeper than
-//! [`crate::MAX_DEPTH`] gives an error instead of a tree, so that no one who walks, clones or drops
-//! a tree needs an unbounded stack.
+//! through [`Lower::nested`] and [`Lower::linked`], which count how deep it is: text nested deeper than
+//! [`crate::MAX_DEPTH`], with chains longer than [`crate::MAX_CHAIN`], gives an error instead of a tree, so
+//! that no one who walks, clones or drops a tree needs an unbounded stack.
 
 mod alter;
 mod constraint;
@@ -29,8 +29,11 @@ use pg_raw_parse::list::{CastNodeList, NodeList};
 use pg_raw_parse::nodes as pg;
 
 use super::{ParsedStatement, SyntaxError};
-use crate::MAX_DEPTH;
 use crate::ast::{Loc, Span};
+use crate::{MAX_CHAIN, MAX_DEPTH};
+
+/// What must be left of the stack for whatever a level does besides: callers may have less than they were asked for.
+const STACK_RESERVE_BYTES: usize = 256 << 10;
 
 /// What lowering gives; the error is boxed to keep frames of the recursion small.
 type Lowered<T> = Result<T, Box<SyntaxError>>;
@@ -66,14 +69,26 @@ struct Lower {
     depth: Cell<u32>,
 }
 
+/// What is counted for a level of ordinary nesting where a link of a chain is one.
+const LEVEL_LINKS: u32 = MAX_CHAIN / MAX_DEPTH;
+
 impl Lower {
     /// Runs `work` one level deeper.
     fn nested<T>(&self, work: impl FnOnce() -> Lowered<T>) -> Lowered<T> {
+        self.deeper(LEVEL_LINKS, work)
+    }
+
+    /// Runs `work` one link further down a chain: on the left side of an operator, or of a set operation.
+    fn linked<T>(&self, work: impl FnOnce() -> Lowered<T>) -> Lowered<T> {
+        self.deeper(1, work)
+    }
+
+    fn deeper<T>(&self, links: u32, work: impl FnOnce() -> Lowered<T>) -> Lowered<T> {
         let depth = self.depth.get();
-        if depth >= MAX_DEPTH {
+        if depth + links > MAX_CHAIN || base::park::stack_left() < STACK_RESERVE_BYTES {
             return Err(Box::new(SyntaxError::too_deep()));
         }
-        self.depth.set(depth + 1);
+        self.depth.set(depth + links);
         let result = work();
         self.depth.set(depth);
         result

@@ -22,16 +22,18 @@ impl Lower {
     }
 
     pub(super) fn select(&self, node: &pg::SelectStmt) -> Lowered<Select> {
-        self.nested(|| {
-            Ok(Select {
-                with: self.with(node.with_clause())?,
-                body: self.body(node)?,
-                order_by: self.sort_list(untyped(node.sort_clause()))?,
-                limit: self.opt_expr(node.limit_count())?,
-                offset: self.opt_expr(node.limit_offset())?,
-                with_ties: node.limit_option == LimitOption::LIMIT_OPTION_WITH_TIES,
-                locking: node.locking_clause().iter().map(locking).collect::<Lowered<_>>()?,
-            })
+        self.nested(|| self.select_here(node))
+    }
+
+    fn select_here(&self, node: &pg::SelectStmt) -> Lowered<Select> {
+        Ok(Select {
+            with: self.with(node.with_clause())?,
+            body: self.body(node)?,
+            order_by: self.sort_list(untyped(node.sort_clause()))?,
+            limit: self.opt_expr(node.limit_count())?,
+            offset: self.opt_expr(node.limit_offset())?,
+            with_ties: node.limit_option == LimitOption::LIMIT_OPTION_WITH_TIES,
+            locking: node.locking_clause().iter().map(locking).collect::<Lowered<_>>()?,
         })
     }
 
@@ -42,8 +44,13 @@ impl Lower {
             raw::SetOperation::SETOP_INTERSECT => SetOperator::Intersect,
             _ => SetOperator::Except,
         };
-        let side = |side: Option<&pg::SelectStmt>| {
-            self.select(side.ok_or_else(|| missing("set operation's side"))?)
+        let side = |side: Option<&pg::SelectStmt>| match side {
+            // In `a UNION b UNION c` a chain goes on on the left.
+            Some(chain) if chain.op != raw::SetOperation::SETOP_NONE => {
+                self.linked(|| self.select_here(chain))
+            }
+            Some(other) => self.select(other),
+            None => Err(missing("set operation's side")),
         };
         Ok(SelectBody::SetOp(Box::new(SetOperation {
             op,

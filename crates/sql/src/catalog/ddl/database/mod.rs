@@ -162,6 +162,17 @@ impl Ddl<'_> {
         }
     }
 
+    /// Likewise of a relation.
+    pub(in super::super) fn check_tablespace_of_relation(&self, name: Option<&str>) -> Result<()> {
+        match name {
+            Some("pg_global") => bail!(
+                INVALID_PARAMETER_VALUE,
+                "only shared relations can be placed in pg_global tablespace"
+            ),
+            name => self.check_tablespace(name),
+        }
+    }
+
     pub(in super::super) fn role_named(&self, name: &str) -> Result<Oid> {
         let key = [Datum::text(name)];
         let found =

@@ -1,0 +1,15 @@
+select '+(int4,int4)'::regoperator;
+select 'pg_catalog.+(integer,integer)'::regoperator, '!~~(text,text)'::regoperator::oid;
+select '-(none,int4)'::regoperator;
+select to_regoperator('+(int4,int4)'), to_regoperator('+(int4)'), to_regoperator('nope(int4,int4)');
+select '+'::regoper;
+select '||/'::regoper;
+select to_regoper('||/'), to_regoper('pg_catalog.||/'), to_regoper('nope'), to_regoper('+');
+select to_regoperator('-(NONE, bigint)');
+select 'nope(int4,int4)'::regoperator;
+select '+(int4)'::regoperator;
+select '+(int4,nope)'::regoperator;
+select 551::regoperator, 0::regoperator, 99999999::regoperator;
+select to_regprocedure('abs(numeric)'), to_regproc('now');
+select inet_client_addr(), inet_server_addr(), inet_client_port(), inet_server_port();
+select inet_client_addr() is null;

@@ -1,0 +1,27 @@
+-- What a statement tells of the versions that it made or removed.
+create table up (k int primary key, v text);
+insert into up values (1, 'a') returning (xmax = 0) as inserted, k;
+insert into up values (1, 'b'), (2, 'c') on conflict (k) do update set v = excluded.v returning (xmax = 0) as inserted, *;
+insert into up values (1, 'z') on conflict do nothing returning xmax;
+insert into up values (3, 'z') on conflict do nothing returning xmax = 0, ctid, tableoid::regclass;
+insert into up values (4, 'd') returning ctid, tableoid::regclass, xmin = pg_current_xact_id()::xid, cmin, cmax;
+begin;
+insert into up values (5, 'e') returning ctid, xmin = pg_current_xact_id()::xid, cmin, cmax;
+insert into up values (6, 'f') returning ctid, xmin = pg_current_xact_id()::xid, cmin, cmax;
+update up set v = 'g' where k = 6 returning ctid, xmin = pg_current_xact_id()::xid, cmin, cmax, xmax, tableoid::regclass;
+delete from up where k = 5 returning ctid, xmin = pg_current_xact_id()::xid, cmin, xmax = pg_current_xact_id()::xid, tableoid::regclass, v;
+commit;
+update up set v = v || '!' where k < 3 returning ctid, xmax, k, v;
+update up set v = v || u.v from (values (1, 'x'), (2, 'y')) u(k, v) where u.k = up.k returning up.ctid, up.*, u.*;
+delete from up where k = 4 returning ctid, xmax <> 0, v;
+delete from up using (values (1)) d(k) where d.k = up.k returning up.ctid, up.xmax <> 0, d.k;
+insert into up values (2, 'q') on conflict (k) do update set v = up.ctid::text || excluded.v where up.xmin is not null returning v, xmax <> 0;
+insert into up values (2, 'q') on conflict (k) do update set v = excluded.ctid::text;
+insert into up values (7, 'q') on conflict (k) do update set v = 'n' where up.xmax = 0 returning (select count(*) from up o where o.ctid = up.ctid);
+with w as (insert into up values (8, 'w') returning ctid, xmax, k) select xmax, k, (select v from up where up.ctid = w.ctid) from w;
+insert into up select i, 'many' from generate_series(10, 12) i on conflict (k) do update set v = 'again' returning k, xmax = 0, tableoid::regclass;
+prepare up(int) as insert into up values ($1, 'p') on conflict (k) do update set v = 'again' returning xmax = 0 as inserted;
+execute up(20);
+execute up(20);
+update up set v = 'r' where k = 20 returning ctid = '(0,1)', xmax;
+drop table up;

@@ -1,0 +1,44 @@
+create table x(a int) tablespace nope;
+create table x(a int) tablespace pg_global;
+create table x(a int) tablespace pg_default;
+create index on x (a) tablespace nope;
+create index on x (a) tablespace pg_global;
+create index on x (a) tablespace pg_default;
+create index concurrently on x (a) tablespace nope;
+create unique index concurrently on x (a) tablespace pg_default;
+create table y(a int primary key using index tablespace nope);
+create table y(a int, unique (a) using index tablespace pg_global);
+create table y(a int primary key using index tablespace pg_default, b int);
+alter table y add unique (b) using index tablespace nope;
+alter table y add unique (b) using index tablespace pg_default;
+create table z tablespace nope as select 1 as a;
+create table z tablespace pg_global as select 1 as a;
+create table z tablespace pg_default as select 1 as a;
+create temp table tt (a int) tablespace nope;
+create table if not exists z (a int) tablespace nope;
+create index on nosuch (a) tablespace nope;
+drop table x, y, z;
+create table d(a text default 'q');
+alter table d alter a type int using length(a);
+alter table d alter a drop default, alter a type int using length(a);
+\d d
+alter table d alter a set default 5;
+alter table d alter a type bigint;
+alter table d alter a type text;
+\d d
+insert into d default values;
+select * from d;
+alter table d alter a type int using a::int;
+alter table d alter a drop default;
+alter table d alter a type int using a::int;
+drop table d;
+create table d (a int default 1, b text default 'x', c date default current_date, n numeric default 1.5);
+alter table d alter c type timestamp;
+alter table d alter n type int;
+alter table d alter b type varchar(3);
+alter table d alter c type int using 1;
+alter table d alter a type numeric(5,2);
+alter table d alter b type date using null;
+\d d
+insert into d default values returning a, b, n;
+drop table d;
