@@ -28,6 +28,7 @@ use crate::catalog::{
 };
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::spill::{Helpers, TempSpace};
+use crate::exec::watch::Profile;
 use crate::exec::{Event, Host, IndexExprs};
 use crate::func::{Function, RandomSequence, Rows, SessionInfo};
 use crate::plan;
@@ -84,14 +85,22 @@ pub struct Backend {
     pub query_text: Arc<str>,
     /// Cursors and prepared statements, to SQL.
     pub standing: Standing,
-    /// The statement that CREATE TABLE AS EXECUTE runs.
-    pub executed: Option<(Arc<Planned>, Vec<Datum>)>,
+    /// The query that CREATE TABLE AS runs, where it is planned before: that of EXECUTE, and of EXPLAIN ANALYZE.
+    pub executed: Option<Executed>,
     /// Where the making of indexes that was begun last tells how far it is.
     pub building: Option<Arc<Building>>,
     /// What foreign keys have to look into.
     pub events: Events,
     /// The session's temporary files.
     pub temp: Arc<TempSpace>,
+}
+
+/// A planned query that fills a new table.
+pub struct Executed {
+    pub planned: Arc<Planned>,
+    pub params: Vec<Datum>,
+    /// Who watches it.
+    pub profile: Option<Arc<Profile>>,
 }
 
 /// How many blocks a table and its valid indexes have.

@@ -13,6 +13,7 @@ use crate::settings;
 use crate::types::{Datum, TypeId};
 
 use super::Session;
+use super::backend::Executed;
 use super::client::{Client, Field};
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, is_plannable, is_select_into, plain_field};
@@ -124,11 +125,11 @@ impl Session {
         statement: &Statement,
     ) -> Result<String> {
         if let Statement::Execute(execute) = &*create.query {
-            let call = self.prepared_call(execute)?;
-            if call.0.verb != super::prepare::Verb::Select {
+            let (planned, params) = self.prepared_call(execute)?;
+            if planned.verb != super::prepare::Verb::Select {
                 bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
             }
-            self.backend.executed = Some(call);
+            self.backend.executed = Some(Executed { planned, params, profile: None });
         }
         let defined = self.define(statement);
         self.backend.executed = None;
@@ -545,7 +546,7 @@ fn show_all_fields() -> Vec<Field> {
 }
 
 /// `SELECT … INTO t` as CREATE TABLE t AS SELECT ….
-fn select_into(select: &ast::Select) -> Result<ast::CreateTableAs> {
+pub(super) fn select_into(select: &ast::Select) -> Result<ast::CreateTableAs> {
     let mut query = select.clone();
     let into = match &mut query.body {
         ast::SelectBody::Core(core) => core.into.take(),
