@@ -62,8 +62,8 @@ pub struct Backend {
     pub last_sequence: Option<Oid>,
     /// The schema of this session's temporary tables, once it has one.
     pub temp_schema: Cell<Option<Oid>>,
-    /// It was made in the running transaction, and goes with it.
-    pub temp_schema_new: Cell<bool>,
+    /// It was made in the running transaction, and goes with it, or with a savepoint.
+    pub temp_schema_new: Cell<New>,
     /// Temporary tables that a commit does something to.
     pub on_commit: Vec<(Oid, OnCommit)>,
     /// To be sent when the statement next writes to the client.
@@ -93,6 +93,16 @@ pub struct Backend {
     pub events: Events,
     /// The session's temporary files.
     pub temp: Arc<TempSpace>,
+}
+
+/// Whether something was made by what may still be rolled back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum New {
+    No,
+    /// Since the newest savepoint, if there is any.
+    Here,
+    /// When there were so many savepoints.
+    Under(usize),
 }
 
 /// A planned query that fills a new table.
@@ -152,7 +162,7 @@ impl Backend {
             currvals: BTreeMap::new(),
             last_sequence: None,
             temp_schema: Cell::new(None),
-            temp_schema_new: Cell::new(false),
+            temp_schema_new: Cell::new(New::No),
             on_commit: Vec::new(),
             notices: Vec::new(),
             used: Vec::new(),

@@ -22,7 +22,7 @@ use crate::func::CastUse;
 use crate::plan;
 use crate::types::{Collation, Oid};
 
-use super::backend::{Backend, Executed};
+use super::backend::{Backend, Executed, New};
 use super::client::Field;
 use super::portal::Run;
 
@@ -65,7 +65,7 @@ impl DdlHost for Backend {
             // A session that had this place before, and made temporary relations, has ended.
             Some(oid) => {
                 empty_temporary_schema(self, oid)?;
-                self.temp_schema_new.set(true);
+                self.temp_schema_new.set(New::Here);
                 oid
             }
             None => {
@@ -77,7 +77,7 @@ impl DdlHost for Backend {
                     .oid("nspowner", self.user_oid);
                 store.insert(&self.txn, "pg_namespace", &row.build())?;
                 self.catalog.note_change(&self.txn, oid)?;
-                self.temp_schema_new.set(true);
+                self.temp_schema_new.set(New::Here);
                 oid
             }
         };
