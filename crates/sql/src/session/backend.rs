@@ -28,6 +28,7 @@ use crate::catalog::{
 };
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::spill::{Helpers, TempSpace};
+use crate::exec::watch::Profile;
 use crate::exec::{Event, Host, IndexExprs};
 use crate::func::{Function, RandomSequence, Rows, SessionInfo};
 use crate::plan;
@@ -61,8 +62,8 @@ pub struct Backend {
     pub last_sequence: Option<Oid>,
     /// The schema of this session's temporary tables, once it has one.
     pub temp_schema: Cell<Option<Oid>>,
-    /// It was made in the running transaction, and goes with it.
-    pub temp_schema_new: Cell<bool>,
+    /// It was made in the running transaction, and goes with it, or with a savepoint.
+    pub temp_schema_new: Cell<New>,
     /// Temporary tables that a commit does something to.
     pub on_commit: Vec<(Oid, OnCommit)>,
     /// To be sent when the statement next writes to the client.
@@ -84,14 +85,32 @@ pub struct Backend {
     pub query_text: Arc<str>,
     /// Cursors and prepared statements, to SQL.
     pub standing: Standing,
-    /// The statement that CREATE TABLE AS EXECUTE runs.
-    pub executed: Option<(Arc<Planned>, Vec<Datum>)>,
+    /// The query that CREATE TABLE AS runs, where it is planned before: that of EXECUTE, and of EXPLAIN ANALYZE.
+    pub executed: Option<Executed>,
     /// Where the making of indexes that was begun last tells how far it is.
     pub building: Option<Arc<Building>>,
     /// What foreign keys have to look into.
     pub events: Events,
     /// The session's temporary files.
     pub temp: Arc<TempSpace>,
+}
+
+/// Whether something was made by what may still be rolled back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum New {
+    No,
+    /// Since the newest savepoint, if there is any.
+    Here,
+    /// When there were so many savepoints.
+    Under(usize),
+}
+
+/// A planned query that fills a new table.
+pub struct Executed {
+    pub planned: Arc<Planned>,
+    pub params: Vec<Datum>,
+    /// Who watches it.
+    pub profile: Option<Arc<Profile>>,
 }
 
 /// How many blocks a table and its valid indexes have.
@@ -143,7 +162,7 @@ impl Backend {
             currvals: BTreeMap::new(),
             last_sequence: None,
             temp_schema: Cell::new(None),
-            temp_schema_new: Cell::new(false),
+            temp_schema_new: Cell::new(New::No),
             on_commit: Vec::new(),
             notices: Vec::new(),
             used: Vec::new(),

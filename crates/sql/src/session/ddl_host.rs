@@ -20,23 +20,18 @@ use crate::error::{Result, SqlError};
 use crate::exec::{Cx, Loader, State};
 use crate::func::CastUse;
 use crate::plan;
-use crate::types::{Collation, Datum, Oid};
+use crate::types::{Collation, Oid};
 
-use super::backend::Backend;
+use super::backend::{Backend, Executed, New};
 use super::client::Field;
 use super::portal::Run;
-use super::prepare::Planned;
 
 impl Backend {
-    /// CREATE TABLE AS EXECUTE: the rows of a prepared query.
-    fn fill_from_run(
-        &mut self,
-        table: &Arc<TableDef>,
-        planned: &Planned,
-        params: Vec<Datum>,
-    ) -> Result<u64> {
+    /// The rows of a query that is planned.
+    fn fill_from_run(&mut self, table: &Arc<TableDef>, executed: Executed) -> Result<u64> {
+        let Executed { planned, params, profile } = executed;
         let mut loader = Loader::new(table.clone(), Vec::new(), Vec::new(), Freeze::No);
-        let mut run = Run::start(self, planned, params);
+        let mut run = Run::watched(self, &planned, params, profile);
         let mut state = State::default();
         let mut count = 0;
         while let Some(row) = run.next(self)? {
@@ -70,7 +65,7 @@ impl DdlHost for Backend {
             // A session that had this place before, and made temporary relations, has ended.
             Some(oid) => {
                 empty_temporary_schema(self, oid)?;
-                self.temp_schema_new.set(true);
+                self.temp_schema_new.set(New::Here);
                 oid
             }
             None => {
@@ -82,7 +77,7 @@ impl DdlHost for Backend {
                     .oid("nspowner", self.user_oid);
                 store.insert(&self.txn, "pg_namespace", &row.build())?;
                 self.catalog.note_change(&self.txn, oid)?;
-                self.temp_schema_new.set(true);
+                self.temp_schema_new.set(New::Here);
                 oid
             }
         };
@@ -163,8 +158,8 @@ impl DdlHost for Backend {
     }
 
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64> {
-        if let Some((planned, params)) = self.executed.take() {
-            return self.fill_from_run(table, &planned, params);
+        if let Some(executed) = self.executed.take() {
+            return self.fill_from_run(table, executed);
         }
         self.forget_used();
         let bound = self.with_catalog(|catalog| {
@@ -217,7 +212,7 @@ impl DdlHost for Backend {
     }
 
     fn query_columns(&mut self, query: &Statement) -> Result<Columns> {
-        if let Some((planned, _)) = &self.executed {
+        if let Some(Executed { planned, .. }) = &self.executed {
             let fields = planned.fields.as_deref().unwrap_or_default();
             let ty = |f: &Field| Ty { id: f.type_id, modifier: f.type_mod };
             let column = |field: &Field| RelColumn {

@@ -1,6 +1,7 @@
 //! EXPLAIN: the plan as PostgreSQL would print it.
 
 mod cost;
+mod creating;
 mod entries;
 mod scans;
 mod used;
@@ -50,14 +51,18 @@ impl Session {
         show.times = self.backend.values.hot.times_io;
         let before = usage::so_far();
         let begun = base::clock::now();
-        let (planned, params) = match &*explain.statement {
+        let created = creating::created(&explain.statement)?;
+        if let Some(create) = &created
+            && !self.would_create(create)?
+        {
+            return self.send_plan(Vec::new(), client, described);
+        }
+        let query = created.as_ref().map_or(&*explain.statement, |create| &*create.query);
+        let (planned, params) = match query {
             Statement::Execute(execute) => self.prepared_call(execute)?,
             statement if is_plannable(statement) => self.plan_within(statement)?,
             // What they run; nothing is made.
             Statement::DeclareCursor(declare) if !analyze => self.plan_within(&declare.query)?,
-            Statement::CreateTableAs(create) if !analyze && is_plannable(&create.query) => {
-                self.plan_within(&create.query)?
-            }
             _ => {
                 return Err(SqlError::unsupported(
                     "EXPLAIN of this statement is not supported yet",
@@ -73,8 +78,13 @@ impl Session {
             let watched = Arc::new(Profile::default());
             profile = Some(watched.clone());
             let values = params.clone();
-            let mut run = Run::watched(&mut self.backend, &planned, values, Some(watched));
-            while run.next(&mut self.backend)?.is_some() {}
+            match created {
+                Some(create) => self.create_watched(create, &planned, values, watched)?,
+                None => {
+                    let mut run = Run::watched(&mut self.backend, &planned, values, Some(watched));
+                    while run.next(&mut self.backend)?.is_some() {}
+                }
+            }
         }
         let elapsed = base::clock::now().since(begun);
         let used = usage::so_far() - before;
@@ -111,6 +121,15 @@ impl Session {
                 lines.push(format!("Execution Time: {:.3} ms", elapsed.as_secs_f64() * 1e3));
             }
         }
+        self.send_plan(lines, client, described)
+    }
+
+    fn send_plan(
+        &mut self,
+        lines: Vec<String>,
+        client: &mut dyn Client,
+        described: bool,
+    ) -> Result<String> {
         let fields = [plain_field("QUERY PLAN", TypeId::TEXT)];
         let rows: Vec<Vec<Datum>> = lines.into_iter().map(|line| vec![Datum::text(line)]).collect();
         self.send_rows(&fields, &rows, client, described)?;

@@ -18,7 +18,7 @@ use crate::types::Oid;
 
 use super::Session;
 use super::analyze::background_backend;
-use super::backend::Backend;
+use super::backend::{Backend, New};
 
 impl Session {
     /// Does to the session's temporary tables what was said when they were made. To be called when nothing else is
@@ -90,6 +90,31 @@ impl Session {
         let dropped = ddl::empty_temporary_schema(&mut self.backend, schema);
         self.backend.notices.truncate(told);
         dropped
+    }
+
+    /// The transaction is rolled back: the schema of temporary relations that it made is gone.
+    pub(super) fn forget_new_temp_schema(&self) {
+        if self.backend.temp_schema_new.replace(New::No) != New::No {
+            self.backend.temp_schema.set(None);
+        }
+    }
+
+    /// Notes under how many savepoints the schema was made, before there are more, and when there are fewer.
+    pub(super) fn place_temp_schema(&self) {
+        let (made, now) = (&self.backend.temp_schema_new, self.savepoints.len());
+        made.set(match made.get() {
+            New::No => New::No,
+            New::Here => New::Under(now),
+            New::Under(savepoints) => New::Under(savepoints.min(now)),
+        });
+    }
+
+    /// What was done since the savepoint with this place in the list is rolled back, the schema perhaps with it.
+    pub(super) fn undo_temp_schema(&self, position: usize) {
+        self.place_temp_schema();
+        if matches!(self.backend.temp_schema_new.get(), New::Under(count) if count > position) {
+            self.forget_new_temp_schema();
+        }
     }
 
     /// The session ends: what it has not committed is undone, and its temporary relations are dropped in transactions

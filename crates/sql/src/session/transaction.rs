@@ -16,6 +16,7 @@ use syntax::ast::{IsolationLevel, TransactionMode};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 
 use super::Session;
+use super::backend::New;
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,15 +276,9 @@ impl Session {
         self.end_of_transaction();
     }
 
-    pub(super) fn forget_new_temp_schema(&self) {
-        if self.backend.temp_schema_new.take() {
-            self.backend.temp_schema.set(None);
-        }
-    }
-
     fn end_of_transaction(&mut self) {
         self.board.transaction(0);
-        self.backend.temp_schema_new.set(false);
+        self.backend.temp_schema_new.set(New::No);
         self.block = Block::Idle;
         self.savepoints.clear();
         self.drop_portals();
@@ -325,6 +320,7 @@ impl Session {
                             self.backend.txn.rollback_to(level);
                         }
                         self.backend.values.undo_to(settings);
+                        self.undo_temp_schema(self.savepoints.len() - 1);
                         if let Some(savepoint) = self.savepoints.last() {
                             self.backend.events.undo_to(&savepoint.events);
                         }
@@ -348,6 +344,7 @@ impl Session {
     /// SAVEPOINT.
     pub(super) fn savepoint(&mut self, name: &str) -> Result<()> {
         self.need_block("SAVEPOINT")?;
+        self.place_temp_schema();
         let level = self.backend.txn.savepoint();
         let settings = self.backend.values.mark();
         let events = self.backend.events.mark();
@@ -361,7 +358,9 @@ impl Session {
         let position = self.find_savepoint(name)?;
         let level = self.savepoints[position].level;
         self.backend.txn.release(level);
+        self.place_temp_schema();
         self.savepoints.truncate(position);
+        self.place_temp_schema();
         self.portals.release(position);
         Ok(())
     }
@@ -377,6 +376,7 @@ impl Session {
         };
         self.backend.txn.rollback_to(level);
         self.backend.values.undo_to(settings);
+        self.undo_temp_schema(position);
         self.backend.events.undo_to(&self.savepoints[position].events);
         self.savepoints.truncate(position + 1);
         self.block = Block::Explicit;

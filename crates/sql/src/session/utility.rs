@@ -13,6 +13,7 @@ use crate::settings;
 use crate::types::{Datum, TypeId};
 
 use super::Session;
+use super::backend::Executed;
 use super::client::{Client, Field};
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, is_plannable, is_select_into, plain_field};
@@ -123,11 +124,11 @@ impl Session {
         statement: &Statement,
     ) -> Result<String> {
         if let Statement::Execute(execute) = &*create.query {
-            let call = self.prepared_call(execute)?;
-            if call.0.verb != super::prepare::Verb::Select {
+            let (planned, params) = self.prepared_call(execute)?;
+            if planned.verb != super::prepare::Verb::Select {
                 bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
             }
-            self.backend.executed = Some(call);
+            self.backend.executed = Some(Executed { planned, params, profile: None });
         }
         self.plan_with_given(&create.query)?;
         let defined = self.define(statement);

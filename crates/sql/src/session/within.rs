@@ -10,6 +10,7 @@ use crate::bind::Params;
 use crate::error::Result;
 use crate::types::{Datum, TypeId};
 
+use super::backend::Executed;
 use super::prepare::{is_plannable, is_select_into};
 use super::utility::select_into;
 use super::{Planned, Session};
@@ -63,7 +64,8 @@ impl Session {
     pub(super) fn plan_with_given(&mut self, query: &Statement) -> Result<()> {
         if !self.given.types.is_empty() && is_plannable(query) {
             let planned = self.plan(query, self.given.params())?;
-            self.backend.executed = Some((planned.into(), self.given.values.clone()));
+            let (planned, params) = (planned.into(), self.given.values.clone());
+            self.backend.executed = Some(Executed { planned, params, profile: None });
         }
         Ok(())
     }

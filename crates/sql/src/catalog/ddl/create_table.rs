@@ -226,16 +226,26 @@ impl Ddl<'_> {
         self.update_class(oid, &[("reloptions", parameters_value(lines))])
     }
 
-    pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<String> {
+    /// Where CREATE TABLE AS makes its table; `None`: there is one of that name, and that is all right.
+    ///
+    /// # Errors
+    /// `42P07` if it is not.
+    pub(super) fn place_as(&mut self, create: &CreateTableAs) -> Result<Option<Oid>> {
         if create.materialized_view {
             return Err(sql_error!(FEATURE_NOT_SUPPORTED, "materialized views are not supported"));
         }
         let into = &create.into;
-        let name = &into.relation.name;
         let schema = self.creation_schema(&into.relation, into.persistence)?;
-        if self.name_is_taken(schema, name, create.if_not_exists)? {
+        let taken = self.name_is_taken(schema, &into.relation.name, create.if_not_exists)?;
+        Ok((!taken).then_some(schema))
+    }
+
+    pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<String> {
+        let Some(schema) = self.place_as(create)? else {
             return Ok("CREATE TABLE AS".to_owned());
-        }
+        };
+        let into = &create.into;
+        let name = &into.relation.name;
         self.check_tablespace_of_relation(into.tablespace.as_deref())?;
         let from_query = self.host.query_columns(&create.query)?;
         if into.columns.len() > from_query.len() {

@@ -176,6 +176,15 @@ pub fn compact(host: &mut dyn DdlHost, table: Oid) -> Result<()> {
     Ddl { host, catalog }.compact(table)
 }
 
+/// Whether CREATE TABLE AS would make its table; not, where there is one and it says IF NOT EXISTS.
+///
+/// # Errors
+/// `42P07` where there is one otherwise.
+pub fn would_create(host: &mut dyn DdlHost, create: &ast::CreateTableAs) -> Result<bool> {
+    let catalog = host.catalog();
+    Ok(Ddl { host, catalog }.place_as(create)?.is_some())
+}
+
 impl Ddl<'_> {
     /// The text by which an expression that somebody wrote is stored: as it was written, where there is no
     /// better.

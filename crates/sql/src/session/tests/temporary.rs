@@ -65,6 +65,33 @@ fn a_transaction_that_the_session_leaves_open_holds_nothing_up() {
     assert_eq!(bench.run(LEFT), "[count]\n0\nSELECT 1\n");
 }
 
+/// The schema of temporary relations is made with the first of them, and undone with it.
+#[test]
+fn a_savepoint_takes_the_schema_back() {
+    let known = "SELECT c.relname, n.nspname LIKE 'pg_temp%' FROM pg_class c
+        LEFT JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname IN ('t1', 't2') ORDER BY 1";
+    let both = "[relname|?column?]\nt1|t\nt2|t\nSELECT 2\n";
+    let one = "[relname|?column?]\nt2|t\nSELECT 1\n";
+    let make = "CREATE TEMP TABLE t1 (i int)";
+    let cases = [
+        (format!("SAVEPOINT a; {make}; ROLLBACK TO a"), one),
+        (format!("SAVEPOINT a; SAVEPOINT b; {make}; RELEASE b; ROLLBACK TO a"), one),
+        (format!("SAVEPOINT a; {make}; SAVEPOINT b; ROLLBACK TO b"), both),
+        (format!("{make}; SAVEPOINT a; SELECT nothing; ROLLBACK TO a"), both),
+        (format!("SAVEPOINT a; {make}; SELECT nothing; ROLLBACK TO a"), one),
+        (format!("SAVEPOINT a; {make}; RELEASE a; SAVEPOINT b; ROLLBACK TO b"), both),
+        (format!("SAVEPOINT a; {make}; SAVEPOINT b; ROLLBACK TO a"), one),
+    ];
+    for (before, expected) in cases {
+        let mut bench = Bench::new();
+        bench.run("BEGIN");
+        before.split("; ").for_each(|statement| drop(bench.run(statement)));
+        assert_eq!(bench.run("CREATE TEMP TABLE t2 (i int)"), "CREATE TABLE\n", "{before}");
+        assert_eq!(bench.run("COMMIT"), "COMMIT\n", "{before}");
+        assert_eq!(bench.run(known), expected, "{before}");
+    }
+}
+
 #[test]
 fn discarded_temporary_relations_make_room_for_others() {
     let mut bench = Bench::new();

@@ -1,0 +1,20 @@
+-- EXPLAIN of statements that make a table of a query's rows.
+CREATE TABLE source (i int, t text);
+INSERT INTO source SELECT i, 'x' FROM generate_series(1, 100) i;
+EXPLAIN (COSTS off) CREATE TABLE made AS SELECT * FROM source WHERE i < 10;
+EXPLAIN (COSTS off) SELECT * INTO made FROM source;
+SELECT * FROM made;
+EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) CREATE TABLE made (a) AS SELECT * FROM source WHERE i < 10;
+SELECT count(*), sum(a), min(t) FROM made;
+EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) SELECT count(*) AS n INTO counted FROM source;
+SELECT * FROM counted;
+EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) CREATE TEMP TABLE empty AS SELECT * FROM source WITH NO DATA;
+SELECT * FROM empty;
+EXPLAIN (COSTS off) CREATE TABLE made AS SELECT 1;
+EXPLAIN (COSTS off) CREATE TABLE IF NOT EXISTS made AS SELECT 1;
+EXPLAIN (ANALYZE, COSTS off) CREATE TABLE IF NOT EXISTS made AS SELECT 1;
+PREPARE p (int) AS SELECT i FROM source WHERE i < $1;
+EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off) CREATE TABLE prepared AS EXECUTE p (5);
+SELECT count(*) FROM prepared;
+EXPLAIN (COSTS off) CREATE TABLE refused AS SELECT nothing FROM source;
+DROP TABLE source, made, counted, empty, prepared;
