@@ -10,6 +10,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test every fault is a failure")]
 
 mod isolation;
+mod random;
 mod segments;
 mod servers;
 
