@@ -19,7 +19,7 @@ struct Column {
     of: &'static str,
 }
 
-struct From {
+struct Source {
     text: String,
     columns: Vec<Column>,
 }
@@ -260,23 +260,23 @@ impl Grammar<'_> {
         (0..count).map(|_| columns[self.random.usize(..columns.len())].clone()).collect()
     }
 
-    fn from(&mut self, depth: u32, outer: &[Column]) -> From {
+    fn from(&mut self, depth: u32, outer: &[Column]) -> Source {
         match self.random.u32(..10) {
             0..=5 if depth > 0 => self.joined(depth - 1, outer),
             6 if depth > 0 => self.derived(depth - 1, &[]),
             7 if depth > 0 => {
                 let (left, right) = (self.from(depth - 1, outer), self.from(depth - 1, outer));
                 let text = format!("{}, {}", left.text, right.text);
-                From { text, columns: left.columns.into_iter().chain(right.columns).collect() }
+                Source { text, columns: left.columns.into_iter().chain(right.columns).collect() }
             }
             _ => {
                 let (table, alias) = (TABLES[self.random.usize(..TABLES.len())], self.alias());
-                From { text: format!("{table} {alias}"), columns: columns_of(&alias) }
+                Source { text: format!("{table} {alias}"), columns: columns_of(&alias) }
             }
         }
     }
 
-    fn derived(&mut self, depth: u32, outer: &[Column]) -> From {
+    fn derived(&mut self, depth: u32, outer: &[Column]) -> Source {
         let query = if outer.is_empty() { self.query(depth) } else { self.plain(0, outer) };
         let alias = self.alias();
         let names: Vec<String> = (0..query.kinds.len()).map(|i| format!("q{i}")).collect();
@@ -284,25 +284,28 @@ impl Grammar<'_> {
         let columns = columns
             .map(|(name, kind)| Column { text: format!("{alias}.{name}"), kind: *kind, of: "" })
             .collect();
-        From { text: format!("({}) {alias}({})", query.text, names.join(", ")), columns }
+        Source { text: format!("({}) {alias}({})", query.text, names.join(", ")), columns }
     }
 
-    fn joined(&mut self, depth: u32, outer: &[Column]) -> From {
-        let left = self.from_one(depth, outer);
+    fn joined(&mut self, depth: u32, outer: &[Column]) -> Source {
+        let left = self.side_of_join(depth, outer);
         if self.random.u32(..8) == 0 {
             let right = self.derived(0, &left.columns);
             let word = ["left join", "join"][self.random.usize(..2)];
             let text = format!("({} {word} lateral {} on true)", left.text, right.text);
-            return From { text, columns: left.columns.into_iter().chain(right.columns).collect() };
+            return Source {
+                text,
+                columns: left.columns.into_iter().chain(right.columns).collect(),
+            };
         }
-        let right = self.from_one(depth, outer);
+        let right = self.side_of_join(depth, outer);
         let (word, on) = self.join(&left.columns, &right.columns, outer);
         let text = format!("({} {word} {} on {on})", left.text, right.text);
-        From { text, columns: left.columns.into_iter().chain(right.columns).collect() }
+        Source { text, columns: left.columns.into_iter().chain(right.columns).collect() }
     }
 
-    /// As [`Grammar::from`], as a side of a join: one item.
-    fn from_one(&mut self, depth: u32, outer: &[Column]) -> From {
+    /// As [`Grammar::from`], but one item, as a side of a join must be.
+    fn side_of_join(&mut self, depth: u32, outer: &[Column]) -> Source {
         loop {
             let from = self.from(depth, outer);
             let nested = from.text.starts_with('(');
