@@ -84,3 +84,9 @@ select a from s where a in (select b from s) union all select b from s where b i
 select max(a + (select max(b) from s u where u.a = s.a)) from s;
 select sum((select 1)), (select 1) from s group by 2;
 drop table s;
+select * from unnest(array[1,2],array['a','b','c']) as u(x,y);
+select * from unnest(array[1,2],array['a','b','c']) with ordinality;
+select * from unnest(array[1,2], null::int[], '{5,6,7}'::int[]) as u;
+select t.i, u.* from (values (1), (2)) t(i), unnest(array[t.i], array[t.i, 7]) u(a, b);
+select unnest(array[1,2], array[3]);
+select * from rows from (unnest(array[1,2], array[3]), generate_series(1, 3)) as r(a, b, c);

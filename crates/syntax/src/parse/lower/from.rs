@@ -59,13 +59,15 @@ impl Lower {
                 Some(Node::NodeList(columns)) => lower.function_columns(columns)?,
                 _ => Vec::new(),
             };
-            Ok(FromCall { call: lower.expr(pair.get(0).unwrap_or(Node::None))?, column_defs })
+            let call = lower.expr(pair.get(0).unwrap_or(Node::None))?;
+            Ok(each_unnested(FromCall { call, column_defs }))
         })?;
+        let calls: Vec<FromCall> = calls.into_iter().flatten().collect();
         Ok(FromItem::Function(Box::new(FromFunction {
             lateral: node.lateral,
             with_ordinality: node.ordinality,
+            rows_from: node.is_rowsfrom || calls.len() > 1,
             calls,
-            rows_from: node.is_rowsfrom,
             alias: alias(node.alias())?,
             column_defs: self.function_columns(untyped(node.coldeflist()))?,
         })))
@@ -109,5 +111,29 @@ impl Lower {
             condition,
             alias: alias(node.alias())?,
         })))
+    }
+}
+
+/// `unnest(a, b)` stands for `unnest(a), unnest(b)` beside each other, as the standard has it; that is what PostgreSQL
+/// makes of it, and only in FROM.
+fn each_unnested(call: FromCall) -> Vec<FromCall> {
+    let several = |func: &FuncCall| {
+        func.name.parts.len() == 1
+            && *func.name.parts[0] == *"unnest"
+            && func.args.len() > 1
+            && func.order_by.is_empty()
+            && !(func.star || func.distinct || func.variadic || func.within_group)
+            && func.filter.is_none()
+            && func.over.is_none()
+    };
+    match call.call {
+        Expr::Func(func) if several(&func) && call.column_defs.is_empty() => {
+            let one = |arg: &FuncArg| {
+                let alone = FuncCall { args: vec![arg.clone()], ..(*func).clone() };
+                FromCall { call: Expr::Func(Box::new(alone)), column_defs: Vec::new() }
+            };
+            func.args.iter().map(one).collect()
+        }
+        other => vec![FromCall { call: other, column_defs: call.column_defs }],
     }
 }
