@@ -76,3 +76,7 @@ select * from zv;
 drop table z, zv;
 drop view zv;
 drop table z;
+create view named as select 1 as a;
+select pg_get_viewdef('named') = pg_get_viewdef('named'::regclass), pg_get_viewdef('named', true) = pg_get_viewdef('named'::regclass, true);
+select pg_get_viewdef('nope');
+drop view named;

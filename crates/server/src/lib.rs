@@ -187,7 +187,8 @@ fn start_acceptor(
             let mut surplus = base::memory::Surplus::default();
             loop {
                 let next = poll_fn(|context| {
-                    if rest.poll_tick(context).is_ready() {
+                    // Until it is not ready: only then it will wake the thread again.
+                    while rest.poll_tick(context).is_ready() {
                         surplus.look();
                     }
                     if stopped.as_mut().poll(context).is_ready() {

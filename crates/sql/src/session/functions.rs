@@ -160,7 +160,13 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         },
         "pg_get_indexdef" => index_definition(b, args)?,
         "pg_get_constraintdef" => constraint_definition(b, oid(0), args.get(1))?,
-        "pg_get_viewdef" => view_definition(b, oid(0))?,
+        "pg_get_viewdef" => match &args[0] {
+            Datum::Text(_) => {
+                let view = object(b, TypeId::REGCLASS, &args[0])?;
+                view_definition(b, view.as_oid())?
+            }
+            view => view_definition(b, view.as_oid())?,
+        },
         "pg_get_partkeydef"
         | "pg_get_triggerdef"
         | "pg_get_ruledef"
