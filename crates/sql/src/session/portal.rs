@@ -142,7 +142,11 @@ impl Run {
             Operators::Rows(running) => &mut **running,
             Operators::Modify(modify) => &mut **modify,
         };
-        Ok(if operator.next(&mut cx)? { Some(operator.row()) } else { None })
+        if operator.next(&mut cx)? {
+            return Ok(Some(operator.row()));
+        }
+        cx.run_unread_changes()?;
+        Ok(None)
     }
 
     /// How many rows a change has changed so far.
