@@ -55,6 +55,7 @@ impl Ddl<'_> {
         if primary && table.indexes.iter().any(|i| i.primary) {
             return Err(several_primary_keys(&table));
         }
+        super::index::may_have_columns(key.columns.len() + key.including.len())?;
         let keys = self.key_columns(&table, key, constraint)?;
         self.check_tablespace_of_relation(key.tablespace.as_deref())?;
         let name = self.key_name(&table, constraint, key, primary)?;
