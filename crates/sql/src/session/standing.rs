@@ -20,6 +20,8 @@ use crate::types::{Array, Datum, Oid, TimestampTz, TypeId};
 pub struct Standing {
     pub cursors: BTreeMap<Box<str>, StandingCursor>,
     pub statements: BTreeMap<Box<str>, StandingStatement>,
+    /// What open cursors and portals read, while a command runs that must not change it under them.
+    pub in_use: Vec<Oid>,
 }
 
 /// A cursor as others see it.

@@ -344,7 +344,11 @@ impl Ddl<'_> {
         self.changed(oid)?;
         match kind {
             b'p' | b'u' => self.drop_index(found.row.oid("conindid"), oid),
-            b'f' => self.forget_foreign_key(found.row.oid("oid"), found.row.oid("confrelid")),
+            b'f' => {
+                let other = self.table(found.row.oid("confrelid"))?;
+                self.must_not_be_in_use(&other, "ALTER TABLE")?;
+                self.forget_foreign_key(found.row.oid("oid"), other.oid)
+            }
             _ => self.count_checks(oid),
         }
     }

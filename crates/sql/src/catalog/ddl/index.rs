@@ -166,6 +166,7 @@ impl Ddl<'_> {
     ) -> Result<Option<(Arc<TableDef>, NewIndex)>> {
         let table = self.open(&create.relation, mode)?;
         self.must_be_user_table(&table)?;
+        self.must_not_be_in_use(&table, "CREATE INDEX")?;
         may_have_columns(create.elements.len() + create.including.len())?;
         let method = method_named(&create.method)?;
         if table.kind != TableKind::Table {
