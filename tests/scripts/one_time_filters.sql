@@ -94,6 +94,7 @@ rollback;
 -- EXPLAIN
 explain (costs off) select count(*) from og where false and a = 1 / 0;
 explain (costs off) select * from og where null;
+explain (costs off) select * from og where true and a = 3;
 explain (costs off) select * from og, oh where false;
 explain (costs off) select 1 where false;
 explain (costs off) select * from og where false order by b;

@@ -26,6 +26,7 @@ impl Planner {
     /// What is planned, behind conditions without columns.
     pub(super) fn gated(&mut self, planned: Planned, conditions: &[Expr]) -> Result<Planned> {
         let mut conditions = self.rewrite_all(conditions, &mut Below::nothing())?;
+        conditions.retain(|condition| !is_always(condition));
         if let Some(at) = conditions.iter().position(is_never) {
             conditions = vec![conditions.swap_remove(at)];
         }
@@ -37,6 +38,10 @@ impl Planner {
             }
         })
     }
+}
+
+fn is_always(condition: &Expr) -> bool {
+    matches!(condition, Expr::Const(c) if matches!(c.value, Datum::Bool(true)))
 }
 
 /// Is it false or null whatever the parameters are?
