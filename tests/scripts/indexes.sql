@@ -24,3 +24,18 @@ select count(*) from o where (cust, id) > (998.5, 3); select count(*) from o whe
 explain (costs off) select id from o where lower(note) = 'n7';
 explain (costs off) select * from o where id in (1, 2, 3);
 set client_min_messages = error; drop schema ix cascade;
+-- no more than 32 columns
+reset search_path;
+select 'create table wide (' || string_agg('c' || i || ' int', ', ' order by i) || ')' from generate_series(1, 34) i \gexec
+select 'create index on wide (' || string_agg('c' || i, ', ' order by i) || ')' from generate_series(1, 33) i \gexec
+select 'create index on wide (' || string_agg('c' || i, ', ' order by i) || ', nosuch)' from generate_series(1, 32) i \gexec
+select 'create index w32 on wide (' || string_agg('c' || i, ', ' order by i) || ')' from generate_series(1, 32) i \gexec
+select 'create index on wide (' || string_agg('c' || i, ', ' order by i) || ') include (c33)' from generate_series(1, 32) i \gexec
+select 'create index on wide using nosuch (' || string_agg('c' || i, ', ' order by i) || ')' from generate_series(1, 33) i \gexec
+select 'alter table wide add primary key (' || string_agg('c' || i, ', ' order by i) || ')' from generate_series(1, 33) i \gexec
+select 'alter table wide add unique (' || string_agg('c' || i, ', ' order by i) || ') include (c33)' from generate_series(1, 32) i \gexec
+select 'create table wide2 (' || string_agg('c' || i || ' int', ', ' order by i) || ', unique (' || string_agg('c' || i, ', ' order by i) || '))' from generate_series(1, 33) i \gexec
+select 'alter table wide add foreign key (' || string_agg('c' || i, ', ' order by i) || ') references wide' from generate_series(1, 33) i \gexec
+select 'alter table wide add foreign key (' || string_agg('nosuch' || i, ', ' order by i) || ') references wide' from generate_series(1, 33) i \gexec
+select indexrelid::regclass, indnatts from pg_index where indrelid = 'wide'::regclass order by 1;
+drop table wide;

@@ -104,6 +104,7 @@ fn operator(node: &Node) -> Running {
         Node::CteScan(id) => boxed(|| set::CteScan::new(*id)),
         Node::WorkScan(id) => boxed(|| set::WorkScan::new(*id)),
         Node::Filter(plan) => boxed(|| scan::Filter::new(plan.clone())),
+        Node::Gate(plan) => boxed(|| scan::Gate::new(plan.clone())),
         Node::Project(plan) => boxed(|| scan::Project::new(plan.clone())),
         Node::ProjectSet(plan) => boxed(|| function::ProjectSet::new(plan.clone())),
         Node::NestLoop(plan) => boxed(|| join::NestLoop::new(plan.clone())),

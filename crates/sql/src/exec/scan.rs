@@ -1,4 +1,4 @@
-//! Leaves and the simplest nodes: one row, VALUES, sequential scan, scan by address, filter, projection.
+//! Leaves and the simplest nodes: one row, VALUES, sequential scan, scan by address, filter, gate, projection.
 
 use std::sync::Arc;
 
@@ -288,6 +288,48 @@ impl Operator for Filter {
 
     fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
         self.input.rescan(cx)
+    }
+}
+
+/// All of the input or nothing of it, as the condition says when it starts.
+pub struct Gate {
+    plan: Arc<node::Filter>,
+    input: Running,
+    /// What the condition said; nothing since the last start.
+    open: Option<bool>,
+    /// The input was started, ever.
+    used: bool,
+}
+
+impl Gate {
+    pub fn new(plan: Arc<node::Filter>) -> Gate {
+        let input = run(&plan.input);
+        Gate { plan, input, open: None, used: false }
+    }
+}
+
+impl Operator for Gate {
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let open = match self.open {
+            Some(open) => open,
+            None => *self.open.insert(passes(Some(&self.plan.condition), &[], cx)?),
+        };
+        self.used |= open;
+        Ok(open && self.input.next(cx)?)
+    }
+
+    fn row(&self) -> &[Datum] {
+        self.input.row()
+    }
+
+    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.open = None;
+        if self.used { self.input.rescan(cx) } else { Ok(()) }
+    }
+
+    fn repeat(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        // Nothing has changed, so the condition hasn't either.
+        if self.used { self.input.repeat(cx) } else { Ok(()) }
     }
 }
 

@@ -178,6 +178,19 @@ impl Cx<'_> {
         Ok(rows)
     }
 
+    /// Runs the INSERT, UPDATE and DELETE of WITH whose rows nobody has read, once the statement's rows are at their end;
+    /// the last first, as what comes later may have what it reads of earlier ones run by then.
+    #[inline]
+    pub fn run_unread_changes(&mut self) -> Result<()> {
+        for at in (0..self.state.ctes.len()).rev() {
+            let is_change = |node: &Node| matches!(node, Node::Modify(_));
+            if matches!(&self.state.ctes[at], Cte::Pending(node) if is_change(node)) {
+                self.cte_rows(at as u16)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The rows of a CTE; runs it the first time.
     pub(super) fn cte_rows(&mut self, id: u16) -> Result<Arc<RowStore>> {
         let at = usize::from(id);

@@ -15,7 +15,7 @@ use super::estimate::{self, filtered, operator};
 use super::level::Layout;
 use super::node::{FunctionScan, Node};
 use super::rewrite::Below;
-use super::{Indexes, Planner};
+use super::{Indexes, Planner, gate};
 
 /// A part of a query with a node of its own.
 pub(super) struct Planned {
@@ -104,6 +104,19 @@ impl Planner {
     /// Plans one entry under the conditions that concern it (and, with `outer`, what comes before
     /// it in a nested loop).
     pub(super) fn entry(
+        &mut self,
+        cx: &QueryCx<'_>,
+        rel: u16,
+        conditions: Vec<Expr>,
+        outer: Option<&mut Outer<'_>>,
+        order: Option<&WantedOrder>,
+    ) -> Result<Planned> {
+        let (once, conditions) = gate::split(conditions);
+        let planned = self.entry_of_kind(cx, rel, conditions, outer, order)?;
+        self.gated(planned, &once)
+    }
+
+    fn entry_of_kind(
         &mut self,
         cx: &QueryCx<'_>,
         rel: u16,

@@ -15,7 +15,7 @@ use super::keys::widen;
 use super::level::Layout;
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::rewrite::Below;
-use super::{Planner, collate, full_join};
+use super::{Planner, collate, full_join, gate};
 
 /// Something that is joined as a whole: an entry, or an outer join.
 struct Unit<'q> {
@@ -52,6 +52,7 @@ impl Planner {
             let node = Node::OneRow(Expr::all_of(filter).map(Arc::new));
             return Ok(Planned { node, layout: Layout::default(), rows: 1.0, sorted: false });
         }
+        let (once, conditions) = gate::split(conditions);
         // A condition on one unit alone is that unit's, as one on none is that of the only unit; the rest join.
         let single = units.len() == 1;
         let mut joining: Vec<(Vec<u16>, Expr)> = Vec::new();
@@ -64,10 +65,11 @@ impl Planner {
                 _ => joining.push((rels, condition)),
             }
         }
-        match <[Unit<'_>; 1]>::try_from(units) {
+        let planned = match <[Unit<'_>; 1]>::try_from(units) {
             Ok([only]) => self.alone(cx, right_of(only.tree, only.conditions), order),
             Err(units) => self.join_all(cx, units, joining),
-        }
+        };
+        self.gated(planned?, &once)
     }
 
     fn alone(
@@ -96,14 +98,9 @@ impl Planner {
         let Some(first) = first else {
             return Err(SqlError::internal("lateral references in a circle"));
         };
-        let mut unit = units.remove(first);
+        let unit = units.remove(first);
         let mut joined = unit.rels.clone();
-        // What has the same answer for every row is asked of the first unit's rows, before there are more of them;
-        // what may have another each time, of the rows of the whole.
-        let (once, joining): (Vec<_>, Vec<_>) = joining
-            .into_iter()
-            .partition(|(rels, condition)| rels.is_empty() && !is_volatile(condition));
-        unit.conditions.extend(once.into_iter().map(|(_, condition)| condition));
+        // What is about no column but may have another answer each time is asked of the rows of the whole.
         let (last, mut joining): (Vec<_>, Vec<_>) =
             joining.into_iter().partition(|(rels, _)| rels.is_empty());
         let mut left = self.alone(cx, right_of(unit.tree, unit.conditions), None)?;
@@ -145,6 +142,7 @@ impl Planner {
             JoinKind::Inner => return Err(SqlError::internal("an inner join is flattened")),
         };
         let on = join.condition.clone().map(Expr::into_conjuncts).unwrap_or_default();
+        let (once, above) = gate::split(above);
         let outer_rels = rels_in(outer);
         let inner_rels = rels_in(inner);
         // Conditions from above on the preserved side alone may be applied before the join, and so may those of the
@@ -173,7 +171,7 @@ impl Planner {
         };
         let layout = joined.layout.clone();
         joined.node = self.filter(joined.node, after, &layout)?;
-        Ok(joined)
+        self.gated(joined, &once)
     }
 
     /// Joins what is planned with an entry or an outer join.

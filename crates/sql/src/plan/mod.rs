@@ -16,6 +16,7 @@ mod cte;
 mod equal;
 pub mod estimate;
 mod full_join;
+pub mod gate;
 mod group;
 mod join;
 mod keys;

@@ -60,6 +60,8 @@ pub enum Node {
     /// Rows that the last round of the recursive union with this work table made.
     WorkScan(u16),
     Filter(Arc<Filter>),
+    /// The input, if the condition, which is over no row, is true; else no row, and the input is not started.
+    Gate(Arc<Filter>),
     Project(Arc<Project>),
     /// A projection with set-returning calls at its top level.
     ProjectSet(Arc<Project>),

@@ -10,7 +10,6 @@ use crate::bind::tree::{Column, Expr, IsNull, Slot, SortExpr, Ty, Var};
 use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Collation, Datum, TypeId};
 
-use super::Planner;
 use super::access::{Planned, QueryCx, WantedKey, WantedOrder};
 use super::estimate::is_volatile;
 use super::level::{Layout, Level};
@@ -19,6 +18,7 @@ use super::node::{
     Unique,
 };
 use super::rewrite::Below;
+use super::{Planner, gate};
 
 /// What the outputs are computed from.
 pub(super) struct Stage {
@@ -113,13 +113,18 @@ impl Planner {
         if let Some(order) = order.filter(|order| order.extreme) {
             conditions.push(order.first_key_not_null(cx.query));
         }
+        // Without FROM there is nothing to keep from being read.
+        let (once, conditions) = match cx.query.from.is_empty() {
+            true => (Vec::new(), conditions),
+            false => gate::split(conditions),
+        };
         let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(super::semijoin::is_candidate);
         let mut planned = self.from(cx, &cx.query.from, conditions, order)?;
         for join in joins {
             planned = self.semi_join(planned, join)?;
         }
-        Ok(planned)
+        self.gated(planned, &once)
     }
 
     /// The target list over the stage's row.

@@ -30,7 +30,7 @@ pub struct Cursor {
     position: usize,
     hold: bool,
     /// WITH HOLD, and its transaction has committed.
-    kept: bool,
+    pub(super) kept: bool,
     /// It can't go back: NO SCROLL was written, or nothing, and its plan could not.
     forward_only: bool,
     /// Reading it failed: nothing more can be read.

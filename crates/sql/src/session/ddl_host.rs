@@ -52,6 +52,10 @@ impl DdlHost for Backend {
         self.catalog.clone()
     }
 
+    fn is_in_use(&self, relation: Oid) -> bool {
+        self.standing.in_use.contains(&relation)
+    }
+
     fn search_path(&mut self) -> Result<SearchPath> {
         Backend::search_path(self).map(|path| (*path).clone())
     }

@@ -3,6 +3,7 @@
 mod cost;
 mod creating;
 mod entries;
+mod gate;
 mod scans;
 mod used;
 
@@ -377,6 +378,7 @@ impl<'a> Printer<'a> {
                 self.sub_select(&filter.condition, depth, &names);
                 names
             }
+            Node::Gate(gate) => self.gate(node, gate, depth),
             Node::Project(project) => {
                 self.shown.get_or_insert(node);
                 let names = self.node(&project.input, depth);
@@ -480,7 +482,7 @@ impl<'a> Printer<'a> {
         match node {
             Node::OneRow(filter) => {
                 self.head(depth, "Result".to_owned(), node);
-                self.filter(depth, "One-Time Filter", filter.as_deref(), &Vec::new());
+                self.one_time_filter(depth, filter.as_deref());
                 Vec::new()
             }
             Node::Values(rows) => {

@@ -10,7 +10,7 @@ use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
 use crate::plan::node::Node;
 use crate::types::scalar::check_text;
-use crate::types::{Datum, Encoding, IoContext, TypeId, output, send};
+use crate::types::{Datum, Encoding, IoContext, Oid, TypeId, output, send};
 
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
@@ -80,6 +80,17 @@ impl Portals {
         unnamed.chain(named.map(|(name, _)| name.clone())).collect()
     }
 
+    /// What cursors read, and those with a name that have rows left: who uses the unnamed one is done with it when the
+    /// next command comes. A cursor that has outlived its transaction has its rows with it.
+    pub fn relations_in_use(&self) -> Vec<Oid> {
+        let reads = |portal: &&Portal| match &portal.cursor {
+            Some(cursor) => !cursor.kept,
+            None => portal.run.is_some(),
+        };
+        let plans = self.named.values().filter(reads).filter_map(|portal| portal.planned.as_ref());
+        plans.flat_map(|planned| planned.relations()).collect()
+    }
+
     /// A savepoint was released: what was made under it belongs to the one around it.
     pub fn release(&mut self, savepoint: usize) {
         for portal in self.unnamed.iter_mut().chain(self.named.values_mut()) {
@@ -142,7 +153,11 @@ impl Run {
             Operators::Rows(running) => &mut **running,
             Operators::Modify(modify) => &mut **modify,
         };
-        Ok(if operator.next(&mut cx)? { Some(operator.row()) } else { None })
+        if operator.next(&mut cx)? {
+            return Ok(Some(operator.row()));
+        }
+        cx.run_unread_changes()?;
+        Ok(None)
     }
 
     /// How many rows a change has changed so far.

@@ -66,6 +66,11 @@ impl Planned {
         self.version
     }
 
+    /// The relations that it uses.
+    pub fn relations(&self) -> impl Iterator<Item = Oid> {
+        self.tables.iter().map(|(oid, _)| *oid)
+    }
+
     /// Whether nobody but the session that made it may run it.
     pub fn is_local(&self) -> bool {
         self.local

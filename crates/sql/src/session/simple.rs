@@ -16,6 +16,19 @@ use super::client::{Client, Formats};
 use super::portal::{Portal, RELIEVE_BYTES, Run, send_row};
 use super::prepare::{Planned, is_plannable};
 
+/// Where a statement stands in its message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Earlier,
+    Last,
+}
+
+impl Place {
+    fn of(at: usize, count: usize) -> Place {
+        if at + 1 == count { Place::Last } else { Place::Earlier }
+    }
+}
+
 impl Session {
     /// Query: runs every statement of the text. On an error nothing more of it is run, and the
     /// transaction is as the error leaves it.
@@ -56,7 +69,8 @@ impl Session {
                 self.limit_statement();
             }
             base::interrupt::check().map_err(crate::error::interrupted)?;
-            self.run_statement(&one.statement, client)?;
+            let place = Place::of(i, parsed.len());
+            self.run_statement(&one.statement, place, client)?;
             self.flush_notices(client);
         }
         Ok(())
@@ -93,11 +107,11 @@ impl Session {
             Some(Known::Plan(planned)) => {
                 let params = self.lifted_values(&lift, &planned)?;
                 self.backend.query_text = Arc::from(sql);
-                self.run_planned(&planned, params, client)?;
+                self.run_planned(&planned, params, Place::Last, client)?;
             }
             Some(Known::Command(statement)) => {
                 self.backend.query_text = Arc::from(sql);
-                self.run_statement(&statement, client)?;
+                self.run_statement(&statement, Place::Last, client)?;
             }
         }
         Ok(true)
@@ -160,9 +174,10 @@ impl Session {
     }
 
     /// Runs one statement of a message.
-    pub(super) fn run_statement(
+    fn run_statement(
         &mut self,
         statement: &Statement,
+        place: Place,
         client: &mut dyn Client,
     ) -> Result<()> {
         self.refuse_portal_if_failed(statement)?;
@@ -175,20 +190,22 @@ impl Session {
         if !is_plannable(statement) {
             self.begin_for(statement)?;
             let tag = self.utility(statement, client, false)?;
+            self.before_tag(place)?;
             self.flush_notices(client);
             client.command_complete(&tag);
             return Ok(());
         }
         self.begin_if_idle();
         let planned = Arc::new(self.plan(statement, Params::none())?);
-        self.run_planned(&planned, Vec::new(), client)
+        self.run_planned(&planned, Vec::new(), place, client)
     }
 
     /// Runs a plan to its end, with its row description and command tag.
-    pub(super) fn run_planned(
+    fn run_planned(
         &mut self,
         planned: &Arc<Planned>,
         mut params: Vec<Datum>,
+        place: Place,
         client: &mut dyn Client,
     ) -> Result<()> {
         self.had_query = true;
@@ -209,8 +226,20 @@ impl Session {
             }
             None => self.run_to_end(planned, params, &formats, client)?,
         };
+        self.before_tag(place)?;
         self.complete(planned, rows, client);
         Ok(())
+    }
+
+    /// What the session began by itself ends before the last statement's tag is told: if it can't be committed
+    /// (deferred constraints), the client must not hear that the statement was done.
+    #[inline]
+    fn before_tag(&mut self, place: Place) -> Result<()> {
+        if place == Place::Earlier {
+            return Ok(());
+        }
+        self.end_statement();
+        self.commit_implicit()
     }
 
     fn run_to_end(

@@ -20,6 +20,8 @@ use crate::types::{Array, Datum, Oid, TimestampTz, TypeId};
 pub struct Standing {
     pub cursors: BTreeMap<Box<str>, StandingCursor>,
     pub statements: BTreeMap<Box<str>, StandingStatement>,
+    /// What open cursors and portals read, while a command runs that must not change it under them.
+    pub in_use: Vec<Oid>,
 }
 
 /// A cursor as others see it.
@@ -72,7 +74,7 @@ fn locked(node: &Node) -> Option<Vec<Oid>> {
     match node {
         Node::LockRows(lock) => Some(lock.tables.iter().map(|locked| locked.table.oid).collect()),
         Node::Project(project) => locked(&project.input),
-        Node::Filter(filter) => locked(&filter.input),
+        Node::Filter(filter) | Node::Gate(filter) => locked(&filter.input),
         Node::Limit(limit) => locked(&limit.input),
         _ => None,
     }
@@ -87,7 +89,7 @@ fn scanned(node: &Node) -> Option<&Arc<TableDef>> {
         Node::Choice(choice) => Some(&choice.table),
         Node::TidScan(scan) => Some(&scan.table),
         Node::Project(project) => scanned(&project.input),
-        Node::Filter(filter) => scanned(&filter.input),
+        Node::Filter(filter) | Node::Gate(filter) => scanned(&filter.input),
         Node::Limit(limit) => scanned(&limit.input),
         Node::Sort(sort) => scanned(&sort.input),
         _ => None,
@@ -107,7 +109,7 @@ pub(super) fn scans_backward(node: &Node) -> bool {
         | Node::Materialize(_)
         | Node::Sort(_) => true,
         Node::Project(project) => scans_backward(&project.input),
-        Node::Filter(filter) => scans_backward(&filter.input),
+        Node::Filter(filter) | Node::Gate(filter) => scans_backward(&filter.input),
         Node::Limit(limit) => scans_backward(&limit.input),
         Node::Append(inputs) => inputs.iter().all(scans_backward),
         _ => false,

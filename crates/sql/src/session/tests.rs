@@ -27,6 +27,7 @@ mod savepoints;
 mod slow_disk;
 mod spilling;
 mod statistics;
+mod tags;
 mod temporary;
 mod texts;
 

@@ -45,10 +45,14 @@ impl Session {
         client: &mut dyn Client,
         described: bool,
     ) -> Result<String> {
-        let tag = self.dispatch(statement, client, described)?;
-        if !matches!(statement, Statement::Transaction(_))
-            && self.backend.txn.state() == storage::txn::TxnState::Active
-        {
+        let is_transaction = matches!(statement, Statement::Transaction(_));
+        if !is_transaction {
+            self.backend.standing.in_use = self.portals.relations_in_use();
+        }
+        let tag = self.dispatch(statement, client, described);
+        self.backend.standing.in_use = Vec::new();
+        let tag = tag?;
+        if !is_transaction && self.backend.txn.state() == storage::txn::TxnState::Active {
             self.finish_statement()?;
         }
         Ok(tag)
@@ -352,6 +356,7 @@ impl Session {
             Discard::All => {
                 self.refuse_block("DISCARD ALL")?;
                 self.close_cursor(None)?;
+                self.backend.standing.in_use.clear();
                 self.backend.values.reset_all();
                 self.statements.clear();
                 self.backend.standing.statements.clear();

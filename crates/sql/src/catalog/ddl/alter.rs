@@ -85,6 +85,7 @@ impl Ddl<'_> {
         };
         self.must_be_user_table(&table)?;
         check_kind(alter, &table)?;
+        self.must_not_be_in_use(&table, "ALTER TABLE")?;
         for step in &alter.steps {
             self.alter_step(table.oid, step)?;
             self.changed(table.oid)?;

@@ -55,6 +55,7 @@ impl Ddl<'_> {
         if primary && table.indexes.iter().any(|i| i.primary) {
             return Err(several_primary_keys(&table));
         }
+        super::index::may_have_columns(key.columns.len() + key.including.len())?;
         let keys = self.key_columns(&table, key, constraint)?;
         self.check_tablespace_of_relation(key.tablespace.as_deref())?;
         let name = self.key_name(&table, constraint, key, primary)?;
@@ -343,7 +344,11 @@ impl Ddl<'_> {
         self.changed(oid)?;
         match kind {
             b'p' | b'u' => self.drop_index(found.row.oid("conindid"), oid),
-            b'f' => self.forget_foreign_key(found.row.oid("oid"), found.row.oid("confrelid")),
+            b'f' => {
+                let other = self.table(found.row.oid("confrelid"))?;
+                self.must_not_be_in_use(&other, "ALTER TABLE")?;
+                self.forget_foreign_key(found.row.oid("oid"), other.oid)
+            }
             _ => self.count_checks(oid),
         }
     }

@@ -192,6 +192,7 @@ impl Ddl<'_> {
 
     /// Removes a table with all that is its own.
     pub(super) fn drop_table(&mut self, table: &TableDef) -> Result<()> {
+        self.must_not_be_in_use(table, "DROP TABLE")?;
         for index in &table.indexes {
             self.drop_relation_rows(index.oid)?;
             self.delete_rows("pg_index", "pg_index_indexrelid_index", &[Datum::Oid(index.oid)])?;

@@ -12,6 +12,7 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::func::CastUse;
 use crate::types::{Array, Datum, Oid, TypeId, TypeMod, format_type};
 
+use super::index::INDEX_COLUMNS_MAX;
 use super::{Ddl, names};
 
 /// `pg_trigger.tgtype`: for each row, after the event.
@@ -364,7 +365,14 @@ fn key_columns(table: &TableDef, names: &[ast::Name]) -> Result<Vec<u16>> {
             "column \"{name}\" referenced in foreign key constraint does not exist"
         )),
     };
-    names.iter().map(number).collect()
+    let columns = names.iter().map(number).collect::<Result<Vec<u16>>>()?;
+    if columns.len() > INDEX_COLUMNS_MAX {
+        return Err(sql_error!(
+            TOO_MANY_COLUMNS,
+            "cannot have more than {INDEX_COLUMNS_MAX} keys in a foreign key"
+        ));
+    }
+    Ok(columns)
 }
 
 /// The referenced columns, and the unique index on them.

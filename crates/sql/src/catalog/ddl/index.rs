@@ -28,6 +28,9 @@ use super::constraint::element_order;
 use super::create_table::{parameters_value, persistence_letter};
 use super::{Ddl, names};
 
+/// PostgreSQL's `INDEX_MAX_KEYS`; a foreign key has no more, either.
+pub(super) const INDEX_COLUMNS_MAX: usize = 32;
+
 /// One key of a new index.
 pub(super) struct KeySpec {
     pub source: KeySource,
@@ -161,9 +164,11 @@ impl Ddl<'_> {
         create: &CreateIndex,
         mode: LockMode,
     ) -> Result<Option<(Arc<TableDef>, NewIndex)>> {
-        let method = method_named(&create.method)?;
         let table = self.open(&create.relation, mode)?;
         self.must_be_user_table(&table)?;
+        self.must_not_be_in_use(&table, "CREATE INDEX")?;
+        may_have_columns(create.elements.len() + create.including.len())?;
+        let method = method_named(&create.method)?;
         if table.kind != TableKind::Table {
             return Err(no_index_on(&table));
         }
@@ -597,6 +602,17 @@ fn is_plainly_included(element: &IndexElement) -> Result<()> {
         return Ok(());
     };
     Err(sql_error!(INVALID_OBJECT_DEFINITION, "including column does not support {what}"))
+}
+
+/// May an index have as many columns, those of INCLUDE counted?
+pub(super) fn may_have_columns(count: usize) -> Result<()> {
+    if count > INDEX_COLUMNS_MAX {
+        return Err(sql_error!(
+            TOO_MANY_COLUMNS,
+            "cannot use more than {INDEX_COLUMNS_MAX} columns in an index"
+        ));
+    }
+    Ok(())
 }
 
 /// A column that INCLUDE names, from 0.

@@ -44,7 +44,7 @@ use crate::bind::{Expr, ExprKind, Ty};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::building::{Building, Command, Phase, Told, Working};
 use crate::catalog::store::{SearchPath, SessionCatalog, Store};
-use crate::catalog::{Record, TableDef, other_database};
+use crate::catalog::{Record, TableDef, TableKind, other_database};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
 use crate::types::{Collation, Oid};
@@ -80,6 +80,8 @@ impl<'a> Stored<'a> {
 /// The session, to a statement that changes catalogs.
 pub trait DdlHost: Host {
     fn catalog(&self) -> Arc<SessionCatalog>;
+    /// Does a cursor of the session itself read this relation, or a portal that has rows left?
+    fn is_in_use(&self, relation: Oid) -> bool;
     fn search_path(&mut self) -> Result<SearchPath>;
     /// The schema of temporary relations; made when first asked for.
     fn temporary_schema(&mut self) -> Result<Oid>;
@@ -298,6 +300,19 @@ impl Ddl<'_> {
             .with_detail("System catalog modifications are currently disallowed."));
         }
         Ok(oid)
+    }
+
+    /// What a cursor of the session reads stays as it is.
+    fn must_not_be_in_use(&self, table: &TableDef, command: &str) -> Result<()> {
+        // Cursors read what is below views.
+        if table.kind != TableKind::View && self.host.is_in_use(table.oid) {
+            return Err(sql_error!(
+                OBJECT_IN_USE,
+                "cannot {command} \"{}\" because it is being used by active queries in this session",
+                table.name
+            ));
+        }
+        Ok(())
     }
 
     /// Only tables that users made can be changed.

@@ -22,6 +22,7 @@ impl Ddl<'_> {
             if table.kind != TableKind::Table {
                 return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", table.name));
             }
+            self.must_not_be_in_use(&table, "TRUNCATE")?;
             tables.push(table);
         }
         self.with_referring(&mut tables, truncate.cascade)?;

@@ -8,6 +8,7 @@ use crate::catalog::{IndexDef, KeySource, TableDef};
 use crate::exec::Host;
 use crate::plan::cost::{self, Access, Bitmap, Heap, Reading, Settings, type_width};
 use crate::plan::estimate::{filtered, filtered_by, range_share, share_of};
+use crate::plan::gate::is_never;
 use crate::plan::node::{
     BitmapHeapScan, BitmapIndexScan, HashJoin, IndexScan, JoinType, KeyRange, NestLoop, Node,
     ScanColumn, SeqScan, Sort,
@@ -52,6 +53,10 @@ impl Costs<'_> {
                 let rows = filtered(input.rows, conditions).round();
                 Cost { total: input.total + more, rows, ..input }
             }
+            Node::Gate(gate) if is_never(&gate.condition) => {
+                Cost { startup: 0.0, total: 0.0, rows: 0.0, ..self.of(&gate.input) }
+            }
+            Node::Gate(gate) => self.of(&gate.input),
             Node::Project(project) => {
                 let input = self.of(&project.input);
                 let work = project.exprs.iter().filter(|e| !is_plain(e)).count() as f64;

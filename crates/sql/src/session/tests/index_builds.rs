@@ -88,12 +88,15 @@ fn a_transaction_finds_its_own_changes_by_the_index_it_builds() {
         bench.run(CHAINS);
         bench.run(&format!("BEGIN ISOLATION LEVEL {level}"));
         bench.run(CHANGES);
+        bench.run("SAVEPOINT s");
         bench.run("DECLARE c CURSOR FOR SELECT k FROM t ORDER BY k");
+        assert!(bench.run("CREATE INDEX i ON t (k)").starts_with("55006"));
+        bench.run("ROLLBACK TO s");
         assert_eq!(bench.run("CREATE INDEX i ON t (k)"), "CREATE INDEX\n");
         bench.run("UPDATE t SET v = 'again' WHERE k = 11");
         assert_eq!(bench.run("SELECT v FROM t WHERE k = 11"), "[v]\nagain\nSELECT 1\n");
         assert_eq!(bench.run("SELECT v FROM t WHERE k = 1"), "[v]\nSELECT 0\n");
-        assert_eq!(bench.run("FETCH ALL c"), "[k]\n2\n11\nFETCH 2\n");
+        assert_eq!(bench.run("SELECT k FROM t ORDER BY k"), "[k]\n2\n11\nSELECT 2\n");
         bench.run("SAVEPOINT s; DROP INDEX i; ROLLBACK TO s");
         assert_eq!(bench.run("SELECT v FROM t WHERE k = 11"), "[v]\nagain\nSELECT 1\n");
         assert_eq!(bench.run("COMMIT"), "COMMIT\n");
