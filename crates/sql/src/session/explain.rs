@@ -21,8 +21,8 @@ use crate::exec::spill::Usage as Memory;
 use crate::exec::watch::{Profile, Watched};
 use crate::exec::{Cx, State, choose};
 use crate::plan::node::{
-    Aggregate, Choice, ConflictPlan, HashJoin, JoinType, ModifyAction, NestLoop, Node, ScanColumn,
-    WindowAgg,
+    Aggregate, Choice, ConflictPlan, HashJoin, JoinType, Modify, ModifyAction, NestLoop, Node,
+    ScanColumn, WindowAgg,
 };
 use crate::types::{Datum, TypeId};
 use syntax::deparse::quote_ident;
@@ -443,25 +443,27 @@ impl<'a> Printer<'a> {
                 self.head(depth, "LockRows".to_owned(), node);
                 self.node(&lock.input, depth + 1)
             }
-            Node::Modify(modify) => {
-                let verb = match &modify.action {
-                    ModifyAction::Insert { .. } => "Insert",
-                    ModifyAction::Update { .. } => "Update",
-                    ModifyAction::Delete { .. } => "Delete",
-                };
-                self.head(depth, format!("{verb} on {}", quote_ident(&modify.table.name)), node);
-                if let ModifyAction::Insert { on_conflict: Some(conflict) } = &modify.action {
-                    self.conflict(depth, conflict);
-                }
-                self.node(&modify.input, depth + 1);
-                Vec::new()
-            }
+            Node::Modify(modify) => self.modify(node, modify, depth),
             Node::Choice(choice) => {
                 let chosen = self.chosen(choice);
                 self.node(chosen, depth)
             }
             leaf => self.leaf(leaf, depth),
         }
+    }
+
+    fn modify(&mut self, node: &'a Node, modify: &'a Modify, depth: usize) -> Names {
+        let verb = match &modify.action {
+            ModifyAction::Insert { .. } => "Insert",
+            ModifyAction::Update { .. } => "Update",
+            ModifyAction::Delete { .. } => "Delete",
+        };
+        self.head(depth, format!("{verb} on {}", quote_ident(&modify.table.name)), node);
+        if let ModifyAction::Insert { on_conflict: Some(conflict) } = &modify.action {
+            self.conflict(depth, conflict);
+        }
+        self.node(&modify.input, depth + 1);
+        Vec::new()
     }
 
     /// The way that was taken, or would be now.

@@ -10,8 +10,8 @@ use crate::plan::cost::{self, Access, Bitmap, Heap, Reading, Settings, type_widt
 use crate::plan::estimate::{filtered, filtered_by, range_share, share_of};
 use crate::plan::gate::is_never;
 use crate::plan::node::{
-    BitmapHeapScan, BitmapIndexScan, HashJoin, IndexScan, JoinType, KeyRange, NestLoop, Node,
-    ScanColumn, SeqScan, Sort,
+    Aggregate, BitmapHeapScan, BitmapIndexScan, HashJoin, IndexScan, JoinType, KeyRange, NestLoop,
+    Node, ScanColumn, SeqScan, Sort,
 };
 use crate::plan::path::{Bits, operators};
 use crate::plan::skip::{self, looked_up};
@@ -96,18 +96,7 @@ impl Costs<'_> {
                 let total = input.total + s.cpu_operator * input.rows * unique.keys.len() as f64;
                 Cost::new(input.startup, total, input.rows.min(DISTINCT), input.width)
             }
-            Node::Aggregate(agg) => {
-                let input = self.of(&agg.input);
-                let calls: u32 = agg.calls.iter().map(|call| type_width(call.ty)).sum();
-                let width = width_of(&agg.keys) + calls;
-                let work = (agg.calls.len() + agg.keys.len()) as f64;
-                let startup = input.total + input.rows * s.cpu_operator * work;
-                let groups = match agg.keys.len() as i32 {
-                    0 => 1.0,
-                    keys => DISTINCT.powi(keys).min(input.rows),
-                };
-                Cost::new(startup, startup + s.cpu_tuple * groups, groups, width)
-            }
+            Node::Aggregate(agg) => self.aggregate(agg),
             Node::Window(window) => {
                 let input = self.of(&window.input);
                 let calls: u32 = window.calls.iter().map(|call| type_width(call.ty)).sum();
@@ -146,6 +135,20 @@ impl Costs<'_> {
             }
             leaf => self.leaf(leaf),
         }
+    }
+
+    fn aggregate(&self, agg: &Aggregate) -> Cost {
+        let s = self.settings();
+        let input = self.of(&agg.input);
+        let calls: u32 = agg.calls.iter().map(|call| type_width(call.ty)).sum();
+        let width = width_of(&agg.keys) + calls;
+        let work = (agg.calls.len() + agg.keys.len()) as f64;
+        let startup = input.total + input.rows * s.cpu_operator * work;
+        let groups = match agg.keys.len() as i32 {
+            0 => 1.0,
+            keys => DISTINCT.powi(keys).min(input.rows),
+        };
+        Cost::new(startup, startup + s.cpu_tuple * groups, groups, width)
     }
 
     fn leaf(&self, node: &Node) -> Cost {
