@@ -56,11 +56,8 @@ pub fn now() -> Instant {
     crate::sim::with_clock(|sim| sim.now()).unwrap_or_else(|| RealClock.now())
 }
 
-/// Wall-clock microseconds since 1970 as date and time: `2026-11-22 15:04:05.000006 UTC`. By the proleptic Gregorian
-/// calendar, whatever the year.
-pub fn utc(wall_micros: i64) -> String {
-    const DAY_MICROS: i64 = 86_400_000_000;
-    let (days, micros) = (wall_micros.div_euclid(DAY_MICROS), wall_micros.rem_euclid(DAY_MICROS));
+/// Year, month and day of that many days since 1970-01-01, by the proleptic Gregorian calendar.
+pub fn civil(days: i64) -> (i64, i64, i64) {
     // Days since 0000-03-01, in eras of 400 years (Hinnant, "chrono-compatible low-level date algorithms").
     let shifted = days + 719_468;
     let (era, day) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
@@ -69,7 +66,15 @@ pub fn utc(wall_micros: i64) -> String {
     let month = (5 * day + 2) / 153;
     let day = day - (153 * month + 2) / 5 + 1;
     let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + later;
+    (era * 400 + year + later, month, day)
+}
+
+/// Wall-clock microseconds since 1970 as date and time: `2026-11-22 15:04:05.000006 UTC`. By the proleptic Gregorian
+/// calendar, whatever the year.
+pub fn utc(wall_micros: i64) -> String {
+    const DAY_MICROS: i64 = 86_400_000_000;
+    let (days, micros) = (wall_micros.div_euclid(DAY_MICROS), wall_micros.rem_euclid(DAY_MICROS));
+    let (year, month, day) = civil(days);
     let seconds = micros / 1_000_000;
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     let micros = micros % 1_000_000;

@@ -6,7 +6,6 @@
 //! [`clock::now`] answers.
 
 pub mod clock;
-pub mod complaint;
 pub mod cores;
 pub mod counts;
 pub mod crc;
@@ -17,6 +16,7 @@ pub mod hash;
 pub mod ids;
 pub mod interrupt;
 pub mod latch;
+pub mod log;
 pub mod lot;
 pub mod memory;
 pub mod pad;

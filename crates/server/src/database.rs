@@ -66,7 +66,7 @@ impl Database {
                     engine.keep_warm(every);
                 }
                 if config.wal_io() == WalIo::PmemEmulated {
-                    crate::log!(
+                    base::log!(
                         "wal_io = pmem_emulated only emulates persistent memory: nothing is durable here"
                     );
                 }
@@ -76,14 +76,14 @@ impl Database {
                 database.cluster.set_session_settings(config.session_settings());
                 if let Err(error) = database.cluster.drop_left_temporaries() {
                     let told = error.message();
-                    crate::log!("temporary relations of earlier sessions are left: {told}");
+                    base::log!("temporary relations of earlier sessions are left: {told}");
                 }
-                database.cluster.start_vacuum(|complaint| crate::log!("{complaint}"));
+                database.cluster.start_vacuum(|complaint| base::log!("{complaint}"));
                 Ok(database)
             }
             Err(fault) => {
                 if let Err(second) = engine.shutdown() {
-                    crate::log!("the storage engine did not close in order: {second}");
+                    base::log!("the storage engine did not close in order: {second}");
                 }
                 let hint = fault.fields().hint.as_ref().map(|hint| format!(" ({hint})"));
                 Err(failed(&format!("{}{}", fault.message(), hint.unwrap_or_default())))
@@ -121,7 +121,7 @@ impl Database {
         self.cluster.set_session_settings(config.session_settings());
         for (setting, was, done) in changed {
             if let (Err(fault), Some(was)) = (done, was) {
-                crate::log!("{} stays as it is: {fault}", setting.name);
+                base::log!("{} stays as it is: {fault}", setting.name);
                 self.cluster.running.set(setting, was);
             }
         }
@@ -131,7 +131,7 @@ impl Database {
         let engine = config.engine();
         let (min, max) = (engine.min_wal_bytes, engine.max_wal_bytes);
         if let Err(fault) = self.engine.set_checkpoints(min, max, engine.checkpoint_timeout) {
-            crate::log!("log files that are more than enough could not be removed: {fault}");
+            base::log!("log files that are more than enough could not be removed: {fault}");
         }
     }
 

@@ -16,7 +16,6 @@ mod database;
 mod gate;
 mod limits;
 mod listen;
-mod log;
 mod memory;
 mod options;
 mod outgoing;
@@ -42,9 +41,9 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
+use tokio::time::MissedTickBehavior;
 
 pub use database::Database;
-pub use log::write as write_log;
 pub use options::{Authentication, Options};
 pub use panics::install_hook;
 
@@ -159,12 +158,12 @@ impl Server {
 /// A thread of ours that panicked has broken an invariant; nothing that follows can be trusted.
 fn join(thread: JoinHandle<()>) {
     if thread.join().is_err() {
-        log!("a thread of the server has panicked");
+        base::log!("a thread of the server has panicked");
         std::process::abort();
     }
 }
 
-/// How often it is looked whether statements have left much memory with the allocator.
+/// How often it is looked whether much memory was left with the allocator.
 const SURPLUS_EVERY: Duration = Duration::from_secs(30);
 
 /// Starts the thread that accepts connections and hands each to the least loaded worker.
@@ -184,6 +183,7 @@ fn start_acceptor(
         runtime.block_on(async {
             let mut stopped = pin!(stop.notified());
             let mut rest = tokio::time::interval(SURPLUS_EVERY);
+            rest.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let mut surplus = base::memory::Surplus::default();
             loop {
                 let next = poll_fn(|context| {
@@ -205,7 +205,7 @@ fn start_acceptor(
                     }
                     Some(Err(fault)) => {
                         // Out of descriptors, most likely: wait until some session has ended.
-                        log!("could not accept a connection: {fault}");
+                        base::log!("could not accept a connection: {fault}");
                         tokio::time::sleep(Duration::from_millis(100)).await;
                     }
                 }

@@ -21,7 +21,7 @@ pub(crate) fn raise_open_files(max_connections: &mut usize) {
     };
     let room = usize::try_from(allowed.saturating_sub(OTHER_FILES).max(16)).unwrap_or(usize::MAX);
     if room < *max_connections {
-        crate::log!(
+        base::log!(
             "the system allows {allowed} open files: at most {room} connections instead of \
              {max_connections}"
         );

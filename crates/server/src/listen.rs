@@ -69,7 +69,7 @@ impl Drop for SocketFile {
     fn drop(&mut self) {
         for path in [&self.path, &self.lock_path] {
             if let Err(fault) = std::fs::remove_file(path) {
-                crate::log!("could not remove {}: {fault}", path.display());
+                base::log!("could not remove {}: {fault}", path.display());
             }
         }
     }

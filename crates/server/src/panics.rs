@@ -19,7 +19,7 @@ pub fn install_hook() {
     std::panic::set_hook(Box::new(move |info| {
         shown(info);
         if !is_harmless(info) {
-            crate::log!("a broken invariant ends the server; recovery follows its next start");
+            base::log!("a broken invariant ends the server; recovery follows its next start");
             std::process::abort();
         }
     }));

@@ -8,7 +8,7 @@ use wire::backend::{self, Replies, Report};
 pub(crate) fn error(replies: &mut Replies, error: &SqlError) {
     let fields = error.fields();
     if concerns_operator(fields.sqlstate.as_str()) {
-        crate::log!("ERROR {}: {}", fields.sqlstate.as_str(), fields.message);
+        base::log!("ERROR {}: {}", fields.sqlstate.as_str(), fields.message);
     }
     let severity = match fields.severity {
         Severity::Error => backend::Severity::Error,

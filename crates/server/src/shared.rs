@@ -155,8 +155,8 @@ impl Shared {
             Some(known) if known.key == key => {
                 self.doors[known.worker].order(Order::Cancel(process));
             }
-            Some(_) => crate::log!("wrong key in cancel request for process {process}"),
-            None => crate::log!("process {process} in cancel request did not match any session"),
+            Some(_) => base::log!("wrong key in cancel request for process {process}"),
+            None => base::log!("process {process} in cancel request did not match any session"),
         }
     }
 

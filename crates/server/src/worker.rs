@@ -219,7 +219,7 @@ impl Worker {
             // It ends with the runtime, when no fiber is left.
             Ok(ring) => drop(tokio::task::spawn_local(reap(ring))),
             Err(fault) if self.number == 0 => {
-                crate::log!("threads read pages, because io_uring can't be used: {fault}");
+                base::log!("threads read pages, because io_uring can't be used: {fault}");
             }
             Err(_) => {}
         }
@@ -301,7 +301,7 @@ impl Worker {
         tokio::task::spawn_local(async move {
             match Connection::open(&worker, accepted) {
                 Ok(connection) => worker.attend(connection).await,
-                Err(fault) => crate::log!("could not take a connection: {fault}"),
+                Err(fault) => base::log!("could not take a connection: {fault}"),
             }
             worker.left();
         });
@@ -336,7 +336,7 @@ impl Worker {
                 });
             }
             Err((guest, fault)) => {
-                crate::log!("could not take a connection over: {fault}");
+                base::log!("could not take a connection over: {fault}");
                 self.dismiss(guest);
             }
         }
@@ -358,7 +358,7 @@ impl Worker {
     pub(crate) fn start_fiber(&self, job: impl FnOnce() + 'static) -> Context {
         self.scheduler.start(job).unwrap_or_else(|fault| {
             // The session went with the job that could not be started.
-            crate::log!("no memory for another request: {fault}");
+            base::log!("no memory for another request: {fault}");
             std::process::abort()
         })
     }

@@ -13,7 +13,7 @@ pub(crate) fn complain(who: &str, error: &Error) {
     assert!(expected || !base::sim::active(), "{who}: {error}");
     let what = format!("{who}: {error}");
     if SAID.lock().expect("no code panics under it").is_new(what.clone(), clock::now()) {
-        base::complain!("{what}");
+        base::log!("{what}");
     }
 }
 

@@ -292,7 +292,7 @@ impl From<Interrupt> for Error {
 
 /// Ends the process: going on could lose what was promised. Recovery answers.
 pub(crate) fn fatal(why: &str) -> ! {
-    base::complain!("fatal: {why}");
+    base::log!("fatal: {why}");
     std::process::abort();
 }
 

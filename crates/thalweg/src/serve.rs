@@ -27,10 +27,13 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
     let database = Arc::new(Database::open(&data, &superuser, &config).map_err(text)?);
     database.cluster().set_reload(server::signals::ask_for_reload);
     if let Some(report) = database.engine().recovery() {
-        server::write_log(format_args!(
+        base::log!(
             "recovered after an unclean end: {} log records from {} to {} in {:?}",
-            report.records, report.from, report.to, report.took
-        ));
+            report.records,
+            report.from,
+            report.to,
+            report.took
+        );
     }
     let server = match Server::start(Arc::clone(&database), options.clone()) {
         Ok(server) => server,
@@ -45,10 +48,10 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
     while signals.wait() == Signal::Reload {
         reload(&server, &mut config, &data);
     }
-    server::write_log(format_args!("ending: no more clients, every session is rolled back"));
+    base::log!("ending: no more clients, every session is rolled back");
     server.shutdown();
     database.close().map_err(text)?;
-    server::write_log(format_args!("ended cleanly"));
+    base::log!("ended cleanly");
     Ok(())
 }
 
@@ -57,7 +60,7 @@ fn tell_counts() {
     #[cfg(feature = "lab-counts")]
     std::thread::spawn(|| {
         loop {
-            base::complaint::write(format_args!("lab-counts: {}.", base::counts::told()));
+            base::log::write_as_is(format_args!("lab-counts: {}.", base::counts::told()));
             std::thread::sleep(std::time::Duration::from_millis(200));
         }
     });
@@ -98,16 +101,16 @@ fn greet(
 fn reload(server: &Server, config: &mut Config, data: &Path) {
     let mut later = config.clone();
     if let Err(fault) = later.read_file(data) {
-        return server::write_log(format_args!("the configuration stays as it is: {fault}"));
+        return base::log!("the configuration stays as it is: {fault}");
     }
     for (setting, value) in config.changes(&later) {
         let (name, shown) = (setting.name, setting.show(&value));
         match setting.context {
             Context::User | Context::Superuser => {
-                server::write_log(format_args!("new sessions begin with {name} = {shown}"));
+                base::log!("new sessions begin with {name} = {shown}");
             }
-            Context::Reload => server::write_log(format_args!("{name} = {shown}")),
-            _ => server::write_log(format_args!("{name} = {shown} takes effect at the next start")),
+            Context::Reload => base::log!("{name} = {shown}"),
+            _ => base::log!("{name} = {shown} takes effect at the next start"),
         }
     }
     server.reload(&later);

@@ -86,7 +86,7 @@ const BANS: &[Ban] = &[
         within: &["crates"],
         // Commands that end.
         except: &["crates/thalweg/src/main.rs"],
-        why: "panics where standard error can't be written; use base::complain",
+        why: "panics where standard error can't be written; use base::log",
     },
     Ban {
         name: "async fn",

@@ -310,7 +310,7 @@ impl Scheduler {
 impl Drop for Scheduler {
     fn drop(&mut self) {
         if self.busy.get() > 0 && !std::thread::panicking() {
-            crate::complain!("invariant broken: a scheduler was dropped with suspended fibers");
+            crate::log!("invariant broken: a scheduler was dropped with suspended fibers");
             std::process::abort();
         }
         for slot in self.slots.get_mut() {
@@ -335,7 +335,7 @@ fn fiber_body(yielder: &Yielder<Option<Job>, Suspend>, first: Option<Job>) {
     loop {
         let job = input.take().expect("an idle fiber is resumed with a job");
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)).is_err() {
-            crate::complain!("a panic left a fiber's job; the state behind it can't be trusted");
+            crate::log!("a panic left a fiber's job; the state behind it can't be trusted");
             std::process::abort();
         }
         input = yielder.suspend(Suspend::Idle);

@@ -134,7 +134,7 @@ impl Connection {
         if let Err(fault) = self.link.writer.borrow().shutdown()
             && fault.kind() != io::ErrorKind::NotConnected
         {
-            crate::log!("could not close a connection: {fault}");
+            base::log!("could not close a connection: {fault}");
         }
         None
     }

@@ -35,7 +35,7 @@ impl Outgoing {
     pub(crate) fn new() -> Outgoing {
         let burst = Burst::new();
         if let Err(fault) = &burst {
-            crate::log!("replies are sent one by one, because io_uring can't be used: {fault}");
+            base::log!("replies are sent one by one, because io_uring can't be used: {fault}");
         }
         Outgoing {
             links: RefCell::default(),
@@ -97,7 +97,7 @@ impl Outgoing {
             link.outbox.borrow_mut().advance(sent);
         }
         if let Err(fault) = result {
-            crate::log!("replies are sent one by one from now on: {fault}");
+            base::log!("replies are sent one by one from now on: {fault}");
             *burst = None;
         }
     }

@@ -211,7 +211,7 @@ impl Seat {
     fn abandon(&mut self) {
         let session = self.session.take();
         if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
-            crate::log!("a session that had panicked could not be rolled back");
+            base::log!("a session that had panicked could not be rolled back");
             std::process::abort();
         }
     }

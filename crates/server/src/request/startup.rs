@@ -121,7 +121,7 @@ fn authenticate(seat: &Seat, user: &str) -> Result<(), SqlError> {
                 return Ok(());
             }
             let who = name.unwrap_or_else(|| format!("user {uid}"));
-            crate::log!("{who} asked to be \"{user}\", which peer authentication refuses");
+            base::log!("{who} asked to be \"{user}\", which peer authentication refuses");
             Err(refusal(format!("Peer authentication failed for user \"{user}\"")).with_hint(
                 "The unix socket is open to the role that has the operating system user's name.",
             ))

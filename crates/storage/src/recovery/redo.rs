@@ -205,7 +205,7 @@ impl Redo<'_> {
             self.report.told += 1;
             let seconds = now.since(self.began).as_secs();
             let begin = self.restart.redo();
-            base::complain!(
+            base::log!(
                 "redo in progress, {seconds} s, at {at}; after a crash it would begin at {begin}"
             );
         }

@@ -36,7 +36,7 @@ impl Trouble {
         let mut trouble = self.0.lock().expect("no code panics under it");
         let (before, now) = (trouble.as_ref().map(Error::to_string), error.to_string());
         if before.as_ref() != Some(&now) {
-            base::complain!("no log segment can be made, writing waits for one: {now}");
+            base::log!("no log segment can be made, writing waits for one: {now}");
         }
         *trouble = Some(error);
     }
@@ -44,7 +44,7 @@ impl Trouble {
     /// It is over.
     fn end(&self) {
         if self.0.lock().expect("no code panics under it").take().is_some() {
-            base::complain!("log segments can be made again");
+            base::log!("log segments can be made again");
         }
     }
 }

@@ -119,6 +119,6 @@ fn linked(ring: &mut IoUring, file: &fs::File, bytes: &[u8], offset: u64) -> io:
 
 /// Ends the process: what the system does with the bytes of a write is not known any more.
 fn abandon(fault: &io::Error) -> ! {
-    crate::complain!("io_uring does not answer: {fault}");
+    crate::log!("io_uring does not answer: {fault}");
     std::process::abort()
 }

@@ -143,7 +143,7 @@ fn is_passing(fault: &io::Error) -> bool {
 
 /// Ends the process: what the system does with the bytes of its reads is not known any more.
 fn abandon(fault: &io::Error) -> ! {
-    crate::complain!("io_uring does not answer: {fault}");
+    crate::log!("io_uring does not answer: {fault}");
     std::process::abort()
 }
 

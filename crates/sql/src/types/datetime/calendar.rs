@@ -60,17 +60,8 @@ pub fn days_from_civil(year: i64, month: i32, day: i32) -> i64 {
 
 /// The date that many days from 2000-01-01.
 pub fn civil_from_days(days: i64) -> (i32, i32, i32) {
-    let n = days + 730_425;
-    let era = n.div_euclid(146_097);
-    let day_of_era = n.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let m = (5 * day_of_year + 2) / 153;
-    let day = (day_of_year - (153 * m + 2) / 5 + 1) as i32;
-    let month = if m < 10 { m + 3 } else { m - 9 } as i32;
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year as i32, month, day)
+    let (year, month, day) = base::clock::civil(days + UNIX_EPOCH_OFFSET_S / 86_400);
+    (year as i32, month as i32, day as i32)
 }
 
 /// 0 for Sunday.

@@ -368,7 +368,7 @@ fn repair(
         }
         // A simulation repairs pages by the thousand.
         if !base::sim::active() {
-            base::complain!(
+            base::log!(
                 "repaired torn page: block {} of file \"{}\" ({mismatch})",
                 page.block,
                 relfile::path(page.rel, page.fork)
