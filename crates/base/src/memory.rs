@@ -1,9 +1,9 @@
 //! The process's memory, as the system sees it.
 
-/// Gives the system back what the allocator keeps though nobody uses it: what a large statement has used, or a round of
-/// upkeep on each thread it ran on. It takes the allocator's locks, milliseconds at a time: for whoever works in the
-/// background, now and then. Where the allocator is not glibc's, and in simulations, it does nothing.
-pub fn give_back() {
+/// Gives the system back what the allocator keeps though nobody uses it: each thread's part of it keeps what large statements
+/// have used on the thread, and rounds of upkeep. It takes the allocator's locks, milliseconds at a time. Where the allocator is
+/// not glibc's, and in simulations, it does nothing.
+fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     if !crate::sim::active() {
         // SAFETY: it may be called at any time, by any thread; memory in use is not touched.
@@ -11,26 +11,29 @@ pub fn give_back() {
     }
 }
 
-/// Gives back what statements have left with the allocator, when that is much: to be asked now and then.
+/// Gives back what was left with the allocator, when that is much: for a server's thread that has time for it, now and then.
 #[derive(Default)]
 pub struct Surplus {
-    /// The least that the process had in memory, outside of files, since it was last given back.
+    /// The least that the process had in memory since memory was last given back.
     least_bytes: Option<u64>,
 }
 
 impl Surplus {
-    /// So much more than the least is worth the work.
-    const WORTH_BYTES: u64 = 64 << 20;
+    /// So much more than the least is worth the work. A cache that fills for the first time looks like it, too.
+    const WORTH_BYTES: u64 = 16 << 20;
 
     /// Looks, and gives back if there is much.
     pub fn look(&mut self) {
-        let Some(now) = anonymous_bytes() else { return };
-        let least = self.least_bytes.map_or(now, |least| least.min(now));
-        self.least_bytes = Some(least);
-        if now > least + Self::WORTH_BYTES {
+        if anonymous_bytes().is_some_and(|now| self.is_much(now)) {
             give_back();
             self.least_bytes = anonymous_bytes();
         }
+    }
+
+    fn is_much(&mut self, now_bytes: u64) -> bool {
+        let least = self.least_bytes.map_or(now_bytes, |least| least.min(now_bytes));
+        self.least_bytes = Some(least);
+        now_bytes > least + Self::WORTH_BYTES
     }
 }
 
@@ -58,29 +61,21 @@ mod tests {
         });
         super::give_back();
         let freed = (PIECES * 15 / 16 * (64 << 10)) as u64;
-        assert!(
-            super::anonymous_bytes().unwrap() + freed / 2 < full,
-            "{full} bytes before, {} after",
-            super::anonymous_bytes().unwrap()
-        );
+        let left = super::anonymous_bytes().unwrap();
+        assert!(left + freed / 2 < full, "{full} bytes before, {left} after");
         assert!(pieces.iter().flatten().all(|byte| *byte != 0));
     }
 
     #[test]
-    fn a_surplus_is_noticed_once_it_is_large() {
+    fn a_surplus_is_what_came_since_there_was_least() {
+        const MIB: u64 = 1 << 20;
         let mut surplus = super::Surplus::default();
-        surplus.look();
-        let least = surplus.least_bytes.unwrap();
-        let piece = |i: usize| vec![i as u8 | 1; 64 << 10];
-        let mut pieces: Vec<_> = (0..4096).map(piece).collect();
-        let mut i = 0;
-        pieces.retain(|_| {
-            i += 1;
-            i % 16 == 0
-        });
-        surplus.look();
-        // What stands now is what there is after giving back: less than was freed.
-        assert!(surplus.least_bytes.unwrap() < least + (200 << 20));
-        assert!(surplus.least_bytes.unwrap() > least);
+        let mut is_much = |mib: u64| surplus.is_much(mib * MIB);
+        assert!(!is_much(100));
+        assert!(!is_much(116));
+        assert!(is_much(117));
+        assert!(!is_much(50));
+        assert!(!is_much(66));
+        assert!(is_much(67));
     }
 }

@@ -5,7 +5,6 @@ use crate::error::{Error, Result};
 use crate::heap::{Due, HeapRel};
 use crate::index::Index;
 use base::RelId;
-use base::clock::{self, Instant};
 use base::env::{Background, Env};
 use base::sync::unmodelled::{AtomicU64, Ordering::Relaxed};
 use base::usage::{self, Role};
@@ -14,9 +13,6 @@ use std::time::Duration;
 
 /// A table that can't be cleaned now is looked at again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
-
-/// After rounds that did something memory is given back to the system, but not more often.
-const GIVE_BACK_EVERY: Duration = Duration::from_secs(60);
 
 /// A table for the worker to clean.
 pub struct HandedOver<'h> {
@@ -149,7 +145,6 @@ impl Shared {
     fn work(&self) {
         let _acting = usage::act_as(Role::Vacuum);
         self.queue.enter();
-        let mut given_back = None;
         while let Some(rel) = self.queue.pop() {
             let done = self.look_after(rel);
             if done.is_err() && self.queue.is_stopped() {
@@ -160,7 +155,6 @@ impl Shared {
                     self.counters.add(&round);
                     if round.cleaned.is_some() || round.analyzed {
                         self.queue.rests(rel);
-                        give_back(&mut given_back);
                     }
                     if let Some(wait) = round.again {
                         self.queue.push_after(rel, wait);
@@ -220,15 +214,6 @@ impl Shared {
             Some(wait) => round.look_again(wait),
         }
         Ok(round)
-    }
-}
-
-/// Each thread's part of the allocator keeps what a round on it has used, and rounds come on changing threads.
-fn give_back(last: &mut Option<Instant>) {
-    let now = clock::now();
-    if last.is_none_or(|last| now >= last.after(GIVE_BACK_EVERY)) {
-        *last = Some(now);
-        base::memory::give_back();
     }
 }
 
