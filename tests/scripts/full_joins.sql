@@ -42,4 +42,10 @@ select a.k, b.k, c.k from (fa a full join fb b on a.k < b.k) left join fb c on c
 select a.k, b.k from fa a full join fb b on a.k < b.k where a.k = 1 order by 1, 2;
 select a.k, b.k, c.k from (fa a full join fb b on a.k < b.k) join fb c on c.k = a.k order by 1, 2, 3;
 select c.k, a.k, b.k from fb c left join (fa a full join fb b on a.k < b.k) on c.k = a.k order by 1, 2, 3;
-drop table fa, fb;
+create table few as select g i from generate_series(0, 2) g;
+create table many as select g i, g % 7 k from generate_series(1, 20000) g;
+alter table many add primary key (i);
+analyze few, many;
+select count(*), count(f.i), count(m.i) from few f full join many m on f.i = m.i;
+select count(*), count(f.i), count(m.i) from few f full join many m on f.i = m.i and m.k = 2;
+drop table fa, fb, few, many;

@@ -42,6 +42,8 @@ impl NestLoop {
         let (outer, operator) = (run(&plan.outer), run(&plan.inner));
         let width = usize::from(plan.outer_width + plan.inner_width);
         let row = vec![Datum::Null; width];
+        let is_same_each_time = plan.parameters.is_empty();
+        assert!(plan.kind != JoinType::Full || is_same_each_time, "FULL counts inner rows");
         NestLoop {
             plan,
             outer,

@@ -187,7 +187,10 @@ impl Planner {
         match right {
             Right::Entry { rel, conditions } => {
                 let lateral = !needs.is_empty();
-                if lateral || index_pays(cx, rel, &conditions, &on, left.rows) {
+                // FULL looks for the rows without a partner among all of them.
+                let by_index =
+                    kind != JoinType::Full && index_pays(cx, rel, &conditions, &on, left.rows);
+                if lateral || by_index {
                     return self.parameterized(cx, left, rel, conditions, kind, on);
                 }
                 let right = self.entry(cx, rel, conditions, None, None)?;
