@@ -33,6 +33,18 @@ pub struct Plan {
     pub by_constants: bool,
 }
 
+impl Plan {
+    /// Whether something is changed in WITH.
+    pub fn changes_in_with(&self) -> bool {
+        self.ctes.iter().any(|cte| matches!(**cte, Node::Modify(_)))
+    }
+
+    /// Whether something is changed, locks aside. Such a plan is run to its end, however many rows are wanted.
+    pub fn changes(&self) -> bool {
+        matches!(self.root, Node::Modify(_)) || self.changes_in_with()
+    }
+}
+
 /// A sub-select to be run inside an expression.
 #[derive(Debug)]
 pub struct Subplan {

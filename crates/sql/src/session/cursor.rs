@@ -97,6 +97,12 @@ impl Session {
             bail!(INVALID_CURSOR_DEFINITION, "cursor must be declared on a query");
         }
         let mut portal = self.cursor_portal(&declare.query)?;
+        if portal.planned.as_ref().is_some_and(|planned| planned.plan.changes_in_with()) {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "DECLARE CURSOR must not contain data-modifying statements in WITH"
+            );
+        }
         let root = &portal.planned.as_ref().expect("a query is planned").plan.root;
         let scrolls = declare.scroll.unwrap_or_else(|| scans_backward(root));
         let targets = Targets::of(root);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use storage::txn::{Hold, Snapshot};
 
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::exec::spill::{RowReader, RowStore};
 use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
 use crate::plan::node::Node;
@@ -110,6 +111,8 @@ pub struct Run {
     snapshot: Snapshot,
     /// Keeps the snapshot in force between two Executes.
     hold: Option<Hold>,
+    /// It was run to its end, and these rows are left to be told.
+    collected: Option<(RowStore, RowReader)>,
 }
 
 enum Operators {
@@ -137,7 +140,7 @@ impl Run {
         });
         state.profile = profile;
         let snapshot = backend.txn.statement_snapshot();
-        Run { operators, state, snapshot, hold: None }
+        Run { operators, state, snapshot, hold: None, collected: None }
     }
 
     /// Sees by this snapshot, which is in force.
@@ -147,6 +150,14 @@ impl Run {
 
     /// The next row, or `None` at the end.
     pub fn next<'r>(&'r mut self, backend: &mut Backend) -> Result<Option<&'r [Datum]>> {
+        if self.collected.is_none() {
+            return self.step(backend);
+        }
+        let (rows, reader) = self.collected.as_mut().expect("it was looked at");
+        Ok(if reader.next(rows)? { Some(reader.row(rows)) } else { None })
+    }
+
+    fn step<'r>(&'r mut self, backend: &mut Backend) -> Result<Option<&'r [Datum]>> {
         backend.snapshot = self.snapshot;
         let mut cx = Cx { state: &mut self.state, host: backend };
         let operator: &mut dyn exec::Operator = match &mut self.operators {
@@ -158,6 +169,16 @@ impl Run {
         }
         cx.run_unread_changes()?;
         Ok(None)
+    }
+
+    /// Runs it to its end; its rows are told from now on.
+    fn collect(&mut self, backend: &mut Backend) -> Result<()> {
+        let mut rows = RowStore::new(&backend.temp, backend.values.hot.work_mem_bytes);
+        while let Some(row) = self.step(backend)? {
+            rows.push(row)?;
+        }
+        self.collected = Some((rows, RowReader::default()));
+        Ok(())
     }
 
     /// How many rows a change has changed so far.
@@ -263,6 +284,12 @@ impl Session {
             portal.run = Some(Box::new(Run::start(&mut self.backend, &planned, params)));
         }
         let run = portal.run.as_mut().expect("just started");
+        // What it changes does not hang on how many rows the client asks for.
+        let in_pieces = max_rows > 0 && planned.fields.is_some();
+        if in_pieces && planned.plan.changes() && run.collected.is_none() {
+            run.collect(&mut self.backend)?;
+            self.finish_statement()?;
+        }
         let mut rows = 0;
         loop {
             if max_rows > 0 && rows == max_rows && planned.fields.is_some() {

@@ -21,6 +21,7 @@ mod index_only;
 mod large_keys;
 mod large_values;
 mod later_keys;
+mod pieces;
 mod point;
 mod reading_ahead;
 mod savepoints;

@@ -1,62 +1,54 @@
 //! Conditions on later key columns: an index finds what reading the table finds, whatever is asked of which columns; and
 //! it reads little where the columns before have few values.
 
+use fastrand::Rng;
+
 use super::{Bench, run};
 use crate::session::Session;
 
 const ANALYZE: &str = "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF, SUMMARY OFF)";
 
-/// A small generator for repeatable random tests.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
-    }
+/// One of these.
+fn one<T: Copy>(random: &mut Rng, choices: &[T]) -> T {
+    choices[random.usize(..choices.len())]
 }
 
 /// A value of a column, as text; now and then one that no row has.
-fn value(dice: &mut Dice, column: &str) -> String {
-    let number = dice.below(6);
+fn value(random: &mut Rng, column: &str) -> String {
+    let number = random.usize(..6);
     match column {
         "a" | "b" => number.to_string(),
-        "c" => format!("'{}'", ["", "a", "ab", "b", "ba", "c"][number as usize]),
+        "c" => format!("'{}'", ["", "a", "ab", "b", "ba", "c"][number]),
         "d" => format!("{}", number as f64 * 0.75 - 1.5),
         "e" => format!("'2024-02-0{}'", number + 1),
         _ => unreachable!("{column}"),
     }
 }
 
-fn condition(dice: &mut Dice) -> String {
-    let column = dice.of(&["a", "b", "c", "d", "e"]);
-    match dice.below(8) {
-        0 | 1 => format!("{column} = {}", value(dice, column)),
+fn condition(random: &mut Rng) -> String {
+    let column = one(random, &["a", "b", "c", "d", "e"]);
+    match random.u64(..8) {
+        0 | 1 => format!("{column} = {}", value(random, column)),
         2 => format!("{column} IS NULL"),
         3 => format!("{column} IS NOT NULL"),
         4 => {
-            let list: Vec<String> = (0..1 + dice.below(4)).map(|_| value(dice, column)).collect();
+            let list: Vec<String> =
+                (0..1 + random.u64(..4)).map(|_| value(random, column)).collect();
             format!("{column} IN ({})", list.join(", "))
         }
-        5 => format!("{column} BETWEEN {} AND {}", value(dice, column), value(dice, column)),
-        6 if column == "c" => format!("c LIKE '{}%'", dice.of(&["a", "b", "", "ab"])),
-        _ => format!("{column} {} {}", dice.of(&["<", "<=", ">", ">="]), value(dice, column)),
+        5 => format!("{column} BETWEEN {} AND {}", value(random, column), value(random, column)),
+        6 if column == "c" => format!("c LIKE '{}%'", one(random, &["a", "b", "", "ab"])),
+        _ => format!("{column} {} {}", one(random, &["<", "<=", ">", ">="]), value(random, column)),
     }
 }
 
 /// Keys of an index in random order and each its own way; and that order backwards.
-fn keys(dice: &mut Dice) -> (String, String) {
+fn keys(random: &mut Rng) -> (String, String) {
     let mut columns = vec!["a", "b", "c", "d", "e"];
     let (mut there, mut back) = (Vec::new(), Vec::new());
-    for _ in 0..3 + dice.below(3) {
-        let column = columns.swap_remove(dice.below(columns.len() as u64) as usize);
-        let (desc, first) = (dice.below(2) == 1, dice.below(2) == 1);
+    for _ in 0..3 + random.u64(..3) {
+        let column = columns.swap_remove(random.usize(..columns.len()));
+        let (desc, first) = (random.bool(), random.bool());
         let key = |desc, first| {
             let way = if desc { "DESC" } else { "ASC" };
             format!("{column} {way} NULLS {}", if first { "FIRST" } else { "LAST" })
@@ -83,20 +75,20 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 #[test]
 fn an_index_finds_what_reading_the_table_finds() {
     for seed in 1..=6 {
-        let mut dice = Dice(u64::wrapping_mul(seed, 0x9E37_79B9_7F4A_7C15) | 1);
+        let mut random = Rng::with_seed(seed);
         let mut bench = Bench::new();
         let s = &mut bench.session;
         run(s, "CREATE TABLE t (id int, a int, b int, c text, d numeric, e date)");
         let mut row = |id| {
-            let columns = ["a", "b", "c", "d", "e"].map(|column| match dice.below(7) {
+            let columns = ["a", "b", "c", "d", "e"].map(|column| match random.u64(..7) {
                 0 => "NULL".to_owned(),
-                _ => value(&mut dice, column),
+                _ => value(&mut random, column),
             });
             format!("({id}, {})", columns.join(", "))
         };
         let all: Vec<String> = (0..900).map(&mut row).collect();
         run(s, &format!("INSERT INTO t VALUES {}", all.join(", ")));
-        let (there, back) = keys(&mut dice);
+        let (there, back) = keys(&mut random);
         run(s, &format!("CREATE INDEX t_keys ON t ({there})"));
         if seed % 2 == 0 {
             run(s, "ANALYZE t");
@@ -106,7 +98,8 @@ fn an_index_finds_what_reading_the_table_finds() {
         }
         let mut found = 0;
         for _ in 0..30 {
-            let all: Vec<String> = (0..1 + dice.below(4)).map(|_| condition(&mut dice)).collect();
+            let all: Vec<String> =
+                (0..1 + random.u64(..4)).map(|_| condition(&mut random)).collect();
             let of = format!("FROM t WHERE {}", all.join(" AND "));
             let query = format!("SELECT id, a, b, c, d, e {of}");
             run(s, "SET enable_indexscan = off; SET enable_bitmapscan = off");
