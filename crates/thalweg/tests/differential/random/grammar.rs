@@ -68,11 +68,13 @@ const CONSTANTS: [&str; 14] = [
 pub struct Grammar<'r> {
     random: &'r mut Rng,
     aliases: u32,
+    /// The large table is in the query: once is enough.
+    has_large: bool,
 }
 
 impl Grammar<'_> {
     pub fn new(random: &mut Rng) -> Grammar<'_> {
-        Grammar { random, aliases: 0 }
+        Grammar { random, aliases: 0, has_large: false }
     }
 
     /// A statement on one line, whose answer hangs on nothing but the tables.
@@ -270,7 +272,10 @@ impl Grammar<'_> {
                 Source { text, columns: left.columns.into_iter().chain(right.columns).collect() }
             }
             _ => {
-                let (table, alias) = (TABLES[self.random.usize(..TABLES.len())], self.alias());
+                let large = !self.has_large && self.random.u32(..8) == 0;
+                self.has_large |= large;
+                let small = TABLES[self.random.usize(..TABLES.len())];
+                let (table, alias) = (if large { "b0" } else { small }, self.alias());
                 Source { text: format!("{table} {alias}"), columns: columns_of(&alias) }
             }
         }
