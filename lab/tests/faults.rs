@@ -66,6 +66,20 @@ impl Place {
         folders.filter_map(read).collect()
     }
 
+    /// Somebody else's PostgreSQL 15, which runs already.
+    fn others(&self, port: u16) -> bench::servers::Peer {
+        let programs = bench::servers::Places {
+            programs: self.0.join("programs"),
+            pg15: PathBuf::from(TOOLS),
+            cache: self.0.join("cache"),
+        };
+        let work = self.0.join("other");
+        fs::create_dir_all(&work).unwrap();
+        let mut server = bench::servers::start("pg15", &programs, &work, port, &[]).unwrap();
+        server.wait_until_answering().unwrap();
+        server
+    }
+
     /// Asserts that no process of the run is left, and none of its directories.
     fn assert_clean(&self) {
         let tmp = self.0.join("tmp");
@@ -286,15 +300,7 @@ fn copy(mut from: impl Read, mut to: impl Write, hangs: &AtomicBool) {
 #[test]
 fn a_server_that_stops_answering_is_left_and_what_it_did_is_kept() {
     let Some(place) = Place::new("hanging") else { return };
-    let programs = bench::servers::Places {
-        programs: place.0.join("programs"),
-        pg15: PathBuf::from(TOOLS),
-        cache: place.0.join("cache"),
-    };
-    let work = place.0.join("other");
-    fs::create_dir_all(&work).unwrap();
-    let mut server = bench::servers::start("pg15", &programs, &work, 5434, &[]).unwrap();
-    server.wait_until_answering().unwrap();
+    let mut server = place.others(5434);
     let (hangs, socket) = (Arc::new(AtomicBool::new(false)), server.socket());
     let (hang, behind) = (Arc::clone(&hangs), socket.clone());
     let port = fake(move |stream| pass_on(stream, &behind, &hang));
@@ -350,15 +356,7 @@ fn a_server_that_starts_and_dies_is_told_and_the_others_go_on() {
 #[test]
 fn a_server_that_refuses_a_statement_is_told_in_its_words() {
     let Some(place) = Place::new("refusing") else { return };
-    let programs = bench::servers::Places {
-        programs: place.0.join("programs"),
-        pg15: PathBuf::from(TOOLS),
-        cache: place.0.join("cache"),
-    };
-    let work = place.0.join("other");
-    fs::create_dir_all(&work).unwrap();
-    let mut server = bench::servers::start("pg15", &programs, &work, 5432, &[]).unwrap();
-    server.wait_until_answering().unwrap();
+    let mut server = place.others(5432);
     server.sql("create role reader login").unwrap();
     let socket = server.socket_dir.display().to_string().replace('/', "%2F");
     let url = format!("reader=postgres://reader@{socket}:5432/postgres");
@@ -469,15 +467,7 @@ fn an_initdb_that_fails_is_told_in_its_words() {
 #[test]
 fn a_server_that_refuses_to_be_prepared_is_told_in_its_words() {
     let Some(place) = Place::new("preparing") else { return };
-    let programs = bench::servers::Places {
-        programs: place.0.join("programs"),
-        pg15: PathBuf::from(TOOLS),
-        cache: place.0.join("cache"),
-    };
-    let work = place.0.join("other");
-    fs::create_dir_all(&work).unwrap();
-    let mut server = bench::servers::start("pg15", &programs, &work, 5433, &[]).unwrap();
-    server.wait_until_answering().unwrap();
+    let mut server = place.others(5433);
     server.sql("create table accounts_hash ()").unwrap();
     let socket = server.socket_dir.display().to_string().replace('/', "%2F");
     let url = format!("full=postgres://postgres@{socket}:5433/postgres");

@@ -87,14 +87,19 @@ fn look_up_round(
 /// Inserts new keys all over the pages: each gets few.
 fn insert_round(books: &mut Books, layout: Layout, random: &mut Rng, count: usize) -> f64 {
     let probes = books.probes(random, layout, Ask::Absent, books.count, count);
+    insert_all(books, layout, &probes) as f64 / count as f64
+}
+
+/// Inserts them; how long that takes, in nanoseconds.
+fn insert_all(books: &mut Books, layout: Layout, probes: &[Probe]) -> u64 {
     let insert = layout.insert();
     let pages = books.of_mut(layout);
     let began = thread_nanos();
-    for probe in &probes {
+    for probe in probes {
         insert(&mut pages.page_mut(probe.page), probe.hash, Tid::from_u64(1));
         fence(SeqCst);
     }
-    (thread_nanos() - began) as f64 / count as f64
+    thread_nanos() - began
 }
 
 /// Inserts a few keys into each of the few pages, over and over.
@@ -112,15 +117,9 @@ fn insert_few_round(books: &mut Books, layout: Layout, random: &mut Rng, count: 
     while done < count {
         let mut probes = books.probes(random, layout, Ask::Absent, few, batch);
         probes.iter_mut().enumerate().for_each(|(at, probe)| probe.page = at as u32 % few);
-        let insert = layout.insert();
-        let pages = books.of_mut(layout);
-        let began = thread_nanos();
-        for probe in &probes {
-            insert(&mut pages.page_mut(probe.page), probe.hash, Tid::from_u64(1));
-            fence(SeqCst);
-        }
-        nanos += thread_nanos() - began;
+        nanos += insert_all(books, layout, &probes);
         done += batch;
+        let pages = books.of_mut(layout);
         for (page, before) in (0..few).zip(&before) {
             pages.page_mut(page).copy_from(before.view());
         }

@@ -4,11 +4,11 @@ use syntax::ast::Loc;
 
 use crate::error::{Result, sql_error};
 use crate::func::{self, CastUse, Operator};
-use crate::types::{Collation, TypeId};
+use crate::types::{Collation, TypeId, type_name};
 
 use super::coerce::{can_coerce, is_binary_coercible};
 use super::tree::{Call, Expr, Shape, Ty};
-use super::types::{category, display, element_of, is_polymorphic, is_preferred, named};
+use super::types::{category, display, element_of, is_polymorphic, is_preferred};
 use super::{Binder, at};
 
 impl Binder<'_, '_> {
@@ -160,8 +160,8 @@ pub fn binary(symbol: &str, left: TypeId, right: TypeId) -> Result<&'static Oper
         Choice::None => Err(sql_error!(
             UNDEFINED_FUNCTION,
             "operator does not exist: {} {symbol} {}",
-            named(left),
-            named(right)
+            type_name(left),
+            type_name(right)
         )
         .with_hint(
             "No operator matches the given name and argument types. You might need to add explicit type casts.",
@@ -169,8 +169,8 @@ pub fn binary(symbol: &str, left: TypeId, right: TypeId) -> Result<&'static Oper
         Choice::Ambiguous => Err(sql_error!(
             AMBIGUOUS_FUNCTION,
             "operator is not unique: {} {symbol} {}",
-            named(left),
-            named(right)
+            type_name(left),
+            type_name(right)
         )
         .with_hint(
             "Could not choose a best candidate operator. You might need to add explicit type casts.",
@@ -190,7 +190,7 @@ fn prefix(symbol: &str, arg: TypeId) -> Result<&'static Operator> {
         Choice::None => Err(sql_error!(
             UNDEFINED_FUNCTION,
             "operator does not exist: {symbol} {}",
-            named(arg)
+            type_name(arg)
         )
         .with_hint(
             "No operator matches the given name and argument type. You might need to add an explicit type cast.",
@@ -198,7 +198,7 @@ fn prefix(symbol: &str, arg: TypeId) -> Result<&'static Operator> {
         Choice::Ambiguous => Err(sql_error!(
             AMBIGUOUS_FUNCTION,
             "operator is not unique: {symbol} {}",
-            named(arg)
+            type_name(arg)
         )
         .with_hint(
             "Could not choose a best candidate operator. You might need to add an explicit type cast.",

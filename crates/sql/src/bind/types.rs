@@ -3,7 +3,7 @@
 use syntax::ast::{self, Expr as AstExpr, Literal, TypeName};
 
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::{TypeId, TypeMod, format_type, type_info, typmod_in};
+use crate::types::{TypeId, TypeMod, format_type, type_info, type_name, typmod_in};
 
 use super::tree::Ty;
 use super::{Binder, at};
@@ -86,20 +86,9 @@ pub fn display(ty: Ty) -> String {
     format_type(ty.id, TypeMod(ty.modifier))
 }
 
-/// The name of a type as messages have it, which is without a modifier.
-pub(super) fn named(id: TypeId) -> String {
-    match id {
-        TypeId::BPCHAR => "character".to_owned(),
-        _ => match element_of(id) {
-            Some(TypeId::BPCHAR) => "character[]".to_owned(),
-            _ => display(Ty::of(id)),
-        },
-    }
-}
-
 /// Types in a message's argument list.
 pub(super) fn display_list(types: &[TypeId]) -> String {
-    types.iter().map(|id| named(*id)).collect::<Vec<_>>().join(", ")
+    types.iter().map(|id| type_name(*id)).collect::<Vec<_>>().join(", ")
 }
 
 /// The element type, if this is a true array type (or one of the catalogs' vectors).

@@ -2,7 +2,7 @@
 
 use super::collate::alike;
 use super::query::{Query, RelKind, SetTree};
-use super::tree::{ArrayArg, Column, Expr, SubLinkKind, SubscriptStep, Var};
+use super::tree::{ArrayArg, Expr, SubLinkKind, SubscriptStep, Var};
 
 /// The children of an expression, sub-selects excepted: by reference and by mutable reference.
 macro_rules! children {
@@ -214,11 +214,6 @@ pub fn set_leaves(tree: &SetTree, out: &mut Vec<u16>) {
             set_leaves(&node.right, out);
         }
     }
-}
-
-/// A whole-row or system column?
-pub fn is_system(column: Column) -> bool {
-    !matches!(column, Column::User(_))
 }
 
 /// Structural equality, places in the text aside: does the one expression compute what the other

@@ -115,7 +115,7 @@ impl IndexScan {
                 Index::Hash(hash) => {
                     let mut tids = Vec::new();
                     hash.lookup(range.low(), &mut tids)?;
-                    Entries::Hash(Matches { key: range.low().to_vec(), tids, has_dead: false })
+                    Entries::Hash(Matches { key: range.into_low(), tids, has_dead: false })
                 }
             });
         }

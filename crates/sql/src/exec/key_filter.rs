@@ -72,7 +72,19 @@ impl TestedKeys {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.sets.is_empty()
+        self.sets.iter().all(Option::is_none)
+    }
+
+    /// What a column's code is to be in, if that is one interval: no more to be tested then.
+    pub fn take_interval(&mut self, column: usize) -> Option<Interval> {
+        let set = self.sets.get_mut(column)?;
+        match set.take() {
+            Some(mut one) if one.len() == 1 => one.pop(),
+            other => {
+                *set = other;
+                None
+            }
+        }
     }
 
     /// Whether no key meets the conditions.
@@ -82,7 +94,7 @@ impl TestedKeys {
 
     /// The filter of a scan that goes this way, if there is anything to be tested.
     pub fn into_filter(self, index: &IndexDef, backward: bool) -> Option<KeyFilter> {
-        if self.sets.is_empty() {
+        if self.is_empty() {
             return None;
         }
         let column = |(set, key): (_, &crate::catalog::IndexKey)| {

@@ -46,6 +46,25 @@ impl Encoded {
         &self.low
     }
 
+    /// Likewise, for good.
+    pub fn into_low(self) -> Vec<u8> {
+        self.low
+    }
+
+    /// Leaves what is within codes of the column behind `prefix` as well; `None`: nothing.
+    fn within(mut self, prefix: &[u8], codes: Option<&Interval>) -> Option<Encoded> {
+        let Some(codes) = codes else { return Some(self) };
+        let low = [prefix, &codes.low].concat();
+        let high = [prefix, &codes.high].concat();
+        if low > self.low {
+            self.low = low;
+        }
+        if self.high.is_empty() || high < self.high {
+            self.high = high;
+        }
+        (self.low < self.high).then_some(self)
+    }
+
     /// As what codes of one column may be.
     fn into_interval(self) -> Interval {
         Interval { low: self.low, high: self.high, is_point: false }
@@ -106,13 +125,16 @@ fn encode_range(
         tested.add(test.column, set);
     }
     let (mut prefixes, mut fixed) = (vec![Vec::new()], 0);
-    let can_be_tested =
-        index.keys.iter().take(range.equal.len() + 1).all(|key| key.code().code_length().is_some());
+    let can_be_tested = || {
+        let mut keys = index.keys.iter().take(range.equal.len() + 1);
+        keys.all(|key| key.code().code_length().is_some())
+    };
     for (column, value) in range.equal.iter().enumerate() {
         let values = key_values(index, column, value, cx)?;
         // Lists multiply. Beyond some number the later ones are looked for in the entries instead.
         let few = prefixes.len() * values.len() <= RANGES_MAX;
-        if fixed == column && (few || values.len() == 1 || prefixes.len() == 1 || !can_be_tested) {
+        if fixed == column && (few || values.len() == 1 || prefixes.len() == 1 || !can_be_tested())
+        {
             let code = index.keys[column].code();
             let mut longer = Vec::with_capacity(prefixes.len() * values.len());
             for prefix in &prefixes {
@@ -146,8 +168,11 @@ fn encode_range(
         let Some(within) = within else { return Ok(()) };
         tested.add(column, vec![within.into_interval()]);
     }
+    // What else is said of the column at which the range begins bounds it, too.
+    let codes = if fixed == column { tested.take_interval(column) } else { None };
     for prefix in prefixes {
-        out.extend(encode_bounds(index, column, prefix, lower.as_ref(), upper.as_ref()));
+        let range = encode_bounds(index, column, prefix.clone(), lower.as_ref(), upper.as_ref());
+        out.extend(range.and_then(|range| range.within(&prefix, codes.as_ref())));
     }
     Ok(())
 }

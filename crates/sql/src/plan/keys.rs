@@ -1,8 +1,8 @@
 //! What conditions say of one key of an index.
 
-use crate::bind::tree::{ArrayArg, ArrayExpr, ArrayOp, Call, Comparison, Const, Expr, Shape, Ty};
-use crate::bind::{collate, walk};
-use crate::func::{self, CastMethod, like};
+use crate::bind::tree::{ArrayArg, ArrayExpr, ArrayOp, Comparison, Const, Expr, Ty};
+use crate::bind::{coerce, collate, walk};
+use crate::func::like;
 use crate::types::{Collation, Datum, TypeId, type_info};
 
 use super::choose::IndexChoice;
@@ -244,24 +244,11 @@ fn fit(value: &Expr, ty: TypeId) -> Option<Expr> {
 
 /// Integers of a narrower type, as the wider one.
 pub(super) fn widen(value: &Expr, ty: TypeId) -> Option<Expr> {
-    let own = value.type_id();
     let wider = matches!(
-        (own, ty),
+        (value.type_id(), ty),
         (TypeId::INT2, TypeId::INT4 | TypeId::INT8) | (TypeId::INT4, TypeId::INT8)
     );
-    if !wider {
-        return None;
-    }
-    let CastMethod::Function(func) = func::cast(own, ty)?.method else { return None };
-    Some(Expr::Call(Box::new(Call {
-        func,
-        args: vec![value.clone()],
-        ty: Ty::of(ty),
-        collation: Collation::NONE,
-        variadic: false,
-        shape: Shape::ImplicitCast,
-        loc: value.loc(),
-    })))
+    wider.then(|| coerce::implicit_cast(value.clone(), ty)).flatten()
 }
 
 pub(super) fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {

@@ -129,10 +129,7 @@ fn compare_records(a: &Record, b: &Record) -> Ordering {
 
 /// Whether two values are equal as their type's `=` sees it, nulls being equal to each other.
 pub fn equals(type_id: TypeId, a: &Datum, b: &Datum) -> bool {
-    match (a, b) {
-        (Datum::Text(a), Datum::Text(b)) if type_id != TypeId::BPCHAR => a == b,
-        _ => compare(type_id, a, b).is_eq(),
-    }
+    is_equal_as(a, b, || type_id)
 }
 
 /// [`equals`] without the type, for every type but `bpchar`, whose trailing blanks it counts.
