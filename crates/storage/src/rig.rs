@@ -113,8 +113,13 @@ impl Rig {
 
     /// A pool over a directory that has the relations' files, without a page.
     pub fn empty(&self, relations: &[RelId]) -> Arc<Pool> {
+        self.empty_on(&SimDisk::new(), relations)
+    }
+
+    /// The same on this disk.
+    pub fn empty_on(&self, disk: &SimDisk, relations: &[RelId]) -> Arc<Pool> {
         self.wal.flush(self.wal.position());
-        let fresh = pool(&SimDisk::new(), 64);
+        let fresh = pool(disk, 64);
         for rel in relations {
             fresh.files().create(*rel, true).unwrap();
         }
@@ -125,16 +130,23 @@ impl Rig {
     /// and what it told) says so: a crash after any record looks like that.
     pub fn redo_into(&self, fresh: &Arc<Pool>, mut go_on: impl FnMut(usize, Kind) -> bool) {
         let ctx = RedoCtx::new(Arc::clone(fresh));
+        let mut number = 0;
+        self.each_record(|record| {
+            redo(&ctx, record);
+            number += 1;
+            go_on(number - 1, record.kind)
+        });
+    }
+
+    /// Reads what is durable of the log, as long as `go_on` says so.
+    pub fn each_record(&self, mut go_on: impl FnMut(&RecordView<'_>) -> bool) {
         let shape = LogShape { system_id: 1, timeline: 1, segment_bytes: SEGMENT };
         let log = Arc::new(self.disk.clone());
         let mut reader = Reader::open(log, shape, Lsn(SEGMENT)).unwrap();
-        let mut number = 0;
         while let Some(record) = reader.read().unwrap() {
-            redo(&ctx, &record);
-            if !go_on(number, record.kind) {
+            if !go_on(&record) {
                 return;
             }
-            number += 1;
         }
     }
 }

@@ -35,6 +35,13 @@ struct Surroundings {
     parent: BlockNo,
 }
 
+/// A leaf that vacuum has cleaned.
+struct Cleaned {
+    next: Option<BlockNo>,
+    /// How many bytes of it are used, if it stays with entries.
+    used: Option<usize>,
+}
+
 impl BTree {
     /// Removes the entries whose TID `is_dead` names and takes emptied leaves out of the tree. One at a
     /// time per index; foreground work goes on. `is_dead` is called under a latch and must not wait; `rest`
@@ -47,8 +54,7 @@ impl BTree {
         rest: &mut dyn FnMut() -> Result<()>,
     ) -> Result<IndexCleaning> {
         let mut done = IndexCleaning::default();
-        let first = self.descend(Place::before(&[]), 0, |_, block, _| block)?;
-        let mut next = first;
+        let mut next = self.first_leaf()?;
         let (mut ahead, mut follows) = (passage.ahead(&self.rel), BlockNo(0));
         let mut leaves = vec![false; self.rel.blocks(Fork::Main)? as usize];
         let mut before: Option<(BlockNo, usize)> = None;
@@ -64,10 +70,14 @@ impl BTree {
             if let Some(is_leaf) = leaves.get_mut(block.0 as usize) {
                 *is_leaf = true;
             }
-            let (used, mut sum);
-            (next, used) = self.vacuum_page(passage, block, is_dead, &mut done)?;
-            sum = used;
-            if let (Some((left, left_used)), Some(used)) = (before, used)
+            let Some(cleaned) = self.vacuum_page(passage, block, is_dead, &mut done)? else {
+                // It was all there is, and has split since: its entries are below it now.
+                next = self.first_leaf()?;
+                continue;
+            };
+            next = cleaned.next;
+            let mut sum = cleaned.used;
+            if let (Some((left, left_used)), Some(used)) = (before, cleaned.used)
                 && left_used + used <= JOINED_MAX
                 && self.join(passage, left, block)?
             {
@@ -82,32 +92,38 @@ impl BTree {
         Ok(done)
     }
 
-    /// Cleans one leaf; returns the next, and how many bytes of this one are used if it stays with entries.
+    fn first_leaf(&self) -> Result<Option<BlockNo>> {
+        self.descend(Place::before(&[]), 0, |_, block, _| block)
+    }
+
+    /// Cleans one leaf. `None`: it is the root, and a leaf no more; nothing was done.
     fn vacuum_page(
         &self,
         passage: &mut Passage,
         block: BlockNo,
         is_dead: &mut dyn FnMut(Tid) -> bool,
         done: &mut IndexCleaning,
-    ) -> Result<(Option<BlockNo>, Option<usize>)> {
+    ) -> Result<Option<Cleaned>> {
         let (found, live, right, count, mut used) = {
             let page = passage.read(&self.rel, block)?;
             let node = Node(page.view());
+            if is_inner_root(block, node) {
+                return Ok(None);
+            }
             let live = node.is_live() && node.is_leaf();
             let (gone, count) = if live { node.gone_rows(&mut *is_dead) } else { (Vec::new(), 0) };
             (!gone.is_empty(), live, node.right(), count, node.used())
         };
-        done.pages += 1;
         let mut empty = live && count == 0;
         let mut next = right;
-        if live {
-            done.entries += count as u64;
-        }
         if found {
             let bytes = record_bound(1, 1, 2 * MAX_ROWS);
             let mut journal = Journal::open(&self.wal, &self.rel, 1, bytes)?;
             let mut page = passage.write(&self.rel, block)?;
             let node = Node(page.view());
+            if is_inner_root(block, node) {
+                return Ok(None);
+            }
             if node.is_live() && node.is_leaf() {
                 // What came since the look is not dead; what moved right is met there.
                 let (gone, count) = node.gone_rows(&mut *is_dead);
@@ -120,11 +136,13 @@ impl BTree {
                 used = Node(page.view()).used();
             }
         }
+        done.pages += 1;
+        done.entries += if live { count as u64 } else { 0 };
         if empty && block != ROOT && self.unlink(passage, block)? {
             done.pages_deleted += 1;
         }
         let stays = live && !empty;
-        Ok(((next != ROOT).then_some(next), stays.then_some(used)))
+        Ok(Some(Cleaned { next: (next != ROOT).then_some(next), used: stays.then_some(used) }))
     }
 
     /// Removes rows of a latched leaf, by their numbers ([`Node::gone_rows`]). The journal has a claim for it.
@@ -245,6 +263,11 @@ impl BTree {
         }
         Ok(Some(Surroundings { left, page: block, parent: parent.block }))
     }
+}
+
+/// The root keeps its place when it splits, and is above what it had.
+fn is_inner_root(block: BlockNo, node: Node<'_>) -> bool {
+    block == ROOT && node.is_live() && !node.is_leaf()
 }
 
 /// The parent's entry for `child`, if `right` is in the next one.

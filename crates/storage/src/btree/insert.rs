@@ -301,8 +301,8 @@ impl BTree {
         Ok(Some(found.stamp))
     }
 
-    /// Whether the very entry is in the tree.
-    pub(super) fn has(&self, key: &[u8], tid: Tid) -> Result<bool> {
+    /// Whether the very entry is in the tree. As long as it is, its place in the heap is no other row's.
+    pub fn has(&self, key: &[u8], tid: Tid) -> Result<bool> {
         let place = Place::of(key, tid);
         let found = self.descend(place, 0, |node, _, at| node.has_row(at, place))?;
         Ok(found.unwrap_or(false))

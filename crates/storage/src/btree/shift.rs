@@ -45,24 +45,31 @@ impl BTree {
     }
 
     /// Splits a full leaf so that its left sibling, full as well, can then give it a third of its entries: three leaves
-    /// of two. Not if merging its equal keys makes room enough.
-    pub(super) fn split_third(&self, block: BlockNo) -> Result<()> {
+    /// of two. Not if merging its equal keys makes room enough, and not before an earlier split is complete. False if it
+    /// is as full as before: nothing will make room there.
+    pub(super) fn split_third(&self, block: BlockNo) -> Result<bool> {
         let _window = sim::window("btree-split");
         let mut journal = Journal::open(&self.wal, &self.rel, 4, SPLIT_BYTES)?;
         let mut page = self.rel.write(Fork::Main, block)?;
         let node = Node(page.view());
-        if !node.is_live() || !node.is_leaf() || node.has(INCOMPLETE) || !is_full(node) {
-            return Ok(());
+        if !node.is_live() || !node.is_leaf() || !is_full(node) {
+            return Ok(true);
+        }
+        if node.has(INCOMPLETE) {
+            drop((page, journal));
+            self.complete(block)?;
+            return Ok(true);
         }
         // Full of entries that have yet to become postings, perhaps.
         if self.merges() && self.merge_equal(&mut page, &mut journal) && !is_full(Node(page.view()))
         {
-            return Ok(());
+            return Ok(true);
         }
-        let Some(cut) = choose_third(Node(page.view())) else { return Ok(()) };
+        let Some(cut) = choose_third(Node(page.view())) else { return Ok(false) };
         self.split_page(page, &mut journal, &cut)?;
         drop(journal);
-        self.complete(block)
+        self.complete(block)?;
+        Ok(true)
     }
 
     /// The parent of the leaf responsible for this place.

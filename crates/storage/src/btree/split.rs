@@ -9,6 +9,7 @@ use super::edit::{Draft, High};
 use super::page::*;
 use super::plan::{Cut, choose_cut, choose_shift, is_cut_within};
 use super::search::Latched;
+use super::shift::Sibling;
 use super::{BTree, INNER_FILL_PERCENT, edit};
 use crate::buffer::WriteGuard;
 use crate::error::Result;
@@ -42,31 +43,46 @@ impl BTree {
         level: u8,
     ) -> Result<()> {
         let sibling = if level == 0 { self.sibling(block)? } else { None };
+        if !self.make_room_beside(block, place, beside, level, sibling)? {
+            self.make_room_beside(block, place, beside, level, None)?;
+        }
+        Ok(())
+    }
+
+    /// As [`BTree::make_room`], by the sibling if there is one. False: the sibling can't help, and nothing was done.
+    fn make_room_beside(
+        &self,
+        block: BlockNo,
+        place: Place<'_>,
+        beside: usize,
+        level: u8,
+        sibling: Option<Sibling>,
+    ) -> Result<bool> {
         let mut journal = Journal::open(&self.wal, &self.rel, 4, SPLIT_BYTES)?;
         let mut page = self.rel.write(Fork::Main, block)?;
         let node = Node(page.view());
         let moved = !node.is_live() || node.level() != level || node.is_beyond(place);
         if moved || node.has(INCOMPLETE) {
             // Somebody else made room, or must be helped first.
-            return Ok(());
+            return Ok(true);
         }
         if level == 0 && self.drop_marked(&mut page, &mut journal) {
-            return Ok(());
+            return Ok(true);
         }
         if edit::has_room(Node(page.view()), place, beside) {
-            return Ok(());
+            return Ok(true);
         }
         let merged = level == 0 && self.merges() && self.merge_equal(&mut page, &mut journal);
         let node = Node(page.view());
         if merged && node.gap() >= MERGED_FREE_MIN && edit::has_room(node, place, beside) {
-            return Ok(());
+            return Ok(true);
         }
         match sibling {
             Some(sibling)
                 if !sibling.is_full
                     && self.shift(&mut page, sibling.parent, &mut journal, choose_shift)? =>
             {
-                return Ok(());
+                return Ok(true);
             }
             Some(sibling) if sibling.is_full && is_cut_within(Node(page.view()), place) => {
                 drop((page, journal));
@@ -77,12 +93,14 @@ impl BTree {
         let ascending = if level == 0 { self.fill_percent() } else { INNER_FILL_PERCENT };
         let cut = choose_cut(node, place, ascending);
         if block == ROOT {
-            return self.split_root(page, &mut journal, &cut);
+            self.split_root(page, &mut journal, &cut)?;
+            return Ok(true);
         }
         let _window = sim::window("btree-split");
         self.split_page(page, &mut journal, &cut)?;
         drop(journal);
-        self.complete(block)
+        self.complete(block)?;
+        Ok(true)
     }
 
     /// Removes the entries that readers have marked dead. True if there were some.

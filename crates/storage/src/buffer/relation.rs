@@ -363,6 +363,7 @@ impl Relation {
     /// As [`Relation::read`], for a scan that reads much and once: pages that it has to load go round in
     /// its ring, and pages found in memory earn no credit.
     pub fn read_in(&self, ring: &mut Ring, fork: Fork, block: BlockNo) -> Result<ReadGuard<'_>> {
+        sim::maybe_yield(16);
         let rank = self.map.rank(fork);
         rank::acquired(rank);
         let want = Want { started: ring.take_expected(), ..Want::PAGE };
@@ -373,6 +374,7 @@ impl Relation {
 
     /// As [`Relation::write`], in a ring.
     pub fn write_in(&self, ring: &mut Ring, fork: Fork, block: BlockNo) -> Result<WriteGuard<'_>> {
+        sim::maybe_yield(16);
         let rank = self.map.rank(fork);
         rank::acquired(rank);
         let want = Want { started: ring.take_expected(), ..Want::PAGE };

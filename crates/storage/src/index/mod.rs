@@ -96,6 +96,18 @@ impl Index {
         }
     }
 
+    /// Whether a look-up of this key finds this row: as long as it does, its place in the heap is no other row's.
+    pub fn leads_to(&self, key: &[u8], tid: Tid) -> Result<bool> {
+        match self {
+            Index::BTree(tree) => tree.has(key, tid),
+            Index::Hash(hash) => {
+                let mut tids = Vec::new();
+                hash.lookup(key, &mut tids)?;
+                Ok(tids.contains(&tid))
+            }
+        }
+    }
+
     /// Marks the entries of `key` whose rows `is_gone` names, so that look-ups skip them.
     pub fn mark_dead(
         &self,

@@ -15,7 +15,7 @@ use super::ctx::RedoCtx;
 use super::redo::rank_of;
 use crate::buffer::{Pool, Relation};
 use crate::complaint::complain;
-use crate::error::{Error, Result, or_abort};
+use crate::error::{Error, Result, fatal, or_abort};
 use crate::txlog::Status;
 use crate::txn::{Txn, TxnManager};
 use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
@@ -128,7 +128,11 @@ impl RelationFiles {
             // The cut is not undone by a crash that loses the record: rows may have moved to pages before
             // it in the meantime only if the log says so, and then it says this, too.
             self.wal.flush(at.end);
-            return rel.truncate(fork, blocks);
+            // Redo cuts again. Without it the file would keep the pages that are not in memory any more, and which of
+            // their rows are gone.
+            let cut = rel.truncate(fork, blocks);
+            return cut
+                .or_else(|error| fatal(&format!("a cut that is in the log failed: {error}")));
         }
         rel.truncate(fork, blocks)
     }

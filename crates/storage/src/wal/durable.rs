@@ -147,10 +147,11 @@ impl Durable {
         if self.get() >= lsn {
             return;
         }
-        self.waiters.lock().expect("no code panics under it").push((lsn, park::current()));
-        // SeqCst, with the fence in `advance`: either the flusher sees this waiter, or it sees the log
-        // durable.
+        // Counted before it is in the list: the count is never less than the list is long.
         self.published.waiters.fetch_add(1, Ordering::SeqCst);
+        self.waiters.lock().expect("no code panics under it").push((lsn, park::current()));
+        // SeqCst, with the fence in `advance`: either the flusher sees this waiter, or it sees the log durable. If the flusher
+        // saw the count and not yet the entry, the list's lock has shown here what is durable.
         fence(Ordering::SeqCst);
         self.request(lsn);
         let _waiting = wait_event::during(Event::WalSync);

@@ -73,6 +73,8 @@ pub(super) fn run(wal: &Wal) {
 /// It saves two switches between threads, which may take longer than the flush.
 pub(super) fn flush_here(wal: &Wal, lsn: Lsn) -> bool {
     match wal.flushing.try_lock() {
+        // Another round may have come to its end since the caller looked.
+        Ok(_) if wal.durable() >= lsn => {}
         Ok(mut state) if !state.gathering.is_slow() => {
             wal.durable.count_request(lsn);
             state.round(wal, lsn);
@@ -95,7 +97,9 @@ fn has_work(wal: &Wal) -> bool {
 
 /// Whether inserters wait for the ring, or soon will.
 fn ring_pressed(wal: &Wal) -> bool {
-    let unwritten = wal.position().0 - wal.durable().0;
+    // In this order: the log may become durable, and grow, between the two.
+    let durable = wal.durable();
+    let unwritten = wal.position().0 - durable.0;
     unwritten > wal.route.ring.capacity() / 2 || (unwritten > 0 && wal.space.has_waiters())
 }
 
@@ -148,11 +152,12 @@ impl State {
     /// Makes everything complete durable, at least up to `target`.
     fn round(&mut self, wal: &Wal, target: Lsn) {
         // Whoever asks "soon" after this is not served by this round.
-        wal.durable.take_soon();
+        let soon = wal.durable.take_soon();
         self.lazy_until = None;
         let begun = clock::now();
         self.gathering.begin(wal.durable.requests());
-        let complete = wait_complete(wal, target);
+        // What an inserter has published for its slot may be older than what was complete before.
+        let complete = wait_complete(wal, target.max(self.written));
         let first = wal.route.epoch.segment_of(self.written);
         let writing = clock::now();
         let written = match wal.store.is_mapped() {
@@ -175,6 +180,10 @@ impl State {
         wal.store.written_before(wal.route.epoch.segment_of(complete));
         count(&wal.counters.flushes, 1);
         wal.durable.advance(complete);
+        if soon && complete < wal.position() {
+            // The round may have ended before what that wish was for.
+            wal.durable.request_soon();
+        }
         let now = clock::now();
         self.gathering.end(now, now.since(begun));
         wal.segments_needed();

@@ -3,6 +3,7 @@ mod costs;
 mod pages;
 mod postings;
 mod raced;
+mod rooms;
 mod shifts;
 mod skips;
 mod trees;
