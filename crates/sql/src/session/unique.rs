@@ -20,6 +20,15 @@ impl Session {
     /// # Errors
     /// `23505`, or what a wait ends with.
     pub(super) fn row_must_be_alone(&self, index: &IndexDef, row: Tid) -> Result<()> {
+        let txn = &self.backend.txn;
+        txn.briefly(|| {
+            // The statement's is gone; without one the pages on the way could become others.
+            txn.fresh_snapshot();
+            self.look_for_others(index, row)
+        })
+    }
+
+    fn look_for_others(&self, index: &IndexDef, row: Tid) -> Result<()> {
         let (store, txn) = (&self.backend.instance.store, &self.backend.txn);
         // As they are now: both may have been changed, or dropped, since the row was entered.
         let Some(table) = self.backend.catalog.table(txn, index.table)? else { return Ok(()) };
@@ -35,7 +44,11 @@ impl Session {
             for other in tids.iter().filter(|other| **other != row) {
                 match heap.liveness(txn, *other)? {
                     Liveness::Dead => {}
-                    Liveness::Live { .. } => return Err(self.repeated(&table, index, &values)),
+                    Liveness::Live { .. } if tree.leads_to(&key, *other)? => {
+                        return Err(self.repeated(&table, index, &values));
+                    }
+                    // Its place has gone to another row since the entry was read.
+                    Liveness::Live { .. } => continue 'look,
                     Liveness::InProgress { xid } => {
                         let doing = "inserting index tuple";
                         txn.wait_for(xid).map_err(waiting(doing, row, &index.name))?;

@@ -12,7 +12,7 @@ use storage::txn::visibility;
 
 use crate::bind::query::ConflictUpdate;
 use crate::catalog::IndexDef;
-use crate::error::{Result, SqlState, sql_error};
+use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
 use crate::exec::lock_rows::concurrent;
@@ -49,8 +49,7 @@ pub(super) fn insert(
                 Err(e) if e.sqlstate() == SqlState::UNIQUE_VIOLATION => {
                     cx.host.txn().rollback_to(level);
                     cx.host.txn().release(level);
-                    if find_conflict(plan, conflict, source, work, cx)?.is_none() {
-                        // Another index than the arbiters objects: that is the user's error.
+                    if !is_of_arbiter(conflict, &e) {
                         return Err(e);
                     }
                     continue;
@@ -67,6 +66,13 @@ pub(super) fn insert(
             None => continue,
         }
     }
+}
+
+/// Whether an arbiter objects; what other indexes do is the user's error.
+fn is_of_arbiter(conflict: &ConflictPlan, violation: &SqlError) -> bool {
+    let violated = violation.fields().constraint.as_deref();
+    let all = conflict.arbiters.is_empty();
+    all || conflict.arbiters.iter().any(|index| Some(&*index.name) == violated)
 }
 
 /// The live row that an arbiter has under the new row's key. Waits for transactions in progress.
@@ -106,7 +112,11 @@ fn find_conflict(
             for tid in &tids {
                 match heap.liveness(txn, *tid)? {
                     Liveness::Dead => {}
-                    Liveness::Live { tid, .. } => return Ok(Some(tid)),
+                    // Else its place has gone to another row since the entry was read.
+                    Liveness::Live { tid: live, .. } if tree.leads_to(&work.key, *tid)? => {
+                        return Ok(Some(live));
+                    }
+                    Liveness::Live { .. } => continue 'look,
                     Liveness::InProgress { xid } => {
                         let doing = "inserting index tuple";
                         txn.wait_for(xid).map_err(waiting(doing, *tid, &table.name))?;
