@@ -25,14 +25,14 @@ enum Target {
 }
 
 /// No candidate is better than all others.
-struct Unclear;
+pub(super) struct Unclear;
 
-struct Candidate<T: 'static> {
-    func: &'static T,
+pub(super) struct Candidate<T: 'static> {
+    pub func: &'static T,
     /// Declared types, one per actual argument (variadic ones spread out).
-    args: Vec<TypeId>,
+    pub args: Vec<TypeId>,
     /// Trailing arguments were gathered from a variadic parameter.
-    spread: Option<usize>,
+    pub spread: Option<usize>,
 }
 
 impl Binder<'_, '_> {
@@ -41,6 +41,9 @@ impl Binder<'_, '_> {
             return self.window_call(call);
         }
         check_schema(&call.name, call.loc)?;
+        if call.args.iter().any(|arg| arg.name.is_some()) {
+            return self.named_call(call);
+        }
         let args = self.call_args(call)?;
         let types: Vec<TypeId> = args.iter().map(Expr::type_id).collect();
         let name = call.name.last();
@@ -83,7 +86,7 @@ impl Binder<'_, '_> {
         for arg in &call.args {
             if arg.name.is_some() {
                 return Err(at(
-                    SqlError::unsupported("named arguments are not supported yet"),
+                    SqlError::unsupported("named arguments of a window function are not supported"),
                     arg.loc,
                 ));
             }
@@ -93,7 +96,7 @@ impl Binder<'_, '_> {
     }
 
     /// Decorations that only aggregates may have.
-    fn check_plain(&self, call: &FuncCall) -> Result<()> {
+    pub(super) fn check_plain(&self, call: &FuncCall) -> Result<()> {
         let name = call.name.last();
         let refuse = |what: &str| -> Result<()> {
             Err(at(
@@ -128,7 +131,7 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    fn scalar(
+    pub(super) fn scalar(
         &mut self,
         call: &FuncCall,
         candidate: Candidate<Function>,
@@ -170,12 +173,8 @@ impl Binder<'_, '_> {
         let missing = func.args.len().saturating_sub(given);
         if missing > 0 && candidate.spread.is_none() {
             let first = func.defaults.len() - missing;
-            for (text, id) in func.defaults[first..].iter().zip(&func.args[given..]) {
-                let literal = Expr::Const(Const {
-                    value: if *text == "NULL" { Datum::Null } else { Datum::text(*text) },
-                    ty: Ty::UNKNOWN,
-                    loc: Loc::NONE,
-                });
+            for (at, id) in (first..).zip(&func.args[given..]) {
+                let literal = default_value(func, at);
                 let arg = self.coerce(literal, Ty::of(*id), CastUse::Implicit, call.loc)?;
                 args.push(arg.expect("a default is a literal"));
             }
@@ -469,19 +468,7 @@ impl Binder<'_, '_> {
     }
 
     fn resolve(&mut self, name: &str, types: &[TypeId], call: &FuncCall) -> Result<Option<Target>> {
-        let ambiguous = |loc| {
-            at(
-                sql_error!(
-                    AMBIGUOUS_FUNCTION,
-                    "function {name}({}) is not unique",
-                    display_list(types)
-                )
-                .with_hint(
-                    "Could not choose a best candidate function. You might need to add explicit type casts.",
-                ),
-                loc,
-            )
-        };
+        let ambiguous = |loc| not_unique(name, &display_list(types), loc);
         match resolve_aggregate(name, types, call.star) {
             Ok(Some(candidate)) => return Ok(Some(Target::Aggregate(candidate))),
             Ok(None) => {}
@@ -539,17 +526,34 @@ fn check_schema(name: &QualifiedName, loc: Loc) -> Result<()> {
 }
 
 pub(super) fn no_function(name: &str, types: &[TypeId], loc: Loc) -> SqlError {
+    undefined(name, &display_list(types), loc)
+}
+
+/// No function fits these arguments, which are as the message has them.
+pub(super) fn undefined(name: &str, args: &str, loc: Loc) -> SqlError {
     at(
-        sql_error!(
-            UNDEFINED_FUNCTION,
-            "function {name}({}) does not exist",
-            display_list(types)
-        )
-        .with_hint(
+        sql_error!(UNDEFINED_FUNCTION, "function {name}({args}) does not exist").with_hint(
             "No function matches the given name and argument types. You might need to add explicit type casts.",
         ),
         loc,
     )
+}
+
+/// Several fit equally well.
+pub(super) fn not_unique(name: &str, args: &str, loc: Loc) -> SqlError {
+    at(
+        sql_error!(AMBIGUOUS_FUNCTION, "function {name}({args}) is not unique").with_hint(
+            "Could not choose a best candidate function. You might need to add explicit type casts.",
+        ),
+        loc,
+    )
+}
+
+/// What an argument that was left out is; `at` counts those that may be.
+pub(super) fn default_value(func: &Function, at: usize) -> Expr {
+    let text = func.defaults[at];
+    let value = if text == "NULL" { Datum::Null } else { Datum::text(text) };
+    Expr::Const(Const { value, ty: Ty::UNKNOWN, loc: Loc::NONE })
 }
 
 /// How a declared argument list matches a call of `given` arguments.
@@ -629,7 +633,7 @@ fn resolve_aggregate(
     pick(candidates, types)
 }
 
-fn pick<T>(
+pub(super) fn pick<T>(
     mut candidates: Vec<Candidate<T>>,
     types: &[TypeId],
 ) -> std::result::Result<Option<Candidate<T>>, Unclear> {
