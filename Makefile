@@ -118,7 +118,7 @@ bench-eviction: deps
 	$(RELEASE) -p bench
 	./target/release/eviction $(BENCH)
 
-## Ways to search a hash index's page and to insert into it, in process, fingerprints among them: time and cache lines, ten
+## Ways to search a hash index's page and to insert into it, in process, fingerprints among them: time and cache lines, five
 ## minutes and 5 GiB of memory; recorded under bench/record/.
 bench-hash-pages: deps
 	./bench/hash_pages.sh $(BENCH)

@@ -17,7 +17,10 @@ pub fn date() -> String {
 
 /// The checkout that this was built from.
 pub fn checkout() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("a package lies in the workspace")
+        .to_owned()
 }
 
 /// The checkout's commit, marked where files of it are changed.

@@ -10,7 +10,7 @@
 pub enum Rank {
     /// Engine-wide and SQL-side structures taken with nothing else held.
     Outer = 1,
-    /// Lock table partitions that are held while a page is looked at (none today, kept lowest).
+    /// What the status logs hold while they read or write: the fold, ids logged ahead, the next window page.
     Table = 2,
     /// The one writer of pages; its holder tries page latches and never waits for one.
     PageWriter = 5,

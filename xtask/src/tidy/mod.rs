@@ -1,4 +1,4 @@
-//! The tidy check: reads the source tree and reports what STYLE.md and DESIGN forbid.
+//! The tidy check: reads the source tree and reports what STYLE.md forbids, and dependencies that point back.
 
 mod crates;
 mod docs;

@@ -1,4 +1,4 @@
-//! What the design asks of these loads on two cores with pgbench's tables at scale 10, and whether it holds.
+//! What is asked of these loads on two cores with pgbench's tables at scale 10, and whether it holds.
 
 use crate::Options;
 use crate::load::{Load, Run};

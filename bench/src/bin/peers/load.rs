@@ -32,7 +32,7 @@ pub struct Run {
     pub switches: f64,
 }
 
-/// What a plain run measures: the rows of the design's table.
+/// What a plain run measures: the rows of the table of figures to beat.
 const DEFAULT: &[&str] = &["select-prepared", "tpcb-sync-prepared", "tpcb-async-prepared"];
 
 impl Load {

@@ -1,5 +1,5 @@
 //! What VACUUM and ANALYZE have done and what it has cost, in PostgreSQL's lines: VERBOSE sends them, the log has those
-//! of the background worker.
+//! of background workers.
 
 use std::fmt::Write as _;
 

@@ -21,7 +21,7 @@
 //! ```text
 //! 34  role u8
 //! 36  buckets u32
-//! 40  entries u64 as of the last split, build or vacuum
+//! 40  entries u64 as of the last split, build, vacuum, or insert that put it down
 //! 48  target u16  entries per bucket beyond which the index grows
 //! 50  extents u16 how many there are
 //! 64  first block of each extent, u32 each
@@ -78,7 +78,7 @@ pub(super) const FILLING: u8 = 2;
 pub(super) const BUCKETS_MAX: u32 = 1 << 26;
 /// Doublings up to this one are one extent each, later ones more.
 const WHOLE_DOUBLINGS: u32 = 6;
-/// Most extents of one doubling, as a power of two: growing takes 1/128 of the buckets' space at a time.
+/// Most extents of one doubling, as a power of two: growing takes a 64th of the buckets there are at a time.
 const PARTS_LOG2_MAX: u32 = 6;
 /// Extents of the largest index.
 pub(super) const EXTENTS_MAX: usize = extent_of(BUCKETS_MAX - 1).index + 1;

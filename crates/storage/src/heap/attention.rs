@@ -94,11 +94,11 @@ pub(crate) struct Cleaned {
 pub enum Upkeep {
     /// VACUUM.
     Vacuum,
-    /// Vacuum by the background worker.
+    /// Vacuum by a background worker.
     AutoVacuum,
     /// ANALYZE.
     Analyze,
-    /// The same by the background worker.
+    /// The same by a background worker.
     AutoAnalyze,
 }
 

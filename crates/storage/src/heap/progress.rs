@@ -21,7 +21,7 @@ pub enum Phase {
 pub struct Seen {
     /// Whose it is.
     pub pid: i32,
-    /// Whether it is the background worker's.
+    /// Whether it is a background worker's.
     pub background: bool,
     /// What it is at.
     pub phase: Phase,

@@ -277,7 +277,7 @@ fn worker_for(
     Workers::start(&rig.env(), 2, queue, open, analyze, move |_, error| failed(error))
 }
 
-/// Updates, inserts and deletes by several sessions on a small pool, with the background worker cleaning.
+/// Updates, inserts and deletes by several sessions on a small pool, with a background worker cleaning.
 #[test]
 fn the_worker_keeps_up_while_sessions_write() {
     const SESSIONS: u64 = 3;

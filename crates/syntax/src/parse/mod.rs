@@ -39,7 +39,7 @@ const MAX_TEXT_BYTES: usize = 0x3FFF_FFFF;
 /// # Errors
 /// The error that PostgreSQL would report: `42601` and its kin from the grammar, `0A000` for
 /// expressions that Thalweg has no tree for (XML, SQL/JSON constructors), `54001` for nesting deeper
-/// than [`crate::MAX_DEPTH`].
+/// than [`crate::MAX_DEPTH`] and chains longer than [`crate::MAX_CHAIN`].
 pub fn parse(sql: &str) -> Result<Vec<ParsedStatement>, SyntaxError> {
     if sql.len() > MAX_TEXT_BYTES {
         return Err(SyntaxError::new("54000", "statement is too long", Loc::NONE));

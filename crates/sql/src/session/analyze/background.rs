@@ -1,4 +1,4 @@
-//! ANALYZE by the background worker: what the statement does, in a transaction of its own, with rests, and left to
+//! ANALYZE by a background worker: what the statement does, in a transaction of its own, with rests, and left to
 //! later as soon as somebody waits for the table. And what background vacuum writes down of a table's size.
 
 use std::sync::Arc;

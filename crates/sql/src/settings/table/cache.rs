@@ -79,7 +79,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         SLRU_BUFFERS,
         Unit::Pages,
         Start,
-        "Memory for pages of commit timestamps; 0 takes a 512th of shared_buffers.",
+        "Memory for pages of commit timestamps; 0 takes a 512th of shared_buffers, 128 kB to 8 MB.",
     ),
     choice(
         "direct_io",
@@ -171,7 +171,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         SLRU_BUFFERS,
         Unit::Pages,
         Start,
-        "Memory for pages of the subtransaction log; 0 takes a 512th of shared_buffers.",
+        "Memory for pages of the subtransaction log; 0 takes a 512th of shared_buffers, 128 kB to 8 MB.",
     ),
     flag(
         "track_io_timing",
@@ -185,6 +185,6 @@ pub(super) const SETTINGS: &[Setting] = &[
         SLRU_BUFFERS,
         Unit::Pages,
         Start,
-        "Memory for pages of the transaction status log; 0 takes a 512th of shared_buffers.",
+        "Memory for pages of the transaction status log; 0 takes a 512th of shared_buffers, 128 kB to 8 MB.",
     ),
 ];

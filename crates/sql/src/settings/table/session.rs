@@ -96,7 +96,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         User,
         "How long a statement may wait for a lock; 0 for ever.",
     ),
-    flag("row_security", true, User, "Whether row security policies apply."),
+    flag("row_security", true, User, "Changes nothing: there are no row security policies."),
     text(
         "search_path",
         "\"$user\", public",

@@ -40,7 +40,7 @@ pub const PATH: &str = "doublewrite";
 /// Most copies in one batch.
 pub const BATCH_MAX: usize = 128;
 
-/// How many batches may be written in place and not synced there, at first and at most: 528 MiB, which a second's
+/// How many batches may be written in place and not synced there, at first and at most: 516 MiB, which a second's
 /// writes fill only where they are more than 200 MiB.
 pub(super) const AREAS: RangeInclusive<usize> = 16..=512;
 /// So many do where a full disk has no room for more: one that is being written, and the last.
