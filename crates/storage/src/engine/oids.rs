@@ -54,6 +54,8 @@ impl Oids {
             return Ok(());
         }
         let limit = next.saturating_add(AHEAD);
+        // A checkpoint that still finds the old limit must not leave the record behind.
+        let _hold = self.wal.hold_redo();
         let mut claim = self.wal.claim(record_bound(1, 0, 4))?;
         let bytes = limit.to_le_bytes();
         self.wal.insert(&mut claim, &Record::new(Kind::NEXT_OID, Xid::INVALID).data(&bytes));

@@ -74,7 +74,7 @@ impl HeapRel {
         let mut bench = Bench {
             txlog: self.txns.txlog(),
             visible: self.txns.visible_horizon(),
-            durable: self.wal.durable(),
+            durable: self.wal.durable_and_published(),
             found: PageCleaning::default(),
             failed: None,
         };

@@ -80,7 +80,12 @@ impl<'t> Contest<'t> {
         }
         Ok(match standing {
             // Others wait for it: this one does, too, at the end of their queue.
-            Standing::Free if self.turn.is_none() && self.txn.row_is_queued(self.key) => {
+            // Not where the version is this transaction's own: the queue waits for its end.
+            Standing::Free
+                if self.turn.is_none()
+                    && self.txn.row_is_queued(self.key)
+                    && !self.txn.is_mine(header.xmin) =>
+            {
                 Verdict::Wait(Want::Turn)
             }
             Standing::Free => Verdict::Free(item, header),

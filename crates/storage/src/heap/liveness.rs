@@ -38,7 +38,7 @@ impl HeapRel {
         if page.try_line(tid.offset).is_some_and(|line| line.flags() == LineFlags::Dead) {
             return Ok(true);
         }
-        let (horizon, durable) = (self.txns.horizon(), self.wal.durable());
+        let (horizon, durable) = (self.txns.horizon(), self.wal.durable_and_published());
         let mut chain = Chain::new(page.view(), tid.offset);
         let mut gone = false;
         while let Some((_, item, header)) = chain.next() {

@@ -36,8 +36,9 @@ impl HeapRel {
                         return Ok(Outcome::Done { tid, heap_only: false });
                     }
                     let alone = lockers.others.is_empty();
-                    if alone && let Some(outer) = Self::outer_lock(&lockers, xid) {
-                        self.leave_duty(txn.session(), xid, tid, Some(outer));
+                    let outer = Self::outer_locks(&lockers, xid);
+                    if alone && !outer.is_empty() {
+                        self.leave_duty(txn.session(), xid, tid, outer);
                     }
                     let members = if alone { vec![me] } else { joined(&lockers, me) };
                     let Some(word) = made.word(&header, &members) else {

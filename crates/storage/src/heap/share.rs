@@ -109,16 +109,16 @@ pub(super) fn joined(lockers: &Lockers, me: Member) -> Vec<Member> {
 
 impl HeapRel {
     /// Leaves a duty with `xid`, about to take the place of locks in the xmax of the version at `tid`: if it
-    /// rolls back, `own` (this transaction's, if any) goes back, with those that the successor has then.
+    /// rolls back, `own` (this transaction's) go back, with those that the successor has then.
     pub(super) fn leave_duty(
         &self,
         runner: SessionId,
         xid: Xid,
         tid: Tid,
-        own: Option<Member>,
+        own: Vec<Member>,
     ) -> bool {
         let (rel, txns) = (self.rel.clone(), Arc::clone(&self.txns));
-        let duty: Duty = Box::new(move || give_back(&rel, &txns, tid, xid, own));
+        let duty: Duty = Box::new(move || give_back(&rel, &txns, tid, xid, &own));
         self.txns.locks().leave_duty(runner, xid, self.key(tid), duty)
     }
 
@@ -133,18 +133,18 @@ impl HeapRel {
     ) {
         // Others' locks go on to the new version, a multixact with its members of this transaction.
         let outer = match header.flags.has(Flags::MULTI) && !lockers.others.is_empty() {
-            true => None,
-            false => Self::outer_lock(lockers, xid),
+            true => Vec::new(),
+            false => Self::outer_locks(lockers, xid),
         };
-        if outer.is_some() || !lockers.others.is_empty() {
+        if !outer.is_empty() || !lockers.others.is_empty() {
             self.leave_duty(txn.session(), xid, tid, outer);
         }
     }
 
-    /// A lock of a level around the current one, `xid`, that `xid` is about to take the place of.
-    pub(super) fn outer_lock(lockers: &Lockers, xid: Xid) -> Option<Member> {
-        let outer = lockers.mine.iter().filter(|m| m.xid != xid);
-        outer.max_by_key(|m| m.strength).copied()
+    /// The locks of levels around the current one, `xid`, that `xid` is about to take the place of. All of them: any of the
+    /// levels may be rolled back by itself.
+    pub(super) fn outer_locks(lockers: &Lockers, xid: Xid) -> Vec<Member> {
+        lockers.mine.iter().filter(|m| m.xid != xid).copied().collect()
     }
 
     /// Takes KEY SHARE on a row that a running transaction updates without changing its key: in the xmax of
@@ -173,7 +173,7 @@ impl HeapRel {
             if ended || header.flags.strength().conflicts_with(me.strength) {
                 return self.wait_beside(contest, header.xmax);
             }
-            if !self.leave_duty(runner, header.xmax, at, None) {
+            if !self.leave_duty(runner, header.xmax, at, Vec::new()) {
                 return self.wait_beside(contest, header.xmax);
             }
             passed.push((runner, header.xmax));
@@ -244,7 +244,7 @@ enum Joined {
 }
 
 /// A duty: puts locks back into the xmax that `xid`, about to roll back, had taken.
-fn give_back(rel: &Relation, txns: &TxnManager, tid: Tid, xid: Xid, own: Option<Member>) {
+fn give_back(rel: &Relation, txns: &TxnManager, tid: Tid, xid: Xid, own: &[Member]) {
     loop {
         match try_give_back(rel, txns, tid, xid, own) {
             Ok(true) => return,
@@ -265,7 +265,7 @@ fn try_give_back(
     txns: &TxnManager,
     tid: Tid,
     xid: Xid,
-    own: Option<Member>,
+    own: &[Member],
 ) -> Result<bool> {
     let Some((_, before)) = read(rel, tid)? else { return Ok(true) };
     let Some(word) = word_without(rel, txns, tid, &before, xid, own)? else { return Ok(true) };
@@ -288,7 +288,7 @@ fn word_without(
     tid: Tid,
     header: &TupleHeader,
     xid: Xid,
-    own: Option<Member>,
+    own: &[Member],
 ) -> Result<Option<LockWord>> {
     let multis = txns.txlog().multis();
     let members_of = |word: LockWord| match word.flags.has(Flags::MULTI) {
@@ -308,16 +308,17 @@ fn word_without(
     };
     let mut members = match beside {
         None => Vec::new(),
-        Some(word) if own.is_none() && locks.is_none() => return Ok(Some(word)),
+        Some(word) if own.is_empty() && locks.is_none() => return Ok(Some(word)),
         Some(word) => members_of(word)?,
     };
     if locks.is_some() && !members.iter().any(|m| m.xid == xid) {
         return Ok(None);
     }
-    members.retain(|m| m.xid != xid);
-    let Some(own) = own else { return Ok(None) };
-    members.retain(|m| m.xid != own.xid);
-    members.push(own);
+    if own.is_empty() {
+        return Ok(None);
+    }
+    members.retain(|m| m.xid != xid && own.iter().all(|back| back.xid != m.xid));
+    members.extend(own);
     Ok(Some(match members[..] {
         [own] => LockWord::single(own),
         _ => LockWord::multi(multis.create(&members)?),

@@ -18,6 +18,11 @@ use base::{Tid, Xid};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+/// How many circles through one session are opened before it gives up.
+const CIRCLES_MAX: u32 = 64;
+/// How often a session looks again after a circle that came apart while it was looked at.
+const SEARCHES_MAX: u32 = 16;
+
 /// A session that waits, and for whom.
 pub(super) struct Edge {
     pub(super) from: SessionId,
@@ -104,9 +109,11 @@ impl LockManager {
     /// take itself for a victim.
     pub(super) fn find_deadlock(&self, me: SessionId) -> Result<Option<String>> {
         let _one_at_a_time = self.detector.lock();
-        let Some(path) = self.circle(me)? else { return Ok(None) };
-        if self.open_by_order(&path, CHANGES_MAX)? {
-            return Ok(None);
+        for _ in 0..CIRCLES_MAX {
+            let Some(path) = self.circle(me)? else { return Ok(None) };
+            if !self.open_by_order(&path, CHANGES_MAX)? {
+                break;
+            }
         }
         // Requests may have been granted while they were out of their order.
         let Some(path) = self.circle(me)? else { return Ok(None) };
@@ -117,19 +124,29 @@ impl LockManager {
 
     /// A circle of waits through `me`, all of which there were at the same moment.
     pub(super) fn circle(&self, me: SessionId) -> Result<Option<Vec<Edge>>> {
-        let mut path = Vec::new();
-        if !self.search(me, &mut path)? {
-            return Ok(None);
-        }
-        for edge in &path {
-            let Some(seen) = self.seen(edge.from) else {
-                return Ok(None);
-            };
-            if seen.wait != edge.wait || !self.blockers(edge.from, &seen.what)?.contains(&edge.to) {
+        for _ in 0..SEARCHES_MAX {
+            let mut path = Vec::new();
+            if !self.search(me, &mut path)? {
                 return Ok(None);
             }
+            if self.stands(&path)? {
+                return Ok(Some(path));
+            }
+            // One that came apart meanwhile says nothing of others.
         }
-        Ok(Some(path))
+        Ok(None)
+    }
+
+    /// Whether all of a path's waits are still what they were.
+    fn stands(&self, path: &[Edge]) -> Result<bool> {
+        for edge in path {
+            let seen = self.seen(edge.from).filter(|seen| seen.wait == edge.wait);
+            let Some(seen) = seen else { return Ok(false) };
+            if !self.blockers(edge.from, &seen.what)?.contains(&edge.to) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Walks the graph depth first from `goal`; the edges of a circle back to it are left in `path`.

@@ -296,9 +296,12 @@ impl LockManager {
             if noted && self.sessions.slot(me).fast.remove(rel, mode) {
                 return;
             }
+            self.release_shared(me, tag, mode);
+            // Last: whoever finds no strong lock notes a weak one without a look at the table.
             if mode.is_strong() {
                 self.strong.lower(db, rel);
             }
+            return;
         }
         self.release_shared(me, tag, mode);
     }

@@ -18,6 +18,7 @@
 use super::rowlock::RowLock;
 use super::slru::{PAGE_WORDS, Slru, SlruError};
 use crate::error::{Error, Result};
+use crate::wal::RedoHold;
 use base::latch::Latch;
 use base::pad::Padded;
 use base::rank::Rank;
@@ -46,8 +47,8 @@ pub const IDS_AHEAD: u64 = 1 << 16;
 const COUNT_BITS: u32 = 16;
 const WORDS: u64 = PAGE_WORDS as u64;
 
-/// Logs that ids below a number may be in use, durably.
-pub type LogAhead = Box<dyn Fn(MultiXactId) -> Result<()> + Send + Sync>;
+/// Logs that ids below a number may be in use, durably. What it answers keeps the redo point before the record.
+pub type LogAhead = Box<dyn Fn(MultiXactId) -> Result<Option<RedoHold>> + Send + Sync>;
 
 /// The two logs.
 pub struct MultiXacts {
@@ -169,7 +170,8 @@ impl MultiXacts {
             let _one_at_a_time = self.covering.lock();
             if id >= self.limit() {
                 let limit = id.0 + IDS_AHEAD;
-                (self.ahead)(MultiXactId(limit))?;
+                // A checkpoint that still finds the old limit must not leave the record behind.
+                let _hold = (self.ahead)(MultiXactId(limit))?;
                 // Release: pairs with the acquire in `limit`.
                 self.limit.store(limit, Ordering::Release);
             }
@@ -278,7 +280,7 @@ mod tests {
         let log = Arc::clone(&said);
         let ahead: LogAhead = Box::new(move |limit| {
             log.lock().unwrap().push(limit.0);
-            Ok(())
+            Ok(None)
         });
         (MultiXacts::new(offsets, members, MultiXactId(next), next_member, ahead), said)
     }
@@ -402,7 +404,7 @@ mod tests {
         let is_broken = Arc::clone(&broken);
         let ahead: LogAhead = Box::new(move |_| match is_broken.load(Ordering::Relaxed) {
             true => Err(Error::DiskFull { file: "wal".into() }),
-            false => Ok(()),
+            false => Ok(None),
         });
         let multis = MultiXacts::new(offsets, members, MultiXactId(1), 0, ahead);
         let two = [3, 4].map(|xid| Member { xid: Xid(xid), strength: RowLock::Share });

@@ -86,8 +86,11 @@ impl TxnManager {
         let log = Arc::clone(wal);
         let barrier: WalBarrier = Arc::new(move |lsn| log.flush(lsn));
         let log = Arc::clone(wal);
-        let ahead: LogAhead =
-            Box::new(move |limit| log_limit(&log, Kind::MULTIXACT_LIMIT, limit.0));
+        let ahead: LogAhead = Box::new(move |limit| {
+            let hold = log.hold_redo();
+            log_limit(&log, Kind::MULTIXACT_LIMIT, limit.0)?;
+            Ok(Some(hold))
+        });
         let txlog = Arc::new(TxLog::open(config, &env.disk, &barrier, start, ahead)?);
         let next = start.next_xid;
         let manager = Arc::new(TxnManager {
@@ -185,6 +188,8 @@ impl TxnManager {
             return Ok(());
         }
         let limit = xid.0 + XIDS_AHEAD;
+        // A checkpoint that still finds the old limit must not leave the record behind.
+        let _hold = self.wal.hold_redo();
         log_limit(&self.wal, Kind::XID_LIMIT, limit)?;
         // Release: pairs with the acquire in `hand_out`.
         self.limit.store(limit, Ordering::Release);

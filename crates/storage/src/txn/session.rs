@@ -273,7 +273,7 @@ impl Txn {
     }
 
     fn is_durable_now(&self, csn: Csn) -> bool {
-        self.known_durable.set(self.shared.wal().durable());
+        self.known_durable.set(self.shared.wal().durable_and_published());
         durable_at(csn) <= self.known_durable.get()
     }
 
@@ -284,6 +284,12 @@ impl Txn {
         if lsn > self.must_be_durable.get() {
             self.must_be_durable.set(lsn);
         }
+    }
+
+    /// As [`Txn::observe_commit`], for who acts on the commit as of now: it returns once snapshots include it.
+    pub(super) fn rely_on_commit(&self, xid: Xid, csn: Csn) -> Result<bool> {
+        self.shared.wal().await_published(csn);
+        self.observe_commit(xid, csn)
     }
 
     /// The commit of `xid` was relied on. Tells whether it is durable.
@@ -321,7 +327,7 @@ impl Txn {
         waited.map_err(|why| Error::Awaited(Box::new(why)))?;
         let outcome = self.outcome(xid)?;
         if let Outcome::Committed(csn) = outcome {
-            self.observe_commit(xid, csn)?;
+            self.rely_on_commit(xid, csn)?;
         }
         Ok(outcome)
     }

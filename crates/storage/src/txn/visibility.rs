@@ -210,7 +210,7 @@ pub fn standing(txn: &Txn, cid: u32, t: &TupleHeader) -> Result<(Standing, Flags
             Outcome::Running => return Ok((Standing::Invisible, hints)),
             Outcome::Aborted => return Ok((Standing::Invisible, Flags::XMIN_ABORTED)),
             Outcome::Committed(csn) => {
-                if txn.observe_commit(t.xmin, csn)? {
+                if txn.rely_on_commit(t.xmin, csn)? {
                     hints = Flags::XMIN_COMMITTED;
                 }
             }
@@ -236,7 +236,7 @@ pub fn standing(txn: &Txn, cid: u32, t: &TupleHeader) -> Result<(Standing, Flags
         Outcome::Running => Ok((Standing::Ending(holder(t)), hints)),
         Outcome::Aborted => Ok((Standing::Free, hints.with(Flags::XMAX_INVALID))),
         Outcome::Committed(csn) => {
-            if txn.observe_commit(t.xmax, csn)? {
+            if txn.rely_on_commit(t.xmax, csn)? {
                 hints = hints.with(Flags::XMAX_COMMITTED);
             }
             Ok((Standing::Ended, hints))

@@ -351,6 +351,20 @@ impl Wal {
         Csn(self.route.origin + self.publish.last() * UNIT_BYTES + 1)
     }
 
+    /// Returns once snapshots include the commit with this CSN, whose transaction's fate is stored: at once, but in the moment
+    /// between the two. Whoever acts on a commit as of now asks, lest its own next snapshot come before it.
+    #[inline]
+    pub fn await_published(&self, csn: Csn) {
+        if csn >= self.published() {
+            self.publish.wait_for((csn.0 - self.route.origin) / UNIT_BYTES);
+        }
+    }
+
+    /// What is durable as far as snapshots include it: hints tell of no commit behind it.
+    pub fn durable_and_published(&self) -> Lsn {
+        self.durable().min(Lsn(self.published().0))
+    }
+
     /// Every byte before it has been handed to the system.
     pub fn written(&self) -> Lsn {
         // Relaxed: for people.

@@ -71,10 +71,16 @@ impl Publish {
     /// Publishes what can be published and returns when the marked commit at `place` is.
     #[inline]
     pub fn wait(&self, place: Place) {
-        let mut tries = 0;
         // Two that mark at the same time may each miss the other's mark; both look again until they are
         // passed, so one of them sees both.
-        while !self.advance(place.start) {
+        self.wait_for(place.start);
+    }
+
+    /// Returns when the commit at a position is published, whose committer has stored its CSN, and so marks it next: it
+    /// neither waits for anybody nor parks before.
+    pub fn wait_for(&self, start: u64) {
+        let mut tries = 0;
+        while !self.advance(start) {
             tries += 1;
             if tries < SPINS {
                 spin_hint();
