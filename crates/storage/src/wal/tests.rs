@@ -367,6 +367,33 @@ fn commits_are_published_in_order_by_many_threads() {
 }
 
 #[test]
+fn who_acts_on_a_commit_waits_until_snapshots_include_it() {
+    let disk = new_disk();
+    let wal = open(&disk, first_epoch());
+    let (tell, told) = std::sync::mpsc::channel();
+    let both = std::sync::Barrier::new(2);
+    let (log, looking) = (&wal, &both);
+    std::thread::scope(|scope| {
+        let acts = scope.spawn(move || {
+            let csn: Csn = told.recv().unwrap();
+            assert!(log.published() <= csn, "its CSN is known, and no snapshot includes it");
+            looking.wait();
+            log.await_published(csn);
+            log.published() > csn
+        });
+        let mut claim = wal.claim(record_bound(1, 0, 16)).unwrap();
+        let record = Record::new(Kind::COMMIT, Xid(3)).data(&[2; 16]);
+        wal.insert_commit(&mut claim, &record, |csn| {
+            tell.send(csn).unwrap();
+            looking.wait();
+            (0..1000).for_each(|_| std::thread::yield_now());
+        });
+        assert!(acts.join().unwrap());
+    });
+    wal.close();
+}
+
+#[test]
 fn a_full_disk_refuses_claims_before_anything_is_latched_and_recovers_by_itself() {
     under_each_io(|| {
         sim::run(3, || {

@@ -304,3 +304,32 @@ fn what_lockers_leave_is_trimmed_while_they_go_on() {
         }
     });
 }
+
+/// Levels of one transaction hold a lock each beside somebody else's; then an inner one takes the place of all of them. Any
+/// of the levels may be rolled back, and those around it keep what they have.
+#[test]
+fn each_level_keeps_its_lock_when_those_within_it_go() {
+    for (kept, commit) in [(RowLock::Share, true), (RowLock::Share, false)] {
+        let (_rig, heap, tid, txns) = start(3);
+        let [txn, sharer, other] = &txns[..] else { unreachable!() };
+        assert!(try_lock(&heap, sharer, tid, RowLock::KeyShare));
+        assert!(try_lock(&heap, txn, tid, kept));
+        let first = txn.savepoint();
+        assert!(try_lock(&heap, txn, tid, RowLock::NoKeyUpdate));
+        if commit {
+            sharer.commit().unwrap();
+        } else {
+            sharer.abort();
+        }
+        txn.savepoint();
+        assert!(try_lock(&heap, txn, tid, RowLock::Update));
+        assert!(!try_lock(&heap, other, tid, RowLock::KeyShare));
+        txn.rollback_to(first);
+        assert!(!try_lock(&heap, other, tid, RowLock::NoKeyUpdate), "{kept:?} is held");
+        assert!(try_lock(&heap, other, tid, RowLock::Share));
+        other.abort();
+        other.begin(Isolation::ReadCommitted);
+        txn.commit().unwrap();
+        assert!(try_lock(&heap, other, tid, RowLock::Update));
+    }
+}

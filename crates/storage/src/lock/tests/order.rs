@@ -53,3 +53,42 @@ fn readers_pass_writers_rather_than_give_up() {
         assert!(passed.load(Ordering::Relaxed) > 0, "seed {seed}: nobody stood behind a writer");
     }
 }
+
+/// Two circles go through one session, and only one of them can be opened: the other one is found, too.
+#[test]
+fn a_circle_that_is_opened_hides_no_other() {
+    let [a, b, c] = [table(1), table(2), table(3)];
+    let ends_in_order = |txn: Txn| {
+        txn.commit().unwrap();
+    };
+    let closing: Body = Box::new(move |txn, _| {
+        impatient(&txn);
+        txn.lock(b, LockMode::AccessExclusive).unwrap();
+        txn.lock(c, LockMode::AccessShare).unwrap();
+        sleep_ms(50);
+        assert!(txn.lock(a, LockMode::AccessExclusive).is_err());
+        txn.abort();
+    });
+    // Behind a writer who waits for the first one, and before whom it may go.
+    let behind: Body = Box::new(move |txn, _| {
+        txn.lock(a, LockMode::AccessShare).unwrap();
+        sleep_ms(30);
+        txn.lock(c, LockMode::AccessShare).unwrap();
+        ends_in_order(txn);
+    });
+    // Has looked for circles when there was none yet.
+    let early: Body = Box::new(move |txn, _| {
+        impatient(&txn);
+        sleep_ms(5);
+        txn.lock(a, LockMode::AccessShare).unwrap();
+        sleep_ms(10);
+        txn.lock(b, LockMode::AccessShare).unwrap();
+        ends_in_order(txn);
+    });
+    let writer: Body = Box::new(move |txn, _| {
+        sleep_ms(10);
+        txn.lock(c, LockMode::AccessExclusive).unwrap();
+        ends_in_order(txn);
+    });
+    simulate(1, vec![closing, behind, early, writer]);
+}
