@@ -50,6 +50,7 @@ use crate::exec::Host;
 use crate::types::{Collation, Oid};
 
 pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
+pub use extension::{available_extension_versions, available_extensions};
 pub use schema::{
     empty_temporary_schema, empty_temporary_schema_in_steps, empty_temporary_schemas_in_steps,
     temporary_schema_name,
