@@ -6,6 +6,7 @@
 
 mod alter;
 mod build;
+mod cascade;
 mod collation;
 mod column;
 mod column_statistics;

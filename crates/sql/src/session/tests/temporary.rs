@@ -106,6 +106,22 @@ fn discarded_temporary_relations_make_room_for_others() {
 }
 
 #[test]
+fn foreign_keys_between_temporary_tables_go_with_them() {
+    let mut bench = Bench::new();
+    let make = "CREATE TEMP TABLE a (i int PRIMARY KEY); CREATE TEMP TABLE b (i int REFERENCES a)";
+    let keys = "SELECT (SELECT count(*) FROM pg_trigger) AS triggers,
+        (SELECT count(*) FROM pg_constraint WHERE contype = 'f') AS keys";
+    let mut other = bench.another();
+    run(&mut other, make);
+    assert_eq!(bench.run(keys), "[triggers|keys]\n4|1\nSELECT 1\n");
+    run(&mut other, "DISCARD TEMP");
+    assert_eq!(bench.run(keys), "[triggers|keys]\n0|0\nSELECT 1\n");
+    run(&mut other, make);
+    drop(other);
+    assert_eq!(bench.run(keys), "[triggers|keys]\n0|0\nSELECT 1\n");
+}
+
+#[test]
 fn what_a_crash_leaves_goes_with_the_next_start() {
     let mut bench = Bench::new();
     bench.run("CREATE DATABASE d");
