@@ -43,9 +43,7 @@ impl<'a, 'b> Client<'a, 'b> {
 
     /// Writes a reply with strings in it.
     fn say(&mut self, write: impl FnOnce(&mut Replies)) {
-        let at = self.replies.len();
-        write(self.replies);
-        charset::outgoing(*self.encoding, self.replies.buffer(), at);
+        charset::say(*self.encoding, self.replies, write);
     }
 
     /// Hands all replies over, to leave once the log is durable up to `lsn`.
@@ -137,11 +135,8 @@ impl sql::session::Client for Client<'_, '_> {
         self.say(|replies| report::notice(replies, notice));
     }
 
-    fn parameter_status(&mut self, name: &str, value: &str) {
-        if name == "client_encoding" {
-            *self.encoding = Encoding::by_name(value).expect("the session has set it");
-        }
-        self.say(|replies| replies.parameter_status(name, value));
+    fn spells_in(&mut self, encoding: Encoding) {
+        *self.encoding = encoding;
     }
 
     fn copy_out(&mut self, columns: usize, format: Format) {

@@ -238,9 +238,7 @@ fn describe(seat: &mut Seat, target: Target<'_>) -> Result<(), SqlError> {
 }
 
 fn describe_row(seat: &mut Seat, fields: &[sql::session::Field], formats: &Formats) {
-    let at = seat.replies.len();
-    seat.replies.row_description(row_fields(fields, formats));
-    charset::outgoing(seat.encoding, seat.replies.buffer(), at);
+    seat.say(|replies| replies.row_description(row_fields(fields, formats)));
 }
 
 /// The columns of a result, in the protocol's form.
@@ -267,10 +265,13 @@ fn execute(seat: &mut Seat, message: Execute<'_>, rest: &mut Rest<'_>) -> Result
     session.execute(message.portal, message.rows_max, &mut client)
 }
 
-/// Tells the client that the next command may come.
+/// Tells the client that the next command may come, and before that what settings have come to: the message may have
+/// changed some, and its end changed them back.
 fn ready(seat: &mut Seat) {
     let status = seat.status();
-    seat.session().rest();
+    let changed = seat.session().rest();
+    seat.encoding = seat.session().client_encoding();
+    seat.tell_settings(&changed);
     seat.replies.ready_for_query(status);
     seat.is_ready = true;
 }

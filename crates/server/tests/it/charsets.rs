@@ -87,7 +87,7 @@ fn what_the_client_has_no_character_for_is_an_error() {
     assert!(told.contains("invalid input syntax for type integer: \"?\""), "{told}");
     assert_eq!(
         me.query("set client_encoding = 'WIN1252'"),
-        "S client_encoding=WIN1252\nC SET\nZ I"
+        "C SET\nS client_encoding=WIN1252\nZ I"
     );
     assert_eq!(me.query("select chr(8364)"), "T chr\nD \u{fffd}\nC SELECT 1\nZ I");
     let error = query(&mut me, b"select '\x81'");
