@@ -71,6 +71,17 @@ impl<'a, 'b> Client<'a, 'b> {
         self.rest.unread()
     }
 
+    /// What CopyFail says.
+    fn reason(&self, body: &[u8]) -> Result<String> {
+        let tag = b'f';
+        let body = charset::incoming(*self.encoding, &frame::Frame { tag, body })?;
+        match Message::decode(frame::Frame { tag, body: &body }) {
+            Ok(Message::CopyFail(reason)) => Ok(reason.to_owned()),
+            Ok(_) => unreachable!("the type says what it is"),
+            Err(fault) => Err(report::broken(&fault)),
+        }
+    }
+
     /// Waits until the client has sent more.
     fn receive(&mut self) -> Result<()> {
         let more = self.rest.make_room();
@@ -180,13 +191,10 @@ impl sql::session::Client for Client<'_, '_> {
                 }
                 b'c' => Some(CopyInput::Done),
                 b'f' => {
-                    let body = &self.unread()[body];
-                    let body = charset::incoming(*self.encoding, &frame::Frame { tag, body })?;
-                    match Message::decode(frame::Frame { tag, body: &body }) {
-                        Ok(Message::CopyFail(reason)) => Some(CopyInput::Fail(reason.to_owned())),
-                        Ok(_) => unreachable!("the type says what it is"),
-                        Err(fault) => return Err(report::broken(&fault)),
-                    }
+                    let body = self.unread()[body].to_vec();
+                    // Before it is known whether it can be read: either way COPY ends here.
+                    self.rest.consume(end);
+                    return self.reason(&body).map(CopyInput::Fail);
                 }
                 // A client that does not know what its query is sends these behind every one.
                 b'H' | b'S' => None,

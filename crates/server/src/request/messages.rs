@@ -33,7 +33,9 @@ pub(super) fn run(seat: &mut Seat) {
         };
         at += frame.size();
         seat.is_ready = false;
-        if seat.skipping && !matches!(frame.tag, b'S' | b'X') {
+        // Left over from a COPY that has failed: passed over, whatever they say, as in PostgreSQL.
+        let is_left_over = matches!(frame.tag, b'd' | b'c' | b'f');
+        if is_left_over || (seat.skipping && !matches!(frame.tag, b'S' | b'X')) {
             continue;
         }
         let mut rest = Rest::of(&input[at..]);
@@ -151,8 +153,9 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
         }
         // What it asks for is done for every message that ends a stretch of replies.
         Message::Flush => {}
-        // Left over from a COPY that has failed; PostgreSQL ignores them too.
-        Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
+        Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {
+            unreachable!("what is left over from a COPY is passed over")
+        }
         Message::FunctionCall(_) => {
             return Err(SqlError::unsupported("function calls by message are not supported")
                 .with_hint("Call the function in a SELECT."));
