@@ -136,7 +136,7 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
         }
         Message::Query(text) => {
             #[cfg(test)]
-            assert_ne!(text, super::tests::PANIC, "asked to");
+            super::tests::panic_if_asked(text);
             {
                 let (session, mut client) = Client::of(seat, rest);
                 session.simple_query(text, &mut client)?;
@@ -305,7 +305,11 @@ fn guarded(
         let said = said.or_else(|| payload.downcast_ref::<&str>().copied());
         let error = SqlError::new(SqlState::INTERNAL_ERROR, "internal error: a broken assumption")
             .with_detail(said.unwrap_or("The server's log says which.").to_owned());
-        let failed = catch_unwind(AssertUnwindSafe(|| seat.session().recover(&error)));
+        let failed = catch_unwind(AssertUnwindSafe(|| {
+            #[cfg(test)]
+            super::tests::panic_again_if_asked(said);
+            seat.session().recover(&error);
+        }));
         if failed.is_ok() {
             return Err(error);
         }

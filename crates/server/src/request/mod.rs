@@ -217,10 +217,10 @@ impl Seat {
         }
     }
 
-    /// Drops a session that a panic has left in an unknown state.
+    /// Drops a session that a panic has left in an unknown state: it is rolled back, and does nothing else any more.
     fn abandon(&mut self) {
         let session = self.session.take();
-        if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| session.map(Session::abandon))).is_err() {
             base::log!("a session that had panicked could not be rolled back");
             std::process::abort();
         }

@@ -270,6 +270,12 @@ impl Session {
         self.fail(error);
     }
 
+    /// After a panic in [`Session::recover`]: the session ends, and does no more than roll back what it has not
+    /// committed. Its temporary relations stay to the next start, or to the next session in its place that makes some.
+    pub fn abandon(self) {
+        self.backend.temp_schema.set(None);
+    }
+
     /// Sync: ends what the session began by itself.
     ///
     /// # Errors

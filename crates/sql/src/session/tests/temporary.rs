@@ -122,6 +122,24 @@ fn foreign_keys_between_temporary_tables_go_with_them() {
 }
 
 #[test]
+fn an_abandoned_session_leaves_its_own_to_the_next_in_its_place() {
+    let mut bench = Bench::new();
+    let mut other = bench.another();
+    run(&mut other, MAKE);
+    run(&mut other, "BEGIN; DROP VIEW tv2; CREATE TABLE undone (i int)");
+    other.abandon();
+    assert_eq!(
+        bench.run("SELECT * FROM undone").lines().next().unwrap(),
+        "42P01: relation \"undone\" does not exist"
+    );
+    assert_ne!(bench.run(LEFT), "[count]\n0\nSELECT 1\n");
+    let mut next = bench.another();
+    run(&mut next, "CREATE TEMP TABLE t (i int)");
+    assert_eq!(bench.run(LEFT), "[count]\n1\nSELECT 1\n");
+    assert_eq!(bench.run("DROP TABLE base1"), "DROP TABLE\n");
+}
+
+#[test]
 fn what_a_crash_leaves_goes_with_the_next_start() {
     let mut bench = Bench::new();
     bench.run("CREATE DATABASE d");
