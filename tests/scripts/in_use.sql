@@ -40,6 +40,16 @@ rollback to s;
 close c;
 truncate tt cascade;
 rollback;
+-- what refers to it is read, not itself
+begin;
+declare c cursor for select * from t2;
+savepoint s;
+truncate tt cascade;
+rollback to s;
+fetch all from c;
+close c;
+truncate tt cascade;
+rollback;
 -- views, sub-selects, savepoints
 begin;
 declare c cursor for select * from tv;

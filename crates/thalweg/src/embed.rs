@@ -7,6 +7,7 @@ use server::StartError;
 use server::config::Config;
 use sql::error::{Result, SqlError};
 use sql::session::{Client, CopyInput, Field, Format, Formats, Notice, Session};
+use sql::types::Encoding;
 
 /// An open database.
 pub struct Database(server::Database);
@@ -69,9 +70,7 @@ impl Connection<'_> {
     pub fn query(&mut self, text: &str) -> Result<Vec<Answer>> {
         let mut gathered = Gathered::default();
         let result = self.session.simple_query(text, &mut gathered);
-        self.session.rest();
-        // An error, too, may tell of what others have done.
-        self.database.0.engine().wal().flush(self.session.must_be_durable());
+        self.rest();
         result.map(|()| gathered.answers)
     }
 
@@ -110,10 +109,16 @@ impl Connection<'_> {
             self.session.fail(error);
         }
         let synced = self.session.sync();
-        self.session.rest();
+        self.rest();
+        result.and(synced)
+    }
+
+    /// Waits for what the session has told.
+    fn rest(&mut self) {
+        // Nobody keeps track of settings here.
+        let _changed = self.session.rest();
         // An error, too, may tell of what others have done.
         self.database.0.engine().wal().flush(self.session.must_be_durable());
-        result.and(synced)
     }
 }
 
@@ -177,7 +182,7 @@ impl Client for Gathered {
 
     fn notice(&mut self, _notice: &Notice) {}
 
-    fn parameter_status(&mut self, _name: &str, _value: &str) {}
+    fn spells_in(&mut self, _encoding: Encoding) {}
 
     fn copy_out(&mut self, _columns: usize, _format: Format) {}
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use sql::error::SqlError;
 use sql::types::Encoding;
+use wire::backend::Replies;
 use wire::frame::Frame;
 
 /// Bytes in front of a reply's body: its type and its length.
@@ -40,8 +41,15 @@ pub(super) fn incoming<'f>(
     Ok(Cow::Owned(body))
 }
 
+/// Writes replies with strings in them, for a client that spells texts so.
+pub(super) fn say(encoding: Encoding, replies: &mut Replies, write: impl FnOnce(&mut Replies)) {
+    let at = replies.len();
+    write(replies);
+    outgoing(encoding, replies.buffer(), at);
+}
+
 /// Converts the strings of the replies that stand in the buffer from `at` on. Rows and copied data are left alone.
-pub(super) fn outgoing(encoding: Encoding, buffer: &mut Vec<u8>, at: usize) {
+fn outgoing(encoding: Encoding, buffer: &mut Vec<u8>, at: usize) {
     if encoding.is_plain() {
         return;
     }

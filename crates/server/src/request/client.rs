@@ -43,9 +43,7 @@ impl<'a, 'b> Client<'a, 'b> {
 
     /// Writes a reply with strings in it.
     fn say(&mut self, write: impl FnOnce(&mut Replies)) {
-        let at = self.replies.len();
-        write(self.replies);
-        charset::outgoing(*self.encoding, self.replies.buffer(), at);
+        charset::say(*self.encoding, self.replies, write);
     }
 
     /// Hands all replies over, to leave once the log is durable up to `lsn`.
@@ -71,6 +69,17 @@ impl<'a, 'b> Client<'a, 'b> {
 
     fn unread(&self) -> &[u8] {
         self.rest.unread()
+    }
+
+    /// What CopyFail says.
+    fn reason(&self, body: &[u8]) -> Result<String> {
+        let tag = b'f';
+        let body = charset::incoming(*self.encoding, &frame::Frame { tag, body })?;
+        match Message::decode(frame::Frame { tag, body: &body }) {
+            Ok(Message::CopyFail(reason)) => Ok(reason.to_owned()),
+            Ok(_) => unreachable!("the type says what it is"),
+            Err(fault) => Err(report::broken(&fault)),
+        }
     }
 
     /// Waits until the client has sent more.
@@ -137,11 +146,8 @@ impl sql::session::Client for Client<'_, '_> {
         self.say(|replies| report::notice(replies, notice));
     }
 
-    fn parameter_status(&mut self, name: &str, value: &str) {
-        if name == "client_encoding" {
-            *self.encoding = Encoding::by_name(value).expect("the session has set it");
-        }
-        self.say(|replies| replies.parameter_status(name, value));
+    fn spells_in(&mut self, encoding: Encoding) {
+        *self.encoding = encoding;
     }
 
     fn copy_out(&mut self, columns: usize, format: Format) {
@@ -185,13 +191,10 @@ impl sql::session::Client for Client<'_, '_> {
                 }
                 b'c' => Some(CopyInput::Done),
                 b'f' => {
-                    let body = &self.unread()[body];
-                    let body = charset::incoming(*self.encoding, &frame::Frame { tag, body })?;
-                    match Message::decode(frame::Frame { tag, body: &body }) {
-                        Ok(Message::CopyFail(reason)) => Some(CopyInput::Fail(reason.to_owned())),
-                        Ok(_) => unreachable!("the type says what it is"),
-                        Err(fault) => return Err(report::broken(&fault)),
-                    }
+                    let body = self.unread()[body].to_vec();
+                    // Before it is known whether it can be read: either way COPY ends here.
+                    self.rest.consume(end);
+                    return self.reason(&body).map(CopyInput::Fail);
                 }
                 // A client that does not know what its query is sends these behind every one.
                 b'H' | b'S' => None,

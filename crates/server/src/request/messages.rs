@@ -33,7 +33,9 @@ pub(super) fn run(seat: &mut Seat) {
         };
         at += frame.size();
         seat.is_ready = false;
-        if seat.skipping && !matches!(frame.tag, b'S' | b'X') {
+        // Left over from a COPY that has failed: passed over, whatever they say, as in PostgreSQL.
+        let is_left_over = matches!(frame.tag, b'd' | b'c' | b'f');
+        if is_left_over || (seat.skipping && !matches!(frame.tag, b'S' | b'X')) {
             continue;
         }
         let mut rest = Rest::of(&input[at..]);
@@ -134,7 +136,7 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
         }
         Message::Query(text) => {
             #[cfg(test)]
-            assert_ne!(text, super::tests::PANIC, "asked to");
+            super::tests::panic_if_asked(text);
             {
                 let (session, mut client) = Client::of(seat, rest);
                 session.simple_query(text, &mut client)?;
@@ -151,8 +153,9 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
         }
         // What it asks for is done for every message that ends a stretch of replies.
         Message::Flush => {}
-        // Left over from a COPY that has failed; PostgreSQL ignores them too.
-        Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
+        Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {
+            unreachable!("what is left over from a COPY is passed over")
+        }
         Message::FunctionCall(_) => {
             return Err(SqlError::unsupported("function calls by message are not supported")
                 .with_hint("Call the function in a SELECT."));
@@ -238,9 +241,7 @@ fn describe(seat: &mut Seat, target: Target<'_>) -> Result<(), SqlError> {
 }
 
 fn describe_row(seat: &mut Seat, fields: &[sql::session::Field], formats: &Formats) {
-    let at = seat.replies.len();
-    seat.replies.row_description(row_fields(fields, formats));
-    charset::outgoing(seat.encoding, seat.replies.buffer(), at);
+    seat.say(|replies| replies.row_description(row_fields(fields, formats)));
 }
 
 /// The columns of a result, in the protocol's form.
@@ -267,10 +268,13 @@ fn execute(seat: &mut Seat, message: Execute<'_>, rest: &mut Rest<'_>) -> Result
     session.execute(message.portal, message.rows_max, &mut client)
 }
 
-/// Tells the client that the next command may come.
+/// Tells the client that the next command may come, and before that what settings have come to: the message may have
+/// changed some, and its end changed them back.
 fn ready(seat: &mut Seat) {
     let status = seat.status();
-    seat.session().rest();
+    let changed = seat.session().rest();
+    seat.encoding = seat.session().client_encoding();
+    seat.tell_settings(&changed);
     seat.replies.ready_for_query(status);
     seat.is_ready = true;
 }
@@ -301,7 +305,11 @@ fn guarded(
         let said = said.or_else(|| payload.downcast_ref::<&str>().copied());
         let error = SqlError::new(SqlState::INTERNAL_ERROR, "internal error: a broken assumption")
             .with_detail(said.unwrap_or("The server's log says which.").to_owned());
-        let failed = catch_unwind(AssertUnwindSafe(|| seat.session().recover(&error)));
+        let failed = catch_unwind(AssertUnwindSafe(|| {
+            #[cfg(test)]
+            super::tests::panic_again_if_asked(said);
+            seat.session().recover(&error);
+        }));
         if failed.is_ok() {
             return Err(error);
         }

@@ -173,11 +173,21 @@ impl Seat {
         }
     }
 
+    /// Writes replies with strings in them.
+    fn say(&mut self, write: impl FnOnce(&mut Replies)) {
+        charset::say(self.encoding, &mut self.replies, write);
+    }
+
+    /// Tells the client what settings are.
+    fn tell_settings(&mut self, settings: &[(&'static str, String)]) {
+        for (name, value) in settings {
+            self.say(|replies| replies.parameter_status(name, value));
+        }
+    }
+
     /// Tells the client of an error; a fatal one ends the session.
     fn complain(&mut self, error: &SqlError) {
-        let at = self.replies.len();
-        report::error(&mut self.replies, error);
-        charset::outgoing(self.encoding, self.replies.buffer(), at);
+        self.say(|replies| report::error(replies, error));
         if error.fields().severity != Severity::Error {
             self.will_end(error);
             self.closing = true;
@@ -207,10 +217,10 @@ impl Seat {
         }
     }
 
-    /// Drops a session that a panic has left in an unknown state.
+    /// Drops a session that a panic has left in an unknown state: it is rolled back, and does nothing else any more.
     fn abandon(&mut self) {
         let session = self.session.take();
-        if catch_unwind(AssertUnwindSafe(|| drop(session))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| session.map(Session::abandon))).is_err() {
             base::log!("a session that had panicked could not be rolled back");
             std::process::abort();
         }

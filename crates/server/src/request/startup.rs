@@ -19,7 +19,8 @@ pub(super) fn run(seat: &mut Seat) {
     match startup::split(&input) {
         Ok(startup::Split::Packet(Request::Session(wanted), size)) => match open(seat, &wanted) {
             Ok(()) => {
-                seat.session().rest();
+                let changed = seat.session().rest();
+                debug_assert!(changed.is_empty(), "the client has been told of all settings");
                 seat.replies.ready_for_query(wire::backend::Status::Idle);
                 seat.is_ready = true;
                 seat.input = input[size..].to_vec();
@@ -62,11 +63,7 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
     let session = session.inspect_err(|_| seat.worker.shared.leave_place())?;
     seat.encoding = session.client_encoding();
     seat.replies.authentication_ok();
-    for (name, value) in session.reported() {
-        let at = seat.replies.len();
-        seat.replies.parameter_status(name, &value);
-        super::charset::outgoing(seat.encoding, seat.replies.buffer(), at);
-    }
+    seat.tell_settings(&session.reported());
     let (process, key) = (session.pid(), session.cancel_key().cast_unsigned());
     seat.replies.backend_key_data(process, key);
     seat.worker.shared.enter(process, key, session.role(), seat.worker.number);

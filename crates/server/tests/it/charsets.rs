@@ -11,13 +11,18 @@ fn start(house: &House, encoding: &str) -> Client {
     me
 }
 
-/// A simple query in whatever bytes it is.
-fn query(me: &mut Client, text: &[u8]) -> String {
-    let mut message = vec![b'Q'];
+/// A message of one text in whatever bytes it is.
+fn send(me: &mut Client, tag: u8, text: &[u8]) {
+    let mut message = vec![tag];
     message.extend_from_slice(&(text.len() as u32 + 5).to_be_bytes());
     message.extend_from_slice(text);
     message.push(0);
     me.send(&message);
+}
+
+/// A simple query in whatever bytes it is.
+fn query(me: &mut Client, text: &[u8]) -> String {
+    send(me, b'Q', text);
     me.until_ready()
 }
 
@@ -87,7 +92,7 @@ fn what_the_client_has_no_character_for_is_an_error() {
     assert!(told.contains("invalid input syntax for type integer: \"?\""), "{told}");
     assert_eq!(
         me.query("set client_encoding = 'WIN1252'"),
-        "S client_encoding=WIN1252\nC SET\nZ I"
+        "C SET\nS client_encoding=WIN1252\nZ I"
     );
     assert_eq!(me.query("select chr(8364)"), "T chr\nD \u{fffd}\nC SELECT 1\nZ I");
     let error = query(&mut me, b"select '\x81'");
@@ -96,6 +101,24 @@ fn what_the_client_has_no_character_for_is_an_error() {
         "ERROR 22P05 character with byte sequence 0x81 in encoding \"WIN1252\" has no equivalent in \
          encoding \"UTF8\"\nZ I"
     );
+}
+
+#[test]
+fn a_reason_that_cannot_be_read_ends_its_copy_and_no_more() {
+    let house = House::new();
+    let mut me = start(&house, "WIN1252");
+    me.request(|r| r.query("copy words from stdin"));
+    assert_eq!(me.next().unwrap(), "G 1");
+    send(&mut me, b'f', b"\x81");
+    assert_eq!(
+        me.until_ready(),
+        "ERROR 22P05 character with byte sequence 0x81 in encoding \"WIN1252\" has no equivalent in \
+         encoding \"UTF8\"\nZ I"
+    );
+    assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+    // Where there is no COPY, nobody reads it.
+    send(&mut me, b'f', b"\x81");
+    assert_eq!(me.query("select 2"), "T ?column?\nD 2\nC SELECT 1\nZ I");
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod log;
 mod moody;
 mod nesting;
 mod protocol;
+mod reported;
 mod sessions;
 mod spilling;
 mod status_logs;

@@ -28,7 +28,7 @@ fn simple_queries_are_answered() {
         me.query("rollback"),
         "WARNING 25P01 there is no transaction in progress\nC ROLLBACK\nZ I"
     );
-    assert_eq!(me.query("set application_name = 'x'"), "S application_name=x\nC SET\nZ I");
+    assert_eq!(me.query("set application_name = 'x'"), "C SET\nS application_name=x\nZ I");
     me.request(|r| r.terminate());
     me.expect_end();
 }

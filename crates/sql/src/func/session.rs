@@ -96,6 +96,7 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_stat_get_slru" "pg_stat_reset_slru" "pg_stat_get_wal" "pg_stat_reset_shared" "pg_switch_wal"
     "pg_stat_clear_snapshot"
     "pg_walfile_name" "pg_walfile_name_offset" "show_all_settings" "pg_lock_status"
+    "pg_available_extensions" "pg_available_extension_versions"
     "pg_prepared_statement" "pg_cursor" "pg_stat_get_activity" "pg_timezone_names" "pg_timezone_abbrevs"
     "pg_stat_get_numscans" "pg_stat_get_live_tuples" "pg_stat_get_dead_tuples"
     "pg_stat_get_tuples_inserted" "pg_stat_get_tuples_updated" "pg_stat_get_tuples_deleted"

@@ -8,7 +8,7 @@
 use base::ids::Lsn;
 
 use crate::error::{Result, SqlError};
-use crate::types::{Collation, Oid, TypeId};
+use crate::types::{Collation, Encoding, Oid, TypeId};
 
 /// How one value travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -112,8 +112,8 @@ pub trait Client {
     /// A portal with rows left has delivered the number asked for.
     fn portal_suspended(&mut self);
     fn notice(&mut self, notice: &Notice);
-    /// A setting that clients are told about has a new value.
-    fn parameter_status(&mut self, name: &str, value: &str);
+    /// `client_encoding` is this from here on.
+    fn spells_in(&mut self, encoding: Encoding);
 
     /// COPY … TO STDOUT begins.
     fn copy_out(&mut self, columns: usize, format: Format);

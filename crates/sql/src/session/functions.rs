@@ -2,7 +2,7 @@
 
 use storage::lock::{LockMode, LockScope, LockTag, WaitPolicy};
 
-use crate::catalog::ddl::DdlHost;
+use crate::catalog::ddl::{self, DdlHost};
 use crate::catalog::foreign_key::Action;
 use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{IndexDef, KeySource, TableDef, TableKind, opclass, parameters};
@@ -319,6 +319,8 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         "pg_ls_waldir" => super::wal::files(b)?,
         "pg_cursor" => b.standing.all_cursors(),
         "pg_prepared_statement" => b.standing.all_statements(),
+        "pg_available_extensions" => ddl::available_extensions(),
+        "pg_available_extension_versions" => ddl::available_extension_versions(),
         // No table is a partition, or has any.
         "pg_partition_ancestors" | "pg_partition_tree" => Vec::new(),
         name => {

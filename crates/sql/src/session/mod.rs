@@ -209,9 +209,7 @@ impl Session {
     /// A setting of the startup message (or of `--set`), the session's default from now on.
     pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
         self.backend.values.set_startup(name, value)?;
-        // It is among what the client is told when it connects.
-        self.backend.values.take_untold();
-        self.board.set_application(self.backend.values.text("application_name"));
+        self.show_application();
         Ok(())
     }
 
@@ -272,6 +270,12 @@ impl Session {
         self.fail(error);
     }
 
+    /// After a panic in [`Session::recover`]: the session ends, and does no more than roll back what it has not
+    /// committed. Its temporary relations stay to the next start, or to the next session in its place that makes some.
+    pub fn abandon(self) {
+        self.backend.temp_schema.set(None);
+    }
+
     /// Sync: ends what the session began by itself.
     ///
     /// # Errors
@@ -296,15 +300,26 @@ impl Session {
         self.board.active(Some(text), self.backend.statement_start.0);
     }
 
-    /// What was asked for is done, and the client is about to be told that its next command may come.
+    /// What was asked for is done, and the client is about to be told that its next command may come. Before that it is
+    /// to be told of these settings: they have changed, or changed back, since it was told last.
     #[inline]
-    pub fn rest(&mut self) {
+    pub fn rest(&mut self) -> Vec<(&'static str, String)> {
         let doing = match self.status() {
             Status::Idle => Doing::Idle,
             Status::InTransaction => Doing::IdleInTransaction,
             Status::Failed => Doing::IdleInFailedTransaction,
         };
         self.board.at_rest(doing, self.gate);
+        if !self.backend.values.has_untold() {
+            return Vec::new();
+        }
+        self.show_application();
+        self.backend.values.take_untold()
+    }
+
+    /// Others see the application's name as it is set now.
+    fn show_application(&self) {
+        self.board.set_application(self.backend.values.text("application_name"));
     }
 
     /// Limits how long the statement at hand may take, and wait, from now on.

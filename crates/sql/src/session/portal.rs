@@ -353,14 +353,13 @@ impl Session {
     }
 
     fn send_notices(&mut self, client: &mut dyn Client) {
+        // Settings are told before the client rests; these two have their effect at once.
+        if self.backend.values.has_untold() {
+            self.show_application();
+            client.spells_in(self.client_encoding());
+        }
         for notice in std::mem::take(&mut self.backend.notices) {
             client.notice(&notice);
-        }
-        for (name, value) in self.backend.values.take_untold() {
-            if name == "application_name" {
-                self.board.set_application(&value);
-            }
-            client.parameter_status(name, &value);
         }
     }
 

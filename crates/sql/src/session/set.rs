@@ -45,8 +45,8 @@ pub struct Values {
     undo: Vec<Undo>,
     /// Moves when `search_path` changes, or a setting that plans are made by.
     pub path_generation: u64,
-    /// Reported settings that changed and have not been told yet.
-    untold: Vec<&'static str>,
+    /// Reported settings that were set since the client was told: their position in [`TABLE`], what it was told.
+    untold: Vec<(usize, Value)>,
     /// Who connected: a setting to SHOW, and not in the table.
     pub session_user: Box<str>,
     /// What the planner goes by.
@@ -129,7 +129,6 @@ impl Values {
         for i in 0..TABLE.len() {
             values.applied(i);
         }
-        values.untold.clear();
         values
     }
 
@@ -226,6 +225,8 @@ impl Values {
     pub fn set_startup(&mut self, name: &str, text: &str) -> Result<()> {
         self.set(name, text, false)?;
         self.undo.clear();
+        // It is among what the client is told when it connects.
+        self.untold.clear();
         if let Some(i) = position(name) {
             self.defaults[i] = self.current[i].clone();
         }
@@ -256,9 +257,18 @@ impl Values {
     }
 
     fn store(&mut self, i: usize, value: Value, local: bool) {
-        let before = std::mem::replace(&mut self.current[i], value);
+        let before = self.replace(i, value);
         self.undo.push(Undo { target: UndoTarget::Known(i, before), local });
+    }
+
+    /// Puts a value in the place of another, which is returned.
+    fn replace(&mut self, i: usize, value: Value) -> Value {
+        let before = std::mem::replace(&mut self.current[i], value);
+        if REPORTED.contains(&TABLE[i].name) && self.untold.iter().all(|(known, _)| *known != i) {
+            self.untold.push((i, before.clone()));
+        }
         self.applied(i);
+        before
     }
 
     /// Follows a change of `current[i]` if the planner goes by it.
@@ -364,9 +374,6 @@ impl Values {
             }
             _ => {}
         }
-        if REPORTED.contains(&setting.name) && !self.untold.contains(&setting.name) {
-            self.untold.push(setting.name);
-        }
     }
 
     /// How much has been set in this transaction, for savepoints.
@@ -393,10 +400,7 @@ impl Values {
 
     fn restore(&mut self, target: UndoTarget) {
         match target {
-            UndoTarget::Known(i, before) => {
-                self.current[i] = before;
-                self.applied(i);
-            }
+            UndoTarget::Known(i, before) => drop(self.replace(i, before)),
             UndoTarget::Custom(name, Some(before)) => {
                 self.custom.insert(name, before);
             }
@@ -411,16 +415,19 @@ impl Values {
         REPORTED.iter().filter_map(|name| Some((*name, self.show(name)?))).collect()
     }
 
-    /// Whether a reported setting has changed since [`Values::take_untold`].
+    /// Whether a reported setting has been set since [`Values::take_untold`].
     #[inline]
     pub fn has_untold(&self) -> bool {
         !self.untold.is_empty()
     }
 
-    /// Reported settings that changed since the last call.
+    /// Reported settings that are not as the client was told, by name. It is told now.
     pub fn take_untold(&mut self) -> Vec<(&'static str, String)> {
-        let names = std::mem::take(&mut self.untold);
-        names.into_iter().filter_map(|name| Some((name, self.show(name)?))).collect()
+        let mut untold = std::mem::take(&mut self.untold);
+        untold.retain(|(i, told)| self.current[*i] != *told);
+        let is_untold = |name: &str| untold.iter().any(|(i, _)| TABLE[*i].name == name);
+        let names = REPORTED.iter().filter(|name| is_untold(name));
+        names.filter_map(|name| Some((*name, self.show(name)?))).collect()
     }
 }
 

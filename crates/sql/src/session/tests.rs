@@ -14,6 +14,7 @@ use storage::txlog::{ALL_LOGS, LogBuffers, MultiXactId, TxLogConfig, TxLogStart}
 use super::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
 use crate::catalog::store::Cluster;
 use crate::error::{Result, SqlError};
+use crate::types::Encoding;
 
 mod amcheck;
 mod bitmaps;
@@ -76,9 +77,7 @@ impl Client for Recorder {
     fn notice(&mut self, notice: &Notice) {
         writeln!(self.out, "{}: {}", notice.severity, notice.fields.message()).unwrap();
     }
-    fn parameter_status(&mut self, name: &str, value: &str) {
-        writeln!(self.out, "{name} = {value}").unwrap();
-    }
+    fn spells_in(&mut self, _: Encoding) {}
     fn copy_out(&mut self, _: usize, _: Format) {}
     fn copy_data(&mut self, bytes: &[u8]) {
         self.out.push_str(&String::from_utf8_lossy(bytes));

@@ -22,6 +22,7 @@ use crate::toast;
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
+use super::cascade::{Dependents, Object};
 use super::column::attribute_type;
 use super::create_table::{missing_value, persistence_word};
 use base::wait_event::{self, Event};
@@ -351,10 +352,11 @@ impl Ddl<'_> {
                 self.drop_index(index.oid, oid)?;
             }
         }
-        for sequence in self.owned_sequences(oid, Some(number))? {
-            self.drop_owned_sequence(sequence)?;
-        }
         self.set_default(oid, number, None)?;
+        let sequences = self.owned_sequences(oid, Some(number))?;
+        let sequences = sequences.into_iter().map(Object::Relation).collect();
+        let whole = format!("column {name} of {}", self.relation_words(&table)?);
+        self.drop_for(Some(&whole), sequences, Dependents::of(cascade))?;
         let dropped = format!("........pg.dropped.{number}........");
         let changes = [
             ("attisdropped", Datum::Bool(true)),

@@ -3,6 +3,8 @@
 //! Columns and indexes know their collations by OID. Expressions and views are text that names them: while there is
 //! such a text, the collation keeps its name.
 
+use std::rc::Rc;
+
 use storage::lock::{LockMode, LockTag};
 use syntax::ast::{
     AlterObjectSchema, AlterOwner, CreateCollation, DefOption, DropObjects, ObjectKind, ObjectName,
@@ -21,6 +23,7 @@ use crate::types::collation::RULES_VERSION;
 use crate::types::{Collation, Datum, Oid};
 
 use super::Ddl;
+use super::cascade::{Dependents, Object};
 use super::drop::relation_ref;
 
 /// `pg_collation.collencoding` of UTF-8, which collations of the system's locales are for.
@@ -280,16 +283,11 @@ impl Ddl<'_> {
     /// Drops a collation with what uses it; without CASCADE that is in the way.
     pub(super) fn drop_collation(&mut self, found: &Found, cascade: bool) -> Result<()> {
         let users = self.dependents(found)?;
-        let own = format!("collation {}", self.shown_collation(&found.row)?);
-        if !users.is_empty() && !cascade {
-            let lines: Vec<String> =
-                users.iter().map(|user| format!("{} depends on {own}", user.words)).collect();
-            return Err(sql_error!(
-                DEPENDENT_OBJECTS_STILL_EXIST,
-                "cannot drop {own} because other objects depend on it"
-            )
-            .with_detail(lines.join("\n"))
-            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        let own: Rc<str> = format!("collation {}", self.shown_collation(&found.row)?).into();
+        let words: Vec<(Rc<str>, Rc<str>)> =
+            users.iter().map(|user| (user.words.as_str().into(), own.clone())).collect();
+        if !cascade {
+            self.settle(Some(&own), &words, Dependents::Hold)?;
         }
         if let Some(text) = users.iter().find(|user| matches!(user.what, Use::Text)) {
             return Err(SqlError::unsupported(
@@ -297,7 +295,7 @@ impl Ddl<'_> {
             )
             .with_detail(format!("{} depends on {own}", text.words)));
         }
-        self.tell_of_cascade(&users);
+        self.settle(Some(&own), &words, Dependents::of(cascade))?;
         for user in &users {
             self.drop_user(user)?;
         }
@@ -305,20 +303,6 @@ impl Ddl<'_> {
         self.delete_rows("pg_collation", "pg_collation_oid_index", &[Datum::Oid(oid)])?;
         self.set_comment(catalog("pg_collation").oid, oid, 0, None)?;
         self.changed(oid)
-    }
-
-    fn tell_of_cascade(&mut self, users: &[Dependent]) {
-        let gone: Vec<String> =
-            users.iter().map(|user| format!("drop cascades to {}", user.words)).collect();
-        let notice = match &gone[..] {
-            [] => return,
-            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
-            all => {
-                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
-                    .with_detail(all.join("\n"))
-            }
-        };
-        self.host.notice("NOTICE", notice);
     }
 
     fn drop_user(&mut self, user: &Dependent) -> Result<()> {
@@ -333,11 +317,7 @@ impl Ddl<'_> {
                 self.changed(*table)
             }
             Use::Index { table } => self.drop_index(user.oid, *table),
-            Use::View => {
-                let view = self.table(user.oid)?;
-                self.drop_views_of(&view, true, &[])?;
-                self.drop_view(&view)
-            }
+            Use::View => self.drop_objects(vec![Object::Relation(user.oid)], Dependents::Go),
             Use::Text => Ok(()),
         }
     }
@@ -350,7 +330,7 @@ impl Ddl<'_> {
         Ok(rows)
     }
 
-    fn shown_collation(&mut self, row: &CatalogRow) -> Result<String> {
+    pub(super) fn shown_collation(&mut self, row: &CatalogRow) -> Result<String> {
         let name = row.text("collname");
         let path = self.host.search_path()?;
         let bare = QualifiedName::bare(name);

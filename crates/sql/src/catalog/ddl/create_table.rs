@@ -57,8 +57,9 @@ impl Ddl<'_> {
         self.check_tablespace_of_relation(create.tablespace.as_deref())?;
         let persistence = persistence(create.persistence);
         let parameters = parameters::read(Of::Table, &create.options)?;
-        let oid = self.new_oid()?;
+        // Its sequences are older, as in PostgreSQL: what depends on both is told in that order.
         let (columns, constraints) = self.collect(create, schema)?;
+        let oid = self.new_oid()?;
         self.new_table(oid, name, schema, persistence, &columns)?;
         if !parameters.is_empty() {
             self.set_parameters(oid, &parameters)?;

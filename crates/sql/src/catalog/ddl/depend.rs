@@ -1,5 +1,7 @@
 //! `pg_depend`: who goes with whom.
 
+use storage::lock::LockMode;
+
 use crate::bind::tree::Const;
 use crate::bind::{Expr, Ty, walk};
 use crate::catalog::FIRST_USER_OID;
@@ -13,6 +15,13 @@ use super::Ddl;
 
 /// Finds defaults by table and column.
 const DEFAULTS_INDEX: &str = "pg_attrdef_adrelid_adnum_index";
+
+/// A column's default, by its row in `pg_attrdef`.
+pub(super) struct DefaultOf {
+    pub oid: Oid,
+    pub table: Oid,
+    pub number: i16,
+}
 
 impl Ddl<'_> {
     /// A sequence goes with a column: `a`utomatically (serial) or `i`nternally (identity).
@@ -72,22 +81,36 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// The columns, by table and number, whose defaults name a relation.
-    pub(super) fn defaults_with(&self, relation: Oid) -> Result<Vec<(Oid, i16)>> {
+    /// The defaults that name a relation.
+    pub(super) fn defaults_with(&self, relation: Oid) -> Result<Vec<DefaultOf>> {
         let (txn, store) = (self.txn(), self.store());
         let class = catalog("pg_attrdef").oid;
         let key = [Datum::Oid(pg_class()), Datum::Oid(relation)];
         let rows = store.find(txn, "pg_depend", "pg_depend_reference_index", &key)?;
         let of_default = rows.iter().filter(|found| found.row.oid("classid") == class);
-        let mut oids: Vec<Oid> = of_default.map(|found| found.row.oid("objid")).collect();
-        oids.sort_unstable();
-        let mut columns = Vec::with_capacity(oids.len());
-        for oid in oids {
+        let mut defaults = Vec::new();
+        for oid in of_default.map(|found| found.row.oid("objid")) {
             let key = [Datum::Oid(oid)];
             let found = store.find_one(txn, "pg_attrdef", "pg_attrdef_oid_index", &key)?;
-            columns.extend(found.map(|f| (f.row.oid("adrelid"), f.row.get("adnum").as_int2())));
+            defaults.extend(found.map(|found| DefaultOf {
+                oid,
+                table: found.row.oid("adrelid"),
+                number: found.row.int2("adnum"),
+            }));
         }
-        Ok(columns)
+        Ok(defaults)
+    }
+
+    /// Removes a default, unless it is gone by now.
+    pub(super) fn drop_default(&mut self, default: &DefaultOf) -> Result<()> {
+        self.catalog.lock(self.host.txn(), default.table, LockMode::AccessExclusive)?;
+        let key = [Datum::Oid(default.oid)];
+        let index = "pg_attrdef_oid_index";
+        if self.store().find_one(self.txn(), "pg_attrdef", index, &key)?.is_some() {
+            self.set_default(default.table, default.number, None)?;
+            self.changed(default.table)?;
+        }
+        Ok(())
     }
 
     /// Removes the defaults of a table, or of one of its columns, with what they depend on.

@@ -11,6 +11,7 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::Ddl;
+use super::cascade::{Dependents, Object};
 use super::concurrent::Beside;
 use super::index::IndexState;
 
@@ -59,35 +60,24 @@ impl Ddl<'_> {
                 relations.push(relation);
             }
         }
-        let going: Vec<Oid> = relations.iter().map(|relation| relation.oid).collect();
-        // Views first: they are made of the others.
-        relations.sort_by_key(|relation| match relation.kind {
-            TableKind::View => (0, std::cmp::Reverse(relation.oid)),
-            _ => (1, std::cmp::Reverse(Oid::INVALID)),
-        });
-        for relation in relations {
-            if matches!(relation.kind, TableKind::Table | TableKind::View) {
-                self.drop_views_of(&relation, drop.cascade, &going)?;
-            }
-            match relation.kind {
-                TableKind::Table => {
-                    let table = self.table(relation.oid)?;
-                    self.release_table(&table, &going, drop.cascade)?;
-                    self.drop_table(&table)?;
-                }
-                TableKind::Sequence => self.drop_sequence(&relation, drop.cascade)?,
-                TableKind::Index => {
-                    let table = self.table_of_index(relation.oid)?;
-                    self.catalog.lock(self.host.txn(), table, LockMode::AccessExclusive)?;
-                    self.must_not_back_a_constraint(&relation, table)?;
-                    self.drop_index(relation.oid, table)?;
-                }
-                TableKind::View | TableKind::Virtual | TableKind::Toast => {
-                    self.drop_view(&relation)?;
-                }
-            }
+        if drop.kind == ObjectKind::Index {
+            relations.iter().try_for_each(|index| self.drop_free_index(index))?;
+            return Ok(tag.to_owned());
         }
+        for sequence in relations.iter().filter(|found| found.kind == TableKind::Sequence) {
+            self.must_not_be_an_identity(sequence)?;
+        }
+        let relations = relations.iter().map(|relation| Object::Relation(relation.oid)).collect();
+        self.drop_objects(relations, Dependents::of(drop.cascade))?;
         Ok(tag.to_owned())
+    }
+
+    /// Drops an index that stands for itself.
+    fn drop_free_index(&mut self, index: &TableDef) -> Result<()> {
+        let table = self.table_of_index(index.oid)?;
+        self.catalog.lock(self.host.txn(), table, LockMode::AccessExclusive)?;
+        self.must_not_back_a_constraint(index, table)?;
+        self.drop_index(index.oid, table)
     }
 
     /// The relation under an exclusive lock; with IF EXISTS a notice and `None` when there is none.
@@ -190,7 +180,7 @@ impl Ddl<'_> {
         Ok(None)
     }
 
-    /// Removes a table with all that is its own.
+    /// Removes a table with all that is its own, once nothing else depends on it.
     pub(super) fn drop_table(&mut self, table: &TableDef) -> Result<()> {
         self.must_not_be_in_use(table, "DROP TABLE")?;
         for index in &table.indexes {
@@ -199,7 +189,10 @@ impl Ddl<'_> {
             self.store().drop_storage(self.txn(), index.storage)?;
         }
         for sequence in self.owned_sequences(table.oid, None)? {
-            self.drop_owned_sequence(sequence)?;
+            self.drop_sequence(sequence)?;
+        }
+        for key in &table.foreign.own {
+            self.forget_foreign_key(key.oid, key.referenced)?;
         }
         self.drop_toast(table)?;
         let key = [Datum::Oid(table.oid)];
@@ -213,8 +206,8 @@ impl Ddl<'_> {
         self.changed(table.oid)
     }
 
-    /// Removes one sequence without asking who owns it.
-    pub(super) fn drop_owned_sequence(&mut self, oid: Oid) -> Result<()> {
+    /// Removes one sequence, without asking who uses it.
+    pub(super) fn drop_sequence(&mut self, oid: Oid) -> Result<()> {
         let Some(sequence) = self.catalog.table(self.host.txn(), oid)? else { return Ok(()) };
         self.delete_rows("pg_sequence", "pg_sequence_seqrelid_index", &[Datum::Oid(oid)])?;
         self.drop_relation_rows(oid)?;
@@ -222,63 +215,21 @@ impl Ddl<'_> {
         self.changed(oid)
     }
 
-    fn drop_sequence(&mut self, sequence: &TableDef, cascade: bool) -> Result<()> {
+    fn must_not_be_an_identity(&mut self, sequence: &TableDef) -> Result<()> {
         let key = [Datum::Oid(pg_class()), Datum::Oid(sequence.oid)];
         let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_depender_index", &key)?;
-        if let Some(owner) = rows.iter().find(|f| matches!(f.row.letter("deptype"), b'a' | b'i')) {
-            let table = self.table(owner.row.oid("refobjid"))?;
-            let number = owner.row.int4("refobjsubid") as i16;
-            let column = &table.columns[number as usize - 1];
-            if owner.row.letter("deptype") == b'i' {
-                let part = format!("column {} of table {}", column.name, table.name);
-                return Err(sql_error!(
-                    DEPENDENT_OBJECTS_STILL_EXIST,
-                    "cannot drop sequence {} because {part} requires it",
-                    sequence.name
-                )
-                .with_hint(format!("You can drop {part} instead.")));
-            }
-        }
-        self.release_sequence(sequence, cascade)?;
-        self.drop_owned_sequence(sequence.oid)
-    }
-
-    /// A sequence goes: the defaults that name it go before it with CASCADE, and hold it without.
-    fn release_sequence(&mut self, sequence: &TableDef, cascade: bool) -> Result<()> {
-        let mut words = Vec::new();
-        let defaults = self.defaults_with(sequence.oid)?;
-        for (table, number) in &defaults {
-            let table = self.table(*table)?;
-            let column = &table.columns[*number as usize - 1].name;
-            words.push(format!("default value for column {column} of table {}", table.name));
-        }
-        if words.is_empty() {
+        let Some(owner) = rows.iter().find(|found| found.row.letter("deptype") == b'i') else {
             return Ok(());
-        }
-        if !cascade {
-            let lines = words.iter().map(|w| format!("{w} depends on sequence {}", sequence.name));
-            return Err(sql_error!(
-                DEPENDENT_OBJECTS_STILL_EXIST,
-                "cannot drop sequence {} because other objects depend on it",
-                sequence.name
-            )
-            .with_detail(lines.collect::<Vec<_>>().join("\n"))
-            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        let lines: Vec<String> = words.iter().map(|w| format!("drop cascades to {w}")).collect();
-        let notice = match &lines[..] {
-            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
-            all => {
-                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
-                    .with_detail(all.join("\n"))
-            }
         };
-        self.host.notice("NOTICE", notice);
-        for (table, number) in defaults {
-            self.set_default(table, number, None)?;
-            self.changed(table)?;
-        }
-        Ok(())
+        let table = self.table(owner.row.oid("refobjid"))?;
+        let column = &table.columns[owner.row.int4("refobjsubid") as usize - 1];
+        let part = format!("column {} of {}", column.name, self.relation_words(&table)?);
+        Err(sql_error!(
+            DEPENDENT_OBJECTS_STILL_EXIST,
+            "cannot drop {} because {part} requires it",
+            self.relation_words(sequence)?
+        )
+        .with_hint(format!("You can drop {part} instead.")))
     }
 
     /// Removes an index, which no constraint needs.

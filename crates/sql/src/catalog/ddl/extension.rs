@@ -10,13 +10,56 @@ use crate::types::Datum;
 
 use super::Ddl;
 
-/// Names and versions.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("amcheck", "1.3"),
-    ("pg_buffercache", "1.4"),
-    ("pg_prewarm", "1.2"),
-    ("pg_walinspect", "1.0"),
+/// An extension, of which there is one version.
+struct Extension {
+    name: &'static str,
+    version: &'static str,
+    comment: &'static str,
+}
+
+const BUILT_IN: &[Extension] = &[
+    Extension {
+        name: "amcheck",
+        version: "1.3",
+        comment: "functions for verifying relation integrity",
+    },
+    Extension {
+        name: "pg_buffercache",
+        version: "1.4",
+        comment: "examine the shared buffer cache",
+    },
+    Extension { name: "pg_prewarm", version: "1.2", comment: "prewarm relation data" },
+    Extension {
+        name: "pg_walinspect",
+        version: "1.0",
+        comment: "functions to inspect contents of PostgreSQL Write-Ahead Log",
+    },
 ];
+
+/// The rows of `pg_available_extensions()`.
+pub fn available_extensions() -> Vec<Vec<Datum>> {
+    let row = |e: &Extension| [e.name, e.version, e.comment].map(Datum::text).to_vec();
+    BUILT_IN.iter().map(row).collect()
+}
+
+/// The rows of `pg_available_extension_versions()`.
+pub fn available_extension_versions() -> Vec<Vec<Datum>> {
+    let (superuser, trusted, relocatable) = (true, false, true);
+    let (schema, requires) = (Datum::Null, Datum::Null);
+    let rows = BUILT_IN.iter().map(|e| {
+        vec![
+            Datum::text(e.name),
+            Datum::text(e.version),
+            superuser.into(),
+            trusted.into(),
+            relocatable.into(),
+            schema.clone(),
+            requires.clone(),
+            Datum::text(e.comment),
+        ]
+    });
+    rows.collect()
+}
 
 impl Ddl<'_> {
     pub(super) fn create_extension(&mut self, create: &CreateExtension) -> Result<()> {
@@ -29,7 +72,7 @@ impl Ddl<'_> {
             self.host.notice("NOTICE", sql_error!(DUPLICATE_OBJECT, "{text}, skipping"));
             return Ok(());
         }
-        let Some((_, version)) = BUILT_IN.iter().find(|(known, _)| *known == name) else {
+        let Some(known) = BUILT_IN.iter().find(|known| known.name == name) else {
             return Err(sql_error!(
                 FEATURE_NOT_SUPPORTED,
                 "extension \"{name}\" is not available"
@@ -43,7 +86,7 @@ impl Ddl<'_> {
             .oid("extowner", self.host.user())
             .oid("extnamespace", PUBLIC)
             .set("extrelocatable", true)
-            .set("extversion", *version);
+            .set("extversion", known.version);
         self.store().insert(self.txn(), "pg_extension", &row.build())?;
         Ok(())
     }

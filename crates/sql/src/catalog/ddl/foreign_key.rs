@@ -1,5 +1,6 @@
 //! Foreign keys as constraints of tables: made, dropped, and in the way of dropping what they need.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use storage::lock::LockMode;
@@ -12,6 +13,7 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::func::CastUse;
 use crate::types::{Array, Datum, Oid, TypeId, TypeMod, format_type};
 
+use super::cascade::Dependents;
 use super::index::INDEX_COLUMNS_MAX;
 use super::{Ddl, names};
 
@@ -211,30 +213,7 @@ impl Ddl<'_> {
         self.changed(other)
     }
 
-    /// Before a table goes: foreign keys of others that refer to it, but for those of tables that go with
-    /// it, go too (CASCADE) or are in the way. Its own are forgotten.
-    pub(super) fn release_table(
-        &mut self,
-        table: &TableDef,
-        going: &[Oid],
-        cascade: bool,
-    ) -> Result<()> {
-        let others = || table.foreign.referring.iter().filter(|key| key.table != table.oid);
-        let left: Vec<_> = others().filter(|key| !going.contains(&key.table)).cloned().collect();
-        if !cascade && !left.is_empty() {
-            let what = format!("table {}", table.name);
-            return Err(self.is_needed(&what, &left, &what)?);
-        }
-        for key in others() {
-            self.drop_foreign_key(key, !going.contains(&key.table))?;
-        }
-        for key in &table.foreign.own {
-            self.forget_foreign_key(key.oid, key.referenced)?;
-        }
-        Ok(())
-    }
-
-    /// Before an index of a key goes: likewise the foreign keys that rest on it.
+    /// Before an index of a key goes: the foreign keys that rest on it go, too (CASCADE), or are in the way.
     pub(super) fn release_index(
         &mut self,
         table: &TableDef,
@@ -252,44 +231,29 @@ impl Ddl<'_> {
                 resting.push(key.clone());
             }
         }
-        if !cascade && !resting.is_empty() {
-            let what = format!("constraint {constraint} on table {}", table.name);
-            return Err(self.is_needed(&what, &resting, &format!("index {constraint}"))?);
-        }
+        let what = format!("constraint {constraint} on {}", self.relation_words(table)?);
+        let index = self.shown_name(index, &table.schema_name, constraint)?;
+        let on: Rc<str> = format!("index {index}").into();
+        let mut words = Vec::new();
         for key in &resting {
-            self.drop_foreign_key(key, true)?;
+            let of = self.table(key.table)?;
+            let of = self.relation_words(&of)?;
+            words.push((format!("constraint {} on {of}", key.name).into(), on.clone()));
         }
-        Ok(())
+        self.settle(Some(&what), &words, Dependents::of(cascade))?;
+        resting.iter().try_for_each(|key| self.drop_foreign_key(key))
     }
 
-    fn is_needed(&mut self, what: &str, keys: &[Arc<ForeignKey>], on: &str) -> Result<SqlError> {
-        let mut details = Vec::new();
-        for key in keys {
-            let table = self.table(key.table)?;
-            details
-                .push(format!("constraint {} on table {} depends on {on}", key.name, table.name));
-        }
-        Ok(sql_error!(
-            DEPENDENT_OBJECTS_STILL_EXIST,
-            "cannot drop {what} because other objects depend on it"
-        )
-        .with_detail(details.join("\n"))
-        .with_hint("Use DROP ... CASCADE to drop the dependent objects too."))
-    }
-
-    fn drop_foreign_key(&mut self, key: &ForeignKey, tell: bool) -> Result<()> {
+    /// Removes a foreign key, unless it is gone by now.
+    pub(super) fn drop_foreign_key(&mut self, key: &ForeignKey) -> Result<()> {
         self.catalog.lock(self.host.txn(), key.table, LockMode::AccessExclusive)?;
-        let row = [Datum::Oid(key.oid)];
-        self.delete_rows("pg_constraint", "pg_constraint_oid_index", &row)?;
+        let (index, row) = ("pg_constraint_oid_index", [Datum::Oid(key.oid)]);
+        let Some(found) = self.store().find_one(self.txn(), "pg_constraint", index, &row)? else {
+            return Ok(());
+        };
+        self.store().delete(self.txn(), "pg_constraint", &found)?;
         self.forget_foreign_key(key.oid, key.table)?;
-        self.changed(key.referenced)?;
-        if tell {
-            let table = self.table(key.table)?;
-            let text = format!("drop cascades to constraint {} on table {}", key.name, table.name);
-            let notice = SqlError::new(crate::error::SqlState::SUCCESSFUL_COMPLETION, text);
-            self.host.notice("NOTICE", notice);
-        }
-        Ok(())
+        self.changed(key.referenced)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Generated columns: what they are computed from, and what depends on that.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::bind::volatility::is_immutable;
@@ -9,6 +10,7 @@ use crate::error::{Result, sql_error};
 use crate::exec;
 use crate::types::{Datum, Oid};
 
+use super::cascade::Dependents;
 use super::column::NewColumn;
 use super::{Ddl, Stored};
 
@@ -90,33 +92,12 @@ impl Ddl<'_> {
         if dependents.is_empty() {
             return Ok(());
         }
-        let (name, of) = (&table.columns[at].name, &table.name);
-        if !cascade {
-            let lines: Vec<String> = dependents
-                .iter()
-                .map(|i| {
-                    let own = &table.columns[*i].name;
-                    format!("column {own} of table {of} depends on column {name} of table {of}")
-                })
-                .collect();
-            return Err(sql_error!(
-                DEPENDENT_OBJECTS_STILL_EXIST,
-                "cannot drop column {name} of table {of} because other objects depend on it"
-            )
-            .with_detail(lines.join("\n"))
-            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        let gone =
-            |i: &usize| format!("drop cascades to column {} of table {of}", table.columns[*i].name);
-        let lines: Vec<String> = dependents.iter().map(gone).collect();
-        let notice = match &lines[..] {
-            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
-            all => {
-                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
-                    .with_detail(all.join("\n"))
-            }
-        };
-        self.host.notice("NOTICE", notice);
+        let of = self.relation_words(&table)?;
+        let words = |i: usize| format!("column {} of {of}", table.columns[i].name);
+        let own = words(at);
+        let listed: Vec<(Rc<str>, Rc<str>)> =
+            dependents.iter().map(|i| (words(*i).into(), own.as_str().into())).collect();
+        self.settle(Some(&own), &listed, Dependents::of(cascade))?;
         for i in dependents {
             self.drop_column(oid, &table.columns[i].name, false, true)?;
         }

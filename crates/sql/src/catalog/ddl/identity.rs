@@ -7,6 +7,7 @@ use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
 use super::Ddl;
+use super::cascade::{Dependents, Object};
 use super::create_table::persistence_word;
 
 impl Ddl<'_> {
@@ -110,7 +111,7 @@ impl Ddl<'_> {
         };
         let sequence = identity.sequence;
         self.update_attribute(oid, number, &[("attidentity", Datum::Char(0))])?;
-        self.drop_owned_sequence(sequence)
+        self.drop_objects(vec![Object::Relation(sequence)], Dependents::Hold)
     }
 }
 

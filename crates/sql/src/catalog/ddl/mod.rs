@@ -6,6 +6,7 @@
 
 mod alter;
 mod build;
+mod cascade;
 mod collation;
 mod column;
 mod column_statistics;
@@ -50,6 +51,7 @@ use crate::exec::Host;
 use crate::types::{Collation, Oid};
 
 pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
+pub use extension::{available_extension_versions, available_extensions};
 pub use schema::{
     empty_temporary_schema, empty_temporary_schema_in_steps, empty_temporary_schemas_in_steps,
     temporary_schema_name,

@@ -1,16 +1,15 @@
 //! Schemas.
 
 use syntax::ast::{CreateSchema, DropObjects, ObjectName, RoleKind};
-use syntax::deparse::quote_ident;
 
 use base::hash::HashSet;
 
-use crate::catalog::TableKind;
 use crate::catalog::store::Found;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
 use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid};
 
+use super::cascade::{Dependents, Object};
 use super::{Ddl, DdlHost};
 
 const TEMPORARY: &str = "pg_temp_";
@@ -70,6 +69,7 @@ impl Ddl<'_> {
     }
 
     pub(super) fn drop_schemas(&mut self, drop: &DropObjects) -> Result<()> {
+        let mut schemas = Vec::new();
         for name in &drop.names {
             let ObjectName::Name(name) = name else { continue };
             let name = name.last();
@@ -88,68 +88,9 @@ impl Ddl<'_> {
                     "cannot drop schema {name} because it is required by the database system"
                 ));
             }
-            self.empty_schema(oid, name, drop.cascade)?;
-            self.store().delete(self.txn(), "pg_namespace", &found)?;
-            self.changed(oid)?;
+            schemas.push(Object::Schema(found));
         }
-        Ok(())
-    }
-
-    /// Drops what is in a schema; without CASCADE that is an error.
-    fn empty_schema(&mut self, schema: Oid, name: &str, cascade: bool) -> Result<()> {
-        let searched = self.host.search_path()?.schemas.contains(&schema);
-        let prefix = if searched { String::new() } else { format!("{}.", quote_ident(name)) };
-        let (txn, store) = (self.txn(), self.store());
-        let mut rows = store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)?;
-        rows.sort_by_key(|found| found.row.oid("oid"));
-        let mut words = Vec::new();
-        let mut relations = Vec::new();
-        for found in &rows {
-            let oid = found.row.oid("oid");
-            let word = match found.row.letter("relkind") {
-                b'r' => "table",
-                b'S' if self.is_owned(oid)? => continue,
-                b'S' => "sequence",
-                b'v' => "view",
-                _ => continue,
-            };
-            words.push(format!("{word} {prefix}{}", quote_ident(found.row.text("relname"))));
-            relations.push(oid);
-        }
-        let collations = self.collations_in(schema)?;
-        let named = |found: &Found| quote_ident(found.row.text("collname")).into_owned();
-        words.extend(collations.iter().map(|found| format!("collation {prefix}{}", named(found))));
-        if words.is_empty() {
-            return Ok(());
-        }
-        if !cascade {
-            let lines: Vec<String> =
-                words.iter().map(|w| format!("{w} depends on schema {name}")).collect();
-            return Err(sql_error!(
-                DEPENDENT_OBJECTS_STILL_EXIST,
-                "cannot drop schema {name} because other objects depend on it"
-            )
-            .with_detail(lines.join("\n"))
-            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        let notice = match &words[..] {
-            [only] => sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {only}"),
-            many => {
-                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", many.len())
-                    .with_detail(
-                        many.iter()
-                            .map(|w| format!("drop cascades to {w}"))
-                            .collect::<Vec<_>>()
-                            .join("\n"),
-                    )
-            }
-        };
-        self.host.notice("NOTICE", notice);
-        self.drop_all(&rows, relations)?;
-        for collation in &collations {
-            self.drop_collation(collation, cascade)?;
-        }
-        Ok(())
+        self.drop_objects(schemas, Dependents::of(drop.cascade))
     }
 
     /// Drops what is in sessions' schemas of temporary relations, at most so many of them; whether that was all.
@@ -169,27 +110,9 @@ impl Ddl<'_> {
         let is_all = relations.len() <= most;
         sort_to_drop(&rows, &mut relations);
         relations.truncate(most);
-        self.drop_all(&rows, relations)?;
+        let relations = relations.into_iter().map(Object::Relation).collect();
+        self.drop_objects(relations, Dependents::GoSilently)?;
         Ok(is_all)
-    }
-
-    /// Drops these relations of a schema, whose rows of `pg_class` are `rows`.
-    fn drop_all(&mut self, rows: &[Found], mut relations: Vec<Oid>) -> Result<()> {
-        sort_to_drop(rows, &mut relations);
-        let going = relations.clone();
-        for oid in relations {
-            let mode = storage::lock::LockMode::AccessExclusive;
-            self.catalog.lock(self.host.txn(), oid, mode)?;
-            let Some(relation) = self.catalog.table(self.host.txn(), oid)? else { continue };
-            self.drop_views_of(&relation, true, &going)?;
-            match relation.kind {
-                TableKind::Table => self.drop_table(&relation)?,
-                TableKind::View => self.drop_view(&relation)?,
-                TableKind::Sequence => self.drop_owned_sequence(oid)?,
-                _ => self.drop_relation_rows(oid)?,
-            }
-        }
-        Ok(())
     }
 
     fn is_owned(&self, sequence: Oid) -> Result<bool> {

@@ -270,6 +270,12 @@ impl Ddl<'_> {
             };
             let name = QualifiedName { parts: table.to_vec(), loc: owner.loc };
             let table = self.open(&relation_ref(&name), LockMode::AccessShare)?;
+            if self.table(sequence)?.schema != table.schema {
+                bail!(
+                    OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "sequence must be in same schema as table it is linked to"
+                );
+            }
             let at = table.column(column).ok_or_else(|| {
                 sql_error!(
                     UNDEFINED_COLUMN,

@@ -62,7 +62,9 @@ impl Ddl<'_> {
                 let text = format!("truncate cascades to table \"{}\"", referring.name);
                 self.host.notice("NOTICE", SqlError::new(SqlState::SUCCESSFUL_COMPLETION, text));
                 self.catalog.lock(self.host.txn(), referring.oid, LockMode::AccessExclusive)?;
-                tables.push(self.table(referring.oid)?);
+                let referring = self.table(referring.oid)?;
+                self.must_not_be_in_use(&referring, "TRUNCATE")?;
+                tables.push(referring);
             }
         }
         Ok(())

@@ -287,56 +287,6 @@ impl Ddl<'_> {
         Ok(views)
     }
 
-    /// A relation goes. The views over it, and those over them, go before it with CASCADE, and hold it
-    /// without. `going` goes anyway.
-    pub(super) fn drop_views_of(
-        &mut self,
-        relation: &TableDef,
-        cascade: bool,
-        going: &[Oid],
-    ) -> Result<()> {
-        let mut lines = Vec::new();
-        let mut views: Vec<Arc<TableDef>> = Vec::new();
-        let mut next = vec![(relation.oid, described(relation))];
-        while let Some((oid, below)) = next.pop() {
-            for view in self.views_of(oid)? {
-                if going.contains(&view.oid) || views.iter().any(|known| known.oid == view.oid) {
-                    continue;
-                }
-                lines.push(format!("{} depends on {below}", described(&view)));
-                next.push((view.oid, described(&view)));
-                views.push(view);
-            }
-        }
-        if views.is_empty() {
-            return Ok(());
-        }
-        if !cascade {
-            return Err(sql_error!(
-                DEPENDENT_OBJECTS_STILL_EXIST,
-                "cannot drop {} because other objects depend on it",
-                described(relation)
-            )
-            .with_detail(lines.join("\n"))
-            .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        let gone: Vec<String> =
-            views.iter().map(|view| format!("drop cascades to {}", described(view))).collect();
-        let notice = match &gone[..] {
-            [only] => sql_error!(SUCCESSFUL_COMPLETION, "{only}"),
-            all => {
-                sql_error!(SUCCESSFUL_COMPLETION, "drop cascades to {} other objects", all.len())
-                    .with_detail(all.join("\n"))
-            }
-        };
-        self.host.notice("NOTICE", notice);
-        for view in views.iter().rev() {
-            self.catalog.lock(self.host.txn(), view.oid, LockMode::AccessExclusive)?;
-            self.drop_view(view)?;
-        }
-        Ok(())
-    }
-
     /// Removes one view, over which there are no others.
     pub(super) fn drop_view(&mut self, view: &TableDef) -> Result<()> {
         let key = [Datum::Oid(view.oid)];
@@ -355,14 +305,11 @@ impl Ddl<'_> {
         let user = views.iter().find(|view| {
             column.is_none_or(|column| mentions(view.view.as_deref().unwrap_or_default(), column))
         });
-        match user {
-            None => Ok(()),
-            Some(view) => {
-                Err(SqlError::unsupported("changing what a view is made of is not supported")
-                    .with_detail(format!("{} depends on {}", described(view), described(relation)))
-                    .with_hint("Drop the view, and make it again afterwards."))
-            }
-        }
+        let Some(view) = user else { return Ok(()) };
+        let (view, relation) = (self.relation_words(view)?, self.relation_words(relation)?);
+        Err(SqlError::unsupported("changing what a view is made of is not supported")
+            .with_detail(format!("{view} depends on {relation}"))
+            .with_hint("Drop the view, and make it again afterwards."))
     }
 }
 
@@ -370,15 +317,6 @@ impl Ddl<'_> {
 struct Used {
     relations: Vec<Oid>,
     collations: Vec<Oid>,
-}
-
-fn described(relation: &TableDef) -> String {
-    let word = match relation.kind {
-        TableKind::View => "view",
-        TableKind::Sequence => "sequence",
-        _ => "table",
-    };
-    format!("{word} {}", quote_ident(&relation.name))
 }
 
 /// Is the word in the text? It may mean something else there.

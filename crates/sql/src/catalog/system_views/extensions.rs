@@ -1,4 +1,4 @@
-//! Extensions that there are: those that `ddl/extension.rs` knows. There is one version of each.
+//! Extensions that there are: those that `ddl/extension.rs` lists.
 
 use super::{SystemView, view};
 
@@ -7,23 +7,18 @@ pub(super) static VIEWS: &[SystemView] = &[
         "pg_catalog",
         "pg_available_extensions",
         12081,
-        "SELECT e.name, e.version AS default_version, x.extversion AS installed_version, \
-         e.comment FROM (VALUES ('amcheck'::name, '1.3'::text, 'functions for verifying relation \
-         integrity'::text), ('pg_buffercache', '1.4', 'examine the shared buffer cache'), \
-         ('pg_prewarm', '1.2', 'prewarm relation data'), ('pg_walinspect', '1.0', 'functions to \
-         inspect contents of PostgreSQL Write-Ahead Log')) AS e (name, version, comment) LEFT \
-         JOIN pg_catalog.pg_extension x ON e.name = x.extname",
+        "SELECT e.name, e.default_version, x.extversion AS installed_version, e.comment \
+         FROM pg_catalog.pg_available_extensions() e (name, default_version, comment) \
+         LEFT JOIN pg_catalog.pg_extension x ON e.name = x.extname",
     ),
     view(
         "pg_catalog",
         "pg_available_extension_versions",
         12085,
-        "SELECT e.name, e.version, x.extname IS NOT NULL AS installed, true AS superuser, false \
-         AS trusted, true AS relocatable, NULL::name AS schema, NULL::name[] AS requires, \
-         e.comment FROM (VALUES ('amcheck'::name, '1.3'::text, 'functions for verifying relation \
-         integrity'::text), ('pg_buffercache', '1.4', 'examine the shared buffer cache'), \
-         ('pg_prewarm', '1.2', 'prewarm relation data'), ('pg_walinspect', '1.0', 'functions to \
-         inspect contents of PostgreSQL Write-Ahead Log')) AS e (name, version, comment) LEFT \
-         JOIN pg_catalog.pg_extension x ON e.name = x.extname AND e.version = x.extversion",
+        "SELECT e.name, e.version, x.extname IS NOT NULL AS installed, e.superuser, e.trusted, \
+         e.relocatable, e.schema, e.requires, e.comment \
+         FROM pg_catalog.pg_available_extension_versions() e (name, version, superuser, trusted, \
+         relocatable, schema, requires, comment) \
+         LEFT JOIN pg_catalog.pg_extension x ON e.name = x.extname AND e.version = x.extversion",
     ),
 ];

@@ -106,6 +106,40 @@ fn discarded_temporary_relations_make_room_for_others() {
 }
 
 #[test]
+fn foreign_keys_between_temporary_tables_go_with_them() {
+    let mut bench = Bench::new();
+    let make = "CREATE TEMP TABLE a (i int PRIMARY KEY); CREATE TEMP TABLE b (i int REFERENCES a)";
+    let keys = "SELECT (SELECT count(*) FROM pg_trigger) AS triggers,
+        (SELECT count(*) FROM pg_constraint WHERE contype = 'f') AS keys";
+    let mut other = bench.another();
+    run(&mut other, make);
+    assert_eq!(bench.run(keys), "[triggers|keys]\n4|1\nSELECT 1\n");
+    run(&mut other, "DISCARD TEMP");
+    assert_eq!(bench.run(keys), "[triggers|keys]\n0|0\nSELECT 1\n");
+    run(&mut other, make);
+    drop(other);
+    assert_eq!(bench.run(keys), "[triggers|keys]\n0|0\nSELECT 1\n");
+}
+
+#[test]
+fn an_abandoned_session_leaves_its_own_to_the_next_in_its_place() {
+    let mut bench = Bench::new();
+    let mut other = bench.another();
+    run(&mut other, MAKE);
+    run(&mut other, "BEGIN; DROP VIEW tv2; CREATE TABLE undone (i int)");
+    other.abandon();
+    assert_eq!(
+        bench.run("SELECT * FROM undone").lines().next().unwrap(),
+        "42P01: relation \"undone\" does not exist"
+    );
+    assert_ne!(bench.run(LEFT), "[count]\n0\nSELECT 1\n");
+    let mut next = bench.another();
+    run(&mut next, "CREATE TEMP TABLE t (i int)");
+    assert_eq!(bench.run(LEFT), "[count]\n1\nSELECT 1\n");
+    assert_eq!(bench.run("DROP TABLE base1"), "DROP TABLE\n");
+}
+
+#[test]
 fn what_a_crash_leaves_goes_with_the_next_start() {
     let mut bench = Bench::new();
     bench.run("CREATE DATABASE d");
