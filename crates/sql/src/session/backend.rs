@@ -51,6 +51,8 @@ pub struct Backend {
     pub values: Values,
     /// The statement's snapshot.
     pub snapshot: Snapshot,
+    /// The transaction is READ ONLY.
+    pub read_only: bool,
     pub transaction_start: TimestampTz,
     pub statement_start: TimestampTz,
     pub database: Arc<str>,
@@ -153,6 +155,7 @@ impl Backend {
             catalog,
             values,
             snapshot: Snapshot::NOW,
+            read_only: false,
             transaction_start: stamp(),
             statement_start: stamp(),
             database,

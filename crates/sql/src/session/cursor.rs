@@ -122,7 +122,7 @@ impl Session {
             row: None,
         };
         // The cursor sees what its declaration saw.
-        let mut run = Run::start(&mut self.backend, &planned, portal.params.clone());
+        let mut run = Run::start(&mut self.backend, &planned, portal.params.clone())?;
         run.rest(&mut self.backend);
         portal.run = Some(Box::new(run));
         self.portals.insert(&declare.name, portal);
@@ -304,7 +304,7 @@ impl Session {
                 sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "portal cannot be run")
             })?;
             let params = std::mem::take(&mut portal.params);
-            let mut run = Run::start(&mut self.backend, planned, params);
+            let mut run = Run::start(&mut self.backend, planned, params)?;
             run.rest(&mut self.backend);
             portal.run = Some(Box::new(run));
         }

@@ -12,7 +12,7 @@ use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
 use super::Session;
 use super::client::{Client, Format, Formats};
 use super::portal::{Portal, no_portal};
-use super::prepare::{Prepared, is_plannable};
+use super::prepare::{Prepared, Verb, is_plannable};
 use super::simple::begins_or_ends;
 use super::within::Given;
 use crate::cache::KnownText;
@@ -162,6 +162,14 @@ impl Session {
         } else {
             None
         };
+        // As PostgreSQL: here begins what reads, and with its first rows what changes.
+        if let Some(planned) = &planned
+            && self.backend.read_only
+            && planned.verb == Verb::Select
+            && !planned.plan.changes()
+        {
+            self.backend.refuse_if_read_only(planned)?;
+        }
         let mut values = std::mem::take(&mut self.spare_params);
         let prepared = &self.statements[name];
         let given_types = match is_plannable(&statement) {
@@ -276,7 +284,7 @@ impl Session {
         };
         self.begin_if_idle();
         self.had_query = true;
-        self.refuse_if_read_only(&planned)?;
+        self.backend.refuse_if_read_only(&planned)?;
         if let Some(point) = &planned.point
             && portal.run.is_none()
             && max_rows == 0

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use storage::txn::{Hold, Snapshot};
 
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, sql_error};
 use crate::exec::spill::{RowReader, RowStore};
 use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
@@ -15,7 +15,7 @@ use crate::types::{Datum, Encoding, IoContext, Oid, TypeId, output, send};
 
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
-use super::prepare::{Planned, Prepared, Verb};
+use super::prepare::{Planned, Prepared};
 use super::within::Given;
 use super::{Session, Status};
 
@@ -122,7 +122,10 @@ enum Operators {
 
 impl Run {
     /// Starts a plan; nothing is read yet.
-    pub fn start(backend: &mut Backend, planned: &Planned, params: Vec<Datum>) -> Run {
+    ///
+    /// # Errors
+    /// `25006` if it writes, and the transaction must not.
+    pub fn start(backend: &mut Backend, planned: &Planned, params: Vec<Datum>) -> Result<Run> {
         Run::watched(backend, planned, params, None)
     }
 
@@ -132,7 +135,8 @@ impl Run {
         planned: &Planned,
         params: Vec<Datum>,
         profile: Option<Arc<Profile>>,
-    ) -> Run {
+    ) -> Result<Run> {
+        backend.refuse_if_read_only(planned)?;
         let mut state = State::new(&planned.plan, params);
         let operators = exec::watch::with(profile.as_ref(), || match &planned.plan.root {
             Node::Modify(modify) => Operators::Modify(Box::new(Modify::new(modify.clone()))),
@@ -140,7 +144,7 @@ impl Run {
         });
         state.profile = profile;
         let snapshot = backend.txn.statement_snapshot();
-        Run { operators, state, snapshot, hold: None, collected: None }
+        Ok(Run { operators, state, snapshot, hold: None, collected: None })
     }
 
     /// Sees by this snapshot, which is in force.
@@ -281,7 +285,7 @@ impl Session {
         let planned = portal.planned.clone().expect("the caller checks that it is planned");
         if portal.run.is_none() {
             let params = std::mem::take(&mut portal.params);
-            portal.run = Some(Box::new(Run::start(&mut self.backend, &planned, params)));
+            portal.run = Some(Box::new(Run::start(&mut self.backend, &planned, params)?));
         }
         let run = portal.run.as_mut().expect("just started");
         // What it changes does not hang on how many rows the client asks for.
@@ -328,20 +332,6 @@ impl Session {
             self.backend.txn.next_command()?;
         }
         self.react_to_statement()
-    }
-
-    /// Refuses what a read-only transaction must not do.
-    pub(super) fn refuse_if_read_only(&self, planned: &Planned) -> Result<()> {
-        if self.read_only && planned.writes {
-            let verb = match planned.verb {
-                Verb::Select => "SELECT FOR UPDATE",
-                Verb::Insert => "INSERT",
-                Verb::Update => "UPDATE",
-                Verb::Delete => "DELETE",
-            };
-            bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute {verb} in a read-only transaction");
-        }
-        Ok(())
     }
 
     /// Sends notices that statements left.

@@ -82,7 +82,7 @@ impl Session {
         self.backend.txn.begin(isolation);
         self.backend.transaction_start = self.backend.statement_start;
         self.board.transaction(self.backend.transaction_start.0);
-        self.read_only = hot.read_only;
+        self.backend.read_only = hot.read_only;
         self.had_query = false;
     }
 
@@ -142,13 +142,13 @@ impl Session {
                     }
                 }
                 TransactionMode::ReadOnly(read_only, _) => {
-                    if self.read_only && !read_only && self.had_query {
+                    if self.backend.read_only && !read_only && self.had_query {
                         bail!(
                             ACTIVE_SQL_TRANSACTION,
                             "transaction read-write mode must be set before any query"
                         );
                     }
-                    self.read_only = *read_only;
+                    self.backend.read_only = *read_only;
                 }
                 TransactionMode::Deferrable(..) => {}
             }
@@ -284,7 +284,7 @@ impl Session {
         self.drop_portals();
         self.backend.catalog.end_transaction();
         self.backend.events.end_transaction();
-        self.read_only = false;
+        self.backend.read_only = false;
     }
 
     /// What was said so far must not be told before all that it rests on is durable.
