@@ -196,6 +196,7 @@ impl Backend {
         self.forget_used();
         self.index_exprs.clear();
         self.executed = None;
+        self.standing.in_use.clear();
         *self.path.borrow_mut() = None;
     }
 

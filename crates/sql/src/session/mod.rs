@@ -268,6 +268,9 @@ impl Session {
     pub fn recover(&mut self, error: &SqlError) {
         self.plans = PlanCache::default();
         self.point_buffers = PointBuffers::default();
+        self.given = within::Given::default();
+        self.wanted_formats = Formats::default();
+        self.statements_in_message = 0;
         self.backend.forget_statement();
         self.fail(error);
     }
