@@ -236,20 +236,9 @@ impl Session {
     }
 
     pub(super) fn commit_storage(&mut self) -> Result<()> {
-        if let Err(error) = self.react_to_transaction() {
+        if let Err(error) = self.try_to_commit() {
             self.rollback_storage();
             return Err(error);
-        }
-        self.keep_held_cursors()?;
-        if let Err(error) = self.end_temporary_tables() {
-            self.rollback_storage();
-            return Err(error);
-        }
-        // As it is set now: a transaction may have chosen for itself (SET LOCAL).
-        self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
-        if let Err(error) = self.backend.txn.commit() {
-            self.rollback_storage();
-            return Err(error.into());
         }
         // Committed is committed: no panic may tell the client otherwise.
         storage::error::or_abort("commit", || {
@@ -258,6 +247,17 @@ impl Session {
             self.backend.values.commit();
             self.end_of_transaction();
         });
+        Ok(())
+    }
+
+    /// What may fail of a commit, which then is none: the transaction is over all the same.
+    fn try_to_commit(&mut self) -> Result<()> {
+        self.react_to_transaction()?;
+        self.keep_held_cursors()?;
+        self.end_temporary_tables()?;
+        // As it is set now: a transaction may have chosen for itself (SET LOCAL).
+        self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
+        self.backend.txn.commit()?;
         Ok(())
     }
 
