@@ -255,10 +255,9 @@ impl Session {
         let result = self.execute_portal(&mut portal, max_rows, client);
         // A transaction's end drops portals; this one may go with it.
         let survives = result.is_ok() && !super::utility::ends_transaction(&portal.statement);
-        if survives {
-            self.portals.insert(name, portal);
-        } else if let Some(run) = &mut portal.run {
-            run.finish(&mut self.backend);
+        self.portals.insert(name, portal);
+        if !survives {
+            self.close_portal(name);
         }
         self.end_statement();
         self.flush_notices(client);

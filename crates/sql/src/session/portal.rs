@@ -81,15 +81,14 @@ impl Portals {
         unnamed.chain(named.map(|(name, _)| name.clone())).collect()
     }
 
-    /// What cursors read, and those with a name that have rows left: who uses the unnamed one is done with it when the
-    /// next command comes. A cursor that has outlived its transaction has its rows with it.
+    /// What those with a name read, until they are closed, as in PostgreSQL: who uses the unnamed one is done with it when
+    /// the next command comes. What changes rows is run to its end at once, and a cursor that has outlived its
+    /// transaction has its rows with it.
     pub fn relations_in_use(&self) -> Vec<Oid> {
-        let reads = |portal: &&Portal| match &portal.cursor {
-            Some(cursor) => !cursor.kept,
-            None => portal.run.is_some(),
-        };
-        let plans = self.named.values().filter(reads).filter_map(|portal| portal.planned.as_ref());
-        plans.flat_map(|planned| planned.relations()).collect()
+        let kept = |portal: &Portal| portal.cursor.as_ref().is_some_and(|cursor| cursor.kept);
+        let open = self.named.values().filter(|portal| !kept(portal));
+        let plans = open.filter_map(|portal| portal.planned.as_ref());
+        plans.filter(|p| !p.plan.changes()).flat_map(|planned| planned.relations()).collect()
     }
 
     /// A savepoint was released: what was made under it belongs to the one around it.
@@ -193,9 +192,9 @@ impl Run {
         }
     }
 
-    /// The statement rests: others may come before its next row.
+    /// The statement rests: others may come before its next row. Rows that are collected need no snapshot.
     pub fn rest(&mut self, backend: &mut Backend) {
-        if self.hold.is_none() {
+        if self.hold.is_none() && self.collected.is_none() {
             self.hold = Some(backend.txn.hold(self.snapshot));
         }
     }
@@ -288,11 +287,8 @@ impl Session {
             portal.run = Some(Box::new(Run::start(&mut self.backend, &planned, params)?));
         }
         let run = portal.run.as_mut().expect("just started");
-        // What it changes does not hang on how many rows the client asks for.
-        let in_pieces = max_rows > 0 && planned.fields.is_some();
-        if in_pieces && planned.plan.changes() && run.collected.is_none() {
-            run.collect(&mut self.backend)?;
-            self.finish_statement()?;
+        if max_rows > 0 && planned.fields.is_some() {
+            self.run_changes(run, &planned)?;
         }
         let mut rows = 0;
         loop {
@@ -312,7 +308,8 @@ impl Session {
                 client.relieve(self.backend.txn.must_be_durable())?;
             }
         }
-        if let Some(changed) = run.changed() {
+        // Of what is told in pieces, each piece counts for itself.
+        if let Some(changed) = run.changed().filter(|_| run.collected.is_none()) {
             rows = changed;
         }
         run.finish(&mut self.backend);
@@ -322,6 +319,16 @@ impl Session {
             self.tell_everything();
         }
         Ok((rows, true))
+    }
+
+    /// Runs what changes rows to its end: what it changes does not hang on how many of its rows the client asks for.
+    pub(super) fn run_changes(&mut self, run: &mut Run, planned: &Planned) -> Result<()> {
+        if planned.plan.changes() && run.collected.is_none() {
+            run.collect(&mut self.backend)?;
+            run.finish(&mut self.backend);
+            self.finish_statement()?;
+        }
+        Ok(())
     }
 
     /// What follows every statement that was run: its snapshot goes, what comes next sees what it

@@ -23,6 +23,7 @@ mod large_values;
 mod later_keys;
 mod pieces;
 mod point;
+mod portals;
 mod reading_ahead;
 mod savepoints;
 mod slow_disk;
@@ -39,6 +40,8 @@ struct Recorder {
     value: Vec<u8>,
     row: Vec<String>,
     copy_input: Vec<u8>,
+    /// At the first row.
+    panics: bool,
 }
 
 impl Client for Recorder {
@@ -47,6 +50,7 @@ impl Client for Recorder {
         writeln!(self.out, "[{}]", names.join("|")).unwrap();
     }
     fn begin_row(&mut self, _: usize) {
+        assert!(!self.panics, "as the test wants it");
         self.row.clear();
     }
     fn begin_value(&mut self) {
