@@ -494,7 +494,7 @@ impl SessionInfo for Backend {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        self.values.show(name)
+        self.show(name)
     }
 }
 

@@ -16,7 +16,7 @@ use syntax::ast::{IsolationLevel, TransactionMode};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 
 use super::Session;
-use super::backend::New;
+use super::backend::{Backend, New};
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Status {
 pub(super) struct Savepoint {
     name: Box<str>,
     level: SubLevel,
+    /// Whether the transaction was READ ONLY when it was made.
+    read_only: bool,
     settings: usize,
     events: super::foreign_key::Mark,
 }
@@ -141,45 +143,45 @@ impl Session {
                         self.backend.txn.set_isolation(isolation);
                     }
                 }
-                TransactionMode::ReadOnly(read_only, _) => {
-                    if self.backend.read_only && !read_only && self.had_query {
-                        bail!(
-                            ACTIVE_SQL_TRANSACTION,
-                            "transaction read-write mode must be set before any query"
-                        );
-                    }
-                    self.backend.read_only = *read_only;
-                }
+                TransactionMode::ReadOnly(read_only, _) => self.set_read_only(*read_only)?,
                 TransactionMode::Deferrable(..) => {}
             }
         }
         Ok(())
     }
 
-    /// The isolation level in words, for SHOW.
-    pub(super) fn isolation_words(&self) -> &'static str {
-        let repeatable = match self.backend.txn.state() {
-            TxnState::Active => self.backend.txn.isolation() == Isolation::RepeatableRead,
-            TxnState::Idle => self.backend.values.hot.repeatable_read,
-        };
-        if repeatable { "repeatable read" } else { "read committed" }
+    fn set_read_only(&mut self, read_only: bool) -> Result<()> {
+        if self.backend.read_only && !read_only {
+            if !self.savepoints.is_empty() {
+                bail!(
+                    ACTIVE_SQL_TRANSACTION,
+                    "cannot set transaction read-write mode inside a read-only transaction"
+                );
+            }
+            if self.had_query {
+                return Err(too_late_to_write());
+            }
+        }
+        self.backend.read_only = read_only;
+        Ok(())
     }
 
     /// COMMIT. Answers the command tag: a failed transaction is rolled back.
     pub(super) fn commit(&mut self, chain: bool) -> Result<&'static str> {
+        let modes = self.modes();
         match self.block {
             Block::Explicit => {
-                let isolation = self.backend.txn.isolation();
                 self.commit_storage()?;
                 if chain {
-                    self.begin_storage();
-                    self.backend.txn.set_isolation(isolation);
-                    self.block = Block::Explicit;
+                    self.begin_next(modes);
                 }
                 Ok("COMMIT")
             }
             Block::Failed => {
                 self.rollback_storage();
+                if chain {
+                    self.begin_next(modes);
+                }
                 Ok("ROLLBACK")
             }
             Block::Idle | Block::Implicit => {
@@ -203,12 +205,24 @@ impl Session {
             }
             self.warn_no_transaction();
         }
+        let modes = self.modes();
         self.rollback_storage();
         if chain {
-            self.begin_storage();
-            self.block = Block::Explicit;
+            self.begin_next(modes);
         }
         Ok(())
+    }
+
+    fn modes(&self) -> (Isolation, bool) {
+        (self.backend.txn.isolation(), self.backend.read_only)
+    }
+
+    /// AND CHAIN: a block like the one that has ended.
+    fn begin_next(&mut self, (isolation, read_only): (Isolation, bool)) {
+        self.begin_storage();
+        self.backend.txn.set_isolation(isolation);
+        self.backend.read_only = read_only;
+        self.block = Block::Explicit;
     }
 
     /// Warns of what has no effect beyond the statement.
@@ -348,7 +362,8 @@ impl Session {
         let level = self.backend.txn.savepoint();
         let settings = self.backend.values.mark();
         let events = self.backend.events.mark();
-        self.savepoints.push(Savepoint { name: name.into(), level, settings, events });
+        let read_only = self.backend.read_only;
+        self.savepoints.push(Savepoint { name: name.into(), level, read_only, settings, events });
         Ok(())
     }
 
@@ -356,8 +371,10 @@ impl Session {
     pub(super) fn release(&mut self, name: &str) -> Result<()> {
         self.need_block("RELEASE SAVEPOINT")?;
         let position = self.find_savepoint(name)?;
-        let level = self.savepoints[position].level;
+        let Savepoint { level, read_only, .. } = self.savepoints[position];
         self.backend.txn.release(level);
+        // As in PostgreSQL, what was said under it ends with it.
+        self.backend.read_only = read_only;
         self.place_temp_schema();
         self.savepoints.truncate(position);
         self.place_temp_schema();
@@ -370,11 +387,9 @@ impl Session {
         self.need_block("ROLLBACK TO SAVEPOINT")?;
         let position = self.find_savepoint(name)?;
         self.drop_portals_since(position);
-        let (level, settings) = {
-            let savepoint = &self.savepoints[position];
-            (savepoint.level, savepoint.settings)
-        };
+        let Savepoint { level, read_only, settings, .. } = self.savepoints[position];
         self.backend.txn.rollback_to(level);
+        self.backend.read_only = read_only;
         self.backend.values.undo_to(settings);
         self.undo_temp_schema(position);
         self.backend.events.undo_to(&self.savepoints[position].events);
@@ -403,6 +418,36 @@ impl Session {
         }
         Ok(())
     }
+}
+
+impl Backend {
+    /// A setting's value as SHOW tells it.
+    pub(super) fn show(&self, name: &str) -> Option<String> {
+        match self.of_transaction(name) {
+            Some(value) => Some(value.to_owned()),
+            None => self.values.show(name),
+        }
+    }
+
+    /// The value of a setting that is the running transaction's.
+    fn of_transaction(&self, name: &str) -> Option<&'static str> {
+        if name.eq_ignore_ascii_case("transaction_read_only") {
+            return Some(if self.read_only { "on" } else { "off" });
+        }
+        if !name.eq_ignore_ascii_case("transaction_isolation") {
+            return None;
+        }
+        let repeatable = match self.txn.state() {
+            TxnState::Active => self.txn.isolation() == Isolation::RepeatableRead,
+            TxnState::Idle => self.values.hot.repeatable_read,
+        };
+        Some(if repeatable { "repeatable read" } else { "read committed" })
+    }
+}
+
+/// A READ ONLY transaction that has read stays one.
+pub(super) fn too_late_to_write() -> SqlError {
+    sql_error!(ACTIVE_SQL_TRANSACTION, "transaction read-write mode must be set before any query")
 }
 
 fn no_block(what: &str) -> SqlError {

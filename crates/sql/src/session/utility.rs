@@ -248,6 +248,10 @@ impl Session {
                 };
                 self.set_modes(&[ast::TransactionMode::Isolation(level, ast::Loc::NONE)])
             }
+            "transaction_read_only" => {
+                let on = settings::get("transaction_read_only")?.parse(text)?.as_bool();
+                self.set_modes(&[ast::TransactionMode::ReadOnly(on, ast::Loc::NONE)])
+            }
             "session_authorization" | "role" => {
                 let own = *text == *self.backend.user || text == "none" || text == "default";
                 if own {
@@ -315,16 +319,12 @@ impl Session {
             self.send_rows(&fields, &rows, client, described)?;
             return Ok("SHOW".to_owned());
         }
-        let value = match &*name.to_ascii_lowercase() {
-            "transaction_isolation" => self.isolation_words().to_owned(),
-            "transaction_read_only" => if self.backend.read_only { "on" } else { "off" }.to_owned(),
-            _ => match self.backend.values.show(name) {
-                Some(value) => value,
-                None => {
-                    settings::get(name)?;
-                    String::new()
-                }
-            },
+        let value = match self.backend.show(name) {
+            Some(value) => value,
+            None => {
+                settings::get(name)?;
+                String::new()
+            }
         };
         let fields = [show_field(name)];
         self.send_rows(&fields, &[vec![Datum::text(value)]], client, described)?;
