@@ -51,6 +51,8 @@ pub struct Backend {
     pub values: Values,
     /// The statement's snapshot.
     pub snapshot: Snapshot,
+    /// The transaction is READ ONLY.
+    pub read_only: bool,
     pub transaction_start: TimestampTz,
     pub statement_start: TimestampTz,
     pub database: Arc<str>,
@@ -153,6 +155,7 @@ impl Backend {
             catalog,
             values,
             snapshot: Snapshot::NOW,
+            read_only: false,
             transaction_start: stamp(),
             statement_start: stamp(),
             database,
@@ -193,6 +196,7 @@ impl Backend {
         self.forget_used();
         self.index_exprs.clear();
         self.executed = None;
+        self.standing.in_use.clear();
         *self.path.borrow_mut() = None;
     }
 
@@ -490,7 +494,7 @@ impl SessionInfo for Backend {
     }
 
     fn setting(&self, name: &str) -> Option<String> {
-        self.values.show(name)
+        self.show(name)
     }
 }
 

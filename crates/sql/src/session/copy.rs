@@ -69,6 +69,7 @@ impl Session {
         };
         let force: Vec<bool> =
             fields.iter().map(|f| format.force_quote.contains(&f.name)).collect();
+        let mut run = Run::start(&mut self.backend, &planned, Vec::new())?;
         let binary = format.kind == Kind::Binary;
         let own = self.backend.values.format.client_encoding;
         let encoding = format.encoding.unwrap_or(own);
@@ -84,7 +85,6 @@ impl Session {
             client.copy_data(&recoded(encoding, &out)?);
             out.clear();
         }
-        let mut run = Run::start(&mut self.backend, &planned, Vec::new());
         let mut rows = 0;
         let mut texts: Vec<u8> = Vec::new();
         let mut ends: Vec<Option<usize>> = Vec::new();
@@ -239,10 +239,10 @@ impl Session {
         let CopySource::Table { relation, columns } = &copy.source else {
             bail!(SYNTAX_ERROR, "COPY FROM needs a table");
         };
-        if self.read_only {
-            bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute COPY FROM in a read-only transaction");
-        }
         let table = self.copied_table(relation, true)?;
+        if table.persistence != base::Persistence::Temporary {
+            self.backend.must_not_be_read_only("COPY FROM")?;
+        }
         let mut load = self.prepare_load(&table, columns, &format, copy.filter.as_ref())?;
         let binary = format.kind == Kind::Binary;
         client.copy_in(load.columns.len(), if binary { Format::Binary } else { Format::Text })?;

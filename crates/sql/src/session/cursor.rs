@@ -33,7 +33,7 @@ pub struct Cursor {
     pub(super) kept: bool,
     /// It can't go back: NO SCROLL was written, or nothing, and its plan could not.
     forward_only: bool,
-    /// Reading it failed: nothing more can be read.
+    /// A FETCH failed: nothing more can be read.
     failed: bool,
 }
 
@@ -122,7 +122,7 @@ impl Session {
             row: None,
         };
         // The cursor sees what its declaration saw.
-        let mut run = Run::start(&mut self.backend, &planned, portal.params.clone());
+        let mut run = Run::start(&mut self.backend, &planned, portal.params.clone())?;
         run.rest(&mut self.backend);
         portal.run = Some(Box::new(run));
         self.portals.insert(&declare.name, portal);
@@ -155,7 +155,9 @@ impl Session {
             bail!(UNDEFINED_CURSOR, "cursor \"{}\" does not exist", fetch.cursor);
         };
         let failed = portal.cursor.as_ref().is_some_and(|cursor| cursor.failed);
-        let result = match failed {
+        // One whose statement has no rows at all does not even come to its end.
+        let rowless = portal.planned.as_ref().is_some_and(|planned| planned.fields.is_none());
+        let result = match failed || (rowless && portal.done) {
             false => self.fetch_from(&mut portal, fetch, client, described),
             true => Err(sql_error!(
                 OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -163,6 +165,11 @@ impl Session {
                 fetch.cursor
             )),
         };
+        if result.is_err()
+            && let Some(cursor) = &mut portal.cursor
+        {
+            cursor.failed = true;
+        }
         let mut on = Ok(0);
         if let Some(standing) = self.backend.standing.cursors.get_mut(&fetch.cursor)
             && let Some(cursor) = &mut portal.cursor
@@ -192,7 +199,8 @@ impl Session {
             None => portal.fields.clone(),
         };
         let fields = fields.unwrap_or_else(|| Arc::from(Vec::new()));
-        portal.cursor.get_or_insert_with(Cursor::default);
+        let of_protocol = || Cursor { forward_only: true, ..Cursor::default() };
+        portal.cursor.get_or_insert_with(of_protocol);
         // A cursor that was not declared BINARY gives what this FETCH is asked for.
         let formats = match portal.formats == Formats::all(Format::Binary) {
             true => portal.formats.clone(),
@@ -299,34 +307,27 @@ impl Session {
     /// Reads on until row `until` (or the end); how many rows there are up to there.
     fn read_to(&mut self, portal: &mut Portal, until: Option<usize>) -> Result<usize> {
         let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+        cursor.complete |= portal.done;
         if portal.run.is_none() && !cursor.complete {
-            let planned = portal.planned.as_ref().ok_or_else(|| {
-                sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "portal cannot be run")
-            })?;
-            let params = std::mem::take(&mut portal.params);
-            let mut run = Run::start(&mut self.backend, planned, params);
-            run.rest(&mut self.backend);
-            portal.run = Some(Box::new(run));
+            portal.run = Some(Box::new(self.start_fetching(portal)?));
         }
+        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
         while !cursor.complete && until.is_none_or(|until| cursor.known() < until) {
             let Some(run) = portal.run.as_mut() else {
                 cursor.complete = true;
                 break;
             };
-            match run.next(&mut self.backend) {
-                Err(error) => {
-                    cursor.failed = true;
-                    return Err(error);
-                }
-                Ok(Some(row)) => {
+            match run.next(&mut self.backend)? {
+                Some(row) => {
                     let kept = cursor.rows.get_or_insert_with(|| {
                         RowStore::new(&self.backend.temp, self.backend.values.hot.work_mem_bytes)
                     });
                     kept.push(row)?;
                 }
-                Ok(None) => {
+                None => {
                     run.finish(&mut self.backend);
                     portal.run = None;
+                    portal.done = true;
                     cursor.complete = true;
                 }
             }
@@ -337,19 +338,40 @@ impl Session {
         Ok(until.map_or(known, |until| until.min(known)))
     }
 
+    /// Starts a portal of the protocol, of which nothing was asked before.
+    fn start_fetching(&mut self, portal: &mut Portal) -> Result<Run> {
+        let Some(planned) = portal.planned.clone() else {
+            return Err(SqlError::unsupported(
+                "FETCH from a portal of this statement is not supported",
+            ));
+        };
+        if planned.fields.is_none() {
+            return Err(SqlError::internal("unsupported portal strategy"));
+        }
+        let params = std::mem::take(&mut portal.params);
+        let mut run = Run::start(&mut self.backend, &planned, params)?;
+        self.run_changes(&mut run, &planned)?;
+        run.rest(&mut self.backend);
+        Ok(run)
+    }
+
     /// At commit: cursors WITH HOLD read what is left of their rows.
     pub(super) fn keep_held_cursors(&mut self) -> Result<()> {
-        let held = |p: &Portal| p.cursor.as_ref().is_some_and(|c| c.hold && !c.kept);
+        let held = |p: &Portal| p.cursor.as_ref().is_some_and(|c| c.hold && !c.kept && !c.failed);
         let names = self.portals.names_where(held);
         for name in names {
             let mut portal = self.portals.remove(&name).expect("listed just now");
-            self.read_to(&mut portal, None)?;
-            portal.cursor.as_mut().expect("filtered for cursors").kept = true;
-            portal.level = 0;
-            if let Some(standing) = self.backend.standing.cursors.get_mut(&name) {
-                standing.kept = true;
+            let read = self.read_to(&mut portal, None);
+            if read.is_ok() {
+                portal.cursor.as_mut().expect("filtered for cursors").kept = true;
+                portal.level = 0;
+                if let Some(standing) = self.backend.standing.cursors.get_mut(&name) {
+                    standing.kept = true;
+                }
             }
+            // One that failed goes with the transaction.
             self.portals.insert(&name, portal);
+            read?;
         }
         Ok(())
     }

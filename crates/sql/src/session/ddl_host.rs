@@ -6,7 +6,7 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
-use crate::bind::query::RelColumn;
+use crate::bind::query::{CteQuery, RelColumn};
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
@@ -16,7 +16,7 @@ use crate::catalog::store::building::{Building, Command, Working};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
 use crate::catalog::{Record, TableDef};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, bail};
 use crate::exec::{Cx, Loader, State};
 use crate::func::CastUse;
 use crate::plan;
@@ -31,7 +31,7 @@ impl Backend {
     fn fill_from_run(&mut self, table: &Arc<TableDef>, executed: Executed) -> Result<u64> {
         let Executed { planned, params, profile } = executed;
         let mut loader = Loader::new(table.clone(), Vec::new(), Vec::new(), Freeze::No);
-        let mut run = Run::watched(self, &planned, params, profile);
+        let mut run = Run::watched(self, &planned, params, profile)?;
         let mut state = State::default();
         let mut count = 0;
         while let Some(row) = run.next(self)? {
@@ -191,6 +191,12 @@ impl DdlHost for Backend {
             let crate::bind::Statement::Query(query) = bound else {
                 return Err(SqlError::internal("a view is of a query"));
             };
+            if query.ctes.iter().any(|cte| matches!(cte.query, CteQuery::Modify(_))) {
+                bail!(
+                    FEATURE_NOT_SUPPORTED,
+                    "views must not contain data-modifying statements in WITH"
+                );
+            }
             let columns = query.visible().map(RelColumn::of_target).collect();
             Ok((columns, catalog.record.take().unwrap_or_default()))
         })

@@ -80,9 +80,11 @@ impl Session {
             profile = Some(watched.clone());
             let values = params.clone();
             match created {
-                Some(create) => self.create_watched(create, &planned, values, watched)?,
-                None => {
-                    let mut run = Run::watched(&mut self.backend, &planned, values, Some(watched));
+                Some(create) if planned.fields.is_some() => {
+                    self.create_watched(create, &planned, values, watched)?;
+                }
+                _ => {
+                    let mut run = Run::watched(&mut self.backend, &planned, values, Some(watched))?;
                     while run.next(&mut self.backend)?.is_some() {}
                 }
             }

@@ -12,7 +12,7 @@ use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
 use super::Session;
 use super::client::{Client, Format, Formats};
 use super::portal::{Portal, no_portal};
-use super::prepare::{Prepared, is_plannable};
+use super::prepare::{Prepared, Verb, is_plannable};
 use super::simple::begins_or_ends;
 use super::within::Given;
 use crate::cache::KnownText;
@@ -162,6 +162,14 @@ impl Session {
         } else {
             None
         };
+        // As PostgreSQL: here begins what reads, and with its first rows what changes.
+        if let Some(planned) = &planned
+            && self.backend.read_only
+            && planned.verb == Verb::Select
+            && !planned.plan.changes()
+        {
+            self.backend.refuse_if_read_only(planned)?;
+        }
         let mut values = std::mem::take(&mut self.spare_params);
         let prepared = &self.statements[name];
         let given_types = match is_plannable(&statement) {
@@ -247,10 +255,9 @@ impl Session {
         let result = self.execute_portal(&mut portal, max_rows, client);
         // A transaction's end drops portals; this one may go with it.
         let survives = result.is_ok() && !super::utility::ends_transaction(&portal.statement);
-        if survives {
-            self.portals.insert(name, portal);
-        } else if let Some(run) = &mut portal.run {
-            run.finish(&mut self.backend);
+        self.portals.insert(name, portal);
+        if !survives {
+            self.close_portal(name);
         }
         self.end_statement();
         self.flush_notices(client);
@@ -276,7 +283,7 @@ impl Session {
         };
         self.begin_if_idle();
         self.had_query = true;
-        self.refuse_if_read_only(&planned)?;
+        self.backend.refuse_if_read_only(&planned)?;
         if let Some(point) = &planned.point
             && portal.run.is_none()
             && max_rows == 0

@@ -333,7 +333,8 @@ impl Session {
         latest: bool,
     ) -> Result<u64> {
         let planned = self.rule(key, rule)?;
-        let mut run = Run::start(&mut self.backend, &planned, params.to_vec());
+        let started = Run::start(&mut self.backend, &planned, params.to_vec());
+        let mut run = started.map_err(|error| self.of_rule(error, key, rule))?;
         if latest && self.backend.txn.isolation() != Isolation::ReadCommitted {
             let shown_by = self.backend.txn.statement_snapshot();
             run.look_at(self.backend.txn.fresh_snapshot());
@@ -368,7 +369,7 @@ impl Session {
         let collate = self.collate_clauses(key, &table, &referenced)?;
         let unmet = sql_of::unmet(key, &table, &referenced, &collate);
         let planned = self.plan_text(&unmet, Vec::new())?;
-        let mut run = Run::start(&mut self.backend, &planned, Vec::new());
+        let mut run = Run::start(&mut self.backend, &planned, Vec::new())?;
         let unmet = run.next(&mut self.backend)?.map(<[Datum]>::to_vec);
         run.finish(&mut self.backend);
         self.backend.txn.release_statement();

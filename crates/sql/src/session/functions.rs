@@ -90,7 +90,7 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
                 value => value.as_text().to_string(),
             };
             set_config(b, args[0].as_text(), &text, args[2].as_bool())?;
-            b.values.show(args[0].as_text()).into()
+            b.show(args[0].as_text()).into()
         }
         "now" | "transaction_timestamp" => b.transaction_start.into(),
         "statement_timestamp" => b.statement_start.into(),
@@ -385,7 +385,7 @@ fn source(setting: &Setting, value: &Value) -> &'static str {
 
 fn current_setting(b: &Backend, args: &[Datum]) -> Result<Datum> {
     let name = args[0].as_text();
-    match b.values.show(name) {
+    match b.show(name) {
         Some(value) => Ok(Datum::text(value)),
         None if args.get(1).is_some_and(Datum::as_bool) => Ok(Datum::Null),
         None => crate::settings::get(name).map(|_| Datum::Null),
@@ -403,6 +403,15 @@ fn set_config(b: &mut Backend, name: &str, text: &str, local: bool) -> Result<()
                 "SET TRANSACTION ISOLATION LEVEL must be called before any query"
             );
         }
+    }
+    if name.eq_ignore_ascii_case("transaction_read_only") {
+        let wanted = crate::settings::get("transaction_read_only")?.parse(text)?.as_bool();
+        // It is run by a query.
+        if b.read_only && !wanted {
+            return Err(super::transaction::too_late_to_write());
+        }
+        b.read_only = wanted;
+        return Ok(());
     }
     b.values.set(name, text, local)
 }

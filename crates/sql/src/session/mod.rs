@@ -8,6 +8,7 @@ mod backend;
 pub(crate) mod board;
 mod buffers;
 mod client;
+mod command;
 mod concurrently;
 mod control;
 mod copy;
@@ -28,6 +29,7 @@ mod names;
 mod point;
 mod portal;
 mod prepare;
+mod read_only;
 pub(crate) mod resets;
 mod sequence;
 mod set;
@@ -85,7 +87,6 @@ pub struct Session {
     backend: Backend,
     block: Block,
     savepoints: Vec<Savepoint>,
-    read_only: bool,
     /// The transaction has run a query: its isolation level is fixed.
     had_query: bool,
     /// How many statements the message at hand has.
@@ -182,7 +183,6 @@ impl Session {
             backend,
             block: Block::Idle,
             savepoints: Vec::new(),
-            read_only: false,
             had_query: false,
             statements_in_message: 0,
             statements: HashMap::default(),
@@ -266,6 +266,9 @@ impl Session {
     pub fn recover(&mut self, error: &SqlError) {
         self.plans = PlanCache::default();
         self.point_buffers = PointBuffers::default();
+        self.given = within::Given::default();
+        self.wanted_formats = Formats::default();
+        self.statements_in_message = 0;
         self.backend.forget_statement();
         self.fail(error);
     }

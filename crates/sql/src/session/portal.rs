@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use storage::txn::{Hold, Snapshot};
 
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, sql_error};
 use crate::exec::spill::{RowReader, RowStore};
 use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
@@ -15,7 +15,7 @@ use crate::types::{Datum, Encoding, IoContext, Oid, TypeId, output, send};
 
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
-use super::prepare::{Planned, Prepared, Verb};
+use super::prepare::{Planned, Prepared};
 use super::within::Given;
 use super::{Session, Status};
 
@@ -81,15 +81,14 @@ impl Portals {
         unnamed.chain(named.map(|(name, _)| name.clone())).collect()
     }
 
-    /// What cursors read, and those with a name that have rows left: who uses the unnamed one is done with it when the
-    /// next command comes. A cursor that has outlived its transaction has its rows with it.
+    /// What those with a name read, until they are closed, as in PostgreSQL: who uses the unnamed one is done with it when
+    /// the next command comes. What changes rows is run to its end at once, and a cursor that has outlived its
+    /// transaction has its rows with it.
     pub fn relations_in_use(&self) -> Vec<Oid> {
-        let reads = |portal: &&Portal| match &portal.cursor {
-            Some(cursor) => !cursor.kept,
-            None => portal.run.is_some(),
-        };
-        let plans = self.named.values().filter(reads).filter_map(|portal| portal.planned.as_ref());
-        plans.flat_map(|planned| planned.relations()).collect()
+        let kept = |portal: &Portal| portal.cursor.as_ref().is_some_and(|cursor| cursor.kept);
+        let open = self.named.values().filter(|portal| !kept(portal));
+        let plans = open.filter_map(|portal| portal.planned.as_ref());
+        plans.filter(|p| !p.plan.changes()).flat_map(|planned| planned.relations()).collect()
     }
 
     /// A savepoint was released: what was made under it belongs to the one around it.
@@ -122,7 +121,10 @@ enum Operators {
 
 impl Run {
     /// Starts a plan; nothing is read yet.
-    pub fn start(backend: &mut Backend, planned: &Planned, params: Vec<Datum>) -> Run {
+    ///
+    /// # Errors
+    /// `25006` if it writes, and the transaction must not.
+    pub fn start(backend: &mut Backend, planned: &Planned, params: Vec<Datum>) -> Result<Run> {
         Run::watched(backend, planned, params, None)
     }
 
@@ -132,7 +134,8 @@ impl Run {
         planned: &Planned,
         params: Vec<Datum>,
         profile: Option<Arc<Profile>>,
-    ) -> Run {
+    ) -> Result<Run> {
+        backend.refuse_if_read_only(planned)?;
         let mut state = State::new(&planned.plan, params);
         let operators = exec::watch::with(profile.as_ref(), || match &planned.plan.root {
             Node::Modify(modify) => Operators::Modify(Box::new(Modify::new(modify.clone()))),
@@ -140,7 +143,7 @@ impl Run {
         });
         state.profile = profile;
         let snapshot = backend.txn.statement_snapshot();
-        Run { operators, state, snapshot, hold: None, collected: None }
+        Ok(Run { operators, state, snapshot, hold: None, collected: None })
     }
 
     /// Sees by this snapshot, which is in force.
@@ -189,9 +192,9 @@ impl Run {
         }
     }
 
-    /// The statement rests: others may come before its next row.
+    /// The statement rests: others may come before its next row. Rows that are collected need no snapshot.
     pub fn rest(&mut self, backend: &mut Backend) {
-        if self.hold.is_none() {
+        if self.hold.is_none() && self.collected.is_none() {
             self.hold = Some(backend.txn.hold(self.snapshot));
         }
     }
@@ -281,14 +284,11 @@ impl Session {
         let planned = portal.planned.clone().expect("the caller checks that it is planned");
         if portal.run.is_none() {
             let params = std::mem::take(&mut portal.params);
-            portal.run = Some(Box::new(Run::start(&mut self.backend, &planned, params)));
+            portal.run = Some(Box::new(Run::start(&mut self.backend, &planned, params)?));
         }
         let run = portal.run.as_mut().expect("just started");
-        // What it changes does not hang on how many rows the client asks for.
-        let in_pieces = max_rows > 0 && planned.fields.is_some();
-        if in_pieces && planned.plan.changes() && run.collected.is_none() {
-            run.collect(&mut self.backend)?;
-            self.finish_statement()?;
+        if max_rows > 0 && planned.fields.is_some() {
+            self.run_changes(run, &planned)?;
         }
         let mut rows = 0;
         loop {
@@ -308,7 +308,8 @@ impl Session {
                 client.relieve(self.backend.txn.must_be_durable())?;
             }
         }
-        if let Some(changed) = run.changed() {
+        // Of what is told in pieces, each piece counts for itself.
+        if let Some(changed) = run.changed().filter(|_| run.collected.is_none()) {
             rows = changed;
         }
         run.finish(&mut self.backend);
@@ -320,6 +321,16 @@ impl Session {
         Ok((rows, true))
     }
 
+    /// Runs what changes rows to its end: what it changes does not hang on how many of its rows the client asks for.
+    pub(super) fn run_changes(&mut self, run: &mut Run, planned: &Planned) -> Result<()> {
+        if planned.plan.changes() && run.collected.is_none() {
+            run.collect(&mut self.backend)?;
+            run.finish(&mut self.backend);
+            self.finish_statement()?;
+        }
+        Ok(())
+    }
+
     /// What follows every statement that was run: its snapshot goes, what comes next sees what it
     /// did, and foreign keys look into it.
     pub(super) fn finish_statement(&mut self) -> Result<()> {
@@ -328,20 +339,6 @@ impl Session {
             self.backend.txn.next_command()?;
         }
         self.react_to_statement()
-    }
-
-    /// Refuses what a read-only transaction must not do.
-    pub(super) fn refuse_if_read_only(&self, planned: &Planned) -> Result<()> {
-        if self.read_only && planned.writes {
-            let verb = match planned.verb {
-                Verb::Select => "SELECT FOR UPDATE",
-                Verb::Insert => "INSERT",
-                Verb::Update => "UPDATE",
-                Verb::Delete => "DELETE",
-            };
-            bail!(READ_ONLY_SQL_TRANSACTION, "cannot execute {verb} in a read-only transaction");
-        }
-        Ok(())
     }
 
     /// Sends notices that statements left.

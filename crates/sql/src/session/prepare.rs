@@ -14,6 +14,7 @@ use crate::types::{Oid, TypeId, type_info};
 
 use super::Session;
 use super::client::Field;
+use super::read_only::written_as;
 
 /// What the tag of a finished statement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,8 @@ pub struct Planned {
     /// Made in a transaction that had changed catalogs, or could not use an index yet: not for another
     /// one.
     local: bool,
-    /// Changes rows, or locks them.
-    pub writes: bool,
+    /// What it is called if it writes to more than temporary relations.
+    pub writes: Option<&'static str>,
     /// The short way, when it is about one row.
     pub point: Option<super::point::Point>,
 }
@@ -134,7 +135,7 @@ impl Session {
             version,
             scope,
             local,
-            writes: is_write(&bound),
+            writes: written_as(&bound),
             point,
         })
     }
@@ -234,19 +235,6 @@ fn verb_of(bound: &Bound) -> Verb {
             ModifyAction::Update { .. } => Verb::Update,
             ModifyAction::Delete => Verb::Delete,
         },
-    }
-}
-
-fn is_write(bound: &Bound) -> bool {
-    match bound {
-        Bound::Modify(_) => true,
-        Bound::Query(query) => {
-            !query.locking.is_empty()
-                || query
-                    .ctes
-                    .iter()
-                    .any(|cte| matches!(cte.query, crate::bind::query::CteQuery::Modify(_)))
-        }
     }
 }
 

@@ -38,9 +38,17 @@ fn open(backend: &Backend, oid: Oid) -> Result<Open> {
     Ok(Open { table, rel, params })
 }
 
+fn may_write(backend: &Backend, sequence: &Open, what: &str) -> Result<()> {
+    match sequence.table.persistence {
+        base::Persistence::Temporary => Ok(()),
+        _ => backend.must_not_be_read_only(what),
+    }
+}
+
 /// `nextval`.
 pub fn next(backend: &mut Backend, oid: Oid) -> Result<i64> {
     let sequence = open(backend, oid)?;
+    may_write(backend, &sequence, "nextval()")?;
     let value = sequence.rel.next(&backend.txn, &sequence.params).map_err(|error| match error {
         storage::Error::SequenceExhausted { ascending, bound } => sql_error!(
             SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
@@ -78,6 +86,7 @@ pub fn last(backend: &mut Backend) -> Result<i64> {
 /// `setval`.
 pub fn set(backend: &mut Backend, oid: Oid, value: i64, called: bool) -> Result<i64> {
     let sequence = open(backend, oid)?;
+    may_write(backend, &sequence, "setval()")?;
     let Params { min, max, .. } = sequence.params;
     if value < min || value > max {
         bail!(

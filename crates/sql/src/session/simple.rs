@@ -209,7 +209,7 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<()> {
         self.had_query = true;
-        self.refuse_if_read_only(planned)?;
+        self.backend.refuse_if_read_only(planned)?;
         let formats = Formats::default();
         if let Some(fields) = &planned.fields {
             client.row_description(fields, &formats);
@@ -249,7 +249,7 @@ impl Session {
         formats: &Formats,
         client: &mut dyn Client,
     ) -> Result<u64> {
-        let mut run = Run::start(&mut self.backend, planned, params);
+        let mut run = Run::start(&mut self.backend, planned, params)?;
         let mut rows = 0;
         while let Some(row) = run.next(&mut self.backend)? {
             let waiting = match &planned.fields {

@@ -24,6 +24,7 @@ mod large_values;
 mod later_keys;
 mod pieces;
 mod point;
+mod portals;
 mod reading_ahead;
 mod savepoints;
 mod slow_disk;
@@ -40,6 +41,8 @@ struct Recorder {
     value: Vec<u8>,
     row: Vec<String>,
     copy_input: Vec<u8>,
+    /// At the first row.
+    panics: bool,
 }
 
 impl Client for Recorder {
@@ -48,6 +51,7 @@ impl Client for Recorder {
         writeln!(self.out, "[{}]", names.join("|")).unwrap();
     }
     fn begin_row(&mut self, _: usize) {
+        assert!(!self.panics, "as the test wants it");
         self.row.clear();
     }
     fn begin_value(&mut self) {

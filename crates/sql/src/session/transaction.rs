@@ -16,7 +16,7 @@ use syntax::ast::{IsolationLevel, TransactionMode};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 
 use super::Session;
-use super::backend::New;
+use super::backend::{Backend, New};
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub enum Status {
 pub(super) struct Savepoint {
     name: Box<str>,
     level: SubLevel,
+    /// Whether the transaction was READ ONLY when it was made.
+    read_only: bool,
     settings: usize,
     events: super::foreign_key::Mark,
 }
@@ -82,7 +84,7 @@ impl Session {
         self.backend.txn.begin(isolation);
         self.backend.transaction_start = self.backend.statement_start;
         self.board.transaction(self.backend.transaction_start.0);
-        self.read_only = hot.read_only;
+        self.backend.read_only = hot.read_only;
         self.had_query = false;
     }
 
@@ -141,45 +143,45 @@ impl Session {
                         self.backend.txn.set_isolation(isolation);
                     }
                 }
-                TransactionMode::ReadOnly(read_only, _) => {
-                    if self.read_only && !read_only && self.had_query {
-                        bail!(
-                            ACTIVE_SQL_TRANSACTION,
-                            "transaction read-write mode must be set before any query"
-                        );
-                    }
-                    self.read_only = *read_only;
-                }
+                TransactionMode::ReadOnly(read_only, _) => self.set_read_only(*read_only)?,
                 TransactionMode::Deferrable(..) => {}
             }
         }
         Ok(())
     }
 
-    /// The isolation level in words, for SHOW.
-    pub(super) fn isolation_words(&self) -> &'static str {
-        let repeatable = match self.backend.txn.state() {
-            TxnState::Active => self.backend.txn.isolation() == Isolation::RepeatableRead,
-            TxnState::Idle => self.backend.values.hot.repeatable_read,
-        };
-        if repeatable { "repeatable read" } else { "read committed" }
+    fn set_read_only(&mut self, read_only: bool) -> Result<()> {
+        if self.backend.read_only && !read_only {
+            if !self.savepoints.is_empty() {
+                bail!(
+                    ACTIVE_SQL_TRANSACTION,
+                    "cannot set transaction read-write mode inside a read-only transaction"
+                );
+            }
+            if self.had_query {
+                return Err(too_late_to_write());
+            }
+        }
+        self.backend.read_only = read_only;
+        Ok(())
     }
 
     /// COMMIT. Answers the command tag: a failed transaction is rolled back.
     pub(super) fn commit(&mut self, chain: bool) -> Result<&'static str> {
+        let modes = self.modes();
         match self.block {
             Block::Explicit => {
-                let isolation = self.backend.txn.isolation();
                 self.commit_storage()?;
                 if chain {
-                    self.begin_storage();
-                    self.backend.txn.set_isolation(isolation);
-                    self.block = Block::Explicit;
+                    self.begin_next(modes);
                 }
                 Ok("COMMIT")
             }
             Block::Failed => {
                 self.rollback_storage();
+                if chain {
+                    self.begin_next(modes);
+                }
                 Ok("ROLLBACK")
             }
             Block::Idle | Block::Implicit => {
@@ -203,12 +205,24 @@ impl Session {
             }
             self.warn_no_transaction();
         }
+        let modes = self.modes();
         self.rollback_storage();
         if chain {
-            self.begin_storage();
-            self.block = Block::Explicit;
+            self.begin_next(modes);
         }
         Ok(())
+    }
+
+    fn modes(&self) -> (Isolation, bool) {
+        (self.backend.txn.isolation(), self.backend.read_only)
+    }
+
+    /// AND CHAIN: a block like the one that has ended.
+    fn begin_next(&mut self, (isolation, read_only): (Isolation, bool)) {
+        self.begin_storage();
+        self.backend.txn.set_isolation(isolation);
+        self.backend.read_only = read_only;
+        self.block = Block::Explicit;
     }
 
     /// Warns of what has no effect beyond the statement.
@@ -236,20 +250,9 @@ impl Session {
     }
 
     pub(super) fn commit_storage(&mut self) -> Result<()> {
-        if let Err(error) = self.react_to_transaction() {
+        if let Err(error) = self.try_to_commit() {
             self.rollback_storage();
             return Err(error);
-        }
-        self.keep_held_cursors()?;
-        if let Err(error) = self.end_temporary_tables() {
-            self.rollback_storage();
-            return Err(error);
-        }
-        // As it is set now: a transaction may have chosen for itself (SET LOCAL).
-        self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
-        if let Err(error) = self.backend.txn.commit() {
-            self.rollback_storage();
-            return Err(error.into());
         }
         // Committed is committed: no panic may tell the client otherwise.
         storage::error::or_abort("commit", || {
@@ -258,6 +261,17 @@ impl Session {
             self.backend.values.commit();
             self.end_of_transaction();
         });
+        Ok(())
+    }
+
+    /// What may fail of a commit, which then is none: the transaction is over all the same.
+    fn try_to_commit(&mut self) -> Result<()> {
+        self.react_to_transaction()?;
+        self.keep_held_cursors()?;
+        self.end_temporary_tables()?;
+        // As it is set now: a transaction may have chosen for itself (SET LOCAL).
+        self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
+        self.backend.txn.commit()?;
         Ok(())
     }
 
@@ -284,7 +298,7 @@ impl Session {
         self.drop_portals();
         self.backend.catalog.end_transaction();
         self.backend.events.end_transaction();
-        self.read_only = false;
+        self.backend.read_only = false;
     }
 
     /// What was said so far must not be told before all that it rests on is durable.
@@ -348,7 +362,8 @@ impl Session {
         let level = self.backend.txn.savepoint();
         let settings = self.backend.values.mark();
         let events = self.backend.events.mark();
-        self.savepoints.push(Savepoint { name: name.into(), level, settings, events });
+        let read_only = self.backend.read_only;
+        self.savepoints.push(Savepoint { name: name.into(), level, read_only, settings, events });
         Ok(())
     }
 
@@ -356,8 +371,10 @@ impl Session {
     pub(super) fn release(&mut self, name: &str) -> Result<()> {
         self.need_block("RELEASE SAVEPOINT")?;
         let position = self.find_savepoint(name)?;
-        let level = self.savepoints[position].level;
+        let Savepoint { level, read_only, .. } = self.savepoints[position];
         self.backend.txn.release(level);
+        // As in PostgreSQL, what was said under it ends with it.
+        self.backend.read_only = read_only;
         self.place_temp_schema();
         self.savepoints.truncate(position);
         self.place_temp_schema();
@@ -370,11 +387,9 @@ impl Session {
         self.need_block("ROLLBACK TO SAVEPOINT")?;
         let position = self.find_savepoint(name)?;
         self.drop_portals_since(position);
-        let (level, settings) = {
-            let savepoint = &self.savepoints[position];
-            (savepoint.level, savepoint.settings)
-        };
+        let Savepoint { level, read_only, settings, .. } = self.savepoints[position];
         self.backend.txn.rollback_to(level);
+        self.backend.read_only = read_only;
         self.backend.values.undo_to(settings);
         self.undo_temp_schema(position);
         self.backend.events.undo_to(&self.savepoints[position].events);
@@ -403,6 +418,36 @@ impl Session {
         }
         Ok(())
     }
+}
+
+impl Backend {
+    /// A setting's value as SHOW tells it.
+    pub(super) fn show(&self, name: &str) -> Option<String> {
+        match self.of_transaction(name) {
+            Some(value) => Some(value.to_owned()),
+            None => self.values.show(name),
+        }
+    }
+
+    /// The value of a setting that is the running transaction's.
+    fn of_transaction(&self, name: &str) -> Option<&'static str> {
+        if name.eq_ignore_ascii_case("transaction_read_only") {
+            return Some(if self.read_only { "on" } else { "off" });
+        }
+        if !name.eq_ignore_ascii_case("transaction_isolation") {
+            return None;
+        }
+        let repeatable = match self.txn.state() {
+            TxnState::Active => self.txn.isolation() == Isolation::RepeatableRead,
+            TxnState::Idle => self.values.hot.repeatable_read,
+        };
+        Some(if repeatable { "repeatable read" } else { "read committed" })
+    }
+}
+
+/// A READ ONLY transaction that has read stays one.
+pub(super) fn too_late_to_write() -> SqlError {
+    sql_error!(ACTIVE_SQL_TRANSACTION, "transaction read-write mode must be set before any query")
 }
 
 fn no_block(what: &str) -> SqlError {

@@ -15,8 +15,9 @@ use crate::types::{Datum, TypeId};
 use super::Session;
 use super::backend::Executed;
 use super::client::{Client, Field};
+use super::command::{called, form};
 use super::portal::{Portal, send_row};
-use super::prepare::{Prepared, is_plannable, is_select_into, plain_field};
+use super::prepare::{Prepared, Verb, is_plannable, is_select_into, plain_field};
 use super::standing::StandingStatement;
 
 /// Does it end a transaction, or take part of one back?
@@ -51,6 +52,8 @@ impl Session {
         }
         let tag = self.dispatch(statement, client, described);
         self.backend.standing.in_use = Vec::new();
+        // Left where the table was not made: it is not the next one's.
+        self.backend.executed = None;
         let tag = tag?;
         if !is_transaction && self.backend.txn.state() == storage::txn::TxnState::Active {
             self.finish_statement()?;
@@ -83,14 +86,14 @@ impl Session {
                 self.backend.instance.store.engine.checkpoint()?;
                 Ok("CHECKPOINT".to_owned())
             }
-            Statement::CreateTableAs(create) => self.create_table_as(create, statement),
+            Statement::CreateTableAs(create) => self.create_table_as(&create.query, statement),
             Statement::SetConstraints(set) => self.set_constraints(set).map(str::to_owned),
             // Nobody can listen yet, so there is nothing to end; pools say it to every connection they get back.
             Statement::Unlisten(_) => Ok("UNLISTEN".to_owned()),
             Statement::Select(select) if is_select_into(select) => {
-                let create = select_into(select)?;
-                self.plan_with_given(&create.query)?;
-                self.define(&Statement::CreateTableAs(Box::new(create)))
+                self.backend.must_not_be_read_only("SELECT INTO")?;
+                let create = Statement::CreateTableAs(Box::new(select_into(select)?));
+                self.dispatch(&create, client, described)
             }
             Statement::CreateDatabase(_) => {
                 self.refuse_block("CREATE DATABASE")?;
@@ -122,44 +125,40 @@ impl Session {
     }
 
     /// CREATE TABLE AS, whose query may be a prepared one.
-    fn create_table_as(
-        &mut self,
-        create: &ast::CreateTableAs,
-        statement: &Statement,
-    ) -> Result<String> {
-        if let Statement::Execute(execute) = &*create.query {
-            let (planned, params) = self.prepared_call(execute)?;
-            if planned.verb != super::prepare::Verb::Select {
-                bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
+    fn create_table_as(&mut self, query: &Statement, statement: &Statement) -> Result<String> {
+        match query {
+            Statement::Execute(execute) => {
+                let (planned, params) = self.prepared_call(execute)?;
+                if planned.verb != Verb::Select {
+                    bail!(WRONG_OBJECT_TYPE, "prepared statement is not a SELECT");
+                }
+                self.backend.executed = Some(Executed { planned, params, profile: None });
             }
-            self.backend.executed = Some(Executed { planned, params, profile: None });
+            query => self.plan_to_fill(query)?,
         }
-        self.plan_with_given(&create.query)?;
-        let defined = self.define(statement);
-        self.backend.executed = None;
-        defined
+        self.define(statement)
     }
 
     pub(super) fn refuse_if_cannot_write(&self, statement: &Statement) -> Result<()> {
-        if self.read_only {
-            bail!(
-                READ_ONLY_SQL_TRANSACTION,
-                "cannot execute {} in a read-only transaction",
-                words(statement)
-            );
+        match statement {
+            // Indexes that are built anew hold what they held.
+            Statement::Reindex(_) => Ok(()),
+            _ => self.backend.must_not_be_read_only(&called(statement)),
         }
-        Ok(())
     }
 
     /// A statement that changes the catalogs.
     pub(super) fn define(&mut self, statement: &Statement) -> Result<String> {
         self.refuse_if_cannot_write(statement)?;
+        self.define_anyway(statement)
+    }
+
+    /// Likewise, in a READ ONLY transaction, too.
+    pub(super) fn define_anyway(&mut self, statement: &Statement) -> Result<String> {
         self.had_query = true;
         match ddl::execute(&mut self.backend, statement) {
             Some(result) => result,
-            None => {
-                Err(SqlError::unsupported(format!("{} is not supported yet", words(statement))))
-            }
+            None => Err(SqlError::unsupported(format!("{} is not supported yet", form(statement)))),
         }
     }
 
@@ -249,6 +248,10 @@ impl Session {
                 };
                 self.set_modes(&[ast::TransactionMode::Isolation(level, ast::Loc::NONE)])
             }
+            "transaction_read_only" => {
+                let on = settings::get("transaction_read_only")?.parse(text)?.as_bool();
+                self.set_modes(&[ast::TransactionMode::ReadOnly(on, ast::Loc::NONE)])
+            }
             "session_authorization" | "role" => {
                 let own = *text == *self.backend.user || text == "none" || text == "default";
                 if own {
@@ -316,16 +319,12 @@ impl Session {
             self.send_rows(&fields, &rows, client, described)?;
             return Ok("SHOW".to_owned());
         }
-        let value = match &*name.to_ascii_lowercase() {
-            "transaction_isolation" => self.isolation_words().to_owned(),
-            "transaction_read_only" => if self.read_only { "on" } else { "off" }.to_owned(),
-            _ => match self.backend.values.show(name) {
-                Some(value) => value,
-                None => {
-                    settings::get(name)?;
-                    String::new()
-                }
-            },
+        let value = match self.backend.show(name) {
+            Some(value) => value,
+            None => {
+                settings::get(name)?;
+                String::new()
+            }
         };
         let fields = [show_field(name)];
         self.send_rows(&fields, &[vec![Datum::text(value)]], client, described)?;
@@ -437,7 +436,7 @@ impl Session {
         described: bool,
     ) -> Result<String> {
         let (planned, params) = self.prepared_call(execute)?;
-        self.refuse_if_read_only(&planned)?;
+        self.backend.refuse_if_read_only(&planned)?;
         self.had_query = true;
         if let Some(fields) = &planned.fields
             && !described
@@ -565,54 +564,4 @@ pub(super) fn select_into(select: &ast::Select) -> Result<ast::CreateTableAs> {
         materialized_view: false,
         if_not_exists: false,
     })
-}
-
-/// A statement's name in messages.
-fn words(statement: &Statement) -> &'static str {
-    match statement {
-        Statement::CreateTable(_) => "CREATE TABLE",
-        Statement::CreateTableAs(_) => "CREATE TABLE AS",
-        Statement::AlterTable(_) => "ALTER TABLE",
-        Statement::CreateIndex(_) => "CREATE INDEX",
-        Statement::Reindex(_) => "REINDEX",
-        Statement::CreateSequence(_) => "CREATE SEQUENCE",
-        Statement::AlterSequence(_) => "ALTER SEQUENCE",
-        Statement::CreateSchema(_) => "CREATE SCHEMA",
-        Statement::CreateDatabase(_) => "CREATE DATABASE",
-        Statement::AlterDatabase(_) => "ALTER DATABASE",
-        Statement::DropDatabase(_) => "DROP DATABASE",
-        Statement::CreateView(_) => "CREATE VIEW",
-        Statement::Drop(_) => "DROP",
-        Statement::Rename(_) => "ALTER ... RENAME",
-        Statement::Comment(_) => "COMMENT",
-        Statement::CreateFunction(create) if create.procedure => "CREATE PROCEDURE",
-        Statement::CreateFunction(_) => "CREATE FUNCTION",
-        Statement::CreateExtension(_) => "CREATE EXTENSION",
-        Statement::CreateCollation(_) => "CREATE COLLATION",
-        Statement::RefreshCollation(_) => "ALTER COLLATION",
-        Statement::CreateType(_) => "CREATE TYPE",
-        Statement::CreateDomain(_) => "CREATE DOMAIN",
-        Statement::CreateStatistics(_) => "CREATE STATISTICS",
-        Statement::Grant(grant) if !grant.grant => "REVOKE",
-        Statement::GrantRole(grant) if !grant.grant => "REVOKE",
-        Statement::Grant(_) | Statement::GrantRole(_) => "GRANT",
-        Statement::CreateRole(_) => "CREATE ROLE",
-        Statement::AlterRole(_) | Statement::AlterRoleSet(_) => "ALTER ROLE",
-        Statement::DropRole(_) => "DROP ROLE",
-        Statement::Truncate(_) => "TRUNCATE TABLE",
-        Statement::Listen(_) => "LISTEN",
-        Statement::Notify(_) => "NOTIFY",
-        Statement::Do(_) => "DO",
-        Statement::Call(_) => "CALL",
-        Statement::Cluster(_) => "CLUSTER",
-        Statement::AlterDefaultPrivileges(_) => "ALTER DEFAULT PRIVILEGES",
-        Statement::ReassignOwned(_) => "REASSIGN OWNED",
-        Statement::DropOwned(_) => "DROP OWNED",
-        Statement::AlterSystem(_) => "ALTER SYSTEM",
-        Statement::Load(_) => "LOAD",
-        Statement::AlterObjectSchema(_) => "ALTER ... SET SCHEMA",
-        Statement::AlterOwner(_) => "ALTER ... OWNER TO",
-        Statement::RefreshMaterializedView(_) => "REFRESH MATERIALIZED VIEW",
-        _ => "this statement",
-    }
 }

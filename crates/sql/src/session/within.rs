@@ -43,6 +43,12 @@ fn within(statement: &Statement) -> Result<Option<Cow<'_, Statement>>> {
     })
 }
 
+fn changes_in_with(query: &Statement) -> bool {
+    let Statement::Select(select) = query else { return false };
+    let ctes = select.with.iter().flat_map(|with| &with.ctes);
+    ctes.into_iter().any(|cte| !matches!(*cte.query, Statement::Select(_)))
+}
+
 impl Session {
     /// The types of the parameters in what is within a statement, beyond those that were declared.
     pub(super) fn infer_within(
@@ -60,9 +66,11 @@ impl Session {
         Ok((self.plan(inner, self.given.params())?.into(), self.given.values.clone()))
     }
 
-    /// Plans the query of CREATE TABLE AS if it has parameters: whoever makes the table does not know them.
-    pub(super) fn plan_with_given(&mut self, query: &Statement) -> Result<()> {
-        if !self.given.types.is_empty() && is_plannable(query) {
+    /// Plans the query of CREATE TABLE AS if it has parameters, which whoever makes the table does not know, or changes
+    /// rows in WITH, which an INSERT of its rows could not.
+    pub(super) fn plan_to_fill(&mut self, query: &Statement) -> Result<()> {
+        let beforehand = !self.given.types.is_empty() || changes_in_with(query);
+        if beforehand && is_plannable(query) {
             let planned = self.plan(query, self.given.params())?;
             let (planned, params) = (planned.into(), self.given.values.clone());
             self.backend.executed = Some(Executed { planned, params, profile: None });

@@ -28,7 +28,8 @@ impl Session {
         ddl::would_create(&mut self.backend, create)
     }
 
-    /// Makes the table of the rows of its query, which is planned, and watched.
+    /// Makes the table of the rows of its query, which is planned, and watched. As in PostgreSQL, a READ ONLY
+    /// transaction refuses what the query writes, not the table; and what is prepared may be a change with RETURNING.
     pub(super) fn create_watched(
         &mut self,
         create: CreateTableAs,
@@ -38,8 +39,6 @@ impl Session {
     ) -> Result<()> {
         let (planned, profile) = (Arc::clone(planned), Some(profile));
         self.backend.executed = Some(Executed { planned, params, profile });
-        let made = self.define(&Statement::CreateTableAs(Box::new(create)));
-        self.backend.executed = None;
-        made.map(drop)
+        self.define_anyway(&Statement::CreateTableAs(Box::new(create))).map(drop)
     }
 }

@@ -29,7 +29,7 @@ fn what_changes_rows_changes_all_of_them() {
     let delete = "DELETE FROM f RETURNING i";
     assert_eq!(
         in_pieces(&mut bench, delete, 4),
-        "1\n2\nSUSPENDED\n3\n4\nSUSPENDED\n5\nDELETE 5\nDELETE 0\n"
+        "1\n2\nSUSPENDED\n3\n4\nSUSPENDED\n5\nDELETE 1\nDELETE 0\n"
     );
 }
 

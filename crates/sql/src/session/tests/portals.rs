@@ -1,0 +1,246 @@
+//! What the extended protocol can do that a script of psql can't: portals that FETCH reads, that read tables, that fail,
+//! or end in a panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::*;
+use crate::error::SqlState;
+
+/// A portal for a text, of which nothing is asked yet.
+fn bound(bench: &mut Bench, portal: &str, text: &str, params: &[&str]) {
+    let session = &mut bench.session;
+    session.parse("", text, &[]).unwrap();
+    let params: Vec<Option<&[u8]>> = params.iter().map(|param| Some(param.as_bytes())).collect();
+    session.bind(portal, "", &params, &Formats::default(), Formats::default()).unwrap();
+}
+
+/// Asks a portal for so many rows, as a message of its own; what was told.
+fn ask(bench: &mut Bench, portal: &str, rows: u32) -> String {
+    let (mut client, session) = (Recorder::default(), &mut bench.session);
+    let result = session.execute(portal, rows, &mut client);
+    if let Err(error) = &result {
+        session.fail(error);
+        client.out.push_str(&shown(error));
+    }
+    if let Err(error) = session.sync() {
+        session.fail(&error);
+        client.out.push_str(&shown(&error));
+    }
+    client.out
+}
+
+fn count(bench: &mut Bench, table: &str) -> String {
+    let told = bench.run(&format!("SELECT count(*) FROM {table}"));
+    told.lines().nth(1).unwrap().to_owned()
+}
+
+fn five_and_none() -> Bench {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (i int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 5)");
+    bench.run("CREATE TABLE u (i int PRIMARY KEY)");
+    bench
+}
+
+#[test]
+fn fetch_from_what_changes_rows_changes_all_of_them() {
+    let mut bench = five_and_none();
+    for insert in [
+        "INSERT INTO u SELECT i FROM t RETURNING i",
+        "WITH w AS (INSERT INTO u SELECT i FROM t) SELECT i FROM t ORDER BY i",
+    ] {
+        bench.run("BEGIN");
+        bound(&mut bench, "p", insert, &[]);
+        assert_eq!(bench.run("FETCH 2 p"), "[i]\n1\n2\nFETCH 2\n");
+        assert_eq!(count(&mut bench, "u"), "5", "{insert}");
+        assert_eq!(ask(&mut bench, "p", 2), "3\n4\nSUSPENDED\n");
+        assert_eq!(bench.run("FETCH ALL p"), "[i]\n5\nFETCH 1\n");
+        assert_eq!(bench.run("FETCH 1 p"), "[i]\nFETCH 0\n");
+        assert_eq!(count(&mut bench, "u"), "5", "{insert}");
+        bench.run("ROLLBACK");
+    }
+}
+
+#[test]
+fn what_is_done_is_not_done_again() {
+    let mut bench = five_and_none();
+    // Of one row, which goes a way of its own, and of several.
+    for insert in ["INSERT INTO u VALUES (7) RETURNING i", "INSERT INTO u SELECT 7 RETURNING i"] {
+        bench.run("BEGIN");
+        bound(&mut bench, "p", insert, &[]);
+        assert_eq!(ask(&mut bench, "p", 0), "7\nINSERT 0 1\n");
+        assert_eq!(bench.run("FETCH ALL p"), "[i]\nFETCH 0\n");
+        bound(&mut bench, "q", "DELETE FROM u RETURNING i", &[]);
+        assert_eq!(bench.run("FETCH ALL q"), "[i]\n7\nFETCH 1\n");
+        assert!(ask(&mut bench, "q", 0).starts_with("DELETE "));
+        bench.run("ROLLBACK");
+    }
+}
+
+#[test]
+fn a_portal_that_failed_cannot_be_run() {
+    let mut bench = five_and_none();
+    bench.run("BEGIN");
+    bound(&mut bench, "p", "DELETE FROM t WHERE i = 1 / (i - $1) RETURNING i", &["3"]);
+    bench.run("SAVEPOINT s");
+    assert!(bench.run("FETCH 1 p").contains("22012"));
+    bench.run("ROLLBACK TO s");
+    assert_eq!(bench.run("FETCH 1 p"), "55000: portal \"p\" cannot be run\n");
+    bench.run("ROLLBACK; BEGIN");
+    // Backwards goes none of the protocol's, and what has no rows goes not at all.
+    bound(&mut bench, "p", "SELECT i FROM t ORDER BY i", &[]);
+    assert_eq!(bench.run("FETCH 2 p"), "[i]\n1\n2\nFETCH 2\n");
+    bench.run("SAVEPOINT s");
+    assert!(bench.run("FETCH PRIOR p").contains("55000: cursor can only scan forward"));
+    bench.run("ROLLBACK TO s");
+    assert_eq!(bench.run("FETCH 1 p"), "55000: portal \"p\" cannot be run\n");
+    bench.run("ROLLBACK; BEGIN");
+    bound(&mut bench, "p", "DELETE FROM t", &[]);
+    assert!(bench.run("FETCH 1 p").contains("XX000: unsupported portal strategy"));
+    bench.run("ROLLBACK");
+    assert_eq!(count(&mut bench, "t"), "5");
+}
+
+#[test]
+fn a_read_only_transaction_runs_no_portal_that_writes() {
+    let mut bench = five_and_none();
+    bench.run("CREATE TEMP TABLE own (i int)");
+    let insert = "INSERT INTO u VALUES (1) RETURNING i";
+    let refused = "25006: cannot execute INSERT in a read-only transaction\n";
+    bench.run("BEGIN READ ONLY");
+    bound(&mut bench, "p", insert, &[]);
+    assert!(bench.run("FETCH 1 p").ends_with(refused));
+    bench.run("ROLLBACK; BEGIN READ ONLY");
+    bound(&mut bench, "p", insert, &[]);
+    assert_eq!(ask(&mut bench, "p", 0), refused);
+    bench.run("ROLLBACK; BEGIN READ ONLY");
+    // What only reads, and locks what it reads, begins when it is bound.
+    let session = &mut bench.session;
+    session.parse("", "SELECT i FROM t FOR SHARE", &[]).unwrap();
+    let error = session.bind("p", "", &[], &Formats::default(), Formats::default()).unwrap_err();
+    assert_eq!(
+        shown(&error),
+        "25006: cannot execute SELECT FOR SHARE in a read-only transaction\n"
+    );
+    session.fail(&error);
+    bench.run("ROLLBACK; BEGIN READ ONLY");
+    bound(&mut bench, "", "SELECT $1::int AS i INTO made", &["1"]);
+    assert!(ask(&mut bench, "", 0).contains("cannot execute SELECT INTO"));
+    bench.run("ROLLBACK; BEGIN READ ONLY");
+    bound(&mut bench, "p", "INSERT INTO own VALUES ($1) RETURNING i", &["4"]);
+    assert_eq!(bench.run("FETCH 1 p"), "[i]\n4\nFETCH 1\n");
+    assert_eq!(bench.run("COMMIT"), "COMMIT\n");
+    assert_eq!((count(&mut bench, "u"), count(&mut bench, "own")), ("0".into(), "1".into()));
+}
+
+#[test]
+fn what_a_portal_reads_is_in_use_until_it_is_closed() {
+    let mut bench = five_and_none();
+    for (text, rows, in_use) in [
+        ("SELECT i FROM t", None, true),
+        ("SELECT i FROM t", Some(2), true),
+        ("SELECT i FROM t", Some(0), true),
+        ("SELECT i FROM t WHERE i = 1", Some(0), true),
+        ("DELETE FROM t RETURNING i", None, false),
+        ("DELETE FROM t RETURNING i", Some(2), false),
+        ("DELETE FROM t RETURNING i", Some(0), false),
+        ("DELETE FROM t", Some(0), false),
+        ("WITH w AS (DELETE FROM t RETURNING i) SELECT i FROM w", Some(2), false),
+    ] {
+        for change in ["ALTER TABLE t ADD x int", "TRUNCATE t", "DROP TABLE t"] {
+            bench.run("BEGIN");
+            bound(&mut bench, "p", text, &[]);
+            if let Some(rows) = rows {
+                ask(&mut bench, "p", rows);
+            }
+            let told = bench.run(change);
+            assert_eq!(told.starts_with("55006"), in_use, "{text} {rows:?} {change}: {told}");
+            bench.run("ROLLBACK");
+        }
+    }
+    bench.run("BEGIN");
+    bound(&mut bench, "p", "SELECT i FROM t", &[]);
+    bound(&mut bench, "", "SELECT i FROM t", &[]);
+    ask(&mut bench, "", 2);
+    bench.session.close_portal("p");
+    assert_eq!(bench.run("TRUNCATE t"), "TRUNCATE TABLE\n");
+    bench.run("ROLLBACK");
+}
+
+#[test]
+fn a_table_that_was_not_made_leaves_no_query_for_the_next() {
+    let mut bench = five_and_none();
+    for refused in ["SELECT $1::int AS a INTO t", "CREATE TABLE t AS SELECT $1::int AS a"] {
+        bound(&mut bench, "", refused, &["7"]);
+        assert!(ask(&mut bench, "", 0).starts_with("42P07"));
+        bench.run("CREATE TABLE made AS SELECT 1 AS b, 2 AS c");
+        assert_eq!(bench.run("SELECT * FROM made"), "[b|c]\n1|2\nSELECT 1\n", "{refused}");
+        bench.run("DROP TABLE made");
+    }
+}
+
+#[test]
+fn explain_fills_a_table_from_a_change_that_is_prepared() {
+    let mut bench = five_and_none();
+    bench.run("PREPARE p AS INSERT INTO u VALUES (9) RETURNING i");
+    assert!(bench.run("EXPLAIN ANALYZE CREATE TABLE made AS EXECUTE p").ends_with("EXPLAIN\n"));
+    assert_eq!(bench.run("SELECT i FROM made"), "[i]\n9\nSELECT 1\n");
+    assert!(bench.run("CREATE TABLE other AS EXECUTE p").starts_with("42809"));
+    assert_eq!(count(&mut bench, "u"), "1");
+}
+
+#[test]
+fn a_commit_that_fails_in_a_held_cursor_ends_the_transaction() {
+    let mut bench = five_and_none();
+    let declare = "DECLARE h CURSOR WITH HOLD FOR SELECT 1 / (i - 3) FROM t";
+    for by_message in [false, true] {
+        bench.run("BEGIN; INSERT INTO u VALUES (1)");
+        bench.run(declare);
+        let told = match by_message {
+            true => {
+                bound(&mut bench, "", "COMMIT", &[]);
+                ask(&mut bench, "", 0)
+            }
+            false => bench.run("COMMIT"),
+        };
+        assert_eq!(told, "22012: division by zero\n");
+        assert_eq!(bench.session.status(), Status::Idle);
+        assert_eq!(count(&mut bench, "u"), "0");
+        assert_eq!(count(&mut bench, "pg_cursors"), "0");
+    }
+    // Without a block, the statement is what fails.
+    assert_eq!(bench.run(declare), "22012: division by zero\n");
+    assert_eq!(count(&mut bench, "pg_cursors"), "0");
+}
+
+/// Runs what panics at the first row that it sends.
+fn panics(bench: &mut Bench, run: impl FnOnce(&mut Session, &mut Recorder) -> Result<()>) {
+    let mut client = Recorder { panics: true, ..Recorder::default() };
+    let session = &mut bench.session;
+    let result = catch_unwind(AssertUnwindSafe(|| run(session, &mut client)));
+    assert!(result.is_err(), "{}", client.out);
+    session.recover(&SqlError::new(SqlState::INTERNAL_ERROR, "a panic"));
+}
+
+#[test]
+fn nothing_of_a_statement_outlives_its_panic() {
+    let mut bench = five_and_none();
+    bench.run("PREPARE one AS SELECT 1 AS a");
+    bench.run("BEGIN");
+    bound(&mut bench, "open", "SELECT i FROM t", &[]);
+    bench.session.parse("", "EXPLAIN SELECT $1::int", &[]).unwrap();
+    let (params, formats) = ([Some(&b"7"[..])], Formats::default());
+    bench.session.bind("", "", &params, &formats, Formats::all(Format::Binary)).unwrap();
+    panics(&mut bench, |session, client| session.execute("", 0, client));
+    assert_eq!(bench.session.status(), Status::Failed);
+    assert!(bench.session.backend.standing.in_use.is_empty());
+    bench.run("ROLLBACK");
+    // Neither its parameters nor its formats are the next one's.
+    assert!(bench.run("EXPLAIN SELECT $1").starts_with("42P02"));
+    assert_eq!(bench.run("EXECUTE one"), "[a]\n1\nSELECT 1\n");
+    // A message of the other protocol has one statement.
+    panics(&mut bench, |session, client| session.simple_query("BEGIN; SHOW work_mem", client));
+    assert_eq!(bench.session.status(), Status::Failed);
+    bench.run("ROLLBACK");
+    bound(&mut bench, "", "VACUUM t", &[]);
+    assert_eq!(ask(&mut bench, "", 0), "VACUUM\n");
+}

@@ -1,0 +1,47 @@
+-- CREATE TABLE AS of what changes rows: in WITH, and by EXECUTE.
+create table source (i int, t text);
+insert into source select i, 'x' || i from generate_series(1, 6) i;
+create table moved as with w as (delete from source where i < 3 returning *) select * from w;
+select * from moved order by i;
+select count(*) from source;
+with w as (delete from source where i = 3 returning *) select i, 'fixed' as f into moved2 from w;
+select *, pg_typeof(f) from moved2;
+create table unread (n) as with w as (delete from source where i = 4) select 7;
+select * from unread;
+select i from source order by i;
+create table empty as with w as (delete from source returning *) select * from w with no data;
+select * from empty;
+create table if not exists empty as with w as (delete from source returning *) select * from w;
+select count(*) from source;
+create table empty as with w as (delete from source returning *) select * from w;
+select count(*) from source;
+create table refused as with w as (delete from source) select * from w;
+create table refused as select * from (with w as (delete from source returning *) select * from w) s;
+create view refused as with w as (delete from source returning *) select * from w;
+create table chained as with w as (delete from source returning *), v as (insert into moved select * from w returning i) select i from v order by i;
+select * from chained;
+select * from moved order by i;
+-- a foreign key sees what is changed on the way
+create table p (i int primary key);
+create table r (i int references p);
+insert into p values (1), (2);
+insert into r values (1);
+create table refused as with w as (delete from p returning *) select * from w;
+select count(*) from p;
+-- prepared
+prepare ins as insert into source values (9, 'y');
+prepare ret as insert into source values (9, 'y') returning *;
+prepare wit as with w as (insert into source values (10, 'z') returning *) select * from w;
+create table refused as execute ins;
+create table refused as execute ret;
+create table filled as execute wit;
+select * from filled;
+select * from source;
+explain (costs off) create table refused as execute ins;
+explain (costs off) create table refused as execute ret;
+begin;
+explain (analyze, costs off, timing off, summary off) create table refused as execute ins;
+select * from refused;
+rollback;
+drop table source, moved, moved2, unread, empty, chained, r, p, filled;
+deallocate all;
