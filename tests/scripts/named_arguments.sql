@@ -24,6 +24,5 @@ insert into named values (1), (2);
 select make_interval(days => d, hours => d) from named order by d;
 create view named_view as select make_interval(hours => d) as h from named;
 select * from named_view order by h;
-select * from pg_get_keywords() where word = 'select';
 drop view named_view;
 drop table named;

@@ -23,8 +23,14 @@ impl Binder<'_, '_> {
         let names = names(call)?;
         let by_place = call.args.len() - names.len();
         let mut args = Vec::with_capacity(call.args.len());
-        for arg in &call.args {
-            args.push(self.expr(&arg.value)?);
+        for (i, arg) in call.args.iter().enumerate() {
+            let value = self.expr(&arg.value)?;
+            if arg.name.is_none() && i >= by_place {
+                let error =
+                    sql_error!(SYNTAX_ERROR, "positional argument cannot follow named argument");
+                return Err(at(error, value.loc()));
+            }
+            args.push(value);
         }
         let types = args.iter().map(Expr::type_id).collect();
         let given = Given { by_place, names, types };
@@ -64,7 +70,7 @@ impl Given<'_> {
     }
 }
 
-/// The names, which only the last arguments may have.
+/// The names, each once.
 fn names(call: &FuncCall) -> Result<Vec<&str>> {
     let mut names: Vec<&str> = Vec::new();
     for arg in &call.args {
@@ -75,12 +81,7 @@ fn names(call: &FuncCall) -> Result<Vec<&str>> {
                 return Err(at(error, arg.loc));
             }
             Some(name) => names.push(name),
-            None if names.is_empty() => {}
-            None => {
-                let error =
-                    sql_error!(SYNTAX_ERROR, "positional argument cannot follow named argument");
-                return Err(at(error, arg.loc));
-            }
+            None => {}
         }
     }
     Ok(names)
