@@ -10,7 +10,7 @@ use crate::types::{Oid, TypeId};
 use super::query::{Distinct, Group, Query, RelKind, RowLock, SortKey, Target};
 use super::scope::Scope;
 use super::tree::{Column, Expr, Ty};
-use super::{Binder, ExprKind, at, coerce, walk};
+use super::{Binder, ExprKind, at, coerce, volatility, walk};
 
 impl Binder<'_, '_> {
     /// Binds a query in a scope of its own. `resolve` turns outputs of unknown type into text.
@@ -258,6 +258,9 @@ impl Binder<'_, '_> {
         if let Some(found) = targets.iter().position(|t| walk::same(&t.expr, &expr)) {
             return Ok(found);
         }
+        // Constants of the list are lifted and those in here are not: the two may be one expression as they are written,
+        // which matters where each evaluation gives another value.
+        self.momentary |= self.params.may_be_lifted() && volatility::is_volatile(&expr);
         let name = self.output_name(item);
         targets.push(Target { expr, name, junk: true, origin: None });
         Ok(targets.len() - 1)

@@ -4,6 +4,7 @@ use crate::func::{self, Function, Volatility};
 use crate::types::{TypeId, TypeInfo, type_info};
 
 use super::tree::{Call, Expr};
+use super::types::element_of;
 use super::walk;
 
 /// Whether it has the same value for the same row for ever, whatever the settings and the time: what the keys and
@@ -50,4 +51,33 @@ fn hangs_on_settings(ty: TypeId, support: impl Fn(&TypeInfo) -> &'static str) ->
     let Some(info) = type_info(ty) else { return true };
     let mut functions = func::functions(support(info));
     functions.any(|function| function.volatility != Volatility::Immutable)
+}
+
+/// Whether the settings or the time have a say in what the text of a literal means. Names of catalog objects are not
+/// looked at: what they mean goes by the search path and the catalogs' version, as all of a plan does.
+pub(super) fn reads_by_settings(ty: TypeId, text: &str) -> bool {
+    match element_of(ty).unwrap_or(ty) {
+        TypeId::DATE | TypeId::TIMESTAMP => !is_iso(text),
+        // Only the sign of a whole interval is read by `IntervalStyle`.
+        TypeId::INTERVAL => text.contains('-'),
+        TypeId::TIMESTAMPTZ | TypeId::TIME | TypeId::TIMETZ => true,
+        _ => false,
+    }
+}
+
+/// Year first, and digits only: a date that no setting gives another meaning.
+fn is_iso(text: &str) -> bool {
+    let digits = |part: &str| part.len() == 4 && part.bytes().all(|b| b.is_ascii_digit());
+    text.split_once('-').is_some_and(|(year, rest)| {
+        digits(year) && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'-' | b':' | b'.' | b' '))
+    })
+}
+
+/// Whether each evaluation may give another value.
+pub(super) fn is_volatile(expr: &Expr) -> bool {
+    walk::any(expr, &mut |part| match part {
+        Expr::Call(call) => call.func.volatility == Volatility::Volatile,
+        Expr::NextValue(_) => true,
+        _ => false,
+    })
 }
