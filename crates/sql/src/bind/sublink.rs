@@ -71,7 +71,8 @@ impl Binder<'_, '_> {
             }
         };
         let (id, query, loc) = (self.next_sublink(), Box::new(query), link.loc);
-        Ok(Expr::SubLink(Box::new(SubLink { id, kind, query, ty, loc })))
+        let bound = Expr::SubLink(Box::new(SubLink { id, kind, query, ty, loc }));
+        Ok(if rows_differ(&link.kind) { Expr::Not(Box::new(bound)) } else { bound })
     }
 
     fn quantified_link(
@@ -103,10 +104,14 @@ impl Binder<'_, '_> {
                 link.loc,
             ));
         }
+        // Rows differ where not all of their columns are equal: `<> ALL` is asked as NOT (`= ANY`), and `<> ANY` as
+        // NOT (`= ALL`).
+        let differ = rows_differ(&link.kind);
+        let (symbol, all) = if differ { ("=", !all) } else { (&*op.symbol, all) };
         let mut tests = Vec::with_capacity(left.len());
         for (i, (left, column)) in left.into_iter().zip(columns).enumerate() {
             let right = Expr::Slot(Slot { slot: i as u16, ty: column.ty });
-            let mut test = self.plain_call(&op.symbol, left, right, op.loc)?;
+            let mut test = self.plain_call(symbol, left, right, op.loc)?;
             self.collate_with(&mut test, (1, column.collation))?;
             if test.ty.id != TypeId::BOOL {
                 return Err(at(
@@ -121,5 +126,16 @@ impl Binder<'_, '_> {
             tests.push(test);
         }
         Ok(SubLinkKind::Quantified { tests, all })
+    }
+}
+
+/// Whether a row of several columns is asked to differ from those of the sub-select.
+fn rows_differ(kind: &ast::SubLinkKind) -> bool {
+    match kind {
+        ast::SubLinkKind::Any { left: ast::Expr::Row(row), op: Some(op) }
+        | ast::SubLinkKind::All { left: ast::Expr::Row(row), op } => {
+            row.args.len() > 1 && &*op.symbol == "<>"
+        }
+        _ => false,
     }
 }
