@@ -41,12 +41,9 @@ impl Binder<'_, '_> {
             },
             ast::SubLinkKind::Array => match columns[..] {
                 [only] => {
-                    let element = super::types::element_of(only.id);
-                    let id = match element {
-                        Some(_) => Some(only.id),
-                        None => self.catalog.array_of(only.id),
-                    };
-                    let Some(id) = id else {
+                    let of_arrays = || super::types::element_of(only.id).map(|_| (only.id, true));
+                    let of_values = self.catalog.array_of(only.id).map(|id| (id, false));
+                    let Some((id, nested)) = of_values.or_else(of_arrays) else {
                         return Err(at(
                             sql_error!(
                                 UNDEFINED_OBJECT,
@@ -56,7 +53,7 @@ impl Binder<'_, '_> {
                             link.loc,
                         ));
                     };
-                    (SubLinkKind::Array, Ty::of(id))
+                    (SubLinkKind::Array { nested }, Ty::of(id))
                 }
                 _ => return Err(too_many()),
             },

@@ -441,7 +441,10 @@ pub enum SubLinkKind {
     Exists,
     /// One column of at most one row.
     Scalar,
-    Array,
+    /// `ARRAY(select)`; of a column of arrays, an array of one dimension more.
+    Array {
+        nested: bool,
+    },
     /// `left op ANY|ALL (select)`: the calls' right arguments are [`Expr::Slot`]s into the
     /// sub-select's row.
     Quantified {

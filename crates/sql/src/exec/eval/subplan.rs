@@ -6,7 +6,8 @@ use crate::bind::tree::{Call, SubLinkKind, SubPlan};
 use crate::error::{Result, sql_error};
 use crate::exec::spill::{RowReader, RowStore, check_held, values_bytes};
 use crate::exec::{Cx, Running};
-use crate::types::{Array, Datum, TypeId};
+use crate::func::{Accumulator, Arrays};
+use crate::types::{Array, Datum, TypeId, type_info};
 
 use super::{eval as value_of, invoke_pair};
 
@@ -64,6 +65,7 @@ fn eval_with(
     let value = match subplan.kind {
         SubLinkKind::Exists => Datum::Bool(state.operator.next(cx)?),
         SubLinkKind::Scalar => scalar(&mut state.operator, cx)?,
+        SubLinkKind::Array { nested: true } => stacked(subplan, &mut state.operator, cx)?,
         _ => array(subplan, &mut state.operator, cx)?,
     };
     if subplan.plan.once {
@@ -111,8 +113,23 @@ fn array(subplan: &SubPlan, operator: &mut Running, cx: &mut Cx<'_>) -> Result<D
         check_held(bytes, "An array")?;
         elements.extend_from_slice(element);
     }
-    let element = crate::types::type_info(subplan.ty.id).map_or(TypeId::UNKNOWN, |t| t.element);
-    Ok(Datum::Array(Arc::new(Array::from_elements(element, elements))))
+    Ok(Array::from_elements(element_of(subplan), elements).into())
+}
+
+/// What the array that ARRAY(SELECT …) makes is an array of.
+fn element_of(subplan: &SubPlan) -> TypeId {
+    type_info(subplan.ty.id).map_or(TypeId::UNKNOWN, |info| info.element)
+}
+
+/// The rows' arrays as one of a dimension more.
+fn stacked(subplan: &SubPlan, operator: &mut Running, cx: &mut Cx<'_>) -> Result<Datum> {
+    let element = element_of(subplan);
+    let mut arrays = Arrays::of(element);
+    while operator.next(cx)? {
+        arrays.push(&operator.row()[0])?;
+        check_held(arrays.memory(), "An array")?;
+    }
+    Ok(arrays.stacked().unwrap_or_else(|| Array::empty(element)).into())
 }
 
 /// One row's verdict: whether all tests hold; `None` when a null leaves it open.
