@@ -1,5 +1,7 @@
 //! SELECT: target list, WHERE, GROUP BY, ORDER BY, DISTINCT, LIMIT, locking.
 
+use std::collections::BTreeSet;
+
 use syntax::ast::{
     self, GroupItem, Literal, Loc, Select, SelectBody, SelectCore, SortBy, SortDirection, SortNulls,
 };
@@ -448,13 +450,9 @@ impl Binder<'_, '_> {
             group.sets = product(&group.sets, &sets);
         }
         if core.group_distinct {
-            let mut unique: Vec<Vec<u16>> = Vec::new();
-            for set in std::mem::take(&mut group.sets) {
-                if !unique.contains(&set) {
-                    unique.push(set);
-                }
-            }
-            group.sets = unique;
+            // The order of its columns makes no other set of it.
+            let mut seen = BTreeSet::new();
+            group.sets.retain(|set| seen.insert(set.iter().copied().collect::<BTreeSet<_>>()));
         }
         query.group = Some(group);
         Ok(())
