@@ -46,13 +46,13 @@ impl Binder<'_, '_> {
     fn insert_rest(&mut self, table: Arc<TableDef>, insert: &ast::Insert) -> Result<Modify> {
         let columns = self.insert_columns(&table, &insert.columns)?;
         let mut query = self.insert_source(insert, &table, &columns)?;
-        query.ctes = std::mem::take(&mut self.scope().ctes);
 
-        // RETURNING and ON CONFLICT see the target (0) and the proposed row (1), nothing else.
+        // RETURNING and ON CONFLICT see the target (0) and the proposed row (1), and what WITH names.
         self.scopes.push(Scope::default());
         let tail = self.insert_tail(insert, &table);
         self.scopes.pop();
         let (on_conflict, returning) = tail?;
+        query.ctes = std::mem::take(&mut self.scope().ctes);
         let checks = self.checks(&table)?;
         let generated = self.generated(&table)?;
         Ok(Modify {
@@ -156,12 +156,9 @@ impl Binder<'_, '_> {
             InsertSource::DefaultValues => Vec::new(),
             InsertSource::Query(select) => match plain_values(select) {
                 Some([row]) => {
-                    self.scopes.push(Scope::default());
                     let mut bound = Vec::with_capacity(row.len());
-                    let result =
-                        self.insert_row(row, table, columns, named, overriding, &mut bound);
-                    let scope = self.scopes.pop().expect("just pushed");
-                    result?;
+                    self.insert_row(row, table, columns, named, overriding, &mut bound)?;
+                    let scope = self.scope();
                     query.has_sublinks = scope.has_sublinks;
                     query.has_srf = scope.has_srf;
                     bound
@@ -238,28 +235,20 @@ impl Binder<'_, '_> {
         overriding: Option<Overriding>,
         query: &mut Query,
     ) -> Result<Vec<Expr>> {
-        self.scopes.push(Scope::default());
         let mut bound = Vec::with_capacity(rows.len());
-        let mut result = Ok(());
         for row in rows {
             if row.len() != rows[0].len() {
                 let loc = row.first().map_or(Loc::NONE, ast_loc);
-                result = Err(at(
+                return Err(at(
                     sql_error!(SYNTAX_ERROR, "VALUES lists must all be the same length"),
                     loc,
                 ));
-                break;
             }
             let mut out = Vec::with_capacity(row.len());
-            result = self.insert_row(row, table, columns, named, overriding, &mut out);
-            if result.is_err() {
-                break;
-            }
+            self.insert_row(row, table, columns, named, overriding, &mut out)?;
             bound.push(out);
         }
-        let scope = self.scopes.pop().expect("just pushed");
-        result?;
-        query.has_sublinks = scope.has_sublinks;
+        query.has_sublinks = self.scope().has_sublinks;
         for row in &mut bound {
             for (expr, column) in row.iter_mut().zip(columns) {
                 let def = &table.columns[usize::from(*column)];
