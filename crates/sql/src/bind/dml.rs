@@ -12,7 +12,7 @@ use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Modify, ModifyAction, Query, Rel, RelColumn, RelKind, Target};
 use super::scope::{Scope, var};
-use super::tree::{Column, CurrentOf, Expr, FieldSelect, NextValue, Ty};
+use super::tree::{Column, CurrentOf, Expr, FieldSelect, NextValue, SubLink, SubLinkKind, Ty};
 use super::{Binder, ExprKind, at};
 
 impl Binder<'_, '_> {
@@ -554,22 +554,23 @@ impl Binder<'_, '_> {
                     junk: false,
                     origin: None,
                 });
-                let link = Expr::SubLink(Box::new(super::tree::SubLink {
+                let mut link = SubLink {
                     id: self.next_sublink(),
-                    kind: super::tree::SubLinkKind::Scalar,
+                    kind: SubLinkKind::Row { again: false },
                     query: Box::new(query),
                     ty: record,
                     loc: link.loc,
-                }));
+                };
                 for (i, (target, (ty, collation))) in targets.iter().zip(types).enumerate() {
                     let column = named_column(table, target)?;
                     let def = &table.columns[usize::from(column)];
                     let field = Expr::Field(Box::new(FieldSelect {
-                        arg: link.clone(),
+                        arg: Expr::SubLink(Box::new(link.clone())),
                         field: i as u16,
                         ty,
                         collation,
                     }));
+                    link.kind = SubLinkKind::Row { again: true };
                     let value = self.coerce_to_column(field, def.ty, &def.name, target.loc)?;
                     push_set(out, column, value, target)?;
                 }

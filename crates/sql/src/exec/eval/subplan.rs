@@ -15,7 +15,7 @@ use super::{eval as value_of, invoke_pair};
 pub(in crate::exec) struct SubplanState {
     operator: Running,
     started: bool,
-    /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL).
+    /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL), and the last one of a row's source.
     value: Option<Datum>,
     /// Likewise its rows, for ANY and ALL.
     rows: Option<Arc<RowStore>>,
@@ -58,17 +58,18 @@ fn eval_with(
         start(subplan, state, row, cx)?;
         return quantified(tests, *all, &lefts, &mut state.operator, cx);
     }
-    if let Some(value) = &state.value {
+    let row_again = matches!(subplan.kind, SubLinkKind::Row { again: true });
+    if let Some(value) = state.value.as_ref().filter(|_| subplan.plan.once || row_again) {
         return Ok(value.clone());
     }
     start(subplan, state, row, cx)?;
     let value = match subplan.kind {
         SubLinkKind::Exists => Datum::Bool(state.operator.next(cx)?),
-        SubLinkKind::Scalar => scalar(&mut state.operator, cx)?,
+        SubLinkKind::Scalar | SubLinkKind::Row { .. } => scalar(&mut state.operator, cx)?,
         SubLinkKind::Array { nested: true } => stacked(subplan, &mut state.operator, cx)?,
         _ => array(subplan, &mut state.operator, cx)?,
     };
-    if subplan.plan.once {
+    if subplan.plan.once || matches!(subplan.kind, SubLinkKind::Row { .. }) {
         state.value = Some(value.clone());
     }
     Ok(value)
