@@ -428,7 +428,10 @@ impl Binder<'_, '_> {
             }
             for rel in wanted {
                 match query.locking.iter_mut().find(|lock| lock.rel == rel) {
-                    Some(lock) => lock.strength = lock.strength.max(clause.strength),
+                    Some(lock) => {
+                        lock.strength = lock.strength.max(clause.strength);
+                        lock.wait = lock.wait.max(clause.wait);
+                    }
                     None => query.locking.push(RowLock {
                         rel,
                         strength: clause.strength,
