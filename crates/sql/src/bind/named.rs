@@ -24,7 +24,7 @@ impl Binder<'_, '_> {
         let by_place = call.args.len() - names.len();
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
-            args.push(self.expr(&arg.value)?);
+            args.push(self.argument(&arg.value)?);
         }
         let types = args.iter().map(Expr::type_id).collect();
         let given = Given { by_place, names, types };
