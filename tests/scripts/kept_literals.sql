@@ -17,6 +17,19 @@ set intervalstyle = 'sql_standard';
 select interval '-1 2:03:04' = interval '-1 days -02:03:04';
 set intervalstyle = 'postgres';
 select interval '-1 2:03:04' = interval '-1 days -02:03:04';
+-- and by what is written out they do not change
+create table kz (at timestamptz default '2024-01-01 00:00', n int);
+set timezone = 'America/New_York';
+insert into kz (n) values (1);
+select timestamptz '2024-01-01 00:00:00+00', timestamp '2024-01-01 00:00:00+00', timestamptz '2024-01-01 00:00:00.5-03:30';
+select date_trunc('day', timestamptz '2024-01-01 00:00:00+00'), (timestamptz '2024-01-01 00:00:00+00')::date;
+select 'x' || timestamptz '2024-01-01 00:00:00+00', '2024-01-01 00:00'::text::timestamptz;
+set timezone = 'UTC';
+insert into kz (n) values (2);
+select timestamptz '2024-01-01 00:00:00+00', timestamp '2024-01-01 00:00:00+00', timestamptz '2024-01-01 00:00:00.5-03:30';
+select date_trunc('day', timestamptz '2024-01-01 00:00:00+00'), (timestamptz '2024-01-01 00:00:00+00')::date;
+select 'x' || timestamptz '2024-01-01 00:00:00+00', '2024-01-01 00:00'::text::timestamptz;
+select * from kz order by n;
 -- the time
 create table kl (n int, t timestamp);
 insert into kl values (1, timestamp 'now');
@@ -58,4 +71,4 @@ select * from ki order by 1;
 select count(*) from (select r, lag(r) over () as before from (select random() * 10 as r from generate_series(1, 50) order by random() * 10) s) t where r < before;
 select setseed(0.5);
 with s as (select random() * 10 as r from generate_series(1, 50) order by random() * 10) select count(*) from (select r, lag(r) over () as before from s) t where r < before;
-drop table kl, kd, ki;
+drop table kl, kd, ki, kz;

@@ -57,20 +57,25 @@ fn hangs_on_settings(ty: TypeId, support: impl Fn(&TypeInfo) -> &'static str) ->
 /// looked at: what they mean goes by the search path and the catalogs' version, as all of a plan does.
 pub(super) fn reads_by_settings(ty: TypeId, text: &str) -> bool {
     match element_of(ty).unwrap_or(ty) {
-        TypeId::DATE | TypeId::TIMESTAMP => !is_iso(text),
+        TypeId::DATE | TypeId::TIMESTAMP => !is_iso(text, false),
+        TypeId::TIMESTAMPTZ => !is_iso(text, true),
         // Only the sign of a whole interval is read by `IntervalStyle`.
         TypeId::INTERVAL => text.contains('-'),
-        TypeId::TIMESTAMPTZ | TypeId::TIME | TypeId::TIMETZ => true,
+        TypeId::TIME | TypeId::TIMETZ => true,
         _ => false,
     }
 }
 
-/// Year first, and digits only: a date that no setting gives another meaning.
-fn is_iso(text: &str) -> bool {
-    let digits = |part: &str| part.len() == 4 && part.bytes().all(|b| b.is_ascii_digit());
-    text.split_once('-').is_some_and(|(year, rest)| {
-        digits(year) && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'-' | b':' | b'.' | b' '))
-    })
+/// Year first, and digits only: a date that no setting gives another meaning. With a time zone, if it is asked for, it has to
+/// have an offset written out.
+fn is_iso(text: &str, zoned: bool) -> bool {
+    let (date, time) = text.split_once(' ').unwrap_or((text, ""));
+    let is_of =
+        |part: &str, signs: &[u8]| part.bytes().all(|b| b.is_ascii_digit() || signs.contains(&b));
+    date.find('-') == Some(4)
+        && is_of(date, b"-")
+        && is_of(time, b":.+-")
+        && (!zoned || time.contains(['+', '-']))
 }
 
 /// Whether each evaluation may give another value.
