@@ -721,7 +721,7 @@ fn check_identity(column: &ColumnDef, written: bool, overriding: Option<Overridi
 }
 
 /// Where an expression of the syntax tree begins, as far as that is known without binding it.
-fn ast_loc(expr: &ast::Expr) -> Loc {
+pub(super) fn ast_loc(expr: &ast::Expr) -> Loc {
     match expr {
         ast::Expr::Const(c) => c.loc,
         ast::Expr::Lifted(c) => c.loc,

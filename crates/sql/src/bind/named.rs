@@ -6,6 +6,7 @@ use crate::error::{Result, sql_error};
 use crate::func::{self, Function};
 use crate::types::{TypeId, type_name};
 
+use super::dml::ast_loc;
 use super::func::{Candidate, Unclear, default_value, not_unique, pick, undefined};
 use super::tree::Expr;
 use super::{Binder, at};
@@ -79,7 +80,7 @@ fn names(call: &FuncCall) -> Result<Vec<&str>> {
             None => {
                 let error =
                     sql_error!(SYNTAX_ERROR, "positional argument cannot follow named argument");
-                return Err(at(error, arg.loc));
+                return Err(at(error, ast_loc(&arg.value)));
             }
         }
     }
