@@ -9,7 +9,7 @@ use crate::types::{Collation, Datum, TypeId};
 
 use super::tree::{ArrayCast, Call, Const, Expr, Param, Relabel, Shape, Ty, ViaText};
 use super::types::{category, display, element_of, is_polymorphic, is_preferred};
-use super::{Binder, at};
+use super::{Binder, at, volatility};
 
 /// How strongly a conversion is asked for.
 pub use crate::func::CastUse as CastContext;
@@ -125,6 +125,8 @@ impl Binder<'_, '_> {
             }
             Expr::Param(p) if from == TypeId::UNKNOWN => {
                 self.params.resolve(&p, to)?;
+                // A constant that was lifted is read without a modifier, and an interval's says how to read it.
+                self.momentary |= to == TypeId::INTERVAL && ty.modifier >= 0;
                 return Ok(Some(Expr::Param(Param { ty: Ty::of(to), ..p })));
             }
             // NULL needs no work whatever its type.
@@ -184,6 +186,7 @@ impl Binder<'_, '_> {
                 // Only an interval's modifier changes how the text is read; for the rest the value
                 // is read whole and fitted afterwards.
                 let modifier = if id == TypeId::INTERVAL { ty.modifier } else { -1 };
+                self.momentary |= volatility::reads_by_settings(id, text);
                 self.catalog.text_in(id, modifier, text).map_err(|e| at(e, c.loc))?
             }
             other => other.clone(),

@@ -142,7 +142,7 @@ pub(super) fn derive(expr: &Expr) -> Result<Derived<'_>> {
         Expr::Field(field) => return Ok(Derived::implicit(field.collation, field.arg.loc())),
         Expr::SubLink(link) => {
             let column = match link.kind {
-                SubLinkKind::Scalar | SubLinkKind::Array => link.query.visible().next(),
+                SubLinkKind::Scalar | SubLinkKind::Array { .. } => link.query.visible().next(),
                 _ => None,
             };
             let collation = column.map_or(Collation::NONE, |target| of(&target.expr));

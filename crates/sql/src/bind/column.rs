@@ -79,9 +79,23 @@ impl Binder<'_, '_> {
     }
 
     fn columns_of_star(&mut self, star: &StarRef) -> Result<Vec<(Box<str>, Expr)>> {
+        if star.path.is_empty() {
+            return self.bare_star(star.loc);
+        }
+        let (level, item) = self.starred(star)?;
+        Ok(shown(&item, level, star.loc))
+    }
+
+    /// `rel.*` where one value is wanted: the whole row.
+    pub(super) fn starred_row(&mut self, star: &StarRef) -> Result<Expr> {
+        let (level, item) = self.starred(star)?;
+        whole_row(&item, level, star.loc)
+    }
+
+    /// What stands before `.*`.
+    fn starred(&mut self, star: &StarRef) -> Result<(u16, NsItem)> {
         let loc = star.loc;
         let (schema, table) = match &star.path[..] {
-            [] => return self.bare_star(loc),
             [table] => (None, table),
             [schema, table] => (Some(&**schema), table),
             [_, schema, table] => (Some(&**schema), table),
@@ -92,7 +106,7 @@ impl Binder<'_, '_> {
             ),
         };
         match self.find_item(schema, table, loc)? {
-            Some((level, item)) => Ok(shown(&item, level, loc)),
+            Some(found) => Ok(found),
             None => Err(self.no_table(schema, table, loc)),
         }
     }

@@ -12,7 +12,7 @@ use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Modify, ModifyAction, Query, Rel, RelColumn, RelKind, Target};
 use super::scope::{Scope, var};
-use super::tree::{Column, CurrentOf, Expr, FieldSelect, NextValue, Ty};
+use super::tree::{Column, CurrentOf, Expr, FieldSelect, NextValue, SubLink, SubLinkKind, Ty};
 use super::{Binder, ExprKind, at};
 
 impl Binder<'_, '_> {
@@ -46,13 +46,13 @@ impl Binder<'_, '_> {
     fn insert_rest(&mut self, table: Arc<TableDef>, insert: &ast::Insert) -> Result<Modify> {
         let columns = self.insert_columns(&table, &insert.columns)?;
         let mut query = self.insert_source(insert, &table, &columns)?;
-        query.ctes = std::mem::take(&mut self.scope().ctes);
 
-        // RETURNING and ON CONFLICT see the target (0) and the proposed row (1), nothing else.
+        // RETURNING and ON CONFLICT see the target (0) and the proposed row (1), and what WITH names.
         self.scopes.push(Scope::default());
         let tail = self.insert_tail(insert, &table);
         self.scopes.pop();
         let (on_conflict, returning) = tail?;
+        query.ctes = std::mem::take(&mut self.scope().ctes);
         let checks = self.checks(&table)?;
         let generated = self.generated(&table)?;
         Ok(Modify {
@@ -156,12 +156,9 @@ impl Binder<'_, '_> {
             InsertSource::DefaultValues => Vec::new(),
             InsertSource::Query(select) => match plain_values(select) {
                 Some([row]) => {
-                    self.scopes.push(Scope::default());
                     let mut bound = Vec::with_capacity(row.len());
-                    let result =
-                        self.insert_row(row, table, columns, named, overriding, &mut bound);
-                    let scope = self.scopes.pop().expect("just pushed");
-                    result?;
+                    self.insert_row(row, table, columns, named, overriding, &mut bound)?;
+                    let scope = self.scope();
                     query.has_sublinks = scope.has_sublinks;
                     query.has_srf = scope.has_srf;
                     bound
@@ -238,28 +235,20 @@ impl Binder<'_, '_> {
         overriding: Option<Overriding>,
         query: &mut Query,
     ) -> Result<Vec<Expr>> {
-        self.scopes.push(Scope::default());
         let mut bound = Vec::with_capacity(rows.len());
-        let mut result = Ok(());
         for row in rows {
             if row.len() != rows[0].len() {
                 let loc = row.first().map_or(Loc::NONE, ast_loc);
-                result = Err(at(
+                return Err(at(
                     sql_error!(SYNTAX_ERROR, "VALUES lists must all be the same length"),
                     loc,
                 ));
-                break;
             }
             let mut out = Vec::with_capacity(row.len());
-            result = self.insert_row(row, table, columns, named, overriding, &mut out);
-            if result.is_err() {
-                break;
-            }
+            self.insert_row(row, table, columns, named, overriding, &mut out)?;
             bound.push(out);
         }
-        let scope = self.scopes.pop().expect("just pushed");
-        result?;
-        query.has_sublinks = scope.has_sublinks;
+        query.has_sublinks = self.scope().has_sublinks;
         for row in &mut bound {
             for (expr, column) in row.iter_mut().zip(columns) {
                 let def = &table.columns[usize::from(*column)];
@@ -565,22 +554,23 @@ impl Binder<'_, '_> {
                     junk: false,
                     origin: None,
                 });
-                let link = Expr::SubLink(Box::new(super::tree::SubLink {
+                let mut link = SubLink {
                     id: self.next_sublink(),
-                    kind: super::tree::SubLinkKind::Scalar,
+                    kind: SubLinkKind::Row { again: false },
                     query: Box::new(query),
                     ty: record,
                     loc: link.loc,
-                }));
+                };
                 for (i, (target, (ty, collation))) in targets.iter().zip(types).enumerate() {
                     let column = named_column(table, target)?;
                     let def = &table.columns[usize::from(column)];
                     let field = Expr::Field(Box::new(FieldSelect {
-                        arg: link.clone(),
+                        arg: Expr::SubLink(Box::new(link.clone())),
                         field: i as u16,
                         ty,
                         collation,
                     }));
+                    link.kind = SubLinkKind::Row { again: true };
                     let value = self.coerce_to_column(field, def.ty, &def.name, target.loc)?;
                     push_set(out, column, value, target)?;
                 }
@@ -731,7 +721,7 @@ fn check_identity(column: &ColumnDef, written: bool, overriding: Option<Overridi
 }
 
 /// Where an expression of the syntax tree begins, as far as that is known without binding it.
-fn ast_loc(expr: &ast::Expr) -> Loc {
+pub(super) fn ast_loc(expr: &ast::Expr) -> Loc {
     match expr {
         ast::Expr::Const(c) => c.loc,
         ast::Expr::Lifted(c) => c.loc,

@@ -382,9 +382,12 @@ impl Binder<'_, '_> {
             let r = using_column(right, name, "right")?;
             conditions.push(self.operator("=", l.clone(), r.clone(), Loc::NONE)?);
             let ty = self.common_type(&[l.clone(), r.clone()], "JOIN/USING")?;
+            // Of two that are equal the one is shown that is of the common type already.
+            let by_right = l.type_id() != ty.id && r.type_id() == ty.id;
             let l = self.coerce_common(l, ty, "JOIN/USING")?;
             let r = self.coerce_common(r, ty, "JOIN/USING")?;
             let expr = match kind {
+                JoinKind::Inner if by_right => r,
                 JoinKind::Inner | JoinKind::Left => l,
                 JoinKind::Right => r,
                 JoinKind::Full => {

@@ -1,6 +1,6 @@
 //! Function calls: scalar functions, aggregates, and casts written as functions.
 
-use syntax::ast::{FuncCall, Loc, QualifiedName};
+use syntax::ast::{self, FuncCall, Loc, QualifiedName};
 
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::func::{self, Aggregate, CastUse, Function};
@@ -90,9 +90,17 @@ impl Binder<'_, '_> {
                     arg.loc,
                 ));
             }
-            args.push(self.expr(&arg.value)?);
+            args.push(self.argument(&arg.value)?);
         }
         Ok(args)
+    }
+
+    /// One argument of a call.
+    pub(super) fn argument(&mut self, value: &ast::Expr) -> Result<Expr> {
+        match value {
+            ast::Expr::Star(star) if !star.path.is_empty() => self.starred_row(star),
+            value => self.expr(value),
+        }
     }
 
     /// Decorations that only aggregates may have.

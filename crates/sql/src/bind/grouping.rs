@@ -6,13 +6,15 @@ use crate::catalog::TableDef;
 use crate::error::{Result, SqlError, sql_error};
 
 use super::query::{Query, RelKind};
-use super::tree::{Column, Expr, Var};
+use super::tree::{Column, Expr, Grouping, Var};
 use super::{at, walk};
 
 /// Checks a grouped query's outputs and HAVING.
 pub(super) fn check(query: &Query) -> Result<()> {
     let keys = query.group.as_ref().map_or(&[][..], |group| &group.keys);
-    let checker = Checker { query, keys };
+    let sets = query.group.as_ref().map_or(&[][..], |group| &group.sets);
+    let common = (0..keys.len()).filter(|i| sets.iter().all(|set| set.contains(&(*i as u16))));
+    let checker = Checker { query, keys, common: common.map(|i| &keys[i]).collect() };
     for target in &query.targets {
         checker.expr(&target.expr, 0)?;
     }
@@ -33,6 +35,8 @@ pub(super) fn check(query: &Query) -> Result<()> {
 struct Checker<'a> {
     query: &'a Query,
     keys: &'a [Expr],
+    /// Those that are in every grouping set. In a row of another set a key is null, and determines nothing.
+    common: Vec<&'a Expr>,
 }
 
 impl Checker<'_> {
@@ -43,6 +47,7 @@ impl Checker<'_> {
         match expr {
             // The arguments of this level's aggregates are computed before grouping.
             Expr::Aggregate(agg) if agg.level == depth => return Ok(()),
+            Expr::Grouping(grouping) if depth == 0 => return self.grouping(grouping),
             Expr::Grouping(_) => return Ok(()),
             Expr::Var(var) if var.level == depth => return self.var(var, depth),
             Expr::SubLink(link) => {
@@ -63,6 +68,17 @@ impl Checker<'_> {
             }
         });
         result
+    }
+
+    fn grouping(&self, grouping: &Grouping) -> Result<()> {
+        let foreign = |arg: &&Expr| !self.keys.iter().any(|key| walk::same(key, arg));
+        grouping.args.iter().find(foreign).map_or(Ok(()), |arg| {
+            let error = sql_error!(
+                GROUPING_ERROR,
+                "arguments to GROUPING must be grouping expressions of the associated query level"
+            );
+            Err(at(error, arg.loc()))
+        })
     }
 
     fn var(&self, var: &Var, depth: u16) -> Result<()> {
@@ -95,7 +111,7 @@ impl Checker<'_> {
         };
         primary.key_columns().all(|column| {
             column.is_some_and(|column| {
-                self.keys.iter().any(|key| {
+                self.common.iter().any(|key| {
                     matches!(key, Expr::Var(k)
                         if k.level == 0 && k.rel == rel && k.column == Column::User(column))
                 })

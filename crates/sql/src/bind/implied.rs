@@ -18,7 +18,7 @@ pub(crate) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
         Expr::Or(parts) => parts.iter().any(|part| follows(part, given)),
         // What something strict holds for is not null.
         Expr::IsNull(test) if test.negated && !test.row => {
-            given.iter().any(|one| is_null_with(one, &test.arg))
+            given.iter().any(|one| fails_with(one, &test.arg))
         }
         wanted => comparison(wanted).is_some_and(|(call, op, bound)| {
             given.iter().any(|one| {
@@ -33,14 +33,22 @@ pub(crate) fn follows(wanted: &Expr, given: &[Expr]) -> bool {
     }
 }
 
-/// Is the expression never true where `arg` is null?
+/// Is the condition never true where `arg` is null?
+fn fails_with(condition: &Expr, arg: &Expr) -> bool {
+    match condition {
+        // Over an empty array ANY is false whatever stands before it, and ALL is true.
+        Expr::ArrayOp(op) if op.func.strict => {
+            !op.all && (walk::same(&op.left, arg) || is_null_with(&op.left, arg))
+        }
+        condition => is_null_with(condition, arg),
+    }
+}
+
+/// Is the value null where `arg` is null?
 fn is_null_with(expr: &Expr, arg: &Expr) -> bool {
     match expr {
         Expr::Call(call) if call.func.strict => {
             call.args.iter().any(|own| walk::same(own, arg) || is_null_with(own, arg))
-        }
-        Expr::ArrayOp(op) if op.func.strict => {
-            walk::same(&op.left, arg) || is_null_with(&op.left, arg)
         }
         Expr::Relabel(relabel) => walk::same(&relabel.arg, arg) || is_null_with(&relabel.arg, arg),
         expr => walk::same(expr, arg) && expr.type_id() == crate::types::TypeId::BOOL,

@@ -69,6 +69,11 @@ impl Params {
         Params { types, open: true }
     }
 
+    /// Whether there may be constants among them that were lifted out of the statement's text.
+    fn may_be_lifted(&self) -> bool {
+        !self.open && !self.types.is_empty()
+    }
+
     /// The type of parameter `index` (from 0): `UNKNOWN` while open.
     fn get(&mut self, index: usize, number: u32, loc: Loc) -> Result<TypeId> {
         if number == 0 || number > 65535 {
@@ -132,12 +137,20 @@ pub struct Binder<'a, 'c> {
     sublinks: u32,
     /// Something has a collation that is not its type's own.
     collated: bool,
+    /// What was bound says something by this text's own constants, or by the settings and the time, that no other
+    /// reading of the same key need say: a plan of it is not kept for others.
+    momentary: bool,
 }
 
 impl<'a, 'c> Binder<'a, 'c> {
     pub fn new(catalog: &'a mut Catalog<'c>, params: &'a mut Params) -> Binder<'a, 'c> {
         let (scopes, kind) = (Vec::new(), ExprKind::None);
-        Binder { catalog, params, scopes, kind, sublinks: 0, collated: false }
+        Binder { catalog, params, scopes, kind, sublinks: 0, collated: false, momentary: false }
+    }
+
+    /// Whether a plan of what was bound serves only the text at hand, here and now.
+    pub fn is_momentary(&self) -> bool {
+        self.momentary
     }
 
     /// A number that no other sub-select of the statement has.

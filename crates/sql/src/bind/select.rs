@@ -1,5 +1,7 @@
 //! SELECT: target list, WHERE, GROUP BY, ORDER BY, DISTINCT, LIMIT, locking.
 
+use std::collections::BTreeSet;
+
 use syntax::ast::{
     self, GroupItem, Literal, Loc, Select, SelectBody, SelectCore, SortBy, SortDirection, SortNulls,
 };
@@ -10,7 +12,7 @@ use crate::types::{Oid, TypeId};
 use super::query::{Distinct, Group, Query, RelKind, RowLock, SortKey, Target};
 use super::scope::Scope;
 use super::tree::{Column, Expr, Ty};
-use super::{Binder, ExprKind, at, coerce, walk};
+use super::{Binder, ExprKind, at, coerce, volatility, walk};
 
 impl Binder<'_, '_> {
     /// Binds a query in a scope of its own. `resolve` turns outputs of unknown type into text.
@@ -258,6 +260,9 @@ impl Binder<'_, '_> {
         if let Some(found) = targets.iter().position(|t| walk::same(&t.expr, &expr)) {
             return Ok(found);
         }
+        // Constants of the list are lifted and those in here are not: the two may be one expression as they are written,
+        // which matters where each evaluation gives another value.
+        self.momentary |= self.params.may_be_lifted() && volatility::is_volatile(&expr);
         let name = self.output_name(item);
         targets.push(Target { expr, name, junk: true, origin: None });
         Ok(targets.len() - 1)
@@ -423,7 +428,10 @@ impl Binder<'_, '_> {
             }
             for rel in wanted {
                 match query.locking.iter_mut().find(|lock| lock.rel == rel) {
-                    Some(lock) => lock.strength = lock.strength.max(clause.strength),
+                    Some(lock) => {
+                        lock.strength = lock.strength.max(clause.strength);
+                        lock.wait = lock.wait.max(clause.wait);
+                    }
                     None => query.locking.push(RowLock {
                         rel,
                         strength: clause.strength,
@@ -445,13 +453,9 @@ impl Binder<'_, '_> {
             group.sets = product(&group.sets, &sets);
         }
         if core.group_distinct {
-            let mut unique: Vec<Vec<u16>> = Vec::new();
-            for set in std::mem::take(&mut group.sets) {
-                if !unique.contains(&set) {
-                    unique.push(set);
-                }
-            }
-            group.sets = unique;
+            // The order of its columns makes no other set of it.
+            let mut seen = BTreeSet::new();
+            group.sets.retain(|set| seen.insert(set.iter().copied().collect::<BTreeSet<_>>()));
         }
         query.group = Some(group);
         Ok(())

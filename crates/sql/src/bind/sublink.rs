@@ -41,12 +41,9 @@ impl Binder<'_, '_> {
             },
             ast::SubLinkKind::Array => match columns[..] {
                 [only] => {
-                    let element = super::types::element_of(only.id);
-                    let id = match element {
-                        Some(_) => Some(only.id),
-                        None => self.catalog.array_of(only.id),
-                    };
-                    let Some(id) = id else {
+                    let of_arrays = || super::types::element_of(only.id).map(|_| (only.id, true));
+                    let of_values = self.catalog.array_of(only.id).map(|id| (id, false));
+                    let Some((id, nested)) = of_values.or_else(of_arrays) else {
                         return Err(at(
                             sql_error!(
                                 UNDEFINED_OBJECT,
@@ -56,7 +53,7 @@ impl Binder<'_, '_> {
                             link.loc,
                         ));
                     };
-                    (SubLinkKind::Array, Ty::of(id))
+                    (SubLinkKind::Array { nested }, Ty::of(id))
                 }
                 _ => return Err(too_many()),
             },
@@ -71,7 +68,8 @@ impl Binder<'_, '_> {
             }
         };
         let (id, query, loc) = (self.next_sublink(), Box::new(query), link.loc);
-        Ok(Expr::SubLink(Box::new(SubLink { id, kind, query, ty, loc })))
+        let bound = Expr::SubLink(Box::new(SubLink { id, kind, query, ty, loc }));
+        Ok(if rows_differ(&link.kind) { Expr::Not(Box::new(bound)) } else { bound })
     }
 
     fn quantified_link(
@@ -103,10 +101,14 @@ impl Binder<'_, '_> {
                 link.loc,
             ));
         }
+        // Rows differ where not all of their columns are equal: `<> ALL` is asked as NOT (`= ANY`), and `<> ANY` as
+        // NOT (`= ALL`).
+        let differ = rows_differ(&link.kind);
+        let (symbol, all) = if differ { ("=", !all) } else { (&*op.symbol, all) };
         let mut tests = Vec::with_capacity(left.len());
         for (i, (left, column)) in left.into_iter().zip(columns).enumerate() {
             let right = Expr::Slot(Slot { slot: i as u16, ty: column.ty });
-            let mut test = self.plain_call(&op.symbol, left, right, op.loc)?;
+            let mut test = self.plain_call(symbol, left, right, op.loc)?;
             self.collate_with(&mut test, (1, column.collation))?;
             if test.ty.id != TypeId::BOOL {
                 return Err(at(
@@ -121,5 +123,16 @@ impl Binder<'_, '_> {
             tests.push(test);
         }
         Ok(SubLinkKind::Quantified { tests, all })
+    }
+}
+
+/// Whether a row of several columns is asked to differ from those of the sub-select.
+fn rows_differ(kind: &ast::SubLinkKind) -> bool {
+    match kind {
+        ast::SubLinkKind::Any { left: ast::Expr::Row(row), op: Some(op) }
+        | ast::SubLinkKind::All { left: ast::Expr::Row(row), op } => {
+            row.args.len() > 1 && &*op.symbol == "<>"
+        }
+        _ => false,
     }
 }

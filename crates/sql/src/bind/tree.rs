@@ -441,7 +441,15 @@ pub enum SubLinkKind {
     Exists,
     /// One column of at most one row.
     Scalar,
-    Array,
+    /// One row for several columns of an UPDATE, as a record.
+    Row {
+        /// It is what the other one with the same number gave last.
+        again: bool,
+    },
+    /// `ARRAY(select)`; of a column of arrays, an array of one dimension more.
+    Array {
+        nested: bool,
+    },
     /// `left op ANY|ALL (select)`: the calls' right arguments are [`Expr::Slot`]s into the
     /// sub-select's row.
     Quantified {

@@ -4,6 +4,7 @@ use crate::func::{self, Function, Volatility};
 use crate::types::{TypeId, TypeInfo, type_info};
 
 use super::tree::{Call, Expr};
+use super::types::element_of;
 use super::walk;
 
 /// Whether it has the same value for the same row for ever, whatever the settings and the time: what the keys and
@@ -50,4 +51,38 @@ fn hangs_on_settings(ty: TypeId, support: impl Fn(&TypeInfo) -> &'static str) ->
     let Some(info) = type_info(ty) else { return true };
     let mut functions = func::functions(support(info));
     functions.any(|function| function.volatility != Volatility::Immutable)
+}
+
+/// Whether the settings or the time have a say in what the text of a literal means. Names of catalog objects are not
+/// looked at: what they mean goes by the search path and the catalogs' version, as all of a plan does.
+pub(super) fn reads_by_settings(ty: TypeId, text: &str) -> bool {
+    match element_of(ty).unwrap_or(ty) {
+        TypeId::DATE | TypeId::TIMESTAMP => !is_iso(text, false),
+        TypeId::TIMESTAMPTZ => !is_iso(text, true),
+        // Only the sign of a whole interval is read by `IntervalStyle`.
+        TypeId::INTERVAL => text.contains('-'),
+        TypeId::TIME | TypeId::TIMETZ => true,
+        _ => false,
+    }
+}
+
+/// Year first, and digits only: a date that no setting gives another meaning. With a time zone, if it is asked for, it has to
+/// have an offset written out.
+fn is_iso(text: &str, zoned: bool) -> bool {
+    let (date, time) = text.split_once(' ').unwrap_or((text, ""));
+    let is_of =
+        |part: &str, signs: &[u8]| part.bytes().all(|b| b.is_ascii_digit() || signs.contains(&b));
+    date.find('-') == Some(4)
+        && is_of(date, b"-")
+        && is_of(time, b":.+-")
+        && (!zoned || time.contains(['+', '-']))
+}
+
+/// Whether each evaluation may give another value.
+pub(super) fn is_volatile(expr: &Expr) -> bool {
+    walk::any(expr, &mut |part| match part {
+        Expr::Call(call) => call.func.volatility == Volatility::Volatile,
+        Expr::NextValue(_) => true,
+        _ => false,
+    })
 }

@@ -110,8 +110,11 @@ impl Binder<'_, '_> {
                 "ORDER BY, LIMIT or locking in a recursive query is not implemented",
             ));
         }
+        let own = self.scope().ctes.len();
         if let Some(with) = &select.with {
+            let later = std::mem::take(&mut self.scope().future_ctes);
             self.with_clause(with)?;
+            self.scope().future_ctes = later;
         }
         let first = self.select(&op.left, true)?;
         let columns = self.cte_columns(&first, cte)?;
@@ -126,6 +129,8 @@ impl Binder<'_, '_> {
         });
         let again = self.select(&op.right, true);
         self.scope().ctes.truncate(index);
+        // What the query's own WITH names is planned with the rest, but nobody else may name it.
+        self.scope().ctes[own..].iter_mut().for_each(|cte| cte.name = "".into());
         let mut again = again?;
         let visible: Vec<Ty> = again.visible().map(|t| t.expr.ty()).collect();
         if visible.len() != columns.len() {
@@ -206,7 +211,8 @@ impl Binder<'_, '_> {
         for level in 0..self.scopes.len() {
             let at_depth = self.scopes.len() - 1 - level;
             let scope = &mut self.scopes[at_depth];
-            let Some(index) = scope.ctes.iter().position(|cte| *cte.name == *name) else {
+            // The last of a name is the innermost: a recursive query's own WITH shares its level.
+            let Some(index) = scope.ctes.iter().rposition(|cte| *cte.name == *name) else {
                 continue;
             };
             let cte = &mut scope.ctes[index];

@@ -26,7 +26,8 @@ pub enum Known {
     Plan(Arc<Planned>),
     /// A command that begins or ends a transaction.
     Command(Arc<Statement>),
-    /// Which index serves it may depend on its constants: it is planned each time, as it is written.
+    /// Which index serves it may depend on its constants, or they are read by the settings and the time: it is planned
+    /// each time, as it is written.
     AsWritten {
         /// The state of the catalogs in which that was seen.
         version: u64,
@@ -126,7 +127,8 @@ impl PlanCache {
     /// Keeps a prepared text. Not one with quotes: what stands in them is read by the settings and at the
     /// time of each preparation.
     pub fn keep_text(&mut self, scope: Scope, text: &str, known: KnownText) {
-        if text.len() > TEXT_BYTES_MAX || has_quotes(text) {
+        let momentary = known.planned.as_ref().is_some_and(|planned| planned.is_momentary());
+        if text.len() > TEXT_BYTES_MAX || has_quotes(text) || momentary {
             return;
         }
         if !known.planned.as_ref().is_some_and(|planned| planned.is_local()) {

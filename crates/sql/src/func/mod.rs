@@ -33,6 +33,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use aggregate::Arrays;
 pub use collate::{aggregate_under, compares_records, first_value, unclear_collation, under};
 pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
 pub use system::RandomSequence;

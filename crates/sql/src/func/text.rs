@@ -154,7 +154,10 @@ fn split_part(text: &str, delimiter: &str, n: i32) -> Result<Datum> {
     } else if n > 0 {
         text.split(delimiter).nth(n as usize - 1)
     } else {
-        text.rsplit(delimiter).nth(n.unsigned_abs() as usize - 1)
+        // Where delimiters may overlap, they are those that are found from the front.
+        let count = text.split(delimiter).count();
+        let at = count.checked_sub(n.unsigned_abs() as usize);
+        at.and_then(|at| text.split(delimiter).nth(at))
     };
     Ok(Datum::text(piece.unwrap_or("")))
 }

@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use crate::bind::Statement;
 use crate::bind::query::RelColumn;
-use crate::bind::tree::{Expr, Slot};
+use crate::bind::tree::{Expr, Slot, SubPlan};
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::exec::IndexExprs;
@@ -135,6 +135,8 @@ struct Planner {
     ctes: Vec<Arc<Node>>,
     /// The query levels being planned, outermost first.
     levels: Vec<Level>,
+    /// Sub-selects that several columns of an UPDATE take their values from, by number.
+    row_sources: Vec<(u32, SubPlan)>,
 }
 
 impl Planner {

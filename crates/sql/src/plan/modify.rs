@@ -37,7 +37,8 @@ impl Planner {
         conflict: Option<&crate::bind::query::OnConflict>,
     ) -> Result<Node> {
         let table = &modify.table;
-        let input = self.top_query(&modify.query)?;
+        // The query's level stays below that of the rest, for what WITH names in it.
+        let input = self.query(&modify.query)?;
         // What follows sees the target as entry 0 and the proposed row as entry 1.
         let columns = RelColumn::all_of(table);
         self.levels.push(Level { columns: vec![columns.clone(), columns], ..Level::default() });

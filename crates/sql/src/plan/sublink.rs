@@ -13,6 +13,12 @@ use super::rewrite::Below;
 
 impl Planner {
     pub(super) fn sublink(&mut self, link: &SubLink, below: &mut Below<'_>) -> Result<Expr> {
+        if let SubLinkKind::Row { again: true } = link.kind
+            && let Some((_, run)) = self.row_sources.iter().rfind(|(id, _)| *id == link.id)
+        {
+            let (kind, args) = (link.kind.clone(), Vec::new());
+            return Ok(Expr::SubPlan(Box::new(SubPlan { kind, args, ..run.clone() })));
+        }
         let (mut root, correlation) = self.subquery(&link.query)?;
         if matches!(link.kind, SubLinkKind::Exists) {
             root = first_row(root);
@@ -37,7 +43,11 @@ impl Planner {
         let id = self.subplans;
         self.subplans += 1;
         let plan = Arc::new(Subplan { root, once });
-        Ok(Expr::SubPlan(Box::new(SubPlan { kind, plan, args, id, ty: link.ty })))
+        let planned = SubPlan { kind, plan, args, id, ty: link.ty };
+        if let SubLinkKind::Row { .. } = link.kind {
+            self.row_sources.push((link.id, planned.clone()));
+        }
+        Ok(Expr::SubPlan(Box::new(planned)))
     }
 
     /// Plans a query one level further in; answers what it needs from outside, too.

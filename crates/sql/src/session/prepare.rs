@@ -41,6 +41,8 @@ pub struct Planned {
     /// Made in a transaction that had changed catalogs, or could not use an index yet: not for another
     /// one.
     local: bool,
+    /// Made of constants that were read by the settings and the time of its making: not for another preparation.
+    momentary: bool,
     /// What it is called if it writes to more than temporary relations.
     pub writes: Option<&'static str>,
     /// The short way, when it is about one row.
@@ -75,6 +77,11 @@ impl Planned {
     /// Whether nobody but the session that made it may run it.
     pub fn is_local(&self) -> bool {
         self.local
+    }
+
+    /// Whether it serves only what it was made for: see [`Binder::is_momentary`].
+    pub fn is_momentary(&self) -> bool {
+        self.momentary
     }
 
     /// Writes the command tag for so many rows in the place of what `tag` holds.
@@ -115,10 +122,10 @@ impl Session {
             let mut binder = Binder::new(catalog, &mut params);
             let bound = binder.statement(statement)?;
             binder.check_params()?;
-            Ok::<_, crate::error::SqlError>(bound)
+            Ok::<_, crate::error::SqlError>((bound, binder.is_momentary()))
         });
         self.backend.txn.release_statement();
-        let bound = bound?;
+        let (bound, momentary) = bound?;
         let plan = plan::plan(&bound, self.backend.indexes()?)?;
         let point = super::point::Point::of(&plan);
         #[cfg(test)]
@@ -135,6 +142,7 @@ impl Session {
             version,
             scope,
             local,
+            momentary,
             writes: written_as(&bound),
             point,
         })

@@ -136,7 +136,8 @@ impl Session {
         let params = Params { types: vec![TypeId::INVALID; lift.len()], open: false };
         match self.plan(&statement, params) {
             Ok(planned) => {
-                let as_written = planned.plan.by_constants && !lift.is_empty();
+                let by_constants = planned.plan.by_constants && !lift.is_empty();
+                let as_written = by_constants || planned.is_momentary();
                 let known = match as_written {
                     true => Known::AsWritten { version: planned.version() },
                     false => Known::Plan(Arc::new(planned)),

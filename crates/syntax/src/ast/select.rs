@@ -299,7 +299,8 @@ pub enum LockStrength {
     Update,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// In the order in which one prevails over another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockWait {
     Block,
     SkipLocked,

@@ -172,25 +172,30 @@ fn eval_array(array: &ArrayExpr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum
 
 /// An array whose elements are arrays of one shape; nulls and empty ones only together.
 fn nested_array(element_type: TypeId, values: &[Datum]) -> Result<Array> {
-    let mut inner: Option<&Array> = None;
+    let mut inner: Option<&[Dimension]> = None;
     let mut elements = Vec::new();
     for value in values {
-        let Datum::Array(array) = value else { return Err(mismatched_dimensions()) };
-        if inner.is_some_and(|first| first.dims != array.dims) {
+        let dims = match value {
+            Datum::Array(array) => {
+                elements.extend_from_slice(&array.elements);
+                &array.dims[..]
+            }
+            _ => &[],
+        };
+        if inner.is_some_and(|first| first != dims) {
             return Err(mismatched_dimensions());
         }
-        inner = Some(array);
-        elements.extend_from_slice(&array.elements);
+        inner = Some(dims);
     }
-    let Some(inner) = inner.filter(|first| !first.dims.is_empty()) else {
+    let Some(inner) = inner.filter(|first| !first.is_empty()) else {
         return Ok(Array::empty(element_type));
     };
-    if inner.dims.len() >= MAX_DIMENSIONS {
-        return Err(too_many_dimensions(inner.dims.len() + 1));
+    if inner.len() >= MAX_DIMENSIONS {
+        return Err(too_many_dimensions(inner.len() + 1));
     }
     let len = i32::try_from(values.len()).expect("expressions are far smaller than 2^31");
     let mut dims = vec![Dimension { len, lower: 1 }];
-    dims.extend_from_slice(&inner.dims);
+    dims.extend_from_slice(inner);
     Ok(Array { element_type, dims, elements })
 }
 

@@ -131,12 +131,15 @@ pub(super) fn eval_call(call: &Call, row: &[Datum], cx: &mut Cx<'_>) -> Result<D
     if n <= ARGS_INLINE {
         let mut values = [const { Datum::Null }; ARGS_INLINE];
         let mut types = [TypeId::UNKNOWN; ARGS_INLINE];
+        let mut null = false;
+        // A null is no reason to leave the rest: it may be an error, or do something.
         for (i, arg) in call.args.iter().enumerate() {
             values[i] = eval(arg, row, cx)?;
-            if call.func.strict && values[i].is_null() {
-                return Ok(Datum::Null);
-            }
+            null |= values[i].is_null();
             types[i] = arg.type_id();
+        }
+        if null && call.func.strict {
+            return Ok(Datum::Null);
         }
         cx.state.variadic = call.variadic;
         return invoke(call.func, &values[..n], &types[..n], call.ty.id, cx);

@@ -6,7 +6,8 @@ use crate::bind::tree::{Call, SubLinkKind, SubPlan};
 use crate::error::{Result, sql_error};
 use crate::exec::spill::{RowReader, RowStore, check_held, values_bytes};
 use crate::exec::{Cx, Running};
-use crate::types::{Array, Datum, TypeId};
+use crate::func::{Accumulator, Arrays};
+use crate::types::{Array, Datum, TypeId, type_info};
 
 use super::{eval as value_of, invoke_pair};
 
@@ -14,7 +15,7 @@ use super::{eval as value_of, invoke_pair};
 pub(in crate::exec) struct SubplanState {
     operator: Running,
     started: bool,
-    /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL).
+    /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL), and the last one of a row's source.
     value: Option<Datum>,
     /// Likewise its rows, for ANY and ALL.
     rows: Option<Arc<RowStore>>,
@@ -57,16 +58,18 @@ fn eval_with(
         start(subplan, state, row, cx)?;
         return quantified(tests, *all, &lefts, &mut state.operator, cx);
     }
-    if let Some(value) = &state.value {
+    let row_again = matches!(subplan.kind, SubLinkKind::Row { again: true });
+    if let Some(value) = state.value.as_ref().filter(|_| subplan.plan.once || row_again) {
         return Ok(value.clone());
     }
     start(subplan, state, row, cx)?;
     let value = match subplan.kind {
         SubLinkKind::Exists => Datum::Bool(state.operator.next(cx)?),
-        SubLinkKind::Scalar => scalar(&mut state.operator, cx)?,
+        SubLinkKind::Scalar | SubLinkKind::Row { .. } => scalar(&mut state.operator, cx)?,
+        SubLinkKind::Array { nested: true } => stacked(subplan, &mut state.operator, cx)?,
         _ => array(subplan, &mut state.operator, cx)?,
     };
-    if subplan.plan.once {
+    if subplan.plan.once || matches!(subplan.kind, SubLinkKind::Row { .. }) {
         state.value = Some(value.clone());
     }
     Ok(value)
@@ -111,8 +114,23 @@ fn array(subplan: &SubPlan, operator: &mut Running, cx: &mut Cx<'_>) -> Result<D
         check_held(bytes, "An array")?;
         elements.extend_from_slice(element);
     }
-    let element = crate::types::type_info(subplan.ty.id).map_or(TypeId::UNKNOWN, |t| t.element);
-    Ok(Datum::Array(Arc::new(Array::from_elements(element, elements))))
+    Ok(Array::from_elements(element_of(subplan), elements).into())
+}
+
+/// What the array that ARRAY(SELECT …) makes is an array of.
+fn element_of(subplan: &SubPlan) -> TypeId {
+    type_info(subplan.ty.id).map_or(TypeId::UNKNOWN, |info| info.element)
+}
+
+/// The rows' arrays as one of a dimension more.
+fn stacked(subplan: &SubPlan, operator: &mut Running, cx: &mut Cx<'_>) -> Result<Datum> {
+    let element = element_of(subplan);
+    let mut arrays = Arrays::of(element);
+    while operator.next(cx)? {
+        arrays.push(&operator.row()[0])?;
+        check_held(arrays.memory(), "An array")?;
+    }
+    Ok(arrays.stacked().unwrap_or_else(|| Array::empty(element)).into())
 }
 
 /// One row's verdict: whether all tests hold; `None` when a null leaves it open.

@@ -18,7 +18,7 @@ pub(super) const AGGREGATES: Aggregates = &[
             .first()
             .and_then(|array| type_info(*array))
             .map_or(TypeId::TEXT, |info| info.element);
-        Box::new(Arrays { element_type, dims: None, count: 0, elements: Vec::new(), bytes: 0 })
+        Box::new(Arrays::of(element_type))
     }),
     ("string_agg(text,text)", |_| Box::new(Strings::default())),
     ("string_agg(bytea,bytea)", |_| Box::new(Bytes::default())),
@@ -60,7 +60,7 @@ fn check_size(bytes: usize) -> Result<()> {
 }
 
 /// Arrays of one shape, stacked.
-struct Arrays {
+pub(crate) struct Arrays {
     element_type: TypeId,
     dims: Option<Vec<Dimension>>,
     count: i32,
@@ -68,12 +68,17 @@ struct Arrays {
     bytes: usize,
 }
 
-impl Accumulator for Arrays {
-    fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
-        if args[0].is_null() {
+impl Arrays {
+    pub(crate) fn of(element_type: TypeId) -> Arrays {
+        Arrays { element_type, dims: None, count: 0, elements: Vec::new(), bytes: 0 }
+    }
+
+    /// Puts one more array on top of the others.
+    pub(crate) fn push(&mut self, value: &Datum) -> Result<()> {
+        if value.is_null() {
             bail!(NULL_VALUE_NOT_ALLOWED, "cannot accumulate null arrays");
         }
-        let array = args[0].as_array();
+        let array = value.as_array();
         match &self.dims {
             None if array.dims.is_empty() => {
                 bail!(ARRAY_SUBSCRIPT_ERROR, "cannot accumulate empty arrays")
@@ -99,12 +104,23 @@ impl Accumulator for Arrays {
         Ok(())
     }
 
-    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
-        let Some(inner) = &self.dims else { return Ok(Datum::Null) };
+    /// The array of all of them; `None` without any.
+    pub(crate) fn stacked(&self) -> Option<Array> {
+        let inner = self.dims.as_ref()?;
         let mut dims = vec![Dimension { len: self.count, lower: 1 }];
         dims.extend_from_slice(inner);
         let elements = self.elements.clone();
-        Ok(Array { element_type: self.element_type, dims, elements }.into())
+        Some(Array { element_type: self.element_type, dims, elements })
+    }
+}
+
+impl Accumulator for Arrays {
+    fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
+        self.push(&args[0])
+    }
+
+    fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
+        Ok(self.stacked().map_or(Datum::Null, Datum::from))
     }
 
     fn memory(&self) -> usize {

@@ -10,6 +10,7 @@ mod sum;
 
 use super::table::Start;
 
+pub(crate) use collect::Arrays;
 pub(super) use fold::{extreme_under, first};
 
 /// `name(types)` of `pg_aggregate`, with PostgreSQL's internal type names, and its start.
