@@ -120,6 +120,9 @@ impl Planner {
         };
         let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(super::semijoin::is_candidate);
+        // A semi-join drops rows, so that more than LIMIT are wanted below it, and gives them in another order once
+        // its table does not fit in memory.
+        let order = order.filter(|_| joins.is_empty());
         let mut planned = self.from(cx, &cx.query.from, conditions, order)?;
         for join in joins {
             planned = self.semi_join(planned, join)?;
