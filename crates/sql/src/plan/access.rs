@@ -143,7 +143,9 @@ impl Planner {
                 let PlannedCte::Growing(table) = self.planned_cte(*level, *index) else {
                     return Err(SqlError::internal("a recursive reference outside of its query"));
                 };
-                let node = Node::WorkScan(*table);
+                let table = *table;
+                self.work_scans.push(table);
+                let node = Node::WorkScan(table);
                 self.derived(rel, width, &entry.columns, node, 10.0, Vec::new(), conditions, outer)
             }
             RelKind::Function { calls, ordinality } => {
