@@ -253,11 +253,9 @@ impl Planner {
                 strength: lock.strength,
                 wait: lock.wait,
                 refresh: refresh(&layout, lock.rel),
-                outer: outer.clone(),
-                recheck: recheck.clone(),
             });
         }
-        node = Node::LockRows(Arc::new(LockRows { input: node, tables }));
+        node = Node::LockRows(Arc::new(LockRows { input: node, tables, outer, recheck }));
         let mut exprs = Vec::new();
         let ties = query.with_ties;
         for target in query.targets.iter().filter(|target| ties || !target.junk) {
