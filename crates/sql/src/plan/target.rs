@@ -32,7 +32,7 @@ fn is_set_call(expr: &Expr) -> bool {
     matches!(expr, Expr::Call(call) if call.func.returns_set && !call.args.iter().any(contains_set))
 }
 
-fn contains_set(expr: &Expr) -> bool {
+pub(super) fn contains_set(expr: &Expr) -> bool {
     walk::any(expr, &mut |e| matches!(e, Expr::Call(call) if call.func.returns_set))
 }
 
