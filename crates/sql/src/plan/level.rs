@@ -1,9 +1,10 @@
 //! One query level while it is planned, and where its columns are in a node's row.
 
-use crate::bind::query::RelColumn;
+use crate::bind::query::{JoinKind, JoinTree, Query, RelColumn};
 use crate::bind::tree::{Column, Expr, Slot, Ty, Var};
 
 use super::cte::PlannedCte;
+use super::join::rels_in;
 
 /// One query level.
 #[derive(Default)]
@@ -14,6 +15,28 @@ pub(super) struct Level {
     pub ctes: Vec<PlannedCte>,
     /// The range table's columns, for whole-row references.
     pub columns: Vec<Vec<RelColumn>>,
+    /// Entries of which an outer join may give no row.
+    pub nullable: Vec<u16>,
+}
+
+/// Entries of which an outer join may give no row. There their whole row is null, not a row of nulls, which whether
+/// [`Column::Ctid`] is null tells: entries that are no tables have a constant under that name.
+pub(super) fn nullable(query: &Query) -> Vec<u16> {
+    let mut found = Vec::new();
+    query.from.iter().for_each(|tree| add_nullable(tree, &mut found));
+    found
+}
+
+fn add_nullable(tree: &JoinTree, found: &mut Vec<u16>) {
+    let JoinTree::Join(join) = tree else { return };
+    if matches!(join.kind, JoinKind::Right | JoinKind::Full) {
+        found.extend(rels_in(&join.left));
+    }
+    if matches!(join.kind, JoinKind::Left | JoinKind::Full) {
+        found.extend(rels_in(&join.right));
+    }
+    add_nullable(&join.left, found);
+    add_nullable(&join.right, found);
 }
 
 /// Which slot of a node's row holds which column.

@@ -12,7 +12,7 @@ use crate::types::{Collation, Datum, TypeId};
 
 use super::access::{Planned, QueryCx, WantedKey, WantedOrder};
 use super::estimate::is_volatile;
-use super::level::{Layout, Level};
+use super::level::{self, Layout, Level};
 use super::node::{
     Aggregate, Limit, LockRows, LockedTable, Node, OuterRecheck, Project, ScanColumn, Sort, Top,
     Unique,
@@ -105,6 +105,7 @@ impl Planner {
     pub(super) fn enter(&mut self, query: &Query) -> Result<()> {
         self.levels.push(Level {
             columns: query.rels.iter().map(|rel| rel.columns.clone()).collect(),
+            nullable: level::nullable(query),
             ..Level::default()
         });
         self.plan_ctes(&query.ctes)
