@@ -13,6 +13,7 @@ use super::level::Layout;
 use super::node::{Aggregate, Filter, Node};
 use super::query::Stage;
 use super::rewrite::Below;
+use super::target::unfold_keys;
 use super::{Planner, collate};
 
 /// What the outputs of a grouped query use.
@@ -79,8 +80,9 @@ impl Planner {
             }
         }
         let collations: Vec<Collation> = keys.iter().map(crate::bind::collate::of).collect();
-        let keys = self.rewrite_all(&keys, &mut Below::row(&layout))?;
+        let mut keys = self.rewrite_all(&keys, &mut Below::row(&layout))?;
         let input = std::mem::replace(&mut stage.node, Node::OneRow(None));
+        let input = unfold_keys(input, layout.width(), &mut keys);
         let grouping = Aggregate { input, keys, sets, calls, groupings };
         stage.node = collate::aggregate(grouping, &collations);
         // The row is made of what was computed; plain columns are gone.

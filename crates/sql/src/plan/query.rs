@@ -18,7 +18,7 @@ use super::node::{
     Unique,
 };
 use super::rewrite::Below;
-use super::target::contains_set;
+use super::target::{contains_set, passed_on, project_sets};
 use super::{Planner, gate};
 
 /// What the outputs are computed from.
@@ -153,8 +153,7 @@ impl Planner {
     fn ordered_outputs(&mut self, query: &Query, stage: Stage) -> Result<Node> {
         let mut exprs = self.output_exprs(query, &stage)?;
         let width = stage.layout.width();
-        let mut row: Vec<Expr> =
-            (0..width).map(|slot| Expr::Slot(Slot { slot, ty: Ty::UNKNOWN })).collect();
+        let mut row = passed_on(width);
         let mut keys = Vec::with_capacity(query.order_by.len());
         for key in &query.order_by {
             let expr = &mut exprs[usize::from(key.target)];
@@ -170,17 +169,15 @@ impl Planner {
             false => input,
         };
         // A set may be empty, so that it takes more rows than LIMIT lets through.
-        let input = sorted(input, keys, top(query).filter(|_| !query.has_srf));
-        if query.has_srf {
-            return Ok(super::target::project_sets(input, row_width, exprs));
-        }
-        Ok(Node::Project(Arc::new(Project { input, exprs })))
+        let has_sets = exprs.iter().any(contains_set);
+        let input = sorted(input, keys, top(query).filter(|_| !has_sets));
+        Ok(project_sets(input, row_width, exprs))
     }
 
     fn outputs(&mut self, query: &Query, stage: Stage) -> Result<Node> {
         let exprs = self.output_exprs(query, &stage)?;
         if query.has_srf {
-            return Ok(super::target::project_sets(stage.node, stage.layout.width(), exprs));
+            return Ok(project_sets(stage.node, stage.layout.width(), exprs));
         }
         let same = stage.computed.is_none()
             && exprs.len() == usize::from(stage.layout.width())
