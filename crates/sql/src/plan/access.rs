@@ -243,18 +243,15 @@ impl Planner {
         if let Expr::Var(var) = expr
             && var.level == 0
         {
-            let Some(outer) = outer else {
-                return Err(SqlError::internal("a lateral reference without an outer side"));
-            };
-            *expr = self.outer_parameter(&Expr::Var(*var), outer)?;
+            *expr = self.earlier(&Expr::Var(*var), outer)?;
             return Ok(());
         }
         if matches!(expr, Expr::SubLink(_)) {
             // The whole sub-select is evaluated on the outer row.
             let mut local = false;
             walk::each_var(expr, 0, &mut |var, depth| local |= var.level == depth);
-            if local && let Some(outer) = outer {
-                *expr = self.outer_parameter(&expr.clone(), outer)?;
+            if local {
+                *expr = self.earlier(&expr.clone(), outer)?;
             }
             return Ok(());
         }
@@ -265,6 +262,29 @@ impl Planner {
             }
         });
         result
+    }
+
+    /// A value of entries before the one at hand: from the outer row of its own join, or of a join further out.
+    fn earlier(&mut self, expr: &Expr, outer: &mut Option<&mut Outer<'_>>) -> Result<Expr> {
+        if let Some(outer) = outer
+            && outer.layout.covers(expr)
+        {
+            return self.outer_parameter(expr, outer);
+        }
+        let slot = self.new_exec_slot();
+        self.set_further_out(slot, expr)?;
+        Ok(Expr::Exec(Slot { slot, ty: expr.ty() }))
+    }
+
+    /// Has the innermost of the joins around that can do so set an exec slot for each of its outer rows.
+    fn set_further_out(&mut self, slot: u16, expr: &Expr) -> Result<()> {
+        let Some(at) = self.level().laterals.iter().rposition(|join| join.layout.covers(expr)) else {
+            return Err(SqlError::internal("a lateral reference without an outer side"));
+        };
+        let layout = self.level().laterals[at].layout.clone();
+        let value = self.rewrite(expr, &mut Below::row(&layout))?;
+        self.level().laterals[at].parameters.push((slot, value));
+        Ok(())
     }
 
     pub(super) fn outer_parameter(&mut self, expr: &Expr, outer: &mut Outer<'_>) -> Result<Expr> {
@@ -296,13 +316,15 @@ impl Planner {
         outer: Option<&mut Outer<'_>>,
     ) -> Result<Planned> {
         let own = self.split_correlation(correlation);
-        if let Some(outer) = outer {
-            for (slot, expr) in own {
-                let value = self.rewrite(&expr, &mut Below::row(outer.layout))?;
-                outer.parameters.push((slot, value));
+        let mut outer = outer;
+        for (slot, expr) in own {
+            match outer.as_deref_mut().filter(|outer| outer.layout.covers(&expr)) {
+                Some(outer) => {
+                    let value = self.rewrite(&expr, &mut Below::row(outer.layout))?;
+                    outer.parameters.push((slot, value));
+                }
+                None => self.set_further_out(slot, &expr)?,
             }
-        } else if !own.is_empty() {
-            return Err(SqlError::internal("a lateral reference without an outer side"));
         }
         let slots = (0..width).map(|i| (rel, Column::User(i as u16), columns[i].ty)).collect();
         let layout = Layout { slots };
