@@ -278,7 +278,8 @@ impl Planner {
 
     /// Has the innermost of the joins around that can do so set an exec slot for each of its outer rows.
     fn set_further_out(&mut self, slot: u16, expr: &Expr) -> Result<()> {
-        let Some(at) = self.level().laterals.iter().rposition(|join| join.layout.covers(expr)) else {
+        let Some(at) = self.level().laterals.iter().rposition(|join| join.layout.covers(expr))
+        else {
             return Err(SqlError::internal("a lateral reference without an outer side"));
         };
         let layout = self.level().laterals[at].layout.clone();

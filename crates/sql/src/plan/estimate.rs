@@ -360,7 +360,8 @@ pub(super) const FUNCTION_ROWS: f64 = 1000.0;
 pub(super) fn is_volatile_query(query: &Query) -> bool {
     let mut found = false;
     walk::query_exprs(query, 0, &mut |expr, _| {
-        let in_sublink = |e: &Expr| matches!(e, Expr::SubLink(link) if is_volatile_query(&link.query));
+        let in_sublink =
+            |e: &Expr| matches!(e, Expr::SubLink(link) if is_volatile_query(&link.query));
         found = found || is_volatile(expr) || walk::any(expr, &mut |e| in_sublink(e));
     });
     found

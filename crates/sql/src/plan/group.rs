@@ -133,7 +133,9 @@ pub(super) fn only_call(query: &Query) -> Option<AggCall> {
 pub(super) fn is_one_value(a: &Expr, b: &Expr) -> bool {
     walk::same(a, b)
         && match (a, b) {
-            (Expr::Aggregate(x), Expr::Aggregate(y)) => x.loc.offset() == y.loc.offset() || !is_volatile(a),
+            (Expr::Aggregate(x), Expr::Aggregate(y)) => {
+                x.loc.offset() == y.loc.offset() || !is_volatile(a)
+            }
             _ => true,
         }
 }

@@ -55,7 +55,8 @@ impl Planner {
 
     fn rewrite_in_place(&mut self, expr: &mut Expr, below: &mut Below<'_>) -> Result<()> {
         check_stack()?;
-        if let Some((_, slot)) = below.computed.iter().find(|(known, _)| is_one_value(known, expr)) {
+        if let Some((_, slot)) = below.computed.iter().find(|(known, _)| is_one_value(known, expr))
+        {
             *expr = Expr::Slot(*slot);
             return Ok(());
         }
