@@ -36,9 +36,9 @@ impl Binder<'_, '_> {
             ast::Expr::NullIf(n) => {
                 let left = self.expr(&n.left)?;
                 let right = self.expr(&n.right)?;
-                let ty = if left.type_id() == TypeId::UNKNOWN { right.ty() } else { left.ty() };
                 let equal = self.operator_call("=", left, right, n.loc)?;
-                let ty = if ty.id == TypeId::UNKNOWN { equal.args[0].ty() } else { ty };
+                // The value is the left one as it is compared.
+                let ty = equal.args[0].ty();
                 Ok(Expr::NullIf(Box::new(NullIf { equal, ty })))
             }
             ast::Expr::And(list) => self.bool_list(list, "AND").map(Expr::And),

@@ -28,7 +28,9 @@ pub struct LockRows {
 /// What became of a row that was to be locked.
 enum Locked {
     Yes,
-    /// Gone, skipped, or no longer meeting the condition.
+    /// A newer version of it, which is in the row now.
+    Newer,
+    /// Gone or skipped.
     Drop,
 }
 
@@ -43,11 +45,12 @@ impl LockRows {
         let mut tid = stored_tid(tid);
         let heap = cx.host.heap(&locked.table)?;
         let mut turn = None;
+        let mut locked_as = Locked::Yes;
         loop {
             let (strength, policy) = (strength(locked.strength), policy(locked.wait));
             let locked_row = heap.lock_row(cx.host.txn(), tid, strength, policy, turn.take());
             match locked_row.map_err(waiting("locking tuple", tid, &locked.table.name))? {
-                Outcome::Done { .. } => return Ok(Locked::Yes),
+                Outcome::Done { .. } => return Ok(locked_as),
                 Outcome::SelfModified | Outcome::Deleted if cx.host.follows_updates() => {
                     return Ok(Locked::Drop);
                 }
@@ -77,19 +80,34 @@ impl LockRows {
                     tid = newest;
                     turn = mine;
                     refresh(&locked.table, &locked.refresh, &self.stored, &mut self.row)?;
-                    for join in &locked.outer {
-                        if !passes(Some(&join.condition), &self.row, cx)? {
-                            join.nulled
-                                .iter()
-                                .for_each(|at| self.row[usize::from(*at)] = Datum::Null);
-                        }
-                    }
-                    if !passes(locked.recheck.as_ref(), &self.row, cx)? {
-                        return Ok(Locked::Drop);
-                    }
+                    locked_as = Locked::Newer;
                 }
             }
         }
+    }
+
+    /// Locks what the row is of, and looks at it again if any of that has changed. All is locked first: a condition
+    /// may be about several tables, whose rows one transaction has changed together.
+    fn lock_all(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        let plan = self.plan.clone();
+        let mut is_newer = false;
+        for table in &plan.tables {
+            match self.lock(table, cx)? {
+                Locked::Yes => {}
+                Locked::Newer => is_newer = true,
+                Locked::Drop => return Ok(false),
+            }
+        }
+        Ok(!is_newer || self.still_meets(&plan, cx)?)
+    }
+
+    fn still_meets(&mut self, plan: &node::LockRows, cx: &mut Cx<'_>) -> Result<bool> {
+        for join in &plan.outer {
+            if !passes(Some(&join.condition), &self.row, cx)? {
+                join.nulled.iter().for_each(|at| self.row[usize::from(*at)] = Datum::Null);
+            }
+        }
+        passes(plan.recheck.as_ref(), &self.row, cx)
     }
 }
 
@@ -132,16 +150,12 @@ fn policy(wait: LockWait) -> WaitPolicy {
 
 impl Operator for LockRows {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        let plan = self.plan.clone();
-        'rows: while self.input.next(cx)? {
+        while self.input.next(cx)? {
             self.row.clear();
             self.row.extend_from_slice(self.input.row());
-            for table in &plan.tables {
-                if let Locked::Drop = self.lock(table, cx)? {
-                    continue 'rows;
-                }
+            if self.lock_all(cx)? {
+                return Ok(true);
             }
-            return Ok(true);
         }
         Ok(false)
     }

@@ -8,12 +8,12 @@ use crate::bind::tree::{Column, Expr, Slot, Ty, Var};
 use crate::bind::walk;
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
-use crate::types::Collation;
+use crate::types::{Collation, Datum, TypeId};
 
 use super::cte::PlannedCte;
 use super::estimate::{self, filtered, operator};
-use super::level::Layout;
-use super::node::{FunctionScan, Node};
+use super::level::{self, Layout};
+use super::node::{FunctionScan, Node, Project};
 use super::rewrite::Below;
 use super::{Indexes, Planner, gate};
 
@@ -31,6 +31,7 @@ pub(super) struct QueryCx<'q> {
     pub query: &'q Query,
     /// Per entry the columns that anything refers to.
     pub needed: Vec<Vec<(Column, Ty)>>,
+    nullable: Vec<u16>,
     pub(super) indexes: Rc<Indexes>,
 }
 
@@ -62,36 +63,38 @@ pub(super) struct Outer<'a> {
 
 impl<'q> QueryCx<'q> {
     pub fn new(query: &'q Query, indexes: &Rc<Indexes>) -> QueryCx<'q> {
-        let mut needed: Vec<Vec<(Column, Ty)>> = vec![Vec::new(); query.rels.len()];
+        let needed = vec![Vec::new(); query.rels.len()];
+        let mut cx =
+            QueryCx { query, needed, nullable: level::nullable(query), indexes: indexes.clone() };
         let mut take = |var: &Var, depth: u16| {
             if var.level != depth {
                 return;
             }
-            let list = &mut needed[usize::from(var.rel)];
-            let mut add = |column: Column, ty: Ty| {
-                if !list.iter().any(|(known, _)| *known == column) {
-                    list.push((column, ty));
-                }
-            };
-            if var.column == Column::Whole {
-                let columns = query.rels[usize::from(var.rel)].columns.iter().enumerate();
-                for (i, info) in columns.filter(|(_, c)| !c.dropped) {
-                    add(Column::User(i as u16), info.ty);
-                }
-            } else {
-                add(var.column, var.ty);
-            }
+            cx.need(var.rel, var.column, var.ty);
         };
         walk::query_exprs(query, 0, &mut |expr, depth| walk::each_var(expr, depth, &mut take));
-        QueryCx { query, needed, indexes: indexes.clone() }
+        cx
     }
 
-    /// Also this column of this entry.
+    /// Also this column of this entry, or all that its whole row is made of.
     pub fn need(&mut self, rel: u16, column: Column, ty: Ty) {
-        let list = &mut self.needed[usize::from(rel)];
-        if !list.iter().any(|(known, _)| *known == column) {
-            list.push((column, ty));
+        if column == Column::Whole {
+            let columns = self.query.rels[usize::from(rel)].columns.iter().enumerate();
+            for (i, info) in columns.filter(|(_, c)| !c.dropped) {
+                self.need(rel, Column::User(i as u16), info.ty);
+            }
+            if self.nullable.contains(&rel) {
+                self.need(rel, Column::Ctid, Ty::of(TypeId::TID));
+            }
+            return;
         }
+        if !self.needs(rel, column) {
+            self.needed[usize::from(rel)].push((column, ty));
+        }
+    }
+
+    fn needs(&self, rel: u16, column: Column) -> bool {
+        self.needed[usize::from(rel)].iter().any(|(known, _)| *known == column)
     }
 
     pub fn layout_of(&self, rel: u16) -> Layout {
@@ -112,7 +115,10 @@ impl Planner {
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
         let (once, conditions) = gate::split(conditions);
-        let planned = self.entry_of_kind(cx, rel, conditions, outer, order)?;
+        let mut planned = self.entry_of_kind(cx, rel, conditions, outer, order)?;
+        if cx.needs(rel, Column::Ctid) && planned.layout.find(rel, Column::Ctid).is_none() {
+            planned = marked(rel, planned);
+        }
         self.gated(planned, &once)
     }
 
@@ -143,7 +149,9 @@ impl Planner {
                 let PlannedCte::Growing(table) = self.planned_cte(*level, *index) else {
                     return Err(SqlError::internal("a recursive reference outside of its query"));
                 };
-                let node = Node::WorkScan(*table);
+                let table = *table;
+                self.work_scans.push(table);
+                let node = Node::WorkScan(table);
                 self.derived(rel, width, &entry.columns, node, 10.0, Vec::new(), conditions, outer)
             }
             RelKind::Function { calls, ordinality } => {
@@ -235,18 +243,15 @@ impl Planner {
         if let Expr::Var(var) = expr
             && var.level == 0
         {
-            let Some(outer) = outer else {
-                return Err(SqlError::internal("a lateral reference without an outer side"));
-            };
-            *expr = self.outer_parameter(&Expr::Var(*var), outer)?;
+            *expr = self.earlier(&Expr::Var(*var), outer)?;
             return Ok(());
         }
         if matches!(expr, Expr::SubLink(_)) {
             // The whole sub-select is evaluated on the outer row.
             let mut local = false;
             walk::each_var(expr, 0, &mut |var, depth| local |= var.level == depth);
-            if local && let Some(outer) = outer {
-                *expr = self.outer_parameter(&expr.clone(), outer)?;
+            if local {
+                *expr = self.earlier(&expr.clone(), outer)?;
             }
             return Ok(());
         }
@@ -257,6 +262,30 @@ impl Planner {
             }
         });
         result
+    }
+
+    /// A value of entries before the one at hand: from the outer row of its own join, or of a join further out.
+    fn earlier(&mut self, expr: &Expr, outer: &mut Option<&mut Outer<'_>>) -> Result<Expr> {
+        if let Some(outer) = outer
+            && outer.layout.covers(expr)
+        {
+            return self.outer_parameter(expr, outer);
+        }
+        let slot = self.new_exec_slot();
+        self.set_further_out(slot, expr)?;
+        Ok(Expr::Exec(Slot { slot, ty: expr.ty() }))
+    }
+
+    /// Has the innermost of the joins around that can do so set an exec slot for each of its outer rows.
+    fn set_further_out(&mut self, slot: u16, expr: &Expr) -> Result<()> {
+        let Some(at) = self.level().laterals.iter().rposition(|join| join.layout.covers(expr))
+        else {
+            return Err(SqlError::internal("a lateral reference without an outer side"));
+        };
+        let layout = self.level().laterals[at].layout.clone();
+        let value = self.rewrite(expr, &mut Below::row(&layout))?;
+        self.level().laterals[at].parameters.push((slot, value));
+        Ok(())
     }
 
     pub(super) fn outer_parameter(&mut self, expr: &Expr, outer: &mut Outer<'_>) -> Result<Expr> {
@@ -288,13 +317,15 @@ impl Planner {
         outer: Option<&mut Outer<'_>>,
     ) -> Result<Planned> {
         let own = self.split_correlation(correlation);
-        if let Some(outer) = outer {
-            for (slot, expr) in own {
-                let value = self.rewrite(&expr, &mut Below::row(outer.layout))?;
-                outer.parameters.push((slot, value));
+        let mut outer = outer;
+        for (slot, expr) in own {
+            match outer.as_deref_mut().filter(|outer| outer.layout.covers(&expr)) {
+                Some(outer) => {
+                    let value = self.rewrite(&expr, &mut Below::row(outer.layout))?;
+                    outer.parameters.push((slot, value));
+                }
+                None => self.set_further_out(slot, &expr)?,
             }
-        } else if !own.is_empty() {
-            return Err(SqlError::internal("a lateral reference without an outer side"));
         }
         let slots = (0..width).map(|i| (rel, Column::User(i as u16), columns[i].ty)).collect();
         let layout = Layout { slots };
@@ -318,6 +349,18 @@ impl Planner {
             }
         })
     }
+}
+
+/// With a constant in place of a row's address, by which rows are told from those that an outer join lacks.
+fn marked(rel: u16, planned: Planned) -> Planned {
+    let Planned { node: input, mut layout, rows, sorted } = planned;
+    let slots = layout.slots.iter().enumerate();
+    let mut exprs: Vec<Expr> =
+        slots.map(|(i, (_, _, ty))| Expr::Slot(Slot { slot: i as u16, ty: *ty })).collect();
+    let ty = Ty::of(TypeId::BOOL);
+    exprs.push(Expr::constant(Datum::Bool(true), ty));
+    layout.slots.push((rel, Column::Ctid, ty));
+    Planned { node: Node::Project(Arc::new(Project { input, exprs })), layout, rows, sorted }
 }
 
 /// The table's column that an expression is.

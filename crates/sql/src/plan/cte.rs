@@ -7,6 +7,7 @@ use crate::bind::tree::Expr;
 use crate::error::Result;
 
 use super::Planner;
+use super::estimate::is_volatile_query;
 use super::node::{Node, RecursiveUnion};
 
 /// How references to a CTE are planned.
@@ -17,8 +18,8 @@ pub(super) enum PlannedCte {
     Kept(u16),
     /// Its query stands in for the one reference.
     Inline(Box<Query>),
-    /// It is recursive and takes values of an enclosing query, so its rows differ from run to run: each
-    /// reference computes its own.
+    /// It is recursive and takes values of an enclosing query, or rows of a recursion around it, so its rows differ
+    /// from run to run: each reference computes its own.
     Correlated(Node, Vec<(u16, Expr)>),
     /// It is being planned: references are to its own growing result.
     Growing(u16),
@@ -42,11 +43,12 @@ impl Planner {
                 }
                 let inline = cte.materialized == Some(false)
                     || (cte.materialized.is_none() && cte.references == 1);
-                if inline && query.locking.is_empty() {
+                if inline && query.locking.is_empty() && !is_volatile_query(query) {
                     return Ok(PlannedCte::Inline(query.clone()));
                 }
+                let growth = self.growth();
                 let (node, correlation) = self.subquery(query)?;
-                if !correlation.is_empty() {
+                if !correlation.is_empty() || self.has_read(growth) {
                     // Its rows differ from run to run of the query around it.
                     return Ok(PlannedCte::Inline(query.clone()));
                 }
@@ -56,6 +58,7 @@ impl Planner {
                 if cte.references == 0 {
                     return Ok(PlannedCte::Unused);
                 }
+                let growth = self.growth();
                 let (first, mut correlation) = self.subquery(first)?;
                 let work_table = self.work_tables;
                 self.work_tables += 1;
@@ -71,7 +74,7 @@ impl Planner {
                     all: *all,
                     types: cte.columns.iter().map(|column| column.ty.id).collect(),
                 }));
-                if !correlation.is_empty() {
+                if !correlation.is_empty() || self.has_read(growth) {
                     return Ok(PlannedCte::Correlated(node, correlation));
                 }
                 Ok(PlannedCte::Kept(self.keep(node)))
@@ -81,6 +84,16 @@ impl Planner {
                 Ok(PlannedCte::Kept(self.keep(node)))
             }
         }
+    }
+
+    /// Where planning is: the work tables there are, and how many reads of them.
+    fn growth(&self) -> (u16, usize) {
+        (self.work_tables, self.work_scans.len())
+    }
+
+    /// Does what was planned since then read the rows of a recursion around it, which are others in each round?
+    fn has_read(&self, (tables, scans): (u16, usize)) -> bool {
+        self.work_scans[scans..].iter().any(|table| *table < tables)
     }
 
     fn keep(&mut self, node: Node) -> u16 {

@@ -8,10 +8,12 @@ use crate::bind::walk;
 use crate::error::Result;
 use crate::types::Collation;
 
+use super::estimate::is_volatile;
 use super::level::Layout;
 use super::node::{Aggregate, Filter, Node};
 use super::query::Stage;
 use super::rewrite::Below;
+use super::target::unfold_keys;
 use super::{Planner, collate};
 
 /// What the outputs of a grouped query use.
@@ -78,8 +80,9 @@ impl Planner {
             }
         }
         let collations: Vec<Collation> = keys.iter().map(crate::bind::collate::of).collect();
-        let keys = self.rewrite_all(&keys, &mut Below::row(&layout))?;
+        let mut keys = self.rewrite_all(&keys, &mut Below::row(&layout))?;
         let input = std::mem::replace(&mut stage.node, Node::OneRow(None));
+        let input = unfold_keys(input, layout.width(), &mut keys);
         let grouping = Aggregate { input, keys, sets, calls, groupings };
         stage.node = collate::aggregate(grouping, &collations);
         // The row is made of what was computed; plain columns are gone.
@@ -125,6 +128,18 @@ pub(super) fn only_call(query: &Query) -> Option<AggCall> {
     }
 }
 
+/// Do two expressions of a grouped query stand for one computed value? Volatile aggregates do only where they are one
+/// and the same in the text.
+pub(super) fn is_one_value(a: &Expr, b: &Expr) -> bool {
+    walk::same(a, b)
+        && match (a, b) {
+            (Expr::Aggregate(x), Expr::Aggregate(y)) => {
+                x.loc.offset() == y.loc.offset() || !is_volatile(a)
+            }
+            _ => true,
+        }
+}
+
 /// Gathers aggregates and columns of the level `depth` queries out.
 fn collect(expr: &Expr, depth: u16, keys: &[Expr], used: &mut Used) {
     if depth == 0 && keys.iter().any(|key| walk::same(key, expr)) {
@@ -133,12 +148,8 @@ fn collect(expr: &Expr, depth: u16, keys: &[Expr], used: &mut Used) {
     match expr {
         Expr::Aggregate(agg) if agg.level == depth => {
             let own = lowered(agg, depth);
-            let known = |c: &AggCall| {
-                walk::same(
-                    &Expr::Aggregate(Box::new(c.clone())),
-                    &Expr::Aggregate(Box::new(own.clone())),
-                )
-            };
+            let expr = Expr::Aggregate(Box::new(own.clone()));
+            let known = |c: &AggCall| is_one_value(&Expr::Aggregate(Box::new(c.clone())), &expr);
             if !used.calls.iter().any(known) {
                 used.calls.push(own);
             }

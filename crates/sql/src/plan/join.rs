@@ -12,7 +12,7 @@ use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
 use super::choose::choose_index;
 use super::estimate::{is_volatile, operator, table_rows};
 use super::keys::widen;
-use super::level::Layout;
+use super::level::{Lateral, Layout};
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::rewrite::Below;
 use super::{Planner, collate, full_join, gate};
@@ -46,6 +46,9 @@ impl Planner {
         for item in items {
             flatten(cx, item, &mut units, &mut conditions);
         }
+        // Rows of entries that are not among these come from joins around.
+        let here: Vec<u16> = units.iter().flat_map(|unit| unit.rels.clone()).collect();
+        units.iter_mut().for_each(|unit| unit.needs.retain(|rel| here.contains(rel)));
         super::equal::spread_constants(&mut conditions);
         if units.is_empty() {
             let filter = self.rewrite_all(&conditions, &mut Below::nothing())?;
@@ -154,7 +157,8 @@ impl Planner {
         let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on
             .into_iter()
             .partition(|condition| kind == JoinType::Left && is_within(condition, &inner_rels));
-        let needs = lateral_needs(cx, inner);
+        let mut needs = lateral_needs(cx, inner);
+        needs.retain(|rel| !inner_rels.contains(rel));
         let mut joined = match inner {
             JoinTree::Rel(rel) => {
                 let right = Right::Entry { rel: *rel, conditions: inner_only };
@@ -164,10 +168,9 @@ impl Planner {
                 let right = Right::Join { join: inner, conditions: inner_only };
                 self.join(cx, left, right, &needs, kind, on)?
             }
-            tree => {
-                let right = self.from(cx, std::slice::from_ref(tree), inner_only, None)?;
-                self.combine(left, right, kind, on)?
-            }
+            tree => self.around(left, kind, on, |planner| {
+                planner.from(cx, std::slice::from_ref(tree), inner_only, None)
+            })?,
         };
         let layout = joined.layout.clone();
         joined.node = self.filter(joined.node, after, &layout)?;
@@ -197,10 +200,28 @@ impl Planner {
                 self.combine(left, right, kind, on)
             }
             Right::Join { join, conditions } => {
-                let right = self.outer_join(cx, join, conditions)?;
-                self.combine(left, right, kind, on)
+                self.around(left, kind, on, |planner| planner.outer_join(cx, join, conditions))
             }
         }
+    }
+
+    /// Joins what is planned with several entries, any of which may refer to its rows: then these run anew for each of
+    /// them.
+    fn around(
+        &mut self,
+        left: Planned,
+        kind: JoinType,
+        on: Vec<Expr>,
+        right: impl FnOnce(&mut Planner) -> Result<Planned>,
+    ) -> Result<Planned> {
+        let (layout, parameters) = (left.layout.clone(), Vec::new());
+        self.level().laterals.push(Lateral { layout, parameters });
+        let right = right(self)?;
+        let lateral = self.level().laterals.pop().expect("pushed above");
+        if lateral.parameters.is_empty() {
+            return self.combine(left, right, kind, on);
+        }
+        self.nested(left, right, kind, lateral.parameters, &on)
     }
 
     /// A nested loop whose inner side is run anew for each outer row: lateral, or by index.
@@ -239,8 +260,19 @@ impl Planner {
         }
         let right = self.entry(cx, rel, conditions, Some(&mut outer), None)?;
         let parameters = outer.parameters;
+        self.nested(left, right, kind, parameters, &remaining)
+    }
+
+    fn nested(
+        &mut self,
+        left: Planned,
+        right: Planned,
+        kind: JoinType,
+        parameters: Vec<(u16, Expr)>,
+        on: &[Expr],
+    ) -> Result<Planned> {
         let layout = left.layout.join(&right.layout);
-        let condition = self.rewrite_all(&remaining, &mut Below::row(&layout))?;
+        let condition = self.rewrite_all(on, &mut Below::row(&layout))?;
         let rows = (left.rows * right.rows).max(1.0);
         let node = Node::NestLoop(Arc::new(NestLoop {
             outer_width: left.layout.width(),

@@ -132,6 +132,8 @@ struct Planner {
     exec_slots: u16,
     subplans: u16,
     work_tables: u16,
+    /// The work table of each reference to one, in the order of planning.
+    work_scans: Vec<u16>,
     ctes: Vec<Arc<Node>>,
     /// The query levels being planned, outermost first.
     levels: Vec<Level>,

@@ -97,15 +97,7 @@ impl Planner {
             }
         });
         for (rel, column, ty) in wanted {
-            if column == Column::Whole {
-                for (i, info) in query.rels[usize::from(rel)].columns.iter().enumerate() {
-                    if !info.dropped {
-                        cx.need(rel, Column::User(i as u16), info.ty);
-                    }
-                }
-            } else {
-                cx.need(rel, column, ty);
-            }
+            cx.need(rel, column, ty);
         }
         if !matches!(query.rels[usize::from(modify.rel)].kind, RelKind::Table(_)) {
             return Err(SqlError::internal("the target of a change is a table"));

@@ -370,6 +370,10 @@ pub struct RecursiveUnion {
 pub struct LockRows {
     pub input: Node,
     pub tables: Vec<LockedTable>,
+    /// Outer joins that locked rows are on the outer side of, innermost first: over the input's slots.
+    pub outer: Vec<OuterRecheck>,
+    /// The condition to check again on a row of which something has changed, over the input's slots.
+    pub recheck: Option<Expr>,
 }
 
 #[derive(Debug)]
@@ -381,10 +385,6 @@ pub struct LockedTable {
     pub wait: LockWait,
     /// After another transaction changed the row: which slots are this table's columns, to be filled anew.
     pub refresh: Vec<(u16, ScanColumn)>,
-    /// Outer joins that the row is on the outer side of, innermost first: over the input's slots.
-    pub outer: Vec<OuterRecheck>,
-    /// The condition to check again on the changed row, over the input's slots.
-    pub recheck: Option<Expr>,
 }
 
 /// An outer join's condition; where a changed row no longer meets it, the other side's slots become null.

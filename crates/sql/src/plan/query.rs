@@ -12,12 +12,13 @@ use crate::types::{Collation, Datum, TypeId};
 
 use super::access::{Planned, QueryCx, WantedKey, WantedOrder};
 use super::estimate::is_volatile;
-use super::level::{Layout, Level};
+use super::level::{self, Layout, Level};
 use super::node::{
     Aggregate, Limit, LockRows, LockedTable, Node, OuterRecheck, Project, ScanColumn, Sort, Top,
     Unique,
 };
 use super::rewrite::Below;
+use super::target::{contains_set, passed_on, project_sets};
 use super::{Planner, gate};
 
 /// What the outputs are computed from.
@@ -76,7 +77,8 @@ impl Planner {
         if !query.locking.is_empty() {
             return self.locked(query, planned);
         }
-        let presorted = planned.sorted;
+        // Grouping makes rows of its own, and the order of what `min` or `max` reads is none of theirs.
+        let presorted = planned.sorted && !query.is_grouped();
         let mut stage = Stage {
             node: planned.node,
             layout: planned.layout,
@@ -89,8 +91,13 @@ impl Planner {
         if !query.windows.is_empty() {
             self.windows(query, &mut stage)?;
         }
-        let node = self.outputs(query, stage)?;
-        let node = self.distinct_and_order(query, node, presorted)?;
+        let node = match !presorted && order_is_first(query) {
+            true => self.ordered_outputs(query, stage)?,
+            false => {
+                let node = self.outputs(query, stage)?;
+                self.distinct_and_order(query, node, presorted)?
+            }
+        };
         self.limited_outputs(query, node)
     }
 
@@ -98,6 +105,7 @@ impl Planner {
     pub(super) fn enter(&mut self, query: &Query) -> Result<()> {
         self.levels.push(Level {
             columns: query.rels.iter().map(|rel| rel.columns.clone()).collect(),
+            nullable: level::nullable(query),
             ..Level::default()
         });
         self.plan_ctes(&query.ctes)
@@ -120,6 +128,9 @@ impl Planner {
         };
         let (joins, conditions): (Vec<Expr>, Vec<Expr>) =
             conditions.into_iter().partition(super::semijoin::is_candidate);
+        // A semi-join drops rows, so that more than LIMIT are wanted below it, and gives them in another order once
+        // its table does not fit in memory.
+        let order = order.filter(|_| joins.is_empty());
         let mut planned = self.from(cx, &cx.query.from, conditions, order)?;
         for join in joins {
             planned = self.semi_join(planned, join)?;
@@ -128,14 +139,45 @@ impl Planner {
     }
 
     /// The target list over the stage's row.
-    fn outputs(&mut self, query: &Query, stage: Stage) -> Result<Node> {
+    fn output_exprs(&mut self, query: &Query, stage: &Stage) -> Result<Vec<Expr>> {
         let mut below = stage.below();
         let mut exprs = Vec::with_capacity(query.targets.len());
         for target in &query.targets {
             exprs.push(self.rewrite(&target.expr, &mut below)?);
         }
+        Ok(exprs)
+    }
+
+    /// The targets of the stage's rows once these are in order. What they are sorted by is computed before, and kept
+    /// beside the stage's slots.
+    fn ordered_outputs(&mut self, query: &Query, stage: Stage) -> Result<Node> {
+        let mut exprs = self.output_exprs(query, &stage)?;
+        let width = stage.layout.width();
+        let mut row = passed_on(width);
+        let mut keys = Vec::with_capacity(query.order_by.len());
+        for key in &query.order_by {
+            let expr = &mut exprs[usize::from(key.target)];
+            if !matches!(expr, Expr::Slot(_)) {
+                let slot = Slot { slot: row.len() as u16, ty: expr.ty() };
+                row.push(std::mem::replace(expr, Expr::Slot(slot)));
+            }
+            keys.push(output_key(query, key, expr.clone()));
+        }
+        let (input, row_width) = (stage.node, row.len() as u16);
+        let input = match row_width > width {
+            true => Node::Project(Arc::new(Project { input, exprs: row })),
+            false => input,
+        };
+        // A set may be empty, so that it takes more rows than LIMIT lets through.
+        let has_sets = exprs.iter().any(contains_set);
+        let input = sorted(input, keys, top(query).filter(|_| !has_sets));
+        Ok(project_sets(input, row_width, exprs))
+    }
+
+    fn outputs(&mut self, query: &Query, stage: Stage) -> Result<Node> {
+        let exprs = self.output_exprs(query, &stage)?;
         if query.has_srf {
-            return Ok(super::target::project_sets(stage.node, stage.layout.width(), exprs));
+            return Ok(project_sets(stage.node, stage.layout.width(), exprs));
         }
         let same = stage.computed.is_none()
             && exprs.len() == usize::from(stage.layout.width())
@@ -250,11 +292,9 @@ impl Planner {
                 strength: lock.strength,
                 wait: lock.wait,
                 refresh: refresh(&layout, lock.rel),
-                outer: outer.clone(),
-                recheck: recheck.clone(),
             });
         }
-        node = Node::LockRows(Arc::new(LockRows { input: node, tables }));
+        node = Node::LockRows(Arc::new(LockRows { input: node, tables, outer, recheck }));
         let mut exprs = Vec::new();
         let ties = query.with_ties;
         for target in query.targets.iter().filter(|target| ties || !target.junk) {
@@ -348,15 +388,31 @@ fn relations(tree: &JoinTree, out: &mut Vec<u16>) {
 
 /// Sort keys over the projected targets.
 fn output_keys(query: &Query, keys: &[SortKey]) -> Vec<SortExpr> {
-    keys.iter()
-        .map(|key| {
-            let expr = &query.targets[usize::from(key.target)].expr;
-            let slot = Expr::Slot(Slot { slot: key.target, ty: expr.ty() });
-            let collation = collate::of(expr);
-            let expr = super::collate::ordered(slot, collation);
-            SortExpr { expr, desc: key.desc, nulls_first: key.nulls_first, collation }
-        })
-        .collect()
+    let slot = |key: &SortKey| {
+        let ty = query.targets[usize::from(key.target)].expr.ty();
+        Expr::Slot(Slot { slot: key.target, ty })
+    };
+    keys.iter().map(|key| output_key(query, key, slot(key))).collect()
+}
+
+/// A sort key whose value is in a slot.
+fn output_key(query: &Query, key: &SortKey, slot: Expr) -> SortExpr {
+    let collation = collate::of(&query.targets[usize::from(key.target)].expr);
+    let expr = super::collate::ordered(slot, collation);
+    SortExpr { expr, desc: key.desc, nulls_first: key.nulls_first, collation }
+}
+
+/// Are rows put in order before all of their targets are computed? Volatile ones then see the rows in order, and only
+/// those that LIMIT lets through; sets unfold after it, unless it hangs on one.
+fn order_is_first(query: &Query) -> bool {
+    if query.order_by.is_empty() || query.distinct.is_some() {
+        return false;
+    }
+    let is_key = |at: usize| query.order_by.iter().any(|key| usize::from(key.target) == at);
+    let targets = || query.targets.iter().map(|target| &target.expr).enumerate();
+    let waits = |expr: &Expr| is_volatile(expr) || contains_set(expr);
+    !targets().any(|(at, expr)| is_key(at) && contains_set(expr))
+        && targets().any(|(at, expr)| !is_key(at) && waits(expr))
 }
 
 pub(super) fn sorted(input: Node, keys: Vec<SortExpr>, top: Option<Top>) -> Node {

@@ -1,12 +1,13 @@
 //! Expressions over a node's row: columns become slots, outer columns exec slots, sub-selects
 //! sub-plans.
 
-use crate::bind::tree::{AggCall, ArgList, Column, Expr, Slot, Ty, Var};
+use crate::bind::tree::{AggCall, ArgList, Case, Column, Expr, IsNull, Slot, Ty, Var};
 use crate::bind::walk;
 use crate::error::{Result, SqlError, check_stack};
 use crate::types::TypeId;
 
 use super::Planner;
+use super::group::is_one_value;
 use super::level::Layout;
 
 /// What is computed below the node at hand, beyond plain columns.
@@ -54,7 +55,8 @@ impl Planner {
 
     fn rewrite_in_place(&mut self, expr: &mut Expr, below: &mut Below<'_>) -> Result<()> {
         check_stack()?;
-        if let Some((_, slot)) = below.computed.iter().find(|(known, _)| walk::same(known, expr)) {
+        if let Some((_, slot)) = below.computed.iter().find(|(known, _)| is_one_value(known, expr))
+        {
             *expr = Expr::Slot(*slot);
             return Ok(());
         }
@@ -111,7 +113,13 @@ impl Planner {
             if var.column == Column::Whole {
                 let parts = self.whole_row(var);
                 let args = self.rewrite_all(&parts, below)?;
-                return Ok(Expr::Row(Box::new(ArgList { args, ty: Ty::of(TypeId::RECORD) })));
+                let ty = Ty::of(TypeId::RECORD);
+                let row = Expr::Row(Box::new(ArgList { args, ty }));
+                let marker = layout.find(var.rel, Column::Ctid);
+                return Ok(match marker.filter(|_| self.level().nullable.contains(&var.rel)) {
+                    Some(slot) => unless_null(Slot { slot, ty: Ty::of(TypeId::TID) }, row),
+                    None => row,
+                });
             }
         }
         if var.column == Column::Whole && !below.computed.is_empty() {
@@ -176,6 +184,14 @@ impl Planner {
         }
         own
     }
+}
+
+/// A row, or null where an outer join has none.
+fn unless_null(marker: Slot, row: Expr) -> Expr {
+    let is_null = IsNull { arg: Expr::Slot(marker), negated: false, row: false };
+    let ty = row.ty();
+    let whens = vec![(Expr::IsNull(Box::new(is_null)), Expr::null(ty))];
+    Expr::Case(Box::new(Case { arg: None, whens, default: Some(row), ty }))
 }
 
 /// The expression as seen one query further out.

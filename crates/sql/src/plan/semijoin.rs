@@ -50,7 +50,7 @@ impl Planner {
             },
             _ => None,
         };
-        let Planned { node, layout, rows, sorted } = left;
+        let Planned { node, layout, rows, .. } = left;
         let node = match joined {
             Some(mut join) => {
                 join.outer = node;
@@ -58,8 +58,8 @@ impl Planner {
             }
             None => self.filter(node, vec![condition], &layout)?,
         };
-        // The outer side's order survives: its rows are passed on or dropped one by one.
-        Ok(Planned { node, layout, rows: (rows * 0.5).max(1.0), sorted })
+        // A join whose table does not fit in memory gives rows in another order.
+        Ok(Planned { node, layout, rows: (rows * 0.5).max(1.0), sorted: false })
     }
 
     fn membership(&mut self, left: &Planned, link: &SubLink) -> Result<Option<HashJoin>> {
@@ -99,6 +99,8 @@ impl Planner {
         let mut query = (*link.query).clone();
         query.filter = Expr::all_of(rest);
         query.order_by = Vec::new();
+        // It says nothing about which keys there are, and names targets that are gone.
+        query.distinct = None;
         query.targets = Vec::with_capacity(keys.len());
         let mut outer_keys = Vec::with_capacity(keys.len());
         let mut inner_keys = Vec::with_capacity(keys.len());

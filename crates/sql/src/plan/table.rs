@@ -147,12 +147,14 @@ impl Planner {
             paths.remove(worst);
         }
         let keys = order.map(|order| sort_keys(order, &scan.layout));
+        // Rows that can't be locked, or no longer meet the conditions, are dropped above: then more are wanted.
+        let most = wanted.as_ref().filter(|_| cx.query.locking.is_empty());
         let mut choices = Vec::with_capacity(all.len());
         for (way, path) in all.iter().zip(paths) {
             let mut node = self.way(&mut scan, way, &mut None)?;
             let in_order = matches!(&path, Path::Index(index) if index.sorted);
             if let Some(keys) = keys.as_ref().filter(|_| !in_order) {
-                node = sorted(node, keys.clone(), wanted.clone());
+                node = sorted(node, keys.clone(), most.cloned());
             }
             choices.push((path, node));
         }

@@ -10,6 +10,10 @@ use super::node::{Node, Project};
 /// Computes outputs that hold set-returning calls: the calls themselves first, beside the input's
 /// slots, then the outputs around them.
 pub(super) fn project_sets(input: Node, input_width: u16, exprs: Vec<Expr>) -> Node {
+    if !exprs.iter().any(contains_set) {
+        // Those that were grouped by are computed already.
+        return Node::Project(Arc::new(Project { input, exprs }));
+    }
     let all_top = exprs.iter().all(|expr| is_set_call(expr) || !contains_set(expr));
     if all_top {
         return Node::ProjectSet(Arc::new(Project { input, exprs }));
@@ -19,20 +23,35 @@ pub(super) fn project_sets(input: Node, input_width: u16, exprs: Vec<Expr>) -> N
     for expr in &mut exprs {
         lift(expr, input_width, &mut calls);
     }
-    // The input's slots pass through; their types are not needed to copy them.
-    let mut inner: Vec<Expr> = (0..input_width)
-        .map(|slot| Expr::Slot(Slot { slot, ty: crate::bind::Ty::UNKNOWN }))
-        .collect();
+    let mut inner = passed_on(input_width);
     inner.extend(calls);
     let sets = Node::ProjectSet(Arc::new(Project { input, exprs: inner }));
     Node::Project(Arc::new(Project { input: sets, exprs }))
+}
+
+/// A row's slots as they are; their types are not needed to copy them.
+pub(super) fn passed_on(width: u16) -> Vec<Expr> {
+    (0..width).map(|slot| Expr::Slot(Slot { slot, ty: crate::bind::Ty::UNKNOWN })).collect()
+}
+
+/// Unfolds the sets among grouping keys beside the input's slots, for each of their rows to be grouped.
+pub(super) fn unfold_keys(input: Node, input_width: u16, keys: &mut [Expr]) -> Node {
+    if !keys.iter().any(contains_set) {
+        return input;
+    }
+    let mut row = passed_on(input_width);
+    for key in keys.iter_mut().filter(|key| contains_set(key)) {
+        let slot = Slot { slot: row.len() as u16, ty: key.ty() };
+        row.push(std::mem::replace(key, Expr::Slot(slot)));
+    }
+    project_sets(input, input_width, row)
 }
 
 fn is_set_call(expr: &Expr) -> bool {
     matches!(expr, Expr::Call(call) if call.func.returns_set && !call.args.iter().any(contains_set))
 }
 
-fn contains_set(expr: &Expr) -> bool {
+pub(super) fn contains_set(expr: &Expr) -> bool {
     walk::any(expr, &mut |e| matches!(e, Expr::Call(call) if call.func.returns_set))
 }
 
