@@ -51,16 +51,16 @@ impl Encoded {
         self.low
     }
 
-    /// Leaves what is within codes of the column behind `prefix` as well; `None`: nothing.
-    fn within(mut self, prefix: &[u8], codes: Option<&Interval>) -> Option<Encoded> {
-        let Some(codes) = codes else { return Some(self) };
-        let low = [prefix, &codes.low].concat();
-        let high = [prefix, &codes.high].concat();
-        if low > self.low {
-            self.low = low;
-        }
-        if self.high.is_empty() || high < self.high {
-            self.high = high;
+    /// The entries behind `prefix` whose next column has one of these codes.
+    fn of_codes(prefix: &[u8], codes: &Interval) -> Encoded {
+        Encoded { low: [prefix, &codes.low].concat(), high: [prefix, &codes.high].concat() }
+    }
+
+    /// Leaves what is within `bounds` as well; `None`: nothing.
+    fn within(mut self, bounds: Encoded) -> Option<Encoded> {
+        self.low = self.low.max(bounds.low);
+        if self.high.is_empty() || bounds.high < self.high {
+            self.high = bounds.high;
         }
         (self.low < self.high).then_some(self)
     }
@@ -171,8 +171,12 @@ fn encode_range(
     // What else is said of the column at which the range begins bounds it, too.
     let codes = if fixed == column { tested.take_interval(column) } else { None };
     for prefix in prefixes {
-        let range = encode_bounds(index, column, prefix.clone(), lower.as_ref(), upper.as_ref());
-        out.extend(range.and_then(|range| range.within(&prefix, codes.as_ref())));
+        let bounded = codes.as_ref().map(|codes| Encoded::of_codes(&prefix, codes));
+        let range = encode_bounds(index, column, prefix, lower.as_ref(), upper.as_ref());
+        out.extend(match bounded {
+            Some(bounded) => range.and_then(|range| range.within(bounded)),
+            None => range,
+        });
     }
     Ok(())
 }

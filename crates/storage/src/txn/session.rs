@@ -288,8 +288,13 @@ impl Txn {
 
     /// As [`Txn::observe_commit`], for who acts on the commit as of now: it returns once snapshots include it.
     pub(super) fn rely_on_commit(&self, xid: Xid, csn: Csn) -> Result<bool> {
+        // What is known to be durable is known to be published.
+        if self.is_durable(csn) {
+            return Ok(true);
+        }
         self.shared.wal().await_published(csn);
-        self.observe_commit(xid, csn)
+        self.observe_undurable(xid, csn)?;
+        Ok(false)
     }
 
     /// The commit of `xid` was relied on. Tells whether it is durable.
