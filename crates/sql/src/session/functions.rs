@@ -416,16 +416,16 @@ fn set_config(b: &mut Backend, name: &str, text: &str, local: bool) -> Result<()
     b.values.set(name, text, local)
 }
 
+/// Waits until the time is over or an interrupt comes: a token that an earlier wait left behind ends nothing.
 fn sleep(seconds: f64) -> Result<()> {
     let wanted = std::time::Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
     let until = base::clock::now().after(wanted);
-    loop {
+    while base::clock::now() < until {
         base::interrupt::check().map_err(crate::error::interrupted)?;
         let _waiting = base::wait_event::during(base::wait_event::Event::PgSleep);
-        if base::park::park_until(Some(until)) || base::clock::now() >= until {
-            return base::interrupt::check().map_err(crate::error::interrupted);
-        }
+        base::park::park_until(Some(until));
     }
+    base::interrupt::check().map_err(crate::error::interrupted)
 }
 
 fn schemas(b: &Backend, implicit: bool) -> Result<Datum> {

@@ -27,6 +27,7 @@ mod point;
 mod portals;
 mod reading_ahead;
 mod savepoints;
+mod sleep;
 mod slow_disk;
 mod spilling;
 mod statistics;
