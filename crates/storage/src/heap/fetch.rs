@@ -211,7 +211,9 @@ impl HeapRel {
         let page = self.rel.read(Fork::Main, tid.block)?;
         if let Some(item) = page::version(page.view(), tid.offset) {
             let now = page::header(page.view(), item);
-            if (now.xmin, now.xmax) == (header.xmin, header.xmax) {
+            // A multixact's number may be an ended transaction's, too.
+            let same_kind = now.flags.has(Flags::MULTI) == header.flags.has(Flags::MULTI);
+            if same_kind && (now.xmin, now.xmax) == (header.xmin, header.xmax) {
                 hint(&page, item, hints);
             }
         }

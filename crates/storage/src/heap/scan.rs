@@ -220,6 +220,11 @@ impl HeapScan {
         }
     }
 
+    /// Whether all rows of the pages read so far were returned: the next comes of a page yet to be read.
+    pub fn is_between_pages(&self) -> bool {
+        self.next == self.found.len()
+    }
+
     /// Blocks to come.
     pub fn blocks_left(&self) -> u32 {
         self.blocks.len() as u32

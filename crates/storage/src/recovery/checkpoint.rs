@@ -238,12 +238,14 @@ impl Checkpointer {
         let redo = [Some(begin), self.wal.redo_held(), Some(self.pool.min_rec_lsn())];
         let redo = redo.into_iter().flatten().min().expect("the position is there");
         debug_assert!(extent != Extent::Shutdown || redo == begin, "nothing is open at shutdown");
+        // Before the files that are pending: what has a number by now is among them.
+        let next_rel = self.files.next_rel();
         let txns = self.txns.checkpoint_state();
         let counters = Counters {
             // At the end nobody is left who could have left a higher id in a row.
             next_xid: if extent == Extent::Shutdown { txns.next_xid } else { txns.xid_limit },
             next_multixact: txns.next_multixact.0,
-            next_rel: self.files.next_rel(),
+            next_rel,
             next_oid: self.oids.limit(),
             ..control.content().counters
         };

@@ -20,9 +20,9 @@ use crate::txlog::Status;
 use crate::txn::{Txn, TxnManager};
 use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
 use base::env::{Background, Env};
+use base::latch::Latch;
 use base::park::{self, Context};
 use base::rank::Rank;
-use base::sync::unmodelled::{AtomicU32, Ordering};
 use base::wait_event::{self, Event};
 use base::{Fork, Lsn, Persistence, RelId, Xid};
 use std::collections::{BTreeMap, VecDeque};
@@ -32,7 +32,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 pub struct RelationFiles {
     pool: Arc<Pool>,
     wal: Arc<Wal>,
-    next_rel: AtomicU32,
+    /// Held while what it hands out is noted with its transaction, so that a checkpoint that has a number as handed out
+    /// also has its file as one that may have to go.
+    next_rel: Latch<u32>,
     queue: Mutex<Queue>,
     /// Who is told when files are gone. Weak: it owns the closure that owns this.
     txns: OnceLock<Weak<TxnManager>>,
@@ -63,7 +65,7 @@ impl RelationFiles {
         let files = Arc::new(RelationFiles {
             pool: Arc::clone(pool),
             wal: Arc::clone(wal),
-            next_rel: AtomicU32::new(next_rel),
+            next_rel: Latch::new(Rank::RelFile, next_rel),
             queue: Mutex::default(),
             txns: OnceLock::new(),
             remover: OnceLock::new(),
@@ -75,32 +77,43 @@ impl RelationFiles {
         files
     }
 
-    /// The next relation number that will be handed out; no record before has it or a higher one.
+    /// The next relation number that will be handed out; no record before has it or a higher one. A checkpoint asks for
+    /// it before it asks which files are pending.
     pub fn next_rel(&self) -> u32 {
-        // Acquire: read by the checkpointer after the log's position, whose acquire orders it.
-        self.next_rel.load(Ordering::Acquire)
+        *self.next_rel.lock()
     }
 
     /// Makes an empty relation for the transaction; it goes again if that does not commit. `rank` is that of
     /// its main fork's pages.
     pub fn create(&self, txn: &Txn, persistence: Persistence, rank: Rank) -> Result<Relation> {
-        let rel = RelId::new(self.next_rel.fetch_add(1, Ordering::AcqRel), persistence);
-        self.make(txn, rel, rank)
+        let first = self.number(txn, 1, persistence)?;
+        self.make(txn, RelId::new(first, persistence), rank)
     }
 
     /// Makes permanent relations whose numbers follow each other, one for each rank; the first number.
     pub fn create_run(&self, txn: &Txn, ranks: &[Rank]) -> Result<u32> {
         let count = u32::try_from(ranks.len()).expect("a run is short");
-        let first = self.next_rel.fetch_add(count, Ordering::AcqRel);
+        let first = self.number(txn, count, Persistence::Permanent)?;
         for (number, rank) in (first..).zip(ranks) {
             self.make(txn, RelId::new(number, Persistence::Permanent), *rank)?;
         }
         Ok(first)
     }
 
+    /// Hands out so many numbers, which are the transaction's from now on; the first of them.
+    fn number(&self, txn: &Txn, count: u32, persistence: Persistence) -> Result<u32> {
+        txn.xid()?;
+        let mut next = self.next_rel.lock();
+        let first = *next;
+        for number in first..first + count {
+            txn.file_created(RelId::new(number, persistence))?;
+        }
+        *next += count;
+        Ok(first)
+    }
+
     fn make(&self, txn: &Txn, rel: RelId, rank: Rank) -> Result<Relation> {
         let xid = txn.xid()?;
-        txn.file_created(rel)?;
         if rel.persistence() == Persistence::Temporary {
             return self.pool.create_relation(rel, rank);
         }

@@ -42,7 +42,16 @@ pub(super) fn take(
     let mut scan = scan.reading_ahead(heap, b.values.hot.maintenance_reach);
     let mut rows: Vec<(usize, Vec<Datum>)> = Vec::new();
     let (mut seen, mut left) = (0usize, scan.blocks_left());
-    while let Some(row) = scan.next(heap, &b.txn)? {
+    loop {
+        // Not amid a page: what its rows have out of line is there as long as the snapshot that saw them.
+        if scan.is_between_pages() && scan.blocks_left() < left {
+            left = scan.blocks_left();
+            // A sample keeps nothing from being cleaned.
+            b.txn.release_statement();
+            pace.rest()?;
+            scan.go_on_with(b.txn.fresh_snapshot());
+        }
+        let Some(row) = scan.next(heap, &b.txn)? else { break };
         let at = if rows.len() < most { rows.len() } else { random.usize(..=seen) };
         if at < most {
             let values = values_of(table, row.bytes)?;
@@ -52,13 +61,6 @@ pub(super) fn take(
             }
         }
         seen += 1;
-        if scan.blocks_left() < left {
-            left = scan.blocks_left();
-            // A sample keeps nothing from being cleaned.
-            b.txn.release_statement();
-            pace.rest()?;
-            scan.go_on_with(b.txn.fresh_snapshot());
-        }
     }
     rows.sort_unstable_by_key(|(order, _)| *order);
     let all = |met: f64| match sampled_pages {
