@@ -9,7 +9,7 @@ use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::types::{Oid, TypeId};
 
-use super::query::{FunctionCall, Join, JoinTree, Rel, RelColumn, RelKind};
+use super::query::{FunctionCall, Join, JoinTree, Query, Rel, RelColumn, RelKind};
 use super::scope::{NsColumn, NsItem};
 use super::tree::{ArgList, Expr, Ty};
 use super::{Binder, ExprKind, at};
@@ -153,7 +153,7 @@ impl Binder<'_, '_> {
         self.catalog.record.iter_mut().for_each(|record| record.nested -= 1);
         self.scopes = scopes;
         self.kind = kind;
-        let query = bound?;
+        let query = Query { of_view: true, ..bound? };
         self.note_collations(def);
         let columns = RelColumn::all_of(def);
         Ok(Rel {

@@ -34,6 +34,8 @@ pub struct Query {
     pub locking: Vec<RowLock>,
     pub has_srf: bool,
     pub has_sublinks: bool,
+    /// It is a view's.
+    pub of_view: bool,
 }
 
 /// One output column.

@@ -9,10 +9,10 @@ use syntax::ast::{
 use crate::error::{Result, bail, check_stack, sql_error};
 use crate::types::{Oid, TypeId};
 
-use super::query::{Distinct, Group, Query, RelKind, RowLock, SortKey, Target};
+use super::query::{Distinct, Group, Query, RelKind, SortKey, Target};
 use super::scope::Scope;
 use super::tree::{Column, Expr, Ty};
-use super::{Binder, ExprKind, at, coerce, volatility, walk};
+use super::{Binder, ExprKind, at, coerce, locking, volatility, walk};
 
 impl Binder<'_, '_> {
     /// Binds a query in a scope of its own. `resolve` turns outputs of unknown type into text.
@@ -60,8 +60,8 @@ impl Binder<'_, '_> {
         if resolve {
             self.resolve_targets(&mut query.targets)?;
         }
-        self.locking(select, &mut query)?;
         self.finish(&mut query)?;
+        locking::lock(&mut query, &select.locking)?;
         if query.is_grouped() {
             super::grouping::check(&query)?;
         }
@@ -73,7 +73,9 @@ impl Binder<'_, '_> {
         let scope = self.scope();
         query.rels = std::mem::take(&mut scope.rels);
         query.ctes = std::mem::take(&mut scope.ctes);
-        query.windows = std::mem::take(&mut scope.windows);
+        if scope.has_windows {
+            query.windows = std::mem::take(&mut scope.windows);
+        }
         query.has_srf = scope.has_srf;
         query.has_sublinks = scope.has_sublinks;
         if scope.has_aggregates || query.having.is_some() {
@@ -364,83 +366,6 @@ impl Binder<'_, '_> {
             ));
         }
         self.coerce_to_specific(bound, Ty::INT8, words).map(Some)
-    }
-
-    fn locking(&mut self, select: &Select, query: &mut Query) -> Result<()> {
-        for clause in &select.locking {
-            let words = match clause.strength {
-                ast::LockStrength::Update => "FOR UPDATE",
-                ast::LockStrength::NoKeyUpdate => "FOR NO KEY UPDATE",
-                ast::LockStrength::Share => "FOR SHARE",
-                ast::LockStrength::KeyShare => "FOR KEY SHARE",
-            };
-            let refuse = |what: &str| -> Result<()> {
-                bail!(FEATURE_NOT_SUPPORTED, "{words} is not allowed with {what}")
-            };
-            let scope = self.scope();
-            if query.distinct.is_some() {
-                return refuse("DISTINCT clause");
-            }
-            if query.group.as_ref().is_some_and(|g| !g.keys.is_empty()) {
-                return refuse("GROUP BY clause");
-            }
-            if query.having.is_some() {
-                return refuse("HAVING clause");
-            }
-            if scope.has_aggregates {
-                return refuse("aggregate functions");
-            }
-            if scope.has_windows {
-                return refuse("window functions");
-            }
-            if scope.has_srf {
-                return refuse("set-returning functions in the target list");
-            }
-            let mut wanted = Vec::new();
-            if clause.of.is_empty() {
-                let tables = scope.rels.iter().enumerate().filter(|(_, rel)| rel.has_system());
-                wanted.extend(tables.map(|(i, _)| i as u16));
-            }
-            for name in &clause.of {
-                let found = scope.rels.iter().position(|rel| rel.alias == name.name);
-                match found {
-                    Some(i) if scope.rels[i].has_system() => wanted.push(i as u16),
-                    Some(_) => {
-                        return Err(at(
-                            sql_error!(
-                                WRONG_OBJECT_TYPE,
-                                "{words} cannot be applied to a function, a join or a subquery"
-                            ),
-                            name.loc,
-                        ));
-                    }
-                    None => {
-                        return Err(at(
-                            sql_error!(
-                                UNDEFINED_TABLE,
-                                "relation \"{}\" in {words} clause not found in FROM clause",
-                                name.name
-                            ),
-                            name.loc,
-                        ));
-                    }
-                }
-            }
-            for rel in wanted {
-                match query.locking.iter_mut().find(|lock| lock.rel == rel) {
-                    Some(lock) => {
-                        lock.strength = lock.strength.max(clause.strength);
-                        lock.wait = lock.wait.max(clause.wait);
-                    }
-                    None => query.locking.push(RowLock {
-                        rel,
-                        strength: clause.strength,
-                        wait: clause.wait,
-                    }),
-                }
-            }
-        }
-        Ok(())
     }
 
     fn group_by(&mut self, core: &SelectCore, query: &mut Query) -> Result<()> {

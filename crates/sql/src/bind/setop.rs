@@ -2,13 +2,13 @@
 
 use syntax::ast::{Loc, Select, SelectBody, SetOperation, SetOperator};
 
-use crate::error::{Result, SqlError, bail, check_stack, sql_error};
+use crate::error::{Result, SqlError, check_stack, sql_error};
 use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Query, Rel, RelColumn, RelKind, SetNode, SetTree, Target};
 use super::scope::{NsColumn, NsItem, var};
 use super::tree::{Expr, Ty};
-use super::{Binder, at, coerce};
+use super::{Binder, at, coerce, locking};
 
 /// One branch of a set operation while its column types are being agreed on.
 struct Branch {
@@ -72,10 +72,8 @@ impl Binder<'_, '_> {
             ));
         }
         self.limits(select, &mut query)?;
-        if !select.locking.is_empty() {
-            bail!(FEATURE_NOT_SUPPORTED, "FOR UPDATE is not allowed with UNION/INTERSECT/EXCEPT");
-        }
         self.finish(&mut query)?;
+        locking::lock(&mut query, &select.locking)?;
         Ok(query)
     }
 

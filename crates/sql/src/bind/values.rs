@@ -8,7 +8,7 @@ use crate::types::TypeId;
 use super::query::{JoinTree, Query, Rel, RelColumn, RelKind, Target};
 use super::scope::var;
 use super::tree::Expr;
-use super::{Binder, ExprKind, at, coerce};
+use super::{Binder, ExprKind, at, coerce, locking};
 
 impl Binder<'_, '_> {
     /// `VALUES (…), (…)` as a query: one range-table entry named `*VALUES*`.
@@ -61,8 +61,9 @@ impl Binder<'_, '_> {
         }
         query.order_by = self.order_by(&select.order_by, &mut query.targets)?;
         self.limits(select, &mut query)?;
-        if !select.locking.is_empty() {
-            bail!(FEATURE_NOT_SUPPORTED, "FOR UPDATE cannot be applied to VALUES");
+        if let Some(clause) = select.locking.first() {
+            let words = locking::words(clause.strength);
+            bail!(FEATURE_NOT_SUPPORTED, "{words} cannot be applied to VALUES");
         }
         self.finish(&mut query)?;
         Ok(query)

@@ -1,7 +1,7 @@
 //! Walking and rewriting typed expressions.
 
 use super::collate::alike;
-use super::query::{Query, RelKind, SetTree};
+use super::query::{Bound, CteQuery, JoinTree, Query, RelKind, SetTree};
 use super::tree::{ArrayArg, Expr, SubLinkKind, SubscriptStep, Var};
 
 /// The children of an expression, sub-selects excepted: by reference and by mutable reference.
@@ -114,48 +114,128 @@ pub fn any(expr: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
     found
 }
 
-/// Calls `f` for every expression that a query holds at its own level, sub-queries of its range
-/// table included with `depth + 1`, and `f` is told the depth.
-pub fn query_exprs(query: &Query, depth: u16, f: &mut dyn FnMut(&Expr, u16)) {
-    for rel in &query.rels {
-        match &rel.kind {
-            RelKind::Subquery(sub) => query_exprs(sub, depth + 1, f),
-            RelKind::Function { calls, .. } => calls.iter().for_each(|call| f(&call.expr, depth)),
-            RelKind::Values(rows) => rows.iter().flatten().for_each(|expr| f(expr, depth)),
-            _ => {}
-        }
-    }
-    for item in &query.from {
-        join_exprs(item, &mut |expr| f(expr, depth));
-    }
-    query.filter.iter().for_each(|e| f(e, depth));
-    query.targets.iter().for_each(|t| f(&t.expr, depth));
-    query.group.iter().flat_map(|g| &g.keys).for_each(|e| f(e, depth));
-    query.having.iter().for_each(|e| f(e, depth));
-    for window in &query.windows {
-        window.partition_by.iter().for_each(|e| f(e, depth));
-        window.order_by.iter().for_each(|e| f(&e.expr, depth));
-    }
-    query.limit.iter().for_each(|e| f(e, depth));
-    query.offset.iter().for_each(|e| f(e, depth));
-    for cte in &query.ctes {
-        match &cte.query {
-            super::query::CteQuery::Plain(q) => query_exprs(q, depth + 1, f),
-            super::query::CteQuery::Recursive { first, again, .. } => {
-                query_exprs(first, depth + 1, f);
-                query_exprs(again, depth + 1, f);
+/// What a query holds: by reference and by mutable reference.
+macro_rules! parts {
+    ($own:ident, $tree:ident, $frame:ident, $nested:ident, $all:ident, $iter:ident $(, $mut:tt)?) => {
+        /// Calls `f` for every expression at the query's own level.
+        pub fn $own<'q>(query: &'q $($mut)? Query, f: &mut dyn FnMut(&'q $($mut)? Expr)) {
+            for rel in query.rels.$iter() {
+                match &$($mut)? rel.kind {
+                    RelKind::Function { calls, .. } => {
+                        calls.$iter().for_each(|call| f(&$($mut)? call.expr));
+                    }
+                    RelKind::Values(rows) => rows.$iter().flatten().for_each(&mut *f),
+                    _ => {}
+                }
             }
-            super::query::CteQuery::Modify(m) => query_exprs(&m.query, depth + 1, f),
+            query.from.$iter().for_each(|item| $tree(item, f));
+            query.filter.$iter().for_each(&mut *f);
+            query.targets.$iter().for_each(|target| f(&$($mut)? target.expr));
+            query.group.$iter().for_each(|group| group.keys.$iter().for_each(&mut *f));
+            query.having.$iter().for_each(&mut *f);
+            for window in query.windows.$iter() {
+                window.partition_by.$iter().for_each(&mut *f);
+                window.order_by.$iter().for_each(|key| f(&$($mut)? key.expr));
+                $frame(&$($mut)? window.frame.start, f);
+                $frame(&$($mut)? window.frame.end, f);
+            }
+            query.limit.$iter().for_each(&mut *f);
+            query.offset.$iter().for_each(f);
         }
+
+        fn $tree<'q>(tree: &'q $($mut)? JoinTree, f: &mut dyn FnMut(&'q $($mut)? Expr)) {
+            if let JoinTree::Join(join) = tree {
+                $tree(&$($mut)? join.left, f);
+                $tree(&$($mut)? join.right, f);
+                join.condition.$iter().for_each(f);
+            }
+        }
+
+        fn $frame<'q>(bound: &'q $($mut)? Bound, f: &mut dyn FnMut(&'q $($mut)? Expr)) {
+            if let Bound::Preceding(by) | Bound::Following(by) = bound {
+                f(by);
+            }
+        }
+
+        /// Calls `f` for the queries of its range table and of WITH.
+        fn $nested<'q>(query: &'q $($mut)? Query, f: &mut dyn FnMut(&'q $($mut)? Query)) {
+            for rel in query.rels.$iter() {
+                if let RelKind::Subquery(within) = &$($mut)? rel.kind {
+                    f(within);
+                }
+            }
+            for cte in query.ctes.$iter() {
+                match &$($mut)? cte.query {
+                    CteQuery::Plain(query) => f(query),
+                    CteQuery::Recursive { first, again, .. } => {
+                        f(first);
+                        f(again);
+                    }
+                    CteQuery::Modify(modify) => f(&$($mut)? modify.query),
+                }
+            }
+        }
+
+        /// Calls `f` for every expression that a query holds at its own level, sub-queries of its range
+        /// table and of WITH included with `depth + 1`, and `f` is told the depth.
+        pub fn $all(query: &$($mut)? Query, depth: u16, f: &mut dyn FnMut(&$($mut)? Expr, u16)) {
+            $own(&$($mut)? *query, &mut |expr| f(expr, depth));
+            $nested(query, &mut |within| $all(within, depth + 1, f));
+        }
+    };
+}
+
+parts!(own_exprs, tree_exprs, frame_exprs, nested_queries, query_exprs, iter);
+parts!(
+    own_exprs_mut,
+    tree_exprs_mut,
+    frame_exprs_mut,
+    nested_queries_mut,
+    query_exprs_mut,
+    iter_mut,
+    mut
+);
+
+/// Calls `f` for the query and each query within it, sub-selects of expressions included, and tells how deep it is.
+pub fn each_query_mut(query: &mut Query, depth: u16, f: &mut dyn FnMut(&mut Query, u16)) {
+    f(query, depth);
+    nested_queries_mut(query, &mut |within| each_query_mut(within, depth + 1, f));
+    own_exprs_mut(query, &mut |expr| each_sublink_mut(expr, depth, f));
+}
+
+fn each_sublink_mut(expr: &mut Expr, depth: u16, f: &mut dyn FnMut(&mut Query, u16)) {
+    if let Expr::SubLink(link) = expr {
+        each_query_mut(&mut link.query, depth + 1, f);
+    }
+    each_child_mut(expr, &mut |child| each_sublink_mut(child, depth, f));
+}
+
+/// Puts what `f` gives for a column, if it gives something, into its place, inside sub-selects too; `f` is told how many
+/// queries further in that is.
+pub fn replace_vars(expr: &mut Expr, depth: u16, f: &mut dyn FnMut(&Var, u16) -> Option<Expr>) {
+    match expr {
+        Expr::Var(var) => {
+            if let Some(by) = f(var, depth) {
+                *expr = by;
+            }
+        }
+        Expr::SubLink(link) => {
+            query_exprs_mut(&mut link.query, depth + 1, &mut |e, d| replace_vars(e, d, f));
+            each_child_mut(expr, &mut |child| replace_vars(child, depth, f));
+        }
+        _ => each_child_mut(expr, &mut |child| replace_vars(child, depth, f)),
     }
 }
 
-fn join_exprs(tree: &super::query::JoinTree, f: &mut dyn FnMut(&Expr)) {
-    if let super::query::JoinTree::Join(join) = tree {
-        join_exprs(&join.left, f);
-        join_exprs(&join.right, f);
-        join.condition.iter().for_each(f);
+/// Moves an expression so many queries further in.
+pub fn moved_in(mut expr: Expr, by: u16) -> Expr {
+    if by > 0 {
+        replace_vars(&mut expr, 0, &mut |var, depth| {
+            let is_outside = var.level >= depth;
+            is_outside.then(|| Expr::Var(Var { level: var.level + by, ..*var }))
+        });
     }
+    expr
 }
 
 /// Calls `f` for each column of this level that the expression uses, inside sub-selects too; the

@@ -14,6 +14,7 @@ use super::cte::PlannedCte;
 use super::estimate::{self, filtered, operator};
 use super::level::{self, Layout};
 use super::node::{FunctionScan, Node, Project};
+use super::push_down::pushed_down;
 use super::rewrite::Below;
 use super::{Indexes, Planner, gate};
 
@@ -135,13 +136,14 @@ impl Planner {
         match &entry.kind {
             RelKind::Table(table) => self.table(cx, rel, table, conditions, outer, order),
             RelKind::Subquery(query) => {
-                let (node, correlation) = self.subquery(query)?;
+                let (query, conditions) = pushed_down(query, rel, conditions);
+                let (node, correlation) = self.subquery(&query)?;
                 let rows = estimate::FUNCTION_ROWS;
                 self.derived(rel, width, &entry.columns, node, rows, correlation, conditions, outer)
             }
             RelKind::Cte { level, index } => {
-                let (level, index) = (*level, *index);
-                let (node, correlation) = self.cte_reference(level, index)?;
+                let (node, correlation, conditions) =
+                    self.cte_reference(rel, (*level, *index), conditions)?;
                 let rows = estimate::FUNCTION_ROWS;
                 self.derived(rel, width, &entry.columns, node, rows, correlation, conditions, outer)
             }
@@ -192,8 +194,28 @@ impl Planner {
         }
     }
 
-    /// A reference to a CTE: a scan of its kept rows, or its query again.
-    fn cte_reference(&mut self, level: u16, index: u16) -> Result<(Node, Vec<(u16, Expr)>)> {
+    /// A reference to a CTE: a scan of its kept rows, or its query again. What it needs from outside, and what of the
+    /// conditions on its rows is left to be asked.
+    #[allow(clippy::type_complexity, reason = "each is told above")]
+    fn cte_reference(
+        &mut self,
+        rel: u16,
+        (level, index): (u16, u16),
+        conditions: Vec<Expr>,
+    ) -> Result<(Node, Vec<(u16, Expr)>, Vec<Expr>)> {
+        if level == 0
+            && let Some(PlannedCte::Inline(query)) = self.level().ctes.get(usize::from(index))
+        {
+            let query = query.clone();
+            let (query, conditions) = pushed_down(&query, rel, conditions);
+            let (node, correlation) = self.subquery(&query)?;
+            return Ok((node, correlation, conditions));
+        }
+        let (node, correlation) = self.cte_rows(level, index)?;
+        Ok((node, correlation, conditions))
+    }
+
+    fn cte_rows(&mut self, level: u16, index: u16) -> Result<(Node, Vec<(u16, Expr)>)> {
         let depth = self.levels.len() - 1 - usize::from(level);
         match &self.levels[depth].ctes[usize::from(index)] {
             PlannedCte::Kept(id) => Ok((Node::CteScan(*id), Vec::new())),
@@ -206,9 +228,6 @@ impl Planner {
             )),
             PlannedCte::Inline(query) => {
                 let query = query.clone();
-                if level == 0 {
-                    return self.subquery(&query);
-                }
                 // Plan it where it was written, so that what it refers to is found.
                 let inner = self.levels.split_off(depth + 1);
                 let planned = self.subquery(&query);

@@ -25,6 +25,14 @@ pub(super) enum PlannedCte {
     Growing(u16),
 }
 
+/// The query of a CTE that stands in for the one reference to it, or for each.
+pub(super) fn inlined(cte: &Cte) -> Option<&Query> {
+    let CteQuery::Plain(query) = &cte.query else { return None };
+    let inline =
+        cte.materialized == Some(false) || (cte.materialized.is_none() && cte.references == 1);
+    (inline && query.locking.is_empty() && !is_volatile_query(query)).then_some(&**query)
+}
+
 impl Planner {
     /// Plans a query's CTEs into the level at hand.
     pub(super) fn plan_ctes(&mut self, ctes: &[Cte]) -> Result<()> {
@@ -41,9 +49,7 @@ impl Planner {
                 if cte.references == 0 {
                     return Ok(PlannedCte::Unused);
                 }
-                let inline = cte.materialized == Some(false)
-                    || (cte.materialized.is_none() && cte.references == 1);
-                if inline && query.locking.is_empty() && !is_volatile_query(query) {
+                if inlined(cte).is_some() {
                     return Ok(PlannedCte::Inline(query.clone()));
                 }
                 let growth = self.growth();

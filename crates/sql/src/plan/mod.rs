@@ -23,6 +23,8 @@ mod keys;
 mod level;
 mod modify;
 mod only;
+mod pull_up;
+mod push_down;
 mod query;
 mod rewrite;
 mod semijoin;

@@ -13,6 +13,7 @@ use super::Planner;
 use super::access::QueryCx;
 use super::level::{Layout, Level};
 use super::node::{self, ConflictPlan, Node, TargetRow};
+use super::pull_up::pulled_up_change;
 use super::query::refresh;
 use super::rewrite::Below;
 
@@ -24,8 +25,7 @@ impl Planner {
                 let conflict = on_conflict.as_ref();
                 self.insert(modify, conflict)
             }
-            ModifyAction::Update { sets } => self.change(modify, Some(sets)),
-            ModifyAction::Delete => self.change(modify, None),
+            ModifyAction::Update { .. } | ModifyAction::Delete => self.change(modify),
         };
         self.levels.truncate(depth);
         planned
@@ -79,7 +79,12 @@ impl Planner {
         })))
     }
 
-    fn change(&mut self, modify: &Modify, sets: Option<&Vec<(u16, Expr)>>) -> Result<Node> {
+    fn change(&mut self, modify: &Modify) -> Result<Node> {
+        let modify = &*pulled_up_change(modify);
+        let sets = match &modify.action {
+            ModifyAction::Update { sets } => Some(sets),
+            _ => None,
+        };
         let table = &modify.table;
         let query = &modify.query;
         self.enter(query)?;

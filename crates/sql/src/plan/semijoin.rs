@@ -12,6 +12,7 @@ use super::access::Planned;
 use super::estimate::operator;
 use super::join::of_one_type;
 use super::node::{HashJoin, JoinType, Node};
+use super::pull_up::pulled_up;
 use super::rewrite::Below;
 use super::{Planner, collate};
 
@@ -95,8 +96,8 @@ impl Planner {
         link: &SubLink,
         kind: JoinType,
     ) -> Result<Option<HashJoin>> {
-        let Some((keys, rest)) = keys_of(&link.query) else { return Ok(None) };
-        let mut query = (*link.query).clone();
+        let mut query = pulled_up(&link.query).into_owned();
+        let Some((keys, rest)) = keys_of(&query) else { return Ok(None) };
         query.filter = Expr::all_of(rest);
         query.order_by = Vec::new();
         // It says nothing about which keys there are, and names targets that are gone.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{DeclareCursor, Fetch, FetchDirection, LockStrength, Statement};
+use syntax::ast::{DeclareCursor, Fetch, FetchDirection, Statement};
 
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::exec::spill::{RowReader, RowStore};
@@ -398,12 +398,7 @@ impl Session {
 fn refuse_locking(declare: &DeclareCursor) -> Result<()> {
     let Statement::Select(select) = &*declare.query else { return Ok(()) };
     let Some(locking) = select.locking.first() else { return Ok(()) };
-    let words = match locking.strength {
-        LockStrength::Update => "FOR UPDATE",
-        LockStrength::NoKeyUpdate => "FOR NO KEY UPDATE",
-        LockStrength::Share => "FOR SHARE",
-        LockStrength::KeyShare => "FOR KEY SHARE",
-    };
+    let words = crate::bind::locking::words(locking.strength);
     let (state, what, which) = if declare.hold {
         (SqlState::FEATURE_NOT_SUPPORTED, "DECLARE CURSOR WITH HOLD", "Holdable")
     } else if declare.scroll == Some(true) {

@@ -1,0 +1,103 @@
+-- Views and queries in FROM become part of what is around them, or are asked its conditions.
+CREATE SCHEMA views_planned;
+SET search_path = views_planned;
+CREATE TABLE a (id int PRIMARY KEY, v int, t text);
+CREATE TABLE b (id int PRIMARY KEY, a_id int, w int);
+CREATE INDEX ON b (a_id);
+INSERT INTO a SELECT i, i % 10, 't' || i FROM generate_series(1, 2000) AS i;
+INSERT INTO b SELECT i, i / 2, i % 7 FROM generate_series(1, 4000) AS i;
+ANALYZE;
+CREATE VIEW plain AS SELECT id, v + 1 AS v, t FROM a;
+CREATE VIEW over_plain AS SELECT id AS num, v FROM plain WHERE v > 2;
+CREATE VIEW joined AS SELECT a.id, a.t, b.w, b.id AS b_id FROM a JOIN b ON b.a_id = a.id;
+CREATE VIEW outward AS SELECT a.id, b.w, coalesce(b.w, -1) AS w_or FROM a LEFT JOIN b ON b.a_id = a.id AND b.w > 3;
+CREATE VIEW sums AS SELECT a_id, sum(w) AS total, count(*) AS n FROM b GROUP BY a_id;
+CREATE VIEW both_kinds AS SELECT id, 'a' AS kind, v AS x FROM a UNION ALL SELECT id, 'b', w FROM b;
+CREATE VIEW once AS SELECT DISTINCT v, id % 3 AS m FROM a;
+CREATE VIEW first_of AS SELECT DISTINCT ON (a_id) a_id, id, w FROM b ORDER BY a_id, w DESC, id;
+CREATE VIEW ranked AS SELECT a_id, id, rank() OVER (PARTITION BY a_id ORDER BY w, id) AS r FROM b;
+CREATE VIEW few AS SELECT id, v FROM a ORDER BY id LIMIT 5;
+CREATE VIEW counted AS SELECT a.id, (SELECT count(*) FROM b WHERE b.a_id = a.id) AS n FROM a;
+CREATE VIEW with_with AS WITH w AS (SELECT * FROM a WHERE v = 1) SELECT w.id, w.t FROM w;
+CREATE VIEW listed AS SELECT id, generate_series(1, v) AS g FROM a;
+CREATE VIEW named AS SELECT * FROM (VALUES (1, 'x'), (2, 'y'), (3, NULL)) AS l (id, name);
+
+EXPLAIN (COSTS OFF) SELECT * FROM plain WHERE id = 7;
+EXPLAIN (COSTS OFF) SELECT * FROM over_plain WHERE num = 7;
+EXPLAIN (COSTS OFF) WITH w AS (SELECT * FROM a) SELECT * FROM w WHERE id = 7;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, v FROM a) AS s WHERE s.id = 7;
+EXPLAIN (COSTS OFF) SELECT * FROM plain WHERE id = 7 FOR UPDATE;
+
+SELECT * FROM plain WHERE id = 7;
+SELECT * FROM over_plain WHERE num BETWEEN 7 AND 12 ORDER BY num;
+SELECT * FROM joined WHERE id = 7 ORDER BY b_id;
+SELECT count(*), sum(w) FROM joined WHERE w > 4;
+SELECT j.t, p.v FROM joined j JOIN plain p USING (id) WHERE j.b_id IN (5, 6) ORDER BY 1, 2;
+SELECT * FROM outward WHERE id BETWEEN 3 AND 6 ORDER BY id, w;
+SELECT * FROM outward WHERE w_or = -1 AND id < 9 ORDER BY id;
+SELECT a.id, o.w, o.w_or FROM a LEFT JOIN outward o ON o.id = a.id + 1990 WHERE a.id BETWEEN 8 AND 12 ORDER BY 1, 2;
+SELECT a.id, p.v, p.t FROM a LEFT JOIN plain p ON p.id = a.id + 1998 WHERE a.id < 5 ORDER BY 1;
+SELECT a.id, p.id, p.t FROM a LEFT JOIN plain p ON p.id = a.id + 1998 WHERE a.id < 5 ORDER BY 1;
+SELECT a.id, p.id FROM a LEFT JOIN over_plain AS p (id) ON p.id = a.id WHERE a.id < 15 ORDER BY 1;
+SELECT p.id, a.id FROM (SELECT id FROM a WHERE v < 3) p RIGHT JOIN a ON p.id = a.id WHERE a.id < 8 ORDER BY 2;
+SELECT p.id, a.id FROM (SELECT id FROM a WHERE v < 3) p FULL JOIN (SELECT id FROM a WHERE v > 1 AND id < 20) a ON p.id = a.id
+    WHERE p.id < 20 OR a.id < 20 ORDER BY 1, 2;
+SELECT x.id, y.id, y.one FROM a x LEFT JOIN (SELECT id, 1 AS one FROM a WHERE v = 3) y ON x.id = y.id WHERE x.id < 6 ORDER BY 1;
+SELECT x.id, y.w FROM a x LEFT JOIN (SELECT p.id, b.w FROM plain p JOIN b ON b.a_id = p.id WHERE b.w = 2) y ON x.id = y.id
+    WHERE x.id < 12 ORDER BY 1, 2;
+SELECT * FROM sums WHERE a_id IN (3, 4, 5000) ORDER BY a_id;
+SELECT * FROM sums WHERE total > 11 AND a_id < 30 ORDER BY a_id;
+SELECT a.id, s.total FROM a JOIN sums s ON s.a_id = a.id WHERE a.id = 9;
+SELECT * FROM both_kinds WHERE id = 11 ORDER BY kind;
+SELECT * FROM both_kinds WHERE kind = 'b' AND id < 3 ORDER BY id;
+SELECT * FROM (SELECT id FROM a EXCEPT SELECT a_id FROM b WHERE w = 3) e WHERE id < 12 ORDER BY id;
+SELECT * FROM (SELECT id FROM a INTERSECT SELECT a_id FROM b WHERE w = 3) e WHERE id < 12 ORDER BY id;
+SELECT * FROM (SELECT id::bigint FROM a UNION SELECT w FROM b) e WHERE id < 3 ORDER BY id;
+SELECT * FROM once WHERE v = 4 ORDER BY m;
+SELECT * FROM first_of WHERE a_id BETWEEN 4 AND 6 ORDER BY 1;
+SELECT * FROM first_of WHERE w = 6 AND a_id < 20 ORDER BY 1;
+SELECT * FROM ranked WHERE a_id = 12 ORDER BY id;
+SELECT * FROM ranked WHERE id = 25;
+SELECT * FROM few WHERE id > 3;
+SELECT * FROM few WHERE v = 2;
+SELECT * FROM counted WHERE id < 3 ORDER BY id;
+SELECT * FROM counted WHERE n = 1 ORDER BY id;
+SELECT * FROM with_with WHERE id < 30 ORDER BY id;
+SELECT * FROM listed WHERE id = 3 ORDER BY g;
+SELECT * FROM listed WHERE g = 9 AND id < 40 ORDER BY id;
+SELECT l.*, p.t FROM named l LEFT JOIN plain p ON p.id = l.id ORDER BY l.id;
+SELECT p.id, l.name FROM plain p LEFT JOIN named l ON l.id = p.id WHERE p.id < 5 ORDER BY 1;
+SELECT s FROM (SELECT id, v FROM a WHERE id = 5) s;
+SELECT count(s), count(s.*) FROM (SELECT id, v FROM a WHERE id < 5) s;
+SELECT x, count(*) FROM (SELECT 1 AS x, v FROM a) s GROUP BY GROUPING SETS ((x), (), (x, v)) ORDER BY 1, 2 LIMIT 4;
+SELECT x, y, sum(z) FROM (SELECT v AS x, v AS y, id AS z FROM a) s GROUP BY x, y ORDER BY 1 LIMIT 3;
+SELECT x + 1, max(t) FROM (SELECT v + 1 AS x, t FROM a) s GROUP BY x + 1 HAVING x + 1 < 5 ORDER BY 1;
+SELECT id, sum(v) OVER (ORDER BY id) FROM (SELECT id, v * 2 AS v FROM a WHERE id < 6) s ORDER BY id;
+SELECT id, (SELECT sum(s.v + b.w) FROM b WHERE b.a_id = s.id) FROM (SELECT id, v * 10 AS v FROM a) s WHERE id < 4 ORDER BY id;
+SELECT id FROM a WHERE EXISTS (SELECT 1 FROM (SELECT a_id AS k, w FROM b) s WHERE s.k = a.id AND s.w = 3) AND id < 9 ORDER BY id;
+SELECT id FROM a WHERE id IN (SELECT k FROM (SELECT a_id AS k, w FROM b WHERE w < 2) s WHERE s.w = 1) AND id < 9 ORDER BY id;
+SELECT a.id, l.w FROM a, LATERAL (SELECT w FROM b WHERE b.a_id = a.id) l WHERE a.id < 3 ORDER BY 1, 2;
+SELECT a.id, l.w FROM a LEFT JOIN LATERAL (SELECT w, v FROM b WHERE b.a_id = a.id AND w > 5) l ON true WHERE a.id < 5 ORDER BY 1, 2;
+SELECT a.id, l.x FROM a, LATERAL (SELECT s.w + a.v AS x FROM (SELECT w, a_id FROM b) s WHERE s.a_id = a.id) l
+    WHERE a.id < 3 ORDER BY 1, 2;
+WITH w AS (SELECT id, v FROM a), u AS (SELECT id FROM w WHERE v = 2) SELECT * FROM u WHERE id < 30 ORDER BY id;
+WITH w AS (SELECT id, v FROM a) SELECT x.id FROM (SELECT id FROM w WHERE v = 2) x WHERE x.id < 30 ORDER BY 1;
+WITH w AS MATERIALIZED (SELECT id, v FROM a) SELECT * FROM w WHERE id = 4;
+WITH w AS NOT MATERIALIZED (SELECT id, v FROM a) SELECT x.id, y.v FROM w x JOIN w y ON x.id = y.v WHERE y.id = 4;
+WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT s.n + 1 FROM (SELECT n FROM r WHERE n < 5) s) SELECT * FROM r ORDER BY n;
+WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT s.n FROM (SELECT n FROM r) s WHERE s.n > 3 ORDER BY 1;
+PREPARE by_id (int) AS SELECT * FROM plain WHERE id = $1;
+EXECUTE by_id (3);
+PREPARE sum_of (int) AS SELECT * FROM sums WHERE a_id = $1;
+EXECUTE sum_of (3);
+UPDATE a SET v = s.total FROM sums s WHERE s.a_id = a.id AND a.id = 3 RETURNING a.id, a.v, s.total;
+DELETE FROM b USING plain p WHERE p.id = b.a_id AND p.id = 3 RETURNING b.id, p.t;
+SELECT x.v, y.v FROM (SELECT id, random() > 2 AS v FROM a) x JOIN (SELECT id, v FROM a) y USING (id) WHERE x.id = 1 AND NOT x.v;
+UPDATE a SET v = p.v + s.v FROM plain p, (SELECT id AS k, v FROM a WHERE id < 10) s
+    WHERE p.id = a.id AND s.k = a.id AND a.id = 4 RETURNING a.id, a.v, p.v, s.v, p.t;
+WITH set AS (UPDATE a SET v = 1 FROM (SELECT a_id FROM b WHERE w = 6) s WHERE s.a_id = a.id AND a.id < 12 RETURNING a.id)
+    SELECT * FROM set ORDER BY id;
+WITH gone AS (DELETE FROM b USING (SELECT id FROM plain WHERE v = 2) s WHERE s.id = b.a_id AND b.id < 30 RETURNING b.id, s.id AS s)
+    SELECT * FROM gone ORDER BY id;
+UPDATE a SET t = (SELECT max(s.w) FROM (SELECT w, a_id FROM b) s WHERE s.a_id = a.id)::text WHERE id = 8 RETURNING t;
+INSERT INTO a SELECT id + 10000, v, t FROM plain WHERE id = 3 RETURNING *;
