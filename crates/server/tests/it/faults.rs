@@ -56,6 +56,42 @@ fn clients_that_vanish_before_their_reply_disturb_nobody() {
             assert_eq!(other.query("select 1"), ONE);
         }
     }
+    house.until_alone(&mut other);
+}
+
+/// A transaction whose client is gone before it hears of the commit is there or not, but whole, and holds nothing.
+#[test]
+fn a_commit_nobody_hears_of_is_whole_or_not_there() {
+    let house = House::new();
+    let mut other = house.client();
+    for round in 0..100 {
+        let mut me = house.client();
+        let insert = format!("insert into t values ({round})");
+        me.request(|r| match round % 5 {
+            0 => r.query(&format!("{insert}, ({round})")),
+            1 => r.query(&format!("{insert}; {insert}")),
+            2 => r.query(&format!("begin; {insert}; {insert}; commit")),
+            3 => {
+                r.query(&format!("begin; {insert}; {insert}"));
+                r.query("commit");
+            }
+            _ => {
+                extended(r, &insert, &[], 0);
+                extended(r, &insert, &[], 0);
+                r.sync();
+            }
+        });
+        // None, or long enough for some of them to be in the middle of it.
+        std::thread::sleep(std::time::Duration::from_micros(round / 5 % 4 * 200));
+        drop(me);
+    }
+    house.until_alone(&mut other);
+    let halves = "select a, count(*) from t group by a having count(*) <> 2";
+    assert_eq!(other.query(halves), "T a,count\nC SELECT 0\nZ I");
+    assert_eq!(other.query("select count(*) > 0 from t"), "T ?column?\nD t\nC SELECT 1\nZ I");
+    other.query("set lock_timeout = '30s'");
+    let told = other.query("begin; lock table t in access exclusive mode; commit");
+    assert_eq!(told, "C BEGIN\nC LOCK TABLE\nC COMMIT\nZ I");
 }
 
 /// Whether its transaction was at an end or not. A statement that runs is finished first, as in PostgreSQL.
