@@ -1,10 +1,10 @@
 //! A client that shows what it is told as short lines.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wire::backend::{Authentication, Message, Status};
 use wire::frame::{self, Split};
@@ -13,17 +13,26 @@ use wire::startup;
 
 trait Stream: Read + Write + Send {
     fn wait_for(&self, limit: Duration);
+    fn say_no_more(&self) -> std::io::Result<()>;
 }
 
 impl Stream for UnixStream {
     fn wait_for(&self, limit: Duration) {
         self.set_read_timeout(Some(limit)).unwrap();
     }
+
+    fn say_no_more(&self) -> std::io::Result<()> {
+        self.shutdown(Shutdown::Write)
+    }
 }
 
 impl Stream for TcpStream {
     fn wait_for(&self, limit: Duration) {
         self.set_read_timeout(Some(limit)).unwrap();
+    }
+
+    fn say_no_more(&self) -> std::io::Result<()> {
+        self.shutdown(Shutdown::Write)
     }
 }
 
@@ -151,6 +160,19 @@ impl Client {
                 false
             }
         }
+    }
+
+    /// Says no more, and tells all that comes until the server hangs up, which it does in time.
+    pub fn last_words(&mut self) -> Vec<String> {
+        // The server may have hung up before.
+        let _ = self.stream.say_no_more();
+        let begun = Instant::now();
+        let mut lines = Vec::new();
+        while let Some(line) = self.next() {
+            assert!(begun.elapsed() < PATIENCE, "it never hangs up: {line}");
+            lines.push(line);
+        }
+        lines
     }
 
     /// Expects the server to hang up without another word.
