@@ -44,6 +44,20 @@ impl Scene {
     fn say(&self, statement: &str) -> String {
         self.house.client().query(statement)
     }
+
+    /// What a query of one row tells.
+    fn row(&self, query: &str) -> String {
+        let told = self.say(query);
+        told.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap().to_owned()
+    }
+
+    fn file_of_t(&self) -> String {
+        self.row("select pg_relation_filepath('t')")
+    }
+
+    fn pages_of_t(&self) -> String {
+        self.row("select pg_relation_size('t') / 8192")
+    }
 }
 
 fn eio() -> io::Error {
@@ -81,6 +95,13 @@ fn scenario(name: &str, play: impl FnOnce(&Path), after: impl FnOnce(&Path, &Out
     std::fs::remove_dir_all(&home).unwrap();
 }
 
+/// What the child has printed under this name.
+fn printed(name: &str, output: &Output) -> String {
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = told.lines().find_map(|line| line.split_once(&format!("{name}: ")));
+    line.unwrap_or_else(|| panic!("no {name} in {told}")).1.to_owned()
+}
+
 fn assert_success(_: &Path, output: &Output, log: &str) {
     assert!(output.status.success(), "{}\n{log}", String::from_utf8_lossy(&output.stdout));
 }
@@ -96,6 +117,11 @@ fn a_full_disk_refuses_what_needs_room_and_nothing_else() {
         let full = scene.say("create table u as select a, b from t, generate_series(1, 30)");
         assert!(full.starts_with("ERROR 53100 could not extend file \"base/"), "{full}");
         assert_eq!(scene.say("select count(*) from t"), COUNT);
+        let (file, pages) = (scene.file_of_t(), scene.pages_of_t());
+        let told = format!("could not extend file \"{file}\" at block {pages}: No space left");
+        let full = scene.say(ROWS);
+        assert!(full.starts_with(&format!("ERROR 53100 {told}")), "{full}");
+        println!("told: {told}");
         let deleted = scene.say("begin; delete from t where a = 1; rollback");
         assert_eq!(deleted, "C BEGIN\nC DELETE 1\nC ROLLBACK\nZ I");
         scene.mood.recover();
@@ -103,7 +129,8 @@ fn a_full_disk_refuses_what_needs_room_and_nothing_else() {
     };
     scenario("a_full_disk_refuses_what_needs_room_and_nothing_else", play, |data, output, log| {
         assert_success(data, output, log);
-        assert!(log.contains("ERROR 53100: could not extend file \"base/"), "{log}");
+        let told = printed("told", output);
+        assert!(log.contains(&format!("ERROR 53100: {told}")), "{told}: {log}");
     });
 }
 
@@ -273,9 +300,8 @@ fn a_block_that_can_not_be_read_is_named_and_the_rest_is_served() {
     let play = |data: &Path| {
         prepare(data);
         let scene = Scene::open(data);
-        let path = scene.say("select pg_relation_filepath('t')");
-        let file = path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap();
-        let broken = file.to_owned();
+        let file = scene.file_of_t();
+        let broken = file.clone();
         scene.mood.turn(move |access, path, offset| {
             (access == Access::Read && path == broken && offset == 3 * 8192).then(eio)
         });
@@ -300,9 +326,7 @@ fn a_page_that_can_not_be_written_is_named_and_the_rest_goes_on() {
     let play = |data: &Path| {
         prepare(data);
         let scene = Scene::open(data);
-        let path = scene.say("select pg_relation_filepath('t')");
-        let broken = path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap();
-        let broken = broken.to_owned();
+        let broken = scene.file_of_t();
         scene.mood.turn(move |access, path, offset| {
             // Neighbours are written in one call.
             (access == Access::Write && path == broken && offset < 2 * 8192).then(eio)
@@ -379,17 +403,11 @@ fn spoil(data: &Path, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
     std::fs::write(&path, bytes).unwrap();
 }
 
-fn file_of_t(data: &Path) -> String {
-    let scene = Scene::open(data);
-    let path = scene.say("select pg_relation_filepath('t')");
-    path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap().to_owned()
-}
-
 #[test]
 fn a_flipped_bit_is_told_and_not_served() {
     let play = |data: &Path| {
         prepare(data);
-        let file = file_of_t(data);
+        let file = Scene::open(data).file_of_t();
         spoil(data, &file, |bytes| bytes[2 * 8192 + 5000] ^= 4);
         let scene = Scene::open(data);
         let told = scene.say("select count(*) from t");
@@ -407,7 +425,7 @@ fn a_flipped_bit_is_told_and_not_served() {
 fn a_torn_page_is_repaired_at_the_next_start() {
     let play = |data: &Path| {
         prepare(data);
-        let file = file_of_t(data);
+        let file = Scene::open(data).file_of_t();
         // A vacuum that comes at once would empty the page, or have redo make it anew: nothing to repair.
         let scene = Scene::open_with(data, &[("autovacuum", "off")]);
         assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
@@ -416,11 +434,9 @@ fn a_torn_page_is_repaired_at_the_next_start() {
         // As a power cut would: nothing is closed in order.
         std::process::abort();
     };
-    scenario("a_torn_page_is_repaired_at_the_next_start", play, |data, output, log| {
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        let file = told.lines().find_map(|line| line.split_once("torn: ")).map(|(_, file)| file);
-        let file = file.unwrap_or_else(|| panic!("{told}{log}"));
-        spoil(data, file, |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
+    scenario("a_torn_page_is_repaired_at_the_next_start", play, |data, output, _| {
+        let file = printed("torn", output);
+        spoil(data, &file, |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
         let name = "a_torn_page_that_is_repaired_is_told";
         let told = retold(name, data);
         let expected = format!("repaired torn page: block 2 of file \"{file}\"");
