@@ -43,6 +43,8 @@ pub struct Client {
     /// From BackendKeyData.
     pub process: i32,
     pub key: u32,
+    /// The last error's or notice's; empty if it had none.
+    pub hint: String,
 }
 
 /// Longer than anything that a test waits for.
@@ -61,7 +63,7 @@ impl Client {
 
     fn over(stream: Box<dyn Stream>) -> Client {
         stream.wait_for(PATIENCE);
-        Client { stream, input: Vec::new(), process: 0, key: 0 }
+        Client { stream, input: Vec::new(), process: 0, key: 0, hint: String::new() }
     }
 
     pub fn send(&mut self, bytes: &[u8]) {
@@ -118,6 +120,9 @@ impl Client {
                 let message = Message::decode(frame).unwrap();
                 if let Message::BackendKeyData { process, key } = message {
                     (self.process, self.key) = (process, key);
+                }
+                if let Message::ErrorResponse(f) | Message::NoticeResponse(f) = &message {
+                    self.hint = f.get(b'H').unwrap_or_default().to_owned();
                 }
                 let line = show(&message);
                 let size = frame.size();

@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use base::Env;
+use base::{BlockNo, Env, Fork, RelId};
 use server::Database;
 
 use crate::moody::{Access, Mood, Moody};
@@ -235,7 +236,7 @@ fn many_sessions_demand_segments_while_their_making_is_slow_and_fails() {
             if !is_step || !path.starts_with("wal") {
                 return None;
             }
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
             let turn = turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             // A directory's failed sync is final unless it is for want of room.
             let errno = if path == "wal" { 28 } else { [5, 28, 24, 13][turn as usize / 3 % 4] };
@@ -415,6 +416,42 @@ fn spoil(data: &Path, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = std::fs::read(&path).unwrap();
     change(&mut bytes);
     std::fs::write(&path, bytes).unwrap();
+}
+
+/// No disk fails, but every page of a small cache is held: who needs another is told so after a while, who needs none
+/// is served, and all is well when they are let go.
+#[test]
+fn a_cache_all_of_whose_pages_are_held_refuses_who_needs_another() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open_with(data, &[("shared_buffers", "2MB"), ("autovacuum", "off")]);
+        let fill = "create table u as select g, repeat('z', 500) from generate_series(1, 5000) g";
+        assert_eq!(scene.say(fill), "C SELECT 5000\nZ I");
+        let mut me = scene.house.client();
+        assert_eq!(me.query("select count(*) from t"), COUNT);
+        let file = scene.row("select pg_relation_filepath('u')");
+        let pool = scene.house.database.engine().pool();
+        let id = RelId(file.strip_prefix("base/").unwrap().parse().unwrap());
+        let u = pool.relation(id, pool.rank_of(id).unwrap());
+        let frames = pool.frame_count() as u32;
+        let mut pins = Vec::new();
+        // Some others may be held as well: then the last ones find no frame.
+        pins.extend((0..frames).map_while(|block| u.pin(Fork::Main, BlockNo(block)).ok()));
+        assert!(pins.len() > frames as usize / 2, "{} of {frames}", pins.len());
+        let begun = Instant::now();
+        let told = me.query("select count(*) from t");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        assert!(told.ends_with("ERROR 53000 no unpinned buffers available\nZ I"), "{told}");
+        assert_eq!(me.hint, "Increase shared_buffers, or run fewer statements at once.");
+        assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+        drop(pins);
+        assert_eq!(me.query("select count(*) from t"), COUNT);
+    };
+    let name = "a_cache_all_of_whose_pages_are_held_refuses_who_needs_another";
+    scenario(name, play, |data, output, log| {
+        assert_success(data, output, log);
+        assert!(log.contains("ERROR 53000: no unpinned buffers available"), "{log}");
+    });
 }
 
 #[test]
