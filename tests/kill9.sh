@@ -167,7 +167,8 @@ for round in $(seq "$rounds"); do
     bench=$!
     if [ $((round % 2)) -eq 0 ]; then indexes & else letters & fi
     maker=$!
-    sleep "$((RANDOM % 3)).$((RANDOM % 9 + 1))"
+    seconds=$((RANDOM % 3))
+    sleep "$seconds.$((RANDOM % 9 + 1))"
     kill_hard
     wait "$bench" "$maker" || true
     if [ $((round % 3)) -eq 0 ]; then
@@ -178,6 +179,7 @@ for round in $(seq "$rounds"); do
     fi
     start
     check_acknowledged
+    [ "$seconds" -eq 0 ] || [ "$acknowledged" -gt 0 ] || fail "nothing was acknowledged in $seconds s"
     check_sums
     check_letters
     stop
@@ -188,6 +190,8 @@ for round in $(seq "$rounds"); do
     drop_indexes
 done
 [ "$total" -gt 0 ] || fail "nothing was ever acknowledged"
+# Every third round tries, within the first few hundredths of a second.
+[ "$rounds" -lt 30 ] || [ "$second" -gt 0 ] || fail "no start was killed before it answered"
 [ "$(value 'select count(*) from letters')" -gt 0 ] || fail "no large value was ever stored"
 stop
 echo "$rounds kills survived, $second starts killed before they answered," \

@@ -18,9 +18,12 @@ pub(crate) fn error(replies: &mut Replies, error: &SqlError) {
     put(replies, severity, fields);
 }
 
-/// Whether an error tells of the machine rather than of the statement: the disk, damage, broken invariants.
+/// Whether an error tells of the machine rather than of the statement: the disk, a cache or files too few, damage,
+/// broken invariants.
 fn concerns_operator(sqlstate: &str) -> bool {
-    sqlstate == "53100" || sqlstate.starts_with("58") || sqlstate.starts_with("XX")
+    matches!(sqlstate, "53000" | "53100")
+        || sqlstate.starts_with("58")
+        || sqlstate.starts_with("XX")
 }
 
 /// Appends an ErrorResponse that ends the session.

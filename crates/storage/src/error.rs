@@ -21,6 +21,8 @@ pub enum Error {
     DiskFull {
         /// The file that could not grow.
         file: String,
+        /// From which block of it on, where blocks have numbers.
+        block: Option<BlockNo>,
     },
     /// No further segment of the log can be made, for another reason than lack of room. Nothing was changed; what was
     /// there can be read, and writing goes on by itself once one can.
@@ -117,7 +119,7 @@ impl Error {
         let file = file.into();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded if what != "sync" => {
-                Error::DiskFull { file }
+                Error::DiskFull { file, block }
             }
             _ => Error::Io(Box::new(IoError { what, file, block, source })),
         }
@@ -185,8 +187,12 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io(e) | Error::NoSegment(e) => e.fmt(f),
-            Error::DiskFull { file } => {
-                write!(f, "could not extend file \"{file}\": No space left on device")
+            Error::DiskFull { file, block } => {
+                write!(f, "could not extend file \"{file}\"")?;
+                if let Some(block) = block {
+                    write!(f, " at block {block}")?;
+                }
+                f.write_str(": No space left on device")
             }
             Error::Damaged { file, block: Some(block), detail } => {
                 write!(f, "invalid page in block {block} of file \"{file}\": {detail}")

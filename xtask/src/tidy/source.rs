@@ -96,7 +96,7 @@ const BANS: &[Ban] = &[
     },
     Ban {
         name: "#[ignore",
-        within: &["crates", "sim", "bench", "xtask/tests"],
+        within: &["crates", "sim", "bench", "lab", "xtask/tests"],
         except: &[],
         why: "a test that does not run is no test",
     },

@@ -1,10 +1,10 @@
 //! A client that shows what it is told as short lines.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wire::backend::{Authentication, Message, Status};
 use wire::frame::{self, Split};
@@ -13,17 +13,26 @@ use wire::startup;
 
 trait Stream: Read + Write + Send {
     fn wait_for(&self, limit: Duration);
+    fn say_no_more(&self) -> std::io::Result<()>;
 }
 
 impl Stream for UnixStream {
     fn wait_for(&self, limit: Duration) {
         self.set_read_timeout(Some(limit)).unwrap();
     }
+
+    fn say_no_more(&self) -> std::io::Result<()> {
+        self.shutdown(Shutdown::Write)
+    }
 }
 
 impl Stream for TcpStream {
     fn wait_for(&self, limit: Duration) {
         self.set_read_timeout(Some(limit)).unwrap();
+    }
+
+    fn say_no_more(&self) -> std::io::Result<()> {
+        self.shutdown(Shutdown::Write)
     }
 }
 
@@ -34,6 +43,8 @@ pub struct Client {
     /// From BackendKeyData.
     pub process: i32,
     pub key: u32,
+    /// The last error's or notice's; empty if it had none.
+    pub hint: String,
 }
 
 /// Longer than anything that a test waits for.
@@ -52,7 +63,7 @@ impl Client {
 
     fn over(stream: Box<dyn Stream>) -> Client {
         stream.wait_for(PATIENCE);
-        Client { stream, input: Vec::new(), process: 0, key: 0 }
+        Client { stream, input: Vec::new(), process: 0, key: 0, hint: String::new() }
     }
 
     pub fn send(&mut self, bytes: &[u8]) {
@@ -110,6 +121,9 @@ impl Client {
                 if let Message::BackendKeyData { process, key } = message {
                     (self.process, self.key) = (process, key);
                 }
+                if let Message::ErrorResponse(f) | Message::NoticeResponse(f) = &message {
+                    self.hint = f.get(b'H').unwrap_or_default().to_owned();
+                }
                 let line = show(&message);
                 let size = frame.size();
                 self.input.drain(..size);
@@ -151,6 +165,19 @@ impl Client {
                 false
             }
         }
+    }
+
+    /// Says no more, and tells all that comes until the server hangs up, which it does in time.
+    pub fn last_words(&mut self) -> Vec<String> {
+        // The server may have hung up before.
+        let _ = self.stream.say_no_more();
+        let begun = Instant::now();
+        let mut lines = Vec::new();
+        while let Some(line) = self.next() {
+            assert!(begun.elapsed() < PATIENCE, "it never hangs up: {line}");
+            lines.push(line);
+        }
+        lines
     }
 
     /// Expects the server to hang up without another word.

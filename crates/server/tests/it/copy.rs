@@ -131,6 +131,34 @@ fn a_client_that_vanishes_during_copy_disturbs_nobody() {
     }
 }
 
+/// Also where no transaction block holds it back: the rows are its own until CopyDone.
+#[test]
+fn a_copy_whose_client_vanishes_leaves_no_rows_and_no_locks() {
+    let house = House::new();
+    let mut other = house.client();
+    let whole = b"d\0\0\0\x081\n2\n".as_slice();
+    let cut_in_its_data = b"d\0\0\0\x081\n2\nd\0\0\0\x083\n".as_slice();
+    let cut_in_its_header = b"d\0\0\0\x081\n2\nd\0\0".as_slice();
+    for begin in ["", "begin; "] {
+        for (sent, heard) in [whole, cut_in_its_data, cut_in_its_header]
+            .into_iter()
+            .flat_map(|sent| [(sent, true), (sent, false)])
+        {
+            let mut me = house.client();
+            me.request(|r| r.query(&format!("{begin}copy t from stdin")));
+            while heard && me.next().unwrap() != "G 1" {}
+            me.send(sent);
+            drop(me);
+            house.until_alone(&mut other);
+            let told = other.query("select count(*) from t");
+            assert_eq!(told, "T count\nD 0\nC SELECT 1\nZ I", "{begin}{sent:?}");
+            other.query("set lock_timeout = '30s'");
+            let told = other.query("begin; lock table t in access exclusive mode; commit");
+            assert_eq!(told, "C BEGIN\nC LOCK TABLE\nC COMMIT\nZ I", "{begin}{sent:?}");
+        }
+    }
+}
+
 #[test]
 fn data_are_copied_out_no_faster_than_they_are_taken() {
     let house = House::new();

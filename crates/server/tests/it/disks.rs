@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use base::Env;
+use base::{BlockNo, Env, Fork, RelId};
 use server::Database;
 
 use crate::moody::{Access, Mood, Moody};
@@ -43,6 +44,20 @@ impl Scene {
 
     fn say(&self, statement: &str) -> String {
         self.house.client().query(statement)
+    }
+
+    /// What a query of one row tells.
+    fn row(&self, query: &str) -> String {
+        let told = self.say(query);
+        told.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap().to_owned()
+    }
+
+    fn file_of_t(&self) -> String {
+        self.row("select pg_relation_filepath('t')")
+    }
+
+    fn pages_of_t(&self) -> String {
+        self.row("select pg_relation_size('t') / 8192")
     }
 }
 
@@ -81,6 +96,13 @@ fn scenario(name: &str, play: impl FnOnce(&Path), after: impl FnOnce(&Path, &Out
     std::fs::remove_dir_all(&home).unwrap();
 }
 
+/// What the child has printed under this name.
+fn printed(name: &str, output: &Output) -> String {
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = told.lines().find_map(|line| line.split_once(&format!("{name}: ")));
+    line.unwrap_or_else(|| panic!("no {name} in {told}")).1.to_owned()
+}
+
 fn assert_success(_: &Path, output: &Output, log: &str) {
     assert!(output.status.success(), "{}\n{log}", String::from_utf8_lossy(&output.stdout));
 }
@@ -96,6 +118,11 @@ fn a_full_disk_refuses_what_needs_room_and_nothing_else() {
         let full = scene.say("create table u as select a, b from t, generate_series(1, 30)");
         assert!(full.starts_with("ERROR 53100 could not extend file \"base/"), "{full}");
         assert_eq!(scene.say("select count(*) from t"), COUNT);
+        let (file, pages) = (scene.file_of_t(), scene.pages_of_t());
+        let told = format!("could not extend file \"{file}\" at block {pages}: No space left");
+        let full = scene.say(ROWS);
+        assert!(full.starts_with(&format!("ERROR 53100 {told}")), "{full}");
+        println!("told: {told}");
         let deleted = scene.say("begin; delete from t where a = 1; rollback");
         assert_eq!(deleted, "C BEGIN\nC DELETE 1\nC ROLLBACK\nZ I");
         scene.mood.recover();
@@ -103,7 +130,8 @@ fn a_full_disk_refuses_what_needs_room_and_nothing_else() {
     };
     scenario("a_full_disk_refuses_what_needs_room_and_nothing_else", play, |data, output, log| {
         assert_success(data, output, log);
-        assert!(log.contains("ERROR 53100: could not extend file \"base/"), "{log}");
+        let told = printed("told", output);
+        assert!(log.contains(&format!("ERROR 53100: {told}")), "{told}: {log}");
     });
 }
 
@@ -208,7 +236,7 @@ fn many_sessions_demand_segments_while_their_making_is_slow_and_fails() {
             if !is_step || !path.starts_with("wal") {
                 return None;
             }
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
             let turn = turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             // A directory's failed sync is final unless it is for want of room.
             let errno = if path == "wal" { 28 } else { [5, 28, 24, 13][turn as usize / 3 % 4] };
@@ -273,9 +301,8 @@ fn a_block_that_can_not_be_read_is_named_and_the_rest_is_served() {
     let play = |data: &Path| {
         prepare(data);
         let scene = Scene::open(data);
-        let path = scene.say("select pg_relation_filepath('t')");
-        let file = path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap();
-        let broken = file.to_owned();
+        let file = scene.file_of_t();
+        let broken = file.clone();
         scene.mood.turn(move |access, path, offset| {
             (access == Access::Read && path == broken && offset == 3 * 8192).then(eio)
         });
@@ -293,6 +320,14 @@ fn a_block_that_can_not_be_read_is_named_and_the_rest_is_served() {
     });
 }
 
+/// Which block of the file could not be written, and what stands before. Only the first two are to fail.
+fn broken_block<'a>(told: &'a str, file: &str) -> Option<(&'a str, u32)> {
+    let (before, rest) = told.split_once("could not write block ")?;
+    let (block, rest) = rest.split_once(" of file ")?;
+    let block = block.parse().ok().filter(|block| *block < 2)?;
+    rest.starts_with(&format!("\"{file}\": Input/output error")).then_some((before, block))
+}
+
 /// The cleaner's and the checkpoint's writes of a few blocks fail: others' pages go on making room, what is in memory is
 /// served and changed, and nothing is lost when the disk is well again.
 #[test]
@@ -300,16 +335,17 @@ fn a_page_that_can_not_be_written_is_named_and_the_rest_goes_on() {
     let play = |data: &Path| {
         prepare(data);
         let scene = Scene::open(data);
-        let path = scene.say("select pg_relation_filepath('t')");
-        let broken = path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap();
-        let broken = broken.to_owned();
+        let file = scene.file_of_t();
+        println!("broken: {file}");
+        let broken = file.clone();
         scene.mood.turn(move |access, path, offset| {
             // Neighbours are written in one call.
             (access == Access::Write && path == broken && offset < 2 * 8192).then(eio)
         });
         assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
         let told = scene.say("checkpoint");
-        assert!(told.starts_with("ERROR 58030 could not write block "), "{told}");
+        let named = broken_block(&told, &file);
+        assert!(named.is_some_and(|(before, _)| before == "ERROR 58030 "), "{told}");
         assert_eq!(scene.say("select count(*) from t where a > 1000"), COUNT);
         // More than the cache holds.
         let fill = "create table u as select g, repeat('z', 500) from generate_series(1, 25000) g";
@@ -325,7 +361,10 @@ fn a_page_that_can_not_be_written_is_named_and_the_rest_goes_on() {
     let name = "a_page_that_can_not_be_written_is_named_and_the_rest_goes_on";
     scenario(name, play, |data, output, log| {
         assert!(String::from_utf8_lossy(&output.stdout).contains("done"), "{log}");
-        assert!(log.contains("could not write block "), "{log}");
+        let file = printed("broken", output);
+        let named: Vec<_> = log.lines().filter_map(|line| broken_block(line, &file)).collect();
+        assert!(named.iter().any(|(before, _)| before.ends_with(" page cleaner: ")), "{log}");
+        assert!(named.iter().any(|(before, _)| before.ends_with(" ERROR 58030: ")), "{log}");
         let count = Scene::open(data).say("select count(*) from t where a > 2000");
         assert_eq!(count, COUNT);
     });
@@ -379,17 +418,47 @@ fn spoil(data: &Path, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
     std::fs::write(&path, bytes).unwrap();
 }
 
-fn file_of_t(data: &Path) -> String {
-    let scene = Scene::open(data);
-    let path = scene.say("select pg_relation_filepath('t')");
-    path.lines().nth(1).and_then(|line| line.strip_prefix("D ")).unwrap().to_owned()
+/// No disk fails, but every page of a small cache is held: who needs another is told so after a while, who needs none
+/// is served, and all is well when they are let go.
+#[test]
+fn a_cache_all_of_whose_pages_are_held_refuses_who_needs_another() {
+    let play = |data: &Path| {
+        prepare(data);
+        let scene = Scene::open_with(data, &[("shared_buffers", "2MB"), ("autovacuum", "off")]);
+        let fill = "create table u as select g, repeat('z', 500) from generate_series(1, 5000) g";
+        assert_eq!(scene.say(fill), "C SELECT 5000\nZ I");
+        let mut me = scene.house.client();
+        assert_eq!(me.query("select count(*) from t"), COUNT);
+        let file = scene.row("select pg_relation_filepath('u')");
+        let pool = scene.house.database.engine().pool();
+        let id = RelId(file.strip_prefix("base/").unwrap().parse().unwrap());
+        let u = pool.relation(id, pool.rank_of(id).unwrap());
+        let frames = pool.frame_count() as u32;
+        let mut pins = Vec::new();
+        // Some others may be held as well: then the last ones find no frame.
+        pins.extend((0..frames).map_while(|block| u.pin(Fork::Main, BlockNo(block)).ok()));
+        assert!(pins.len() > frames as usize / 2, "{} of {frames}", pins.len());
+        let begun = Instant::now();
+        let told = me.query("select count(*) from t");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+        assert!(told.ends_with("ERROR 53000 no unpinned buffers available\nZ I"), "{told}");
+        assert_eq!(me.hint, "Increase shared_buffers, or run fewer statements at once.");
+        assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+        drop(pins);
+        assert_eq!(me.query("select count(*) from t"), COUNT);
+    };
+    let name = "a_cache_all_of_whose_pages_are_held_refuses_who_needs_another";
+    scenario(name, play, |data, output, log| {
+        assert_success(data, output, log);
+        assert!(log.contains("ERROR 53000: no unpinned buffers available"), "{log}");
+    });
 }
 
 #[test]
 fn a_flipped_bit_is_told_and_not_served() {
     let play = |data: &Path| {
         prepare(data);
-        let file = file_of_t(data);
+        let file = Scene::open(data).file_of_t();
         spoil(data, &file, |bytes| bytes[2 * 8192 + 5000] ^= 4);
         let scene = Scene::open(data);
         let told = scene.say("select count(*) from t");
@@ -407,7 +476,7 @@ fn a_flipped_bit_is_told_and_not_served() {
 fn a_torn_page_is_repaired_at_the_next_start() {
     let play = |data: &Path| {
         prepare(data);
-        let file = file_of_t(data);
+        let file = Scene::open(data).file_of_t();
         // A vacuum that comes at once would empty the page, or have redo make it anew: nothing to repair.
         let scene = Scene::open_with(data, &[("autovacuum", "off")]);
         assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
@@ -416,11 +485,9 @@ fn a_torn_page_is_repaired_at_the_next_start() {
         // As a power cut would: nothing is closed in order.
         std::process::abort();
     };
-    scenario("a_torn_page_is_repaired_at_the_next_start", play, |data, output, log| {
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        let file = told.lines().find_map(|line| line.split_once("torn: ")).map(|(_, file)| file);
-        let file = file.unwrap_or_else(|| panic!("{told}{log}"));
-        spoil(data, file, |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
+    scenario("a_torn_page_is_repaired_at_the_next_start", play, |data, output, _| {
+        let file = printed("torn", output);
+        spoil(data, &file, |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
         let name = "a_torn_page_that_is_repaired_is_told";
         let told = retold(name, data);
         let expected = format!("repaired torn page: block 2 of file \"{file}\"");

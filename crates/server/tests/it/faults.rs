@@ -3,7 +3,7 @@
 use wire::frontend::{Execute, Requests, Target};
 
 use crate::House;
-use crate::client::extended;
+use crate::client::{Client, extended};
 
 const ONE: &str = "T ?column?\nD 1\nC SELECT 1\nZ I";
 
@@ -56,6 +56,42 @@ fn clients_that_vanish_before_their_reply_disturb_nobody() {
             assert_eq!(other.query("select 1"), ONE);
         }
     }
+    house.until_alone(&mut other);
+}
+
+/// A transaction whose client is gone before it hears of the commit is there or not, but whole, and holds nothing.
+#[test]
+fn a_commit_nobody_hears_of_is_whole_or_not_there() {
+    let house = House::new();
+    let mut other = house.client();
+    for round in 0..100 {
+        let mut me = house.client();
+        let insert = format!("insert into t values ({round})");
+        me.request(|r| match round % 5 {
+            0 => r.query(&format!("{insert}, ({round})")),
+            1 => r.query(&format!("{insert}; {insert}")),
+            2 => r.query(&format!("begin; {insert}; {insert}; commit")),
+            3 => {
+                r.query(&format!("begin; {insert}; {insert}"));
+                r.query("commit");
+            }
+            _ => {
+                extended(r, &insert, &[], 0);
+                extended(r, &insert, &[], 0);
+                r.sync();
+            }
+        });
+        // None, or long enough for some of them to be in the middle of it.
+        std::thread::sleep(std::time::Duration::from_micros(round / 5 % 4 * 200));
+        drop(me);
+    }
+    house.until_alone(&mut other);
+    let halves = "select a, count(*) from t group by a having count(*) <> 2";
+    assert_eq!(other.query(halves), "T a,count\nC SELECT 0\nZ I");
+    assert_eq!(other.query("select count(*) > 0 from t"), "T ?column?\nD t\nC SELECT 1\nZ I");
+    other.query("set lock_timeout = '30s'");
+    let told = other.query("begin; lock table t in access exclusive mode; commit");
+    assert_eq!(told, "C BEGIN\nC LOCK TABLE\nC COMMIT\nZ I");
 }
 
 /// Whether its transaction was at an end or not. A statement that runs is finished first, as in PostgreSQL.
@@ -102,6 +138,14 @@ impl Xorshift {
     }
 }
 
+/// That nothing the client has still to hear tells of a broken invariant, and that it comes to an end.
+fn assert_sane_end(me: &mut Client, what: &str) {
+    for line in me.last_words() {
+        let told = ["ERROR", "FATAL", "PANIC", "WARNING"].iter().any(|s| line.starts_with(s));
+        assert!(!(told && line.contains(" XX")), "{what}: {line}");
+    }
+}
+
 #[test]
 fn mutated_conversations_disturb_nobody() {
     let house = House::new();
@@ -134,10 +178,34 @@ fn mutated_conversations_disturb_nobody() {
         let mut me = house.client();
         // The server may hang up in the middle.
         let _ = me.try_send(&bytes);
+        // Some hang up at once.
+        if seed % 4 != 0 {
+            assert_sane_end(&mut me, &format!("seed {seed}"));
+        }
         if seed % 20 == 0 {
             assert_eq!(other.query("select 1"), ONE, "after seed {seed}");
         }
     }
+    house.until_alone(&mut other);
+}
+
+/// The longest message there may be, and one byte more: the first is waited for, and nobody waits with it.
+#[test]
+fn messages_of_a_gigabyte_that_never_come_disturb_nobody() {
+    let house = House::new();
+    let mut other = house.client();
+    let mut too_long = house.client();
+    too_long.send(b"Q\x3f\xff\xff\xffselect 1");
+    assert_eq!(too_long.until_ready(), "FATAL 08P01 invalid message length");
+    let mut waited_for: Vec<Client> = (0..8).map(|_| house.client()).collect();
+    for client in &mut waited_for {
+        client.send(b"Q\x3f\xff\xff\xfeselect 1");
+        assert_eq!(other.query("select 1"), ONE);
+    }
+    assert_eq!(waited_for[0].last_words(), Vec::<String>::new());
+    assert_eq!(other.query("select 1"), ONE);
+    drop((too_long, waited_for));
+    house.until_alone(&mut other);
 }
 
 #[test]
@@ -176,6 +244,11 @@ fn garbage_instead_of_a_first_packet_disturbs_nobody() {
         let bytes: Vec<u8> = (0..random.below(200)).map(|_| random.below(256) as u8).collect();
         let mut me = house.stranger();
         let _ = me.try_send(&bytes);
+        if seed % 4 != 0 {
+            assert_sane_end(&mut me, &format!("seed {seed}"));
+        }
     }
-    assert_eq!(house.client().query("select 1"), ONE);
+    let mut other = house.client();
+    assert_eq!(other.query("select 1"), ONE);
+    house.until_alone(&mut other);
 }

@@ -29,6 +29,13 @@ impl House {
         locks.iter().filter(|lock| !lock.granted).count()
     }
 
+    /// Waits until this client's session is the only one.
+    pub fn until_alone(&self, with: &mut Client) {
+        let sessions = "select count(*), min(numbackends) from pg_stat_activity, pg_stat_database d \
+                        where backend_type = 'client backend' and d.datname = current_database()";
+        until("the other sessions are gone", || with.query(sessions).contains("\nD 1,1\n"));
+    }
+
     /// Sends a cancel request, and waits until it has been taken.
     pub fn cancel(&self, who: &Client) {
         let mut packet = Vec::new();

@@ -106,6 +106,7 @@ impl Client for Recorder {
 mod analyzing;
 mod database_figures;
 mod databases;
+mod frozen;
 mod full_vacuum;
 mod index_watched;
 mod vacuum;

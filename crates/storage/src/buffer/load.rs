@@ -92,7 +92,7 @@ fn copy_of(error: &Error) -> Error {
         Error::Damaged { file, block, detail } => {
             Error::Damaged { file: file.clone(), block: *block, detail: detail.clone() }
         }
-        Error::DiskFull { file } => Error::DiskFull { file: file.clone() },
+        Error::DiskFull { file, block } => Error::DiskFull { file: file.clone(), block: *block },
         Error::NoSuchRelation(rel) => Error::NoSuchRelation(*rel),
         Error::NoFreeBuffer { waited } => Error::NoFreeBuffer { waited: *waited },
         other => Error::LimitExceeded(other.to_string()),

@@ -177,7 +177,11 @@ fn errors_name_file_and_block() {
     let read = files.read(page(rel, 8), &mut [0; PAGE_BYTES]).unwrap_err();
     assert!(read.to_string().starts_with("could not read block 8 of file \"base/3\""), "{read}");
     let full = files.extend(rel, Fork::Main, BlockNo(9), 1).unwrap_err();
-    assert!(matches!(&full, Error::DiskFull { file } if file == "base/3"));
+    let told = "could not extend file \"base/3\" at block 9: No space left on device";
+    assert_eq!(full.to_string(), told);
+    let full = files.write(page(rel, 7), &[0; PAGE_BYTES]).unwrap_err();
+    let told = "could not extend file \"base/3\" at block 7: No space left on device";
+    assert_eq!((full.to_string().as_str(), full.sqlstate()), (told, "53100"));
 }
 
 #[test]

@@ -403,7 +403,7 @@ mod tests {
         let broken = Arc::new(base::sync::unmodelled::AtomicBool::new(true));
         let is_broken = Arc::clone(&broken);
         let ahead: LogAhead = Box::new(move |_| match is_broken.load(Ordering::Relaxed) {
-            true => Err(Error::DiskFull { file: "wal".into() }),
+            true => Err(Error::DiskFull { file: "wal".into(), block: None }),
             false => Ok(None),
         });
         let multis = MultiXacts::new(offsets, members, MultiXactId(1), 0, ahead);

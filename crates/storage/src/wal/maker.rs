@@ -25,7 +25,9 @@ impl Trouble {
     /// The error of who needs a segment now; `None` if the trouble is over.
     pub fn refusal(&self) -> Option<Error> {
         match self.0.lock().expect("no code panics under it").as_ref()? {
-            Error::DiskFull { file } => Some(Error::DiskFull { file: file.clone() }),
+            Error::DiskFull { file, block } => {
+                Some(Error::DiskFull { file: file.clone(), block: *block })
+            }
             Error::Io(e) | Error::NoSegment(e) => Some(Error::NoSegment(e.clone())),
             other => Some(Error::Refused(other.to_string())),
         }
@@ -86,7 +88,8 @@ fn named(wal: &Wal, error: Error) -> Error {
     match error {
         Error::DiskFull { .. } => {
             let next = wal.space.segments_end() / wal.route.epoch.segment_bytes;
-            Error::DiskFull { file: super::segment::path(wal.route.epoch.timeline, next) }
+            let file = super::segment::path(wal.route.epoch.timeline, next);
+            Error::DiskFull { file, block: None }
         }
         other => other,
     }

@@ -223,7 +223,7 @@ impl Store {
         synced.map_err(|e| match (e.kind(), e.raw_os_error()) {
             // Room for the names, which are still to be written: no content is lost with them.
             (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
-                Error::DiskFull { file: DIRECTORY.into() }
+                Error::DiskFull { file: DIRECTORY.into(), block: None }
             }
             // The directory could not be opened: nothing was synced, and nothing failed to be.
             (_, Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM | libc::EACCES)) => {

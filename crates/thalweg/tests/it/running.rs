@@ -40,9 +40,10 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 impl Running {
     pub fn start(name: &str) -> Running {
-        Running::start_with(name, &["--set", "listen_addresses="])
+        Running::start_with(name, &["--auth", "trust", "--set", "listen_addresses="])
     }
 
+    /// Whoever it lets in is for the arguments to say.
     pub fn start_with(name: &str, arguments: &[&str]) -> Running {
         let scratch = Scratch::new(name);
         let child = launch(&scratch, arguments);
@@ -53,7 +54,7 @@ impl Running {
 
     /// Starts once more on what is there.
     pub fn start_again(&mut self) {
-        self.child = launch(&self.scratch, &["--set", "listen_addresses="]);
+        self.child = launch(&self.scratch, &["--auth", "trust", "--set", "listen_addresses="]);
         self.wait_for_answers();
     }
 
@@ -115,7 +116,7 @@ fn launch(scratch: &Scratch, arguments: &[&str]) -> Child {
     let file = |name: &str| std::fs::File::create(scratch.0.join(name)).unwrap();
     let mut server = Command::new(env!("CARGO_BIN_EXE_thalweg"));
     server.arg("serve").arg("--data").arg(scratch.0.join("data"));
-    server.arg("--socket-dir").arg(&scratch.0).args(["--superuser", "me", "--auth", "trust"]);
+    server.arg("--socket-dir").arg(&scratch.0).args(["--superuser", "me"]);
     server.args(["--set", "port=5432"]).args(arguments);
     for (name, value) in small() {
         server.arg("--set").arg(format!("{name}={value}"));

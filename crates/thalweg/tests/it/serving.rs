@@ -14,7 +14,7 @@ fn free_port() -> u16 {
 fn it_greets_in_three_lines_and_warns_of_trust() {
     let port = free_port();
     let listen = format!("127.0.0.1:{port}");
-    let mut server = Running::start_with("greeting", &["--listen", &listen]);
+    let mut server = Running::start_with("greeting", &["--auth", "trust", "--listen", &listen]);
     let greeting = server.greeting();
     let lines: Vec<&str> = greeting.lines().collect();
     let data = server.data();
@@ -30,6 +30,30 @@ fn it_greets_in_three_lines_and_warns_of_trust() {
              everybody who can reach {listen}"
         )
     );
+    server.signal("-TERM");
+    assert!(server.ends());
+}
+
+#[test]
+fn without_word_of_how_clients_are_known_it_refuses_tcp_and_says_so() {
+    let port = free_port();
+    let listen = format!("127.0.0.1:{port}");
+    let mut server = Running::start_with("default-greeting", &["--listen", &listen]);
+    let greeting = server.greeting();
+    let lines: Vec<&str> = greeting.lines().collect();
+    assert_eq!(lines.len(), 3, "{greeting}");
+    assert_eq!(
+        lines[2],
+        format!("  TCP on {listen} is refused until --auth says how clients are known")
+    );
+    assert!(!greeting.contains("WARNING"), "{greeting}");
+    if has_clients() {
+        let place = format!("host=127.0.0.1 port={port} user=me dbname=postgres");
+        let told = "FATAL:  connections over TCP are refused: host \"127.0.0.1\", user \"me\"";
+        let refused = server.program("psql", &["-XqAtc", "select 1", &place]);
+        let complaint = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && complaint.contains(told), "{complaint}");
+    }
     server.signal("-TERM");
     assert!(server.ends());
 }

@@ -278,31 +278,66 @@ fn a_second_server_and_a_foreign_directory_are_refused() {
     });
 }
 
+/// A database with a committed 1 in the first block of its first relation, as it is after a crash. Answers which file
+/// of the log has it, and where.
+fn crashed_with_one_row(disk: &SimDisk) -> (String, u64) {
+    let here = env(disk);
+    Engine::create(&config(), &here).unwrap();
+    let engine = Engine::open(&config(), &here).unwrap();
+    let txn = begin(&engine);
+    let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+    let at = set(&engine, &txn, &rel, 0, 1);
+    engine.wal().flush(txn.commit().unwrap().must_be_durable);
+    let epoch = *engine.wal().epoch();
+    engine.shutdown().unwrap();
+    drop((txn, rel, engine));
+    // As if it had crashed before the shutdown's checkpoint was in the control file.
+    let mut control = ControlFile::open(disk).unwrap();
+    let before = Control { redo: epoch.start, state: State::Running, ..*control.content() };
+    control.write(before).unwrap();
+    let path = segment::path(1, epoch.segment_of(at.start));
+    (path, 4096 + at.start.0 % epoch.segment_bytes)
+}
+
+/// It is no end of the log: what lies behind would be lost for good.
+#[test]
+fn a_log_that_can_not_be_read_refuses_the_start_and_is_as_good_as_before() {
+    under_each_io(|| {
+        for fails_in_header in [true, false] {
+            let disk = SimDisk::new();
+            sim::run(2, move || {
+                let here = env(&disk);
+                let (path, _) = crashed_with_one_row(&disk);
+                let broken = path.clone();
+                disk.set_fault(Some(Box::new(move |access, file, offset| {
+                    let hit = access == Access::Read && file == broken;
+                    let hit = hit && (offset < 4096) == fails_in_header;
+                    hit.then(|| std::io::Error::from_raw_os_error(libc::EIO))
+                })));
+                let refused = Engine::open(&config(), &here).err().unwrap();
+                let told = format!("could not read file \"{path}\": Input/output error");
+                assert!(refused.to_string().starts_with(&told), "{refused}");
+                disk.set_fault(None);
+                let engine = Engine::open(&config(), &here).unwrap();
+                assert_eq!(get(&engine, RelId(1), 0), 1);
+                engine.shutdown().unwrap();
+            });
+        }
+    });
+}
+
 #[test]
 fn damage_in_the_middle_of_the_log_is_told_and_not_served() {
     under_each_io(|| {
         let disk = SimDisk::new();
         sim::run(2, move || {
             let here = env(&disk);
-            Engine::create(&config(), &here).unwrap();
-            let engine = Engine::open(&config(), &here).unwrap();
-            let txn = begin(&engine);
-            let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
-            let at = set(&engine, &txn, &rel, 0, 1);
-            engine.wal().flush(txn.commit().unwrap().must_be_durable);
-            let epoch = *engine.wal().epoch();
-            engine.shutdown().unwrap();
-            drop((txn, rel, engine));
-            // As if it had crashed before the shutdown's checkpoint was in the control file.
-            let mut control = ControlFile::open(&disk).unwrap();
-            let before = Control { redo: epoch.start, state: State::Running, ..*control.content() };
-            control.write(before).unwrap();
-            drop(control);
-            let path = segment::path(1, epoch.segment_of(at.start));
-            let offset = 4096 + at.start.0 % epoch.segment_bytes + 100;
+            let (path, at) = crashed_with_one_row(&disk);
+            let offset = at + 100;
             disk.corrupt(&path, offset, |bytes| bytes[0] ^= 1);
             let refused = Engine::open(&config(), &here).err().unwrap();
-            assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
+            assert!(matches!(&refused, Error::Damaged { file, .. } if *file == path), "{refused}");
+            assert!(refused.to_string().contains(&format!("file \"{path}\"")), "{refused}");
             disk.corrupt(&path, offset, |bytes| bytes[0] ^= 1);
             let engine = Engine::open(&config(), &here).unwrap();
             assert_eq!(get(&engine, RelId(1), 0), 1);
