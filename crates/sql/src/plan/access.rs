@@ -13,6 +13,7 @@ use crate::types::{Collation, Datum, TypeId};
 use super::cte::PlannedCte;
 use super::estimate::{self, filtered, operator};
 use super::level::{self, Layout};
+use super::members::query_rows;
 use super::node::{FunctionScan, Node, Project};
 use super::push_down::pushed_down;
 use super::rewrite::Below;
@@ -138,7 +139,7 @@ impl Planner {
             RelKind::Subquery(query) => {
                 let (query, conditions) = pushed_down(query, rel, conditions);
                 let (node, correlation) = self.subquery(&query)?;
-                let rows = estimate::FUNCTION_ROWS;
+                let rows = query_rows(&query, &self.indexes);
                 self.derived(rel, width, &entry.columns, node, rows, correlation, conditions, outer)
             }
             RelKind::Cte { level, index } => {

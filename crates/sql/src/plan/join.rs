@@ -5,11 +5,12 @@ use std::sync::Arc;
 use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
 use crate::bind::tree::{Call, Expr};
 use crate::bind::{coerce, walk};
+use crate::catalog::TableDef;
 use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Collation, TypeId};
 
 use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
-use super::choose::choose_index;
+use super::choose::{IndexChoice, choose_index};
 use super::estimate::{is_volatile, operator, table_rows};
 use super::keys::widen;
 use super::level::{Lateral, Layout};
@@ -427,7 +428,7 @@ fn unit_rows(cx: &QueryCx<'_>, unit: &Unit<'_>) -> f64 {
     }
 }
 
-fn entry_rows(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr]) -> f64 {
+pub(super) fn entry_rows(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr]) -> f64 {
     match &cx.query.rels[usize::from(rel)].kind {
         RelKind::Table(table) => {
             if choose_index(cx, table, rel, conditions, false, None).is_some_and(|c| c.unique) {
@@ -437,6 +438,9 @@ fn entry_rows(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr]) -> f64 {
             super::estimate::filtered_by(table_rows(table), conditions, &columns)
         }
         RelKind::Values(rows) => rows.len() as f64,
+        RelKind::Subquery(query) => {
+            super::estimate::filtered(super::members::query_rows(query, &cx.indexes), conditions)
+        }
         _ => super::estimate::filtered(super::estimate::FUNCTION_ROWS, conditions),
     }
 }
@@ -474,7 +478,7 @@ fn addition_cost(
 }
 
 /// Is it cheaper to look each outer row up by index than to read the entry once?
-fn index_pays(
+pub(super) fn index_pays(
     cx: &QueryCx<'_>,
     rel: u16,
     conditions: &[Expr],
@@ -497,14 +501,18 @@ fn index_pays(
     if !by_join || choice.equal.is_empty() {
         return false;
     }
+    outer_rows * lookup_cost(table, &choice) < table_rows(table)
+}
+
+/// What a look-up by the index costs, in rows read one after the other.
+pub(super) fn lookup_cost(table: &TableDef, choice: &IndexChoice) -> f64 {
     let rows = table_rows(table);
     // By what is known of the first key's values.
     let found = match choice.index.key_columns().next().flatten() {
         Some(column) => table.distinct_values(column, rows).map_or(rows * 0.005, |n| rows / n),
         None => rows * 0.005,
     };
-    let per_lookup = if choice.unique { 4.0 } else { 8.0 + found };
-    outer_rows * per_lookup < rows
+    if choice.unique { 4.0 } else { 8.0 + found }
 }
 
 /// The two sides of an equality that can be hashed, outer side first, of one type, and what they are compared by.

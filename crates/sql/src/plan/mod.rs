@@ -21,6 +21,7 @@ mod group;
 mod join;
 mod keys;
 mod level;
+mod members;
 mod modify;
 mod only;
 mod pull_up;

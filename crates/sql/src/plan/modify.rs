@@ -1,5 +1,6 @@
 //! INSERT, UPDATE, DELETE.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::bind::query::{ConflictUpdate, Modify, ModifyAction, RelColumn, RelKind};
@@ -9,13 +10,13 @@ use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
 use crate::types::TypeId;
 
-use super::Planner;
 use super::access::QueryCx;
 use super::level::{Layout, Level};
 use super::node::{self, ConflictPlan, Node, TargetRow};
 use super::pull_up::pulled_up_change;
 use super::query::refresh;
 use super::rewrite::Below;
+use super::{Planner, members};
 
 impl Planner {
     pub(super) fn modify(&mut self, modify: &Modify) -> Result<Node> {
@@ -86,7 +87,7 @@ impl Planner {
             _ => None,
         };
         let table = &modify.table;
-        let query = &modify.query;
+        let query = &*members::joined(Cow::Borrowed(&modify.query), &self.indexes);
         self.enter(query)?;
         let mut cx = QueryCx::new(query, &self.indexes);
         cx.need(modify.rel, Column::Ctid, Ty::of(TypeId::TID));

@@ -63,7 +63,7 @@ fn beside(modify: &mut Modify) -> impl Iterator<Item = &mut Expr> {
 
 /// Which outer joins an entry of FROM is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+pub(super) enum Place {
     /// None that could leave it without a row.
     Plain,
     /// Of a LEFT or RIGHT JOIN the side that may have no row.
@@ -95,7 +95,7 @@ fn candidate(query: &Query, rel: u16) -> Option<&Query> {
     used_columns(query, rel)?.iter().all(fits).then_some(within)
 }
 
-fn place_of(tree: &JoinTree, rel: u16) -> Option<Place> {
+pub(super) fn place_of(tree: &JoinTree, rel: u16) -> Option<Place> {
     let join = match tree {
         JoinTree::Rel(own) => return (*own == rel).then_some(Place::Plain),
         JoinTree::Join(join) => join,

@@ -23,7 +23,7 @@ pub(super) fn pushed_down(
     let (down, left): (Vec<_>, Vec<_>) = conditions.into_iter().partition(takes);
     let mut query = Cow::Borrowed(query);
     if !down.is_empty() {
-        ask(query.to_mut(), rel, &down);
+        ask(query.to_mut(), rel, &down, 1);
     }
     (query, left)
 }
@@ -47,7 +47,7 @@ fn columns_of(condition: &Expr, rel: u16) -> Option<Vec<u16>> {
 }
 
 /// Does a condition on these targets leave the same rows if the query asks it before all else?
-fn can_ask(query: &Query, columns: &[u16]) -> bool {
+pub(super) fn can_ask(query: &Query, columns: &[u16]) -> bool {
     if query.limit.is_some() || query.offset.is_some() {
         return false;
     }
@@ -103,14 +103,14 @@ fn can_all_ask(query: &Query, tree: &SetTree, columns: &[u16]) -> bool {
     }
 }
 
-/// Has the query ask conditions on the entry that it is.
-fn ask(query: &mut Query, rel: u16, conditions: &[Expr]) {
+/// Has the query ask conditions on the entry that it is. What they say of others is outside of it, so many queries.
+pub(super) fn ask(query: &mut Query, rel: u16, conditions: &[Expr], depth: u16) {
     if let Some(tree) = &query.set_op {
         let mut leaves = Vec::new();
         walk::set_leaves(tree, &mut leaves);
         for leaf in leaves {
             if let RelKind::Subquery(leaf) = &mut query.rels[usize::from(leaf)].kind {
-                ask(leaf, rel, conditions);
+                ask(leaf, rel, conditions, depth + 1);
             }
         }
         return;
@@ -123,7 +123,7 @@ fn ask(query: &mut Query, rel: u16, conditions: &[Expr]) {
                 (0, Column::User(column)) if var.rel == rel => {
                     query.targets[usize::from(column)].expr.clone()
                 }
-                _ => Expr::Var(Var { level: var.level + 1, ..*var }),
+                _ => Expr::Var(Var { level: var.level + depth, ..*var }),
             })
         });
         all.push(condition);

@@ -11,6 +11,7 @@ use crate::types::Collation;
 use super::access::Planned;
 use super::estimate::operator;
 use super::join::of_one_type;
+use super::members::asked_by_row;
 use super::node::{HashJoin, JoinType, Node};
 use super::pull_up::pulled_up;
 use super::rewrite::Below;
@@ -39,6 +40,11 @@ pub(super) fn is_candidate(condition: &Expr) -> bool {
 impl Planner {
     /// The rows of `left` that meet the condition.
     pub(super) fn semi_join(&mut self, left: Planned, condition: Expr) -> Result<Planned> {
+        if let Some(asked) = asked_by_row(&condition, left.rows, &self.indexes) {
+            let Planned { node, layout, rows, .. } = left;
+            let node = self.filter(node, vec![asked], &layout)?;
+            return Ok(Planned { node, layout, rows: (rows * 0.5).max(1.0), sorted: false });
+        }
         let joined = match &condition {
             Expr::SubLink(link) => match &link.kind {
                 SubLinkKind::Exists => self.exists(&left, link, JoinType::Semi)?,
@@ -140,12 +146,12 @@ fn same_type(outer: Expr, inner: Expr, collation: Collation) -> Option<(Expr, Ex
     Some((collate::grouped(outer, collation), collate::grouped(inner, collation)))
 }
 
-fn is_equality(call: &Call) -> bool {
+pub(super) fn is_equality(call: &Call) -> bool {
     operator(call) == Some("=") && collate::of_equality(call).is_some()
 }
 
 /// Does the query use anything from outside itself?
-fn is_correlated(query: &Query) -> bool {
+pub(super) fn is_correlated(query: &Query) -> bool {
     let mut found = false;
     walk::query_exprs(query, 0, &mut |expr, depth| {
         walk::each_var(expr, depth, &mut |var, d| found |= var.level > d);

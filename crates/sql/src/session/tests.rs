@@ -18,6 +18,7 @@ use crate::types::Encoding;
 
 mod amcheck;
 mod bitmaps;
+mod by_index;
 mod index_only;
 mod large_keys;
 mod large_values;

@@ -1,0 +1,276 @@
+//! `x IN (SELECT …)` where few values lead to the rows of a large table by its index: the values, each once, are joined like any
+//! entry of FROM. And where few rows are asked for: each asks the sub-select's table by its index.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+
+use crate::bind::collate::{self, alike};
+use crate::bind::query::{
+    Distinct, Join, JoinKind, JoinTree, Query, Rel, RelColumn, RelKind, SetTree, Target,
+};
+use crate::bind::tree::{Call, Column, Const, Expr, SubLink, SubLinkKind, Ty, Var};
+use crate::bind::walk;
+use crate::types::{Datum, TypeId};
+use syntax::ast::Loc;
+
+use super::Indexes;
+use super::access::QueryCx;
+use super::choose::choose_index;
+use super::estimate::{FUNCTION_ROWS, table_rows};
+use super::join::{entry_rows, index_pays, lookup_cost};
+use super::pull_up::{Place, place_of};
+use super::push_down;
+use super::semijoin::{is_correlated, is_equality};
+
+/// Rows that LIMIT with a value not known yet is supposed to let through.
+const LIMITED_ROWS: f64 = 100.0;
+
+/// The query with those of its IN conditions as joins by which an index finds the rows.
+pub(super) fn joined<'q>(query: Cow<'q, Query>, indexes: &Rc<Indexes>) -> Cow<'q, Query> {
+    let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+    let mut query = query;
+    for condition in &conditions {
+        if let Expr::SubLink(link) = condition
+            && let Some(rel) = asks_for_keys(&query, link)
+            && let Some(with) = with_members(&query, link, rel, indexes)
+        {
+            query = Cow::Owned(with);
+        }
+    }
+    query
+}
+
+/// The table of which a column is asked for in the members, if each row of it would be joined with one at most.
+fn asks_for_keys(query: &Query, link: &SubLink) -> Option<u16> {
+    let SubLinkKind::Quantified { tests, all: false } = &link.kind else { return None };
+    let is_simple = tests.iter().enumerate().all(|(i, test)| {
+        let target = &link.query.targets[i].expr;
+        is_equality(test)
+            && compares_as_distinct(test, target)
+            && !walk::any(&test.args[0], &mut |part| matches!(part, Expr::SubLink(_)))
+    });
+    if !is_simple || is_correlated(&link.query) {
+        return None;
+    }
+    tests.iter().find_map(|test| {
+        let Expr::Var(var) = test.args[0].bare() else { return None };
+        let is_table =
+            var.level == 0 && matches!(query.rels[usize::from(var.rel)].kind, RelKind::Table(_));
+        let place = query.from.iter().find_map(|tree| place_of(tree, var.rel));
+        (is_table && place == Some(Place::Plain)).then_some(var.rel)
+    })
+}
+
+/// Are values the same to DISTINCT that are equal to the test?
+fn compares_as_distinct(test: &Call, target: &Expr) -> bool {
+    let whole = |ty: TypeId| matches!(ty, TypeId::INT2 | TypeId::INT4 | TypeId::INT8);
+    let (left, right) = (test.args[0].type_id(), target.type_id());
+    (left == right || whole(left) && whole(right))
+        && test.args[1].type_id() == right
+        && alike(test.collation, collate::of(target))
+}
+
+/// The query with the members joined to the table, if its index then pays.
+fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) -> Option<Query> {
+    let SubLinkKind::Quantified { tests, .. } = &link.kind else { return None };
+    let members = query.rels.len() as u16;
+    let on: Vec<Expr> =
+        tests.iter().enumerate().map(|(i, test)| against(test, members, i)).collect();
+    let mut with = query.clone();
+    with.rels.push(entry_of(&link.query));
+    let conditions = with.filter.take().map(Expr::into_conjuncts).unwrap_or_default();
+    let is_it = |part: &Expr| matches!(part, Expr::SubLink(own) if own.id == link.id);
+    let rest: Vec<Expr> = conditions.into_iter().filter(|condition| !is_it(condition)).collect();
+    let is_own = |condition: &&Expr| walk::rels_of(condition) == [rel];
+    let own: Vec<Expr> = rest.iter().filter(is_own).cloned().collect();
+    let rows = query_rows(&link.query, indexes);
+    if !index_pays(&QueryCx::new(&with, indexes), rel, &own, &on, rows) {
+        return None;
+    }
+    with.filter = Expr::all_of(rest);
+    let at = with.from.iter_mut().find(|tree| place_of(tree, rel).is_some());
+    put_beside(at.expect("it is in FROM"), rel, members, &mut Some(on));
+    Some(with)
+}
+
+/// A test against the members' entry.
+fn against(test: &Call, members: u16, column: usize) -> Expr {
+    let (ty, collation) = (test.args[1].ty(), test.collation);
+    let column = Column::User(column as u16);
+    let var = Var { level: 0, rel: members, column, ty, collation, loc: Loc::NONE };
+    let args = vec![test.args[0].clone(), Expr::Var(var)];
+    Expr::Call(Box::new(Call { args, ..test.clone() }))
+}
+
+/// Each of the sub-select's rows once, as an entry of FROM.
+fn entry_of(members: &Query) -> Rel {
+    let columns: Vec<RelColumn> = members.visible().map(RelColumn::of_target).collect();
+    let target = |(i, column): (usize, &RelColumn)| {
+        let RelColumn { ty, collation, .. } = *column;
+        let column = Column::User(i as u16);
+        let expr = Expr::Var(Var { level: 0, rel: 0, column, ty, collation, loc: Loc::NONE });
+        Target { expr, name: "".into(), junk: false, origin: None }
+    };
+    let targets = columns.iter().enumerate().map(target).collect();
+    let mut within = members.clone();
+    move_in(&mut within);
+    let within = rel_of(RelKind::Subquery(Box::new(within)), columns.clone());
+    let once = Query {
+        rels: vec![within],
+        from: vec![JoinTree::Rel(0)],
+        targets,
+        distinct: Some(Distinct::All),
+        ..Query::default()
+    };
+    rel_of(RelKind::Subquery(Box::new(once)), columns)
+}
+
+/// Has a query that refers to no columns outside of it stand one query further in.
+fn move_in(query: &mut Query) {
+    walk::each_query_mut(query, 0, &mut |query, depth| {
+        for rel in &mut query.rels {
+            if let RelKind::Cte { level, .. } | RelKind::Recursive { level, .. } = &mut rel.kind
+                && *level > depth
+            {
+                *level += 1;
+            }
+        }
+    });
+}
+
+fn rel_of(kind: RelKind, columns: Vec<RelColumn>) -> Rel {
+    Rel { alias: "ANY_subquery".into(), kind, columns, lateral: false, loc: Loc::NONE }
+}
+
+/// Joins the members with the entry where that is in the tree.
+fn put_beside(tree: &mut JoinTree, rel: u16, members: u16, on: &mut Option<Vec<Expr>>) {
+    match tree {
+        JoinTree::Rel(own) if *own == rel => {
+            let condition = on.take().and_then(Expr::all_of);
+            let (left, right) = (JoinTree::Rel(rel), JoinTree::Rel(members));
+            let join = Join { kind: JoinKind::Inner, left, right, condition };
+            *tree = JoinTree::Join(Box::new(join));
+        }
+        JoinTree::Rel(_) => {}
+        JoinTree::Join(join) => {
+            for side in [&mut join.left, &mut join.right] {
+                if on.is_some() {
+                    put_beside(side, rel, members, on);
+                }
+            }
+        }
+    }
+}
+
+/// How many rows a query gives, roughly.
+pub(super) fn query_rows(query: &Query, indexes: &Rc<Indexes>) -> f64 {
+    let rows = match &query.set_op {
+        Some(tree) => tree_rows(query, tree, indexes),
+        None => from_rows(query, indexes),
+    };
+    let rows = match &query.group {
+        Some(group) if group.keys.is_empty() => 1.0,
+        Some(_) => rows / 10.0,
+        None => rows,
+    };
+    let rows = match &query.limit {
+        None => rows,
+        Some(Expr::Const(Const { value: Datum::Int8(most), .. })) => rows.min(*most as f64),
+        Some(_) => rows.min(LIMITED_ROWS),
+    };
+    rows.max(1.0)
+}
+
+fn tree_rows(query: &Query, tree: &SetTree, indexes: &Rc<Indexes>) -> f64 {
+    match tree {
+        SetTree::Leaf(rel) => match &query.rels[usize::from(*rel)].kind {
+            RelKind::Subquery(leaf) => query_rows(leaf, indexes),
+            _ => FUNCTION_ROWS,
+        },
+        SetTree::Op(node) => {
+            tree_rows(query, &node.left, indexes) + tree_rows(query, &node.right, indexes)
+        }
+    }
+}
+
+/// The rows of the largest entry: joins are mostly by keys.
+fn from_rows(query: &Query, indexes: &Rc<Indexes>) -> f64 {
+    let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+    let cx = QueryCx::new(query, indexes);
+    let rels = query.from.iter().flat_map(super::join::rels_in);
+    let rows = rels.map(|rel| {
+        let own = conditions.iter().filter(|condition| walk::rels_of(condition) == [rel]);
+        let own: Vec<Expr> = own.cloned().collect();
+        entry_rows(&cx, rel, &own)
+    });
+    rows.fold(1.0, f64::max)
+}
+
+/// The condition as one on each of so few rows that asking the sub-select's table by its index, for each of them, costs less
+/// than reading it once.
+pub(super) fn asked_by_row(condition: &Expr, rows: f64, indexes: &Rc<Indexes>) -> Option<Expr> {
+    match condition {
+        Expr::Not(arg) => {
+            let asked = asked_by_row(arg, rows, indexes)?;
+            // What is not known to be in is not known to be out.
+            matches!(&**arg, Expr::SubLink(link) if matches!(link.kind, SubLinkKind::Exists))
+                .then(|| Expr::Not(Box::new(asked)))
+        }
+        Expr::SubLink(link) => {
+            let exists = match &link.kind {
+                SubLinkKind::Exists => (**link).clone(),
+                SubLinkKind::Quantified { tests, all: false } => as_exists(link, tests)?,
+                _ => return None,
+            };
+            let query = super::pull_up::pulled_up(&exists.query);
+            probe_pays(&query, rows, indexes).then(|| Expr::SubLink(Box::new(exists)))
+        }
+        _ => None,
+    }
+}
+
+/// `x IN (SELECT y …)` as `EXISTS (SELECT … WHERE x = y)`, which is the same where null is as good as false.
+fn as_exists(link: &SubLink, tests: &[Call]) -> Option<SubLink> {
+    let columns: Vec<u16> = (0..tests.len() as u16).collect();
+    let is_more = |part: &Expr| matches!(part, Expr::SubLink(_));
+    let mut lefts = tests.iter().map(|test| &test.args[0]);
+    if lefts.any(|left| walk::any(left, &mut |part| is_more(part)))
+        || !push_down::can_ask(&link.query, &columns)
+    {
+        return None;
+    }
+    let on = tests.iter().enumerate().map(|(i, test)| against(test, u16::MAX, i));
+    let on: Vec<Expr> = on.collect();
+    let mut exists = link.clone();
+    push_down::ask(&mut exists.query, u16::MAX, &on, 1);
+    exists.kind = SubLinkKind::Exists;
+    exists.ty = Ty::BOOL;
+    Some(exists)
+}
+
+/// Does an index of its one table, or the first of several, answer with values of the row that asks?
+fn probe_pays(query: &Query, rows: f64, indexes: &Rc<Indexes>) -> bool {
+    let settings = &indexes.settings;
+    if !(settings.nestloop && (settings.indexscan || settings.bitmapscan)) {
+        return false;
+    }
+    let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+    let is_outward = |condition: &Expr| {
+        let mut found = false;
+        walk::each_var(condition, 0, &mut |var, depth| found |= var.level > depth);
+        found
+    };
+    let cx = QueryCx::new(query, indexes);
+    let rels = query.from.iter().filter_map(|tree| match tree {
+        JoinTree::Rel(rel) => Some(*rel),
+        JoinTree::Join(_) => None,
+    });
+    rels.into_iter().any(|rel| {
+        let RelKind::Table(table) = &query.rels[usize::from(rel)].kind else { return false };
+        let own = conditions.iter().filter(|condition| walk::rels_of(condition) == [rel]);
+        let own: Vec<Expr> = own.cloned().collect();
+        let Some(choice) = choose_index(&cx, table, rel, &own, false, None) else { return false };
+        let by_row = choice.used.iter().any(|at| is_outward(&own[*at]));
+        by_row && !choice.equal.is_empty() && rows * lookup_cost(table, &choice) < table_rows(table)
+    })
+}

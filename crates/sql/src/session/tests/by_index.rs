@@ -1,0 +1,70 @@
+//! Conditions on views, IN and EXISTS come to the tables' indexes.
+
+use super::Bench;
+
+fn bench() -> Bench {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE cust (id int PRIMARY KEY, region int)");
+    bench.run("CREATE TABLE ord (id int PRIMARY KEY, cust_id int, state int)");
+    bench.run("INSERT INTO cust SELECT i, i % 100 FROM generate_series(1, 5000) AS i");
+    bench.run("INSERT INTO ord SELECT i, i % 5000, i % 5 FROM generate_series(1, 10000) AS i");
+    bench.run("CREATE INDEX ON ord (cust_id); CREATE INDEX ON cust (region); ANALYZE");
+    bench
+}
+
+/// No table is read whole.
+fn goes_by_index(bench: &mut Bench, query: &str) {
+    let plan = bench.run(&format!("EXPLAIN (COSTS OFF) {query}"));
+    assert!(plan.contains("Index") && !plan.contains("Seq Scan"), "{query}:\n{plan}");
+}
+
+#[test]
+fn of_tables_below_views_and_sub_selects() {
+    let mut bench = bench();
+    bench.run("CREATE VIEW plain AS SELECT id, cust_id + 0 AS c FROM ord");
+    bench.run("CREATE VIEW sums AS SELECT cust_id, count(*) AS n FROM ord GROUP BY cust_id");
+    bench.run("CREATE VIEW all_ids AS SELECT id FROM ord UNION ALL SELECT id FROM cust");
+    goes_by_index(&mut bench, "SELECT * FROM plain WHERE id = 7");
+    goes_by_index(&mut bench, "SELECT * FROM plain WHERE id = 7 FOR UPDATE");
+    goes_by_index(&mut bench, "SELECT * FROM sums WHERE cust_id = 7");
+    goes_by_index(&mut bench, "SELECT * FROM all_ids WHERE id = 7");
+    goes_by_index(
+        &mut bench,
+        "SELECT * FROM (SELECT * FROM plain) s JOIN cust c ON c.id = s.id WHERE s.id = 7",
+    );
+    goes_by_index(&mut bench, "WITH w AS (SELECT * FROM ord) SELECT * FROM w WHERE id = 7");
+    goes_by_index(
+        &mut bench,
+        "UPDATE cust SET region = s.c FROM plain s WHERE s.id = cust.id AND cust.id = 7",
+    );
+}
+
+#[test]
+fn of_tables_that_few_values_lead_to() {
+    let mut bench = bench();
+    let few = "SELECT id FROM cust WHERE region = 7 AND id < 100";
+    goes_by_index(&mut bench, &format!("SELECT * FROM ord WHERE cust_id IN ({few})"));
+    goes_by_index(&mut bench, &format!("DELETE FROM ord WHERE cust_id IN ({few})"));
+    let queue = "SELECT id FROM ord WHERE state = 1 ORDER BY id LIMIT 3 FOR UPDATE SKIP LOCKED";
+    goes_by_index(
+        &mut bench,
+        &format!("UPDATE ord SET state = 2 WHERE id IN ({queue}) RETURNING id"),
+    );
+    let outer = "SELECT * FROM ord LEFT JOIN cust ON cust.id = ord.cust_id";
+    goes_by_index(&mut bench, &format!("{outer} WHERE ord.id IN ({queue})"));
+}
+
+#[test]
+fn of_tables_that_few_rows_ask() {
+    let mut bench = bench();
+    let of_cust = "SELECT 1 FROM ord o WHERE o.cust_id = c.id";
+    goes_by_index(&mut bench, &format!("SELECT * FROM cust c WHERE id = 5 AND EXISTS ({of_cust})"));
+    goes_by_index(
+        &mut bench,
+        &format!("SELECT * FROM cust c WHERE id = 5 AND NOT EXISTS ({of_cust})"),
+    );
+    goes_by_index(
+        &mut bench,
+        "SELECT * FROM cust c WHERE id = 5 AND id IN (SELECT cust_id FROM ord)",
+    );
+}
