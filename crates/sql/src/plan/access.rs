@@ -38,6 +38,7 @@ pub(super) struct QueryCx<'q> {
 }
 
 /// One column of the order that a scan is asked for.
+#[derive(Clone)]
 pub(super) struct WantedKey {
     pub column: u16,
     pub desc: bool,
@@ -47,6 +48,7 @@ pub(super) struct WantedKey {
 }
 
 /// The order that a scan is asked for.
+#[derive(Clone)]
 pub(super) struct WantedOrder {
     pub rel: u16,
     pub keys: Vec<WantedKey>,
@@ -54,6 +56,8 @@ pub(super) struct WantedOrder {
     pub limited: bool,
     /// Only the first row is wanted, for its first key, which must not be null.
     pub extreme: bool,
+    /// How many rows of the entry are wanted, as is guessed, if it is joined with others.
+    pub rows: Option<f64>,
 }
 
 /// Where the values of index keys may come from besides constants.

@@ -15,16 +15,17 @@ use super::estimate::{is_volatile, operator, table_rows};
 use super::keys::widen;
 use super::level::{Lateral, Layout};
 use super::node::{HashJoin, JoinType, NestLoop, Node};
+use super::ordered::{by_lookup, order_of_join};
 use super::rewrite::Below;
 use super::{Planner, collate, full_join, gate};
 
 /// Something that is joined as a whole: an entry, or an outer join.
-struct Unit<'q> {
-    tree: &'q JoinTree,
-    rels: Vec<u16>,
+pub(super) struct Unit<'q> {
+    pub tree: &'q JoinTree,
+    pub rels: Vec<u16>,
     /// Entries that must come before it: its lateral references.
-    needs: Vec<u16>,
-    conditions: Vec<Expr>,
+    pub needs: Vec<u16>,
+    pub conditions: Vec<Expr>,
 }
 
 /// The side of a join that is still to be planned, so that it can use the other side's row.
@@ -69,9 +70,15 @@ impl Planner {
                 _ => joining.push((rels, condition)),
             }
         }
+        let is_table = matches!(units[..], [Unit { tree: JoinTree::Rel(_), .. }]);
+        let of_join = match is_table {
+            true => None,
+            false => order.and_then(|order| order_of_join(cx, &units, &joining, order)),
+        };
+        let order = of_join.as_ref().or(order.filter(|_| is_table));
         let planned = match <[Unit<'_>; 1]>::try_from(units) {
             Ok([only]) => self.alone(cx, right_of(only.tree, only.conditions), order),
-            Err(units) => self.join_all(cx, units, joining),
+            Err(units) => self.join_all(cx, units, joining, order),
         };
         self.gated(planned?, &once)
     }
@@ -84,20 +91,28 @@ impl Planner {
     ) -> Result<Planned> {
         check_stack()?;
         match right {
-            Right::Entry { rel, conditions } => self.entry(cx, rel, conditions, None, order),
-            Right::Join { join, conditions } => self.outer_join(cx, join, conditions),
+            Right::Entry { rel, conditions } => {
+                let mut entry = self.entry(cx, rel, conditions, None, order)?;
+                if let Some(wanted) = order.and_then(|order| order.rows).filter(|_| entry.sorted) {
+                    entry.rows = entry.rows.min(wanted);
+                }
+                Ok(entry)
+            }
+            Right::Join { join, conditions } => self.outer_join(cx, join, conditions, order),
         }
     }
 
-    /// Joins units greedily: the smallest first, then always what is cheapest to add.
+    /// Joins units greedily: the smallest first, or the one that gives the order, then always what is cheapest to add.
     fn join_all(
         &mut self,
         cx: &QueryCx<'_>,
         mut units: Vec<Unit<'_>>,
         joining: Vec<(Vec<u16>, Expr)>,
+        order: Option<&WantedOrder>,
     ) -> Result<Planned> {
+        let gives = |unit: &Unit<'_>| order.is_none_or(|order| unit.rels.contains(&order.rel));
         let first = (0..units.len())
-            .filter(|&i| units[i].needs.is_empty())
+            .filter(|&i| units[i].needs.is_empty() && gives(&units[i]))
             .min_by(|&a, &b| unit_rows(cx, &units[a]).total_cmp(&unit_rows(cx, &units[b])));
         let Some(first) = first else {
             return Err(SqlError::internal("lateral references in a circle"));
@@ -107,9 +122,13 @@ impl Planner {
         // What is about no column but may have another answer each time is asked of the rows of the whole.
         let (last, mut joining): (Vec<_>, Vec<_>) =
             joining.into_iter().partition(|(rels, _)| rels.is_empty());
-        let mut left = self.alone(cx, right_of(unit.tree, unit.conditions), None)?;
+        let mut left = self.alone(cx, right_of(unit.tree, unit.conditions), order)?;
         while !units.is_empty() {
+            let keeping = (0..units.len()).find(|&i| {
+                left.sorted && by_lookup(cx, &units[i], &joined, &joining, left.rows).is_some()
+            });
             let next = (0..units.len())
+                .filter(|&i| keeping.is_none_or(|keeping| keeping == i))
                 .filter(|&i| units[i].needs.iter().all(|rel| joined.contains(rel)))
                 .min_by(|&a, &b| {
                     let cost =
@@ -134,7 +153,13 @@ impl Planner {
         Ok(left)
     }
 
-    fn outer_join(&mut self, cx: &QueryCx<'_>, join: &Join, above: Vec<Expr>) -> Result<Planned> {
+    fn outer_join(
+        &mut self,
+        cx: &QueryCx<'_>,
+        join: &Join,
+        above: Vec<Expr>,
+        order: Option<&WantedOrder>,
+    ) -> Result<Planned> {
         check_stack()?;
         let (outer, inner, kind) = match join.kind {
             JoinKind::Left => (&join.left, &join.right, JoinType::Left),
@@ -154,7 +179,8 @@ impl Planner {
         let (below, after): (Vec<Expr>, Vec<Expr>) = above
             .into_iter()
             .partition(|condition| kind == JoinType::Left && is_within(condition, &outer_rels));
-        let left = self.from(cx, std::slice::from_ref(outer), below, None)?;
+        let order = order.filter(|order| outer_rels.contains(&order.rel));
+        let left = self.from(cx, std::slice::from_ref(outer), below, order)?;
         let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on
             .into_iter()
             .partition(|condition| kind == JoinType::Left && is_within(condition, &inner_rels));
@@ -200,9 +226,8 @@ impl Planner {
                 let right = self.entry(cx, rel, conditions, None, None)?;
                 self.combine(left, right, kind, on)
             }
-            Right::Join { join, conditions } => {
-                self.around(left, kind, on, |planner| planner.outer_join(cx, join, conditions))
-            }
+            Right::Join { join, conditions } => self
+                .around(left, kind, on, |planner| planner.outer_join(cx, join, conditions, None)),
         }
     }
 
@@ -275,6 +300,7 @@ impl Planner {
         let layout = left.layout.join(&right.layout);
         let condition = self.rewrite_all(on, &mut Below::row(&layout))?;
         let rows = (left.rows * right.rows).max(1.0);
+        let sorted = left.sorted && kind != JoinType::Full;
         let node = Node::NestLoop(Arc::new(NestLoop {
             outer_width: left.layout.width(),
             inner_width: right.layout.width(),
@@ -284,7 +310,7 @@ impl Planner {
             parameters,
             condition: Expr::all_of(condition),
         }));
-        Ok(Planned { node, layout, rows, sorted: false })
+        Ok(Planned { node, layout, rows, sorted })
     }
 
     /// Joins two planned sides: by hashing where there are equalities, else in a nested loop.
@@ -351,16 +377,16 @@ impl Planner {
                 condition,
             }))
         };
-        let rows = match node {
-            Node::HashJoin(_) => left.rows.max(right.rows),
-            _ => product,
+        let (rows, sorted) = match node {
+            Node::HashJoin(_) => (left.rows.max(right.rows), false),
+            _ => (product, left.sorted && !full),
         };
-        Ok(Planned { node, layout, rows: rows.max(1.0), sorted: false })
+        Ok(Planned { node, layout, rows: rows.max(1.0), sorted })
     }
 }
 
 /// Can the condition be applied to rows of these entries alone, with the same result as to what is joined of them?
-fn is_within(condition: &Expr, rels: &[u16]) -> bool {
+pub(super) fn is_within(condition: &Expr, rels: &[u16]) -> bool {
     let used = walk::rels_of(condition);
     used.iter().all(|rel| rels.contains(rel)) && (!used.is_empty() || !is_volatile(condition))
 }
@@ -419,7 +445,7 @@ fn lateral_needs(cx: &QueryCx<'_>, tree: &JoinTree) -> Vec<u16> {
     needs
 }
 
-fn unit_rows(cx: &QueryCx<'_>, unit: &Unit<'_>) -> f64 {
+pub(super) fn unit_rows(cx: &QueryCx<'_>, unit: &Unit<'_>) -> f64 {
     match unit.tree {
         JoinTree::Rel(rel) => entry_rows(cx, *rel, &unit.conditions),
         JoinTree::Join(_) => {
@@ -445,6 +471,20 @@ pub(super) fn entry_rows(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr]) -> f64
     }
 }
 
+/// The conditions by which the unit is joined to what is joined already.
+pub(super) fn connecting(
+    unit: &Unit<'_>,
+    joined: &[u16],
+    joining: &[(Vec<u16>, Expr)],
+) -> Vec<Expr> {
+    let is_its = |rels: &[u16]| {
+        rels.iter().any(|rel| unit.rels.contains(rel))
+            && rels.iter().all(|rel| unit.rels.contains(rel) || joined.contains(rel))
+    };
+    let its = joining.iter().filter(|(rels, _)| is_its(rels));
+    its.map(|(_, condition)| condition.clone()).collect()
+}
+
 /// What it costs, roughly, to join the unit to `rows` rows of what is joined already.
 fn addition_cost(
     cx: &QueryCx<'_>,
@@ -454,14 +494,7 @@ fn addition_cost(
     rows: f64,
 ) -> f64 {
     let own = unit_rows(cx, unit);
-    let connecting: Vec<Expr> = joining
-        .iter()
-        .filter(|(rels, _)| {
-            rels.iter().any(|rel| unit.rels.contains(rel))
-                && rels.iter().all(|rel| unit.rels.contains(rel) || joined.contains(rel))
-        })
-        .map(|(_, condition)| condition.clone())
-        .collect();
+    let connecting = connecting(unit, joined, joining);
     if let JoinTree::Rel(rel) = unit.tree
         && let RelKind::Table(table) = &cx.query.rels[usize::from(*rel)].kind
     {
@@ -486,22 +519,27 @@ pub(super) fn index_pays(
     outer_rows: f64,
 ) -> bool {
     let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else { return false };
+    let each = lookup(cx, rel, conditions, on);
+    each.is_some_and(|each| outer_rows * each < table_rows(table))
+}
+
+/// What it costs to look the entry's rows up by an index for one outer row, if that can be done, in rows read one after the
+/// other.
+pub(super) fn lookup(cx: &QueryCx<'_>, rel: u16, conditions: &[Expr], on: &[Expr]) -> Option<f64> {
+    let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else { return None };
     let settings = &cx.indexes.settings;
     if !(settings.nestloop && (settings.indexscan || settings.bitmapscan)) {
-        return false;
+        return None;
     }
     let alone = choose_index(cx, table, rel, conditions, false, None);
     if alone.is_some_and(|choice| choice.unique) {
-        return false;
+        return None;
     }
     let mut all = conditions.to_vec();
     all.extend(on.iter().cloned());
-    let Some(choice) = choose_index(cx, table, rel, &all, true, None) else { return false };
+    let choice = choose_index(cx, table, rel, &all, true, None)?;
     let by_join = choice.used.iter().any(|i| *i >= conditions.len());
-    if !by_join || choice.equal.is_empty() {
-        return false;
-    }
-    outer_rows * lookup_cost(table, &choice) < table_rows(table)
+    (by_join && !choice.equal.is_empty()).then(|| lookup_cost(table, &choice))
 }
 
 /// What a look-up by the index costs, in rows read one after the other.

@@ -173,12 +173,20 @@ pub(super) fn query_rows(query: &Query, indexes: &Rc<Indexes>) -> f64 {
         Some(_) => rows / 10.0,
         None => rows,
     };
-    let rows = match &query.limit {
-        None => rows,
-        Some(Expr::Const(Const { value: Datum::Int8(most), .. })) => rows.min(*most as f64),
-        Some(_) => rows.min(LIMITED_ROWS),
+    match query.limit {
+        None => rows.max(1.0),
+        Some(_) => rows.min(limit_rows(query)).max(1.0),
+    }
+}
+
+/// How many rows a query's OFFSET and LIMIT ask for, as far as that is known.
+pub(super) fn limit_rows(query: &Query) -> f64 {
+    let known = |expr: &Option<Expr>, unknown: f64| match expr {
+        None => 0.0,
+        Some(Expr::Const(Const { value: Datum::Int8(rows), .. })) => *rows as f64,
+        Some(_) => unknown,
     };
-    rows.max(1.0)
+    known(&query.limit, LIMITED_ROWS) + known(&query.offset, LIMITED_ROWS)
 }
 
 fn tree_rows(query: &Query, tree: &SetTree, indexes: &Rc<Indexes>) -> f64 {

@@ -24,6 +24,7 @@ mod level;
 mod members;
 mod modify;
 mod only;
+mod ordered;
 mod pull_up;
 mod push_down;
 mod query;

@@ -17,7 +17,7 @@ use super::node::{
     Aggregate, Limit, LockRows, LockedTable, Node, OuterRecheck, Project, ScanColumn, Sort, Top,
     Unique,
 };
-use super::pull_up::pulled_up;
+use super::pull_up::{Place, place_of, pulled_up};
 use super::rewrite::Below;
 use super::target::{contains_set, passed_on, project_sets};
 use super::{Planner, gate, members};
@@ -457,17 +457,25 @@ fn cut(input: Node, width: u16, query: &Query) -> Node {
     Node::Project(Arc::new(Project { input, exprs }))
 }
 
-/// The order that an index could give: ORDER BY columns of the one table.
+/// The entry whose column rows are first ordered by: the one there is, or any that no outer join can leave without a row, if
+/// only the first rows are wanted.
+fn first_key_entry(query: &Query) -> Option<u16> {
+    let first = query.order_by.first()?;
+    let Expr::Var(var) = query.targets[usize::from(first.target)].expr.bare() else { return None };
+    let is_alone = matches!(query.from[..], [JoinTree::Rel(_)]);
+    let place = query.from.iter().find_map(|tree| place_of(tree, var.rel));
+    let fits = is_alone || query.limit.is_some() && place == Some(Place::Plain);
+    (var.level == 0 && fits).then_some(var.rel)
+}
+
+/// The order that an index could give: ORDER BY columns of one table.
 fn wanted_order(query: &Query) -> Option<WantedOrder> {
-    let [JoinTree::Rel(rel)] = query.from[..] else { return None };
     let plain = !query.is_grouped()
         && query.windows.is_empty()
         && query.distinct.is_none()
         && !query.has_srf
         && !query.order_by.is_empty();
-    if !plain {
-        return None;
-    }
+    let rel = plain.then(|| first_key_entry(query)).flatten()?;
     let mut keys = Vec::with_capacity(query.order_by.len());
     for key in &query.order_by {
         let expr = &query.targets[usize::from(key.target)].expr;
@@ -483,7 +491,7 @@ fn wanted_order(query: &Query) -> Option<WantedOrder> {
             _ => return None,
         }
     }
-    Some(WantedOrder { rel, keys, limited: query.limit.is_some(), extreme: false })
+    Some(WantedOrder { rel, keys, limited: query.limit.is_some(), extreme: false, rows: None })
 }
 
 /// The order whose first row tells what `min` or `max` of a column is, if the query asks just that of one
@@ -507,7 +515,7 @@ fn extreme(query: &Query) -> Option<WantedOrder> {
             Column::User(column) => {
                 let (nulls_first, collation) = (None, collate::of(&call.args[0]));
                 let keys = vec![WantedKey { column, desc, nulls_first, collation }];
-                Some(WantedOrder { rel, keys, limited: true, extreme: true })
+                Some(WantedOrder { rel, keys, limited: true, extreme: true, rows: None })
             }
             _ => None,
         },

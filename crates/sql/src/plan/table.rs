@@ -116,7 +116,8 @@ impl Planner {
         };
         facts.wanted = wanted
             .as_ref()
-            .map(|top| values::rows_wanted(top).unwrap_or(LIMIT_SHARE * facts.rows()));
+            .map(|top| values::rows_wanted(top).unwrap_or(LIMIT_SHARE * facts.rows()))
+            .or(order.and_then(|order| order.rows));
         let by_outer = outer.is_some();
         let (conditions, facts) = (scan.conditions, &facts);
         let mut all = ways(&Entry { cx, table, rel, conditions, outer: by_outer, order, facts });

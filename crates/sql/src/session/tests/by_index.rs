@@ -68,3 +68,14 @@ fn of_tables_that_few_rows_ask() {
         "SELECT * FROM cust c WHERE id = 5 AND id IN (SELECT cust_id FROM ord)",
     );
 }
+
+#[test]
+fn of_the_table_that_gives_the_order() {
+    let mut bench = bench();
+    let joined = "FROM ord o JOIN cust c ON c.id = o.cust_id";
+    goes_by_index(&mut bench, &format!("SELECT o.id {joined} ORDER BY o.id DESC LIMIT 20"));
+    let outer = "FROM ord o LEFT JOIN cust c ON c.id = o.cust_id LEFT JOIN ord x ON x.id = c.region";
+    goes_by_index(&mut bench, &format!("SELECT * {outer} ORDER BY o.id LIMIT 20"));
+    let sorted = bench.run(&format!("EXPLAIN (COSTS OFF) SELECT * {outer} ORDER BY o.id LIMIT 20"));
+    assert!(!sorted.contains("Sort"), "{sorted}");
+}
