@@ -271,8 +271,8 @@ fn a_failed_write_owes_nothing_to_a_relation_that_is_gone() {
 /// Writes what is dirty as one batch.
 fn write_dirty(pool: &Pool) -> Option<crate::error::Error> {
     let dirty = pool.frames.iter().filter(|frame| frame.is_dirty());
-    let mut dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
-    pool.write_frames(&mut dirty).failed
+    let dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
+    pool.write_frames(&dirty).failed
 }
 
 /// The next batch carries its copy on; until that is whole, the last batch's copy is what mends the page.
@@ -373,4 +373,39 @@ fn the_area_stays_until_inherited_files_are_durable() {
         syncing.join().unwrap()
     });
     assert!(there && !disk.exists(doublewrite::PATH).unwrap());
+}
+
+/// Lists of what is to be written are made without a latch and may name a frame twice; between its two turns the page may
+/// become dirty again.
+#[test]
+fn a_frame_that_is_named_twice_is_copied_once() {
+    const SETS: u64 = 100_000;
+    let world = World::new(16);
+    let (pool, rel) = (&world.pool, world.relation(5));
+    add(&rel, Fork::Main, 1);
+    let index = pool.frames.iter().find(|frame| frame.is_dirty()).unwrap().index;
+    let writes = AtomicUsize::new(0);
+    world.disk.set_fault(Some(Box::new(move |kind, path, _| {
+        let is_write = kind == Access::Write && path == "base/5";
+        (is_write && writes.fetch_add(1, Ordering::SeqCst).is_multiple_of(3)).then(eio)
+    })));
+    // The latch is held for little, so that it is free again at the second turn.
+    let count_up = || {
+        for value in 1..=SETS {
+            let mut page = rel.write(Fork::Main, BlockNo(0)).unwrap();
+            page.mark_dirty();
+            page.put_u64(WORDS_FROM, value);
+        }
+    };
+    std::thread::scope(|scope| {
+        let counting = scope.spawn(count_up);
+        while !counting.is_finished() {
+            assert!(pool.write_frames(&[index, index]).written <= 1);
+        }
+    });
+    while pool.clean_all().is_err() {}
+    let again = World::over(world.disk.clone(), 16, TornPages::DoubleWrite);
+    let rel = again.relation(5);
+    let page = rel.read(Fork::Main, BlockNo(0)).unwrap();
+    assert_eq!(page.get_u64(WORDS_FROM), SETS);
 }
