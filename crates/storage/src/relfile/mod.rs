@@ -4,7 +4,7 @@
 //! who calls `create` logs [`Kind::FILE_CREATE`](crate::wal::Kind::FILE_CREATE) first, and `buffer` seals and
 //! verifies pages. See the README beside this file.
 
-mod inherited;
+pub(crate) mod inherited;
 mod table;
 
 use crate::error::{Error, Result};
@@ -274,7 +274,10 @@ impl RelFiles {
         if *failed {
             return Err(Error::Refused("an earlier sync of relation files has failed".into()));
         }
-        sync().inspect_err(|_| *failed = true)
+        sync().inspect_err(|_| {
+            *failed = true;
+            self.mark_failed_sync();
+        })
     }
 
     /// All relations that have a file, sorted.

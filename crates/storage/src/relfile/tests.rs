@@ -139,6 +139,7 @@ fn after_a_failed_sync_nothing_is_called_durable() {
     assert_eq!(files.sync_logged().unwrap_err().sqlstate(), "58030");
     disk.set_fault(None);
     assert!(files.sync_logged().is_err() && files.sync_all().is_err());
+    assert!(disk.exists(inherited::SYNC_FAILED).unwrap(), "the next start is told");
 }
 
 #[test]
