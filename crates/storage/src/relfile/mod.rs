@@ -9,7 +9,7 @@ mod table;
 
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
-use base::disk::{Disk, Open, ReadDone, Room, StartedRead};
+use base::disk::{Disk, File, Open, ReadDone, Room, StartedRead};
 use base::latch::Latch;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
@@ -329,10 +329,10 @@ impl RelFiles {
 
     fn open_file(&self, rel: RelId, fork: Fork, how: Open) -> Result<Arc<OpenFile>> {
         let path = path(rel, fork);
-        let opened = match self.direct {
-            true => self.disk.open_direct(&path, how),
-            false => self.disk.open(&path, how),
-        };
+        let mut opened = self.open_path(&path, how);
+        if matches!(&opened, Err(e) if is_out_of_files(e)) && self.close_idle() {
+            opened = self.open_path(&path, how);
+        }
         let file = match opened {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -345,6 +345,19 @@ impl RelFiles {
             self.names_changed.store(true, Ordering::Relaxed);
         }
         Ok(self.table.lock().insert(rel, fork, file))
+    }
+
+    fn open_path(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
+        match self.direct {
+            true => self.disk.open_direct(path, how),
+            false => self.disk.open(path, how),
+        }
+    }
+
+    /// Closes every file that nobody is using now; true if there was any.
+    fn close_idle(&self) -> bool {
+        let idle = self.table.lock().take_idle();
+        !idle.is_empty()
     }
 
     /// Enters the file into the sync queue, after the write and before the writer returns: a sync that takes
@@ -371,6 +384,11 @@ impl Reader<'_> {
 
 fn offset(block: BlockNo) -> u64 {
     u64::from(block.0) * PAGE_BYTES as u64
+}
+
+/// Whether the process, or the machine, has as many open files as it may.
+fn is_out_of_files(fault: &io::Error) -> bool {
+    matches!(fault.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 fn count(counter: &AtomicU64, by: u64) {
