@@ -68,6 +68,12 @@ impl Failures {
         }
     }
 
+    /// Nobody has yet to hear of any.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.by_load.lock().is_empty() && self.len.load(Ordering::SeqCst) == 0
+    }
+
     /// The error of load `number`, for one that waited for it; `None` if it succeeded.
     fn inherit(&self, number: u32) -> Option<Error> {
         if self.len.load(Ordering::SeqCst) == 0 {
@@ -139,9 +145,7 @@ impl Relation {
                     } else {
                         slot.wait(number, Event::BufferIo);
                     }
-                    if slot.place() != Place::Loading(number)
-                        && let Some(error) = self.pool().failures.inherit(number)
-                    {
+                    if let Some(error) = self.failure_of(slot, number) {
                         return Err(error);
                     }
                 }
@@ -153,6 +157,20 @@ impl Relation {
                 }
             }
         }
+    }
+
+    /// How the load failed that the caller has waited for, if it has ended so.
+    fn failure_of(&self, slot: &Slot, number: u32) -> Option<Error> {
+        if slot.place() == Place::Loading(number) {
+            return None;
+        }
+        self.pool().failures.inherit(number)
+    }
+
+    /// Waits for a load's end, whatever that is. Its error is left for everybody who waits: this one's copy goes at once.
+    pub(super) fn outlast_load(&self, slot: &Slot, number: u32) {
+        slot.wait(number, Event::BufferIo);
+        drop(self.failure_of(slot, number));
     }
 
     /// One attempt to pin the frame that a slot named.
@@ -281,7 +299,7 @@ impl Relation {
         loop {
             match slot.place() {
                 Place::Empty => return,
-                Place::Loading(number) => slot.wait(number, Event::BufferIo),
+                Place::Loading(number) => self.outlast_load(slot, number),
                 Place::Frame(index) => {
                     let frame = &pool.frames[index as usize];
                     // An idle frame may have changed its page since the slot was read: look again.

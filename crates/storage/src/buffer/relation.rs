@@ -19,7 +19,6 @@ use base::rank::{self, Rank};
 use base::sim;
 use base::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 use base::usage::{self, Use};
-use base::wait_event::Event;
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
 use std::sync::Arc;
 
@@ -526,7 +525,7 @@ impl Relation {
         while slot.claim(0).is_none() {
             // A load that began before the fork was cut, and is about to find out.
             match slot.place() {
-                Place::Loading(number) => slot.wait(number, Event::BufferIo),
+                Place::Loading(number) => self.outlast_load(slot, number),
                 Place::Empty => {}
                 Place::Frame(_) => unreachable!("a block that is not there yet is in no frame"),
             }

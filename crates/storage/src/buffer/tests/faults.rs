@@ -409,3 +409,30 @@ fn a_frame_that_is_named_twice_is_copied_once() {
     let page = rel.read(Fork::Main, BlockNo(0)).unwrap();
     assert_eq!(page.get_u64(WORDS_FROM), SETS);
 }
+
+/// Who cuts a fork waits for loads that began before, and has no use for their errors.
+#[test]
+fn a_failed_load_is_forgotten_when_a_cut_has_waited_for_it() {
+    let world = World::new(16);
+    let rel = world.relation(5);
+    for n in 0..40 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    world.pool.clean_all().unwrap();
+    (0..20).for_each(|n| drop(get(&rel, BlockNo(n))));
+    let (told, begun) = std::sync::mpsc::channel();
+    world.disk.set_fault(Some(Box::new(move |kind, path, offset| {
+        let bad = kind == Access::Read && path == "base/5" && offset == 30 * PAGE_BYTES as u64;
+        bad.then(|| {
+            told.send(()).unwrap();
+            std::thread::sleep(Duration::from_millis(200));
+            eio()
+        })
+    })));
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert!(rel.read(Fork::Main, BlockNo(30)).is_err()));
+        begun.recv().unwrap();
+        rel.truncate(Fork::Main, 25).unwrap();
+    });
+    assert!(world.pool.failures.is_empty());
+}
