@@ -15,6 +15,7 @@ use super::word::{Attempt, EXCLUSIVE, SHARED};
 use crate::error::{Error, Result};
 use crate::page::{PageMut, PageView};
 use base::hash::hash_of;
+use base::lot;
 use base::rank::{self, Rank};
 use base::sim;
 use base::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
@@ -537,7 +538,10 @@ impl Relation {
             self.trace(fork, block);
         }
         frame.word.publish(EXCLUSIVE);
-        slot.settle(Some(frame.index));
+        // A reader that looked at the length before the fork was cut may wait.
+        if slot.settle(Some(frame.index)) {
+            lot::unpark_all(slot.key());
+        }
         // Release: pairs with the acquire in `blocks`: who knows of the block finds it in memory.
         map.blocks.store(block.0 + 1, Ordering::Release);
         Ok(block)
