@@ -181,14 +181,21 @@ impl Pool {
     /// Removes the relation: its pages leave the cache unwritten, its files are deleted. Nobody may use it any
     /// more; pins that are about to go are waited for. Fine if it does not exist. To be called without a latch.
     pub fn drop_relation(self: &Arc<Self>, rel: RelId) -> Result<()> {
+        self.drop_map(rel);
+        self.forget_copies(|page| page.rel == rel);
+        self.files.remove(rel)?;
+        // Again: somebody may have asked for a handle meanwhile, and would be answered from it for good.
+        self.drop_map(rel);
+        Ok(())
+    }
+
+    fn drop_map(self: &Arc<Self>, rel: RelId) {
         let map = self.relations.lock().remove(&rel);
         if let Some(map) = map {
             map.set_dropped();
             self.gone.add(&map);
             Relation::new(Arc::clone(self), map).discard_all();
         }
-        self.forget_copies(|page| page.rel == rel);
-        self.files.remove(rel)
     }
 
     /// The relation files.

@@ -219,7 +219,10 @@ impl RelFiles {
     pub fn remove(&self, rel: RelId) -> Result<()> {
         for fork in Fork::ALL {
             self.table.lock().forget(rel, fork);
-            match self.disk.remove(&path(rel, fork)) {
+            let removed = self.disk.remove(&path(rel, fork));
+            // Again: somebody may have opened it meanwhile. Its room would be taken as long as it is open.
+            self.table.lock().forget(rel, fork);
+            match removed {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
                     return Err(Error::io("remove", path(rel, fork), e));
                 }

@@ -436,3 +436,19 @@ fn a_failed_load_is_forgotten_when_a_cut_has_waited_for_it() {
     });
     assert!(world.pool.failures.is_empty());
 }
+
+#[test]
+fn a_handle_that_is_made_while_its_file_goes_is_of_no_relation() {
+    let world = World::new(16);
+    add(&world.relation(5), Fork::Main, 1);
+    let pool = Arc::clone(&world.pool);
+    world.disk.set_fault(Some(Box::new(move |kind, path, _| {
+        if kind == Access::Directory && path == "base/5" {
+            drop(pool.relation(RelId(5), Rank::HeapPage));
+        }
+        None
+    })));
+    world.pool.drop_relation(RelId(5)).unwrap();
+    world.disk.set_fault(None);
+    assert_eq!(world.pool.rank_of(RelId(5)), None);
+}
