@@ -237,7 +237,8 @@ impl Engine {
         drop(acting);
         let (end, counters) = (redone.end, redone.counters);
         if !clean {
-            wal::erase_tail(&*env.disk, &before.shape, &end)?;
+            let erased = wal::erase_tail(&*env.disk, &before.shape, &end);
+            erased.inspect_err(|_| pool.stop())?;
         }
         let wal = open_wal(config, env, &before, &end).inspect_err(|_| pool.stop())?;
         pool.attach_wal(Arc::clone(&wal));
