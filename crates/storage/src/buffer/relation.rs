@@ -517,9 +517,7 @@ impl Relation {
         }
         if block.0 >= *physical {
             let more = (block.0 / 8).clamp(1, EXTEND_MAX);
-            let timed = Timed::start();
-            self.pool.files.extend(self.id(), fork, block, more)?;
-            self.pool.io.extended(self.id(), purpose, u64::from(more), &timed);
+            self.extend_file(fork, block, more, purpose)?;
             *physical = block.0 + more;
         }
         let slot = map.slot_or_make(block);
@@ -547,6 +545,13 @@ impl Relation {
         Ok(block)
     }
 
+    fn extend_file(&self, fork: Fork, from: BlockNo, more: u32, purpose: Purpose) -> Result<()> {
+        let timed = Timed::start();
+        self.pool.files.extend(self.id(), fork, from, more)?;
+        self.pool.io.extended(self.id(), purpose, u64::from(more), &timed);
+        Ok(())
+    }
+
     /// Adds `blocks` zero pages to the end of the fork, one after the other, and returns the first. They are
     /// in the file when this returns, not in memory.
     pub fn reserve(&self, fork: Fork, blocks: u32) -> Result<BlockNo> {
@@ -561,7 +566,7 @@ impl Relation {
         }
         while *physical < first + blocks {
             let more = (first + blocks - *physical).min(EXTEND_MAX);
-            self.pool.files.extend(self.id(), fork, BlockNo(*physical), more)?;
+            self.extend_file(fork, BlockNo(*physical), more, Purpose::Normal)?;
             *physical += more;
         }
         // Release: as in `grow`.
@@ -578,7 +583,7 @@ impl Relation {
         let mut physical = map.physical.lock();
         while *physical < blocks {
             let more = (blocks - *physical).min(EXTEND_MAX);
-            self.pool.files.extend(self.id(), fork, BlockNo(*physical), more)?;
+            self.extend_file(fork, BlockNo(*physical), more, Purpose::Normal)?;
             *physical += more;
         }
         let now = map.blocks.load(Ordering::Relaxed).max(blocks);

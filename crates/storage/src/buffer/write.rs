@@ -383,7 +383,7 @@ impl Pool {
             }
         }
         self.places.sync(self);
-        if let Err(error) = self.files.sync_all() {
+        if let Err(error) = self.sync_all() {
             fatal(&format!("{error}; what the system dropped can't be known"));
         }
         Ok(())

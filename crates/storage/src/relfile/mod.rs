@@ -234,31 +234,33 @@ impl RelFiles {
     }
 
     /// Makes all writes to logged relations so far durable. A failure is final: the system may have dropped the
-    /// pages, and a second sync would lie. Callers end the process.
-    pub fn sync_logged(&self) -> Result<()> {
+    /// pages, and a second sync would lie. Callers end the process. Answers how many files were synced.
+    pub fn sync_logged(&self) -> Result<usize> {
         self.sync_files(RelId::is_logged)
     }
 
     /// Makes all writes, creations and removals so far durable. A failure is final, as in [`Self::sync_logged`].
-    pub fn sync_all(&self) -> Result<()> {
-        self.sync_files(|_| true)?;
-        self.sync_names()
+    pub fn sync_all(&self) -> Result<usize> {
+        let synced = self.sync_files(|_| true)?;
+        self.sync_names().map(|()| synced)
     }
 
-    fn sync_files(&self, wanted: impl Fn(RelId) -> bool) -> Result<()> {
+    fn sync_files(&self, wanted: impl Fn(RelId) -> bool) -> Result<usize> {
         let unsynced: Vec<_> = self.table.lock().unsynced().collect();
+        let mut synced = 0;
         for (rel, fork) in unsynced.into_iter().filter(|(rel, _)| wanted(*rel)) {
-            self.in_turn(|| self.sync(rel, fork))?;
+            synced += usize::from(self.in_turn(|| self.sync(rel, fork))?);
         }
         // What was not in the queue any more, because another context is syncing it, is durable when that has ended.
-        self.in_turn(|| Ok(()))
+        self.in_turn(|| Ok(synced))
     }
 
-    fn sync(&self, rel: RelId, fork: Fork) -> Result<()> {
-        let Some(file) = self.table.lock().take_unsynced(rel, fork) else { return Ok(()) };
+    /// True if it was in the queue.
+    fn sync(&self, rel: RelId, fork: Fork) -> Result<bool> {
+        let Some(file) = self.table.lock().take_unsynced(rel, fork) else { return Ok(false) };
         count(&self.counters.syncs, 1);
         let _waiting = wait_event::during(Event::DataFileSync);
-        file.file.sync().map_err(|e| Error::io("sync", path(rel, fork), e))
+        file.file.sync().map(|()| true).map_err(|e| Error::io("sync", path(rel, fork), e))
     }
 
     fn sync_names(&self) -> Result<()> {
@@ -272,7 +274,7 @@ impl RelFiles {
     }
 
     /// Has one context sync at a time, and none after a failure: what that one was to make durable is lost to all.
-    fn in_turn(&self, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn in_turn<T>(&self, sync: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut failed = self.syncing.lock();
         if *failed {
             return Err(Error::Refused("an earlier sync of relation files has failed".into()));
@@ -308,7 +310,7 @@ impl RelFiles {
                 _ => {}
             }
         }
-        self.sync_all()
+        self.sync_all().map(drop)
     }
 
     /// Calls made since the start.

@@ -419,7 +419,9 @@ fn a_failed_load_is_forgotten_when_a_cut_has_waited_for_it() {
         add(&rel, Fork::Main, n + 1);
     }
     world.pool.clean_all().unwrap();
-    (0..20).for_each(|n| drop(get(&rel, BlockNo(n))));
+    for n in 0..20 {
+        get(&rel, BlockNo(n));
+    }
     let (told, begun) = std::sync::mpsc::channel();
     world.disk.set_fault(Some(Box::new(move |kind, path, offset| {
         let bad = kind == Access::Read && path == "base/5" && offset == 30 * PAGE_BYTES as u64;
