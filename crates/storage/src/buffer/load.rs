@@ -57,6 +57,13 @@ impl Default for Failures {
 impl Failures {
     /// Ends load `number` of `slot` without a page; whoever waits for it will find `error`.
     fn fail(&self, slot: &Slot, number: u32, error: &Error) {
+        if let Error::Interrupted(_) = error {
+            // The others are not: one of them tries again.
+            if slot.settle(None) {
+                lot::unpark_all(slot.key());
+            }
+            return;
+        }
         let mut by_load = self.by_load.lock();
         // SeqCst: the woken look here only if this is not zero; the wake-up orders it anyway.
         self.len.fetch_add(1, Ordering::SeqCst);

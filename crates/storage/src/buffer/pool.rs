@@ -24,12 +24,14 @@ use crate::wal::Wal;
 use base::clock;
 use base::env::Env;
 use base::hash::{HashMap, hash_of};
+use base::interrupt;
 use base::latch::Latch;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicU32, AtomicU64, Ordering};
 use base::usage::{self, Use};
 use base::{BlockNo, Fork, Lsn, Persistence, RelId};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// The buffer cache of a data directory.
 pub struct Pool {
@@ -68,6 +70,10 @@ pub(super) struct Counters {
     pub batches: AtomicU64,
     pub write_errors: AtomicU64,
 }
+
+/// Who waits for a frame looks so often whether it is to stop. Not before: a cleaner that writes at all brings one sooner, and
+/// what a context does at its end, interrupted as it is, may need one.
+const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// Adds to a counter.
 pub(super) fn count(counter: &AtomicU64, by: u64) {
@@ -313,7 +319,7 @@ impl Pool {
     }
 
     /// A frame to load a page into, owned by the caller (absent). Never writes a page: with none free or
-    /// clean it asks the cleaner and waits, up to the configured time.
+    /// clean it asks the cleaner and waits, up to the configured time or until it is interrupted.
     pub(super) fn take_frame(&self, ring: Option<&mut Ring>) -> Result<&Frame> {
         if let Some(ring) = ring {
             if let Some(frames) = ring.to_clean() {
@@ -379,9 +385,11 @@ impl Pool {
     /// The foreground looks no further for a clean victim before it waits for the cleaner.
     const SEARCH_MAX: usize = 1024;
 
+    /// An interrupt ends it as a timeout does: whoever takes a frame may fail. Nobody interrupts redo, cleaner or checkpointer.
     #[cold]
     fn wait_for_frame(&self) -> Result<u32> {
-        let mut deadline = clock::now().after(self.config.frame_wait);
+        let began = clock::now();
+        let mut deadline = began.after(self.config.frame_wait);
         let mut waited = false;
         loop {
             self.reclaim_clean();
@@ -394,11 +402,14 @@ impl Pool {
             } else if clock::now() >= deadline {
                 return Err(Error::NoFreeBuffer { waited: self.config.frame_wait });
             }
+            if clock::now() >= began.after(LOOK_UP) {
+                interrupt::check()?;
+            }
             if !std::mem::replace(&mut waited, true) {
                 count(&self.counters.waits_for_frame, 1);
             }
             self.cleaner.wake();
-            self.free.wait(deadline);
+            self.free.wait(deadline.min(clock::now().after(LOOK_UP)));
         }
     }
 

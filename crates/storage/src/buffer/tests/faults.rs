@@ -1,6 +1,8 @@
 use super::*;
 use base::disk::Disk;
 use base::disk::sim::Access;
+use base::interrupt::Interrupt;
+use base::park;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -453,4 +455,33 @@ fn a_handle_that_is_made_while_its_file_goes_is_of_no_relation() {
     world.pool.drop_relation(RelId(5)).unwrap();
     world.disk.set_fault(None);
     assert_eq!(world.pool.rank_of(RelId(5)), None);
+}
+
+/// And who waits for the page that it was to load is not interrupted with it.
+#[test]
+fn a_wait_for_a_frame_ends_when_it_is_interrupted() {
+    let frame_wait = Duration::from_secs(20);
+    let world = World::with(SimDisk::new(), Config { frames: 16, frame_wait, ..Config::default() });
+    let rel = world.relation(5);
+    for n in 0..20 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    let pins: Vec<_> = (0..16).map(|n| rel.pin(Fork::Main, BlockNo(n)).unwrap()).collect();
+    let (told, asker) = std::sync::mpsc::channel();
+    let began = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            told.send(park::current()).unwrap();
+            rel.read(Fork::Main, BlockNo(17)).err().unwrap()
+        });
+        let asker = asker.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let other = scope.spawn(|| get(&rel, BlockNo(17)));
+        std::thread::sleep(Duration::from_millis(50));
+        asker.interrupt(Interrupt::Cancel);
+        assert_eq!(asking.join().unwrap().sqlstate(), "57014");
+        assert!(began.elapsed() < frame_wait / 4);
+        drop(pins);
+        assert_eq!(other.join().unwrap(), 18);
+    });
 }
