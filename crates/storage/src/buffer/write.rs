@@ -193,7 +193,7 @@ impl Pool {
 
     /// Each frame once, in the order of their pages in files, as far as a look without a latch tells: one look at each, since
     /// it may hold another page at the next. Logged relations have the low ids.
-    fn in_file_order(&self, frames: &[u32]) -> Vec<u32> {
+    pub(super) fn in_file_order(&self, frames: &[u32]) -> Vec<u32> {
         let mut frames = frames.to_vec();
         frames.sort_unstable();
         frames.dedup();
@@ -219,7 +219,7 @@ impl Pool {
     }
 
     /// Copies and seals one page, and keeps its frame pinned; or leaves it, if it is clean, latched or copied already.
-    fn make_copy(&self, writer: &mut Writer, frame: &Frame) {
+    pub(super) fn make_copy(&self, writer: &mut Writer, frame: &Frame) {
         if frame.word.try_pin().is_err() {
             return;
         }
