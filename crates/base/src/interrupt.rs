@@ -1,7 +1,8 @@
 //! Reasons to stop that reach a running or waiting context: cancel, timeouts, shutdown.
 //!
 //! An interrupt is a flag on the context plus an unpark. Waits that may be given up (row locks, sleeps,
-//! client input) call [`check`] each time they wake; latches and page I/O ignore interrupts.
+//! client input) call [`check`] each time they wake; latches and page I/O ignore interrupts, but for the wait for a free
+//! frame, which calls it every now and then.
 //!
 //! A context may have a [deadline](set_deadline), which it raises itself: when a park ends behind it, or when
 //! it looks at the clock in a long loop ([`park::checkpoint`]). No timer is set for it anywhere.

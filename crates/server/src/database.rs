@@ -10,9 +10,9 @@ use base::Env;
 use base::disk::real::RealDisk;
 use sql::catalog::store::Cluster;
 use sql::settings::{self, Context, Value};
-use storage::Engine;
 use storage::buffer::TornPages;
 use storage::wal::{Wal, WalIo};
+use storage::{Engine, EngineConfig};
 
 use crate::StartError;
 use crate::config::{self, Config, PAGE_BYTES};
@@ -48,7 +48,8 @@ impl Database {
         let failed = |fault: &dyn std::fmt::Display| {
             StartError::new(format!("cannot open the data directory {}: {fault}", data.display()))
         };
-        let sizes = config.engine();
+        let open_files_max = crate::limits::relation_files();
+        let sizes = EngineConfig { open_files_max, ..config.engine() };
         let is_new = !Engine::exists(env).map_err(|e| failed(&e))?;
         if is_new {
             let failed = |fault: &dyn std::fmt::Display| {

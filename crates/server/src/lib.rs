@@ -44,6 +44,7 @@ use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
 
 pub use database::Database;
+pub use limits::raise_open_files;
 pub use options::{Authentication, Options};
 pub use panics::install_hook;
 
@@ -87,7 +88,7 @@ impl Server {
     /// # Errors
     /// A port or socket that is taken, or a system that gives no threads.
     pub fn start(database: Arc<Database>, mut options: Options) -> Result<Server, StartError> {
-        limits::raise_open_files(&mut options.max_connections);
+        limits::fit_connections(&mut options.max_connections);
         let tcp = options.listen.iter().copied().map(listen::tcp).collect::<Result<Vec<_>, _>>()?;
         let addresses = tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let unix = match &options.socket_dir {

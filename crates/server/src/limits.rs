@@ -1,30 +1,70 @@
 //! What the system allows this process.
 
-/// Descriptors that are not connections: segments and relation files, sockets, standard streams.
+/// Descriptors that are neither connections nor relation files kept open: segments, relation files with writes that no sync
+/// covers yet, files of sorts and joins, sockets, standard streams.
 const OTHER_FILES: u64 = 512;
 
-/// Raises the number of files this process may have open as far as it may, and lowers
-/// `max_connections` if that is not enough for so many.
-pub(crate) fn raise_open_files(max_connections: &mut usize) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is ours and outlives both calls, which only read or fill it.
-    let allowed = unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) != 0 {
-            return;
-        }
-        let wanted = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
-        if libc::setrlimit(libc::RLIMIT_NOFILE, &wanted) == 0 {
-            limit.rlim_max
-        } else {
-            limit.rlim_cur
-        }
-    };
-    let room = usize::try_from(allowed.saturating_sub(OTHER_FILES).max(16)).unwrap_or(usize::MAX);
+/// Relation files kept open where the system allows that.
+const RELATION_FILES: usize = 1000;
+
+/// So few connections are let in however few files are allowed.
+const CONNECTIONS_MIN: u64 = 16;
+
+/// Raises the number of files this process may have open as far as it may. To be called before a database is opened, whose
+/// share that number decides.
+pub fn raise_open_files() {
+    let Some(limit) = open_files() else { return };
+    let wanted = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
+    // SAFETY: `wanted` is ours and outlives the call, which only reads it. Where it is refused the limit stays.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &wanted) };
+}
+
+/// How many relation files may be kept open.
+pub(crate) fn relation_files() -> usize {
+    open_files().map_or(RELATION_FILES, |limit| share_of_relations(limit.rlim_cur))
+}
+
+/// Raises the number of open files, and lowers `max_connections` if that is not enough for so many.
+pub(crate) fn fit_connections(max_connections: &mut usize) {
+    raise_open_files();
+    let Some(libc::rlimit { rlim_cur: allowed, .. }) = open_files() else { return };
+    let room = room_for_connections(allowed);
     if room < *max_connections {
         base::log!(
             "the system allows {allowed} open files: at most {room} connections instead of \
              {max_connections}"
         );
         *max_connections = room;
+    }
+}
+
+fn open_files() -> Option<libc::rlimit> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is ours and outlives the call, which fills it.
+    (unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0).then_some(limit)
+}
+
+/// A quarter of what is allowed.
+fn share_of_relations(allowed: u64) -> usize {
+    usize::try_from(allowed / 4).map_or(RELATION_FILES, |quarter| quarter.min(RELATION_FILES))
+}
+
+fn room_for_connections(allowed: u64) -> usize {
+    let others = OTHER_FILES + share_of_relations(allowed) as u64;
+    let room = allowed.saturating_sub(others).max(CONNECTIONS_MIN);
+    usize::try_from(room).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{room_for_connections, share_of_relations};
+
+    #[test]
+    fn all_files_kept_open_and_all_connections_fit_what_is_allowed() {
+        let of = |allowed| (share_of_relations(allowed), room_for_connections(allowed));
+        assert_eq!(of(1024), (256, 256));
+        assert_eq!(of(4096), (1000, 2584));
+        assert_eq!(of(256), (64, 16), "it starts, and may refuse");
+        assert_eq!(of(u64::MAX).0, 1000);
     }
 }

@@ -215,6 +215,7 @@ impl Engine {
         let mut syncing = None;
         if !clean {
             syncing = Some(inherited::sync(env, &relfiles)?);
+            relfiles.distrust_cache()?;
             let mut imaged = ImagedPages::new(Arc::clone(&env.disk), before.shape, before.redo);
             doublewrite::recover(&*env.disk, &relfiles, &mut |page| imaged.has(page))?;
         }
@@ -236,7 +237,8 @@ impl Engine {
         drop(acting);
         let (end, counters) = (redone.end, redone.counters);
         if !clean {
-            wal::erase_tail(&*env.disk, &before.shape, &end)?;
+            let erased = wal::erase_tail(&*env.disk, &before.shape, &end);
+            erased.inspect_err(|_| pool.stop())?;
         }
         let wal = open_wal(config, env, &before, &end).inspect_err(|_| pool.stop())?;
         pool.attach_wal(Arc::clone(&wal));
@@ -247,6 +249,7 @@ impl Engine {
         let settled = redone.finish(txns.txlog()).and_then(|report| {
             remove_orphans(&relfiles, &pool, counters.next_rel)?;
             control.write(running)?;
+            relfiles.trust_cache()?;
             Ok(report)
         });
         let report = settled.inspect_err(|_| {

@@ -24,6 +24,7 @@ pub fn run(data: PathBuf, superuser: Option<String>, mut config: Config) -> Resu
         Some(name) => name,
         None => return Err("this user has no name: --superuser must give one".to_owned()),
     };
+    server::raise_open_files();
     let database = Arc::new(Database::open(&data, &superuser, &config).map_err(text)?);
     database.cluster().set_reload(server::signals::ask_for_reload);
     if let Some(report) = database.engine().recovery() {

@@ -144,6 +144,11 @@ pub trait File: Send + Sync {
     }
     /// Makes the content, and the length, durable (`fdatasync`).
     fn sync(&self) -> io::Result<()>;
+    /// Has the system drop what its cache has of the file, as far as that was written, so that the next read asks the device.
+    /// A disk without such a cache has nothing to do.
+    fn drop_cached(&self) -> io::Result<()> {
+        Ok(())
+    }
     /// Writes all of `buf` and makes it durable.
     fn write_durably(&self, buf: &[u8], offset: u64, _how: SyncMethod) -> io::Result<()> {
         self.write_at(buf, offset)?;

@@ -39,6 +39,8 @@ pub enum Access {
     Writeback,
     /// Syncing a file.
     Sync,
+    /// Dropping what the system has cached: nothing here, but seen.
+    DropCached,
     /// Changing the length.
     SetLen,
     /// Mapping into memory.
@@ -377,6 +379,10 @@ impl File for SimFile {
         let mut inner = self.disk.access(Access::Sync, &self.path, 0)?;
         inner.log(Op::Sync { id: self.id, began });
         Ok(())
+    }
+
+    fn drop_cached(&self) -> io::Result<()> {
+        self.disk.access(Access::DropCached, &self.path, 0).map(drop)
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {

@@ -27,6 +27,8 @@ fn contract(disk: &dyn Disk) {
     file.set_len(4).unwrap();
     assert_eq!(file.len().unwrap(), 4);
     file.sync().unwrap();
+    file.drop_cached().unwrap();
+    assert_eq!(file.read_at(&mut buf, 0).unwrap(), 4);
     for how in [SyncMethod::Fdatasync, SyncMethod::OpenDatasync, SyncMethod::IoUring] {
         // Not every system lets io_uring be used; who is told so does not try.
         if disk.check_sync_method(how).is_ok() {

@@ -204,14 +204,14 @@ fn refill(pool: &Pool) -> Result<()> {
         if missing == 0 || (waiting == 0 && lacking < goal / 4) {
             break;
         }
-        let (freed, mut dirty) = sweep(pool, missing.min(BATCH_MAX));
+        let (freed, dirty) = sweep(pool, missing.min(BATCH_MAX));
         if dirty.is_empty() {
             if freed == 0 {
                 break;
             }
             continue;
         }
-        let batch = pool.write_frames(&mut dirty);
+        let batch = pool.write_frames(&dirty);
         failed = failed.or(batch.failed);
         let mut clean = Vec::with_capacity(dirty.len());
         for index in dirty {
@@ -239,9 +239,9 @@ fn write_for_rings(pool: &Pool) -> Result<()> {
     let mut failed = None;
     for batch in asked.chunks(BATCH_MAX) {
         let dirty = batch.iter().copied().filter(|index| pool.frames[*index as usize].is_dirty());
-        let mut dirty: Vec<u32> = dirty.collect();
+        let dirty: Vec<u32> = dirty.collect();
         if !dirty.is_empty() {
-            failed = failed.or(pool.write_frames(&mut dirty).failed);
+            failed = failed.or(pool.write_frames(&dirty).failed);
         }
     }
     failed.map_or(Ok(()), Err)

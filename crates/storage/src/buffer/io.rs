@@ -198,7 +198,11 @@ impl IoStats {
         add(&self.mine(rel, purpose).reuses, 1);
     }
 
+    /// Files were synced. Where none had to be nothing is counted, though it may have waited for others.
     pub fn synced(&self, files: usize, timed: &Timed) {
+        if files == 0 {
+            return;
+        }
         let counts = &self.0[base::usage::role() as usize][0][Purpose::Normal as usize];
         add(&counts.syncs, files as u64);
         add(&counts.sync_ns, timed.ns());

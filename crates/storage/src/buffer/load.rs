@@ -57,6 +57,13 @@ impl Default for Failures {
 impl Failures {
     /// Ends load `number` of `slot` without a page; whoever waits for it will find `error`.
     fn fail(&self, slot: &Slot, number: u32, error: &Error) {
+        if let Error::Interrupted(_) = error {
+            // The others are not: one of them tries again.
+            if slot.settle(None) {
+                lot::unpark_all(slot.key());
+            }
+            return;
+        }
         let mut by_load = self.by_load.lock();
         // SeqCst: the woken look here only if this is not zero; the wake-up orders it anyway.
         self.len.fetch_add(1, Ordering::SeqCst);
@@ -66,6 +73,12 @@ impl Failures {
         } else {
             self.len.fetch_sub(1, Ordering::SeqCst);
         }
+    }
+
+    /// Nobody has yet to hear of any.
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.by_load.lock().is_empty() && self.len.load(Ordering::SeqCst) == 0
     }
 
     /// The error of load `number`, for one that waited for it; `None` if it succeeded.
@@ -139,9 +152,7 @@ impl Relation {
                     } else {
                         slot.wait(number, Event::BufferIo);
                     }
-                    if slot.place() != Place::Loading(number)
-                        && let Some(error) = self.pool().failures.inherit(number)
-                    {
+                    if let Some(error) = self.failure_of(slot, number) {
                         return Err(error);
                     }
                 }
@@ -153,6 +164,20 @@ impl Relation {
                 }
             }
         }
+    }
+
+    /// How the load failed that the caller has waited for, if it has ended so.
+    fn failure_of(&self, slot: &Slot, number: u32) -> Option<Error> {
+        if slot.place() == Place::Loading(number) {
+            return None;
+        }
+        self.pool().failures.inherit(number)
+    }
+
+    /// Waits for a load's end, whatever that is. Its error is left for everybody who waits: this one's copy goes at once.
+    pub(super) fn outlast_load(&self, slot: &Slot, number: u32) {
+        slot.wait(number, Event::BufferIo);
+        drop(self.failure_of(slot, number));
     }
 
     /// One attempt to pin the frame that a slot named.
@@ -281,7 +306,7 @@ impl Relation {
         loop {
             match slot.place() {
                 Place::Empty => return,
-                Place::Loading(number) => slot.wait(number, Event::BufferIo),
+                Place::Loading(number) => self.outlast_load(slot, number),
                 Place::Frame(index) => {
                     let frame = &pool.frames[index as usize];
                     // An idle frame may have changed its page since the slot was read: look again.

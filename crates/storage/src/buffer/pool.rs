@@ -24,12 +24,14 @@ use crate::wal::Wal;
 use base::clock;
 use base::env::Env;
 use base::hash::{HashMap, hash_of};
+use base::interrupt;
 use base::latch::Latch;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicU32, AtomicU64, Ordering};
 use base::usage::{self, Use};
 use base::{BlockNo, Fork, Lsn, Persistence, RelId};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// The buffer cache of a data directory.
 pub struct Pool {
@@ -68,6 +70,10 @@ pub(super) struct Counters {
     pub batches: AtomicU64,
     pub write_errors: AtomicU64,
 }
+
+/// Who waits for a frame looks so often whether it is to stop. Not before: a cleaner that writes at all brings one sooner, and
+/// what a context does at its end, interrupted as it is, may need one.
+const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// Adds to a counter.
 pub(super) fn count(counter: &AtomicU64, by: u64) {
@@ -181,14 +187,21 @@ impl Pool {
     /// Removes the relation: its pages leave the cache unwritten, its files are deleted. Nobody may use it any
     /// more; pins that are about to go are waited for. Fine if it does not exist. To be called without a latch.
     pub fn drop_relation(self: &Arc<Self>, rel: RelId) -> Result<()> {
+        self.drop_map(rel);
+        self.forget_copies(|page| page.rel == rel);
+        self.files.remove(rel)?;
+        // Again: somebody may have asked for a handle meanwhile, and would be answered from it for good.
+        self.drop_map(rel);
+        Ok(())
+    }
+
+    fn drop_map(self: &Arc<Self>, rel: RelId) {
         let map = self.relations.lock().remove(&rel);
         if let Some(map) = map {
             map.set_dropped();
             self.gone.add(&map);
             Relation::new(Arc::clone(self), map).discard_all();
         }
-        self.forget_copies(|page| page.rel == rel);
-        self.files.remove(rel)
     }
 
     /// The relation files.
@@ -306,7 +319,7 @@ impl Pool {
     }
 
     /// A frame to load a page into, owned by the caller (absent). Never writes a page: with none free or
-    /// clean it asks the cleaner and waits, up to the configured time.
+    /// clean it asks the cleaner and waits, up to the configured time or until it is interrupted.
     pub(super) fn take_frame(&self, ring: Option<&mut Ring>) -> Result<&Frame> {
         if let Some(ring) = ring {
             if let Some(frames) = ring.to_clean() {
@@ -372,9 +385,11 @@ impl Pool {
     /// The foreground looks no further for a clean victim before it waits for the cleaner.
     const SEARCH_MAX: usize = 1024;
 
+    /// An interrupt ends it as a timeout does: whoever takes a frame may fail. Nobody interrupts redo, cleaner or checkpointer.
     #[cold]
     fn wait_for_frame(&self) -> Result<u32> {
-        let mut deadline = clock::now().after(self.config.frame_wait);
+        let began = clock::now();
+        let mut deadline = began.after(self.config.frame_wait);
         let mut waited = false;
         loop {
             self.reclaim_clean();
@@ -387,11 +402,14 @@ impl Pool {
             } else if clock::now() >= deadline {
                 return Err(Error::NoFreeBuffer { waited: self.config.frame_wait });
             }
+            if clock::now() >= began.after(LOOK_UP) {
+                interrupt::check()?;
+            }
             if !std::mem::replace(&mut waited, true) {
                 count(&self.counters.waits_for_frame, 1);
             }
             self.cleaner.wake();
-            self.free.wait(deadline);
+            self.free.wait(deadline.min(clock::now().after(LOOK_UP)));
         }
     }
 

@@ -15,11 +15,11 @@ use super::word::{Attempt, EXCLUSIVE, SHARED};
 use crate::error::{Error, Result};
 use crate::page::{PageMut, PageView};
 use base::hash::hash_of;
+use base::lot;
 use base::rank::{self, Rank};
 use base::sim;
 use base::sync::unmodelled::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 use base::usage::{self, Use};
-use base::wait_event::Event;
 use base::{BlockNo, Fork, PageId, Persistence, RelId};
 use std::sync::Arc;
 
@@ -517,16 +517,14 @@ impl Relation {
         }
         if block.0 >= *physical {
             let more = (block.0 / 8).clamp(1, EXTEND_MAX);
-            let timed = Timed::start();
-            self.pool.files.extend(self.id(), fork, block, more)?;
-            self.pool.io.extended(self.id(), purpose, u64::from(more), &timed);
+            self.extend_file(fork, block, more, purpose)?;
             *physical = block.0 + more;
         }
         let slot = map.slot_or_make(block);
         while slot.claim(0).is_none() {
             // A load that began before the fork was cut, and is about to find out.
             match slot.place() {
-                Place::Loading(number) => slot.wait(number, Event::BufferIo),
+                Place::Loading(number) => self.outlast_load(slot, number),
                 Place::Empty => {}
                 Place::Frame(_) => unreachable!("a block that is not there yet is in no frame"),
             }
@@ -538,10 +536,20 @@ impl Relation {
             self.trace(fork, block);
         }
         frame.word.publish(EXCLUSIVE);
-        slot.settle(Some(frame.index));
+        // A reader that looked at the length before the fork was cut may wait.
+        if slot.settle(Some(frame.index)) {
+            lot::unpark_all(slot.key());
+        }
         // Release: pairs with the acquire in `blocks`: who knows of the block finds it in memory.
         map.blocks.store(block.0 + 1, Ordering::Release);
         Ok(block)
+    }
+
+    fn extend_file(&self, fork: Fork, from: BlockNo, more: u32, purpose: Purpose) -> Result<()> {
+        let timed = Timed::start();
+        self.pool.files.extend(self.id(), fork, from, more)?;
+        self.pool.io.extended(self.id(), purpose, u64::from(more), &timed);
+        Ok(())
     }
 
     /// Adds `blocks` zero pages to the end of the fork, one after the other, and returns the first. They are
@@ -558,7 +566,7 @@ impl Relation {
         }
         while *physical < first + blocks {
             let more = (first + blocks - *physical).min(EXTEND_MAX);
-            self.pool.files.extend(self.id(), fork, BlockNo(*physical), more)?;
+            self.extend_file(fork, BlockNo(*physical), more, Purpose::Normal)?;
             *physical += more;
         }
         // Release: as in `grow`.
@@ -575,7 +583,7 @@ impl Relation {
         let mut physical = map.physical.lock();
         while *physical < blocks {
             let more = (blocks - *physical).min(EXTEND_MAX);
-            self.pool.files.extend(self.id(), fork, BlockNo(*physical), more)?;
+            self.extend_file(fork, BlockNo(*physical), more, Purpose::Normal)?;
             *physical += more;
         }
         let now = map.blocks.load(Ordering::Relaxed).max(blocks);

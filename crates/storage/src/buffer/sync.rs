@@ -9,7 +9,7 @@
 use super::cleaner::Vital;
 use super::io::Timed;
 use super::pool::Pool;
-use crate::error::fatal;
+use crate::error::{Result, fatal};
 use base::Lsn;
 use base::clock;
 use base::latch::Latch;
@@ -84,8 +84,7 @@ impl Places {
             state.written
         };
         let timed = Timed::start();
-        let done = pool.files.sync_logged();
-        pool.io.synced(1, &timed);
+        let done = pool.files.sync_logged().map(|files| pool.io.synced(files, &timed));
         if let Err(error) = done {
             fatal(&format!("{error}; what the system dropped can't be known"));
         }
@@ -104,6 +103,15 @@ impl Places {
 
     fn key(&self) -> usize {
         std::ptr::from_ref(&self.asked).addr()
+    }
+}
+
+impl Pool {
+    /// Makes everything durable that was written, made and removed so far, and counts it as the caller's. A failure is final:
+    /// see [`RelFiles::sync_all`](crate::relfile::RelFiles::sync_all).
+    pub fn sync_all(&self) -> Result<()> {
+        let timed = Timed::start();
+        self.files.sync_all().map(|files| self.io.synced(files, &timed))
     }
 }
 

@@ -160,14 +160,13 @@ impl Writer {
 
 impl Pool {
     /// Writes the frames that are dirty and not latched alone. Takes at most a batch of them.
-    pub(super) fn write_frames(&self, frames: &mut [u32]) -> Batch {
+    pub(super) fn write_frames(&self, frames: &[u32]) -> Batch {
         if let Err(failed) = self.files.await_inherited() {
             return Batch { written: 0, failed: Some(failed) };
         }
+        let frames = self.in_file_order(frames);
         let mut writer = self.writer.lock();
-        // In file order, as far as a look without a latch tells; logged relations have the low ids.
-        frames.sort_unstable_by_key(|index| self.frames[*index as usize].place_hint());
-        self.make_copies(&mut writer, frames);
+        self.make_copies(&mut writer, &frames);
         if writer.copies.is_empty() {
             return Batch::EMPTY;
         }
@@ -192,6 +191,16 @@ impl Pool {
         Batch { written, failed }
     }
 
+    /// Each frame once, in the order of their pages in files, as far as a look without a latch tells: one look at each, since
+    /// it may hold another page at the next. Logged relations have the low ids.
+    pub(super) fn in_file_order(&self, frames: &[u32]) -> Vec<u32> {
+        let mut frames = frames.to_vec();
+        frames.sort_unstable();
+        frames.dedup();
+        frames.sort_by_cached_key(|index| self.frames[*index as usize].place_hint());
+        frames
+    }
+
     /// Fills the writer's room: first what earlier batches owe, then copies of the frames.
     fn make_copies(&self, writer: &mut Writer, frames: &[u32]) {
         let Writer { room, copies, carried, lsn_max, rec_min, .. } = writer;
@@ -209,8 +218,8 @@ impl Pool {
         }
     }
 
-    /// Copies and seals one page, and keeps its frame pinned; or leaves it, if it is clean or latched.
-    fn make_copy(&self, writer: &mut Writer, frame: &Frame) {
+    /// Copies and seals one page, and keeps its frame pinned; or leaves it, if it is clean, latched or copied already.
+    pub(super) fn make_copy(&self, writer: &mut Writer, frame: &Frame) {
         if frame.word.try_pin().is_err() {
             return;
         }
@@ -223,8 +232,11 @@ impl Pool {
                 return frame.word.unpin();
             }
         }
-        // Relaxed: set under the exclusive latch, cleared under the writer's.
-        if frame.rec_lsn.load(Ordering::Relaxed) == 0 {
+        // A copy on its way is this batch's, and the page has become dirty again since: its position is kept in `flushing`,
+        // which has no room for another. Relaxed: the one is set under the exclusive latch and cleared under the
+        // writer's, the other changes under the writer's.
+        let on_its_way = frame.flushing.load(Ordering::Relaxed) != 0;
+        if on_its_way || frame.rec_lsn.load(Ordering::Relaxed) == 0 {
             latch::unlock_shared(frame);
             return frame.word.unpin();
         }
@@ -324,7 +336,7 @@ impl Pool {
     pub fn clean_step(&self, below: Lsn) -> Result<CleanStep> {
         let mut frames = Vec::with_capacity(BATCH_MAX);
         self.dirty.collect(&self.frames, below, BATCH_MAX, &mut frames);
-        let written = self.write_frames(&mut frames).all()?;
+        let written = self.write_frames(&frames).all()?;
         let more = self.dirty.oldest(&self.frames).is_some_and(|oldest| oldest < below);
         if !more && self.places.oldest() < below {
             self.places.sync(self);
@@ -352,13 +364,12 @@ impl Pool {
     pub fn clean_all(&self) -> Result<()> {
         loop {
             let dirty = self.frames.iter().filter(|frame| frame.is_dirty());
-            let mut dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
+            let dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
             if dirty.is_empty() {
                 break;
             }
-            dirty.sort_unstable_by_key(|index| self.frames[*index as usize].place_hint());
             let (mut written, mut failed) = (0, None);
-            for batch in dirty.chunks_mut(BATCH_MAX) {
+            for batch in self.in_file_order(&dirty).chunks(BATCH_MAX) {
                 let batch = self.write_frames(batch);
                 written += batch.written;
                 failed = failed.or(batch.failed);
@@ -372,7 +383,7 @@ impl Pool {
             }
         }
         self.places.sync(self);
-        if let Err(error) = self.files.sync_all() {
+        if let Err(error) = self.sync_all() {
             fatal(&format!("{error}; what the system dropped can't be known"));
         }
         Ok(())

@@ -250,7 +250,7 @@ impl Checkpointer {
             ..control.content().counters
         };
         self.txns.checkpoint().map_err(or_fatal)?;
-        self.pool.files().sync_all().map_err(or_fatal)?;
+        self.pool.sync_all().map_err(or_fatal)?;
         let at = self.log(&counters, &txns.created)?;
         self.wal.flush(at.1);
         let content = super::control::Control {

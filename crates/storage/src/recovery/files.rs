@@ -128,26 +128,33 @@ impl RelationFiles {
     /// Cuts a fork to `blocks` blocks, durably before it returns to use. Nobody may use the pages past
     /// them, nor change the others' number.
     pub fn truncate(&self, rel: &Relation, fork: Fork, blocks: u32) -> Result<()> {
+        let _hold = rel.id().is_logged().then(|| self.wal.hold_redo());
         if rel.id().is_logged() {
-            let _hold = self.wal.hold_redo();
-            let mut claim = self.wal.claim(record_bound(1, 0, 9))?;
-            let mut data = [0; 9];
-            data[0..4].copy_from_slice(&rel.id().0.to_le_bytes());
-            data[4] = fork as u8;
-            data[5..9].copy_from_slice(&blocks.to_le_bytes());
-            let record = Record::new(Kind::FILE_TRUNCATE, Xid::INVALID);
-            let at = self.wal.insert(&mut claim, &record.info(rel.rank() as u8).data(&data));
-            drop(claim);
-            // The cut is not undone by a crash that loses the record: rows may have moved to pages before
-            // it in the meantime only if the log says so, and then it says this, too.
-            self.wal.flush(at.end);
-            // Redo cuts again. Without it the file would keep the pages that are not in memory any more, and which of
-            // their rows are gone.
-            let cut = rel.truncate(fork, blocks);
-            return cut
-                .or_else(|error| fatal(&format!("a cut that is in the log failed: {error}")));
+            self.log_cut(rel, fork, blocks)?;
+        } else if blocks < rel.blocks(fork)? {
+            // Before its pages leave the cache. A file that can't be cut then would keep older ones, under numbers that new
+            // blocks get, and no log makes them anew.
+            self.pool.files().truncate(rel.id(), fork, blocks)?;
         }
-        rel.truncate(fork, blocks)
+        // Redo cuts again. Without it the file would keep the pages that are not in memory any more, and which of
+        // their rows are gone. One that is not logged may have got a page from the cleaner since it was cut.
+        let cut = rel.truncate(fork, blocks);
+        cut.or_else(|error| fatal(&format!("a cut that has begun failed: {error}")))
+    }
+
+    fn log_cut(&self, rel: &Relation, fork: Fork, blocks: u32) -> Result<()> {
+        let mut claim = self.wal.claim(record_bound(1, 0, 9))?;
+        let mut data = [0; 9];
+        data[0..4].copy_from_slice(&rel.id().0.to_le_bytes());
+        data[4] = fork as u8;
+        data[5..9].copy_from_slice(&blocks.to_le_bytes());
+        let record = Record::new(Kind::FILE_TRUNCATE, Xid::INVALID);
+        let at = self.wal.insert(&mut claim, &record.info(rel.rank() as u8).data(&data));
+        drop(claim);
+        // The cut is not undone by a crash that loses the record: rows may have moved to pages before
+        // it in the meantime only if the log says so, and then it says this, too.
+        self.wal.flush(at.end);
+        Ok(())
     }
 
     /// Removes relations once the log is durable up to `after`. Does not wait for it.

@@ -72,7 +72,7 @@ impl Redo<'_> {
         self.counters.next_xid = self.counters.next_xid.max(next_xid);
         self.counters.next_multixact = self.counters.next_multixact.max(next_multixact.0);
         self.ctx.pool().files().await_inherited()?;
-        self.ctx.pool().files().sync_all().map_err(or_fatal)?;
+        self.ctx.pool().sync_all().map_err(or_fatal)?;
         let content = *self.restart.control.content();
         let content = Control { redo, checkpoint, counters: self.counters, ..content };
         self.restart.control.write(content).map_err(or_fatal)?;

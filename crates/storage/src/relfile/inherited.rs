@@ -4,13 +4,21 @@
 //! page is written (a batch of copies takes the place of older ones, which may be all that mends a page of those
 //! that the disk does not have yet), before the double-write area is removed, and before the control file says more than
 //! it did. Until then the log answers for everything, as it did for the earlier process. Redo itself need not wait.
+//!
+//! Where a sync had failed that is not enough. Linux tells of a failed write once, takes the page for clean and keeps its
+//! new content cached: the next process's syncs find nothing amiss, redo finds the page's LSN new enough, and some time
+//! after the log is gone the system drops the page, and the disk's old block comes back. So whoever meets a failed sync
+//! leaves a mark, and a start that finds it has the system's cache of the files dropped before it reads any of them.
 
 use super::{BASE_DIR, RelFiles, parse_name};
 use crate::error::{Error, Result};
-use base::disk::Open;
+use base::disk::{File, Open};
 use base::lot;
 use base::sync::unmodelled::{AtomicU8, Ordering};
 use std::io::ErrorKind;
+
+/// The mark of a failed sync, in the data directory.
+pub(crate) const SYNC_FAILED: &str = "sync_failed";
 
 const DURABLE: u8 = 0;
 const SYNCING: u8 = 1;
@@ -51,7 +59,7 @@ impl RelFiles {
     /// Makes durable what an earlier process wrote to logged relations; whether it synced that is not known. Files that
     /// are removed meanwhile need no sync. A failure is final.
     pub fn sync_inherited(&self) -> Result<()> {
-        let done = self.sync_all_names();
+        let done = self.sync_all_names().inspect_err(|_| self.mark_failed_sync());
         self.inherited.set(if done.is_ok() { DURABLE } else { FAILED });
         done
     }
@@ -76,20 +84,60 @@ impl RelFiles {
     }
 
     fn sync_all_names(&self) -> Result<()> {
-        let names = self.disk.list(BASE_DIR).map_err(|e| Error::io("list", BASE_DIR, e))?;
-        for name in names {
-            if parse_name(&name).is_some_and(|(rel, _)| rel.is_logged()) {
-                self.sync_name(&format!("{BASE_DIR}/{name}"))?;
-            }
-        }
+        self.each_logged(|path, file| file.sync().map_err(|e| Error::io("sync", path, e)))?;
         self.disk.sync_dir(BASE_DIR).map_err(|e| Error::io("sync", BASE_DIR, e))
     }
 
-    fn sync_name(&self, path: &str) -> Result<()> {
-        match self.disk.open(path, Open::Existing) {
-            Ok(file) => file.sync().map_err(|e| Error::io("sync", path, e)),
-            Err(gone) if gone.kind() == ErrorKind::NotFound => Ok(()),
-            Err(e) => Err(Error::io("open", path, e)),
+    /// Every file of a logged relation, opened by the way of the system's cache; not those that are removed meanwhile.
+    fn each_logged(&self, act: impl Fn(&str, &dyn File) -> Result<()>) -> Result<()> {
+        let names = self.disk.list(BASE_DIR).map_err(|e| Error::io("list", BASE_DIR, e))?;
+        for name in names {
+            if parse_name(&name).is_some_and(|(rel, _)| rel.is_logged()) {
+                let path = format!("{BASE_DIR}/{name}");
+                match self.disk.open(&path, Open::Existing) {
+                    Ok(file) => act(&path, &*file)?,
+                    Err(gone) if gone.kind() == ErrorKind::NotFound => {}
+                    Err(e) => return Err(Error::io("open", path, e)),
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// Leaves the mark, as well as the disk lets it.
+    pub(super) fn mark_failed_sync(&self) {
+        let left = self.disk.open(SYNC_FAILED, Open::Create).and_then(|mark| {
+            mark.sync()?;
+            self.disk.sync_dir("")
+        });
+        if let Err(fault) = left {
+            base::log!("the failed sync could not be noted in \"{SYNC_FAILED}\": {fault}");
+        }
+    }
+
+    /// Where an earlier process has left the mark: has the system read logged relations from the device again. What it still
+    /// takes for unwritten is written first. To be called before anything of them is read.
+    pub fn distrust_cache(&self) -> Result<()> {
+        if !self.has_failed_sync()? {
+            return Ok(());
+        }
+        base::log!("a sync of relation files has failed before: they are read from the disk anew");
+        self.each_logged(|path, file| {
+            file.sync().map_err(|e| Error::io("sync", path, e))?;
+            file.drop_cached().map_err(|e| Error::io("read anew", path, e))
+        })
+    }
+
+    /// Takes the mark away. Redo has read what the disk has, and the redo point waits for what it changed.
+    pub fn trust_cache(&self) -> Result<()> {
+        if self.has_failed_sync()? {
+            self.disk.remove(SYNC_FAILED).map_err(|e| Error::io("remove", SYNC_FAILED, e))?;
+            self.disk.sync_dir("").map_err(|e| Error::io("sync", ".", e))?;
+        }
+        Ok(())
+    }
+
+    fn has_failed_sync(&self) -> Result<bool> {
+        self.disk.exists(SYNC_FAILED).map_err(|e| Error::io("open", SYNC_FAILED, e))
     }
 }

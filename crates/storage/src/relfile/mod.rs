@@ -4,12 +4,12 @@
 //! who calls `create` logs [`Kind::FILE_CREATE`](crate::wal::Kind::FILE_CREATE) first, and `buffer` seals and
 //! verifies pages. See the README beside this file.
 
-mod inherited;
+pub(crate) mod inherited;
 mod table;
 
 use crate::error::{Error, Result};
 use crate::page::PAGE_BYTES;
-use base::disk::{Disk, Open, ReadDone, Room, StartedRead};
+use base::disk::{Disk, File, Open, ReadDone, Room, StartedRead};
 use base::latch::Latch;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
@@ -219,7 +219,10 @@ impl RelFiles {
     pub fn remove(&self, rel: RelId) -> Result<()> {
         for fork in Fork::ALL {
             self.table.lock().forget(rel, fork);
-            match self.disk.remove(&path(rel, fork)) {
+            let removed = self.disk.remove(&path(rel, fork));
+            // Again: somebody may have opened it meanwhile. Its room would be taken as long as it is open.
+            self.table.lock().forget(rel, fork);
+            match removed {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
                     return Err(Error::io("remove", path(rel, fork), e));
                 }
@@ -231,31 +234,33 @@ impl RelFiles {
     }
 
     /// Makes all writes to logged relations so far durable. A failure is final: the system may have dropped the
-    /// pages, and a second sync would lie. Callers end the process.
-    pub fn sync_logged(&self) -> Result<()> {
+    /// pages, and a second sync would lie. Callers end the process. Answers how many files were synced.
+    pub fn sync_logged(&self) -> Result<usize> {
         self.sync_files(RelId::is_logged)
     }
 
     /// Makes all writes, creations and removals so far durable. A failure is final, as in [`Self::sync_logged`].
-    pub fn sync_all(&self) -> Result<()> {
-        self.sync_files(|_| true)?;
-        self.sync_names()
+    pub fn sync_all(&self) -> Result<usize> {
+        let synced = self.sync_files(|_| true)?;
+        self.sync_names().map(|()| synced)
     }
 
-    fn sync_files(&self, wanted: impl Fn(RelId) -> bool) -> Result<()> {
+    fn sync_files(&self, wanted: impl Fn(RelId) -> bool) -> Result<usize> {
         let unsynced: Vec<_> = self.table.lock().unsynced().collect();
+        let mut synced = 0;
         for (rel, fork) in unsynced.into_iter().filter(|(rel, _)| wanted(*rel)) {
-            self.in_turn(|| self.sync(rel, fork))?;
+            synced += usize::from(self.in_turn(|| self.sync(rel, fork))?);
         }
         // What was not in the queue any more, because another context is syncing it, is durable when that has ended.
-        self.in_turn(|| Ok(()))
+        self.in_turn(|| Ok(synced))
     }
 
-    fn sync(&self, rel: RelId, fork: Fork) -> Result<()> {
-        let Some(file) = self.table.lock().take_unsynced(rel, fork) else { return Ok(()) };
+    /// True if it was in the queue.
+    fn sync(&self, rel: RelId, fork: Fork) -> Result<bool> {
+        let Some(file) = self.table.lock().take_unsynced(rel, fork) else { return Ok(false) };
         count(&self.counters.syncs, 1);
         let _waiting = wait_event::during(Event::DataFileSync);
-        file.file.sync().map_err(|e| Error::io("sync", path(rel, fork), e))
+        file.file.sync().map(|()| true).map_err(|e| Error::io("sync", path(rel, fork), e))
     }
 
     fn sync_names(&self) -> Result<()> {
@@ -269,12 +274,15 @@ impl RelFiles {
     }
 
     /// Has one context sync at a time, and none after a failure: what that one was to make durable is lost to all.
-    fn in_turn(&self, sync: impl FnOnce() -> Result<()>) -> Result<()> {
+    fn in_turn<T>(&self, sync: impl FnOnce() -> Result<T>) -> Result<T> {
         let mut failed = self.syncing.lock();
         if *failed {
             return Err(Error::Refused("an earlier sync of relation files has failed".into()));
         }
-        sync().inspect_err(|_| *failed = true)
+        sync().inspect_err(|_| {
+            *failed = true;
+            self.mark_failed_sync();
+        })
     }
 
     /// All relations that have a file, sorted.
@@ -302,7 +310,7 @@ impl RelFiles {
                 _ => {}
             }
         }
-        self.sync_all()
+        self.sync_all().map(drop)
     }
 
     /// Calls made since the start.
@@ -326,10 +334,10 @@ impl RelFiles {
 
     fn open_file(&self, rel: RelId, fork: Fork, how: Open) -> Result<Arc<OpenFile>> {
         let path = path(rel, fork);
-        let opened = match self.direct {
-            true => self.disk.open_direct(&path, how),
-            false => self.disk.open(&path, how),
-        };
+        let mut opened = self.open_path(&path, how);
+        if matches!(&opened, Err(e) if is_out_of_files(e)) && self.close_idle() {
+            opened = self.open_path(&path, how);
+        }
         let file = match opened {
             Ok(file) => file,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -342,6 +350,19 @@ impl RelFiles {
             self.names_changed.store(true, Ordering::Relaxed);
         }
         Ok(self.table.lock().insert(rel, fork, file))
+    }
+
+    fn open_path(&self, path: &str, how: Open) -> io::Result<Arc<dyn File>> {
+        match self.direct {
+            true => self.disk.open_direct(path, how),
+            false => self.disk.open(path, how),
+        }
+    }
+
+    /// Closes every file that nobody is using now; true if there was any.
+    fn close_idle(&self) -> bool {
+        let idle = self.table.lock().take_idle();
+        !idle.is_empty()
     }
 
     /// Enters the file into the sync queue, after the write and before the writer returns: a sync that takes
@@ -368,6 +389,11 @@ impl Reader<'_> {
 
 fn offset(block: BlockNo) -> u64 {
     u64::from(block.0) * PAGE_BYTES as u64
+}
+
+/// Whether the process, or the machine, has as many open files as it may.
+fn is_out_of_files(fault: &io::Error) -> bool {
+    matches!(fault.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 fn count(counter: &AtomicU64, by: u64) {

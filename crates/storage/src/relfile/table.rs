@@ -2,7 +2,7 @@
 
 use base::disk::File;
 use base::hash::HashMap;
-use base::{Fork, RelId};
+use base::{Fork, Persistence, RelId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -75,6 +75,14 @@ impl Table {
         }
     }
 
+    /// Takes out what nobody is using now and is not kept for a sync: dropped by the caller, without the latch, it is closed.
+    pub(super) fn take_idle(&mut self) -> Vec<Arc<OpenFile>> {
+        let idle = |entry: &mut Entry| Arc::strong_count(&entry.file) == 1;
+        let taken: Vec<_> = self.open.extract_if(|_, entry| idle(entry)).collect();
+        self.order.retain(|key| self.open.contains_key(key));
+        taken.into_iter().map(|(_, entry)| entry.file).collect()
+    }
+
     /// Forgets a file about to be removed: nothing of it needs to be durable.
     pub(super) fn forget(&mut self, rel: RelId, fork: Fork) {
         self.open.remove(&(rel, fork));
@@ -82,7 +90,11 @@ impl Table {
         self.unsynced.remove(&(rel, fork));
     }
 
+    /// A temporary relation is gone after the next start: it owes no sync, and keeps no file open for one.
     pub(super) fn note_unsynced(&mut self, rel: RelId, fork: Fork, file: &Arc<OpenFile>) {
+        if rel.persistence() == Persistence::Temporary {
+            return;
+        }
         self.unsynced.entry((rel, fork)).or_insert_with(|| Arc::clone(file));
     }
 

@@ -70,6 +70,41 @@ fn many_relations_share_few_descriptors() {
 }
 
 #[test]
+fn where_no_more_files_may_be_open_idle_ones_are_closed() {
+    let disk = SimDisk::new();
+    let files = RelFiles::open(Arc::new(disk.clone()), 100).unwrap();
+    for n in 1..30 {
+        files.create(RelId(n), false).unwrap();
+    }
+    let mut refusals = 1;
+    disk.set_fault(Some(Box::new(move |kind, path, _| {
+        let refused = kind == Access::Open && path == "base/30" && refusals > 0;
+        refusals -= i32::from(refused);
+        refused.then(|| io::Error::from_raw_os_error(libc::EMFILE))
+    })));
+    files.create(RelId(30), false).unwrap();
+    disk.set_fault(Some(Box::new(|kind, _, _| {
+        (kind == Access::Open).then(|| io::Error::from_raw_os_error(libc::ENFILE))
+    })));
+    let refused = files.blocks(RelId(1), Fork::Main).unwrap_err();
+    assert_eq!(refused.sqlstate(), "53000", "it was closed: {refused}");
+}
+
+#[test]
+fn a_temporary_relation_owes_no_sync() {
+    let disk = SimDisk::new();
+    let files = files(&disk);
+    let rels = [Persistence::Temporary, Persistence::Unlogged].map(|p| RelId::new(5, p));
+    for rel in rels {
+        files.create(rel, false).unwrap();
+        files.extend(rel, Fork::Main, BlockNo(0), 1).unwrap();
+        files.write(page(rel, 0), &[1; PAGE_BYTES]).unwrap();
+    }
+    files.sync_all().unwrap();
+    assert_eq!(files.stats().syncs, 1);
+}
+
+#[test]
 fn a_file_is_synced_once_for_many_writes_and_names_with_their_directory() {
     let disk = SimDisk::new();
     let files = files(&disk);
@@ -139,6 +174,7 @@ fn after_a_failed_sync_nothing_is_called_durable() {
     assert_eq!(files.sync_logged().unwrap_err().sqlstate(), "58030");
     disk.set_fault(None);
     assert!(files.sync_logged().is_err() && files.sync_all().is_err());
+    assert!(disk.exists(inherited::SYNC_FAILED).unwrap(), "the next start is told");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A write and its sync in one call of the system.
 
+use super::ring::is_passing;
 use crate::disk::SyncMethod;
 use io_uring::{IoUring, Probe, opcode, squeue, types};
 use std::cell::RefCell;
@@ -90,10 +91,13 @@ fn linked(ring: &mut IoUring, file: &fs::File, bytes: &[u8], offset: u64) -> io:
     let queued = unsafe { ring.submission().push_multiple(&[write, sync.user_data(SYNC)]) };
     queued.expect("two orders fit into an empty ring");
     let (mut written, mut synced) = (None, None);
+    // The system takes what it has room for; of a pair that it takes one by one the sync waits for nothing.
+    let mut apart = false;
     while written.is_none() || synced.is_none() {
         match ring.submit_and_wait(1) {
-            Ok(_) => {}
-            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
+            Ok(taken) => apart |= taken == 1,
+            // The system is short of memory for a moment, or was interrupted: what it has not taken is still in the queue.
+            Err(fault) if is_passing(&fault) => std::thread::yield_now(),
             // The orders may be under way, and their bytes must stay.
             Err(fault) => abandon(&fault),
         }
@@ -104,17 +108,26 @@ fn linked(ring: &mut IoUring, file: &fs::File, bytes: &[u8], offset: u64) -> io:
             }
         }
     }
-    let result = |code: Option<i32>| match code {
+    let done = match result(written) {
+        Err(fault) if is_passing(&fault) => 0,
+        done => done?,
+    };
+    // A short write cancels the sync; one on its own may have met an error that is told once.
+    if done == bytes.len() || apart {
+        result(synced)?;
+    }
+    if done < bytes.len() {
+        file.write_all_at(&bytes[done..], offset + done as u64)?;
+    }
+    if done < bytes.len() || apart { file.sync_data() } else { Ok(()) }
+}
+
+/// What an order's completion says.
+fn result(code: Option<i32>) -> io::Result<usize> {
+    match code {
         Some(n) if n >= 0 => Ok(n as usize),
         code => Err(io::Error::from_raw_os_error(-code.unwrap_or(-libc::EIO))),
-    };
-    let done = result(written)?;
-    if done < bytes.len() {
-        // A short write cancels the sync.
-        file.write_all_at(&bytes[done..], offset + done as u64)?;
-        return file.sync_data();
     }
-    result(synced).map(drop)
 }
 
 /// Ends the process: what the system does with the bytes of a write is not known any more.

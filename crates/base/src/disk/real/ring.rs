@@ -137,7 +137,8 @@ fn enter(ring: &IoUring, wanted: u32) {
     }
 }
 
-fn is_passing(fault: &io::Error) -> bool {
+/// The system is short of something for a moment, or was interrupted: to be tried again.
+pub(super) fn is_passing(fault: &io::Error) -> bool {
     matches!(fault.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::EINTR))
 }
 

@@ -288,3 +288,24 @@ fn probation_reads_less_than_the_clock_under_skew() {
     let (clock, probation) = (loads(Policy::Clock), loads(Policy::Probation));
     assert!(probation < clock, "{probation} loads against {clock}");
 }
+
+#[test]
+fn files_synced_and_blocks_reserved_are_counted() {
+    let world = World::new(16);
+    world.pool.stop();
+    let counts = || {
+        let all = world.pool.io_stats().into_iter().map(|(_, counts)| counts);
+        all.fold((0, 0), |(syncs, extends), of| (syncs + of.syncs, extends + of.extends))
+    };
+    let rels = [5, 6].map(|id| world.relation(id));
+    rels[0].reserve(Fork::Main, 7).unwrap();
+    rels[1].ensure_blocks(Fork::Main, 4).unwrap();
+    assert_eq!(counts(), (0, 11));
+    world.pool.places.sync(&world.pool);
+    assert_eq!(counts().0, 2);
+    world.pool.places.sync(&world.pool);
+    assert_eq!(counts().0, 2, "nothing was left");
+    rels[0].reserve(Fork::Main, 1).unwrap();
+    world.pool.sync_all().unwrap();
+    assert_eq!(counts().0, 3);
+}

@@ -1,6 +1,8 @@
 use super::*;
 use base::disk::Disk;
 use base::disk::sim::Access;
+use base::interrupt::Interrupt;
+use base::park;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -271,8 +273,8 @@ fn a_failed_write_owes_nothing_to_a_relation_that_is_gone() {
 /// Writes what is dirty as one batch.
 fn write_dirty(pool: &Pool) -> Option<crate::error::Error> {
     let dirty = pool.frames.iter().filter(|frame| frame.is_dirty());
-    let mut dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
-    pool.write_frames(&mut dirty).failed
+    let dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
+    pool.write_frames(&dirty).failed
 }
 
 /// The next batch carries its copy on; until that is whole, the last batch's copy is what mends the page.
@@ -373,4 +375,107 @@ fn the_area_stays_until_inherited_files_are_durable() {
         syncing.join().unwrap()
     });
     assert!(there && !disk.exists(doublewrite::PATH).unwrap());
+}
+
+/// Lists of what is to be written are made without a latch and may name a frame twice; after its first turn the page may
+/// become dirty again.
+#[test]
+fn a_frame_that_is_named_twice_is_copied_once() {
+    let world = World::new(16);
+    let (pool, rel) = (&world.pool, world.relation(5));
+    pool.set_redo_position(Lsn(3));
+    add(&rel, Fork::Main, 1);
+    let frame = pool.frames.iter().find(|frame| frame.is_dirty()).unwrap();
+    assert_eq!(pool.in_file_order(&[frame.index; 2]), [frame.index]);
+    let positions =
+        || [&frame.flushing, &frame.rec_lsn].map(|position| position.load(Ordering::SeqCst));
+    {
+        let mut writer = pool.writer.lock();
+        pool.make_copy(&mut writer, frame);
+        pool.set_redo_position(Lsn(7));
+        std::thread::scope(|scope| drop(scope.spawn(|| set(&rel, BlockNo(0), 2))));
+        assert_eq!(positions(), [3, 7]);
+        pool.make_copy(&mut writer, frame);
+        assert_eq!(positions(), [3, 7], "the older position is kept");
+        pool.dirty.restore(frame);
+        frame.word.unpin();
+    }
+    assert_eq!(pool.min_rec_lsn(), Lsn(3));
+    pool.clean_all().unwrap();
+    let again = World::over(world.disk.clone(), 16, TornPages::DoubleWrite);
+    assert_eq!(get(&again.relation(5), BlockNo(0)), 2);
+}
+
+/// Who cuts a fork waits for loads that began before, and has no use for their errors.
+#[test]
+fn a_failed_load_is_forgotten_when_a_cut_has_waited_for_it() {
+    let world = World::new(16);
+    let rel = world.relation(5);
+    for n in 0..40 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    world.pool.clean_all().unwrap();
+    for n in 0..20 {
+        get(&rel, BlockNo(n));
+    }
+    let (told, begun) = std::sync::mpsc::channel();
+    world.disk.set_fault(Some(Box::new(move |kind, path, offset| {
+        let bad = kind == Access::Read && path == "base/5" && offset == 30 * PAGE_BYTES as u64;
+        bad.then(|| {
+            told.send(()).unwrap();
+            std::thread::sleep(Duration::from_millis(200));
+            eio()
+        })
+    })));
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert!(rel.read(Fork::Main, BlockNo(30)).is_err()));
+        begun.recv().unwrap();
+        rel.truncate(Fork::Main, 25).unwrap();
+    });
+    assert!(world.pool.failures.is_empty());
+}
+
+#[test]
+fn a_handle_that_is_made_while_its_file_goes_is_of_no_relation() {
+    let world = World::new(16);
+    add(&world.relation(5), Fork::Main, 1);
+    let pool = Arc::clone(&world.pool);
+    world.disk.set_fault(Some(Box::new(move |kind, path, _| {
+        if kind == Access::Directory && path == "base/5" {
+            drop(pool.relation(RelId(5), Rank::HeapPage));
+        }
+        None
+    })));
+    world.pool.drop_relation(RelId(5)).unwrap();
+    world.disk.set_fault(None);
+    assert_eq!(world.pool.rank_of(RelId(5)), None);
+}
+
+/// And who waits for the page that it was to load is not interrupted with it.
+#[test]
+fn a_wait_for_a_frame_ends_when_it_is_interrupted() {
+    let frame_wait = Duration::from_secs(20);
+    let world = World::with(SimDisk::new(), Config { frames: 16, frame_wait, ..Config::default() });
+    let rel = world.relation(5);
+    for n in 0..20 {
+        add(&rel, Fork::Main, n + 1);
+    }
+    let pins: Vec<_> = (0..16).map(|n| rel.pin(Fork::Main, BlockNo(n)).unwrap()).collect();
+    let (told, asker) = std::sync::mpsc::channel();
+    let began = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| {
+            told.send(park::current()).unwrap();
+            rel.read(Fork::Main, BlockNo(17)).err().unwrap()
+        });
+        let asker = asker.recv().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let other = scope.spawn(|| get(&rel, BlockNo(17)));
+        std::thread::sleep(Duration::from_millis(50));
+        asker.interrupt(Interrupt::Cancel);
+        assert_eq!(asking.join().unwrap().sqlstate(), "57014");
+        assert!(began.elapsed() < frame_wait / 4);
+        drop(pins);
+        assert_eq!(other.join().unwrap(), 18);
+    });
 }

@@ -54,10 +54,10 @@ fn watch(world: &World, rel: &Relation) -> Arc<Mutex<Watch>> {
 fn write(world: &World, rel: &Relation, of: usize, watch: &Mutex<Watch>) -> Vec<usize> {
     (0..BLOCKS).step_by(2).for_each(|n| set(rel, BlockNo(n), 2));
     let dirty = world.pool.frames.iter().filter(|frame| frame.is_dirty());
-    let mut dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
+    let dirty: Vec<u32> = dirty.map(|frame| frame.index).collect();
     assert_eq!(dirty.len(), BLOCKS as usize / 2);
     let mut left = Vec::new();
-    for batch in dirty.chunks_mut(of) {
+    for batch in dirty.chunks(of) {
         assert_eq!(world.pool.write_frames(batch).all().unwrap(), batch.len());
         left.push(watch.lock().unwrap().unstarted.len());
     }
@@ -91,7 +91,7 @@ fn neighbours_are_started_in_one_call_and_all_are_counted() {
     for n in (0..AFTER).rev().map(|n| n * 7 % AFTER) {
         set(&rel, BlockNo(n), 2);
         let dirty = world.pool.frames.iter().find(|frame| frame.is_dirty()).unwrap().index;
-        assert_eq!(world.pool.write_frames(&mut [dirty]).all().unwrap(), 1);
+        assert_eq!(world.pool.write_frames(&[dirty]).all().unwrap(), 1);
     }
     assert_eq!(seen.lock().unwrap().calls, 1);
     assert_eq!(counts(&world).writebacks, AFTER.into());
@@ -135,7 +135,7 @@ fn what_is_synced_soon_or_gone_soon_is_left_to_that() {
     world.pool.drop_relation(rel.id()).unwrap();
     add(&other, Fork::Main, 1);
     let dirty = world.pool.frames.iter().find(|frame| frame.is_dirty()).unwrap().index;
-    assert_eq!(world.pool.write_frames(&mut [dirty]).all().unwrap(), 1);
+    assert_eq!(world.pool.write_frames(&[dirty]).all().unwrap(), 1);
     assert_eq!(world.disk.writeback_bytes() - started, PAGE_BYTES as u64);
 }
 

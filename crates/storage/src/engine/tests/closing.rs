@@ -58,3 +58,26 @@ fn the_redo_point_follows_when_what_kept_it_back_is_over() {
         engine.shutdown().unwrap();
     });
 }
+
+/// E4. Whatever the background contexts hold is held as long as one of them is left.
+#[test]
+fn a_start_that_can_not_erase_the_logs_tail_leaves_nobody_behind() {
+    let disk = SimDisk::new();
+    Engine::create(&config(), &env(&disk)).unwrap();
+    let engine = Engine::open(&config(), &env(&disk)).unwrap();
+    let txn = begin(&engine);
+    let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+    set(&engine, &txn, &rel, 0, 1);
+    engine.wal().flush(txn.commit().unwrap().must_be_durable);
+    let left = disk.crashes_now();
+    drop(txn);
+    engine.shutdown().unwrap();
+    let env = env(&left);
+    left.set_fault(Some(Box::new(|access, path: &str, _| {
+        let fails = access == Access::Write && path.starts_with("wal/");
+        fails.then(|| io::Error::from_raw_os_error(5))
+    })));
+    let failed = Engine::open(&config(), &env).err().unwrap();
+    assert_eq!(failed.sqlstate(), "58030", "{failed}");
+    assert_eq!(Arc::strong_count(&env.disk), 1);
+}

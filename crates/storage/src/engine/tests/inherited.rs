@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::recovery::control::ControlFile;
+use crate::relfile::inherited::SYNC_FAILED;
+use base::disk::Open;
 use base::disk::sim::FaultHook;
 use base::park;
 use std::io;
@@ -119,4 +121,41 @@ fn nothing_may_be_written_after_inherited_files_could_not_be_synced() {
     disk.set_fault(Some(Box::new(fails)));
     assert_eq!(files.sync_inherited().unwrap_err().sqlstate(), "58030");
     assert!(files.await_inherited().is_err());
+}
+
+/// What the system has cached of a file of which a write has failed says nothing of the disk, and no later sync tells.
+#[test]
+fn after_a_failed_sync_files_are_read_from_the_disk_anew() {
+    let disk = left_by_crashes(1).pop().unwrap();
+    let names = disk.list("base").unwrap();
+    assert!(!names.is_empty());
+    let follow = |disk: &SimDisk, bad: Option<String>| {
+        let seen = Seen::default();
+        let told = Arc::clone(&seen);
+        let hook = move |access, path: &str, _| {
+            told.lock().unwrap().push((access, path.to_owned()));
+            let fails = access == Access::Sync && bad.as_deref() == Some(path);
+            fails.then(|| io::Error::from_raw_os_error(5))
+        };
+        let started = start(disk, Box::new(hook));
+        (started, seen.lock().unwrap().clone())
+    };
+    disk.open(SYNC_FAILED, Open::Create).unwrap();
+    let (started, _) = follow(&disk, Some(format!("base/{}", names[0])));
+    assert!(started.is_err() && disk.exists(SYNC_FAILED).unwrap(), "it is the next start's again");
+
+    let (started, seen) = follow(&disk, None);
+    started.unwrap();
+    let first_read = seen
+        .iter()
+        .position(|(access, path)| *access == Access::Read && path.starts_with("base/"))
+        .expect("redo reads");
+    for path in names.iter().map(|name| format!("base/{name}")) {
+        let of = |is: Access| seen.iter().position(|(access, of)| (*access, of) == (is, &path));
+        let (synced, dropped) = (of(Access::Sync).unwrap(), of(Access::DropCached).unwrap());
+        assert!(synced < dropped && dropped < first_read, "{path}");
+    }
+    assert!(!disk.exists(SYNC_FAILED).unwrap());
+    let (_, seen) = follow(&disk, None);
+    assert!(seen.iter().all(|(access, _)| *access != Access::DropCached));
 }

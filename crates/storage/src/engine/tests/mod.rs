@@ -386,6 +386,44 @@ impl CrashNow for SimDisk {
     }
 }
 
+/// What the file has of its pages is older than what the cache has, which nothing makes anew.
+#[test]
+fn a_file_without_a_log_that_can_not_be_cut_keeps_its_pages() {
+    let disk = SimDisk::new();
+    Engine::create(&config(), &env(&disk)).unwrap();
+    let engine = Engine::open(&config(), &env(&disk)).unwrap();
+    let txn = begin(&engine);
+    let rel = engine.create_relation(&txn, Persistence::Unlogged, Rank::HeapPage).unwrap();
+    let put = |block, value| {
+        let mut page = rel.write(Fork::Main, BlockNo(block)).unwrap();
+        page.mark_dirty();
+        if page.is_new() {
+            page.init(PageKind::Heap, 0);
+        }
+        page.put_u64(AT, value);
+    };
+    for block in 0..PAGES {
+        drop(rel.extend(Fork::Main).unwrap());
+        put(block, 1);
+    }
+    engine.pool().clean_all().unwrap();
+    (0..PAGES).for_each(|block| put(block, 2));
+    disk.set_fault(Some(Box::new(|access, path: &str, _| {
+        let fails = access == Access::SetLen && path.starts_with("base/");
+        fails.then(|| io::Error::from_raw_os_error(5))
+    })));
+    assert!(engine.files().truncate(&rel, Fork::Main, 2).is_err());
+    disk.set_fault(None);
+    assert_eq!(rel.blocks(Fork::Main).unwrap(), PAGES);
+    (0..PAGES).for_each(|block| assert_eq!(get(&engine, rel.id(), block), 2));
+    engine.files().truncate(&rel, Fork::Main, 2).unwrap();
+    drop(rel.extend(Fork::Main).unwrap());
+    assert!(rel.read(Fork::Main, BlockNo(2)).unwrap().is_zero());
+    txn.commit().unwrap();
+    drop(txn);
+    engine.shutdown().unwrap();
+}
+
 #[test]
 fn the_redo_point_moves_and_old_log_goes() {
     under_each_io(|| {
