@@ -86,13 +86,13 @@ impl SequenceRel {
         let state = load(page.view());
         let value = if state.is_called { step(state.last, params)? } else { state.last };
         let covered = page.get_u32(COVERED);
-        if covered == 0 || !state.is_called {
+        // A page that was written since may have let the redo point go past the record that covers it (S3).
+        if covered == 0 || !state.is_called || !page.is_dirty() {
             // The log tells of a value ahead, so that the next calls need no record.
             let (ahead, count) = look_ahead(value, params);
             store_logged(&mut page, &mut journal, State { last: ahead, is_called: true });
             store(&mut page, State { last: value, is_called: true }, count);
         } else {
-            page.mark_dirty();
             store(&mut page, State { last: value, is_called: true }, covered - 1);
         }
         txn.observe(page.lsn());
@@ -158,6 +158,13 @@ fn store(page: &mut PageMut<'_>, state: State, covered: u32) {
     page.put_u64(LAST, state.last as u64);
     page.put_u8(CALLED, u8::from(state.is_called));
     page.put_u32(COVERED, covered);
+}
+
+/// A copy of a sequence's page, about to be logged as it is: no record tells of values behind its last (S3).
+pub(crate) fn cover_nothing(page: &mut PageMut<'_>) {
+    if !page.is_new() {
+        page.put_u32(COVERED, 0);
+    }
 }
 
 /// Stores a state and logs it; redo starts the page anew.
