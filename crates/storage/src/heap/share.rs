@@ -17,7 +17,7 @@ use crate::buffer::Relation;
 use crate::error::Result;
 use crate::lock::{Duty, SessionId};
 use crate::page::Item;
-use crate::txlog::{Member, MultiXactId};
+use crate::txlog::{Member, MultiXactId, Outcome as XactOutcome};
 use crate::txn::visibility::{Lockers, lockers};
 use crate::txn::{Flags, TupleHeader, Txn, TxnManager};
 use base::park;
@@ -160,7 +160,7 @@ impl HeapRel {
         let mut passed: Vec<(SessionId, Xid)> = Vec::new();
         loop {
             let Some(header) = self.header_of(at)? else { return Ok(None) };
-            if header.flags.any(Flags::XMAX_INVALID.with(Flags::LOCK_ONLY)) {
+            if self.is_not_ended(&header)? {
                 break;
             }
             let Some(runner) = self.txns.txlog().runner(header.xmax)?.map(SessionId) else {
@@ -196,6 +196,12 @@ impl HeapRel {
         Ok(Some(Outcome::Done { tid, heap_only: false }))
     }
 
+    /// Whether nobody ended the version, or who did rolled back: a savepoint's change, where its transaction runs on.
+    fn is_not_ended(&self, header: &TupleHeader) -> Result<bool> {
+        Ok(header.flags.any(Flags::XMAX_INVALID.with(Flags::LOCK_ONLY))
+            || self.txns.txlog().outcome(header.xmax)? == XactOutcome::Aborted)
+    }
+
     /// Waits for a transaction that stands in the way; `Some` if the caller does not want to wait.
     fn wait_beside(&self, contest: &mut Contest<'_>, xid: Xid) -> Result<Option<Outcome>> {
         Ok(if contest.wait(Want::End(xid))? { None } else { Some(Outcome::WouldBlock) })
@@ -210,7 +216,7 @@ impl HeapRel {
                 return Ok(Joined::Again);
             };
             let mut header = page::header(page.view(), item);
-            if !header.flags.any(Flags::XMAX_INVALID.with(Flags::LOCK_ONLY)) {
+            if !self.is_not_ended(&header)? {
                 return Ok(Joined::Again);
             }
             let lockers = lockers(txn, &header)?;

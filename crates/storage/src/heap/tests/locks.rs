@@ -119,6 +119,37 @@ fn key_share_follows_a_chain_of_updates_and_comes_back_with_each_savepoint() {
     assert!(try_lock(&heap, deleter, second, RowLock::Update));
 }
 
+/// Beside an update of a transaction that goes on, whose savepoint ended the new version and was rolled back.
+#[test]
+fn key_share_comes_beside_an_update_whose_savepoint_was_rolled_back() {
+    for (deletes, commits) in [(false, true), (false, false), (true, true), (true, false)] {
+        let (_rig, heap, first, txns) = start(3);
+        let [updater, sharer, deleter] = &txns[..] else { unreachable!() };
+        let second = update(&heap, updater, first);
+        let level = updater.savepoint();
+        if deletes {
+            updater.next_command().unwrap();
+            let done = heap.delete(updater, second, None).unwrap();
+            assert!(matches!(done, Outcome::Done { .. }));
+        } else {
+            update(&heap, updater, second);
+        }
+        updater.rollback_to(level);
+        assert!(try_lock(&heap, sharer, first, RowLock::KeyShare));
+        assert!(!try_lock(&heap, deleter, first, RowLock::Share), "the first update stands");
+        let at = if commits { second } else { first };
+        if commits {
+            updater.commit().unwrap();
+        } else {
+            updater.abort();
+        }
+        assert!(!try_lock(&heap, deleter, at, RowLock::Update), "{deletes} {commits}");
+        assert!(try_lock(&heap, deleter, at, RowLock::NoKeyUpdate));
+        sharer.commit().unwrap();
+        assert!(try_lock(&heap, deleter, at, RowLock::Update));
+    }
+}
+
 #[test]
 fn a_savepoint_gives_back_the_locks_it_took_over() {
     for (before, then) in [
