@@ -108,6 +108,7 @@ mod database_figures;
 mod databases;
 mod full_vacuum;
 mod index_watched;
+mod sequences;
 mod vacuum;
 mod vacuum_shown;
 mod vacuum_watched;
