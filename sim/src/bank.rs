@@ -41,6 +41,7 @@ use std::time::Duration;
 use storage::buffer::{HugePages, TornPages};
 use storage::lock::LockTag;
 use storage::page::PAGE_BYTES;
+use storage::sequence::{Params, SequenceRel};
 use storage::txlog::{MultiXactId, TxLogConfig, TxLogStart, WINDOW_PAGE, XACT_PAGE};
 use storage::txn::{Isolation, Txn, When};
 use storage::wal::{Compression, WalIo};
@@ -54,6 +55,9 @@ pub const BALANCE: i64 = 1000;
 pub const TOTAL: i64 = ACCOUNTS as i64 * BALANCE;
 /// Who writes accounts locks this for it, who makes an index keeps writers away.
 pub const ACCOUNTS_LOCK: LockTag = LockTag::Relation { db: 1, rel: 1 };
+
+/// How the sequence goes.
+pub const UP: Params = Params { increment: 1, min: 1, max: i64::MAX, cycle: false };
 
 /// Who works on the queue locks this: vacuum gives the empty pages at its end back.
 pub const QUEUE_LOCK: LockTag = LockTag::Relation { db: 1, rel: 2 };
@@ -164,11 +168,14 @@ pub struct Books {
     pub catalog: Table,
     /// Beside the tables.
     pub chains: Chains,
+    /// Transactions take numbers from it.
+    pub numbers: SequenceRel,
 }
 
-/// Relation numbers of the queue's hash index and of the chains, after the tables'.
+/// Relation numbers of the queue's hash index, of the chains and of the sequence, after the tables'.
 const QUEUE_HASH: u32 = 11;
 const CHAINS: u32 = 12;
+const NUMBERS: u32 = 13;
 
 /// Relation number, persistence and keys of each table, in the order of [`Books`].
 const LAYOUT: [(u32, Persistence, Keyed); 5] = [
@@ -187,11 +194,13 @@ impl Books {
         let tables = LAYOUT.map(|(_, persistence, keyed)| {
             Table::create(engine, &txn, persistence, keyed).expect("relations can be made")
         });
-        for number in [QUEUE_HASH, CHAINS] {
-            let made = engine.create_relation(&txn, Persistence::Permanent, Rank::IndexPage);
+        let (index, sequence) = (Rank::IndexPage, Rank::SequencePage);
+        for (number, rank) in [(QUEUE_HASH, index), (CHAINS, index), (NUMBERS, sequence)] {
+            let made = engine.create_relation(&txn, Persistence::Permanent, rank);
             assert_eq!(made.expect("relations can be made").id().counter(), number);
         }
         let books = Books::of(engine, tables);
+        books.numbers.create(1).expect("there is room");
         for number in 0..ACCOUNTS {
             books.accounts.insert(&txn, number, &BALANCE.to_le_bytes()).expect("accounts are new");
         }
@@ -205,7 +214,9 @@ impl Books {
         let hash = open_hash(engine, rel(QUEUE_HASH), HASH_FILL);
         queue.put_index(Index::fixed(hash, Keyed::Ascending));
         let chains = Chains::open(engine, rel(CHAINS));
-        Books { accounts, history, notes, queue, catalog, chains }
+        let numbers = engine.pool().relation(rel(NUMBERS), Rank::SequencePage);
+        let numbers = SequenceRel::new(numbers, engine.txns());
+        Books { accounts, history, notes, queue, catalog, chains, numbers }
     }
 
     /// Finds them again.
@@ -253,7 +264,7 @@ impl Books {
                 let trees = table.trees().into_iter().map(|tree| tree.relation().id());
                 trees.chain([table.heap.relation().id()])
             })
-            .chain([self.chains.id()])
+            .chain([self.chains.id(), self.numbers.relation().id()])
     }
 }
 

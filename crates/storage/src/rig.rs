@@ -104,6 +104,20 @@ impl Rig {
         open_pool(&self.disk, Config { frames, replacement, ..Config::default() })
     }
 
+    /// A pool over the files as they are, without what was not written, into which the log from `redo` on was redone.
+    pub fn crashed(&self, redo: Lsn) -> Arc<Pool> {
+        self.wal.flush(self.wal.position());
+        let pool = pool(&self.disk, 64);
+        let ctx = RedoCtx::new(Arc::clone(&pool));
+        self.each_record(|record| {
+            if record.at.start >= redo {
+                self::redo(&ctx, record);
+            }
+            true
+        });
+        pool
+    }
+
     /// A pool over an empty directory into which the whole log was redone, `times` times.
     pub fn redone(&self, times: usize, relations: &[RelId]) -> Arc<Pool> {
         let fresh = self.empty(relations);

@@ -3,7 +3,7 @@
 use super::history::{Commit, History, Told};
 use super::indexes::{Index, State};
 use super::table::{Changed, is_conflict};
-use super::{ACCOUNTS, Books, QUEUE_LOCK, TOTAL, entries, session};
+use super::{ACCOUNTS, Books, QUEUE_LOCK, TOTAL, UP, entries, session};
 use base::{Lsn, park, sim};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -245,6 +245,8 @@ impl Client {
     }
 
     fn record(&mut self, id: u64, entry: Entry) -> Result<(), Stop> {
+        let number = self.books.numbers.next(&self.txn, &UP)?;
+        self.history.borrow_mut().taken.insert(id, number);
         self.books.history.insert(&self.txn, id, &entry.encode())?;
         self.end_command()
     }

@@ -60,6 +60,10 @@ pub struct History {
     pub chains: Vec<(Span, usize)>,
     /// What was told of indexes, and when, in disk operations.
     pub indexes: Vec<(u64, Promise, usize)>,
+    /// The numbers of the sequence that transactions took, by history row.
+    pub taken: BTreeMap<u64, i64>,
+    /// No number up to this one may come again: of earlier lives.
+    pub taken_before: i64,
     /// Every number that was ever given to a history row or an account.
     pub numbers: BTreeSet<u64>,
 }
@@ -99,6 +103,7 @@ impl History {
             life: self.life + 1,
             replies: self.told_by(at).map(|told| Reply { told, at: 0 }).collect(),
             numbers: self.numbers.clone(),
+            taken_before: self.taken_by(found),
             chains: vec![(self.chains_by(at), 0)],
             indexes: self.indexes_by(at).into_iter().map(|(name, told)| (name, told, 0)).collect(),
             ..History::default()
@@ -110,6 +115,12 @@ impl History {
             });
         }
         next
+    }
+
+    /// The largest number of the sequence that a transaction took that is there (`found`), or that was taken before.
+    pub fn taken_by(&self, found: &BTreeSet<u64>) -> i64 {
+        let there = self.taken.iter().filter(|(id, _)| found.contains(id));
+        there.map(|(_, number)| *number).fold(self.taken_before, i64::max)
     }
 
     /// What holds after a crash at disk operation `at`.

@@ -33,7 +33,8 @@ pub fn check(
     check_indexes(books, history, at)?;
     let txn = session(engine);
     txn.begin(Isolation::RepeatableRead);
-    let checked = check_rows(&txn, books, history, at);
+    let checked = check_rows(&txn, books, history, at)
+        .and_then(|found| check_numbers(&txn, books, history, &found).map(|()| found));
     let emptied = check_notes(engine, &txn, books);
     txn.abort();
     emptied.and(checked)
@@ -165,6 +166,28 @@ fn check_rows(
     check_lookups(txn, &books.accounts, some(), |n| actual.contains_key(&n))?;
     check_lookups(txn, &books.history, some(), |n| events.contains_key(&n))?;
     Ok(events.into_keys().collect())
+}
+
+/// The sequence is past every number that a transaction took which is there.
+fn check_numbers(
+    txn: &Txn,
+    books: &Books,
+    history: &History,
+    found: &BTreeSet<u64>,
+) -> Result<(), String> {
+    let mut faults = Vec::new();
+    let checked = books.numbers.check(&mut |fault| faults.push(fault));
+    checked.map_err(|e| format!("the sequence: {e}"))?;
+    if let Some(fault) = faults.pop() {
+        return Err(fault);
+    }
+    let state = books.numbers.read(txn).map_err(|e| format!("the sequence: {e}"))?;
+    let next = if state.is_called { state.last + 1 } else { state.last };
+    let taken = history.taken_by(found);
+    if next <= taken {
+        return Err(format!("the sequence gives {next} next, and {taken} was taken"));
+    }
+    Ok(())
 }
 
 fn check_promises(

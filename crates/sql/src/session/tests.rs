@@ -110,6 +110,7 @@ mod databases;
 mod frozen;
 mod full_vacuum;
 mod index_watched;
+mod sequences;
 mod vacuum;
 mod vacuum_shown;
 mod vacuum_watched;

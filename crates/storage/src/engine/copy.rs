@@ -8,7 +8,9 @@ use super::Engine;
 use crate::buffer::{Purpose, ReadAhead, Relation, Ring};
 use crate::error::Result;
 use crate::page::PageBytes;
+use crate::sequence;
 use crate::wal::{Kind, MAX_IMAGE_BYTES, PageImage, record_bound};
+use base::rank::Rank;
 use base::{BlockNo, Fork, Xid, sim};
 
 /// Pages of the cache that reading may use.
@@ -31,7 +33,7 @@ impl Engine {
                 let started = ahead.look(from, fork, places, Some(&mut ring), at);
                 ring.expect(started);
                 from.read_in(&mut ring, fork, block)?.to_bytes(&mut bytes);
-                self.append(to, fork, block, &bytes)?;
+                self.append(to, fork, block, &mut bytes)?;
                 base::interrupt::check()?;
                 base::park::checkpoint();
             }
@@ -40,7 +42,13 @@ impl Engine {
     }
 
     /// Makes a page with these bytes the next of the fork.
-    fn append(&self, to: &Relation, fork: Fork, block: BlockNo, bytes: &PageBytes) -> Result<()> {
+    fn append(
+        &self,
+        to: &Relation,
+        fork: Fork,
+        block: BlockNo,
+        bytes: &mut PageBytes,
+    ) -> Result<()> {
         assert_eq!(to.extend(fork)?.block(), block, "nobody else extends the copy");
         let claim = match to.id().is_logged() {
             true => Some(self.wal.claim(record_bound(1, 1, MAX_IMAGE_BYTES))?),
@@ -49,6 +57,10 @@ impl Engine {
         let mut page = to.write(fork, block)?;
         page.mark_dirty();
         page.from_bytes(bytes);
+        if to.rank() == Rank::SequencePage {
+            sequence::cover_nothing(&mut page);
+            page.to_bytes(bytes);
+        }
         let Some(mut claim) = claim else { return Ok(()) };
         let sound = !page.is_new() && page.header_is_sound();
         let hole = if sound { page.lower()..page.upper() } else { 0..0 };

@@ -207,13 +207,17 @@ impl HeapRel {
 
     /// Sets hints learnt from a version that was read without a latch, if it is still what it was.
     #[cold]
-    fn set_hints(&self, tid: Tid, header: &TupleHeader, hints: Flags) -> Result<()> {
+    pub(super) fn set_hints(&self, tid: Tid, header: &TupleHeader, hints: Flags) -> Result<()> {
         let page = self.rel.read(Fork::Main, tid.block)?;
         if let Some(item) = page::version(page.view(), tid.offset) {
             let now = page::header(page.view(), item);
             // A multixact's number may be an ended transaction's, too.
             let same_kind = now.flags.has(Flags::MULTI) == header.flags.has(Flags::MULTI);
-            if same_kind && (now.xmin, now.xmax) == (header.xmin, header.xmax) {
+            // Taken back meanwhile by its maker, who may commit: with the other hint it would be frozen.
+            let taken_back =
+                now.flags.has(Flags::XMIN_ABORTED) && !now.flags.has(Flags::XMIN_FROZEN);
+            let same = (now.xmin, now.xmax) == (header.xmin, header.xmax);
+            if same_kind && same && !taken_back {
                 hint(&page, item, hints);
             }
         }

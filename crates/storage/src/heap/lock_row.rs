@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::lock::{RowLock, RowTurn, WaitPolicy};
 use crate::txlog::Member;
 use crate::txn::Txn;
-use base::{Fork, Tid};
+use base::{Fork, Tid, park};
 
 impl HeapRel {
     /// Locks the version at `tid` until the transaction ends. `policy` says whether to wait for others;
@@ -52,7 +52,11 @@ impl HeapRel {
                     drop(page);
                     match self.lock_beside(txn, &mut contest, tid, me)? {
                         Some(outcome) => return Ok(outcome),
-                        None => continue,
+                        None => {
+                            base::interrupt::check()?;
+                            park::checkpoint();
+                            continue;
+                        }
                     }
                 }
                 Verdict::Wait(want) => {

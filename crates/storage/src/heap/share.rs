@@ -17,7 +17,7 @@ use crate::buffer::Relation;
 use crate::error::Result;
 use crate::lock::{Duty, SessionId};
 use crate::page::Item;
-use crate::txlog::{Member, MultiXactId};
+use crate::txlog::{Member, MultiXactId, Outcome as XactOutcome};
 use crate::txn::visibility::{Lockers, lockers};
 use crate::txn::{Flags, TupleHeader, Txn, TxnManager};
 use base::park;
@@ -160,7 +160,10 @@ impl HeapRel {
         let mut passed: Vec<(SessionId, Xid)> = Vec::new();
         loop {
             let Some(header) = self.header_of(at)? else { return Ok(None) };
-            if header.flags.any(Flags::XMAX_INVALID.with(Flags::LOCK_ONLY)) {
+            if !is_made_by(&header, passed.last()) {
+                return Ok(None);
+            }
+            if self.is_not_ended(&header)? {
                 break;
             }
             let Some(runner) = self.txns.txlog().runner(header.xmax)?.map(SessionId) else {
@@ -179,10 +182,8 @@ impl HeapRel {
             passed.push((runner, header.xmax));
             at = header.successor;
         }
-        if passed.is_empty() {
-            return Ok(None);
-        }
-        match self.join(txn, at, me)? {
+        let Some((_, maker)) = passed.last().copied() else { return Ok(None) };
+        match self.join(txn, at, maker, me)? {
             Joined::Done => {}
             Joined::Again => return Ok(None),
             Joined::Conflict(xid) => return self.wait_beside(contest, xid),
@@ -196,13 +197,19 @@ impl HeapRel {
         Ok(Some(Outcome::Done { tid, heap_only: false }))
     }
 
+    /// Whether nobody ended the version, or who did rolled back: a savepoint's change, where its transaction runs on.
+    fn is_not_ended(&self, header: &TupleHeader) -> Result<bool> {
+        Ok(header.flags.any(Flags::XMAX_INVALID.with(Flags::LOCK_ONLY))
+            || self.txns.txlog().outcome(header.xmax)? == XactOutcome::Aborted)
+    }
+
     /// Waits for a transaction that stands in the way; `Some` if the caller does not want to wait.
     fn wait_beside(&self, contest: &mut Contest<'_>, xid: Xid) -> Result<Option<Outcome>> {
         Ok(if contest.wait(Want::End(xid))? { None } else { Some(Outcome::WouldBlock) })
     }
 
-    /// Adds a lock to the newest version of a row, which its maker may still lock or update itself.
-    fn join(&self, txn: &Txn, at: Tid, me: Member) -> Result<Joined> {
+    /// Adds a lock to the newest version of a row, which its maker, `maker`, may still lock or update itself.
+    fn join(&self, txn: &Txn, at: Tid, maker: Xid, me: Member) -> Result<Joined> {
         let mut made = Made::default();
         loop {
             let mut page = self.rel.write(Fork::Main, at.block)?;
@@ -210,7 +217,7 @@ impl HeapRel {
                 return Ok(Joined::Again);
             };
             let mut header = page::header(page.view(), item);
-            if !header.flags.any(Flags::XMAX_INVALID.with(Flags::LOCK_ONLY)) {
+            if header.xmin != maker || !self.is_not_ended(&header)? {
                 return Ok(Joined::Again);
             }
             let lockers = lockers(txn, &header)?;
@@ -232,6 +239,12 @@ impl HeapRel {
             return Ok(Joined::Done);
         }
     }
+}
+
+/// Whether a version was made by who ended the one before it, if there was one. Else the update was rolled back, and the
+/// place has gone to another row.
+fn is_made_by(header: &TupleHeader, before: Option<&(SessionId, Xid)>) -> bool {
+    before.is_none_or(|(_, maker)| header.xmin == *maker)
 }
 
 /// What came of joining the lockers of a version.

@@ -17,10 +17,10 @@ const BLOCK: BlockNo = BlockNo(0);
 const LAST: usize = HEADER_BYTES;
 /// Whether it was handed out.
 const CALLED: usize = HEADER_BYTES + 8;
-/// How many further values the log covers.
-const COVERED: usize = HEADER_BYTES + 12;
+/// The last value that the log covers; the last value itself if it covers no further one.
+const COVERED: usize = HEADER_BYTES + 16;
 const SPECIAL_BYTES: usize = PAGE_BYTES - HEADER_BYTES;
-const _: () = assert!(COVERED + 4 <= HEADER_BYTES + SPECIAL_BYTES);
+const _: () = assert!(COVERED + 8 <= HEADER_BYTES + SPECIAL_BYTES);
 
 /// Values that one log record covers.
 const AHEAD: u32 = 32;
@@ -85,15 +85,17 @@ impl SequenceRel {
         let mut page = self.page()?;
         let state = load(page.view());
         let value = if state.is_called { step(state.last, params)? } else { state.last };
-        let covered = page.get_u32(COVERED);
-        if covered == 0 || !state.is_called {
+        let covered = page.get_u64(COVERED) as i64;
+        // By its value: how it moves may have changed since, and that may be taken back.
+        let is_covered = state.is_called && is_passed(state.last, value, covered);
+        // A page that was written since may have let the redo point go past the record that covers it (S3).
+        if !is_covered || !page.is_dirty() {
             // The log tells of a value ahead, so that the next calls need no record.
-            let (ahead, count) = look_ahead(value, params);
+            let ahead = look_ahead(value, params);
             store_logged(&mut page, &mut journal, State { last: ahead, is_called: true });
-            store(&mut page, State { last: value, is_called: true }, count);
+            store(&mut page, State { last: value, is_called: true }, ahead);
         } else {
-            page.mark_dirty();
-            store(&mut page, State { last: value, is_called: true }, covered - 1);
+            store(&mut page, State { last: value, is_called: true }, covered);
         }
         txn.observe(page.lsn());
         Ok(value)
@@ -127,7 +129,7 @@ impl SequenceRel {
         }
         let page = self.rel.read(Fork::Main, BLOCK)?;
         let sound = page.kind() == Some(PageKind::Sequence) && page.header_is_sound();
-        if !sound || page.get_u32(COVERED) > AHEAD || page.get_u8(CALLED) > 1 {
+        if !sound || page.get_u8(CALLED) > 1 {
             report(format!("{name}: the page is damaged"));
         }
         Ok(())
@@ -151,19 +153,26 @@ fn load(page: PageView<'_>) -> State {
     State { last: page.get_u64(LAST) as i64, is_called: page.get_u8(CALLED) != 0 }
 }
 
-fn store(page: &mut PageMut<'_>, state: State, covered: u32) {
+fn store(page: &mut PageMut<'_>, state: State, covered: i64) {
     if page.is_new() {
         page.init(PageKind::Sequence, SPECIAL_BYTES);
     }
     page.put_u64(LAST, state.last as u64);
     page.put_u8(CALLED, u8::from(state.is_called));
-    page.put_u32(COVERED, covered);
+    page.put_u64(COVERED, covered as u64);
+}
+
+/// A copy of a sequence's page, about to be logged as it is: no record tells of values behind its last (S3).
+pub(crate) fn cover_nothing(page: &mut PageMut<'_>) {
+    if !page.is_new() {
+        page.put_u64(COVERED, page.get_u64(LAST));
+    }
 }
 
 /// Stores a state and logs it; redo starts the page anew.
 fn store_logged(page: &mut WriteGuard<'_>, journal: &mut Journal<'_>, state: State) {
     page.mark_dirty();
-    store(page, state, 0);
+    store(page, state, state.last);
     let mut bytes = [0; STATE_BYTES];
     bytes[..8].copy_from_slice(&state.last.to_le_bytes());
     bytes[8] = u8::from(state.is_called);
@@ -187,17 +196,22 @@ fn step(last: i64, params: &Params) -> Result<i64> {
     }
 }
 
-/// A value up to [`AHEAD`] steps behind `value`, without starting over, and the number of steps.
-fn look_ahead(value: i64, params: &Params) -> (i64, u32) {
+/// Whether `value`, which comes after `last`, is passed on the way from there to `end`.
+fn is_passed(last: i64, value: i64, end: i64) -> bool {
+    (last < value && value <= end) || (end <= value && value < last)
+}
+
+/// A value up to [`AHEAD`] steps behind `value`, without starting over.
+fn look_ahead(value: i64, params: &Params) -> i64 {
     let once = Params { cycle: false, ..*params };
     let mut ahead = value;
-    for count in 0..AHEAD {
+    for _ in 0..AHEAD {
         match step(ahead, &once) {
             Ok(next) => ahead = next,
-            Err(_) => return (ahead, count),
+            Err(_) => return ahead,
         }
     }
-    (ahead, AHEAD)
+    ahead
 }
 
 #[cfg(test)]

@@ -12,6 +12,6 @@ pub fn redo(ctx: &RedoCtx, record: &RecordView<'_>) -> Result<()> {
         assert_eq!(bytes.len(), STATE_BYTES, "a logged state is whole");
         let (last, called) = bytes.split_at(8);
         let last = i64::from_le_bytes(last.try_into().expect("eight bytes"));
-        store(page, State { last, is_called: called[0] != 0 }, 0);
+        store(page, State { last, is_called: called[0] != 0 }, last);
     })
 }

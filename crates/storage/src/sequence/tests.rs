@@ -54,6 +54,29 @@ fn no_value_comes_twice_after_a_crash() {
     }
 }
 
+/// Steps change their size, their direction and their bounds between two records.
+#[test]
+fn no_value_comes_twice_when_steps_change() {
+    let rig = Rig::new(16);
+    let txn = rig.begin();
+    let by = |increment| Params { increment, min: -1000, ..UP };
+    for (number, steps) in [[1, 10, 1], [10, 1, 10], [1, -7, 1], [-1, -7, 40]].iter().enumerate() {
+        let number = number as u32;
+        let sequence = sequence(&rig, 10 + number, Persistence::Permanent, 1);
+        let mut given = Vec::new();
+        for increment in steps {
+            given.extend(take(&sequence, &txn, &by(*increment), 9));
+        }
+        let fresh = rig.redone(1, &[sequence.rel.id()]);
+        let rel = fresh.relation(sequence.rel.id(), Rank::SequencePage);
+        let last = by(steps[2]);
+        let next = SequenceRel::new(rel, &rig.txns).next(&txn, &last).unwrap();
+        let (given, ascends) = (given.split_off(18), last.increment > 0);
+        assert!(given.iter().all(|value| (next > *value) == ascends), "{steps:?}: {next}");
+        fresh.stop();
+    }
+}
+
 /// A reply that tells a value waits for the record that covers it (S2).
 #[test]
 fn a_value_told_is_covered_by_durable_log() {
@@ -62,4 +85,20 @@ fn a_value_told_is_covered_by_durable_log() {
     let sequence = sequence(&rig, 1, Persistence::Permanent, 1);
     sequence.next(&txn, &UP).unwrap();
     assert!(txn.must_be_durable() > Lsn::ZERO);
+}
+
+/// Values handed out after the page was written, when redo begins behind the record that had covered them (S3).
+#[test]
+fn no_value_comes_twice_where_redo_begins_behind_the_record() {
+    let rig = Rig::new(16);
+    let txn = rig.begin();
+    let sequence = sequence(&rig, 1, Persistence::Permanent, 1);
+    assert_eq!(take(&sequence, &txn, &UP, 1), [1]);
+    rig.pool.clean_all().unwrap();
+    let redo = rig.pool.min_rec_lsn();
+    assert_eq!(take(&sequence, &txn, &UP, 3), [2, 3, 4]);
+    let crashed = rig.crashed(redo);
+    let rel = crashed.relation(sequence.rel.id(), Rank::SequencePage);
+    assert!(SequenceRel::new(rel, &rig.txns).next(&txn, &UP).unwrap() > 4);
+    crashed.stop();
 }

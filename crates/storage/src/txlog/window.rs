@@ -267,8 +267,11 @@ impl Window {
         let Some(words) = self.finished(frame)? else {
             return Ok(false);
         };
-        self.spill.begin(page, base::Lsn::ZERO, |p| p.fill(&words))?;
-        Ok(true)
+        match self.spill.begin(page, base::Lsn::ZERO, |p| p.fill(&words)) {
+            // The window has moved past it since the look above.
+            Ok(()) | Err(SlruError::Truncated { .. }) => Ok(true),
+            Err(e) => Err(e),
+        }
     }
 
     /// All entries of a frame, subtransactions resolved, if every one is final (invariant W2).
@@ -357,6 +360,21 @@ mod tests {
     use base::disk::sim::SimDisk;
     use base::{Env, sim};
     use std::sync::Arc;
+
+    /// A page that is to be spilt when the spill log has been cut off behind it: nobody needs it any more.
+    #[test]
+    fn a_page_that_the_window_passes_while_it_leaves_is_gone() {
+        let disk = Arc::new(SimDisk::new());
+        disk.create_dir("txlog").unwrap();
+        disk.create_dir(LogKind::Subtrans.directory()).unwrap();
+        let spill = Slru::open(LogKind::Subtrans, 1, 0, disk, Arc::new(|_| ())).unwrap();
+        let window = Window::new(Xid(0), 2, spill);
+        window.prepare(Xid(0)).unwrap();
+        (0..WINDOW_PAGE).for_each(|xid| window.entry(Xid(xid)).store(Entry::ABORTED));
+        window.spill.truncate(8).unwrap();
+        window.prepare(Xid(2 * WINDOW_PAGE)).unwrap();
+        assert_eq!(window.get(Xid(5)).unwrap(), Entry::NOTHING);
+    }
 
     /// Whoever looks for a page that is just being made finds nothing on it, whichever moment that is.
     #[test]

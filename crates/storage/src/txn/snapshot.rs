@@ -5,8 +5,11 @@ use crate::error::Result;
 use crate::lock::NONE;
 use crate::txlog::Fate;
 use base::sync::unmodelled::{Ordering, fence};
-use base::{Csn, Xid};
+use base::{Csn, Xid, interrupt, park};
 use std::fmt;
+
+/// So many ids are looked at before others get a turn.
+const LOOKS_AT_A_TIME: u64 = 1024;
 
 /// What a statement sees: commits with a CSN below `csn`, and the transaction's own commands before `cid`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,6 +110,10 @@ impl Txn {
         let next = self.shared.next_xid();
         let mut xids = SnapshotXids { xmin: next, xmax: snapshot.bound, running: Vec::new() };
         for xid in (snapshot.bound.0..next.0).map(Xid) {
+            if xid.0.is_multiple_of(LOOKS_AT_A_TIME) {
+                interrupt::check()?;
+                park::checkpoint();
+            }
             // A subtransaction goes with its top, and an id whose session has not said so yet has not ended.
             match self.shared.txlog().window().get(xid)?.fate() {
                 Fate::Running(_) | Fate::Unknown => xids.running.push(xid),

@@ -1,6 +1,7 @@
 use super::testing::World;
 use super::*;
 use crate::txlog::Outcome;
+use base::interrupt::{self, Interrupt};
 use base::{BlockNo, Csn, Lsn, RelId, Tid, Xid};
 use std::sync::{Arc, Mutex};
 
@@ -327,6 +328,28 @@ fn files_go_with_the_outcome() {
     assert_eq!(removed.lock().unwrap()[1], (vec![RelId(8)], end));
     assert!(world.txns.checkpoint_state().created.is_empty());
     drop(a);
+    world.close();
+}
+
+/// However many ids there are since the oldest that runs, telling them can be stopped.
+#[test]
+fn telling_a_snapshot_in_ids_can_be_stopped() {
+    let world = World::new();
+    let (old, other) = (begin(&world), begin(&world));
+    old.xid().unwrap();
+    world.txns.refresh();
+    for _ in 0..1100 {
+        other.xid().unwrap();
+        other.abort();
+        other.begin(Isolation::ReadCommitted);
+    }
+    let snapshot = old.statement_snapshot();
+    base::park::current().interrupt(Interrupt::Cancel);
+    let told = old.snapshot_xids(&snapshot);
+    interrupt::clear_statement();
+    assert!(told.is_err(), "{told:?}");
+    assert_eq!(old.snapshot_xids(&snapshot).unwrap().running.len(), 1);
+    drop((old, other));
     world.close();
 }
 

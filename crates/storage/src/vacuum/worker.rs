@@ -14,6 +14,10 @@ use std::time::Duration;
 /// A table that can't be cleaned now is looked at again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 
+/// A table that could not be cleaned or analyzed for an error, after so long: that may be the same again, and is told
+/// each time.
+const AFTER_ERROR: Duration = Duration::from_secs(60);
+
 /// A table for the worker to clean.
 pub struct HandedOver<'h> {
     /// Its rows.
@@ -47,6 +51,15 @@ pub enum Opened {
     No,
     /// Somebody keeps it locked; later.
     Busy,
+    /// There was an error, which was told; much later.
+    Failed,
+}
+
+impl Opened {
+    /// When to try again.
+    fn wait(self) -> Duration {
+        if self == Opened::Failed { AFTER_ERROR } else { AGAIN }
+    }
 }
 
 /// What is told of errors.
@@ -163,6 +176,7 @@ impl Shared {
                 Err(error) => {
                     self.counters.failures.fetch_add(1, Relaxed);
                     (self.failed)(rel, &error);
+                    self.queue.push_after(rel, AFTER_ERROR);
                 }
             }
             self.queue.done(rel);
@@ -193,8 +207,8 @@ impl Shared {
         round.cleaned = result?;
         match opened {
             Opened::No => return Ok(round),
-            Opened::Busy => {
-                round.look_again(AGAIN);
+            Opened::Busy | Opened::Failed => {
+                round.look_again(opened.wait());
                 return Ok(round);
             }
             Opened::Yes => {}
@@ -208,7 +222,7 @@ impl Shared {
             None => {}
             Some(Duration::ZERO) => match (self.analyze)(rel) {
                 Opened::Yes => round.analyzed = true,
-                Opened::Busy => round.look_again(AGAIN),
+                failed @ (Opened::Busy | Opened::Failed) => round.look_again(failed.wait()),
                 Opened::No => {}
             },
             Some(wait) => round.look_again(wait),

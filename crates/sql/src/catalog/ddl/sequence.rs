@@ -3,7 +3,7 @@
 use base::ids::Persistence;
 use base::rank::Rank;
 use storage::lock::LockMode;
-use storage::sequence::Params;
+use storage::sequence::{Params, State};
 use syntax::ast::{
     AlterSequence, CreateSequence, QualifiedName, SequenceOption, SequenceOptionKind,
 };
@@ -232,16 +232,20 @@ impl Ddl<'_> {
             SequenceOptionKind::Restart(value) => Some(value.unwrap_or(new.start)),
             _ => None,
         });
-        let last = match restart {
-            Some(last) => last,
-            None => self.store().sequence(sequence.storage).read(self.txn())?.last,
+        let state = match restart {
+            Some(last) => State { last, is_called: false },
+            None => self.store().sequence(sequence.storage).read(self.txn())?,
         };
-        check_last(last, &new.params)?;
+        check_last(state.last, &new.params)?;
         let values = sequence_row(sequence.oid, &new);
         self.store().update(self.txn(), "pg_sequence", &found, &values)?;
         match restart {
             Some(last) => self.renew_sequence(sequence, last),
-            None => self.changed(sequence.oid),
+            None => {
+                // What redo goes to lies in the new bounds.
+                self.store().sequence(sequence.storage).set(self.txn(), state)?;
+                self.changed(sequence.oid)
+            }
         }
     }
 

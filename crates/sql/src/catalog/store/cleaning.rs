@@ -43,7 +43,7 @@ impl Cluster {
         let open = move |storage: RelId, clean: &mut Clean<'_>| {
             open(&cluster, storage, clean, &log).unwrap_or_else(|error| {
                 log(&format!("background vacuum could not open a table: {}", error.message()));
-                Opened::Busy
+                Opened::Failed
             })
         };
         let cluster = Arc::downgrade(self);
@@ -54,7 +54,7 @@ impl Cluster {
                     let text = format!("background analyze of relation {storage} failed");
                     to_tell_of_analyze(&format!("{text}: {}", error.message()));
                 }
-                Opened::No
+                Opened::Failed
             })
         };
         let told = move |storage, error: &storage::Error| {

@@ -12,7 +12,7 @@ use super::*;
 use crate::catalog::store::database_tag;
 
 /// Opens a session and runs what it is told.
-fn on(cluster: &Arc<Cluster>, database: &str, sql: &str) -> String {
+pub(super) fn on(cluster: &Arc<Cluster>, database: &str, sql: &str) -> String {
     let mut session = match Session::open(cluster, database, "postgres") {
         Ok(session) => session,
         Err(error) => return shown(&error),
@@ -168,7 +168,7 @@ fn a_database_with_other_sessions_is_neither_dropped_nor_copied_nor_renamed() {
     );
 }
 
-fn small() -> EngineConfig {
+pub(super) fn small() -> EngineConfig {
     EngineConfig {
         shared_buffers: buffers(1024),
         wal_buffers: 1 << 20,
@@ -177,7 +177,7 @@ fn small() -> EngineConfig {
     }
 }
 
-fn env(disk: &SimDisk) -> Env {
+pub(super) fn env(disk: &SimDisk) -> Env {
     Env::new(Arc::new(disk.clone()))
 }
 
@@ -262,7 +262,10 @@ fn verify(disk: &SimDisk, before: &BTreeSet<&str>, after: &BTreeSet<&str>) {
 }
 
 /// On a thread with the stack that parsing needs, in a simulation.
-fn simulate<R: Send + 'static>(seed: u64, job: impl FnOnce() -> R + Send + 'static) -> R {
+pub(super) fn simulate<R: Send + 'static>(
+    seed: u64,
+    job: impl FnOnce() -> R + Send + 'static,
+) -> R {
     let thread = std::thread::Builder::new().stack_size(crate::session::THREAD_STACK_BYTES);
     thread.spawn(move || sim::run(seed, job)).unwrap().join().unwrap()
 }

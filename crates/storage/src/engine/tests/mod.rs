@@ -8,6 +8,7 @@ mod closing;
 mod inherited;
 mod parallel;
 mod restart;
+mod sequences;
 mod warm;
 
 use super::*;

@@ -38,17 +38,19 @@ pub fn search(rel: &Relation, needed: usize, spread: usize) -> Result<Option<Blo
 pub fn record(rel: &Relation, block: BlockNo, free: usize) -> Result<()> {
     let (category, at) = (category_of(free), address(block));
     let blocks = rel.blocks(Fork::FreeSpace)?;
+    let mut known = false;
     if blocks > at.leaf.0 {
-        if peek(rel, at.leaf, |page| get(page, at.slot))? == category {
-            return Ok(());
-        }
+        known = peek(rel, at.leaf, |page| get(page, at.slot))? == category;
     } else {
         if category == 0 {
             return Ok(());
         }
         rel.ensure_blocks(Fork::FreeSpace, at.leaf.0 + 1)?;
     }
-    put(&mut latch(rel, at.leaf)?, at.slot, category);
+    if !known {
+        put(&mut latch(rel, at.leaf)?, at.slot, category);
+    }
+    // Also where the leaf knew: a crash may have left the two as they were at different times.
     if peek(rel, at.index, |page| get(page, at.index_slot))? < category {
         let mut index = latch(rel, at.index)?;
         if get(index.view(), at.index_slot) < category {

@@ -33,6 +33,19 @@ fn a_search_finds_what_was_recorded_and_nothing_smaller() {
     assert_eq!(search(&rel, 4000, 0).unwrap(), Some(BlockNo(3)), "and raised again");
 }
 
+/// What a crash leaves when the leaf was written and the index was not.
+#[test]
+fn an_index_entry_that_is_too_low_is_raised_though_the_leaf_is_right() {
+    let rig = Rig::new(32);
+    let rel = relation(&rig);
+    record(&rel, BlockNo(17), 4000).unwrap();
+    let at = address(BlockNo(17));
+    put(&mut latch(&rel, at.index).unwrap(), at.index_slot, 0);
+    assert_eq!(search(&rel, 3000, 0).unwrap(), None);
+    record(&rel, BlockNo(17), 4000).unwrap();
+    assert_eq!(search(&rel, 3000, 0).unwrap(), Some(BlockNo(17)));
+}
+
 #[test]
 fn different_sessions_are_sent_to_different_blocks() {
     let rig = Rig::new(32);

@@ -1,12 +1,13 @@
 //! Row locks of all strengths, several at a time, over updates, savepoints and rollbacks.
 
 use super::rows::{heap, row};
-use crate::heap::{Change, HeapRel, Outcome};
+use crate::heap::{Change, HeapRel, Outcome, page};
 use crate::lock::{RowLock, WaitPolicy};
 use crate::rig::Rig;
 use crate::txlog::MultiXactId;
 use crate::txn::{Isolation, Txn};
-use base::{Env, Tid, park, sim};
+use base::interrupt::{self, Interrupt};
+use base::{Env, Fork, Tid, park, sim};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -117,6 +118,61 @@ fn key_share_follows_a_chain_of_updates_and_comes_back_with_each_savepoint() {
     assert!(!try_lock(&heap, deleter, second, RowLock::Update));
     sharer.abort();
     assert!(try_lock(&heap, deleter, second, RowLock::Update));
+}
+
+/// Beside an update of a transaction that goes on, whose savepoint ended the new version and was rolled back.
+#[test]
+fn key_share_comes_beside_an_update_whose_savepoint_was_rolled_back() {
+    for (deletes, commits) in [(false, true), (false, false), (true, true), (true, false)] {
+        let (_rig, heap, first, txns) = start(3);
+        let [updater, sharer, deleter] = &txns[..] else { unreachable!() };
+        let second = update(&heap, updater, first);
+        let level = updater.savepoint();
+        if deletes {
+            updater.next_command().unwrap();
+            let done = heap.delete(updater, second, None).unwrap();
+            assert!(matches!(done, Outcome::Done { .. }));
+        } else {
+            update(&heap, updater, second);
+        }
+        updater.rollback_to(level);
+        assert!(try_lock(&heap, sharer, first, RowLock::KeyShare));
+        assert!(!try_lock(&heap, deleter, first, RowLock::Share), "the first update stands");
+        let at = if commits { second } else { first };
+        if commits {
+            updater.commit().unwrap();
+        } else {
+            updater.abort();
+        }
+        assert!(!try_lock(&heap, deleter, at, RowLock::Update), "{deletes} {commits}");
+        assert!(try_lock(&heap, deleter, at, RowLock::NoKeyUpdate));
+        sharer.commit().unwrap();
+        assert!(try_lock(&heap, deleter, at, RowLock::Update));
+    }
+}
+
+/// The new version is gone already, and its place is another row's: that one is none of the lockers' business. What is
+/// asked for meanwhile is done, too.
+#[test]
+fn key_share_does_not_go_on_to_a_row_that_took_the_successors_place() {
+    let (_rig, heap, tid, txns) = start(4);
+    let [updater, sharer, deleter, inserter] = &txns[..] else { unreachable!() };
+    let other = heap.insert(inserter, &row(2, 0)).unwrap();
+    inserter.commit().unwrap();
+    update(&heap, updater, tid);
+    {
+        let mut page = heap.relation().write(Fork::Main, tid.block).unwrap();
+        let item = page::version(page.view(), tid.offset).unwrap();
+        let mut header = page::header(page.view(), item);
+        header.successor = other;
+        page.mark_dirty();
+        page::set_header(&mut page, item, &header);
+    }
+    park::current().interrupt(Interrupt::Cancel);
+    let locked = heap.lock_row(sharer, tid, RowLock::KeyShare, WaitPolicy::Never, None);
+    interrupt::clear_statement();
+    assert!(locked.is_err(), "{locked:?}");
+    assert!(try_lock(&heap, deleter, other, RowLock::Update));
 }
 
 #[test]

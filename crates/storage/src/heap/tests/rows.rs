@@ -4,7 +4,7 @@ use crate::heap::{Change, Freeze, HeapRel, HeapScan, MAX_ROW_BYTES, Outcome, Row
 use crate::lock::{RowLock, WaitPolicy};
 use crate::page::changing;
 use crate::rig::Rig;
-use crate::txn::{Isolation, Txn};
+use crate::txn::{Flags, Isolation, Txn};
 use base::rank::Rank;
 use base::{BlockNo, Persistence, Tid};
 use std::collections::BTreeMap;
@@ -49,6 +49,23 @@ pub(super) fn row(number: u64, version: u64) -> Vec<u8> {
     row.resize(8 + (number * 7 + version * 13) as usize % 300, 0xAB);
     row.extend_from_slice(&version.to_le_bytes());
     row
+}
+
+/// A hint learnt before the version was taken back comes too late, though its maker committed.
+#[test]
+fn a_version_taken_back_gets_no_hint_that_its_maker_committed() {
+    let rig = Rig::new(16);
+    let heap = heap(&rig, 1, 100);
+    let txn = rig.begin();
+    let tid = heap.insert(&txn, &row(1, 0)).unwrap();
+    let mut buf = RowBuf::default();
+    assert!(heap.fetch_version(tid, &mut buf).unwrap());
+    let read_before = *buf.header();
+    heap.take_back(&txn, tid).unwrap();
+    txn.commit().unwrap();
+    heap.set_hints(tid, &read_before, Flags::XMIN_COMMITTED).unwrap();
+    assert!(heap.fetch_version(tid, &mut buf).unwrap());
+    assert!(!buf.header().flags.has(Flags::XMIN_FROZEN));
 }
 
 /// Who reads without a latch gets over pages that become others under way.

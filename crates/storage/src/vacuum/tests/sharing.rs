@@ -2,6 +2,7 @@
 
 use super::*;
 use base::RelId;
+use base::interrupt::Interrupt;
 use std::sync::Condvar;
 use std::time::Instant;
 
@@ -83,4 +84,69 @@ fn a_large_table_does_not_keep_others_waiting() {
     desk.wait_for(large, 2);
     workers.stop();
     assert!(desk.state.lock().unwrap().open.is_empty());
+}
+
+/// Where a worker meets an error for the first time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fails {
+    Open,
+    Clean,
+    Analyze,
+}
+
+/// How often a worker comes to a table that is due for everything, if it fails the first time: at once, and in all after
+/// some more than a minute.
+fn visits(fails: Fails) -> (usize, usize) {
+    let rig = Rig::new(32);
+    let table = Arc::new(Table::new(&rig, 1));
+    let txn = rig.begin();
+    let tids: Vec<Tid> = (0..300).map(|i| table.insert(&txn, i, i).unwrap()).collect();
+    txn.commit().unwrap();
+    txn.begin(Isolation::ReadCommitted);
+    tids[..200].iter().for_each(|tid| drop(table.heap.delete(&txn, *tid, None).unwrap()));
+    txn.commit().unwrap();
+    rig.wal.flush(rig.wal.position());
+    let times = Arc::new(AtomicU64::new(0));
+    let (opened, analyzed) = (Arc::clone(&times), Arc::clone(&times));
+    let theirs = Arc::clone(&table);
+    let open: Box<Open> = Box::new(move |_, clean| {
+        let first = opened.fetch_add(1, Relaxed) == 0;
+        match fails {
+            Fails::Open if first => return Opened::Failed,
+            Fails::Clean if first => base::park::current().interrupt(Interrupt::Cancel),
+            _ => base::interrupt::clear_statement(),
+        }
+        clean(&HandedOver {
+            heap: &theirs.heap,
+            indexes: std::slice::from_ref(&theirs.index),
+            index_cleanup: IndexCleanup::Auto,
+            waited_for: &|| false,
+            alone: None,
+        });
+        Opened::Yes
+    });
+    let analyze: Box<Analyze> = Box::new(move |_| match fails {
+        Fails::Analyze if analyzed.load(Relaxed) == 1 => Opened::Failed,
+        _ => Opened::No,
+    });
+    let queue = Arc::new(Queue::default());
+    let workers = Workers::start(&rig.env(), 1, Arc::clone(&queue), open, analyze, |_, _| ());
+    queue.push(table.heap.relation().id());
+    let after = |time| {
+        base::park::sleep(std::time::Duration::from_secs(time));
+        times.load(Relaxed) as usize
+    };
+    let visits = (after(30), after(40));
+    assert_eq!(workers.stats().failures, u64::from(fails == Fails::Clean));
+    workers.stop();
+    visits
+}
+
+#[test]
+fn what_failed_is_tried_again_a_minute_later() {
+    base::sim::run(3, || {
+        for fails in [Fails::Open, Fails::Clean, Fails::Analyze] {
+            assert_eq!(visits(fails), (1, 2), "{fails:?}");
+        }
+    });
 }
