@@ -60,10 +60,8 @@ pub struct History {
     pub chains: Vec<(Span, usize)>,
     /// What was told of indexes, and when, in disk operations.
     pub indexes: Vec<(u64, Promise, usize)>,
-    /// The numbers of the sequence that transactions took, by history row.
+    /// The numbers of the sequence that transactions took, by history row; of earlier lives, too.
     pub taken: BTreeMap<u64, i64>,
-    /// No number up to this one may come again: of earlier lives.
-    pub taken_before: i64,
     /// Every number that was ever given to a history row or an account.
     pub numbers: BTreeSet<u64>,
 }
@@ -103,7 +101,8 @@ impl History {
             life: self.life + 1,
             replies: self.told_by(at).map(|told| Reply { told, at: 0 }).collect(),
             numbers: self.numbers.clone(),
-            taken_before: self.taken_by(found),
+            // Which of them are there after the next crash is for that to say: it may come before the first word.
+            taken: self.taken.clone(),
             chains: vec![(self.chains_by(at), 0)],
             indexes: self.indexes_by(at).into_iter().map(|(name, told)| (name, told, 0)).collect(),
             ..History::default()
@@ -117,10 +116,10 @@ impl History {
         next
     }
 
-    /// The largest number of the sequence that a transaction took that is there (`found`), or that was taken before.
+    /// The largest number of the sequence that a transaction took that is there (`found`).
     pub fn taken_by(&self, found: &BTreeSet<u64>) -> i64 {
         let there = self.taken.iter().filter(|(id, _)| found.contains(id));
-        there.map(|(_, number)| *number).fold(self.taken_before, i64::max)
+        there.map(|(_, number)| *number).max().unwrap_or(0)
     }
 
     /// What holds after a crash at disk operation `at`.
