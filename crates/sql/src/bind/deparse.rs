@@ -101,6 +101,7 @@ impl Deparser<'_> {
             Expr::Relabel(r) => self.cast(&r.arg, r.ty, r.explicit, implicit, out),
             Expr::Collate(c) => self.collate(c, implicit, out),
             Expr::SortKey(key) => self.put(&key.arg, implicit, out),
+            Expr::Narrow(narrow) => self.put(&narrow.arg, implicit, out),
             Expr::ViaText(v) => self.cast(&v.arg, v.ty, v.explicit, implicit, out),
             Expr::ArrayCast(a) => self.cast(&a.arg, a.ty, a.explicit, implicit, out),
             Expr::Aggregate(_) | Expr::Window(_) => self.aggregate(expr, out),

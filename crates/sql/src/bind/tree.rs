@@ -80,6 +80,8 @@ pub enum Expr {
     Collate(Box<Collate>),
     /// A value's place in the order of a collation, as bytes.
     SortKey(Box<CollationKey>),
+    /// A value as the key of an index whose type can't hold all of them.
+    Narrow(Box<Narrow>),
     /// Through the text form of the value.
     ViaText(Box<ViaText>),
     /// A cast of every element of an array; the call takes one element in `Expr::Element`.
@@ -359,6 +361,25 @@ pub struct CollationKey {
     pub collation: Collation,
 }
 
+/// What the planner makes of values beside keys of another type.
+#[derive(Clone, Debug)]
+pub struct Narrow {
+    /// A number of more bits than the key's; a date or time of the key's type.
+    pub arg: Expr,
+    pub ty: Ty,
+    pub to: NarrowTo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NarrowTo {
+    /// The same number; null where the type has none, since nothing is equal to it.
+    Equal,
+    /// A value of which surely none that is asked for is below: the least number where the type has none; a day before.
+    Lower,
+    /// Likewise above.
+    Upper,
+}
+
 #[derive(Clone, Debug)]
 pub struct ViaText {
     pub arg: Expr,
@@ -546,6 +567,7 @@ impl Expr {
             Expr::Relabel(r) => r.ty,
             Expr::Collate(c) => c.arg.ty(),
             Expr::SortKey(_) => Ty::of(TypeId::BYTEA),
+            Expr::Narrow(n) => n.ty,
             Expr::ViaText(v) => v.ty,
             Expr::ArrayCast(a) => a.ty,
             Expr::Element(ty) | Expr::SetToDefault(ty) => *ty,
@@ -582,6 +604,7 @@ impl Expr {
             Expr::SubLink(s) => s.loc,
             Expr::Relabel(r) => r.arg.loc(),
             Expr::Collate(c) => c.arg.loc(),
+            Expr::Narrow(n) => n.arg.loc(),
             Expr::ViaText(v) => v.arg.loc(),
             Expr::ArrayCast(a) => a.arg.loc(),
             Expr::ArrayOp(a) => a.left.loc(),

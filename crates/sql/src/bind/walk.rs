@@ -62,6 +62,7 @@ macro_rules! children {
                 Expr::Relabel(r) => f(&$($mut)? r.arg),
                 Expr::Collate(c) => f(&$($mut)? c.arg),
                 Expr::SortKey(k) => f(&$($mut)? k.arg),
+                Expr::Narrow(n) => f(&$($mut)? n.arg),
                 Expr::ViaText(v) => f(&$($mut)? v.arg),
                 Expr::ArrayCast(a) => {
                     f(&$($mut)? a.arg);
@@ -332,6 +333,7 @@ fn same_node(a: &Expr, b: &Expr) -> bool {
         }
         (Expr::Collate(x), Expr::Collate(y)) => x.collation == y.collation,
         (Expr::SortKey(x), Expr::SortKey(y)) => x.collation == y.collation,
+        (Expr::Narrow(x), Expr::Narrow(y)) => x.to == y.to,
         (Expr::IsNull(x), Expr::IsNull(y)) => x.negated == y.negated && x.row == y.row,
         (Expr::IsBool(x), Expr::IsBool(y)) => x.negated == y.negated && x.value == y.value,
         (Expr::Case(x), Expr::Case(y)) => {

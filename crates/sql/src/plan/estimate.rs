@@ -170,7 +170,7 @@ fn fitted(ty: TypeId, value: &Datum) -> Option<Datum> {
     if same_kind(ty, value) {
         return Some(value.clone());
     }
-    super::keys::fit_constant(value, ty)
+    super::fit::fit_constant(value, ty)
 }
 
 /// Share of a table's rows where the column equals the value, which may be known.

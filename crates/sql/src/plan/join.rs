@@ -12,7 +12,7 @@ use crate::types::{Collation, TypeId};
 use super::access::{Outer, Planned, QueryCx, WantedOrder, column_of};
 use super::choose::{IndexChoice, choose_index};
 use super::estimate::{is_volatile, operator, table_rows};
-use super::keys::widen;
+use super::fit::widen;
 use super::level::{Lateral, Layout};
 use super::node::{HashJoin, JoinType, NestLoop, Node};
 use super::ordered::{by_lookup, order_of_join};

@@ -1,12 +1,13 @@
 //! What conditions say of one key of an index.
 
-use crate::bind::tree::{ArrayArg, ArrayExpr, ArrayOp, Comparison, Const, Expr, Ty};
-use crate::bind::{coerce, collate, walk};
+use crate::bind::tree::{ArrayArg, ArrayExpr, ArrayOp, Comparison, Const, Expr, NarrowTo, Ty};
+use crate::bind::{collate, walk};
 use crate::func::like;
-use crate::types::{Collation, Datum, TypeId, type_info};
+use crate::types::{Collation, Datum, TypeId};
 
 use super::choose::IndexChoice;
 use super::estimate::{self, operator};
+use super::fit::{about, array_of, compatible, equal_to, fit, fit_elements};
 use super::node::{KeyCondition, KeyTest, KeyValue};
 
 /// One key of an index: an expression over the entry's columns.
@@ -48,6 +49,18 @@ pub(super) fn bounds(choice: &mut IndexChoice, key: &Key<'_>, conditions: &[Expr
         if slot.is_none() {
             *slot = Some((value, symbol.len() == 2));
             choice.used.push(i);
+        }
+    }
+    // What can't be said in the key's type is not answered, but begins or ends thereabouts.
+    for condition in conditions {
+        let Some((symbol, value)) = compared(condition, key, outer) else { continue };
+        let (slot, to) = match symbol {
+            ">" | ">=" => (&mut choice.lower, NarrowTo::Lower),
+            "<" | "<=" => (&mut choice.upper, NarrowTo::Upper),
+            _ => continue,
+        };
+        if slot.is_none() {
+            *slot = about(value, key.ty.id, to).map(|value| (value, true));
         }
     }
     // `(a, b) > (x, y)` is not answered by `a >= x`, but begins there.
@@ -164,27 +177,36 @@ fn any_of(op: &ArrayOp, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
     }
     match &op.right {
         ArrayArg::Array(array) => {
-            let element = crate::bind::element_of(array.type_id())?;
-            (compatible(element, ty.id) && usable(array, rel, outer))
-                .then(|| KeyValue::AnyOf(array.clone()))
+            let fitted = fit_elements(array, ty.id)?;
+            usable(array, rel, outer).then_some(KeyValue::AnyOf(fitted))
         }
         ArrayArg::List(list) => {
-            let fits = list.iter().all(|e| compatible(e.type_id(), ty.id) && usable(e, rel, outer));
-            let array = type_info(ty.id).map(|info| info.array).filter(|id| id.is_valid())?;
-            fits.then(|| {
-                KeyValue::AnyOf(Expr::Array(Box::new(ArrayExpr {
-                    elements: list.clone(),
-                    element_type: ty.id,
-                    nested: false,
-                    ty: Ty::of(array),
-                })))
-            })
+            let fitted = |value: &Expr| {
+                let fitted = fit(value, ty.id).or_else(|| equal_to(value, ty.id));
+                fitted.filter(|_| usable(value, rel, outer))
+            };
+            let elements = list.iter().map(fitted).collect::<Option<Vec<Expr>>>()?;
+            let (element_type, ty) = (ty.id, Ty::of(array_of(ty.id)?));
+            let array = ArrayExpr { elements, element_type, nested: false, ty };
+            Some(KeyValue::AnyOf(Expr::Array(Box::new(array))))
         }
     }
 }
 
 /// The condition as `column op value`, the value fitted to the column's type.
 fn comparison(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<(&'static str, Expr)> {
+    let (symbol, value) = compared(condition, key, outer)?;
+    let fitted = fit(value, key.ty.id);
+    let equal = || (symbol == "=").then(|| equal_to(value, key.ty.id)).flatten();
+    Some((symbol, fitted.or_else(equal)?))
+}
+
+/// The condition as `column op value`, the value as it is.
+fn compared<'e>(
+    condition: &'e Expr,
+    key: &Key<'_>,
+    outer: bool,
+) -> Option<(&'static str, &'e Expr)> {
     let Expr::Call(call) = condition else { return None };
     let symbol = operator(call)?;
     let [left, right] = &call.args[..] else { return None };
@@ -195,10 +217,7 @@ fn comparison(condition: &Expr, key: &Key<'_>, outer: bool) -> Option<(&'static 
     } else {
         return None;
     };
-    if !usable(value, key.rel, outer) || !key.serves(call.collation) {
-        return None;
-    }
-    Some((symbol, fit(value, key.ty.id)?))
+    (usable(value, key.rel, outer) && key.serves(call.collation)).then_some((symbol, value))
 }
 
 fn plain(symbol: &str) -> Option<&'static str> {
@@ -220,48 +239,4 @@ fn commuted(symbol: &str) -> Option<&'static str> {
 fn usable(value: &Expr, rel: u16, outer: bool) -> bool {
     let rels = walk::rels_of(value);
     (if outer { !rels.contains(&rel) } else { rels.is_empty() }) && !estimate::is_volatile(value)
-}
-
-/// Do the two types have the same values in the same order?
-fn compatible(a: TypeId, b: TypeId) -> bool {
-    let texts = [TypeId::TEXT, TypeId::VARCHAR, TypeId::NAME];
-    a == b || (texts.contains(&a) && texts.contains(&b))
-}
-
-/// The value as one of the key's type, if that loses nothing.
-fn fit(value: &Expr, ty: TypeId) -> Option<Expr> {
-    let own = value.type_id();
-    if compatible(own, ty) {
-        return Some(value.clone());
-    }
-    if let Expr::Const(c) = value
-        && let Some(value) = fit_constant(&c.value, ty)
-    {
-        return Some(Expr::Const(Const { value, ty: Ty::of(ty), loc: c.loc }));
-    }
-    widen(value, ty)
-}
-
-/// Integers of a narrower type, as the wider one.
-pub(super) fn widen(value: &Expr, ty: TypeId) -> Option<Expr> {
-    let wider = matches!(
-        (value.type_id(), ty),
-        (TypeId::INT2, TypeId::INT4 | TypeId::INT8) | (TypeId::INT4, TypeId::INT8)
-    );
-    wider.then(|| coerce::implicit_cast(value.clone(), ty)).flatten()
-}
-
-pub(super) fn fit_constant(value: &Datum, ty: TypeId) -> Option<Datum> {
-    let n = match value {
-        Datum::Int2(n) => i64::from(*n),
-        Datum::Int4(n) => i64::from(*n),
-        Datum::Int8(n) => *n,
-        _ => return None,
-    };
-    Some(match ty {
-        TypeId::INT2 => Datum::Int2(n.try_into().ok()?),
-        TypeId::INT4 => Datum::Int4(n.try_into().ok()?),
-        TypeId::INT8 => Datum::Int8(n),
-        _ => return None,
-    })
 }

@@ -13,7 +13,7 @@ use crate::types::chars::NAME_MAX;
 use crate::types::keycode::KeyColumn;
 use crate::types::{Array, Datum, Record, TypeId, TypeMod, compare, compare_under};
 
-use super::{Cx, eval as value_of, eval_bool, invoke, invoke_pair};
+use super::{Cx, eval as value_of, eval_bool, invoke, invoke_pair, narrow};
 
 pub(super) fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
     match expr {
@@ -49,6 +49,9 @@ pub(super) fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum>
         Expr::Field(select) => eval_field(select, row, cx),
         Expr::Collate(collate) => value_of(&collate.arg, row, cx),
         Expr::SortKey(key) => Ok(sort_key(key, value_of(&key.arg, row, cx)?)),
+        Expr::Narrow(narrow) => {
+            Ok(narrow::value(value_of(&narrow.arg, row, cx)?, narrow.ty.id, narrow.to))
+        }
         Expr::ViaText(cast) => eval_via_text(cast, row, cx),
         Expr::ArrayCast(cast) => {
             let Datum::Array(array) = value_of(&cast.arg, row, cx)? else { return Ok(Datum::Null) };

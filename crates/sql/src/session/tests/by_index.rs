@@ -74,8 +74,26 @@ fn of_the_table_that_gives_the_order() {
     let mut bench = bench();
     let joined = "FROM ord o JOIN cust c ON c.id = o.cust_id";
     goes_by_index(&mut bench, &format!("SELECT o.id {joined} ORDER BY o.id DESC LIMIT 20"));
-    let outer = "FROM ord o LEFT JOIN cust c ON c.id = o.cust_id LEFT JOIN ord x ON x.id = c.region";
+    let outer =
+        "FROM ord o LEFT JOIN cust c ON c.id = o.cust_id LEFT JOIN ord x ON x.id = c.region";
     goes_by_index(&mut bench, &format!("SELECT * {outer} ORDER BY o.id LIMIT 20"));
     let sorted = bench.run(&format!("EXPLAIN (COSTS OFF) SELECT * {outer} ORDER BY o.id LIMIT 20"));
     assert!(!sorted.contains("Sort"), "{sorted}");
+}
+
+#[test]
+fn beside_values_of_other_types() {
+    let mut bench = bench();
+    bench.run("CREATE TABLE ev (id int PRIMARY KEY, at timestamptz, lt timestamp)");
+    bench.run("INSERT INTO ev SELECT i, now() + i * interval '1 h', now() FROM generate_series(1, 5000) AS i");
+    bench.run("CREATE INDEX ON ev (at); CREATE INDEX ON ev (lt); ANALYZE ev");
+    bench.run("PREPARE by_long (bigint) AS SELECT * FROM ev WHERE id = $1");
+    goes_by_index(&mut bench, "EXECUTE by_long (5)");
+    bench.run("PREPARE by_longs (bigint[]) AS SELECT * FROM ev WHERE id = ANY ($1)");
+    goes_by_index(&mut bench, "EXECUTE by_longs ('{5,6}')");
+    goes_by_index(
+        &mut bench,
+        "SELECT * FROM ev WHERE at >= current_date AND at < current_date + 1",
+    );
+    goes_by_index(&mut bench, "SELECT * FROM ev WHERE lt > now() + interval '2 days'");
 }
