@@ -26,6 +26,7 @@ mod only;
 mod pull_up;
 mod push_down;
 mod query;
+mod reduce;
 mod rewrite;
 mod semijoin;
 mod setop;

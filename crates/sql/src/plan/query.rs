@@ -53,7 +53,7 @@ impl Planner {
     /// Plans a query in a level of its own, which is left on the stack for the caller to take.
     pub(super) fn query(&mut self, query: &Query) -> Result<Node> {
         check_stack()?;
-        let query = &*super::pull_up::pulled_up(query);
+        let query = &*super::reduce::simplified(query);
         self.enter(query)?;
         if let Some(tree) = &query.set_op {
             let node = self.set_operation(query, tree)?;
