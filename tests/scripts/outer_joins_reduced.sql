@@ -174,3 +174,45 @@ UPDATE a SET t = s.t FROM c LEFT JOIN (SELECT id, a_id, upper(t) AS t FROM b) s 
     RETURNING a.id, a.t, s, c.id;
 DELETE FROM c USING a LEFT JOIN b ON b.a_id = a.id WHERE c.b_id = b.id AND b.x = 1 RETURNING c.id, a.id, b.id;
 DELETE FROM c USING a LEFT JOIN b ON b.a_id = a.id WHERE c.b_id = a.id AND b.x IS NULL RETURNING c.id, a.id, b.id;
+
+-- Rows without a partner
+TRUNCATE a, b, c;
+INSERT INTO a VALUES (1, 1, 'one', true), (2, NULL, NULL, NULL), (3, 3, 'three', false), (4, 1, '', NULL), (5, 5, 'five', true);
+INSERT INTO b VALUES (1, 1, 1, 'one', true), (2, 1, NULL, NULL, NULL), (3, 3, 3, 'x', false), (4, NULL, 4, 'four', true),
+    (5, 9, NULL, '', NULL), (6, 5, 5, 'five', false);
+INSERT INTO c VALUES (1, 1, 1, '{1,2}'), (2, 2, NULL, NULL), (3, NULL, 3, '{}'), (4, 3, 4, '{NULL}'), (5, 7, 5, '{5,NULL}'), (6, 6, 6, '{3}');
+EXPLAIN (COSTS OFF) SELECT * FROM cust c LEFT JOIN ord o ON o.cust_id = c.id WHERE o.cust_id IS NULL;
+EXPLAIN (COSTS OFF) SELECT o.* FROM ord o LEFT JOIN cust c ON o.cust_id = c.id WHERE c.id IS NULL;
+SELECT count(*), count(c), min(o.id), max(o.id) FROM ord o LEFT JOIN cust c ON o.cust_id = c.id WHERE c.id IS NULL;
+SELECT o.id, c FROM ord o LEFT JOIN cust c ON o.cust_id = c.id WHERE c.id IS NULL ORDER BY 1 LIMIT 3;
+SELECT a.*, b.*, b FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.a_id IS NULL ORDER BY 1;
+SELECT a.*, b.*, b FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.id IS NULL ORDER BY 1;
+SELECT a.*, b.*, b FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.x IS NULL ORDER BY 1, b.id;
+SELECT a.id, b.id FROM b RIGHT JOIN a ON b.a_id = a.id WHERE b.a_id IS NULL ORDER BY 1;
+SELECT a.id, b.id FROM a FULL JOIN b ON b.a_id = a.id WHERE b.a_id IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a FULL JOIN b ON b.a_id = a.id WHERE b.a_id IS NULL AND a.id > 0 ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id AND b.x > 1 WHERE b.x IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id AND b.x IS NOT NULL WHERE b.x IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id < a.id WHERE b.a_id IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id < a.id AND b.x = a.x WHERE b.a_id IS NULL AND b.t IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.x IN (1, 3) WHERE b.x IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.x IN (1, a.id) OR b.a_id = a.id WHERE b.x IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON coalesce(b.a_id, 2) = a.id WHERE b.a_id IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id IS NOT DISTINCT FROM a.x WHERE b.a_id IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.x <> ALL ('{}'::int[]) WHERE b.x IS NULL ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.a_id IS NULL OR b.x = 1 ORDER BY 1, 2;
+SELECT a.id, b.id FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.a_id IS NULL AND coalesce(b.x, a.x) = 1 ORDER BY 1, 2;
+SELECT a.id, b.id, c.id FROM a LEFT JOIN b ON b.a_id = a.id LEFT JOIN c ON c.b_id = b.id WHERE c.b_id IS NULL ORDER BY 1, 2, 3;
+SELECT a.id, b.id, c.id FROM a LEFT JOIN b ON b.a_id = a.id LEFT JOIN c ON c.b_id = b.id WHERE b.a_id IS NULL ORDER BY 1, 2, 3;
+SELECT a.id, b.id, c.id FROM a LEFT JOIN (b LEFT JOIN c ON c.b_id = b.id) ON b.a_id = a.id WHERE b.a_id IS NULL ORDER BY 1, 2, 3;
+SELECT a.id, b.id, c.id FROM a LEFT JOIN (b JOIN c ON c.b_id = b.id) ON b.a_id = a.id WHERE b.a_id IS NULL ORDER BY 1, 2, 3;
+SELECT a.id, b.id, c.id FROM a LEFT JOIN (b FULL JOIN c ON c.b_id = b.id) ON c.x = a.id WHERE c.x IS NULL ORDER BY 1, 2, 3;
+SELECT a.id, b.id, c.id FROM a LEFT JOIN b ON b.a_id = a.id JOIN c ON c.x = a.id WHERE b.a_id IS NULL ORDER BY 1, 2, 3;
+SELECT a.id, b.id, c.id FROM a LEFT JOIN (b LEFT JOIN c ON c.b_id = b.id AND c.x > 1) ON b.a_id = a.id AND c.b_id IS NULL ORDER BY 1, 2, 3;
+SELECT a.id, l.id FROM a LEFT JOIN LATERAL (SELECT b.id, b.x FROM b WHERE b.a_id = a.id ORDER BY id LIMIT 1) l ON l.x > 1 WHERE l.x IS NULL
+    ORDER BY 1;
+SELECT a.id, v.k FROM a LEFT JOIN (SELECT a_id AS k, count(*) AS n FROM b GROUP BY a_id) v ON v.k = a.id WHERE v.k IS NULL ORDER BY 1;
+SELECT a.id, a.t, b.id FROM a LEFT JOIN b ON b.a_id = a.id WHERE b.a_id IS NULL ORDER BY 1 FOR UPDATE OF a;
+SELECT count(*) FROM b WHERE (SELECT count(*) FROM a LEFT JOIN c ON c.b_id = a.id AND c.x < b.x WHERE c.b_id IS NULL) = 4;
+UPDATE a SET t = 'alone' FROM a o LEFT JOIN b ON b.a_id = o.id WHERE o.id = a.id AND b.a_id IS NULL RETURNING a.id, b;
+DELETE FROM a USING a o LEFT JOIN b ON b.a_id = o.id WHERE o.id = a.id AND b.a_id IS NULL AND o.id > 2 RETURNING a.id, b.id, b;

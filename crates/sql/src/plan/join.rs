@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
-use crate::bind::tree::{Call, Expr};
+use crate::bind::tree::{Call, Column, Expr, Slot, Ty};
 use crate::bind::{coerce, walk};
 use crate::error::{Result, SqlError, check_stack};
 use crate::types::{Collation, TypeId};
@@ -13,9 +13,9 @@ use super::choose::choose_index;
 use super::estimate::{is_volatile, operator, table_rows};
 use super::keys::widen;
 use super::level::{Lateral, Layout};
-use super::node::{HashJoin, JoinType, NestLoop, Node};
+use super::node::{HashJoin, JoinType, NestLoop, Node, Project};
 use super::rewrite::Below;
-use super::{Planner, collate, full_join, gate};
+use super::{Planner, collate, full_join, gate, reduce};
 
 /// Something that is joined as a whole: an entry, or an outer join.
 struct Unit<'q> {
@@ -154,9 +154,15 @@ impl Planner {
             .into_iter()
             .partition(|condition| kind == JoinType::Left && is_within(condition, &outer_rels));
         let left = self.from(cx, std::slice::from_ref(outer), below, None)?;
+        let asks_for_none = |condition: &Expr| {
+            kind == JoinType::Left && reduce::asks_for_none(condition, &inner_rels, &on)
+        };
+        let (none, after): (Vec<Expr>, Vec<Expr>) = after.into_iter().partition(asks_for_none);
         let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on
             .into_iter()
             .partition(|condition| kind == JoinType::Left && is_within(condition, &inner_rels));
+        let kind = if none.is_empty() { kind } else { JoinType::Anti };
+        let outer_width = left.layout.width();
         let mut needs = lateral_needs(cx, inner);
         needs.retain(|rel| !inner_rels.contains(rel));
         let mut joined = match inner {
@@ -173,6 +179,9 @@ impl Planner {
             })?,
         };
         let layout = joined.layout.clone();
+        if kind == JoinType::Anti {
+            joined.node = with_nulls(joined.node, outer_width, &layout);
+        }
         joined.node = self.filter(joined.node, after, &layout)?;
         self.gated(joined, &once)
     }
@@ -362,6 +371,16 @@ impl Planner {
 fn is_within(condition: &Expr, rels: &[u16]) -> bool {
     let used = walk::rels_of(condition);
     used.iter().all(|rel| rels.contains(rel)) && (!used.is_empty() || !is_volatile(condition))
+}
+
+/// What gives outer rows alone, as rows of the layout without an inner one.
+fn with_nulls(input: Node, outer_width: u16, layout: &Layout) -> Node {
+    let value = |(i, (_, _, ty)): (usize, &(u16, Column, Ty))| {
+        let slot = i as u16;
+        if slot < outer_width { Expr::Slot(Slot { slot, ty: *ty }) } else { Expr::null(*ty) }
+    };
+    let exprs = layout.slots.iter().enumerate().map(value).collect();
+    Node::Project(Arc::new(Project { input, exprs }))
 }
 
 fn right_of(tree: &JoinTree, conditions: Vec<Expr>) -> Right<'_> {

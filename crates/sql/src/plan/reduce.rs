@@ -4,8 +4,11 @@
 
 use std::borrow::Cow;
 
+use crate::bind::implied::follows;
 use crate::bind::query::{JoinKind, JoinTree, Query};
-use crate::bind::tree::{ArrayArg, ArrayOp, Call, Comparison, Expr, IsBool, SubLink, SubLinkKind};
+use crate::bind::tree::{
+    ArrayArg, ArrayOp, Call, Column, Comparison, Expr, IsBool, IsNull, SubLink, SubLinkKind,
+};
 
 use super::join::rels_in;
 use super::pull_up::pulled_up;
@@ -29,6 +32,19 @@ pub(super) fn has_outer(query: &Query) -> bool {
 fn is_outer(tree: &JoinTree) -> bool {
     let JoinTree::Join(join) = tree else { return false };
     join.kind != JoinKind::Inner || is_outer(&join.left) || is_outer(&join.right)
+}
+
+/// Does the condition hold for just those rows of a LEFT JOIN that have no row of the other side? A column of that side is
+/// to be null that its condition `on` can't hold without.
+pub(super) fn asks_for_none(condition: &Expr, other_side: &[u16], on: &[Expr]) -> bool {
+    let Expr::IsNull(test) = condition else { return false };
+    let Expr::Var(var) = &test.arg else { return false };
+    let is_column = var.level == 0 && matches!(var.column, Column::User(_));
+    if test.negated || test.row || !is_column || !other_side.contains(&var.rel) {
+        return false;
+    }
+    let is_known = IsNull { negated: true, ..(**test).clone() };
+    follows(&Expr::IsNull(Box::new(is_known)), on)
 }
 
 /// FROM with its outer joins reduced, if one can be.
