@@ -139,7 +139,7 @@ impl Planner {
             JoinKind::Left => (&join.left, &join.right, JoinType::Left),
             JoinKind::Right => (&join.right, &join.left, JoinType::Left),
             JoinKind::Full => {
-                full_join::check(cx.query, join)?;
+                full_join::check(join)?;
                 (&join.left, &join.right, JoinType::Full)
             }
             JoinKind::Inner => return Err(SqlError::internal("an inner join is flattened")),
