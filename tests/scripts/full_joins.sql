@@ -49,3 +49,15 @@ analyze few, many;
 select count(*), count(f.i), count(m.i) from few f full join many m on f.i = m.i;
 select count(*), count(f.i), count(m.i) from few f full join many m on f.i = m.i and m.k = 2;
 drop table fa, fb, few, many;
+-- conditions that make it another join, and others
+select a.k, b.k from fa a full join fb b on a.k < b.k where a.k is null;
+select a.k, b.k from fa a full join fb b on a.k < b.k where coalesce(a.k, b.k) = 1;
+select a.k, b.k from fa a full join fb b on a.k < b.k where a.k = 1 or b.k = 3;
+select a.k, b.k from fa a full join fb b on a.k < b.k where a.k = 1 or a.k + b.k = 4 order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.k < b.k where b.k is not null order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.k < b.k where b.k in (select k from fb) order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.k < b.k where b.k not in (select k from fb) order by 1, 2;
+select a.k, b.k from fa a full join fb b on a.k < b.k where exists (select from fc c where c.k = a.k) order by 1, 2;
+select a.k, b.k, c.k from (fa a full join fb b on a.k < b.k) full join fc c on c.k = a.k where b.k = 3 order by 1, 2, 3;
+select a.k, b.k, c.k from (fa a full join fb b on a.k < b.k) full join fc c on c.k = a.k where c.k = 3 order by 1, 2, 3;
+select a.k, b.k, c.k from (fa a full join fb b on a.k < b.k) left join fc c on c.k = a.k where c.k > 0 order by 1, 2, 3;

@@ -110,7 +110,10 @@ impl Deparser<'_> {
                 SubLinkKind::Exists => "EXISTS(SubPlan)",
                 _ => "(SubPlan)",
             }),
-            Expr::SubPlan(plan) => out.push_str(&format!("(SubPlan {})", plan.id + 1)),
+            Expr::SubPlan(plan) => {
+                let hashed = if plan.plan.hashed.is_some() { "hashed " } else { "" };
+                out.push_str(&format!("({hashed}SubPlan {})", plan.id + 1));
+            }
             Expr::SqlValue(v) => {
                 out.push_str(&v.written.to_ascii_uppercase());
                 if v.ty.modifier >= 0 {

@@ -74,6 +74,11 @@ impl<V> KeyMap<V> {
         at
     }
 
+    /// The rows.
+    pub fn keys(&self) -> impl Iterator<Item = &[Datum]> {
+        self.entries.iter().map(|entry| &*entry.key)
+    }
+
     /// What is kept with entry `at`.
     #[inline]
     pub fn value_mut(&mut self, at: usize) -> &mut V {

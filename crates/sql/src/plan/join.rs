@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Join, JoinKind, JoinTree, RelKind};
-use crate::bind::tree::{Call, Expr};
+use crate::bind::tree::{Call, Column, Expr, Slot, Ty};
 use crate::bind::{coerce, walk};
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError, check_stack};
@@ -14,10 +14,10 @@ use super::choose::{IndexChoice, choose_index};
 use super::estimate::{is_volatile, operator, table_rows};
 use super::fit::widen;
 use super::level::{Lateral, Layout};
-use super::node::{HashJoin, JoinType, NestLoop, Node};
+use super::node::{HashJoin, JoinType, NestLoop, Node, Project};
 use super::ordered::{by_lookup, order_of_join};
 use super::rewrite::Below;
-use super::{Planner, collate, full_join, gate};
+use super::{Planner, collate, full_join, gate, reduce};
 
 /// Something that is joined as a whole: an entry, or an outer join.
 pub(super) struct Unit<'q> {
@@ -165,7 +165,7 @@ impl Planner {
             JoinKind::Left => (&join.left, &join.right, JoinType::Left),
             JoinKind::Right => (&join.right, &join.left, JoinType::Left),
             JoinKind::Full => {
-                full_join::check(cx.query, join)?;
+                full_join::check(join)?;
                 (&join.left, &join.right, JoinType::Full)
             }
             JoinKind::Inner => return Err(SqlError::internal("an inner join is flattened")),
@@ -181,9 +181,15 @@ impl Planner {
             .partition(|condition| kind == JoinType::Left && is_within(condition, &outer_rels));
         let order = order.filter(|order| outer_rels.contains(&order.rel));
         let left = self.from(cx, std::slice::from_ref(outer), below, order)?;
+        let asks_for_none = |condition: &Expr| {
+            kind == JoinType::Left && reduce::asks_for_none(condition, &inner_rels, &on)
+        };
+        let (none, after): (Vec<Expr>, Vec<Expr>) = after.into_iter().partition(asks_for_none);
         let (inner_only, on): (Vec<Expr>, Vec<Expr>) = on
             .into_iter()
             .partition(|condition| kind == JoinType::Left && is_within(condition, &inner_rels));
+        let kind = if none.is_empty() { kind } else { JoinType::Anti };
+        let outer_width = left.layout.width();
         let mut needs = lateral_needs(cx, inner);
         needs.retain(|rel| !inner_rels.contains(rel));
         let mut joined = match inner {
@@ -200,6 +206,9 @@ impl Planner {
             })?,
         };
         let layout = joined.layout.clone();
+        if kind == JoinType::Anti {
+            joined.node = with_nulls(joined.node, outer_width, &layout);
+        }
         joined.node = self.filter(joined.node, after, &layout)?;
         self.gated(joined, &once)
     }
@@ -389,6 +398,16 @@ impl Planner {
 pub(super) fn is_within(condition: &Expr, rels: &[u16]) -> bool {
     let used = walk::rels_of(condition);
     used.iter().all(|rel| rels.contains(rel)) && (!used.is_empty() || !is_volatile(condition))
+}
+
+/// What gives outer rows alone, as rows of the layout without an inner one.
+fn with_nulls(input: Node, outer_width: u16, layout: &Layout) -> Node {
+    let value = |(i, (_, _, ty)): (usize, &(u16, Column, Ty))| {
+        let slot = i as u16;
+        if slot < outer_width { Expr::Slot(Slot { slot, ty: *ty }) } else { Expr::null(*ty) }
+    };
+    let exprs = layout.slots.iter().enumerate().map(value).collect();
+    Node::Project(Arc::new(Project { input, exprs }))
 }
 
 fn right_of(tree: &JoinTree, conditions: Vec<Expr>) -> Right<'_> {

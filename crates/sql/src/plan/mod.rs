@@ -29,6 +29,7 @@ mod ordered;
 mod pull_up;
 mod push_down;
 mod query;
+mod reduce;
 mod rewrite;
 mod semijoin;
 mod setop;

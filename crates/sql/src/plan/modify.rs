@@ -13,7 +13,7 @@ use crate::types::TypeId;
 use super::access::QueryCx;
 use super::level::{Layout, Level};
 use super::node::{self, ConflictPlan, Node, TargetRow};
-use super::pull_up::pulled_up_change;
+use super::pull_up::simplified_change;
 use super::query::refresh;
 use super::rewrite::Below;
 use super::{Planner, members};
@@ -81,7 +81,7 @@ impl Planner {
     }
 
     fn change(&mut self, modify: &Modify) -> Result<Node> {
-        let modify = &*pulled_up_change(modify);
+        let modify = &*simplified_change(modify);
         let sets = match &modify.action {
             ModifyAction::Update { sets } => Some(sets),
             _ => None,

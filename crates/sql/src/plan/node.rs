@@ -51,6 +51,17 @@ pub struct Subplan {
     pub root: Node,
     /// Depends on nothing outside: run once per execution and remembered.
     pub once: bool,
+    /// What its rows can be hashed by, where it is asked once whether one equals what stands before IN.
+    pub hashed: Option<RowKeys>,
+}
+
+/// What a sub-select's rows are compared by with the values before IN, both of one type.
+#[derive(Debug)]
+pub struct RowKeys {
+    /// Over these values as slots.
+    pub left: Vec<Expr>,
+    /// Over the sub-select's row.
+    pub right: Vec<Expr>,
 }
 
 /// One plan node.

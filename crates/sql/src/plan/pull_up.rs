@@ -9,6 +9,7 @@ use crate::bind::walk;
 
 use super::cte::inlined;
 use super::estimate::is_volatile_query;
+use super::reduce::{has_outer, simplified};
 
 /// The query with all that can be made part of it.
 pub(super) fn pulled_up(query: &Query) -> Cow<'_, Query> {
@@ -28,10 +29,11 @@ pub(super) fn pulled_up(query: &Query) -> Cow<'_, Query> {
     query
 }
 
-/// The same of an UPDATE's or DELETE's query.
-pub(super) fn pulled_up_change(modify: &Modify) -> Cow<'_, Modify> {
+/// An UPDATE or DELETE with its query simplified.
+pub(super) fn simplified_change(modify: &Modify) -> Cow<'_, Modify> {
     let mut rels = 0..modify.query.rels.len();
-    if !rels.any(|rel| candidate(&modify.query, rel as u16).is_some()) {
+    if !has_outer(&modify.query) && !rels.any(|rel| candidate(&modify.query, rel as u16).is_some())
+    {
         return Cow::Borrowed(modify);
     }
     let mut modify = modify.clone();
@@ -39,7 +41,7 @@ pub(super) fn pulled_up_change(modify: &Modify) -> Cow<'_, Modify> {
     let own = modify.query.targets.len();
     let taken: Vec<Target> = beside(&mut modify).map(|expr| unnamed(expr.clone())).collect();
     modify.query.targets.extend(taken);
-    modify.query = pulled_up(&modify.query).into_owned();
+    modify.query = simplified(&modify.query).into_owned();
     let moved = modify.query.targets.split_off(own);
     for (place, target) in beside(&mut modify).zip(moved) {
         *place = target.expr;

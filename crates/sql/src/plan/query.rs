@@ -17,7 +17,8 @@ use super::node::{
     Aggregate, Limit, LockRows, LockedTable, Node, OuterRecheck, Project, ScanColumn, Sort, Top,
     Unique,
 };
-use super::pull_up::{Place, place_of, pulled_up};
+use super::pull_up::{Place, place_of};
+use super::reduce::simplified;
 use super::rewrite::Below;
 use super::target::{contains_set, passed_on, project_sets};
 use super::{Planner, gate, members};
@@ -54,7 +55,7 @@ impl Planner {
     /// Plans a query in a level of its own, which is left on the stack for the caller to take.
     pub(super) fn query(&mut self, query: &Query) -> Result<Node> {
         check_stack()?;
-        let query = &*members::joined(pulled_up(query), &self.indexes);
+        let query = &*members::joined(simplified(query), &self.indexes);
         self.enter(query)?;
         if let Some(tree) = &query.set_op {
             let node = self.set_operation(query, tree)?;

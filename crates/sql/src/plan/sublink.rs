@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use crate::bind::query::Query;
-use crate::bind::tree::{Call, Const, Expr, SubLink, SubLinkKind, SubPlan, Ty};
+use crate::bind::tree::{Call, Const, Expr, Slot, SubLink, SubLinkKind, SubPlan, Ty};
 use crate::error::Result;
 use crate::types::Datum;
 
-use super::Planner;
-use super::node::{Limit, Node, Subplan};
+use super::estimate::operator;
+use super::join::of_one_type;
+use super::node::{Limit, Node, RowKeys, Subplan};
 use super::rewrite::Below;
+use super::{Planner, collate};
 
 impl Planner {
     pub(super) fn sublink(&mut self, link: &SubLink, below: &mut Below<'_>) -> Result<Expr> {
@@ -42,7 +44,8 @@ impl Planner {
         };
         let id = self.subplans;
         self.subplans += 1;
-        let plan = Arc::new(Subplan { root, once });
+        let hashed = if once { row_keys(&kind) } else { None };
+        let plan = Arc::new(Subplan { root, once, hashed });
         let planned = SubPlan { kind, plan, args, id, ty: link.ty };
         if let SubLinkKind::Row { .. } = link.kind {
             self.row_sources.push((link.id, planned.clone()));
@@ -58,6 +61,25 @@ impl Planner {
         let node = planned?;
         Ok((node, level.map(|level| level.correlation).unwrap_or_default()))
     }
+}
+
+/// What the sub-select's rows are hashed by: they are, where it is asked whether one of them is equal, or none.
+fn row_keys(kind: &SubLinkKind) -> Option<RowKeys> {
+    let SubLinkKind::Quantified { tests, all } = kind else { return None };
+    // That rows of several columns differ is asked as that they are not equal.
+    let asked = if *all { "<>" } else { "=" };
+    let mut keys = RowKeys { left: Vec::new(), right: Vec::new() };
+    for (i, test) in tests.iter().enumerate() {
+        if operator(test) != Some(asked) || !test.func.strict || *all && tests.len() > 1 {
+            return None;
+        }
+        let collation = collate::of_equality(test)?;
+        let value = Expr::Slot(Slot { slot: i as u16, ty: test.args[0].ty() });
+        let (left, right) = of_one_type(value, test.args[1].clone())?;
+        keys.left.push(collate::grouped(left, collation));
+        keys.right.push(collate::grouped(right, collation));
+    }
+    Some(keys)
 }
 
 /// One row is enough to know that there is one.

@@ -4,6 +4,7 @@
 //! branch and the call. Arguments of calls live on the stack.
 
 mod compound;
+mod hashed_rows;
 mod narrow;
 mod subplan;
 

@@ -1,7 +1,5 @@
 //! Sub-selects inside expressions.
 
-use std::sync::Arc;
-
 use crate::bind::tree::{Call, SubLinkKind, SubPlan};
 use crate::error::{Result, sql_error};
 use crate::exec::spill::{RowReader, RowStore, check_held, values_bytes};
@@ -9,6 +7,7 @@ use crate::exec::{Cx, Running};
 use crate::func::{Accumulator, Arrays};
 use crate::types::{Array, Datum, TypeId, type_info};
 
+use super::hashed_rows::HashedRows;
 use super::{eval as value_of, invoke_pair};
 
 /// What an execution keeps of one sub-plan.
@@ -18,7 +17,13 @@ pub(in crate::exec) struct SubplanState {
     /// The value of a sub-plan that depends on nothing outside (not for ANY and ALL), and the last one of a row's source.
     value: Option<Datum>,
     /// Likewise its rows, for ANY and ALL.
-    rows: Option<Arc<RowStore>>,
+    rows: Option<Kept>,
+}
+
+/// A sub-plan's rows, to be compared with again and again.
+enum Kept {
+    Hashed(HashedRows),
+    Stored(RowStore),
 }
 
 pub(super) fn eval(subplan: &SubPlan, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
@@ -44,16 +49,12 @@ fn eval_with(
         let lefts =
             tests.iter().map(|t| value_of(&t.args[0], row, cx)).collect::<Result<Vec<_>>>()?;
         if subplan.plan.once {
-            let rows = match &state.rows {
-                Some(rows) => rows.clone(),
-                None => {
-                    start(subplan, state, row, cx)?;
-                    let rows = Arc::new(cx.collect(&mut state.operator)?);
-                    state.rows = Some(rows.clone());
-                    rows
-                }
+            let rows = match state.rows.take() {
+                Some(rows) => rows,
+                None => kept_rows(subplan, state, row, cx)?,
             };
-            return quantified_over(tests, *all, &lefts, &rows, cx);
+            let rows = state.rows.insert(rows);
+            return quantified_over(subplan, tests, *all, &lefts, rows, cx);
         }
         start(subplan, state, row, cx)?;
         return quantified(tests, *all, &lefts, &mut state.operator, cx);
@@ -73,6 +74,22 @@ fn eval_with(
         state.value = Some(value.clone());
     }
     Ok(value)
+}
+
+/// All rows of a sub-plan, in a hash table if that can answer what is asked of them, and memory holds it.
+fn kept_rows(
+    subplan: &SubPlan,
+    state: &mut SubplanState,
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<Kept> {
+    start(subplan, state, row, cx)?;
+    let rows = cx.collect(&mut state.operator)?;
+    let hashed = match &subplan.plan.hashed {
+        Some(keys) => HashedRows::of(&rows, keys, cx)?,
+        None => None,
+    };
+    Ok(hashed.map_or(Kept::Stored(rows), Kept::Hashed))
 }
 
 /// Sets the correlated values and starts the operator over.
@@ -194,12 +211,21 @@ fn quantified(
 }
 
 fn quantified_over(
+    subplan: &SubPlan,
     tests: &[Call],
     all: bool,
     lefts: &[Datum],
-    rows: &RowStore,
+    rows: &Kept,
     cx: &mut Cx<'_>,
 ) -> Result<Datum> {
+    let rows = match (rows, &subplan.plan.hashed) {
+        (Kept::Stored(rows), _) => rows,
+        (Kept::Hashed(rows), keys) => {
+            let keys = keys.as_ref().expect("rows are hashed by keys");
+            let found = rows.contain(lefts, keys, cx)?;
+            return Ok(found.map_or(Datum::Null, |found| Datum::Bool(found != all)));
+        }
+    };
     let mut fold = Fold { all, open: false };
     let mut reader = RowReader::default();
     while reader.next(rows)? {
