@@ -19,6 +19,7 @@ case "${1:-build}" in
 build)
     need build-essential command -v cc
     need libclang-dev have_libclang
+    need patch command -v patch
     ;;
 test)
     need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres
