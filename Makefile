@@ -23,7 +23,7 @@ serve: deps
 ## Everything CI runs.
 test: deps deps-test lint tidy unit fuzz-test sim-test kill-test
 
-## What building needs: a C compiler and libclang.
+## What building needs: a C compiler and libclang; and patch, for `lint` and `mutations`.
 deps:
 	@./xtask/deps.sh build
 
@@ -38,6 +38,7 @@ deps-lab:
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	./sim/mutations/run.sh --fit
 
 tidy:
 	$(CARGO) run -q --locked -p xtask -- tidy

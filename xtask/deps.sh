@@ -5,8 +5,11 @@ set -euo pipefail
 missing=()
 
 have_libclang() {
-    ls /usr/lib/llvm*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so* \
-        2>/dev/null | grep -v 'libclang-cpp' | grep -q . || [ -n "${LIBCLANG_PATH:-}" ]
+    local file
+    for file in /usr/lib/llvm*/lib/libclang*.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang*.so*; do
+        [[ $file != *libclang-cpp* && -e $file ]] && return
+    done
+    [ -n "${LIBCLANG_PATH:-}" ]
 }
 
 need() { # need PACKAGE TEST...
@@ -19,6 +22,7 @@ case "${1:-build}" in
 build)
     need build-essential command -v cc
     need libclang-dev have_libclang
+    need patch command -v patch
     ;;
 test)
     need postgresql-15 test -x /usr/lib/postgresql/15/bin/postgres

@@ -1,12 +1,36 @@
 #!/usr/bin/env bash
 # Puts one deliberate fault after another into a copy of the sources and runs the simulation until it catches it.
 # Usage: run.sh [NAME…]; SEEDS=N (default 24) for how long it may take. Fails if a fault is not caught, or if a
-# patch does not fit the sources any more.
+# patch does not fit the sources any more. run.sh --fit [NAME…] looks at the latter only, in no time (`make lint`).
 set -euo pipefail
 
 seeds=${SEEDS:-24}
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
+command -v patch >/dev/null || { echo "Please install patch (make deps does)." >&2; exit 1; }
+
+fit_only=false
+if [ "${1:-}" = --fit ]; then
+    fit_only=true
+    shift
+fi
+names=("$@")
+if [ $# -eq 0 ]; then names=($(cd "$here" && ls -- *.patch | sed 's/\.patch$//')); fi
+
+# apply NAME DIRECTORY [OPTION…]: asks nothing, and takes context that has changed a little.
+apply() { patch -d "$2" -p1 -s -f --fuzz=3 "${@:3}" <"$here/$1.patch" >/dev/null 2>&1; }
+
+if $fit_only; then
+    stale=0
+    for name in "${names[@]}"; do
+        apply "$name" "$root" --dry-run && continue
+        echo "sim/mutations/$name.patch does not fit the sources any more" >&2
+        stale=$((stale + 1))
+    done
+    [ "$stale" -eq 0 ]
+    exit
+fi
+
 copy=$(mktemp -d "${TMPDIR:-/tmp}/thalweg-mutations.XXXXXX")
 trap 'rm -rf "$copy"' EXIT
 
@@ -16,13 +40,11 @@ export CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PRO
 export CARGO_PROFILE_RELEASE_INCREMENTAL=true CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 
 (cd "$root" && git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy")
-names=("$@")
-if [ $# -eq 0 ]; then names=($(cd "$here" && ls -- *.patch | sed 's/\.patch$//')); fi
 
 # attempt NAME: what became of it, in one line; false unless it was caught.
 attempt() {
-    local patch=$here/$1.patch log=$copy/attempt.log seed why
-    patch -d "$copy" -p1 -s --fuzz=3 <"$patch" >/dev/null 2>&1 || { echo "DOES NOT FIT"; return 1; }
+    local log=$copy/attempt.log seed why
+    apply "$1" "$copy" || { echo "DOES NOT FIT"; return 1; }
     (cd "$copy" && RUSTFLAGS=-Awarnings cargo build -q --release --locked -p sim) >"$log" 2>&1 ||
         { echo "DOES NOT BUILD: $(grep -m1 '^error' "$log")"; return 1; }
     if timeout 1800 "$CARGO_TARGET_DIR/release/sim" crash --seeds "$seeds" >"$log" 2>&1; then
@@ -42,7 +64,7 @@ for name in "${names[@]}"; do
     outcome=$(attempt "$name") || missed=$((missed + 1))
     printf '    %s\n' "$outcome"
     # Back to the sources as they are.
-    patch -d "$copy" -R -p1 -s -f --fuzz=3 <"$here/$name.patch" >/dev/null 2>&1 || true
+    apply "$name" "$copy" -R || true
 done
 echo "${#names[@]} faults, $missed not caught"
 [ "$missed" -eq 0 ]
