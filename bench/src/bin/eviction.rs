@@ -190,7 +190,7 @@ fn fill(disk: &Arc<dyn Disk>, blocks: u32) -> storage::Result<()> {
         let page = PageId::main(REL, BlockNo(first));
         files.write(page, &bytes[..count as usize * PAGE_BYTES])?;
     }
-    files.sync_all()
+    files.sync_all().map(drop)
 }
 
 /// Brings the data into the system's cache.

@@ -38,6 +38,7 @@ pub fn choose(plan: &node::Choice, cx: &mut Cx<'_>) -> Result<usize> {
         let offset = top.offset.as_ref().map(|offset| filled_in(offset, &mut value));
         rows_wanted(&node::Top { count, offset })
     });
+    let wanted = wanted.or(plan.guessed);
     let blocks = cx.host.heap(&plan.table)?.relation().blocks(Fork::Main)?;
     let host = &*cx.host;
     let pages = |index: &IndexDef| {

@@ -214,6 +214,8 @@ pub struct Choice {
     /// An order is asked for; ways that do not give it sort.
     pub ordered: bool,
     pub wanted: Option<Top>,
+    /// How many rows are wanted of the first ones, as is guessed, where no LIMIT says so of this table alone.
+    pub guessed: Option<f64>,
     pub settings: Settings,
 }
 

@@ -26,6 +26,9 @@ pub(super) fn order_of_join(
         return None;
     }
     let first = units.iter().find(|unit| unit.rels.contains(&order.rel))?;
+    if !first.needs.is_empty() {
+        return None;
+    }
     let others = || units.iter().filter(|unit| !std::ptr::eq(*unit, first));
     let share: f64 = others().map(|unit| share_left(cx, unit)).product();
     let wanted = order.rows.unwrap_or_else(|| limit_rows(cx.query) / share.max(1e-6));

@@ -166,6 +166,7 @@ impl Planner {
             conditions: self.all_over_row(&mut scan, &mut None)?,
             ordered: order.is_some(),
             wanted,
+            guessed: order.and_then(|order| order.rows),
             settings: cx.indexes.settings,
         }));
         Ok(Planned { node, layout: scan.layout, rows, sorted: order.is_some() })

@@ -97,3 +97,14 @@ fn beside_values_of_other_types() {
     );
     goes_by_index(&mut bench, "SELECT * FROM ev WHERE lt > now() + interval '2 days'");
 }
+
+#[test]
+fn of_the_table_that_gives_the_order_whatever_is_asked_of_it() {
+    let mut bench = bench();
+    let joined = "FROM ord o JOIN cust c ON c.id = o.cust_id WHERE o.state = $1";
+    bench.run(&format!("PREPARE page (int) AS SELECT o.id {joined} ORDER BY o.id LIMIT 20"));
+    goes_by_index(&mut bench, "EXECUTE page (1)");
+    let lateral = "FROM cust c, LATERAL (SELECT c.id + 1 AS n OFFSET 0) l JOIN ord o ON o.id = l.n";
+    let first = bench.run(&format!("SELECT o.id {lateral} ORDER BY o.id LIMIT 2"));
+    assert_eq!(first, "[id]\n2\n3\nSELECT 2\n");
+}
