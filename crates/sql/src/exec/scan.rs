@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::Fork;
 use base::ids::{BlockNo, Tid};
 use storage::buffer::Figure;
 use storage::heap::{HeapRel, HeapScan, RowBuf};
@@ -195,6 +196,8 @@ impl Operator for SeqScan {
 /// Rows by address.
 pub struct TidScan {
     plan: Arc<node::TidScan>,
+    /// The addresses, once they are known, and how many of them were looked at.
+    tids: Option<Vec<Tid>>,
     at: usize,
     stored: RowBuf,
     row: Vec<Datum>,
@@ -203,20 +206,44 @@ pub struct TidScan {
 impl TidScan {
     pub fn new(plan: Arc<node::TidScan>) -> TidScan {
         let row = vec![Datum::Null; plan.outputs.len()];
-        TidScan { plan, at: 0, stored: RowBuf::default(), row }
+        TidScan { plan, tids: None, at: 0, stored: RowBuf::default(), row }
     }
+
+    fn next_tid(&mut self, cx: &mut Cx<'_>) -> Result<Option<Tid>> {
+        if self.tids.is_none() {
+            let mut tids = named(eval(&self.plan.tids, &[], cx)?);
+            let blocks = cx.host.heap(&self.plan.table)?.relation().blocks(Fork::Main)?;
+            tids.retain(|tid| tid.block.0 < blocks);
+            self.tids = Some(tids);
+        }
+        let tid = self.tids.as_ref().and_then(|tids| tids.get(self.at)).copied();
+        self.at += 1;
+        Ok(tid)
+    }
+}
+
+/// The addresses that a value names, each once, in the order of the table.
+fn named(value: Datum) -> Vec<Tid> {
+    let of = |value: &Datum| match value {
+        Datum::Tid(tid) => Some(stored_tid(*tid)),
+        _ => None,
+    };
+    let mut tids: Vec<Tid> = match &value {
+        Datum::Array(array) => array.elements.iter().filter_map(of).collect(),
+        value => of(value).into_iter().collect(),
+    };
+    tids.sort_unstable_by_key(|tid| (tid.block, tid.offset));
+    tids.dedup();
+    tids
 }
 
 impl Operator for TidScan {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         let plan = self.plan.clone();
-        while let Some(expr) = plan.tids.get(self.at) {
-            self.at += 1;
-            let Datum::Tid(tid) = eval(expr, &[], cx)? else { continue };
+        while let Some(tid) = self.next_tid(cx)? {
             let heap = cx.host.heap(&plan.table)?;
             let (txn, snapshot) = (cx.host.txn(), cx.host.snapshot());
-            let tid = stored_tid(tid);
-            let found = match expr {
+            let found = match plan.tids {
                 Expr::CurrentOf(_) => fetch_newest(heap, txn, snapshot, tid, &mut self.stored)?,
                 _ => heap.fetch(txn, snapshot, tid, &mut self.stored)? && self.stored.tid() == tid,
             };
@@ -236,7 +263,7 @@ impl Operator for TidScan {
     }
 
     fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
-        self.at = 0;
+        (self.tids, self.at) = (None, 0);
         Ok(())
     }
 }

@@ -4,14 +4,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::bind::query::{Query, RelKind};
-use crate::bind::tree::{Column, Expr, Slot, Ty, Var};
+use crate::bind::tree::{ArrayArg, Column, Expr, IsBool, Slot, Ty, Var};
 use crate::bind::walk;
 use crate::catalog::TableDef;
 use crate::error::{Result, SqlError};
 use crate::types::{Collation, Datum, TypeId};
 
+use super::choose::choose_index;
 use super::cte::PlannedCte;
-use super::estimate::{self, filtered, operator};
+use super::estimate::{self, filtered, is_volatile, operator};
 use super::level::{self, Layout};
 use super::members::query_rows;
 use super::node::{FunctionScan, Node, Project};
@@ -121,11 +122,47 @@ impl Planner {
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
         let (once, conditions) = gate::split(conditions);
-        let mut planned = self.entry_of_kind(cx, rel, conditions, outer, order)?;
+        let mut planned = self.entry_by_gates(cx, rel, conditions, outer, order, OPTIONAL_MAX)?;
         if cx.needs(rel, Column::Ctid) && planned.layout.find(rel, Column::Ctid).is_none() {
             planned = marked(rel, planned);
         }
         self.gated(planned, &once)
+    }
+
+    /// `$1 IS NULL OR a = $1` is known to hold, or to be `a = $1`, before the first row is read: each has a plan of its own, of
+    /// which one runs, where the latter goes by an index. So for `most` of such conditions.
+    fn entry_by_gates(
+        &mut self,
+        cx: &QueryCx<'_>,
+        rel: u16,
+        conditions: Vec<Expr>,
+        mut outer: Option<&mut Outer<'_>>,
+        order: Option<&WantedOrder>,
+        most: usize,
+    ) -> Result<Planned> {
+        let optional = match most {
+            0 => None,
+            _ => optional(cx, rel, &conditions, outer.is_some(), order),
+        };
+        let Some(Optional { at, is_off, condition }) = optional else {
+            return self.entry_of_kind(cx, rel, conditions, outer, order);
+        };
+        let mut without = conditions;
+        without.remove(at);
+        let mut with = without.clone();
+        with.push(condition);
+        let on = Expr::IsBool(Box::new(IsBool {
+            arg: is_off.clone(),
+            value: Some(true),
+            negated: true,
+        }));
+        let all = self.entry_by_gates(cx, rel, without, outer.as_deref_mut(), order, most - 1)?;
+        let all = self.gated(all, &[is_off])?;
+        let few = self.entry_by_gates(cx, rel, with, outer, order, most - 1)?;
+        let few = self.gated(few, &[on])?;
+        let sorted = all.sorted && few.sorted;
+        let node = Node::Append(Arc::new(vec![all.node, few.node]));
+        Ok(Planned { node, layout: few.layout, rows: few.rows, sorted })
     }
 
     fn entry_of_kind(
@@ -375,6 +412,48 @@ impl Planner {
     }
 }
 
+/// How many optional conditions of an entry have plans of their own, with and without them.
+const OPTIONAL_MAX: usize = 2;
+
+/// `is_off OR condition`, of which the former is about no row.
+struct Optional {
+    at: usize,
+    is_off: Expr,
+    condition: Expr,
+}
+
+/// The first of the conditions that is so, and goes by an index if it is on.
+fn optional(
+    cx: &QueryCx<'_>,
+    rel: u16,
+    conditions: &[Expr],
+    outer: bool,
+    order: Option<&WantedOrder>,
+) -> Option<Optional> {
+    let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else { return None };
+    conditions.iter().enumerate().find_map(|(at, condition)| {
+        let Expr::Or(arms) = condition else { return None };
+        let (off, on): (Vec<Expr>, Vec<Expr>) = arms.iter().cloned().partition(|arm| {
+            walk::rels_of(arm).is_empty()
+                && !is_volatile(arm)
+                && !walk::any(arm, &mut |part| matches!(part, Expr::SubLink(_)))
+        });
+        let condition = any_of(on)?;
+        let own = std::slice::from_ref(&condition);
+        let choice = choose_index(cx, table, rel, own, outer, order)?;
+        let by_it = choice.used.contains(&0) && !choice.equal.is_empty();
+        by_it.then_some(Optional { at, is_off: any_of(off)?, condition })
+    })
+}
+
+fn any_of(mut arms: Vec<Expr>) -> Option<Expr> {
+    match arms.len() {
+        0 => None,
+        1 => arms.pop(),
+        _ => Some(Expr::Or(arms)),
+    }
+}
+
 /// With a constant in place of a row's address, by which rows are told from those that an outer join lacks.
 fn marked(rel: u16, planned: Planned) -> Planned {
     let Planned { node: input, mut layout, rows, sorted } = planned;
@@ -402,19 +481,28 @@ pub(super) fn column_of<'t>(
     }
 }
 
-/// `ctid = …` and `ctid = ANY (…)` conditions, and the others.
-pub(super) fn tid_conditions(rel: u16, conditions: &[Expr]) -> Option<(Vec<Expr>, Vec<Expr>)> {
-    let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.level == 0 && v.rel == rel && v.column == Column::Ctid);
-    let position = conditions.iter().position(|condition| match condition {
-        Expr::Call(call) if operator(call) == Some("=") => {
-            (is_ctid(&call.args[0]) && walk::rels_of(&call.args[1]).is_empty())
-                || (is_ctid(&call.args[1]) && walk::rels_of(&call.args[0]).is_empty())
-        }
-        _ => false,
-    })?;
-    let Expr::Call(call) = &conditions[position] else { return None };
-    let value = if is_ctid(&call.args[0]) { &call.args[1] } else { &call.args[0] };
+/// What the condition `ctid = …` or `ctid = ANY (…)` names, and the other conditions.
+pub(super) fn tid_conditions(rel: u16, conditions: &[Expr]) -> Option<(Expr, Vec<Expr>)> {
+    let named = conditions.iter().enumerate().find_map(|(at, c)| Some((at, named_tids(rel, c)?)));
+    let (position, value) = named?;
     let rest =
         conditions.iter().enumerate().filter(|(i, _)| *i != position).map(|(_, c)| c.clone());
-    Some((vec![value.clone()], rest.collect()))
+    Some((value.clone(), rest.collect()))
+}
+
+fn named_tids(rel: u16, condition: &Expr) -> Option<&Expr> {
+    let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.level == 0 && v.rel == rel && v.column == Column::Ctid);
+    let is_known = |value: &&Expr| walk::rels_of(value).is_empty();
+    match condition {
+        Expr::Call(call) if operator(call) == Some("=") => {
+            let [left, right] = &call.args[..] else { return None };
+            let other = is_ctid(left).then_some(right).or(is_ctid(right).then_some(left));
+            other.filter(is_known)
+        }
+        Expr::ArrayOp(op) if !op.all && &*op.symbol == "=" && is_ctid(&op.left) => {
+            let ArrayArg::Array(array) = &op.right else { return None };
+            Some(array).filter(is_known)
+        }
+        _ => None,
+    }
 }

@@ -8,7 +8,9 @@ use crate::bind::collate::{self, alike};
 use crate::bind::query::{
     Distinct, Join, JoinKind, JoinTree, Query, Rel, RelColumn, RelKind, SetTree, Target,
 };
-use crate::bind::tree::{Call, Column, Const, Expr, SubLink, SubLinkKind, Ty, Var};
+use crate::bind::tree::{
+    ArrayArg, ArrayOp, Call, Column, Const, Expr, SubLink, SubLinkKind, Ty, Var,
+};
 use crate::bind::walk;
 use crate::types::{Datum, TypeId};
 use syntax::ast::Loc;
@@ -17,11 +19,14 @@ use super::Indexes;
 use super::access::QueryCx;
 use super::choose::choose_index;
 use super::estimate::{FUNCTION_ROWS, table_rows};
+use super::fit::array_of;
 use super::join::{entry_rows, index_pays, lookup_cost};
 use super::pull_up::{Place, place_of};
 use super::push_down;
 use super::semijoin::{is_correlated, is_equality};
 
+/// What fetching a row by its address costs, in rows read one after the other.
+const ADDRESS: f64 = 4.0;
 /// Rows that LIMIT with a value not known yet is supposed to let through.
 const LIMITED_ROWS: f64 = 100.0;
 
@@ -31,6 +36,12 @@ pub(super) fn joined<'q>(query: Cow<'q, Query>, indexes: &Rc<Indexes>) -> Cow<'q
     let mut query = query;
     for condition in &conditions {
         if let Expr::SubLink(link) = condition
+            && let Some(named) = by_address(&query, link, indexes)
+        {
+            let mut rest = conditions_without(&query, link);
+            rest.push(named);
+            query.to_mut().filter = Expr::all_of(rest);
+        } else if let Expr::SubLink(link) = condition
             && let Some(rel) = asks_for_keys(&query, link)
             && let Some(with) = with_members(&query, link, rel, indexes)
         {
@@ -78,9 +89,7 @@ fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) 
         tests.iter().enumerate().map(|(i, test)| against(test, members, i)).collect();
     let mut with = query.clone();
     with.rels.push(entry_of(&link.query));
-    let conditions = with.filter.take().map(Expr::into_conjuncts).unwrap_or_default();
-    let is_it = |part: &Expr| matches!(part, Expr::SubLink(own) if own.id == link.id);
-    let rest: Vec<Expr> = conditions.into_iter().filter(|condition| !is_it(condition)).collect();
+    let rest = conditions_without(query, link);
     let is_own = |condition: &&Expr| walk::rels_of(condition) == [rel];
     let own: Vec<Expr> = rest.iter().filter(is_own).cloned().collect();
     let rows = query_rows(&link.query, indexes);
@@ -91,6 +100,39 @@ fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) 
     let at = with.from.iter_mut().find(|tree| place_of(tree, rel).is_some());
     put_beside(at.expect("it is in FROM"), rel, members, &mut Some(on));
     Some(with)
+}
+
+fn conditions_without(query: &Query, link: &SubLink) -> Vec<Expr> {
+    let is_it = |part: &Expr| matches!(part, Expr::SubLink(own) if own.id == link.id);
+    let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+    conditions.into_iter().filter(|condition| !is_it(condition)).collect()
+}
+
+/// `ctid IN (SELECT ctid …)` as `ctid = ANY (ARRAY(SELECT ctid …))`, if these are few: then rows are fetched by what names them.
+fn by_address(query: &Query, link: &SubLink, indexes: &Rc<Indexes>) -> Option<Expr> {
+    let SubLinkKind::Quantified { tests, all: false } = &link.kind else { return None };
+    let [test] = &tests[..] else { return None };
+    let Expr::Var(var) = &test.args[0] else { return None };
+    let RelKind::Table(table) = &query.rels.get(usize::from(var.rel))?.kind else { return None };
+    let fits = var.level == 0
+        && var.column == Column::Ctid
+        && test.args[1].type_id() == TypeId::TID
+        && is_equality(test)
+        && !is_correlated(&link.query)
+        && query_rows(&link.query, indexes) * ADDRESS < table_rows(table);
+    let ty = Ty::of(array_of(TypeId::TID)?);
+    fits.then(|| {
+        let array = SubLink { kind: SubLinkKind::Array { nested: false }, ty, ..link.clone() };
+        Expr::ArrayOp(Box::new(ArrayOp {
+            func: test.func,
+            symbol: "=".into(),
+            left: test.args[0].clone(),
+            right: ArrayArg::Array(Expr::SubLink(Box::new(array))),
+            all: false,
+            collation: test.collation,
+            loc: link.loc,
+        }))
+    })
 }
 
 /// A test against the members' entry.

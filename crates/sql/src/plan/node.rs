@@ -233,7 +233,8 @@ pub struct TidScan {
     pub table: Arc<TableDef>,
     /// The name of the entry in the query.
     pub alias: Box<str>,
-    pub tids: Vec<Expr>,
+    /// The address of a row, or an array of them, over no row.
+    pub tids: Expr,
     pub outputs: Vec<ScanColumn>,
     pub filter: Option<Expr>,
 }

@@ -68,7 +68,7 @@ impl Planner {
             return self.planned(&mut scan, &Way::Seq, outer, rows);
         }
         if let Some((tids, rest)) = tid_conditions(rel, &conditions) {
-            let node = self.tid_scan(&mut scan, tids, &rest, &mut outer)?;
+            let node = self.tid_scan(&mut scan, &tids, &rest, &mut outer)?;
             return Ok(Planned { node, layout: scan.layout, rows: 1.0, sorted: false });
         }
         if table.indexes.is_empty() {
@@ -211,19 +211,16 @@ impl Planner {
     fn tid_scan(
         &mut self,
         scan: &mut Scan<'_>,
-        tids: Vec<Expr>,
+        tids: &Expr,
         rest: &[Expr],
         outer: &mut Option<&mut Outer<'_>>,
     ) -> Result<Node> {
-        let mut exprs = Vec::with_capacity(tids.len());
-        for tid in tids {
-            exprs.push(self.over_outer(&tid, outer.as_deref_mut())?);
-        }
+        let tids = self.over_outer(tids, outer.as_deref_mut())?;
         let filter = self.rewrite_all(rest, &mut Below::row(&scan.layout))?;
         Ok(Node::TidScan(Arc::new(TidScan {
             table: scan.table.clone(),
             alias: scan.alias.into(),
-            tids: exprs,
+            tids,
             outputs: scan.outputs.clone(),
             filter: Expr::all_of(filter),
         })))

@@ -508,12 +508,13 @@ impl<'a> Printer<'a> {
                 let (on, entry) = self.names.enter(&scan.table.name, &scan.alias);
                 self.head(depth, format!("Tid Scan on {on}"), node);
                 let names = scan_names(&scan.table, &scan.outputs);
-                for tid in &scan.tids {
-                    let text = self.text(tid, &names);
-                    match tid {
-                        Expr::CurrentOf(_) => self.detail(depth, "TID Cond", &text),
-                        _ => self.detail(depth, "TID Cond", &format!("(ctid = {text})")),
+                let text = self.text(&scan.tids, &names);
+                match &scan.tids {
+                    Expr::CurrentOf(_) => self.detail(depth, "TID Cond", &text),
+                    tids if tids.type_id() == TypeId::TID => {
+                        self.detail(depth, "TID Cond", &format!("(ctid = {text})"));
                     }
+                    _ => self.detail(depth, "TID Cond", &format!("(ctid = ANY ({text}))")),
                 }
                 self.scan_filter(depth, node, &scan.filter, names, &entry)
             }

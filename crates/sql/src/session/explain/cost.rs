@@ -16,7 +16,7 @@ use crate::plan::node::{
 use crate::plan::path::{Bits, operators};
 use crate::plan::skip::{self, looked_up};
 use crate::session::backend::Backend;
-use crate::types::Datum;
+use crate::types::{Datum, TypeId};
 
 /// Groups, or distinct values, of a column that nothing is known of.
 const DISTINCT: f64 = 200.0;
@@ -168,7 +168,8 @@ impl Costs<'_> {
                 ways.min_by(|a, b| a.total.total_cmp(&b.total)).unwrap_or_default()
             }
             Node::TidScan(scan) => {
-                let count = scan.tids.len() as f64;
+                // PostgreSQL's guess for an array.
+                let count = if scan.tids.type_id() == TypeId::TID { 1.0 } else { 10.0 };
                 let width = scan.outputs.iter().map(|output| type_width(output.ty)).sum();
                 Cost::new(0.0, count * (s.random_page + s.cpu_tuple), count, width)
             }

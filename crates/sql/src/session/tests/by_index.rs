@@ -108,3 +108,18 @@ fn of_the_table_that_gives_the_order_whatever_is_asked_of_it() {
     let first = bench.run(&format!("SELECT o.id {lateral} ORDER BY o.id LIMIT 2"));
     assert_eq!(first, "[id]\n2\n3\nSELECT 2\n");
 }
+
+#[test]
+fn where_a_parameter_switches_a_condition_off() {
+    let mut bench = bench();
+    bench.run("PREPARE one (int) AS SELECT * FROM ord WHERE $1 IS NULL OR cust_id = $1");
+    let plan = bench.run("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) EXECUTE one (7)");
+    assert!(plan.contains("Index") && plan.contains("(never executed)"), "{plan}");
+    let one = bench.run("EXECUTE one (7)");
+    assert!(one.ends_with("SELECT 2\n"), "{one}");
+    let all = bench.run("EXECUTE one (NULL)");
+    assert!(all.ends_with("SELECT 10000\n"), "{}", &all[all.len() - 40..]);
+    let named = "DELETE FROM ord WHERE ctid IN (SELECT ctid FROM ord WHERE cust_id = 7)";
+    let plan = bench.run(&format!("EXPLAIN (COSTS OFF) {named}"));
+    assert!(plan.contains("Tid Scan on ord") && !plan.contains("Seq Scan"), "{plan}");
+}
