@@ -75,11 +75,13 @@ torture:
 	$(MAKE) loom
 	THALWEG_CRASH_EVERY=1 $(CARGO) test --release --locked -p storage --lib outcomes_that_were_told
 	$(CARGO) run --release --locked -p sim -- crash --seeds $(TORTURE_SEEDS)
+	$(CARGO) run --profile checked --locked -p sim -- crash --from $(TORTURE_SEEDS) --seeds $(SEEDS)
 	$(RELEASE) -p thalweg
 	./tests/kill9.sh 100
 	./tests/kill9.sh 20 torn_page_protection=full_page_writes
 	./tests/kill9.sh 20 wal_io=mmap
 	./tests/kill9.sh 10 wal_io=mmap torn_page_protection=full_page_writes
+	$(MAKE) test-tiny-cache test-tiny-logs
 
 ## Can the simulation fail? One deliberate fault after another must be caught by it (sim/README.md).
 mutations:
