@@ -2,10 +2,14 @@
 //! latency. A difference is claimed only where [repetitions](crate::evidence) do not account for it; everything else is no
 //! difference.
 
+mod asked;
+
 use crate::evidence::{Noise, Pair, Shift, Variance, logarithms, over_all, together};
 use crate::experiments::{Experiment, PROCESSOR, THROUGHPUT, WORST_LATENCY};
 use crate::model::{Record, Results, figure};
 use crate::statistics::{Spread, cell, is_postgres, places};
+use crate::target::is_control;
+use asked::{Lacking, lacking};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -140,10 +144,10 @@ fn change(
     })
 }
 
-/// The comparison as text, whose last line says it all, and in how many cells B is worse.
+/// The comparison as text, whose last line says it all, and in how many cells B is worse, or has nothing any more.
 pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
-    let changes = changes(a, b);
-    if changes.is_empty() {
+    let (changes, lacking) = (changes(a, b), lacking(a, b));
+    if changes.is_empty() && lacking.is_empty() {
         return Err("the records have nothing in common".to_owned());
     }
     let mut text = String::new();
@@ -182,12 +186,16 @@ pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
         )
         .expect("strings take writes");
     }
+    for Lacking { what, why, .. } in &lacking {
+        writeln!(text, "{what:<76} B lacks it: {why}").expect("strings take writes");
+    }
     let worse = changes.iter().filter(|c| c.verdict == Verdict::Worse).count();
-    text.push_str(&summary(&changes));
-    Ok((text, worse))
+    let gone = lacking.iter().filter(|cell| !is_control(&cell.target)).count();
+    text.push_str(&summary(&changes, lacking.len()));
+    Ok((text, worse + gone))
 }
 
-fn summary(changes: &[Change]) -> String {
+fn summary(changes: &[Change], lacking: usize) -> String {
     let all = changes.len();
     let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
     let [better, worse, unknown] = [Verdict::Better, Verdict::Worse, Verdict::Unknown].map(count);
@@ -195,8 +203,15 @@ fn summary(changes: &[Change]) -> String {
         0 => String::new(),
         n => format!("; one repetition can't tell of {n}"),
     };
+    let untold = match lacking {
+        0 => untold,
+        n => format!("{untold}; B lacks {n}"),
+    };
     match (better, worse) {
-        (0, 0) if unknown == all => format!("\none repetition can't tell: {all} cells\n"),
+        (0, 0) if unknown == all => {
+            let lacks = if lacking > 0 { format!("; B lacks {lacking}") } else { String::new() };
+            format!("\none repetition can't tell: {all} cells{lacks}\n")
+        }
         (0, 0) => {
             format!("\nno difference: {} cells agree within their spread{untold}\n", all - unknown)
         }

@@ -71,7 +71,7 @@ fn obey(order: Order) -> Result<(), String> {
             let (text, worse) = compare::report(&Record::load(&a)?, &Record::load(&b)?)?;
             print!("{text}");
             // What runs this must notice without reading it.
-            if worse > 0 { Err(format!("{worse} cells are worse")) } else { Ok(()) }
+            if worse > 0 { Err(format!("{worse} cells are worse or missing")) } else { Ok(()) }
         }
         Order::Pack(file) => pack::pack(&places(None)?, &file),
     }

@@ -1,7 +1,7 @@
 //! What is measured: servers that the lab starts, and servers that are given by URL.
 
 use crate::counted::Counted;
-use crate::experiments::{Plan, Setup};
+use crate::experiments::{DEVICE, Plan, Setup};
 use crate::interrupt;
 use crate::process::{self, Limits};
 use crate::runner::Companion;
@@ -67,6 +67,11 @@ pub struct Url {
 
 /// Those that the lab can start.
 const KNOWN: &[&str] = &["thalweg", "thalweg-counting", "pg15", "pg18", "canned", "bare-sync"];
+
+/// Whether this is measured beside others and is nothing of ours: what changes there, the machine did.
+pub fn is_control(target: &str) -> bool {
+    [DEVICE, "pg15", "pg18", "canned", "bare-sync"].contains(&target)
+}
 
 impl Wanted {
     /// From the command line.

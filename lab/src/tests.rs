@@ -355,6 +355,56 @@ fn one_repetition_alone_cannot_tell() {
     assert!(!text.contains("no difference"), "{text}");
 }
 
+/// A server that stopped working is no silence: of ours it is worse, of others it is told.
+#[test]
+fn what_the_second_record_lacks_is_told_and_ours_is_worse() {
+    let mut a = record(1000.0, 500.0);
+    a.request.experiments = vec!["s4-hash".to_owned()];
+    a.request.targets = vec!["thalweg".to_owned(), "pg15".to_owned()];
+    let without = |target: &str, why: Option<&str>| {
+        let mut b = a.clone();
+        let results = &mut b.experiments[0];
+        results.runs.retain(|run| (&*run.target, &*run.variant) != (target, "hash"));
+        results.skipped.extend(why.map(|why| Skipped {
+            target: target.to_owned(),
+            variant: "hash".to_owned(),
+            x: None,
+            why: why.to_owned(),
+        }));
+        b
+    };
+    let (text, worse) = report(&a, &without("thalweg", Some("it died"))).unwrap();
+    assert_eq!((worse, text.matches("B lacks it: it died").count()), (2, 2), "{text}");
+    assert!(text.ends_with("6 cells agree within their spread; B lacks 2\n"), "{text}");
+    let (text, worse) = report(&a, &without("pg15", Some("it died"))).unwrap();
+    assert_eq!((worse, text.matches("B lacks it: it died").count()), (0, 2), "{text}");
+    // The other server was asked there.
+    let (text, worse) = report(&a, &without("thalweg", None)).unwrap();
+    assert_eq!(worse, 2, "{text}");
+    assert!(text.contains("no reason is recorded"), "{text}");
+    // Some of its repetitions are there.
+    let mut b = without("pg15", None);
+    let hash = |run: &&Run| (&*run.target, &*run.variant) == ("pg15", "hash");
+    b.experiments[0].runs.extend(a.experiments[0].runs.iter().filter(hash).take(3).cloned());
+    let (text, _) = report(&a, &b).unwrap();
+    assert!(!text.contains("B lacks"), "as many as were planned, for all that is known: {text}");
+    b.experiments[0].skipped = without("pg15", Some("it died")).experiments[0].skipped.clone();
+    let (text, _) = report(&a, &b).unwrap();
+    assert!(text.contains("of 3 repetitions: it died"), "{text}");
+    // Cut off before it came to an experiment, and not asked for it at all.
+    let mut b = a.clone();
+    b.experiments.clear();
+    b.stopped = Some("interrupted".to_owned());
+    let (text, worse) = report(&a, &b).unwrap();
+    assert_eq!(worse, 4, "{text}");
+    assert!(text.contains("the record is partial: interrupted"), "{text}");
+    b.request.experiments = vec!["ceiling".to_owned()];
+    assert!(report(&a, &b).is_err());
+    let mut b = without("thalweg", None);
+    b.request.targets = vec!["pg15".to_owned()];
+    assert_eq!(report(&a, &b).unwrap().1, 0, "not asked for");
+}
+
 #[test]
 fn records_without_a_common_cell_are_not_compared() {
     let mut other = record(1.0, 1.0);
