@@ -9,7 +9,7 @@ use crate::experiments::{Experiment, PROCESSOR, THROUGHPUT, WORST_LATENCY};
 use crate::model::{Record, Results, figure};
 use crate::statistics::{Spread, cell, is_postgres, places};
 use crate::target::is_control;
-use asked::{Lacking, lacking};
+use asked::{Lacking, differences, lacking, moved};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -146,6 +146,10 @@ fn change(
 
 /// The comparison as text, whose last line says it all, and in how many cells B is worse, or has nothing any more.
 pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
+    let other = differences(a, b);
+    if !other.is_empty() {
+        return Err(format!("the records were asked different questions: {}", other.join("; ")));
+    }
     let (changes, lacking) = (changes(a, b), lacking(a, b));
     if changes.is_empty() && lacking.is_empty() {
         return Err("the records have nothing in common".to_owned());
@@ -159,6 +163,9 @@ pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
         let partial = partial.unwrap_or_default();
         writeln!(text, "{name}: {}, commit {commit}{program}{partial}", record.started)
             .expect("strings take writes");
+    }
+    for moved in moved(a, b) {
+        writeln!(text, "Another server: {moved}.").expect("strings take writes");
     }
     if a.machine != b.machine {
         text.push_str("The machines differ: compare ratios within each, not these.\n");

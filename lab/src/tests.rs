@@ -405,6 +405,47 @@ fn what_the_second_record_lacks_is_told_and_ours_is_worse() {
     assert_eq!(report(&a, &b).unwrap().1, 0, "not asked for");
 }
 
+/// Runs of another length or on more rows tell nothing of what changed.
+#[test]
+fn records_of_different_questions_are_refused() {
+    let a = record(1000.0, 500.0);
+    let refused = |change: &dyn Fn(&mut Record)| {
+        let mut b = a.clone();
+        change(&mut b);
+        report(&a, &b).unwrap_err()
+    };
+    let told = refused(&|b| b.experiments[0].runs.iter_mut().for_each(|run| run.seconds = 8));
+    assert!(told.contains("s4-hash: short form, scale 10, runs of 2 s in A,"), "{told}");
+    assert!(told.ends_with("runs of 8 s in B"), "{told}");
+    assert!(refused(&|b| b.request.scale = Some(20)).ends_with("scale 20, runs of 2 s in B"));
+    assert!(refused(&|b| b.request.long = true).contains("long form, scale 50"));
+    // What is asked for by hand is no other question.
+    let mut b = a.clone();
+    b.request.scale = Some(10);
+    b.request.clients = Some(vec![8, 64]);
+    assert!(report(&a, &b).is_ok());
+    // In process, where both forms are alike.
+    let in_process = |long: bool| {
+        let mut record = record(1.0, 1.0);
+        record.request.long = long;
+        record.experiments[0].name = "s2-wal-padding".to_owned();
+        record
+    };
+    assert!(report(&in_process(false), &in_process(true)).is_ok());
+}
+
+#[test]
+fn another_server_of_the_same_name_is_told() {
+    let mut a = record(1000.0, 500.0);
+    a.request.targets = vec!["pg15".to_owned(), "mine=postgres://me@here:5432/d".to_owned()];
+    let mut b = a.clone();
+    assert!(!report(&a, &b).unwrap().0.contains("Another server"));
+    b.request.targets[1] = "mine=postgres://me@there:5432/d".to_owned();
+    let (text, _) = report(&a, &b).unwrap();
+    let told = "mine is postgres://me@here:5432/d in A and postgres://me@there:5432/d in B.";
+    assert!(text.contains(&format!("\nAnother server: {told}\n")), "{text}");
+}
+
 #[test]
 fn records_without_a_common_cell_are_not_compared() {
     let mut other = record(1.0, 1.0);

@@ -1,6 +1,6 @@
 //! What both records were asked, and what the second has no answer to.
 
-use crate::experiments::DEVICE;
+use crate::experiments::{DEVICE, Experiment, Kind};
 use crate::model::{Record, Results, Skipped};
 use crate::statistics::places;
 
@@ -91,4 +91,57 @@ fn skip_of<'r>(results: &'r Results, target: &str, variant: &str, x: u32) -> Opt
         results.skipped.iter().find(of_it)
     };
     of(variant).or_else(|| of("").filter(|skipped| skipped.x.is_none()))
+}
+
+/// What keeps two records from being compared: other questions. Of a form, a scale, or a duration of their own.
+pub fn differences(a: &Record, b: &Record) -> Vec<String> {
+    let mut found = Vec::new();
+    for of_a in &a.experiments {
+        let Some(of_b) = b.experiments.iter().find(|e| e.name == of_a.name) else { continue };
+        // Without runs there is nothing that differs.
+        if of_a.runs.is_empty() || of_b.runs.is_empty() {
+            continue;
+        }
+        let [in_a, in_b] =
+            [(a, of_a), (b, of_b)].map(|(record, results)| question(record, results));
+        if in_a != in_b {
+            found.push(format!("{}: {in_a} in A, {in_b} in B", of_a.name));
+        }
+    }
+    found
+}
+
+/// How an experiment was asked: the form, the scale, how long each run took.
+fn question(record: &Record, results: &Results) -> String {
+    let long = record.request.long;
+    let mut seconds: Vec<u32> = results.runs.iter().map(|run| run.seconds).collect();
+    seconds.sort_unstable();
+    seconds.dedup();
+    let seconds = seconds.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ");
+    let form = if long { "long form" } else { "short form" };
+    match Experiment::find(&results.name).map(|e| &e.kind) {
+        Ok(Kind::Load(plan) | Kind::Tpcc(plan)) => {
+            let scale = record.request.scale.unwrap_or(plan.form(long).scale);
+            format!("{form}, scale {scale}, runs of {seconds} s")
+        }
+        // It may be asked alike in both forms, and does not count the seconds.
+        Ok(Kind::Paths(paths)) => paths.round(long).arguments.join(" "),
+        Err(_) => format!("{form}, runs of {seconds} s"),
+    }
+}
+
+/// Servers given by URL that have one name in both records, and are not the same.
+pub fn moved(a: &Record, b: &Record) -> Vec<String> {
+    let urls = |record: &Record| {
+        let of = |target: &String| {
+            target.split_once('=').map(|(name, url)| (name.to_owned(), url.to_owned()))
+        };
+        record.request.targets.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let theirs = urls(b);
+    let other = |(name, url): (String, String)| {
+        let (_, there) = theirs.iter().find(|(other, place)| *other == name && *place != url)?;
+        Some(format!("{name} is {url} in A and {there} in B"))
+    };
+    urls(a).into_iter().filter_map(other).collect()
 }
