@@ -172,58 +172,69 @@ pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
     }
     text.push_str(&controls(&changes));
     text.push('\n');
-    for change in &changes {
-        let said = match change.verdict {
-            Verdict::Same => "no difference",
-            Verdict::Better => "BETTER",
-            Verdict::Worse => "WORSE",
-            Verdict::Unknown => "one repetition can't tell",
-        };
-        let chance = match change.verdict {
-            Verdict::Unknown => "a single repetition".to_owned(),
-            _ => format!("repetitions: ±{:.0} %", change.chance * 100.0),
-        };
-        writeln!(
-            text,
-            "{:<76} {:>10.1} → {:>10.1}  {:+6.1} % ({chance})  {said}",
-            change.what,
-            change.a.median,
-            change.b.median,
-            (change.ratio() - 1.0) * 100.0,
-        )
-        .expect("strings take writes");
-    }
+    changes.iter().for_each(|change| text.push_str(&line(change)));
     for Lacking { what, why, .. } in &lacking {
         writeln!(text, "{what:<76} B lacks it: {why}").expect("strings take writes");
     }
-    let worse = changes.iter().filter(|c| c.verdict == Verdict::Worse).count();
+    let (controls, ours): (Vec<&Change>, Vec<&Change>) =
+        changes.iter().partition(|change| is_control(&change.target));
     let gone = lacking.iter().filter(|cell| !is_control(&cell.target)).count();
-    text.push_str(&summary(&changes, lacking.len()));
+    text.push('\n');
+    if !controls.is_empty() || gone < lacking.len() {
+        writeln!(text, "controls: {}", summary(&controls, lacking.len() - gone))
+            .expect("strings take writes");
+    }
+    writeln!(text, "{}", summary(&ours, gone)).expect("strings take writes");
+    let worse = ours.iter().filter(|c| c.verdict == Verdict::Worse).count();
     Ok((text, worse + gone))
 }
 
-fn summary(changes: &[Change], lacking: usize) -> String {
-    let all = changes.len();
+/// What a cell did. What is said of controls is in small letters: it is the machine's.
+fn line(change: &Change) -> String {
+    let control = is_control(&change.target);
+    let said = match change.verdict {
+        Verdict::Same => "no difference",
+        Verdict::Better if control => "control, better",
+        Verdict::Worse if control => "control, worse",
+        Verdict::Better => "BETTER",
+        Verdict::Worse => "WORSE",
+        Verdict::Unknown => "one repetition can't tell",
+    };
+    let chance = match change.verdict {
+        Verdict::Unknown => "a single repetition".to_owned(),
+        _ => format!("repetitions: ±{:.0} %", change.chance * 100.0),
+    };
+    format!(
+        "{:<76} {:>10.1} → {:>10.1}  {:+6.1} % ({chance})  {said}\n",
+        change.what,
+        change.a.median,
+        change.b.median,
+        (change.ratio() - 1.0) * 100.0,
+    )
+}
+
+/// How cells went, and how many B lacks.
+fn summary(changes: &[&Change], lacking: usize) -> String {
     let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
-    let [better, worse, unknown] = [Verdict::Better, Verdict::Worse, Verdict::Unknown].map(count);
-    let untold = match unknown {
-        0 => String::new(),
-        n => format!("; one repetition can't tell of {n}"),
-    };
-    let untold = match lacking {
-        0 => untold,
-        n => format!("{untold}; B lacks {n}"),
-    };
+    let [same, better, worse, unknown] =
+        [Verdict::Same, Verdict::Better, Verdict::Worse, Verdict::Unknown].map(count);
+    let mut parts = Vec::new();
     match (better, worse) {
-        (0, 0) if unknown == all => {
-            let lacks = if lacking > 0 { format!("; B lacks {lacking}") } else { String::new() };
-            format!("\none repetition can't tell: {all} cells{lacks}\n")
+        (0, 0) if same > 0 => {
+            parts.push(format!("no difference: {same} cells agree within their spread"));
         }
-        (0, 0) => {
-            format!("\nno difference: {} cells agree within their spread{untold}\n", all - unknown)
-        }
-        _ => format!("\n{better} better, {worse} worse of {all} cells{untold}\n"),
+        (0, 0) => {}
+        _ => parts.push(format!("{better} better, {worse} worse of {} cells", changes.len())),
     }
+    for (number, what) in [
+        (unknown, format!("one repetition can't tell of {unknown}")),
+        (lacking, format!("B lacks {lacking}")),
+    ] {
+        if number > 0 {
+            parts.push(what);
+        }
+    }
+    if parts.is_empty() { "no cells of ours".to_owned() } else { parts.join("; ") }
 }
 
 /// PostgreSQL is the same program in both: what it changed by, the machine did.

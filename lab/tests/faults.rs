@@ -554,7 +554,7 @@ fn a_comparison_fails_where_something_is_worse() {
         (compare(&kept, &halved), compare(&halved, &kept), compare(&kept, &kept));
     fs::remove_file(&halved).unwrap();
     assert!(
-        !worse.status.success() && said(&worse).contains("24 cells are worse or missing"),
+        !worse.status.success() && said(&worse).contains("8 cells are worse or missing"),
         "{worse:?}"
     );
     assert!(better.status.success() && same.status.success());
