@@ -20,6 +20,8 @@ pub enum Verdict {
     Same,
     Better,
     Worse,
+    /// Further off than nineteen of twenty cells that nothing changed, and not so far that none of hundreds is.
+    Unsure,
     /// One of both has one repetition only, which can't tell how far another would be.
     Unknown,
 }
@@ -49,6 +51,7 @@ pub fn verdict(pair: &Pair, lower_is_better: bool, together: &[Shift]) -> Verdic
     let judged = pair.judged(together);
     match if lower_is_better { judged.reverse() } else { judged } {
         _ if !pair.repeated() => Verdict::Unknown,
+        Ordering::Equal if pair.is_beyond_chance() => Verdict::Unsure,
         Ordering::Equal => Verdict::Same,
         Ordering::Greater => Verdict::Better,
         Ordering::Less => Verdict::Worse,
@@ -192,17 +195,19 @@ pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
 /// What a cell did. What is said of controls is in small letters: it is the machine's.
 fn line(change: &Change) -> String {
     let control = is_control(&change.target);
+    let percent = change.chance * 100.0;
     let said = match change.verdict {
         Verdict::Same => "no difference",
         Verdict::Better if control => "control, better",
         Verdict::Worse if control => "control, worse",
         Verdict::Better => "BETTER",
         Verdict::Worse => "WORSE",
+        Verdict::Unsure => &format!("beyond ±{percent:.0} %, unsure"),
         Verdict::Unknown => "one repetition can't tell",
     };
     let chance = match change.verdict {
         Verdict::Unknown => "a single repetition".to_owned(),
-        _ => format!("repetitions: ±{:.0} %", change.chance * 100.0),
+        _ => format!("repetitions: ±{percent:.0} %"),
     };
     format!(
         "{:<76} {:>10.1} → {:>10.1}  {:+6.1} % ({chance})  {said}\n",
@@ -216,8 +221,8 @@ fn line(change: &Change) -> String {
 /// How cells went, and how many B lacks.
 fn summary(changes: &[&Change], lacking: usize) -> String {
     let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
-    let [same, better, worse, unknown] =
-        [Verdict::Same, Verdict::Better, Verdict::Worse, Verdict::Unknown].map(count);
+    let [same, better, worse] = [Verdict::Same, Verdict::Better, Verdict::Worse].map(count);
+    let [unsure, unknown] = [Verdict::Unsure, Verdict::Unknown].map(count);
     let mut parts = Vec::new();
     match (better, worse) {
         (0, 0) if same > 0 => {
@@ -227,6 +232,7 @@ fn summary(changes: &[&Change], lacking: usize) -> String {
         _ => parts.push(format!("{better} better, {worse} worse of {} cells", changes.len())),
     }
     for (number, what) in [
+        (unsure, format!("{unsure} beyond their spread, unsure")),
         (unknown, format!("one repetition can't tell of {unknown}")),
         (lacking, format!("B lacks {lacking}")),
     ] {

@@ -200,9 +200,21 @@ impl Pair {
         a_high < b_low || b_high < a_low
     }
 
-    /// The share by which repetitions alone change it in nineteen of twenty cells.
+    /// The share by which repetitions alone change it in nineteen of twenty cells: what is [WITHIN] deviations off.
     pub fn chance(&self) -> f64 {
-        (WITHIN * self.shift().variance.sqrt()).exp() - 1.0
+        let Shift { variance, free, .. } = self.shift();
+        if free <= 0.0 {
+            return 0.0;
+        }
+        // The inverse of what tells the deviations.
+        let size = WITHIN * (8.0 * free + 3.0) / (8.0 * free + 1.0);
+        let student = (free * ((size * size / free).exp() - 1.0)).sqrt();
+        (student * variance.sqrt()).exp_m1()
+    }
+
+    /// Whether it changed by more than that, and by more than is ever claimed: in a record of hundreds of cells some do.
+    pub fn is_beyond_chance(&self) -> bool {
+        self.change().abs() > LEAST.ln_1p() && self.shift().deviations().abs() >= WITHIN
     }
 
     /// Whether b is lower or higher than a, by more than repetitions account for: by itself, or as one of those that changed

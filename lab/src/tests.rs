@@ -153,6 +153,31 @@ fn a_change_beyond_the_repetitions_is_told_with_its_direction() {
     assert_eq!(verdict(&pair, false, &[]), Verdict::Better);
 }
 
+/// What is printed is what is judged by: beyond it is no difference no more, and no claim yet.
+#[test]
+fn what_is_beyond_the_printed_spread_is_unsure() {
+    let a = record(1000.0, 500.0);
+    let of = |ours: f64| changes(&a, &record(ours, 500.0)).into_iter().next().unwrap();
+    let chance = of(1000.0).chance;
+    assert!((0.03..0.06).contains(&chance), "{chance}");
+    // The least that is ever claimed is five percent.
+    let least = (1.0 + chance).max(1.05);
+    assert_eq!(of(1000.0 * (least - 0.002)).verdict, Verdict::Same);
+    let one = [("thalweg", "hash", 8)];
+    let mut b = a.clone();
+    let only = |run: &&mut Run| one.contains(&(&*run.target, &*run.variant, run.x));
+    for run in b.experiments[0].runs.iter_mut().filter(only) {
+        *run.figures.get_mut(figure::TPS).unwrap() *= least + 0.01;
+    }
+    let (text, worse) = report(&a, &b).unwrap();
+    assert_eq!(worse, 0);
+    let said = format!("%)  beyond ±{:.0} %, unsure\n", chance * 100.0);
+    assert_eq!(text.matches(&said).count(), 1, "{text}");
+    let last =
+        "\nno difference: 3 cells agree within their spread; 1 beyond their spread, unsure\n";
+    assert!(text.ends_with(last), "{text}");
+}
+
 /// Two cells among others that scatter by a twentieth.
 fn pair(a: &[f64], b: &[f64]) -> Pair {
     let of = |values: &[f64]| (0..).zip(values.iter().map(|value| value.ln())).collect();

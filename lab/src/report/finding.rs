@@ -126,8 +126,8 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
         let noise = noise.between(target, target);
         let pair = Pair { a: of(&baseline), b: of(variant), noise };
         Some(match verdict(&pair, false, &[]) {
-            Verdict::Same if percent.abs() >= SEEN => Cost::Unsure(percent),
-            Verdict::Same => Cost::None,
+            Verdict::Same | Verdict::Unsure if percent.abs() >= SEEN => Cost::Unsure(percent),
+            Verdict::Same | Verdict::Unsure => Cost::None,
             Verdict::Unknown => Cost::Unknown,
             _ => Cost::Percent(percent),
         })
