@@ -78,6 +78,17 @@ pub struct Measure {
     pub lower_is_better: bool,
 }
 
+impl Measure {
+    /// What whoever is better does, and what whoever is worse is.
+    pub fn words(&self) -> (&'static str, &'static str) {
+        match self.lower_is_better {
+            false => ("is faster", "slower"),
+            true if self.figure == figure::SERVER_CPU => ("takes less of a processor", "more"),
+            true => ("waits less", "longer"),
+        }
+    }
+}
+
 /// Transactions per second.
 pub const THROUGHPUT: Measure =
     Measure { figure: figure::TPS, label: "transactions per second", lower_is_better: false };

@@ -10,7 +10,7 @@ pub use finding::sentence;
 #[cfg(test)]
 mod tests;
 
-use crate::experiments::{Experiment, Kind};
+use crate::experiments::Experiment;
 use crate::grid::{Grid, grids};
 use crate::model::{Record, Results, figure, write_whole};
 use crate::statistics::{Spread, cell};
@@ -128,8 +128,10 @@ fn section(
     put(format!("<section id=\"{}\"><h2>{}</h2>", e.name, escape(e.title)));
     put(format!("<p class=\"muted\">{}</p>", escape(e.question)));
     if !results.runs.is_empty() {
-        put(format!("<p><strong>{}</strong></p>", escape(&finding::sentence(e, results))));
-        if let Some(costs) = finding::costs(e, results).filter(|_| has_servers(e)) {
+        let said = finding::sentence(e, results);
+        put(format!("<p><strong>{}</strong></p>", escape(&said)));
+        // Where there is no server beside, what variants cost is the finding itself.
+        if let Some(costs) = finding::costs(e, results).filter(|costs| *costs != said) {
             put(format!("<p>{}</p>", escape(&costs)));
         }
     }
@@ -159,11 +161,6 @@ fn section(
     put(waits(results));
     put("</section>".to_owned());
     Ok(())
-}
-
-/// Where there are none, what variants cost is the finding itself.
-fn has_servers(e: &Experiment) -> bool {
-    !matches!(e.kind, Kind::Paths(_))
 }
 
 /// A table that is shown at once.

@@ -255,7 +255,10 @@ impl Lab {
         // What is impossible is told, and nobody plans it.
         let planned = cells.iter().filter(|cell| impossible(cell).is_none()).count() + bare;
         if planned == 0 {
-            let why = "no target and load that were asked for go with this experiment";
+            let why = match rounds {
+                0 => "it is measured only where --rounds asks for it, in this form",
+                _ => "no target and load that were asked for go with this experiment",
+            };
             progress.note(&format!("{}: {why}", e.name));
         }
         self.record.results(e.name, e.axis, planned);
