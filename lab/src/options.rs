@@ -35,7 +35,9 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
               pgbench's tables, or warehouses. Without them each experiment's own. Of what is measured in process only
               --rounds counts.
   --loads     of each experiment's loads only those whose names begin so; the experiments that have none are left out.
-  --writes    allows to make pgbench's tables new in databases that are given by URL.
+  --writes    allows to make pgbench's tables (pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers) new in
+              databases that are given by URL, where they stay, and to drop and make pgbench_accounts_hash,
+              pgbench_inserts, pgbench_savepoints and pgbench_test, which go after the runs.
   --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
   --out       where the record's directory is made; lab/record by default.

@@ -313,14 +313,38 @@ impl Instance {
         let mut init = self.reach.client("pgbench");
         init.args(["-i", "-q", "-s", &scale.to_string()]).args(plan.init);
         process::run(init, Limits::minutes(30))?;
+        self.without_tables(plan, &mut session)?;
         for statement in plan.prepare.iter().chain(&["checkpoint"]) {
             interrupt::check()?;
-            session.ask(statement, LONG_WORK).map_err(|refusal| match refusal.silent {
-                true => refusal.why,
-                false => format!("{} refuses '{statement}': {}", self.target, refusal.why),
-            })?;
+            self.told(&mut session, statement)?;
         }
         Ok(())
+    }
+
+    /// Drops an experiment's own tables, where a run that was ended may have left them: in a database that stays.
+    fn without_tables(&self, plan: &Plan, session: &mut Session) -> Result<(), String> {
+        if self.server.is_some() {
+            return Ok(());
+        }
+        plan.tables()
+            .try_for_each(|table| self.told(session, &format!("DROP TABLE IF EXISTS {table}")))
+    }
+
+    fn told(&self, session: &mut Session, statement: &str) -> Result<(), String> {
+        let answer = session.ask(statement, LONG_WORK).map_err(|refusal| match refusal.silent {
+            true => refusal.why,
+            false => format!("{} refuses '{statement}': {}", self.target, refusal.why),
+        });
+        answer.map(drop)
+    }
+
+    /// After the runs: what was made for them in somebody else's database goes, but for pgbench's tables.
+    pub fn clear(&self, plan: &Plan) -> Result<(), String> {
+        let nothing = self.server.is_some() || self.given_up.is_some();
+        if nothing || plan.tables().next().is_none() {
+            return Ok(());
+        }
+        self.without_tables(plan, &mut self.reach.connect_and_hear()?)
     }
 
     /// Whether it answers every query the same.

@@ -2,7 +2,7 @@
 
 use crate::compare::{Change, Verdict, changes, report, verdict};
 use crate::evidence::{Pair, Variance};
-use crate::experiments::{ALL, Experiment};
+use crate::experiments::{ALL, Experiment, Kind};
 use crate::latencies::Latencies;
 use crate::model::{Record, Request, Results, Run, Sample, Skipped, commit_in, figure};
 use crate::options::{self, Order};
@@ -576,6 +576,21 @@ fn what_is_understood_is_described_and_the_other_way_round() {
     }
     for name in Wanted::all().iter().map(Wanted::name) {
         assert!(described.contains(name), "{name} is a target");
+    }
+}
+
+/// What is dropped in databases of others: it has names that nobody else's have, and both documents tell them.
+#[test]
+fn tables_that_are_dropped_are_named() {
+    let readme = include_str!("../README.md");
+    for e in ALL {
+        let Kind::Load(plan) = &e.kind else { continue };
+        for table in plan.tables() {
+            assert!(table.starts_with("pgbench_"), "{}: {table}", e.name);
+            assert!(options::USAGE.contains(table) && readme.contains(table), "{table}");
+        }
+        let made = plan.prepare.iter().filter(|statement| statement.starts_with("CREATE TABLE"));
+        assert_eq!(made.count(), plan.tables().count());
     }
 }
 

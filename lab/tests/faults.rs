@@ -468,17 +468,44 @@ fn an_initdb_that_fails_is_told_in_its_words() {
 fn a_server_that_refuses_to_be_prepared_is_told_in_its_words() {
     let Some(place) = Place::new("preparing") else { return };
     let mut server = place.others(5433);
-    server.sql("create table accounts_hash ()").unwrap();
+    server.sql("create view pgbench_accounts_hash as select 1").unwrap();
     let socket = server.socket_dir.display().to_string().replace('/', "%2F");
     let url = format!("full=postgres://postgres@{socket}:5433/postgres");
     let ended = place.run(&["--target", &url, "--target", "pg15", "--writes"]).output().unwrap();
     let text = said(&ended);
     assert!(ended.status.success(), "{text}");
-    let sentence = "s4-hash: full: full refuses 'CREATE TABLE accounts_hash AS SELECT * FROM pgbench_accounts': \
-                    relation \"accounts_hash\" already exists (42P07)";
+    let sentence = "s4-hash: full: full refuses 'DROP TABLE IF EXISTS pgbench_accounts_hash': \
+                    \"pgbench_accounts_hash\" is not a table (42809)";
     assert_eq!(sentences(&text), [sentence]);
     let [(_, record)] = &place.records()[..] else { panic!("one record") };
     assert_eq!(runs(record), 6, "the other's");
+    server.stop();
+    drop(server);
+    place.assert_clean();
+}
+
+/// The tables of a run before are no hindrance, and a run leaves none but pgbench's.
+#[test]
+fn a_server_given_by_url_is_written_to_again_and_again() {
+    let Some(place) = Place::new("again") else { return };
+    let mut server = place.others(5435);
+    // As a run leaves it that was killed.
+    server.sql("create table pgbench_accounts_hash ()").unwrap();
+    let socket = server.socket_dir.display().to_string().replace('/', "%2F");
+    let url = format!("mine=postgres://postgres@{socket}:5435/postgres");
+    for number in 1..3 {
+        let ended = place.run(&["--target", &url, "--writes"]).output().unwrap();
+        let text = said(&ended);
+        assert!(ended.status.success() && sentences(&text).is_empty(), "{text}");
+        assert_eq!(
+            place.records().iter().map(|(_, record)| runs(record)).sum::<usize>(),
+            6 * number
+        );
+        let tables = "select string_agg(relname, ' ' order by relname) from pg_class \
+                      where relkind = 'r' and relnamespace = 'public'::regnamespace";
+        let left = "pgbench_accounts pgbench_branches pgbench_history pgbench_tellers";
+        assert_eq!(server.value(tables).unwrap(), left);
+    }
     server.stop();
     drop(server);
     place.assert_clean();

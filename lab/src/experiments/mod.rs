@@ -269,6 +269,13 @@ impl Experiment {
 }
 
 impl Plan {
+    /// The tables that are made before the loads, but for pgbench's own.
+    pub fn tables(&self) -> impl Iterator<Item = &'static str> {
+        let made =
+            self.prepare.iter().filter_map(|statement| statement.strip_prefix("CREATE TABLE "));
+        made.filter_map(|rest| rest.split(' ').next())
+    }
+
     /// The form that was asked for.
     pub fn form(&self, long: bool) -> &Form {
         if long { &self.long } else { &self.short }

@@ -272,8 +272,20 @@ impl Lab {
         for cells in cells.chunk_by(|a, b| a.batch == b.batch) {
             let mut instances = self.start_all(e, plan, cells, scratch, progress, &wanted)?;
             self.rounds(e, plan, cells, &mut instances, scratch, progress, &wanted)?;
+            self.clear(plan, &instances, progress);
         }
         self.instructions(e, plan, &cells, scratch.path(), progress)
+    }
+
+    /// Takes what was made for the runs out of the databases that are given by URL.
+    fn clear(&self, plan: &Plan, instances: &[(usize, Instance)], progress: &Progress) {
+        let written =
+            |instance: &&Instance| instance.server.is_none() && self.record.request.writes;
+        for instance in instances.iter().map(|(_, instance)| instance).filter(written) {
+            if let Err(why) = instance.clear(plan) {
+                progress.note(&format!("{}: tables stay there: {why}", instance.target));
+            }
+        }
     }
 
     /// The runs of one batch.
