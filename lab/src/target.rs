@@ -188,6 +188,16 @@ impl Reach {
     }
 }
 
+/// However a run ends; who has several asks all of them first.
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.ask_to_stop();
+        if let Some(server) = &mut self.server {
+            server.wait_for_the_end(&interrupt::asked_again);
+        }
+    }
+}
+
 impl Instance {
     /// Starts a server and fills it.
     pub fn start(
@@ -227,6 +237,8 @@ impl Instance {
                 Err(why) => {
                     let said = std::fs::read_to_string(&server.log).unwrap_or_default();
                     let home = server.socket_dir.clone();
+                    server.ask_to_stop();
+                    server.wait_for_the_end(&interrupt::asked_again);
                     drop(server);
                     match said.contains(IN_USE) {
                         true => {
@@ -345,6 +357,15 @@ impl Instance {
             return Ok(());
         }
         self.without_tables(plan, &mut self.reach.connect_and_hear()?)
+    }
+
+    /// Asks the server to end, if it is the lab's.
+    pub fn ask_to_stop(&mut self) {
+        // Who works beside goes first.
+        self.beside = None;
+        if let Some(server) = &mut self.server {
+            server.ask_to_stop();
+        }
     }
 
     /// Whether it answers every query the same.

@@ -143,18 +143,15 @@ fn runs(record: &str) -> usize {
 fn an_interrupted_run_leaves_nothing_running_and_is_gone_on_with() {
     let Some(place) = Place::new("interrupted") else { return };
     let lab = place.run(&["--target", "pg15"]).spawn().unwrap();
-    let begun = Instant::now();
-    while !place.records().iter().any(|(_, record)| runs(record) >= 1) {
-        assert!(begun.elapsed() < GIVE_UP, "no run was recorded");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let process = i32::try_from(lab.id()).unwrap();
-    // SAFETY: sends a signal to a child of ours that was not waited for.
-    assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
+    until_a_run(&place);
+    signal(&lab, libc::SIGINT);
     let ended = lab.wait_with_output().unwrap();
     assert!(!ended.status.success());
     let text = said(&ended);
-    assert!(text.contains("interrupted") && text.contains("marked as partial"), "{text}");
+    assert!(
+        text.contains("interrupted, stopping servers") && text.contains("marked as partial"),
+        "{text}"
+    );
     place.assert_clean();
     let [(folder, partial)] = &place.records()[..] else { panic!("one record") };
     assert!(partial.contains("\"stopped\"") && partial.contains("interrupted"), "{partial}");
@@ -175,6 +172,62 @@ fn an_interrupted_run_leaves_nothing_running_and_is_gone_on_with() {
     let text = String::from_utf8_lossy(&compared.stdout).into_owned();
     assert!(compared.status.success() && text.contains("no difference"), "{text}");
     assert!(!text.contains("BETTER") && !text.contains("WORSE"), "{text}");
+}
+
+/// Sends a signal to a child that was not waited for.
+fn signal(child: &std::process::Child, signal: libc::c_int) {
+    let process = i32::try_from(child.id()).unwrap();
+    // SAFETY: takes no memory of ours.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+}
+
+/// Waits until a run is recorded.
+fn until_a_run(place: &Place) {
+    let begun = Instant::now();
+    while !place.records().iter().any(|(_, record)| runs(record) >= 1) {
+        assert!(begun.elapsed() < GIVE_UP, "no run was recorded");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A server that does not end when it is asked to: the second time it is not asked.
+#[test]
+fn whoever_interrupts_twice_does_not_wait_for_servers() {
+    let Some(place) = Place::new("twice") else { return };
+    let script = format!(
+        "case $1 in -D) ;; *) exec {TOOLS}/postgres \"$@\" ;; esac; trap '' INT; {TOOLS}/postgres \"$@\" & \
+         child=$!; trap 'kill -QUIT $child; wait $child; exit 3' QUIT; while :; do wait $child; done"
+    );
+    let pack = pack(&place, "postgres", &script);
+    let lab = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).spawn().unwrap();
+    until_a_run(&place);
+    let begun = Instant::now();
+    signal(&lab, libc::SIGQUIT);
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&lab, libc::SIGINT);
+    let ended = lab.wait_with_output().unwrap();
+    let text = said(&ended);
+    assert!(!ended.status.success() && text.contains("interrupted, stopping servers"), "{text}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    place.assert_clean();
+}
+
+/// As `nohup` starts it.
+#[test]
+fn a_terminal_that_goes_away_ends_no_run_that_is_to_outlive_it() {
+    let Some(place) = Place::new("nohup") else { return };
+    let lab = place.run(&["--target", "pg15"]);
+    let mut nohup = Command::new("nohup");
+    nohup.arg(lab.get_program()).args(lab.get_args());
+    nohup.env("TMPDIR", place.0.join("tmp")).stdin(Stdio::null());
+    let lab = nohup.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until_a_run(&place);
+    signal(&lab, libc::SIGHUP);
+    let ended = lab.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", said(&ended));
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6);
+    place.assert_clean();
 }
 
 #[test]

@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// What a server may take to end that was asked to, and what it may take in a hurry: PostgreSQL gives its own five seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
+const HURRY: Duration = Duration::from_secs(7);
+
 /// A started server.
 pub struct Peer {
     /// Name in the table.
@@ -204,14 +208,38 @@ impl Peer {
 
     /// Ends the server the polite way, and waits.
     pub fn stop(&mut self) {
-        let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        let give_up = Instant::now() + Duration::from_secs(120);
+        self.ask_to_stop();
+        self.wait_for_the_end(&|| false);
+    }
+
+    /// Asks it to end, the polite way; who has several servers asks all of them before waiting for one.
+    pub fn ask_to_stop(&mut self) {
+        self.signal("-INT");
+    }
+
+    /// Waits for the end of what was asked to. In a hurry it is ended at once, PostgreSQL with the processes that it has started.
+    pub fn wait_for_the_end(&mut self, in_a_hurry: &dyn Fn() -> bool) {
+        let mut give_up = Instant::now() + PATIENCE;
+        let mut at_once = false;
         while matches!(self.child.try_wait(), Ok(None)) {
+            if !at_once && in_a_hurry() {
+                at_once = true;
+                self.signal("-QUIT");
+                give_up = Instant::now() + HURRY;
+            }
             if Instant::now() > give_up {
                 let _ = self.child.kill();
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// The number of one that has ended may be another process's.
+    fn signal(&mut self, name: &str) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
+        let _ = Command::new("kill").args([name, &self.child.id().to_string()]).status();
     }
 }
 

@@ -270,18 +270,27 @@ impl Lab {
         };
         // Each batch's servers end before the next one's start.
         for cells in cells.chunk_by(|a, b| a.batch == b.batch) {
-            let mut instances = self.start_all(e, plan, cells, scratch, progress, &wanted)?;
-            self.rounds(e, plan, cells, &mut instances, scratch, progress, &wanted)?;
-            self.clear(plan, &instances, progress);
+            let mut instances = Vec::new();
+            let ended = self
+                .start_all(e, plan, cells, &mut instances, scratch, progress, &wanted)
+                .and_then(|()| {
+                    self.rounds(e, plan, cells, &mut instances, scratch, progress, &wanted)
+                });
+            self.end_all(plan, instances, progress);
+            ended?;
         }
         self.instructions(e, plan, &cells, scratch.path(), progress)
     }
 
-    /// Takes what was made for the runs out of the databases that are given by URL.
-    fn clear(&self, plan: &Plan, instances: &[(usize, Instance)], progress: &Progress) {
-        let written =
-            |instance: &&Instance| instance.server.is_none() && self.record.request.writes;
-        for instance in instances.iter().map(|(_, instance)| instance).filter(written) {
+    /// Ends the servers, all at the same time, and takes what was made for the runs out of the databases that are given by URL.
+    fn end_all(&self, plan: &Plan, instances: Vec<(usize, Instance)>, progress: &Progress) {
+        let mut instances: Vec<Instance> = instances.into_iter().map(|(_, one)| one).collect();
+        if interrupt::asked() && instances.iter().any(|one| one.server.is_some()) {
+            progress.note("interrupted, stopping servers (Ctrl-C again: at once)");
+        }
+        instances.iter_mut().for_each(Instance::ask_to_stop);
+        let written = |one: &&Instance| one.server.is_none() && self.record.request.writes;
+        for instance in instances.iter().filter(written) {
             if let Err(why) = instance.clear(plan) {
                 progress.note(&format!("{}: tables stay there: {why}", instance.target));
             }
@@ -369,16 +378,17 @@ impl Lab {
     }
 
     /// Starts what still has something to do. What fails to start is noted and left out.
+    #[allow(clippy::too_many_arguments, reason = "everything that a batch is made of")]
     fn start_all(
         &mut self,
         e: &Experiment,
         plan: &Plan,
         cells: &[Cell],
+        instances: &mut Vec<(usize, Instance)>,
         scratch: &Scratch,
         progress: &mut Progress,
         wanted: &dyn Fn(&mut Lab, &Cell) -> bool,
-    ) -> Result<Vec<(usize, Instance)>, String> {
-        let mut instances = Vec::new();
+    ) -> Result<(), String> {
         let request = self.record.request.clone();
         for target in self.targets.clone() {
             for (number, setup) in setups(plan, &target).iter().enumerate() {
@@ -411,7 +421,7 @@ impl Lab {
                 progress.advance(weight);
             }
         }
-        Ok(instances)
+        Ok(())
     }
 
     fn start(
