@@ -170,7 +170,7 @@ pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
     for moved in moved(a, b) {
         writeln!(text, "Another server: {moved}.").expect("strings take writes");
     }
-    if a.machine != b.machine {
+    if !a.machine.is(&b.machine) {
         text.push_str("The machines differ: compare ratios within each, not these.\n");
     }
     text.push_str(&controls(&changes));

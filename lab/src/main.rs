@@ -92,7 +92,9 @@ fn measure(run: Run) -> Result<(), String> {
         Variant { package: "bench", program, feature, name: &paths.file() }.build(&places)?;
     }
     let out = run.out.unwrap_or_else(|| base().join("record"));
-    let fresh = Record::begin(run.request).measures(&places.programs.join("thalweg"));
+    let programs = runner::programs(&run.request, &run.targets, &places);
+    let fresh =
+        Record::begin(run.request).measures(&places.programs.join("thalweg")).uses(&programs);
     let found = if run.resume { Folder::resumable(&out, &fresh) } else { None };
     let (record, folder) = match found {
         Some((record, folder)) => {

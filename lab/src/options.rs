@@ -41,8 +41,8 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
   --out       where the record's directory is made; lab/record by default.
-  --resume    goes on with the newest partial record under --out that is of the same machine, commit and request and
-              that no other lab is writing.";
+  --resume    goes on with the newest partial record under --out that is of the same machine, programs and request and
+              that no other lab is writing. What failed there is tried again.";
 
 /// What to do.
 pub enum Order {

@@ -72,6 +72,7 @@ fn a_record_survives_its_file_and_what_is_unknown_is_absent() {
         target: "pg18".to_owned(),
         variant: String::new(),
         x: None,
+        round: None,
         why: "not there".to_owned(),
     });
     let file = before.save(scratch.path()).unwrap();
@@ -400,6 +401,7 @@ fn what_the_second_record_lacks_is_told_and_ours_is_worse() {
             target: target.to_owned(),
             variant: "hash".to_owned(),
             x: None,
+            round: None,
             why: why.to_owned(),
         }));
         b

@@ -305,6 +305,28 @@ fn a_server_that_is_silent_on_its_first_query_is_told_in_a_sentence() {
     assert_eq!(why, format!("127.0.0.1:{port} did not answer 'select 1' within 10 s"));
 }
 
+/// One repetition that fails is told, and those after it are made.
+#[test]
+fn a_run_that_fails_once_is_one_less() {
+    let Some(place) = Place::new("once") else { return };
+    let mark = place.0.join("mark");
+    let script = format!(
+        "case \" $* \" in *\" -i \"*) ;; *) [ -e {0} ] || {{ touch {0}; echo 'pgbench: error: no luck' >&2; exit 1; }} ;; esac\n\
+         exec {TOOLS}/pgbench \"$@\"",
+        mark.display()
+    );
+    let pack = pack(&place, "pgbench", &script);
+    let ended = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    assert_eq!(sentences(&text), ["s4-hash: pg15 B-tree: pgbench: pgbench: error: no luck"]);
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(record.matches("\"figures\"").count(), 5, "all but one: {record}");
+    let table = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(table.contains("not measured: pg15 B-tree 2 clients round 1: pgbench:"), "{table}");
+    place.assert_clean();
+}
+
 /// As the lab starts it, not by URL.
 #[test]
 fn a_server_of_the_labs_own_that_says_nothing_is_told_in_a_sentence() {

@@ -67,6 +67,11 @@ impl Places {
         let pg15 = PathBuf::from("/usr/lib/postgresql/15/bin");
         Places { programs: root.join("target/release"), pg15, cache: root.join(".cache") }
     }
+
+    /// PostgreSQL 18's programs, once they were fetched.
+    pub fn pg18(&self) -> PathBuf {
+        self.cache.join("pg18/package/native/bin")
+    }
 }
 
 /// What a server is started with.

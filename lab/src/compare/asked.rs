@@ -84,12 +84,7 @@ fn has_place(results: &Results, variant: &str, x: u32) -> bool {
 
 /// What tells why a cell is not there: its own words, or those of a program that measures all of them in process.
 fn skip_of<'r>(results: &'r Results, target: &str, variant: &str, x: u32) -> Option<&'r Skipped> {
-    let of = |wanted: &str| {
-        let of_it = |s: &&Skipped| {
-            (&*s.target, &*s.variant) == (target, wanted) && s.x.is_none_or(|skipped| skipped == x)
-        };
-        results.skipped.iter().find(of_it)
-    };
+    let of = |wanted: &str| results.skipped.iter().find(|s| s.is_of(target, wanted, x));
     of(variant).or_else(|| of("").filter(|skipped| skipped.x.is_none()))
 }
 

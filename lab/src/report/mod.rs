@@ -140,7 +140,7 @@ fn section(
         put(format!("<p class=\"partial\">{done} of {planned} runs.</p>"));
     }
     for skipped in &results.skipped {
-        let x = skipped.x.map(|x| format!(", {x} {}", results.axis)).unwrap_or_default();
+        let x = skipped.place(&results.axis);
         let (target, variant) = (escape(&skipped.target), escape(&skipped.variant));
         let why = escape(&skipped.why);
         put(format!("<p class=\"muted\">Not measured: {target} {variant}{x}: {why}</p>"));

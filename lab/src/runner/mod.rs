@@ -92,6 +92,35 @@ pub fn wanted_builds(request: &Request, targets: &[Wanted]) -> Vec<&'static Path
     chosen.into_iter().filter_map(of).collect()
 }
 
+/// The programs that have part in what is asked for, by name, and where they are: who goes on with it has to have the same.
+pub fn programs(request: &Request, targets: &[Wanted], places: &Places) -> Vec<(String, PathBuf)> {
+    let chosen = Experiment::chosen(&request.experiments).unwrap_or_default();
+    let mut names = BTreeSet::new();
+    for e in chosen {
+        match &e.kind {
+            Kind::Paths(paths) if measures_in_process(targets) => names.extend([paths.file()]),
+            Kind::Load(plan) | Kind::Tpcc(plan) if !plan.bare.is_empty() => {
+                names.extend(["sync_loop".to_owned()]);
+            }
+            _ => {}
+        }
+    }
+    let servers = targets.iter().map(Wanted::name).filter(|name| wants(request, targets, name));
+    for server in servers {
+        match server {
+            "canned" | "bare-sync" => names.extend(["canned".to_owned()]),
+            "thalweg" | "thalweg-counting" => names.extend([server.to_owned()]),
+            _ => {}
+        }
+    }
+    let of_bench = names.into_iter().map(|name| (name.clone(), places.programs.join(name)));
+    let lab = std::env::current_exe().ok().map(|path| ("lab".to_owned(), path));
+    // PostgreSQL 15 has the clients of all of them.
+    let theirs = [("pg15", places.pg15.join("postgres")), ("pg18", places.pg18().join("postgres"))];
+    let theirs = theirs.map(|(name, path)| (name.to_owned(), path));
+    of_bench.chain(lab).chain(theirs).collect()
+}
+
 /// What is measured in process is Thalweg.
 fn measures_in_process(targets: &[Wanted]) -> bool {
     targets.contains(&Wanted::Own("thalweg".to_owned()))
@@ -266,7 +295,7 @@ impl Lab {
             let name = name(plan, &lab.targets, cell);
             let results = lab.record.results(e.name, e.axis, planned);
             !results.has(&cell.target, &name, cell.x, cell.round)
-                && !results.is_skipped(&cell.target, &name, cell.x)
+                && !results.is_skipped(&cell.target, &name, cell.x, cell.round)
         };
         // Each batch's servers end before the next one's start.
         for cells in cells.chunk_by(|a, b| a.batch == b.batch) {
@@ -353,7 +382,7 @@ impl Lab {
             progress.say(&format!("{} {BARE} {threads}", e.name));
             let results = self.record.results(e.name, e.axis, 0);
             if !results.has(DEVICE, BARE, threads, round)
-                && !results.is_skipped(DEVICE, BARE, threads)
+                && !results.is_skipped(DEVICE, BARE, threads, round)
             {
                 let threads_text = threads.to_string();
                 let arguments = ["--threads", threads_text.as_str()];
@@ -366,7 +395,7 @@ impl Lab {
                     Err(why) => {
                         interrupt::check()?;
                         progress.note(&format!("{}: {BARE}: {why}", e.name));
-                        self.skip(e, DEVICE, BARE, Some(threads as usize), &why);
+                        self.failed(e, (DEVICE, BARE, threads), round, &why);
                     }
                 }
                 progress.advance(BARE_S);
@@ -518,7 +547,10 @@ impl Lab {
                 interrupt::check()?;
                 let why = instance.given_up.clone().unwrap_or(why);
                 progress.note(&format!("{}: {} {name}: {why}", e.name, cell.target));
-                self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
+                match instance.given_up {
+                    Some(_) => self.skip(e, &cell.target, &name, Some(cell.x as usize), &why),
+                    None => self.failed(e, (&cell.target, &name, cell.x), cell.round, &why),
+                }
             }
         }
         Ok(true)
@@ -542,18 +574,17 @@ impl Lab {
             progress.say(&format!("{} round {}", e.name, round + 1));
             let results = self.record.results(e.name, e.axis, 0);
             let known = results.runs.iter().any(|run| run.round == round);
-            if !known && results.skipped.is_empty() {
+            if !known && !results.is_skipped("thalweg", "", 0, round) {
                 match paths::round(&self.places, program, long, work, round) {
                     Ok(runs) => {
                         let results = self.record.results(e.name, e.axis, 0);
+                        results.planned = runs.len() * rounds as usize;
                         results.runs.extend(runs);
-                        results.planned = results.runs.len() / (round as usize + 1);
-                        results.planned *= rounds as usize;
                     }
                     Err(why) => {
                         interrupt::check()?;
                         progress.note(&format!("{}: {why}", e.name));
-                        self.skip(e, "thalweg", "", None, &why);
+                        self.failed(e, ("thalweg", "", 0), round, &why);
                     }
                 }
                 self.record.save(&self.folder)?;
@@ -584,11 +615,34 @@ impl Lab {
         Ok(())
     }
 
+    /// Nothing more of this is tried.
     fn skip(&mut self, e: &Experiment, target: &str, variant: &str, x: Option<usize>, why: &str) {
-        let (target, variant) = (target.to_owned(), variant.to_owned());
-        let (x, why) = (x.map(|x| x as u32), why.to_owned());
+        self.put(e, (target, variant, x.map(|x| x as u32)), None, why);
+    }
+
+    /// One repetition of a cell failed: the others are tried, unless one failed before. In process there are no places.
+    fn failed(
+        &mut self,
+        e: &Experiment,
+        (target, variant, x): (&str, &str, u32),
+        round: u32,
+        why: &str,
+    ) {
+        let again = self.record.results(e.name, e.axis, 0).has_failed(target, variant, x);
+        let x = Some(x).filter(|_| !matches!(e.kind, Kind::Paths(_)));
+        self.put(e, (target, variant, x), Some(round).filter(|_| !again), why);
+    }
+
+    fn put(
+        &mut self,
+        e: &Experiment,
+        (target, variant, x): (&str, &str, Option<u32>),
+        round: Option<u32>,
+        why: &str,
+    ) {
+        let (target, variant, why) = (target.to_owned(), variant.to_owned(), why.to_owned());
         let results = self.record.results(e.name, e.axis, 0);
-        results.skipped.push(Skipped { target, variant, x, why });
+        results.skipped.push(Skipped { target, variant, x, round, why });
     }
 }
 
