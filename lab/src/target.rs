@@ -5,11 +5,12 @@ use crate::experiments::{DEVICE, Plan, Setup};
 use crate::interrupt;
 use crate::process::{self, Limits};
 use crate::runner::Companion;
-use crate::session::{ANSWER, LONG_WORK, Refusal, Session, WORK};
-use bench::servers::{Peer, Places, Scratch, Start};
+use crate::session::{ANSWER, Refusal, Session, WORK};
+use bench::servers::{Patience, Peer, Places, Scratch, Start};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 /// A server, and how to reach it.
 pub struct Instance {
@@ -26,6 +27,17 @@ pub struct Instance {
     /// Where its directory is, if that is memory's; after the server, so that it goes after it.
     _memory: Option<Scratch>,
 }
+
+/// What a new server may take until it listens, and from then to its first answer.
+const START: Patience = Patience { socket: Duration::from_secs(60), answer: ANSWER };
+
+/// What each step of filling a server may take: many times what it takes on two busy cores.
+pub fn filling(scale: u32, each_s: u64) -> Duration {
+    Duration::from_secs(60 + u64::from(scale) * each_s)
+}
+
+/// Of [filling], for a unit of pgbench's scale.
+const EACH_SCALE_S: u64 = 5;
 
 /// A file system in memory.
 const MEMORY: &str = "/dev/shm";
@@ -232,7 +244,7 @@ impl Instance {
                 cores: setup.cores,
             };
             let mut server = start.run()?;
-            match server.wait_until_answering_while(&|| !interrupt::asked(), Some(ANSWER)) {
+            match server.wait_until_answering_while(&|| !interrupt::asked(), Some(START)) {
                 Ok(()) => Ok(server),
                 Err(why) => {
                     let said = std::fs::read_to_string(&server.log).unwrap_or_default();
@@ -324,11 +336,12 @@ impl Instance {
         let mut session = self.reach.connect_and_hear()?;
         let mut init = self.reach.client("pgbench");
         init.args(["-i", "-q", "-s", &scale.to_string()]).args(plan.init);
-        process::run(init, Limits::minutes(30))?;
+        let within = filling(scale, EACH_SCALE_S);
+        process::run(init, Limits::seconds(within.as_secs()))?;
         self.without_tables(plan, &mut session)?;
         for statement in plan.prepare.iter().chain(&["checkpoint"]) {
             interrupt::check()?;
-            self.told(&mut session, statement)?;
+            self.told(&mut session, statement, within)?;
         }
         Ok(())
     }
@@ -338,12 +351,13 @@ impl Instance {
         if self.server.is_some() {
             return Ok(());
         }
-        plan.tables()
-            .try_for_each(|table| self.told(session, &format!("DROP TABLE IF EXISTS {table}")))
+        plan.tables().try_for_each(|table| {
+            self.told(session, &format!("DROP TABLE IF EXISTS {table}"), WORK)
+        })
     }
 
-    fn told(&self, session: &mut Session, statement: &str) -> Result<(), String> {
-        let answer = session.ask(statement, LONG_WORK).map_err(|refusal| match refusal.silent {
+    fn told(&self, session: &mut Session, statement: &str, within: Duration) -> Result<(), String> {
+        let answer = session.ask(statement, within).map_err(|refusal| match refusal.silent {
             true => refusal.why,
             false => format!("{} refuses '{statement}': {}", self.target, refusal.why),
         });

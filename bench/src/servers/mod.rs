@@ -9,7 +9,7 @@ mod thalweg;
 
 pub use descriptors::raise_open_files;
 pub use memory::resident_kib;
-pub use peer::{Peer, output};
+pub use peer::{Patience, Peer, output};
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

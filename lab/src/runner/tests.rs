@@ -5,6 +5,8 @@ use super::sampler::Seen;
 use super::*;
 use crate::model::{Sample, figure};
 use crate::tests::run;
+use bench::servers::Patience;
+use std::time::{Duration, Instant};
 
 fn lab(experiment: &str, targets: &[&str]) -> (Lab, Scratch) {
     let scratch = Scratch::new(&format!("lab-{experiment}-{}", targets.len())).unwrap();
@@ -127,6 +129,27 @@ fn a_build_that_counts_is_wanted_where_the_plan_names_it() {
     let few = [Wanted::parse("pg15").unwrap()];
     let all = Request { experiments: vec!["all".to_owned()], ..Request::default() };
     assert!(!wants(&all, &few, "thalweg-counting"));
+}
+
+/// It has no socket yet: nobody would wait for its answer.
+#[test]
+fn a_server_that_never_listens_is_not_waited_for() {
+    let scratch = Scratch::new("lab-deaf").unwrap();
+    let path = scratch.path().join("programs");
+    std::fs::create_dir(&path).unwrap();
+    let program = path.join("thalweg").display().to_string();
+    bench::record::shell(&format!(
+        "printf '%s\\n' '#!/bin/sh' 'exec sleep 100' >'{program}' && chmod +x '{program}'"
+    ));
+    let places = Places { programs: path.clone(), pg15: path.clone(), cache: path.clone() };
+    let mut server = bench::servers::start("thalweg", &places, scratch.path(), 1, &[]).unwrap();
+    let within = Patience { socket: Duration::from_millis(300), answer: Duration::from_secs(10) };
+    let begun = Instant::now();
+    let why = server.wait_until_answering_while(&|| true, Some(within)).unwrap_err();
+    assert_eq!(why, "thalweg did not listen within 0 s");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    server.wait_for_the_end(&|| true);
+    assert_eq!(crate::target::filling(50, 5), Duration::from_secs(310));
 }
 
 #[test]
