@@ -524,6 +524,21 @@ fn a_postgresql_that_npm_does_not_bring_is_told_and_the_others_go_on() {
     place.assert_clean();
 }
 
+/// As one that is unpacked in root's own directory.
+#[test]
+fn a_pack_that_its_ordinary_user_cannot_look_into_is_copied() {
+    let Some(place) = Place::new("closed") else { return };
+    let pack = pack(&place, "unused", "exit 1");
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    fs::set_permissions(&pack, closed).unwrap();
+    let ended = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success() && sentences(&text).is_empty(), "{text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "{record}");
+    place.assert_clean();
+}
+
 #[test]
 fn an_initdb_that_fails_is_told_in_its_words() {
     let Some(place) = Place::new("initdb") else { return };
