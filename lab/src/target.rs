@@ -25,7 +25,7 @@ pub struct Instance {
     /// Why it is not measured any more.
     pub given_up: Option<String>,
     /// Where its directory is, if that is memory's; after the server, so that it goes after it.
-    _memory: Option<Scratch>,
+    memory: Option<Scratch>,
 }
 
 /// What a new server may take until it listens, and from then to its first answer.
@@ -40,7 +40,7 @@ pub fn filling(scale: u32, each_s: u64) -> Duration {
 const EACH_SCALE_S: u64 = 5;
 
 /// A file system in memory.
-const MEMORY: &str = "/dev/shm";
+pub const MEMORY: &str = "/dev/shm";
 
 /// How to reach a server.
 #[derive(Clone)]
@@ -280,7 +280,7 @@ impl Instance {
             beside: None,
             server: Some(server),
             given_up: None,
-            _memory: memory,
+            memory,
         };
         if !canned && scale > 0 {
             instance.fill(scale, plan)?;
@@ -313,7 +313,7 @@ impl Instance {
             beside: None,
             server: None,
             given_up: None,
-            _memory: None,
+            memory: None,
         };
         if writes {
             instance.fill(scale, plan)?;
@@ -395,6 +395,11 @@ impl Instance {
         }
         let refusal = self.reach.connect_and_hear().err().filter(|refusal| refusal.silent)?;
         Some(refusal.why)
+    }
+
+    /// Its directory, if that is memory's.
+    pub fn memory(&self) -> Option<&Path> {
+        self.memory.as_ref().map(Scratch::path)
     }
 
     /// What a build that counts has counted so far; of others nothing.

@@ -14,12 +14,13 @@ mod tests;
 
 pub use beside::Companion;
 
+use crate::disk::has_room;
 use crate::experiments::{BARE, DEVICE, Experiment, Kind, Load, Paths, Plan, Setup, variant};
 use crate::interrupt;
 use crate::model::{Record, Request, Results, Run, Skipped};
 use crate::progress::Progress;
 use crate::statistics::is_postgres;
-use crate::target::{Instance, MOST_PROCESSES, Wanted};
+use crate::target::{Instance, MEMORY, MOST_PROCESSES, Wanted};
 use bench::servers::{Places, Scratch};
 use load::Amount;
 use std::collections::BTreeSet;
@@ -435,7 +436,13 @@ impl Lab {
                 }
                 progress.say(&format!("{}: starting {} {}", e.name, target.name(), setup.name));
                 self.enough_space(scratch.path())?;
-                match self.start(e, plan, &target, setup, scratch.path()) {
+                let room = match setup.in_memory {
+                    true => has_room(Path::new(MEMORY), self.least_free),
+                    false => Ok(()),
+                };
+                let started =
+                    room.and_then(|()| self.start(e, plan, &target, setup, scratch.path()));
+                match started {
                     Ok(instance) => instances.push((number, instance)),
                     Err(why) => {
                         interrupt::check()?;
@@ -510,6 +517,7 @@ impl Lab {
         let load = &plan.loads[cell.load];
         let name = variant(&instance.setup.name, load.name);
         progress.say(&format!("{} {} {name} {} {}", e.name, cell.target, cell.x, e.axis));
+        instance.given_up = instance.given_up.take().or_else(|| self.lacks_memory(instance));
         if let Some(why) = instance.given_up.clone() {
             self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
             return Ok(false);
@@ -541,6 +549,8 @@ impl Lab {
                 self.enough_space(work)?;
                 if let Some(ended) = instance.server.as_mut().and_then(|server| server.ended()) {
                     instance.given_up = Some(ended);
+                } else if let Some(full) = self.lacks_memory(instance) {
+                    instance.given_up = Some(full);
                 } else if let Some(silent) = instance.silent() {
                     instance.given_up = Some(format!("{why}; it stopped answering: {silent}"));
                 }
@@ -601,18 +611,13 @@ impl Lab {
         let record = self.least_free.min(RECORD_BYTES);
         // The record's folder is made when it is first kept.
         let folder = self.folder.ancestors().find(|place| place.exists()).unwrap_or(work);
-        for (place, least) in [(work, self.least_free), (folder, record)] {
-            let free = crate::disk::free_bytes(place)?;
-            if free < least {
-                return Err(format!(
-                    "{} has only {} MiB left; the lab wants {} to go on",
-                    place.display(),
-                    free >> 20,
-                    least >> 20
-                ));
-            }
-        }
-        Ok(())
+        has_room(work, self.least_free)?;
+        has_room(folder, record)
+    }
+
+    /// Why a server whose directory is memory's is not measured any more. Memory is short on many machines: it ends no run.
+    fn lacks_memory(&self, instance: &Instance) -> Option<String> {
+        has_room(instance.memory()?, self.least_free).err()
     }
 
     /// Nothing more of this is tried.

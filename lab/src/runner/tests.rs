@@ -229,6 +229,16 @@ fn a_disk_that_is_nearly_full_ends_the_run() {
 }
 
 #[test]
+fn a_directory_that_is_there_is_not_taken() {
+    let one = Scratch::new("lab-twice").unwrap();
+    let other = Scratch::new("lab-twice").unwrap();
+    assert_ne!(one.path(), other.path());
+    std::fs::write(one.path().join("kept"), "").unwrap();
+    drop(other);
+    assert!(one.path().join("kept").exists());
+}
+
+#[test]
 fn what_was_measured_is_not_measured_again() {
     let (mut lab, _scratch) = lab("s4-hash", &["pg15"]);
     let e = Experiment::find("s4-hash").unwrap();
