@@ -31,6 +31,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   --long      the long form, about three hours for all; without it the short one, under twenty minutes.
   --target    thalweg, pg15, pg18, canned, bare-sync, thalweg-counting (a build with --features lab-counts), all of them by
               default; or NAME=postgres://USER@HOST:PORT/DATABASE, any server, which is only read unless --writes is given.
+              Each has a name of its own.
   --seconds   how long each run lasts; --rounds: how often each is repeated; --clients: the numbers of clients; --scale: of
               pgbench's tables, or warehouses. Without them each experiment's own. Of what is measured in process only
               --rounds counts.
@@ -119,6 +120,7 @@ fn run(words: Vec<String>) -> Result<Run, String> {
     if run.targets.is_empty() {
         run.targets = Wanted::all();
     }
+    Wanted::distinct(&run.targets)?;
     request.targets = run.targets.iter().map(Wanted::recorded).collect();
     run.request = request;
     Ok(run)

@@ -7,6 +7,7 @@ use crate::process::{self, Limits};
 use crate::runner::Companion;
 use crate::session::{ANSWER, Refusal, Session, WORK};
 use bench::servers::{Patience, Peer, Places, Scratch, Start};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -89,12 +90,24 @@ impl Wanted {
     /// From the command line.
     pub fn parse(text: &str) -> Result<Wanted, String> {
         match text.split_once('=') {
+            Some((name, _)) if name.is_empty() || name == DEVICE || KNOWN.contains(&name) => {
+                Err(format!("a server given by URL can't be called '{name}'"))
+            }
             Some((name, url)) => Ok(Wanted::Url { name: name.to_owned(), url: Url::parse(url)? }),
             None if KNOWN.contains(&text) => Ok(Wanted::Own(text.to_owned())),
             None => Err(format!(
                 "no target is called '{text}'; there are {}, or NAME=postgres://USER@HOST:PORT/DATABASE",
                 KNOWN.join(", ")
             )),
+        }
+    }
+
+    /// Each has a name of its own: records tell servers apart by nothing else.
+    pub fn distinct(wanted: &[Wanted]) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        match wanted.iter().map(Wanted::name).find(|name| !seen.insert(*name)) {
+            Some(name) => Err(format!("two targets are called '{name}'")),
+            None => Ok(()),
         }
     }
 

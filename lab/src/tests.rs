@@ -544,6 +544,11 @@ fn targets_are_names_or_urls() {
     for wrong in ["oracle", "mine=mysql://x", "mine=postgres://u@h:port/d", "mine=postgres://@/d"] {
         assert!(Wanted::parse(wrong).is_err(), "{wrong}");
     }
+    // Records tell servers apart by their names.
+    for taken in ["thalweg", "pg15", "canned", "device", ""] {
+        let why = Wanted::parse(&format!("{taken}=postgres://u@h/d")).unwrap_err();
+        assert_eq!(why, format!("a server given by URL can't be called '{taken}'"));
+    }
 }
 
 /// The usage and the parser: whatever one has, the other knows.
@@ -615,6 +620,11 @@ fn the_command_line_is_understood_or_refused() {
     assert_eq!(run.request.targets, ["mine=postgres://me@h:5432/d"]);
     for help in ["--help", "-h", "run --help", "compare --help"] {
         assert!(matches!(options::parse(words(help)), Ok(Order::Help)), "{help}");
+    }
+    let twice = "run --target a=postgres://u@h/d --target a=postgres://u@i/d";
+    for wrong in [twice, "run --target pg15 --target pg15"] {
+        let Err(why) = options::parse(words(wrong)) else { panic!("{wrong}") };
+        assert!(why.starts_with("two targets are called"), "{why}");
     }
     for wrong in ["run --rounds 0", "run --rounds", "run --fast", "compare a", "dance"] {
         assert!(options::parse(words(wrong)).is_err(), "{wrong}");

@@ -31,10 +31,20 @@ impl Scratch {
         Scratch::within(&std::env::temp_dir(), purpose)
     }
 
-    /// Makes it in this directory, empty.
+    /// Makes it in this directory, empty: one that is there is somebody else's, or what is left of a process that was killed.
     pub fn within(parent: &Path, purpose: &str) -> Result<Scratch, String> {
-        let path = parent.join(format!("thalweg-{purpose}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let name = format!("thalweg-{purpose}-{}", std::process::id());
+        let failed = |path: &Path, e| format!("{}: {e}", path.display());
+        std::fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
+        let mut path = parent.join(&name);
+        let mut number = 1;
+        while let Err(e) = std::fs::create_dir(&path) {
+            if e.kind() != std::io::ErrorKind::AlreadyExists {
+                return Err(failed(&path, e));
+            }
+            number += 1;
+            path = parent.join(format!("{name}-{number}"));
+        }
         Ok(Scratch(path))
     }
 

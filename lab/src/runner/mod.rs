@@ -166,6 +166,7 @@ impl Lab {
     fn weight(&self, e: &Experiment) -> f64 {
         let plan = match &e.kind {
             Kind::Load(plan) | Kind::Tpcc(plan) => plan,
+            Kind::Paths(_) if !measures_in_process(&self.targets) => return 0.0,
             Kind::Paths(paths) => {
                 let seconds = paths.round(self.record.request.long).seconds;
                 return f64::from(seconds * self.record.request.rounds.unwrap_or(PATHS_ROUNDS));

@@ -97,6 +97,14 @@ fn filling_and_connecting_take_their_time() {
     assert_eq!(weight(&mut lab, 10, 2000), small + 2.0 * (8.0 + 2.0));
 }
 
+/// What is measured in process is Thalweg, and takes no time where that is not asked for.
+#[test]
+fn the_estimate_has_in_process_what_is_measured() {
+    let e = Experiment::find("s4-protocols").unwrap();
+    assert_eq!(lab("s4-protocols", &["pg15"]).0.weight(e), 0.0);
+    assert_eq!(lab("s4-protocols", &["thalweg"]).0.weight(e), 52.0);
+}
+
 /// What is impossible is no part of the plan, so that a record without it is whole; it is told.
 #[test]
 fn more_clients_than_a_process_each_allows_are_not_planned() {
