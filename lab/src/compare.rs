@@ -35,15 +35,10 @@ pub struct Change {
     pub a: Spread,
     pub b: Spread,
     pub verdict: Verdict,
-    /// The share by which repetitions alone change nineteen of twenty cells.
+    /// The share by which B's mean is off A's, which is judged, and that by which repetitions alone change nineteen of twenty
+    /// cells in that direction.
+    pub changed: f64,
     pub chance: f64,
-}
-
-impl Change {
-    /// B's median over A's.
-    pub fn ratio(&self) -> f64 {
-        self.b.median / self.a.median
-    }
 }
 
 /// How b stands to a.
@@ -143,6 +138,7 @@ fn change(
         a: of(one.of.0)?,
         b: of(one.of.1)?,
         verdict: verdict(pair, one.lower_is_better, shifts),
+        changed: pair.changed(),
         chance: pair.chance(),
     })
 }
@@ -214,7 +210,7 @@ fn line(change: &Change) -> String {
         change.what,
         change.a.median,
         change.b.median,
-        (change.ratio() - 1.0) * 100.0,
+        change.changed * 100.0,
     )
 }
 
@@ -250,14 +246,14 @@ fn controls(changes: &[Change]) -> String {
         theirs.clone().filter(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)).collect(),
         theirs.collect(),
     );
-    let ratios: Vec<f64> = all.iter().map(|change| change.ratio()).collect();
-    match Spread::of(&ratios) {
+    let shares: Vec<f64> = all.iter().map(|change| change.changed).collect();
+    match Spread::of(&shares) {
         Some(spread) if !claimed.is_empty() => format!(
             "PostgreSQL itself changed in {} of {} cells, in the median by {:+.0} %: the machine was another, or busy. \
              Look at Thalweg's changes beside that.\n",
             claimed.len(),
             all.len(),
-            (spread.median - 1.0) * 100.0
+            spread.median * 100.0
         ),
         _ => String::new(),
     }

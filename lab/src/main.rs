@@ -96,6 +96,11 @@ fn measure(run: Run) -> Result<(), String> {
     let fresh =
         Record::begin(run.request).measures(&places.programs.join("thalweg")).uses(&programs);
     let found = if run.resume { Folder::resumable(&out, &fresh) } else { None };
+    if run.resume && found.is_none() {
+        eprintln!(
+            "no partial record is of this machine, these programs and this request: a new one is begun"
+        );
+    }
     let (record, folder) = match found {
         Some((record, folder)) => {
             eprintln!("going on with {}", folder.path().display());
