@@ -22,7 +22,8 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   results     writes a record's tables into the READMEs of its experiments.
   compare     tells what changed from A to B by more than repetitions scatter. Exits with 1 if a cell of Thalweg's, or of a
               server given by URL, is worse, or B was asked for it and has it not; else with 0: better, no difference,
-              or a repetition alone, which can't tell. PostgreSQL's and canned replies' are controls. Records of another form, scale or duration are refused (1).
+              or a repetition alone, which can't tell. PostgreSQL and canned replies are controls. Records of another form,
+              scale or duration are refused (1).
   pack        makes a tarball for another machine without network.
 
   RECORD, A and B are a record's directory or the record.json in it.

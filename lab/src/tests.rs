@@ -112,6 +112,31 @@ fn the_program_that_is_measured_tells_what_it_is() {
     assert_ne!(sum, other);
 }
 
+/// Who goes on with a record has to have what it was made with, as far as both tell.
+#[test]
+fn a_record_tells_what_has_part_in_it() {
+    let scratch = Scratch::new("lab-parts").unwrap();
+    let place = |name: &str| scratch.path().join(name);
+    std::fs::write(place("canned"), "one").unwrap();
+    let script = place("postgres").display().to_string();
+    let lines = "'#!/bin/sh' 'echo \"postgres (PostgreSQL) 15.9\"'";
+    bench::record::shell(&format!("printf '%s\\n' {lines} >'{script}' && chmod +x '{script}'"));
+    let of = || {
+        let named = [("canned", "canned"), ("pg15", "postgres"), ("pg18", "gone")];
+        let named = named.map(|(name, file)| (name.to_owned(), place(file)));
+        Record::begin(Request::default()).uses(&named)
+    };
+    let before = of();
+    assert_eq!(before.programs["pg15"], "postgres (PostgreSQL) 15.9");
+    assert_eq!(
+        (before.programs["canned"].len(), before.programs.contains_key("pg18")),
+        (16, false)
+    );
+    assert!(before.has_programs_of(&of()));
+    std::fs::write(place("canned"), "another").unwrap();
+    assert!(!before.has_programs_of(&of()) && !of().has_programs_of(&before));
+}
+
 #[test]
 fn what_is_no_record_is_refused() {
     let scratch = Scratch::new("lab-no-record").unwrap();

@@ -650,6 +650,36 @@ fn a_full_disk_under_the_record_ends_the_run_with_a_sentence() {
     place.assert_clean();
 }
 
+/// Memory's file system is small on many machines: who would work there is left out, and the others go on.
+#[test]
+fn a_server_without_room_in_memory_is_left_out() {
+    let Some(place) = Place::new("memory") else { return };
+    let small = "mount -t tmpfs -o size=8m none /dev/shm && exec \"$0\" \"$@\"";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-c", small]);
+    if !Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|s| s.success()) {
+        eprintln!("SKIPPED: only root can mount a small file system to fill");
+        return;
+    }
+    let (programs, out) = (place.0.join("programs"), place.0.join("out"));
+    let mut lab = place.lab(&["run", "s5-wal-io", "--long", "--scale", "1", "--seconds", "1"]);
+    lab.args(["--rounds", "1", "--clients", "2", "--target", "pg15", "--programs"]).arg(programs);
+    lab.arg("--out").arg(out);
+    unshare.arg(lab.get_program()).args(lab.get_args()).env("TMPDIR", place.0.join("tmp"));
+    let ended = unshare.output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let told = "s5-wal-io: pg15: /dev/shm has only 8 MiB left; the lab wants 1024 to go on";
+    assert_eq!(sentences(&text), [told]);
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(
+        runs(record),
+        5,
+        "two protections where the data fits and does not, and large segments"
+    );
+    place.assert_clean();
+}
+
 /// What runs the comparison notices without reading it.
 #[test]
 fn a_comparison_fails_where_something_is_worse() {
