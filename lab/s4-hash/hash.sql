@@ -1,2 +1,2 @@
 \set aid random(1, 100000 * :scale)
-SELECT abalance FROM accounts_hash WHERE aid = :aid;
+SELECT abalance FROM pgbench_accounts_hash WHERE aid = :aid;

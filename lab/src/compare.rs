@@ -2,10 +2,14 @@
 //! latency. A difference is claimed only where [repetitions](crate::evidence) do not account for it; everything else is no
 //! difference.
 
+mod asked;
+
 use crate::evidence::{Noise, Pair, Shift, Variance, logarithms, over_all, together};
 use crate::experiments::{Experiment, PROCESSOR, THROUGHPUT, WORST_LATENCY};
 use crate::model::{Record, Results, figure};
 use crate::statistics::{Spread, cell, is_postgres, places};
+use crate::target::is_control;
+use asked::{Lacking, differences, lacking, moved};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,6 +20,8 @@ pub enum Verdict {
     Same,
     Better,
     Worse,
+    /// Further off than nineteen of twenty cells that nothing changed, and not so far that none of hundreds is.
+    Unsure,
     /// One of both has one repetition only, which can't tell how far another would be.
     Unknown,
 }
@@ -29,15 +35,10 @@ pub struct Change {
     pub a: Spread,
     pub b: Spread,
     pub verdict: Verdict,
-    /// The share by which repetitions alone change nineteen of twenty cells.
+    /// The share by which B's mean is off A's, which is judged, and that by which repetitions alone change nineteen of twenty
+    /// cells in that direction.
+    pub changed: f64,
     pub chance: f64,
-}
-
-impl Change {
-    /// B's median over A's.
-    pub fn ratio(&self) -> f64 {
-        self.b.median / self.a.median
-    }
 }
 
 /// How b stands to a.
@@ -45,6 +46,7 @@ pub fn verdict(pair: &Pair, lower_is_better: bool, together: &[Shift]) -> Verdic
     let judged = pair.judged(together);
     match if lower_is_better { judged.reverse() } else { judged } {
         _ if !pair.repeated() => Verdict::Unknown,
+        Ordering::Equal if pair.is_beyond_chance() => Verdict::Unsure,
         Ordering::Equal => Verdict::Same,
         Ordering::Greater => Verdict::Better,
         Ordering::Less => Verdict::Worse,
@@ -136,14 +138,19 @@ fn change(
         a: of(one.of.0)?,
         b: of(one.of.1)?,
         verdict: verdict(pair, one.lower_is_better, shifts),
+        changed: pair.changed(),
         chance: pair.chance(),
     })
 }
 
-/// The comparison as text, whose last line says it all, and in how many cells B is worse.
+/// The comparison as text, whose last line says it all, and in how many cells B is worse, or has nothing any more.
 pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
-    let changes = changes(a, b);
-    if changes.is_empty() {
+    let other = differences(a, b);
+    if !other.is_empty() {
+        return Err(format!("the records were asked different questions: {}", other.join("; ")));
+    }
+    let (changes, lacking) = (changes(a, b), lacking(a, b));
+    if changes.is_empty() && lacking.is_empty() {
         return Err("the records have nothing in common".to_owned());
     }
     let mut text = String::new();
@@ -156,52 +163,80 @@ pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
         writeln!(text, "{name}: {}, commit {commit}{program}{partial}", record.started)
             .expect("strings take writes");
     }
-    if a.machine != b.machine {
+    for moved in moved(a, b) {
+        writeln!(text, "Another server: {moved}.").expect("strings take writes");
+    }
+    if !a.machine.is(&b.machine) {
         text.push_str("The machines differ: compare ratios within each, not these.\n");
     }
     text.push_str(&controls(&changes));
     text.push('\n');
-    for change in &changes {
-        let said = match change.verdict {
-            Verdict::Same => "no difference",
-            Verdict::Better => "BETTER",
-            Verdict::Worse => "WORSE",
-            Verdict::Unknown => "one repetition can't tell",
-        };
-        let chance = match change.verdict {
-            Verdict::Unknown => "a single repetition".to_owned(),
-            _ => format!("repetitions: ±{:.0} %", change.chance * 100.0),
-        };
-        writeln!(
-            text,
-            "{:<76} {:>10.1} → {:>10.1}  {:+6.1} % ({chance})  {said}",
-            change.what,
-            change.a.median,
-            change.b.median,
-            (change.ratio() - 1.0) * 100.0,
-        )
-        .expect("strings take writes");
+    changes.iter().for_each(|change| text.push_str(&line(change)));
+    for Lacking { what, why, .. } in &lacking {
+        writeln!(text, "{what:<76} B lacks it: {why}").expect("strings take writes");
     }
-    let worse = changes.iter().filter(|c| c.verdict == Verdict::Worse).count();
-    text.push_str(&summary(&changes));
-    Ok((text, worse))
+    let (controls, ours): (Vec<&Change>, Vec<&Change>) =
+        changes.iter().partition(|change| is_control(&change.target));
+    let gone = lacking.iter().filter(|cell| !is_control(&cell.target)).count();
+    text.push('\n');
+    if !controls.is_empty() || gone < lacking.len() {
+        writeln!(text, "controls: {}", summary(&controls, lacking.len() - gone))
+            .expect("strings take writes");
+    }
+    writeln!(text, "{}", summary(&ours, gone)).expect("strings take writes");
+    let worse = ours.iter().filter(|c| c.verdict == Verdict::Worse).count();
+    Ok((text, worse + gone))
 }
 
-fn summary(changes: &[Change]) -> String {
-    let all = changes.len();
-    let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
-    let [better, worse, unknown] = [Verdict::Better, Verdict::Worse, Verdict::Unknown].map(count);
-    let untold = match unknown {
-        0 => String::new(),
-        n => format!("; one repetition can't tell of {n}"),
+/// What a cell did. What is said of controls is in small letters: it is the machine's.
+fn line(change: &Change) -> String {
+    let control = is_control(&change.target);
+    let percent = change.chance * 100.0;
+    let said = match change.verdict {
+        Verdict::Same => "no difference",
+        Verdict::Better if control => "control, better",
+        Verdict::Worse if control => "control, worse",
+        Verdict::Better => "BETTER",
+        Verdict::Worse => "WORSE",
+        Verdict::Unsure => &format!("beyond ±{percent:.0} %, unsure"),
+        Verdict::Unknown => "one repetition can't tell",
     };
+    let chance = match change.verdict {
+        Verdict::Unknown => "a single repetition".to_owned(),
+        _ => format!("repetitions: ±{percent:.0} %"),
+    };
+    format!(
+        "{:<76} {:>10.1} → {:>10.1}  {:+6.1} % ({chance})  {said}\n",
+        change.what,
+        change.a.median,
+        change.b.median,
+        change.changed * 100.0,
+    )
+}
+
+/// How cells went, and how many B lacks.
+fn summary(changes: &[&Change], lacking: usize) -> String {
+    let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
+    let [same, better, worse] = [Verdict::Same, Verdict::Better, Verdict::Worse].map(count);
+    let [unsure, unknown] = [Verdict::Unsure, Verdict::Unknown].map(count);
+    let mut parts = Vec::new();
     match (better, worse) {
-        (0, 0) if unknown == all => format!("\none repetition can't tell: {all} cells\n"),
-        (0, 0) => {
-            format!("\nno difference: {} cells agree within their spread{untold}\n", all - unknown)
+        (0, 0) if same > 0 => {
+            parts.push(format!("no difference: {same} cells agree within their spread"));
         }
-        _ => format!("\n{better} better, {worse} worse of {all} cells{untold}\n"),
+        (0, 0) => {}
+        _ => parts.push(format!("{better} better, {worse} worse of {} cells", changes.len())),
     }
+    for (number, what) in [
+        (unsure, format!("{unsure} beyond their spread, unsure")),
+        (unknown, format!("one repetition can't tell of {unknown}")),
+        (lacking, format!("B lacks {lacking}")),
+    ] {
+        if number > 0 {
+            parts.push(what);
+        }
+    }
+    if parts.is_empty() { "no cells of ours".to_owned() } else { parts.join("; ") }
 }
 
 /// PostgreSQL is the same program in both: what it changed by, the machine did.
@@ -211,14 +246,14 @@ fn controls(changes: &[Change]) -> String {
         theirs.clone().filter(|c| matches!(c.verdict, Verdict::Better | Verdict::Worse)).collect(),
         theirs.collect(),
     );
-    let ratios: Vec<f64> = all.iter().map(|change| change.ratio()).collect();
-    match Spread::of(&ratios) {
+    let shares: Vec<f64> = all.iter().map(|change| change.changed).collect();
+    match Spread::of(&shares) {
         Some(spread) if !claimed.is_empty() => format!(
             "PostgreSQL itself changed in {} of {} cells, in the median by {:+.0} %: the machine was another, or busy. \
              Look at Thalweg's changes beside that.\n",
             claimed.len(),
             all.len(),
-            (spread.median - 1.0) * 100.0
+            spread.median * 100.0
         ),
         _ => String::new(),
     }

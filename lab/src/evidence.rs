@@ -165,6 +165,11 @@ impl Pair {
         self.a.len() > 1 && self.b.len() > 1
     }
 
+    /// By which share b's mean (of logarithms, as all here) is off a's: this is what is judged.
+    pub fn changed(&self) -> f64 {
+        self.change().exp_m1()
+    }
+
     fn change(&self) -> f64 {
         let of = |cell: &[(u32, f64)]| mean(cell.iter().map(|(_, value)| *value));
         of(&self.b) - of(&self.a)
@@ -200,9 +205,24 @@ impl Pair {
         a_high < b_low || b_high < a_low
     }
 
-    /// The share by which repetitions alone change it in nineteen of twenty cells.
+    /// The share by which repetitions alone change it, in the direction in which it changed, in nineteen of twenty cells: what is
+    /// [WITHIN] deviations off.
     pub fn chance(&self) -> f64 {
-        (WITHIN * self.shift().variance.sqrt()).exp() - 1.0
+        let Shift { variance, free, .. } = self.shift();
+        if free <= 0.0 {
+            return 0.0;
+        }
+        // The inverse of what tells the deviations.
+        let size = WITHIN * (8.0 * free + 3.0) / (8.0 * free + 1.0);
+        let student = (free * ((size * size / free).exp() - 1.0)).sqrt();
+        // What is as far below as a half more is above, is a third less.
+        let direction = if self.change() < 0.0 { -1.0 } else { 1.0 };
+        (direction * student * variance.sqrt()).exp_m1().abs()
+    }
+
+    /// Whether it changed by more than that, and by more than is ever claimed: in a record of hundreds of cells some do.
+    pub fn is_beyond_chance(&self) -> bool {
+        self.change().abs() > LEAST.ln_1p() && self.shift().deviations().abs() >= WITHIN
     }
 
     /// Whether b is lower or higher than a, by more than repetitions account for: by itself, or as one of those that changed

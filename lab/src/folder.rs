@@ -46,6 +46,8 @@ impl Folder {
             // Whoever held the lock until now may have finished it meanwhile.
             let mut record = Record::load(&path).ok().filter(wanted)?;
             record.stopped = Some(CUT_OFF.to_owned());
+            // What failed is tried again.
+            record.experiments.iter_mut().for_each(|results| results.skipped.clear());
             Some((record, folder))
         })
     }
@@ -71,14 +73,14 @@ impl Folder {
 /// Whether a record is of what another one is to be of.
 fn same(record: &Record, other: &Record) -> bool {
     record.request == other.request
-        && record.machine == other.machine
-        && (&record.commit, &record.program) == (&other.commit, &other.program)
+        && record.machine.is(&other.machine)
+        && record.has_programs_of(other)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Request;
+    use crate::model::{Request, Skipped};
     use bench::servers::Scratch;
     use std::time::{Duration, Instant};
 
@@ -121,15 +123,34 @@ mod tests {
         let path = scratch.path();
         let mut record = asked("mine=postgres://me@here:5432/d");
         record.stopped = Some("interrupted".to_owned());
+        record.programs.insert("lab".to_owned(), "0123456789abcdef".to_owned());
+        record.results("s4-hash", "clients", 8).skipped.push(Skipped {
+            target: "pg18".to_owned(),
+            variant: String::new(),
+            x: None,
+            round: None,
+            why: "no network".to_owned(),
+        });
         let folder = Folder::create(path, "a").unwrap();
         record.save(folder.path()).unwrap();
         drop(folder);
         let mut rebuilt = record.clone();
         rebuilt.program = Some("0123456789abcdef".to_owned());
         assert!(Folder::resumable(path, &rebuilt).is_none(), "another program");
+        let mut rebuilt = record.clone();
+        rebuilt.programs.insert("lab".to_owned(), "fedcba9876543210".to_owned());
+        assert!(Folder::resumable(path, &rebuilt).is_none(), "another lab");
+        let mut larger = record.clone();
+        larger.machine.memory_kib += 1 << 20;
+        assert!(Folder::resumable(path, &larger).is_none(), "another machine");
         let elsewhere = asked("mine=postgres://me@there:5432/d");
         assert!(Folder::resumable(path, &elsewhere).is_none(), "another server of this name");
-        let (again, folder) = found(path, &record);
+        // What was fetched or built since tells nothing of before, and a kernel takes a little more or less for itself.
+        let mut fresh = record.clone();
+        fresh.programs.insert("pg18".to_owned(), "postgres (PostgreSQL) 18.4".to_owned());
+        fresh.machine.memory_kib += 4;
+        let (again, folder) = found(path, &fresh);
+        assert!(again.experiments[0].skipped.is_empty(), "what failed is tried again");
         assert_eq!(again.stopped.as_deref(), Some(CUT_OFF));
         record.stopped = None;
         record.save(folder.path()).unwrap();

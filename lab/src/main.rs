@@ -71,7 +71,7 @@ fn obey(order: Order) -> Result<(), String> {
             let (text, worse) = compare::report(&Record::load(&a)?, &Record::load(&b)?)?;
             print!("{text}");
             // What runs this must notice without reading it.
-            if worse > 0 { Err(format!("{worse} cells are worse")) } else { Ok(()) }
+            if worse > 0 { Err(format!("{worse} cells are worse or missing")) } else { Ok(()) }
         }
         Order::Pack(file) => pack::pack(&places(None)?, &file),
     }
@@ -92,8 +92,15 @@ fn measure(run: Run) -> Result<(), String> {
         Variant { package: "bench", program, feature, name: &paths.file() }.build(&places)?;
     }
     let out = run.out.unwrap_or_else(|| base().join("record"));
-    let fresh = Record::begin(run.request).measures(&places.programs.join("thalweg"));
+    let programs = runner::programs(&run.request, &run.targets, &places);
+    let fresh =
+        Record::begin(run.request).measures(&places.programs.join("thalweg")).uses(&programs);
     let found = if run.resume { Folder::resumable(&out, &fresh) } else { None };
+    if run.resume && found.is_none() {
+        eprintln!(
+            "no partial record is of this machine, these programs and this request: a new one is begun"
+        );
+    }
     let (record, folder) = match found {
         Some((record, folder)) => {
             eprintln!("going on with {}", folder.path().display());

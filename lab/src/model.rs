@@ -1,6 +1,7 @@
 //! What a run of the lab leaves: one JSON file that describes itself. A value that a server can't tell is
 //! absent; zero means zero.
 
+use crate::statistics::is_postgres;
 use bench::servers::output;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ use std::process::Command;
 pub const FORMAT: u32 = 1;
 /// The record's name in its directory.
 pub const FILE: &str = "record.json";
+/// By so much the memory of one machine may differ.
+const MEMORY_KIB: u64 = 64 << 10;
 /// Why a record is partial as long as nothing better is known.
 pub const CUT_OFF: &str = "cut off, or still running";
 
@@ -26,6 +29,9 @@ pub struct Record {
     /// The first digits of the SHA-256 of that program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// The same of every program that has part in it, the lab's own too; of PostgreSQL's its version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, String>,
     pub machine: Machine,
     /// What was asked for; what resumes takes it from here.
     pub request: Request,
@@ -89,6 +95,9 @@ pub struct Skipped {
     pub variant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<u32>,
+    /// The one repetition that failed; without it nothing more of these was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<u32>,
     pub why: String,
 }
 
@@ -217,6 +226,7 @@ impl Record {
             started: bench::record::date(),
             commit: None,
             program: None,
+            programs: BTreeMap::new(),
             machine: Machine {
                 processor: shell("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2"),
                 cores: std::thread::available_parallelism().map_or(1, usize::from),
@@ -233,9 +243,27 @@ impl Record {
     pub fn measures(mut self, program: &Path) -> Record {
         let version = output(Command::new(program).arg("--version")).unwrap_or_default();
         self.commit = commit_in(&version).map(str::to_owned);
-        let sum = output(Command::new("sha256sum").arg(program)).unwrap_or_default();
-        self.program = sum.get(..16).map(str::to_owned);
+        self.program = sum(program);
         self
+    }
+
+    /// That these have part in it: of what is no PostgreSQL's the sum counts. What is not there has none.
+    pub fn uses(mut self, programs: &[(String, PathBuf)]) -> Record {
+        let told = |(name, path): &(String, PathBuf)| {
+            let told = if is_postgres(name) { version(path) } else { sum(path) };
+            Some((name.clone(), told?))
+        };
+        self.programs = programs.iter().filter_map(told).collect();
+        self
+    }
+
+    /// Whether both are of the same programs, as far as both tell.
+    pub fn has_programs_of(&self, other: &Record) -> bool {
+        let same = |(name, told): (&String, &String)| {
+            other.programs.get(name).is_none_or(|there| there == told)
+        };
+        (&self.commit, &self.program) == (&other.commit, &other.program)
+            && self.programs.iter().all(same)
     }
 
     /// Reads a record: the file, or its directory.
@@ -283,6 +311,21 @@ impl Record {
     }
 }
 
+impl Skipped {
+    /// Whether it is of this cell.
+    pub fn is_of(&self, target: &str, variant: &str, x: u32) -> bool {
+        (&*self.target, &*self.variant) == (target, variant)
+            && self.x.is_none_or(|skipped| skipped == x)
+    }
+
+    /// The place on the axis and the repetition, for a sentence.
+    pub fn place(&self, axis: &str) -> String {
+        let x = self.x.map(|x| format!(" {x} {axis}")).unwrap_or_default();
+        let round = self.round.map(|round| format!(" round {}", round + 1)).unwrap_or_default();
+        x + &round
+    }
+}
+
 impl Results {
     /// Whether this was measured already.
     pub fn has(&self, target: &str, variant: &str, x: u32, round: u32) -> bool {
@@ -290,12 +333,16 @@ impl Results {
         self.runs.iter().any(same)
     }
 
-    /// Whether this was found impossible.
-    pub fn is_skipped(&self, target: &str, variant: &str, x: u32) -> bool {
-        let same = |s: &Skipped| {
-            s.target == target && s.variant == variant && s.x.is_none_or(|skipped| skipped == x)
-        };
-        self.skipped.iter().any(same)
+    /// Whether this was found impossible, or has failed in this round.
+    pub fn is_skipped(&self, target: &str, variant: &str, x: u32, round: u32) -> bool {
+        self.skipped
+            .iter()
+            .any(|s| s.is_of(target, variant, x) && s.round.is_none_or(|r| r == round))
+    }
+
+    /// Whether one repetition of this failed already.
+    pub fn has_failed(&self, target: &str, variant: &str, x: u32) -> bool {
+        self.skipped.iter().any(|s| s.is_of(target, variant, x))
     }
 
     /// The values of one figure in the rounds of one cell.
@@ -320,6 +367,27 @@ impl Results {
         xs.sort_unstable();
         xs.dedup();
         xs
+    }
+}
+
+/// The first digits of the SHA-256 of a file, if it is there.
+fn sum(file: &Path) -> Option<String> {
+    output(Command::new("sha256sum").arg(file)).ok()?.get(..16).map(str::to_owned)
+}
+
+/// What PostgreSQL says that it is. The libraries of one that is not installed lie beside it.
+fn version(program: &Path) -> Option<String> {
+    let mut command = Command::new(program);
+    command.arg("--version").env("LD_LIBRARY_PATH", program.parent()?.with_file_name("lib"));
+    Some(output(&mut command).ok()?.trim().to_owned())
+}
+
+impl Machine {
+    /// Whether it is the same one: a kernel does not keep the same memory for itself at each start.
+    pub fn is(&self, other: &Machine) -> bool {
+        let all_but_memory = |machine: &Machine| Machine { memory_kib: 0, ..machine.clone() };
+        self.memory_kib.abs_diff(other.memory_kib) <= MEMORY_KIB
+            && all_but_memory(self) == all_but_memory(other)
     }
 }
 

@@ -20,8 +20,10 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   list        tells the experiments' names and what each asks.
   report      draws page and plots of a record once more, into its directory.
   results     writes a record's tables into the READMEs of its experiments.
-  compare     tells what changed from A to B by more than repetitions scatter. Exits with 1 if anything is worse, and with 0 if
-              nothing is: better, no difference, or a repetition alone, which can't tell.
+  compare     tells what changed from A to B by more than repetitions scatter. Exits with 1 if a cell of Thalweg's, or of a
+              server given by URL, is worse, or B was asked for it and has it not; else with 0: better, no difference,
+              or a repetition alone, which can't tell. PostgreSQL and canned replies are controls. Records of another form,
+              scale or duration are refused (1).
   pack        makes a tarball for another machine without network.
 
   RECORD, A and B are a record's directory or the record.json in it.
@@ -30,16 +32,19 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   --long      the long form, about three hours for all; without it the short one, under twenty minutes.
   --target    thalweg, pg15, pg18, canned, bare-sync, thalweg-counting (a build with --features lab-counts), all of them by
               default; or NAME=postgres://USER@HOST:PORT/DATABASE, any server, which is only read unless --writes is given.
+              Each has a name of its own.
   --seconds   how long each run lasts; --rounds: how often each is repeated; --clients: the numbers of clients; --scale: of
               pgbench's tables, or warehouses. Without them each experiment's own. Of what is measured in process only
               --rounds counts.
   --loads     of each experiment's loads only those whose names begin so; the experiments that have none are left out.
-  --writes    allows to make pgbench's tables new in databases that are given by URL.
+  --writes    allows to make pgbench's tables (pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers) new in
+              databases that are given by URL, where they stay, and to drop and make pgbench_accounts_hash,
+              pgbench_inserts, pgbench_savepoints and pgbench_test, which go after the runs.
   --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
               else the checkout's release build, which is made.
   --out       where the record's directory is made; lab/record by default.
-  --resume    goes on with the newest partial record under --out that is of the same machine, commit and request and
-              that no other lab is writing.";
+  --resume    goes on with the newest partial record under --out that is of the same machine, programs and request and
+              that no other lab is writing. What failed there is tried again.";
 
 /// What to do.
 pub enum Order {
@@ -116,6 +121,7 @@ fn run(words: Vec<String>) -> Result<Run, String> {
     if run.targets.is_empty() {
         run.targets = Wanted::all();
     }
+    Wanted::distinct(&run.targets)?;
     request.targets = run.targets.iter().map(Wanted::recorded).collect();
     run.request = request;
     Ok(run)

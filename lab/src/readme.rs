@@ -1,5 +1,6 @@
 //! What a record has to say, in the READMEs of its experiments: the part from "Result" to "Verdict" is written anew,
-//! and a verdict that is still open becomes the record's finding. What people have written into a verdict stays.
+//! and a verdict that is still open, or that was written by this, becomes the record's finding. What people have written
+//! into a verdict stays.
 
 use crate::experiments::{Experiment, THROUGHPUT};
 use crate::grid::grids;
@@ -12,7 +13,10 @@ use std::path::Path;
 
 const RESULT: &str = "**Result.** ";
 const VERDICT: &str = "**Verdict.** ";
-const OPEN: &str = "**Verdict.** Open.";
+const OPEN: &str = "Open.";
+/// Around a sentence that is this program's, so that the next record's takes its place.
+const GENERATED: &str = "<!-- generated -->";
+const END: &str = "<!-- end -->";
 
 /// Writes the READMEs under `base`, the lab's folder, of what the record in `record/NAME` there has; the names of the
 /// experiments whose README it has changed.
@@ -42,9 +46,21 @@ fn renewed(
     name: &str,
 ) -> Option<String> {
     let (before, rest) = old.split_once(RESULT)?;
-    let verdict = rest.find(VERDICT)?;
-    let verdict = rest[verdict..].replacen(OPEN, &format!("{VERDICT}{}", sentence(e, results)), 1);
-    Some(format!("{before}{RESULT}{}\n\n{verdict}", result(e, results, record, name)))
+    let (_, verdict) = rest.split_once(VERDICT)?;
+    let verdict = judged(verdict, &sentence(e, results));
+    Some(format!("{before}{RESULT}{}\n\n{VERDICT}{verdict}", result(e, results, record, name)))
+}
+
+/// A verdict with this sentence in it, where it is open or has such a one.
+fn judged(old: &str, sentence: &str) -> String {
+    let rest = match old.strip_prefix(OPEN) {
+        Some(rest) => Some(rest),
+        None => old.strip_prefix(GENERATED).and_then(|old| Some(old.split_once(END)?.1)),
+    };
+    match rest {
+        Some(rest) => format!("{GENERATED}{sentence}{END}{rest}"),
+        None => old.to_owned(),
+    }
 }
 
 /// The part behind the word "Result".
@@ -118,6 +134,32 @@ mod tests {
         let again = renewed(&judged, e, results, &record, "later").unwrap();
         assert!(again.ends_with("\n\n**Verdict.** Ours.\n"), "{again}");
         assert!(again.contains("record/later/") && !again.contains("record/then/"), "{again}");
+        let other = crate::tests::record(300.0, 100.0);
+        let changed = renewed(&once, e, &other.experiments[0], &other, "later").unwrap();
+        assert!(once.contains("2.00 times") && changed.contains("3.00 times"), "{changed}");
+        assert!(!changed.contains("2.00 times"), "a verdict of the record before: {changed}");
+        let more = format!("{}And more.\n", once.replace(&format!("{END}\n"), &format!("{END} ")));
+        let again = renewed(&more, e, &other.experiments[0], &other, "later").unwrap();
+        assert!(again.ends_with(&format!("3.00 times the better PostgreSQL.{END} And more.\n")));
         assert_eq!(renewed("nothing", e, results, &record, "x"), None);
+    }
+
+    /// The READMEs' own: each is what its record says now.
+    #[test]
+    fn generated_verdicts_are_those_of_their_records() {
+        let lab = bench::record::checkout().join("lab");
+        let mut seen = 0;
+        for e in crate::experiments::ALL {
+            let text = std::fs::read_to_string(lab.join(e.name).join("README.md")).unwrap();
+            let Some((_, verdict)) = text.split_once(&format!("{VERDICT}{GENERATED}")) else {
+                continue;
+            };
+            let (_, link) = text.split_once("([record](../").unwrap();
+            let record = Record::load(&lab.join(link.split_once(')').unwrap().0)).unwrap();
+            let results = record.experiments.iter().find(|r| r.name == e.name).unwrap();
+            assert_eq!(verdict.split_once(END).unwrap().0, sentence(e, results), "{}", e.name);
+            seen += 1;
+        }
+        assert!(seen >= 4, "{seen}");
     }
 }

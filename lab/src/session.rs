@@ -9,8 +9,6 @@ use std::time::{Duration, Instant};
 pub const ANSWER: Duration = Duration::from_secs(10);
 /// What a statement may take that is work for a server: to empty a table, or a checkpoint.
 pub const WORK: Duration = Duration::from_secs(120);
-/// Likewise: to build an index over all rows.
-pub const LONG_WORK: Duration = Duration::from_secs(600);
 
 /// How often somebody who waits looks whether that is still wanted.
 const LOOK: Duration = Duration::from_millis(50);

@@ -46,7 +46,7 @@ pub fn table(results: &Results) -> String {
         text.push_str(&grid.text());
     }
     for skipped in &results.skipped {
-        let x = skipped.x.map(|x| format!(" {x} {}", results.axis)).unwrap_or_default();
+        let x = skipped.place(&results.axis);
         let (target, variant) = (&skipped.target, &skipped.variant);
         writeln!(text, "not measured: {target} {variant}{x}: {}", skipped.why)
             .expect("strings take writes");

@@ -1,15 +1,17 @@
 //! What is measured: servers that the lab starts, and servers that are given by URL.
 
 use crate::counted::Counted;
-use crate::experiments::{Plan, Setup};
+use crate::experiments::{DEVICE, Plan, Setup};
 use crate::interrupt;
 use crate::process::{self, Limits};
 use crate::runner::Companion;
-use crate::session::{ANSWER, LONG_WORK, Refusal, Session, WORK};
-use bench::servers::{Peer, Places, Scratch, Start};
+use crate::session::{ANSWER, Refusal, Session, WORK};
+use bench::servers::{Patience, Peer, Places, Scratch, Start};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
 /// A server, and how to reach it.
 pub struct Instance {
@@ -24,11 +26,22 @@ pub struct Instance {
     /// Why it is not measured any more.
     pub given_up: Option<String>,
     /// Where its directory is, if that is memory's; after the server, so that it goes after it.
-    _memory: Option<Scratch>,
+    memory: Option<Scratch>,
 }
 
+/// What a new server may take until it listens, and from then to its first answer.
+const START: Patience = Patience { socket: Duration::from_secs(60), answer: ANSWER };
+
+/// What each step of filling a server may take: many times what it takes on two busy cores.
+pub fn filling(scale: u32, each_s: u64) -> Duration {
+    Duration::from_secs(60 + u64::from(scale) * each_s)
+}
+
+/// Of [filling], for a unit of pgbench's scale.
+const EACH_SCALE_S: u64 = 5;
+
 /// A file system in memory.
-const MEMORY: &str = "/dev/shm";
+pub const MEMORY: &str = "/dev/shm";
 
 /// How to reach a server.
 #[derive(Clone)]
@@ -68,16 +81,33 @@ pub struct Url {
 /// Those that the lab can start.
 const KNOWN: &[&str] = &["thalweg", "thalweg-counting", "pg15", "pg18", "canned", "bare-sync"];
 
+/// Whether this is measured beside others and is nothing of ours: what changes there, the machine did.
+pub fn is_control(target: &str) -> bool {
+    [DEVICE, "pg15", "pg18", "canned", "bare-sync"].contains(&target)
+}
+
 impl Wanted {
     /// From the command line.
     pub fn parse(text: &str) -> Result<Wanted, String> {
         match text.split_once('=') {
+            Some((name, _)) if name.is_empty() || name == DEVICE || KNOWN.contains(&name) => {
+                Err(format!("a server given by URL can't be called '{name}'"))
+            }
             Some((name, url)) => Ok(Wanted::Url { name: name.to_owned(), url: Url::parse(url)? }),
             None if KNOWN.contains(&text) => Ok(Wanted::Own(text.to_owned())),
             None => Err(format!(
                 "no target is called '{text}'; there are {}, or NAME=postgres://USER@HOST:PORT/DATABASE",
                 KNOWN.join(", ")
             )),
+        }
+    }
+
+    /// Each has a name of its own: records tell servers apart by nothing else.
+    pub fn distinct(wanted: &[Wanted]) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        match wanted.iter().map(Wanted::name).find(|name| !seen.insert(*name)) {
+            Some(name) => Err(format!("two targets are called '{name}'")),
+            None => Ok(()),
         }
     }
 
@@ -183,6 +213,16 @@ impl Reach {
     }
 }
 
+/// However a run ends; who has several asks all of them first.
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.ask_to_stop();
+        if let Some(server) = &mut self.server {
+            server.wait_for_the_end(&interrupt::asked_again);
+        }
+    }
+}
+
 impl Instance {
     /// Starts a server and fills it.
     pub fn start(
@@ -217,11 +257,13 @@ impl Instance {
                 cores: setup.cores,
             };
             let mut server = start.run()?;
-            match server.wait_until_answering_while(&|| !interrupt::asked(), Some(ANSWER)) {
+            match server.wait_until_answering_while(&|| !interrupt::asked(), Some(START)) {
                 Ok(()) => Ok(server),
                 Err(why) => {
                     let said = std::fs::read_to_string(&server.log).unwrap_or_default();
                     let home = server.socket_dir.clone();
+                    server.ask_to_stop();
+                    server.wait_for_the_end(&interrupt::asked_again);
                     drop(server);
                     match said.contains(IN_USE) {
                         true => {
@@ -251,7 +293,7 @@ impl Instance {
             beside: None,
             server: Some(server),
             given_up: None,
-            _memory: memory,
+            memory,
         };
         if !canned && scale > 0 {
             instance.fill(scale, plan)?;
@@ -284,7 +326,7 @@ impl Instance {
             beside: None,
             server: None,
             given_up: None,
-            _memory: None,
+            memory: None,
         };
         if writes {
             instance.fill(scale, plan)?;
@@ -307,15 +349,50 @@ impl Instance {
         let mut session = self.reach.connect_and_hear()?;
         let mut init = self.reach.client("pgbench");
         init.args(["-i", "-q", "-s", &scale.to_string()]).args(plan.init);
-        process::run(init, Limits::minutes(30))?;
+        let within = filling(scale, EACH_SCALE_S);
+        process::run(init, Limits::seconds(within.as_secs()))?;
+        self.without_tables(plan, &mut session)?;
         for statement in plan.prepare.iter().chain(&["checkpoint"]) {
             interrupt::check()?;
-            session.ask(statement, LONG_WORK).map_err(|refusal| match refusal.silent {
-                true => refusal.why,
-                false => format!("{} refuses '{statement}': {}", self.target, refusal.why),
-            })?;
+            self.told(&mut session, statement, within)?;
         }
         Ok(())
+    }
+
+    /// Drops an experiment's own tables, where a run that was ended may have left them: in a database that stays.
+    fn without_tables(&self, plan: &Plan, session: &mut Session) -> Result<(), String> {
+        if self.server.is_some() {
+            return Ok(());
+        }
+        plan.tables().try_for_each(|table| {
+            self.told(session, &format!("DROP TABLE IF EXISTS {table}"), WORK)
+        })
+    }
+
+    fn told(&self, session: &mut Session, statement: &str, within: Duration) -> Result<(), String> {
+        let answer = session.ask(statement, within).map_err(|refusal| match refusal.silent {
+            true => refusal.why,
+            false => format!("{} refuses '{statement}': {}", self.target, refusal.why),
+        });
+        answer.map(drop)
+    }
+
+    /// After the runs: what was made for them in somebody else's database goes, but for pgbench's tables.
+    pub fn clear(&self, plan: &Plan) -> Result<(), String> {
+        let nothing = self.server.is_some() || self.given_up.is_some();
+        if nothing || plan.tables().next().is_none() {
+            return Ok(());
+        }
+        self.without_tables(plan, &mut self.reach.connect_and_hear()?)
+    }
+
+    /// Asks the server to end, if it is the lab's.
+    pub fn ask_to_stop(&mut self) {
+        // Who works beside goes first.
+        self.beside = None;
+        if let Some(server) = &mut self.server {
+            server.ask_to_stop();
+        }
     }
 
     /// Whether it answers every query the same.
@@ -331,6 +408,11 @@ impl Instance {
         }
         let refusal = self.reach.connect_and_hear().err().filter(|refusal| refusal.silent)?;
         Some(refusal.why)
+    }
+
+    /// Its directory, if that is memory's.
+    pub fn memory(&self) -> Option<&Path> {
+        self.memory.as_ref().map(Scratch::path)
     }
 
     /// What a build that counts has counted so far; of others nothing.

@@ -2,7 +2,7 @@
 
 use crate::compare::{Change, Verdict, changes, report, verdict};
 use crate::evidence::{Pair, Variance};
-use crate::experiments::{ALL, Experiment};
+use crate::experiments::{ALL, Experiment, Kind};
 use crate::latencies::Latencies;
 use crate::model::{Record, Request, Results, Run, Sample, Skipped, commit_in, figure};
 use crate::options::{self, Order};
@@ -72,6 +72,7 @@ fn a_record_survives_its_file_and_what_is_unknown_is_absent() {
         target: "pg18".to_owned(),
         variant: String::new(),
         x: None,
+        round: None,
         why: "not there".to_owned(),
     });
     let file = before.save(scratch.path()).unwrap();
@@ -111,6 +112,31 @@ fn the_program_that_is_measured_tells_what_it_is() {
     assert_ne!(sum, other);
 }
 
+/// Who goes on with a record has to have what it was made with, as far as both tell.
+#[test]
+fn a_record_tells_what_has_part_in_it() {
+    let scratch = Scratch::new("lab-parts").unwrap();
+    let place = |name: &str| scratch.path().join(name);
+    std::fs::write(place("canned"), "one").unwrap();
+    let script = place("postgres").display().to_string();
+    let lines = "'#!/bin/sh' 'echo \"postgres (PostgreSQL) 15.9\"'";
+    bench::record::shell(&format!("printf '%s\\n' {lines} >'{script}' && chmod +x '{script}'"));
+    let of = || {
+        let named = [("canned", "canned"), ("pg15", "postgres"), ("pg18", "gone")];
+        let named = named.map(|(name, file)| (name.to_owned(), place(file)));
+        Record::begin(Request::default()).uses(&named)
+    };
+    let before = of();
+    assert_eq!(before.programs["pg15"], "postgres (PostgreSQL) 15.9");
+    assert_eq!(
+        (before.programs["canned"].len(), before.programs.contains_key("pg18")),
+        (16, false)
+    );
+    assert!(before.has_programs_of(&of()));
+    std::fs::write(place("canned"), "another").unwrap();
+    assert!(!before.has_programs_of(&of()) && !of().has_programs_of(&before));
+}
+
 #[test]
 fn what_is_no_record_is_refused() {
     let scratch = Scratch::new("lab-no-record").unwrap();
@@ -128,7 +154,7 @@ fn a_record_agrees_with_itself() {
     let a = record(1000.0, 500.0);
     let (text, worse) = report(&a, &a).unwrap();
     assert_eq!(worse, 0);
-    assert!(text.ends_with("no difference: 8 cells agree within their spread\n"), "{text}");
+    assert!(text.ends_with("\nno difference: 4 cells agree within their spread\n"), "{text}");
 }
 
 #[test]
@@ -142,10 +168,40 @@ fn a_change_beyond_the_repetitions_is_told_with_its_direction() {
     let (a, b) = (record(1000.0, 500.0), record(800.0, 600.0));
     let (text, worse) = report(&a, &b).unwrap();
     assert_eq!(worse, 4);
-    assert!(text.ends_with("4 better, 4 worse of 8 cells\n"), "{text}");
+    assert!(text.contains("\ncontrols: 4 better, 0 worse of 4 cells\n"), "{text}");
+    assert!(text.ends_with("\n0 better, 4 worse of 4 cells\n"), "{text}");
+    // Where only PostgreSQL is slower, the machine is, and nothing of ours.
+    let (text, worse) = report(&a, &record(1000.0, 250.0)).unwrap();
+    assert_eq!((worse, text.matches("control, worse\n").count()), (0, 4), "{text}");
+    assert!(!text.contains("WORSE") && text.contains("PostgreSQL itself changed"), "{text}");
     let pair = pair(&[0.9, 1.0, 1.1], &[1.9, 2.0, 2.1]);
     assert_eq!(verdict(&pair, true, &[]), Verdict::Worse);
     assert_eq!(verdict(&pair, false, &[]), Verdict::Better);
+}
+
+/// What is printed is what is judged by: beyond it is no difference no more, and no claim yet.
+#[test]
+fn what_is_beyond_the_printed_spread_is_unsure() {
+    let a = record(1000.0, 500.0);
+    let of = |ours: f64| changes(&a, &record(ours, 500.0)).into_iter().next().unwrap();
+    let chance = of(1000.0).chance;
+    assert!((0.03..0.06).contains(&chance), "{chance}");
+    // The least that is ever claimed is five percent.
+    let least = (1.0 + chance).max(1.05);
+    assert_eq!(of(1000.0 * (least - 0.002)).verdict, Verdict::Same);
+    let one = [("thalweg", "hash", 8)];
+    let mut b = a.clone();
+    let only = |run: &&mut Run| one.contains(&(&*run.target, &*run.variant, run.x));
+    for run in b.experiments[0].runs.iter_mut().filter(only) {
+        *run.figures.get_mut(figure::TPS).unwrap() *= least + 0.01;
+    }
+    let (text, worse) = report(&a, &b).unwrap();
+    assert_eq!(worse, 0);
+    let said = format!("%)  beyond ±{:.0} %, unsure\n", chance * 100.0);
+    assert_eq!(text.matches(&said).count(), 1, "{text}");
+    let last =
+        "\nno difference: 3 cells agree within their spread; 1 beyond their spread, unsure\n";
+    assert!(text.ends_with(last), "{text}");
 }
 
 /// Two cells among others that scatter by a twentieth.
@@ -308,7 +364,8 @@ fn half_the_throughput_is_worse() {
         let others = changes.iter().filter(|c| c.figure != figure::TPS);
         assert!(others.clone().count() > 0 && others.clone().all(|c| c.verdict == Verdict::Same));
         let (text, count) = report(&a, &b).unwrap();
-        assert!(count == worse && text.contains("PostgreSQL itself changed"), "{text}");
+        let ours = tps.iter().filter(|c| c.target == "thalweg" && c.verdict == Verdict::Worse);
+        assert!(count == ours.count() && text.contains("PostgreSQL itself changed"), "{text}");
     }
 }
 
@@ -350,9 +407,104 @@ fn one_repetition_alone_cannot_tell() {
     };
     let (text, worse) = report(&single(1000.0), &single(500.0)).unwrap();
     assert_eq!(worse, 0);
-    assert!(text.ends_with("\none repetition can't tell: 8 cells\n"), "{text}");
+    assert!(text.ends_with("\none repetition can't tell of 4\n"), "{text}");
     assert!(text.contains("(a single repetition)  one repetition can't tell"), "{text}");
     assert!(!text.contains("no difference"), "{text}");
+}
+
+/// A server that stopped working is no silence: of ours it is worse, of others it is told.
+#[test]
+fn what_the_second_record_lacks_is_told_and_ours_is_worse() {
+    let mut a = record(1000.0, 500.0);
+    a.request.experiments = vec!["s4-hash".to_owned()];
+    a.request.targets = vec!["thalweg".to_owned(), "pg15".to_owned()];
+    let without = |target: &str, why: Option<&str>| {
+        let mut b = a.clone();
+        let results = &mut b.experiments[0];
+        results.runs.retain(|run| (&*run.target, &*run.variant) != (target, "hash"));
+        results.skipped.extend(why.map(|why| Skipped {
+            target: target.to_owned(),
+            variant: "hash".to_owned(),
+            x: None,
+            round: None,
+            why: why.to_owned(),
+        }));
+        b
+    };
+    let (text, worse) = report(&a, &without("thalweg", Some("it died"))).unwrap();
+    assert_eq!((worse, text.matches("B lacks it: it died").count()), (2, 2), "{text}");
+    assert!(text.ends_with("2 cells agree within their spread; B lacks 2\n"), "{text}");
+    let (text, worse) = report(&a, &without("pg15", Some("it died"))).unwrap();
+    assert!(
+        text.contains("\ncontrols: no difference: 2 cells agree within their spread; B lacks 2\n")
+    );
+    assert_eq!((worse, text.matches("B lacks it: it died").count()), (0, 2), "{text}");
+    // The other server was asked there.
+    let (text, worse) = report(&a, &without("thalweg", None)).unwrap();
+    assert_eq!(worse, 2, "{text}");
+    assert!(text.contains("no reason is recorded"), "{text}");
+    // Some of its repetitions are there.
+    let mut b = without("pg15", None);
+    let hash = |run: &&Run| (&*run.target, &*run.variant) == ("pg15", "hash");
+    b.experiments[0].runs.extend(a.experiments[0].runs.iter().filter(hash).take(3).cloned());
+    let (text, _) = report(&a, &b).unwrap();
+    assert!(!text.contains("B lacks"), "as many as were planned, for all that is known: {text}");
+    b.experiments[0].skipped = without("pg15", Some("it died")).experiments[0].skipped.clone();
+    let (text, _) = report(&a, &b).unwrap();
+    assert!(text.contains("of 3 repetitions: it died"), "{text}");
+    // Cut off before it came to an experiment, and not asked for it at all.
+    let mut b = a.clone();
+    b.experiments.clear();
+    b.stopped = Some("interrupted".to_owned());
+    let (text, worse) = report(&a, &b).unwrap();
+    assert_eq!(worse, 4, "{text}");
+    assert!(text.contains("the record is partial: interrupted"), "{text}");
+    b.request.experiments = vec!["ceiling".to_owned()];
+    assert!(report(&a, &b).is_err());
+    let mut b = without("thalweg", None);
+    b.request.targets = vec!["pg15".to_owned()];
+    assert_eq!(report(&a, &b).unwrap().1, 0, "not asked for");
+}
+
+/// Runs of another length or on more rows tell nothing of what changed.
+#[test]
+fn records_of_different_questions_are_refused() {
+    let a = record(1000.0, 500.0);
+    let refused = |change: &dyn Fn(&mut Record)| {
+        let mut b = a.clone();
+        change(&mut b);
+        report(&a, &b).unwrap_err()
+    };
+    let told = refused(&|b| b.experiments[0].runs.iter_mut().for_each(|run| run.seconds = 8));
+    assert!(told.contains("s4-hash: short form, scale 10, runs of 2 s in A,"), "{told}");
+    assert!(told.ends_with("runs of 8 s in B"), "{told}");
+    assert!(refused(&|b| b.request.scale = Some(20)).ends_with("scale 20, runs of 2 s in B"));
+    assert!(refused(&|b| b.request.long = true).contains("long form, scale 50"));
+    // What is asked for by hand is no other question.
+    let mut b = a.clone();
+    b.request.scale = Some(10);
+    b.request.clients = Some(vec![8, 64]);
+    assert!(report(&a, &b).is_ok());
+    // In process, where both forms are alike.
+    let in_process = |long: bool| {
+        let mut record = record(1.0, 1.0);
+        record.request.long = long;
+        record.experiments[0].name = "s2-wal-padding".to_owned();
+        record
+    };
+    assert!(report(&in_process(false), &in_process(true)).is_ok());
+}
+
+#[test]
+fn another_server_of_the_same_name_is_told() {
+    let mut a = record(1000.0, 500.0);
+    a.request.targets = vec!["pg15".to_owned(), "mine=postgres://me@here:5432/d".to_owned()];
+    let mut b = a.clone();
+    assert!(!report(&a, &b).unwrap().0.contains("Another server"));
+    b.request.targets[1] = "mine=postgres://me@there:5432/d".to_owned();
+    let (text, _) = report(&a, &b).unwrap();
+    let told = "mine is postgres://me@here:5432/d in A and postgres://me@there:5432/d in B.";
+    assert!(text.contains(&format!("\nAnother server: {told}\n")), "{text}");
 }
 
 #[test]
@@ -417,6 +569,11 @@ fn targets_are_names_or_urls() {
     for wrong in ["oracle", "mine=mysql://x", "mine=postgres://u@h:port/d", "mine=postgres://@/d"] {
         assert!(Wanted::parse(wrong).is_err(), "{wrong}");
     }
+    // Records tell servers apart by their names.
+    for taken in ["thalweg", "pg15", "canned", "device", ""] {
+        let why = Wanted::parse(&format!("{taken}=postgres://u@h/d")).unwrap_err();
+        assert_eq!(why, format!("a server given by URL can't be called '{taken}'"));
+    }
 }
 
 /// The usage and the parser: whatever one has, the other knows.
@@ -454,6 +611,21 @@ fn what_is_understood_is_described_and_the_other_way_round() {
     }
 }
 
+/// What is dropped in databases of others: it has names that nobody else's have, and both documents tell them.
+#[test]
+fn tables_that_are_dropped_are_named() {
+    let readme = include_str!("../README.md");
+    for e in ALL {
+        let Kind::Load(plan) = &e.kind else { continue };
+        for table in plan.tables() {
+            assert!(table.starts_with("pgbench_"), "{}: {table}", e.name);
+            assert!(options::USAGE.contains(table) && readme.contains(table), "{table}");
+        }
+        let made = plan.prepare.iter().filter(|statement| statement.starts_with("CREATE TABLE"));
+        assert_eq!(made.count(), plan.tables().count());
+    }
+}
+
 #[test]
 fn the_command_line_is_understood_or_refused() {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -473,6 +645,11 @@ fn the_command_line_is_understood_or_refused() {
     assert_eq!(run.request.targets, ["mine=postgres://me@h:5432/d"]);
     for help in ["--help", "-h", "run --help", "compare --help"] {
         assert!(matches!(options::parse(words(help)), Ok(Order::Help)), "{help}");
+    }
+    let twice = "run --target a=postgres://u@h/d --target a=postgres://u@i/d";
+    for wrong in [twice, "run --target pg15 --target pg15"] {
+        let Err(why) = options::parse(words(wrong)) else { panic!("{wrong}") };
+        assert!(why.starts_with("two targets are called"), "{why}");
     }
     for wrong in ["run --rounds 0", "run --rounds", "run --fast", "compare a", "dance"] {
         assert!(options::parse(words(wrong)).is_err(), "{wrong}");

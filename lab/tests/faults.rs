@@ -143,18 +143,15 @@ fn runs(record: &str) -> usize {
 fn an_interrupted_run_leaves_nothing_running_and_is_gone_on_with() {
     let Some(place) = Place::new("interrupted") else { return };
     let lab = place.run(&["--target", "pg15"]).spawn().unwrap();
-    let begun = Instant::now();
-    while !place.records().iter().any(|(_, record)| runs(record) >= 1) {
-        assert!(begun.elapsed() < GIVE_UP, "no run was recorded");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let process = i32::try_from(lab.id()).unwrap();
-    // SAFETY: sends a signal to a child of ours that was not waited for.
-    assert_eq!(unsafe { libc::kill(process, libc::SIGINT) }, 0);
+    until_a_run(&place);
+    signal(&lab, libc::SIGINT);
     let ended = lab.wait_with_output().unwrap();
     assert!(!ended.status.success());
     let text = said(&ended);
-    assert!(text.contains("interrupted") && text.contains("marked as partial"), "{text}");
+    assert!(
+        text.contains("interrupted, stopping servers") && text.contains("marked as partial"),
+        "{text}"
+    );
     place.assert_clean();
     let [(folder, partial)] = &place.records()[..] else { panic!("one record") };
     assert!(partial.contains("\"stopped\"") && partial.contains("interrupted"), "{partial}");
@@ -175,6 +172,62 @@ fn an_interrupted_run_leaves_nothing_running_and_is_gone_on_with() {
     let text = String::from_utf8_lossy(&compared.stdout).into_owned();
     assert!(compared.status.success() && text.contains("no difference"), "{text}");
     assert!(!text.contains("BETTER") && !text.contains("WORSE"), "{text}");
+}
+
+/// Sends a signal to a child that was not waited for.
+fn signal(child: &std::process::Child, signal: libc::c_int) {
+    let process = i32::try_from(child.id()).unwrap();
+    // SAFETY: takes no memory of ours.
+    assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+}
+
+/// Waits until a run is recorded.
+fn until_a_run(place: &Place) {
+    let begun = Instant::now();
+    while !place.records().iter().any(|(_, record)| runs(record) >= 1) {
+        assert!(begun.elapsed() < GIVE_UP, "no run was recorded");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A server that does not end when it is asked to: the second time it is not asked.
+#[test]
+fn whoever_interrupts_twice_does_not_wait_for_servers() {
+    let Some(place) = Place::new("twice") else { return };
+    let script = format!(
+        "case $1 in -D) ;; *) exec {TOOLS}/postgres \"$@\" ;; esac; trap '' INT; {TOOLS}/postgres \"$@\" & \
+         child=$!; trap 'kill -QUIT $child; wait $child; exit 3' QUIT; while :; do wait $child; done"
+    );
+    let pack = pack(&place, "postgres", &script);
+    let lab = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).spawn().unwrap();
+    until_a_run(&place);
+    let begun = Instant::now();
+    signal(&lab, libc::SIGQUIT);
+    std::thread::sleep(Duration::from_millis(500));
+    signal(&lab, libc::SIGINT);
+    let ended = lab.wait_with_output().unwrap();
+    let text = said(&ended);
+    assert!(!ended.status.success() && text.contains("interrupted, stopping servers"), "{text}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    place.assert_clean();
+}
+
+/// As `nohup` starts it.
+#[test]
+fn a_terminal_that_goes_away_ends_no_run_that_is_to_outlive_it() {
+    let Some(place) = Place::new("nohup") else { return };
+    let lab = place.run(&["--target", "pg15"]);
+    let mut nohup = Command::new("nohup");
+    nohup.arg(lab.get_program()).args(lab.get_args());
+    nohup.env("TMPDIR", place.0.join("tmp")).stdin(Stdio::null());
+    let lab = nohup.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    until_a_run(&place);
+    signal(&lab, libc::SIGHUP);
+    let ended = lab.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{}", said(&ended));
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6);
+    place.assert_clean();
 }
 
 #[test]
@@ -250,6 +303,28 @@ fn a_server_that_is_silent_on_its_first_query_is_told_in_a_sentence() {
     });
     let why = beside_a_silent_one(&place, "stuck", port);
     assert_eq!(why, format!("127.0.0.1:{port} did not answer 'select 1' within 10 s"));
+}
+
+/// One repetition that fails is told, and those after it are made.
+#[test]
+fn a_run_that_fails_once_is_one_less() {
+    let Some(place) = Place::new("once") else { return };
+    let mark = place.0.join("mark");
+    let script = format!(
+        "case \" $* \" in *\" -i \"*) ;; *) [ -e {0} ] || {{ touch {0}; echo 'pgbench: error: no luck' >&2; exit 1; }} ;; esac\n\
+         exec {TOOLS}/pgbench \"$@\"",
+        mark.display()
+    );
+    let pack = pack(&place, "pgbench", &script);
+    let ended = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    assert_eq!(sentences(&text), ["s4-hash: pg15 B-tree: pgbench: pgbench: error: no luck"]);
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(record.matches("\"figures\"").count(), 5, "all but one: {record}");
+    let table = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(table.contains("not measured: pg15 B-tree 2 clients round 1: pgbench:"), "{table}");
+    place.assert_clean();
 }
 
 /// As the lab starts it, not by URL.
@@ -449,6 +524,21 @@ fn a_postgresql_that_npm_does_not_bring_is_told_and_the_others_go_on() {
     place.assert_clean();
 }
 
+/// As one that is unpacked in root's own directory.
+#[test]
+fn a_pack_that_its_ordinary_user_cannot_look_into_is_copied() {
+    let Some(place) = Place::new("closed") else { return };
+    let pack = pack(&place, "unused", "exit 1");
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    fs::set_permissions(&pack, closed).unwrap();
+    let ended = place.run(&["--target", "pg15"]).env("LAB_PACK", &pack).output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success() && sentences(&text).is_empty(), "{text}");
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(runs(record), 6, "{record}");
+    place.assert_clean();
+}
+
 #[test]
 fn an_initdb_that_fails_is_told_in_its_words() {
     let Some(place) = Place::new("initdb") else { return };
@@ -468,17 +558,44 @@ fn an_initdb_that_fails_is_told_in_its_words() {
 fn a_server_that_refuses_to_be_prepared_is_told_in_its_words() {
     let Some(place) = Place::new("preparing") else { return };
     let mut server = place.others(5433);
-    server.sql("create table accounts_hash ()").unwrap();
+    server.sql("create view pgbench_accounts_hash as select 1").unwrap();
     let socket = server.socket_dir.display().to_string().replace('/', "%2F");
     let url = format!("full=postgres://postgres@{socket}:5433/postgres");
     let ended = place.run(&["--target", &url, "--target", "pg15", "--writes"]).output().unwrap();
     let text = said(&ended);
     assert!(ended.status.success(), "{text}");
-    let sentence = "s4-hash: full: full refuses 'CREATE TABLE accounts_hash AS SELECT * FROM pgbench_accounts': \
-                    relation \"accounts_hash\" already exists (42P07)";
+    let sentence = "s4-hash: full: full refuses 'DROP TABLE IF EXISTS pgbench_accounts_hash': \
+                    \"pgbench_accounts_hash\" is not a table (42809)";
     assert_eq!(sentences(&text), [sentence]);
     let [(_, record)] = &place.records()[..] else { panic!("one record") };
     assert_eq!(runs(record), 6, "the other's");
+    server.stop();
+    drop(server);
+    place.assert_clean();
+}
+
+/// The tables of a run before are no hindrance, and a run leaves none but pgbench's.
+#[test]
+fn a_server_given_by_url_is_written_to_again_and_again() {
+    let Some(place) = Place::new("again") else { return };
+    let mut server = place.others(5435);
+    // As a run leaves it that was killed.
+    server.sql("create table pgbench_accounts_hash ()").unwrap();
+    let socket = server.socket_dir.display().to_string().replace('/', "%2F");
+    let url = format!("mine=postgres://postgres@{socket}:5435/postgres");
+    for number in 1..3 {
+        let ended = place.run(&["--target", &url, "--writes"]).output().unwrap();
+        let text = said(&ended);
+        assert!(ended.status.success() && sentences(&text).is_empty(), "{text}");
+        assert_eq!(
+            place.records().iter().map(|(_, record)| runs(record)).sum::<usize>(),
+            6 * number
+        );
+        let tables = "select string_agg(relname, ' ' order by relname) from pg_class \
+                      where relkind = 'r' and relnamespace = 'public'::regnamespace";
+        let left = "pgbench_accounts pgbench_branches pgbench_history pgbench_tellers";
+        assert_eq!(server.value(tables).unwrap(), left);
+    }
     server.stop();
     drop(server);
     place.assert_clean();
@@ -533,6 +650,36 @@ fn a_full_disk_under_the_record_ends_the_run_with_a_sentence() {
     place.assert_clean();
 }
 
+/// Memory's file system is small on many machines: who would work there is left out, and the others go on.
+#[test]
+fn a_server_without_room_in_memory_is_left_out() {
+    let Some(place) = Place::new("memory") else { return };
+    let small = "mount -t tmpfs -o size=8m none /dev/shm && exec \"$0\" \"$@\"";
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "sh", "-c", small]);
+    if !Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|s| s.success()) {
+        eprintln!("SKIPPED: only root can mount a small file system to fill");
+        return;
+    }
+    let (programs, out) = (place.0.join("programs"), place.0.join("out"));
+    let mut lab = place.lab(&["run", "s5-wal-io", "--long", "--scale", "1", "--seconds", "1"]);
+    lab.args(["--rounds", "1", "--clients", "2", "--target", "pg15", "--programs"]).arg(programs);
+    lab.arg("--out").arg(out);
+    unshare.arg(lab.get_program()).args(lab.get_args()).env("TMPDIR", place.0.join("tmp"));
+    let ended = unshare.output().unwrap();
+    let text = said(&ended);
+    assert!(ended.status.success(), "{text}");
+    let told = "s5-wal-io: pg15: /dev/shm has only 8 MiB left; the lab wants 1024 to go on";
+    assert_eq!(sentences(&text), [told]);
+    let [(_, record)] = &place.records()[..] else { panic!("one record") };
+    assert_eq!(
+        runs(record),
+        5,
+        "two protections where the data fits and does not, and large segments"
+    );
+    place.assert_clean();
+}
+
 /// What runs the comparison notices without reading it.
 #[test]
 fn a_comparison_fails_where_something_is_worse() {
@@ -553,6 +700,9 @@ fn a_comparison_fails_where_something_is_worse() {
     let (worse, better, same) =
         (compare(&kept, &halved), compare(&halved, &kept), compare(&kept, &kept));
     fs::remove_file(&halved).unwrap();
-    assert!(!worse.status.success() && said(&worse).contains("24 cells are worse"), "{worse:?}");
+    assert!(
+        !worse.status.success() && said(&worse).contains("8 cells are worse or missing"),
+        "{worse:?}"
+    );
     assert!(better.status.success() && same.status.success());
 }

@@ -1,2 +1,2 @@
 \set aid random(1, 100000 * :scale)
-insert into inserts values (:aid, 'a row of about the length of one of pgbench''s history');
+insert into pgbench_inserts values (:aid, 'a row of about the length of one of pgbench''s history');

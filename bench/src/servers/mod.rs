@@ -9,7 +9,7 @@ mod thalweg;
 
 pub use descriptors::raise_open_files;
 pub use memory::resident_kib;
-pub use peer::{Peer, output};
+pub use peer::{Patience, Peer, output};
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,10 +31,20 @@ impl Scratch {
         Scratch::within(&std::env::temp_dir(), purpose)
     }
 
-    /// Makes it in this directory, empty.
+    /// Makes it in this directory, empty: one that is there is somebody else's, or what is left of a process that was killed.
     pub fn within(parent: &Path, purpose: &str) -> Result<Scratch, String> {
-        let path = parent.join(format!("thalweg-{purpose}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let name = format!("thalweg-{purpose}-{}", std::process::id());
+        let failed = |path: &Path, e| format!("{}: {e}", path.display());
+        std::fs::create_dir_all(parent).map_err(|e| failed(parent, e))?;
+        let mut path = parent.join(&name);
+        let mut number = 1;
+        while let Err(e) = std::fs::create_dir(&path) {
+            if e.kind() != std::io::ErrorKind::AlreadyExists {
+                return Err(failed(&path, e));
+            }
+            number += 1;
+            path = parent.join(format!("{name}-{number}"));
+        }
         Ok(Scratch(path))
     }
 
@@ -66,6 +76,11 @@ impl Places {
         let root = crate::record::checkout();
         let pg15 = PathBuf::from("/usr/lib/postgresql/15/bin");
         Places { programs: root.join("target/release"), pg15, cache: root.join(".cache") }
+    }
+
+    /// PostgreSQL 18's programs, once they were fetched.
+    pub fn pg18(&self) -> PathBuf {
+        self.cache.join("pg18/package/native/bin")
     }
 }
 

@@ -5,6 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// What a server may take to recover.
+const RECOVERY: Duration = Duration::from_secs(600);
+/// What a server may take to end that was asked to, and what it may take in a hurry: PostgreSQL gives its own five seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
+const HURRY: Duration = Duration::from_secs(7);
+
+/// How long a server is waited for that may never answer.
+#[derive(Clone, Copy)]
+pub struct Patience {
+    /// Until its socket takes a connection in.
+    pub socket: Duration,
+    /// From then to the answer.
+    pub answer: Duration,
+}
+
 /// A started server.
 pub struct Peer {
     /// Name in the table.
@@ -140,17 +155,18 @@ impl Peer {
         self.wait_until_answering_while(&|| true, None)
     }
 
-    /// Waits until it answers queries, as long as that is wanted. One that takes a connection in and says nothing `within`
-    /// that time is not waited for any more; without it, one may recover for as long as it takes.
+    /// Waits until it answers queries, as long as that is wanted. One that has no socket or says nothing `within` its time is
+    /// not waited for any more; without it, one may recover for as long as it takes.
     ///
     /// # Errors
     /// How it ended, or that it is not waited for.
     pub fn wait_until_answering_while(
         &mut self,
         wanted: &dyn Fn() -> bool,
-        within: Option<Duration>,
+        within: Option<Patience>,
     ) -> Result<(), String> {
-        let give_up = Instant::now() + Duration::from_secs(600);
+        let begun = Instant::now();
+        let mut heard = false;
         let socket = self.socket();
         loop {
             if let Some(ended) = self.ended() {
@@ -159,13 +175,17 @@ impl Peer {
             if !wanted() {
                 return Err(format!("{} is not waited for any more", self.name));
             }
-            if std::os::unix::net::UnixStream::connect(&socket).is_ok()
-                && (self.canned || self.answers(wanted, within)?)
+            let takes_in = std::os::unix::net::UnixStream::connect(&socket).is_ok();
+            heard |= takes_in;
+            if takes_in
+                && (self.canned || self.answers(wanted, within.map(|within| within.answer))?)
             {
                 return Ok(());
             }
-            if Instant::now() > give_up {
-                return Err(format!("{} does not answer on {}", self.name, socket.display()));
+            let limit = within.filter(|_| !heard).map_or(RECOVERY, |within| within.socket);
+            if begun.elapsed() > limit {
+                let (what, seconds) = (if heard { "answer" } else { "listen" }, limit.as_secs());
+                return Err(format!("{} did not {what} within {seconds} s", self.name));
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -204,14 +224,38 @@ impl Peer {
 
     /// Ends the server the polite way, and waits.
     pub fn stop(&mut self) {
-        let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        let give_up = Instant::now() + Duration::from_secs(120);
+        self.ask_to_stop();
+        self.wait_for_the_end(&|| false);
+    }
+
+    /// Asks it to end, the polite way; who has several servers asks all of them before waiting for one.
+    pub fn ask_to_stop(&mut self) {
+        self.signal("-INT");
+    }
+
+    /// Waits for the end of what was asked to. In a hurry it is ended at once, PostgreSQL with the processes that it has started.
+    pub fn wait_for_the_end(&mut self, in_a_hurry: &dyn Fn() -> bool) {
+        let mut give_up = Instant::now() + PATIENCE;
+        let mut at_once = false;
         while matches!(self.child.try_wait(), Ok(None)) {
+            if !at_once && in_a_hurry() {
+                at_once = true;
+                self.signal("-QUIT");
+                give_up = Instant::now() + HURRY;
+            }
             if Instant::now() > give_up {
                 let _ = self.child.kill();
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// The number of one that has ended may be another process's.
+    fn signal(&mut self, name: &str) {
+        if !matches!(self.child.try_wait(), Ok(None)) {
+            return;
+        }
+        let _ = Command::new("kill").args([name, &self.child.id().to_string()]).status();
     }
 }
 

@@ -20,7 +20,35 @@ pub fn start_15(plan: &Start) -> Result<Peer, String> {
             plan.places.pg15.display()
         ));
     }
-    start(plan, &plan.places.pg15, None)
+    // A pack may be where the ordinary user that runs it can't look, as a checkout may.
+    let Some(root) =
+        pack_of(&plan.places.pg15).filter(|_| ordinary_user().is_ok_and(|u| u.is_some()))
+    else {
+        return start(plan, &plan.places.pg15, None);
+    };
+    let copy = plan.work.join("pg15-native");
+    if !copy.exists() {
+        copy_readable(&[&root.join("usr"), &root.join("lib")], &copy)?;
+    }
+    start(plan, &copy.join(PG15), Some(copy.join("lib")))
+}
+
+/// Where a pack, or Debian, has PostgreSQL 15's programs.
+const PG15: &str = "usr/lib/postgresql/15/bin";
+
+/// The pack that has these programs; none for Debian's own.
+fn pack_of(bin: &Path) -> Option<&Path> {
+    let root = bin.ancestors().nth(5).filter(|_| bin.ends_with(PG15))?;
+    root.parent().is_some().then_some(root)
+}
+
+/// Copies directories, those that there are, to where everybody may read them.
+fn copy_readable(from: &[&Path], to: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(to).map_err(|e| format!("{}: {e}", to.display()))?;
+    for folder in from.iter().filter(|folder| folder.exists()) {
+        output(Command::new("cp").arg("-a").arg(folder).arg(to))?;
+    }
+    output(Command::new("chmod").args(["-R", "a+rX"]).arg(to)).map(drop)
 }
 
 /// Starts PostgreSQL 18, fetching it into the cache's `pg18` at first use.

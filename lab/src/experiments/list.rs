@@ -79,7 +79,7 @@ const SKEWS: &[Load] = &[
 
 /// Seventy rows a transaction.
 const HELD_OPEN: Beside =
-    Beside { script: "", lasting: false, done: "select count(*) / 70 from test" };
+    Beside { script: "", lasting: false, done: "select count(*) / 70 from pgbench_savepoints" };
 
 const EXP1: (&str, &str) = ("exp1_subtrans_overflow", "head");
 const EXP2: (&str, &str) = ("exp2_multixact", "head");
@@ -222,7 +222,7 @@ const S1_SUBTRANS: Experiment = Experiment {
         settings: ROOMY,
         setups: pool_setups,
         init: &[],
-        prepare: &["CREATE TABLE test (a int)"],
+        prepare: &["CREATE TABLE pgbench_savepoints (a int)"],
         loads: &[
             Load {
                 name: "control",
@@ -230,7 +230,7 @@ const S1_SUBTRANS: Experiment = Experiment {
                     script: include_str!("../../s1-subtrans/control.sql"),
                     ..HELD_OPEN
                 }),
-                before: &["truncate test", "truncate pgbench_history", "checkpoint"],
+                before: &["truncate pgbench_savepoints", "truncate pgbench_history", "checkpoint"],
                 ..WRITE_ASYNC
             },
             Load {
@@ -239,7 +239,7 @@ const S1_SUBTRANS: Experiment = Experiment {
                     script: include_str!("../../s1-subtrans/savepoints.sql"),
                     ..HELD_OPEN
                 }),
-                before: &["truncate test", "truncate pgbench_history", "checkpoint"],
+                before: &["truncate pgbench_savepoints", "truncate pgbench_history", "checkpoint"],
                 ..WRITE_ASYNC
             },
         ],
@@ -449,9 +449,9 @@ const S4_HASH: Experiment = Experiment {
         setups: plain,
         init: &[],
         prepare: &[
-            "CREATE TABLE accounts_hash AS SELECT * FROM pgbench_accounts",
-            "CREATE INDEX accounts_hash_aid ON accounts_hash USING hash (aid)",
-            "VACUUM ANALYZE accounts_hash",
+            "CREATE TABLE pgbench_accounts_hash AS SELECT * FROM pgbench_accounts",
+            "CREATE INDEX pgbench_accounts_hash_aid ON pgbench_accounts_hash USING hash (aid)",
+            "VACUUM ANALYZE pgbench_accounts_hash",
         ],
         loads: &[
             Load {
@@ -587,13 +587,13 @@ const WAL_COMMITS: Experiment = Experiment {
     over_time: &[Course::Fsyncs],
     kind: Kind::Load(Plan {
         targets: WITH_CEILING,
-        prepare: &["CREATE TABLE inserts (a bigint, b text)"],
+        prepare: &["CREATE TABLE pgbench_inserts (a bigint, b text)"],
         loads: &[
             Load { name: "TPC-B", ..WRITE },
             Load {
                 name: "insert-only",
                 script: Script::Text(include_str!("../../wal-commits/insert.sql")),
-                before: &["truncate inserts", "checkpoint"],
+                before: &["truncate pgbench_inserts", "checkpoint"],
                 ..WRITE
             },
         ],

@@ -78,6 +78,17 @@ pub struct Measure {
     pub lower_is_better: bool,
 }
 
+impl Measure {
+    /// What whoever is better does, and what whoever is worse is.
+    pub fn words(&self) -> (&'static str, &'static str) {
+        match self.lower_is_better {
+            false => ("is faster", "slower"),
+            true if self.figure == figure::SERVER_CPU => ("takes less of a processor", "more"),
+            true => ("waits less", "longer"),
+        }
+    }
+}
+
 /// Transactions per second.
 pub const THROUGHPUT: Measure =
     Measure { figure: figure::TPS, label: "transactions per second", lower_is_better: false };
@@ -258,6 +269,13 @@ impl Experiment {
 }
 
 impl Plan {
+    /// The tables that are made before the loads, but for pgbench's own.
+    pub fn tables(&self) -> impl Iterator<Item = &'static str> {
+        let made =
+            self.prepare.iter().filter_map(|statement| statement.strip_prefix("CREATE TABLE "));
+        made.filter_map(|rest| rest.split(' ').next())
+    }
+
     /// The form that was asked for.
     pub fn form(&self, long: bool) -> &Form {
         if long { &self.long } else { &self.short }

@@ -76,7 +76,8 @@ fn figure_charts(e: &Experiment, results: &Results, measure: Measure) -> Vec<Cha
     }
     let mut charts = Vec::new();
     for variant in variants {
-        let mut alone = results.clone();
+        // Of a part nobody knows how many runs were planned.
+        let mut alone = Results { planned: 0, ..results.clone() };
         alone.runs.retain(|run| run.variant == variant);
         alone.runs.iter_mut().for_each(|run| run.variant.clear());
         if let Some(mut chart) = figure_chart(e, &alone, measure) {
@@ -105,7 +106,8 @@ fn crowded(e: &Experiment, results: &Results, measure: Measure) -> Option<Vec<Ch
     }
     let of = |load: &&str| {
         let behind = format!(", {load}");
-        let mut alone = results.clone();
+        // Of a part nobody knows how many runs were planned.
+        let mut alone = Results { planned: 0, ..results.clone() };
         alone.runs.retain(|run| run.variant.ends_with(&behind));
         let mut chart = figure_chart(e, &alone, measure)?;
         chart.name = format!("{}-{}", chart.name, slug(load));

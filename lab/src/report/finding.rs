@@ -2,10 +2,11 @@
 
 use crate::compare::{Verdict, verdict};
 use crate::evidence::{Noise, Pair, Shift, logarithms, together};
-use crate::experiments::{DEVICE, Experiment, Kind};
-use crate::model::{Results, figure};
+use crate::experiments::{DEVICE, Experiment, Kind, Measure, THROUGHPUT};
+use crate::model::{Results, Run};
 use crate::statistics::{advantage, cell, is_postgres, places};
 use crate::table::short;
+use std::collections::BTreeSet;
 
 const NO_DIFFERENCE: &str = "no difference";
 /// How many times as good every median is, that "no difference" would be read as a contradiction.
@@ -21,25 +22,14 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
         return costs(e, results).unwrap_or_else(|| plain.to_owned());
     }
     let ratios = ratios(e, results);
-    let Some(least) = ratios.iter().copied().reduce(f64::min) else {
-        return match results.runs.is_empty() {
-            true => "Nothing was measured.".to_owned(),
-            false if results.targets() == [DEVICE] => {
-                "What the disk allows without a server; higher is better.".to_owned()
-            }
-            false => "No PostgreSQL to compare with.".to_owned(),
-        };
-    };
+    let Some(least) = ratios.iter().copied().reduce(f64::min) else { return alone(e, results) };
     let most = ratios.iter().copied().fold(least, f64::max);
     let range = match short(least) == short(most) {
         true => short(least),
         false => format!("{} to {}", short(least), short(most)),
     };
     let Decided { ahead, behind, told } = decided(e, results);
-    let (faster, slower) = match e.measure.lower_is_better {
-        false => ("is faster", "slower"),
-        true => ("waits less", "longer"),
-    };
+    let (faster, slower) = e.measure.words();
     let times = match e.measure.lower_is_better {
         false => format!("{range} times the better PostgreSQL"),
         true => format!("the better PostgreSQL's is {range} times as high"),
@@ -51,7 +41,12 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
             format!("Medians are ahead, but repetitions scatter too much to be sure: {times}.")
         }
         (0, 0) => format!("No difference beyond what repetitions scatter; medians: {times}."),
-        (ahead, _) if ahead == all => format!("Thalweg {faster} everywhere: {times}."),
+        (ahead, _) if ahead == all && is_whole(e, results) => {
+            format!("Thalweg {faster} everywhere: {times}.")
+        }
+        (ahead, _) if ahead == all => {
+            format!("Thalweg {faster} in all {all} that PostgreSQL was measured in, too: {times}.")
+        }
         (ahead, 0) => {
             format!(
                 "Thalweg {faster} in {ahead} of {all}, beyond what repetitions scatter: {times}."
@@ -61,6 +56,39 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
             "Thalweg {faster} in {ahead} of {all} and {slower} in {behind}, beyond what repetitions scatter: {times}."
         ),
     }
+}
+
+/// What is said without a PostgreSQL beside: what ways of ours change, where the experiment is of them.
+fn alone(e: &Experiment, results: &Results) -> String {
+    let ours_alone = match &e.kind {
+        Kind::Load(plan) | Kind::Tpcc(plan) => !plan.targets.iter().any(|t| is_postgres(t)),
+        Kind::Paths(_) => true,
+    };
+    let said = match results.runs.is_empty() {
+        true => "Nothing was measured.",
+        false if ours_alone => match costs(e, results) {
+            Some(costs) => return costs,
+            None => "Of Thalweg alone; nothing to compare with.",
+        },
+        false if results.targets() == [DEVICE] => {
+            "What the disk allows without a server; higher is better."
+        }
+        false => "No PostgreSQL to compare with.",
+    };
+    said.to_owned()
+}
+
+/// Whether every cell that was to be measured was, by us and by a PostgreSQL.
+fn is_whole(e: &Experiment, results: &Results) -> bool {
+    let compared = |target: &str| target == "thalweg" || is_postgres(target);
+    let both = |run: &Run| {
+        let found = advantage(results, &e.measure, &run.variant, run.x);
+        !compared(&run.target) || found.is_some()
+    };
+    let cells: BTreeSet<(&str, &str, u32)> =
+        results.runs.iter().map(|run| (&*run.target, &*run.variant, run.x)).collect();
+    let rounds = results.runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
+    results.runs.iter().all(both) && cells.len() * rounds as usize >= results.planned
 }
 
 /// In how many cells we are better than each PostgreSQL, in how many worse than some, beyond what repetitions account
@@ -108,26 +136,27 @@ fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
     places(results).filter_map(|(variant, x)| advantage(results, &e.measure, variant, x)).collect()
 }
 
-/// What other variants change against their baseline at the axis' last place, where the experiment asks that: where
+/// What other variants change, of the figure that decides, against their baseline at the axis' last place, where the experiment asks that: where
 /// there is one only, on each server; where there is one server only, each, or if they are too many, the largest
 /// changes. What the repetitions alone account for is no difference.
 pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     let baseline = e.own_baseline?;
+    let Measure { figure, label, lower_is_better } = e.measure;
     let x = *results.xs().last()?;
-    let noise = Noise::of(&[results], figure::TPS);
+    let noise = Noise::of(&[results], figure);
     let others: Vec<&str> =
         results.variants().into_iter().filter(|v| baseline.of(v).is_some()).collect();
     let targets = results.targets();
     let change = |target: &str, variant: &str| {
         let baseline = baseline.of(variant)?;
-        let of = |variant: &str| cell(results, target, variant, x, figure::TPS);
+        let of = |variant: &str| cell(results, target, variant, x, figure);
         let percent = (of(variant)?.median / of(&baseline)?.median - 1.0) * 100.0;
-        let of = |variant: &str| logarithms(results, target, variant, x, figure::TPS);
+        let of = |variant: &str| logarithms(results, target, variant, x, figure);
         let noise = noise.between(target, target);
         let pair = Pair { a: of(&baseline), b: of(variant), noise };
-        Some(match verdict(&pair, false, &[]) {
-            Verdict::Same if percent.abs() >= SEEN => Cost::Unsure(percent),
-            Verdict::Same => Cost::None,
+        Some(match verdict(&pair, lower_is_better, &[]) {
+            Verdict::Same | Verdict::Unsure if percent.abs() >= SEEN => Cost::Unsure(percent),
+            Verdict::Same | Verdict::Unsure => Cost::None,
             Verdict::Unknown => Cost::Unknown,
             _ => Cost::Percent(percent),
         })
@@ -143,7 +172,9 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
         }
         _ => return None,
     };
-    (!changes.is_empty()).then(|| format!("{of}, {x} {}: {}.", e.axis, listed(changes)))
+    // What more of it is, who reads has to know.
+    let label = if figure == THROUGHPUT.figure { String::new() } else { format!(", {label}") };
+    (!changes.is_empty()).then(|| format!("{of}, {x} {}{label}: {}.", e.axis, listed(changes)))
 }
 
 /// What a variant changes.

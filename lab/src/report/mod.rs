@@ -10,7 +10,7 @@ pub use finding::sentence;
 #[cfg(test)]
 mod tests;
 
-use crate::experiments::{Experiment, Kind};
+use crate::experiments::Experiment;
 use crate::grid::{Grid, grids};
 use crate::model::{Record, Results, figure, write_whole};
 use crate::statistics::{Spread, cell};
@@ -128,8 +128,10 @@ fn section(
     put(format!("<section id=\"{}\"><h2>{}</h2>", e.name, escape(e.title)));
     put(format!("<p class=\"muted\">{}</p>", escape(e.question)));
     if !results.runs.is_empty() {
-        put(format!("<p><strong>{}</strong></p>", escape(&finding::sentence(e, results))));
-        if let Some(costs) = finding::costs(e, results).filter(|_| has_servers(e)) {
+        let said = finding::sentence(e, results);
+        put(format!("<p><strong>{}</strong></p>", escape(&said)));
+        // Where there is no server beside, what variants cost is the finding itself.
+        if let Some(costs) = finding::costs(e, results).filter(|costs| *costs != said) {
             put(format!("<p>{}</p>", escape(&costs)));
         }
     }
@@ -138,7 +140,7 @@ fn section(
         put(format!("<p class=\"partial\">{done} of {planned} runs.</p>"));
     }
     for skipped in &results.skipped {
-        let x = skipped.x.map(|x| format!(", {x} {}", results.axis)).unwrap_or_default();
+        let x = skipped.place(&results.axis);
         let (target, variant) = (escape(&skipped.target), escape(&skipped.variant));
         let why = escape(&skipped.why);
         put(format!("<p class=\"muted\">Not measured: {target} {variant}{x}: {why}</p>"));
@@ -159,11 +161,6 @@ fn section(
     put(waits(results));
     put("</section>".to_owned());
     Ok(())
-}
-
-/// Where there are none, what variants cost is the finding itself.
-fn has_servers(e: &Experiment) -> bool {
-    !matches!(e.kind, Kind::Paths(_))
 }
 
 /// A table that is shown at once.

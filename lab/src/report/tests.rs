@@ -168,6 +168,62 @@ fn who_is_faster_where_is_said_in_a_sentence() {
     assert!(said.starts_with("Thalweg is faster in 0 of 2 and slower in 1, beyond"), "{said}");
 }
 
+/// What one of both was not measured in is no part of "everywhere"; nor is what was planned and nobody measured.
+#[test]
+fn everywhere_is_said_of_all_cells_only() {
+    let e = Experiment::find("scale-clients").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 8);
+    for round in 0..2 {
+        for x in [8, 64] {
+            results.runs.push(run("thalweg", "", x, round, 200.0));
+            results.runs.push(run("pg15", "", x, round, 100.0));
+        }
+    }
+    let times = "2.00 times the better PostgreSQL.";
+    assert_eq!(finding::sentence(e, results), format!("Thalweg is faster everywhere: {times}"));
+    let all = |n: usize| {
+        format!("Thalweg is faster in all {n} that PostgreSQL was measured in, too: {times}")
+    };
+    results.planned = 12;
+    assert_eq!(finding::sentence(e, results), all(2));
+    results.planned = 8;
+    results.runs.retain(|run| run.target != "pg15" || run.x != 64);
+    assert_eq!(finding::sentence(e, results), all(1));
+}
+
+/// In the words of what decides; and where there is only Thalweg, its ways are compared.
+#[test]
+fn sentences_have_the_words_of_what_decides() {
+    let mut record = record(1.0, 1.0);
+    let e = Experiment::find("per-transaction").unwrap();
+    let results = record.results(e.name, e.axis, 4);
+    let with = |target: &str, variant: &str, round, figure: &str, value| {
+        let mut run = run(target, variant, 64, round, 100.0);
+        run.figures.insert(figure.to_owned(), value);
+        run
+    };
+    for round in 0..2 {
+        for (target, us) in [("thalweg", 10.0), ("pg15", 30.0)] {
+            results.runs.push(with(target, "point reads", round, figure::SERVER_CPU, us));
+        }
+    }
+    let said = "Thalweg takes less of a processor everywhere: the better PostgreSQL's is 3.00 times as high.";
+    assert_eq!(finding::sentence(e, results), said);
+    // Of latencies, and not of how many transactions a paced load starts.
+    let e = Experiment::find("s3-policies").unwrap();
+    let results = record.results(e.name, e.axis, 4);
+    for round in 0..2 {
+        for (policy, ms) in [("clock", 10.0), ("probation", 5.0)] {
+            let variant = format!("{policy}, uniform");
+            results.runs.push(with("thalweg", &variant, round, figure::P99, ms));
+        }
+    }
+    let said = "probation, uniform against clock, 64 clients, 99th percentile of latency, milliseconds: \
+                thalweg -50 %.";
+    assert_eq!(finding::sentence(e, results), said);
+}
+
 #[test]
 fn waits_are_shares_of_the_sessions_seen_at_the_last_place() {
     let mut record = record(1.0, 1.0);

@@ -49,7 +49,7 @@ impl Lab {
                 let is_its = |run: &&mut crate::model::Run| {
                     (&*run.target, &*run.variant, run.x, run.round) == (server, load.name, x, 0)
                 };
-                let skipped = results.is_skipped(server, &what, x);
+                let skipped = results.is_skipped(server, &what, x, 0);
                 let run = results.runs.iter_mut().find(is_its);
                 let Some(run) =
                     run.filter(|run| !skipped && !run.figures.contains_key(figure::INSTRUCTIONS))

@@ -14,12 +14,13 @@ mod tests;
 
 pub use beside::Companion;
 
+use crate::disk::has_room;
 use crate::experiments::{BARE, DEVICE, Experiment, Kind, Load, Paths, Plan, Setup, variant};
 use crate::interrupt;
 use crate::model::{Record, Request, Results, Run, Skipped};
 use crate::progress::Progress;
 use crate::statistics::is_postgres;
-use crate::target::{Instance, MOST_PROCESSES, Wanted};
+use crate::target::{Instance, MEMORY, MOST_PROCESSES, Wanted};
 use bench::servers::{Places, Scratch};
 use load::Amount;
 use std::collections::BTreeSet;
@@ -92,6 +93,35 @@ pub fn wanted_builds(request: &Request, targets: &[Wanted]) -> Vec<&'static Path
     chosen.into_iter().filter_map(of).collect()
 }
 
+/// The programs that have part in what is asked for, by name, and where they are: who goes on with it has to have the same.
+pub fn programs(request: &Request, targets: &[Wanted], places: &Places) -> Vec<(String, PathBuf)> {
+    let chosen = Experiment::chosen(&request.experiments).unwrap_or_default();
+    let mut names = BTreeSet::new();
+    for e in chosen {
+        match &e.kind {
+            Kind::Paths(paths) if measures_in_process(targets) => names.extend([paths.file()]),
+            Kind::Load(plan) | Kind::Tpcc(plan) if !plan.bare.is_empty() => {
+                names.extend(["sync_loop".to_owned()]);
+            }
+            _ => {}
+        }
+    }
+    let servers = targets.iter().map(Wanted::name).filter(|name| wants(request, targets, name));
+    for server in servers {
+        match server {
+            "canned" | "bare-sync" => names.extend(["canned".to_owned()]),
+            "thalweg" | "thalweg-counting" => names.extend([server.to_owned()]),
+            _ => {}
+        }
+    }
+    let of_bench = names.into_iter().map(|name| (name.clone(), places.programs.join(name)));
+    let lab = std::env::current_exe().ok().map(|path| ("lab".to_owned(), path));
+    // PostgreSQL 15 has the clients of all of them.
+    let theirs = [("pg15", places.pg15.join("postgres")), ("pg18", places.pg18().join("postgres"))];
+    let theirs = theirs.map(|(name, path)| (name.to_owned(), path));
+    of_bench.chain(lab).chain(theirs).collect()
+}
+
 /// What is measured in process is Thalweg.
 fn measures_in_process(targets: &[Wanted]) -> bool {
     targets.contains(&Wanted::Own("thalweg".to_owned()))
@@ -136,6 +166,7 @@ impl Lab {
     fn weight(&self, e: &Experiment) -> f64 {
         let plan = match &e.kind {
             Kind::Load(plan) | Kind::Tpcc(plan) => plan,
+            Kind::Paths(_) if !measures_in_process(&self.targets) => return 0.0,
             Kind::Paths(paths) => {
                 let seconds = paths.round(self.record.request.long).seconds;
                 return f64::from(seconds * self.record.request.rounds.unwrap_or(PATHS_ROUNDS));
@@ -255,7 +286,10 @@ impl Lab {
         // What is impossible is told, and nobody plans it.
         let planned = cells.iter().filter(|cell| impossible(cell).is_none()).count() + bare;
         if planned == 0 {
-            let why = "no target and load that were asked for go with this experiment";
+            let why = match rounds {
+                0 => "it is measured only where --rounds asks for it, in this form",
+                _ => "no target and load that were asked for go with this experiment",
+            };
             progress.note(&format!("{}: {why}", e.name));
         }
         self.record.results(e.name, e.axis, planned);
@@ -263,14 +297,35 @@ impl Lab {
             let name = name(plan, &lab.targets, cell);
             let results = lab.record.results(e.name, e.axis, planned);
             !results.has(&cell.target, &name, cell.x, cell.round)
-                && !results.is_skipped(&cell.target, &name, cell.x)
+                && !results.is_skipped(&cell.target, &name, cell.x, cell.round)
         };
         // Each batch's servers end before the next one's start.
         for cells in cells.chunk_by(|a, b| a.batch == b.batch) {
-            let mut instances = self.start_all(e, plan, cells, scratch, progress, &wanted)?;
-            self.rounds(e, plan, cells, &mut instances, scratch, progress, &wanted)?;
+            let mut instances = Vec::new();
+            let ended = self
+                .start_all(e, plan, cells, &mut instances, scratch, progress, &wanted)
+                .and_then(|()| {
+                    self.rounds(e, plan, cells, &mut instances, scratch, progress, &wanted)
+                });
+            self.end_all(plan, instances, progress);
+            ended?;
         }
         self.instructions(e, plan, &cells, scratch.path(), progress)
+    }
+
+    /// Ends the servers, all at the same time, and takes what was made for the runs out of the databases that are given by URL.
+    fn end_all(&self, plan: &Plan, instances: Vec<(usize, Instance)>, progress: &Progress) {
+        let mut instances: Vec<Instance> = instances.into_iter().map(|(_, one)| one).collect();
+        if interrupt::asked() && instances.iter().any(|one| one.server.is_some()) {
+            progress.note("interrupted, stopping servers (Ctrl-C again: at once)");
+        }
+        instances.iter_mut().for_each(Instance::ask_to_stop);
+        let written = |one: &&Instance| one.server.is_none() && self.record.request.writes;
+        for instance in instances.iter().filter(written) {
+            if let Err(why) = instance.clear(plan) {
+                progress.note(&format!("{}: tables stay there: {why}", instance.target));
+            }
+        }
     }
 
     /// The runs of one batch.
@@ -329,7 +384,7 @@ impl Lab {
             progress.say(&format!("{} {BARE} {threads}", e.name));
             let results = self.record.results(e.name, e.axis, 0);
             if !results.has(DEVICE, BARE, threads, round)
-                && !results.is_skipped(DEVICE, BARE, threads)
+                && !results.is_skipped(DEVICE, BARE, threads, round)
             {
                 let threads_text = threads.to_string();
                 let arguments = ["--threads", threads_text.as_str()];
@@ -342,7 +397,7 @@ impl Lab {
                     Err(why) => {
                         interrupt::check()?;
                         progress.note(&format!("{}: {BARE}: {why}", e.name));
-                        self.skip(e, DEVICE, BARE, Some(threads as usize), &why);
+                        self.failed(e, (DEVICE, BARE, threads), round, &why);
                     }
                 }
                 progress.advance(BARE_S);
@@ -354,16 +409,17 @@ impl Lab {
     }
 
     /// Starts what still has something to do. What fails to start is noted and left out.
+    #[allow(clippy::too_many_arguments, reason = "everything that a batch is made of")]
     fn start_all(
         &mut self,
         e: &Experiment,
         plan: &Plan,
         cells: &[Cell],
+        instances: &mut Vec<(usize, Instance)>,
         scratch: &Scratch,
         progress: &mut Progress,
         wanted: &dyn Fn(&mut Lab, &Cell) -> bool,
-    ) -> Result<Vec<(usize, Instance)>, String> {
-        let mut instances = Vec::new();
+    ) -> Result<(), String> {
         let request = self.record.request.clone();
         for target in self.targets.clone() {
             for (number, setup) in setups(plan, &target).iter().enumerate() {
@@ -381,7 +437,13 @@ impl Lab {
                 }
                 progress.say(&format!("{}: starting {} {}", e.name, target.name(), setup.name));
                 self.enough_space(scratch.path())?;
-                match self.start(e, plan, &target, setup, scratch.path()) {
+                let room = match setup.in_memory {
+                    true => has_room(Path::new(MEMORY), self.least_free),
+                    false => Ok(()),
+                };
+                let started =
+                    room.and_then(|()| self.start(e, plan, &target, setup, scratch.path()));
+                match started {
                     Ok(instance) => instances.push((number, instance)),
                     Err(why) => {
                         interrupt::check()?;
@@ -396,7 +458,7 @@ impl Lab {
                 progress.advance(weight);
             }
         }
-        Ok(instances)
+        Ok(())
     }
 
     fn start(
@@ -456,6 +518,7 @@ impl Lab {
         let load = &plan.loads[cell.load];
         let name = variant(&instance.setup.name, load.name);
         progress.say(&format!("{} {} {name} {} {}", e.name, cell.target, cell.x, e.axis));
+        instance.given_up = instance.given_up.take().or_else(|| self.lacks_memory(instance));
         if let Some(why) = instance.given_up.clone() {
             self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
             return Ok(false);
@@ -487,13 +550,18 @@ impl Lab {
                 self.enough_space(work)?;
                 if let Some(ended) = instance.server.as_mut().and_then(|server| server.ended()) {
                     instance.given_up = Some(ended);
+                } else if let Some(full) = self.lacks_memory(instance) {
+                    instance.given_up = Some(full);
                 } else if let Some(silent) = instance.silent() {
                     instance.given_up = Some(format!("{why}; it stopped answering: {silent}"));
                 }
                 interrupt::check()?;
                 let why = instance.given_up.clone().unwrap_or(why);
                 progress.note(&format!("{}: {} {name}: {why}", e.name, cell.target));
-                self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
+                match instance.given_up {
+                    Some(_) => self.skip(e, &cell.target, &name, Some(cell.x as usize), &why),
+                    None => self.failed(e, (&cell.target, &name, cell.x), cell.round, &why),
+                }
             }
         }
         Ok(true)
@@ -517,18 +585,17 @@ impl Lab {
             progress.say(&format!("{} round {}", e.name, round + 1));
             let results = self.record.results(e.name, e.axis, 0);
             let known = results.runs.iter().any(|run| run.round == round);
-            if !known && results.skipped.is_empty() {
+            if !known && !results.is_skipped("thalweg", "", 0, round) {
                 match paths::round(&self.places, program, long, work, round) {
                     Ok(runs) => {
                         let results = self.record.results(e.name, e.axis, 0);
+                        results.planned = runs.len() * rounds as usize;
                         results.runs.extend(runs);
-                        results.planned = results.runs.len() / (round as usize + 1);
-                        results.planned *= rounds as usize;
                     }
                     Err(why) => {
                         interrupt::check()?;
                         progress.note(&format!("{}: {why}", e.name));
-                        self.skip(e, "thalweg", "", None, &why);
+                        self.failed(e, ("thalweg", "", 0), round, &why);
                     }
                 }
                 self.record.save(&self.folder)?;
@@ -545,25 +612,43 @@ impl Lab {
         let record = self.least_free.min(RECORD_BYTES);
         // The record's folder is made when it is first kept.
         let folder = self.folder.ancestors().find(|place| place.exists()).unwrap_or(work);
-        for (place, least) in [(work, self.least_free), (folder, record)] {
-            let free = crate::disk::free_bytes(place)?;
-            if free < least {
-                return Err(format!(
-                    "{} has only {} MiB left; the lab wants {} to go on",
-                    place.display(),
-                    free >> 20,
-                    least >> 20
-                ));
-            }
-        }
-        Ok(())
+        has_room(work, self.least_free)?;
+        has_room(folder, record)
     }
 
+    /// Why a server whose directory is memory's is not measured any more. Memory is short on many machines: it ends no run.
+    fn lacks_memory(&self, instance: &Instance) -> Option<String> {
+        has_room(instance.memory()?, self.least_free).err()
+    }
+
+    /// Nothing more of this is tried.
     fn skip(&mut self, e: &Experiment, target: &str, variant: &str, x: Option<usize>, why: &str) {
-        let (target, variant) = (target.to_owned(), variant.to_owned());
-        let (x, why) = (x.map(|x| x as u32), why.to_owned());
+        self.put(e, (target, variant, x.map(|x| x as u32)), None, why);
+    }
+
+    /// One repetition of a cell failed: the others are tried, unless one failed before. In process there are no places.
+    fn failed(
+        &mut self,
+        e: &Experiment,
+        (target, variant, x): (&str, &str, u32),
+        round: u32,
+        why: &str,
+    ) {
+        let again = self.record.results(e.name, e.axis, 0).has_failed(target, variant, x);
+        let x = Some(x).filter(|_| !matches!(e.kind, Kind::Paths(_)));
+        self.put(e, (target, variant, x), Some(round).filter(|_| !again), why);
+    }
+
+    fn put(
+        &mut self,
+        e: &Experiment,
+        (target, variant, x): (&str, &str, Option<u32>),
+        round: Option<u32>,
+        why: &str,
+    ) {
+        let (target, variant, why) = (target.to_owned(), variant.to_owned(), why.to_owned());
         let results = self.record.results(e.name, e.axis, 0);
-        results.skipped.push(Skipped { target, variant, x, why });
+        results.skipped.push(Skipped { target, variant, x, round, why });
     }
 }
 

@@ -5,6 +5,8 @@ use super::sampler::Seen;
 use super::*;
 use crate::model::{Sample, figure};
 use crate::tests::run;
+use bench::servers::Patience;
+use std::time::{Duration, Instant};
 
 fn lab(experiment: &str, targets: &[&str]) -> (Lab, Scratch) {
     let scratch = Scratch::new(&format!("lab-{experiment}-{}", targets.len())).unwrap();
@@ -95,6 +97,14 @@ fn filling_and_connecting_take_their_time() {
     assert_eq!(weight(&mut lab, 10, 2000), small + 2.0 * (8.0 + 2.0));
 }
 
+/// What is measured in process is Thalweg, and takes no time where that is not asked for.
+#[test]
+fn the_estimate_has_in_process_what_is_measured() {
+    let e = Experiment::find("s4-protocols").unwrap();
+    assert_eq!(lab("s4-protocols", &["pg15"]).0.weight(e), 0.0);
+    assert_eq!(lab("s4-protocols", &["thalweg"]).0.weight(e), 52.0);
+}
+
 /// What is impossible is no part of the plan, so that a record without it is whole; it is told.
 #[test]
 fn more_clients_than_a_process_each_allows_are_not_planned() {
@@ -127,6 +137,27 @@ fn a_build_that_counts_is_wanted_where_the_plan_names_it() {
     let few = [Wanted::parse("pg15").unwrap()];
     let all = Request { experiments: vec!["all".to_owned()], ..Request::default() };
     assert!(!wants(&all, &few, "thalweg-counting"));
+}
+
+/// It has no socket yet: nobody would wait for its answer.
+#[test]
+fn a_server_that_never_listens_is_not_waited_for() {
+    let scratch = Scratch::new("lab-deaf").unwrap();
+    let path = scratch.path().join("programs");
+    std::fs::create_dir(&path).unwrap();
+    let program = path.join("thalweg").display().to_string();
+    bench::record::shell(&format!(
+        "printf '%s\\n' '#!/bin/sh' 'exec sleep 100' >'{program}' && chmod +x '{program}'"
+    ));
+    let places = Places { programs: path.clone(), pg15: path.clone(), cache: path.clone() };
+    let mut server = bench::servers::start("thalweg", &places, scratch.path(), 1, &[]).unwrap();
+    let within = Patience { socket: Duration::from_millis(300), answer: Duration::from_secs(10) };
+    let begun = Instant::now();
+    let why = server.wait_until_answering_while(&|| true, Some(within)).unwrap_err();
+    assert_eq!(why, "thalweg did not listen within 0 s");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    server.wait_for_the_end(&|| true);
+    assert_eq!(crate::target::filling(50, 5), Duration::from_secs(310));
 }
 
 #[test]
@@ -203,6 +234,16 @@ fn a_disk_that_is_nearly_full_ends_the_run() {
     let kept = Record::load(&lab.folder).unwrap();
     assert_eq!(kept.stopped, Some(why), "partial, to be gone on with");
     assert_eq!((kept.experiments[0].runs.len(), kept.experiments[0].skipped.len()), (1, 0));
+}
+
+#[test]
+fn a_directory_that_is_there_is_not_taken() {
+    let one = Scratch::new("lab-twice").unwrap();
+    let other = Scratch::new("lab-twice").unwrap();
+    assert_ne!(one.path(), other.path());
+    std::fs::write(one.path().join("kept"), "").unwrap();
+    drop(other);
+    assert!(one.path().join("kept").exists());
 }
 
 #[test]

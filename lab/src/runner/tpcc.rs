@@ -5,7 +5,7 @@ use super::probes::Probes;
 use super::sampler::Sampler;
 use crate::model::figure;
 use crate::process::{self, Limits};
-use crate::target::Instance;
+use crate::target::{Instance, filling};
 use bench::servers::{Places, cpu};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,6 +42,9 @@ pub fn build(places: &Places) -> Result<(), String> {
     Ok(())
 }
 
+/// What a warehouse may take to be loaded.
+const EACH_WAREHOUSE_S: u64 = 30;
+
 fn tpcc(program: &PathBuf, instance: &Instance, step: &str, warehouses: u32) -> Command {
     let mut command = Command::new(program);
     command.args(["tpcc", step, "-d", "postgres", "-H", "127.0.0.1", "-D", "postgres"]);
@@ -55,7 +58,8 @@ fn tpcc(program: &PathBuf, instance: &Instance, step: &str, warehouses: u32) -> 
 pub fn prepare(program: &PathBuf, instance: &Instance, warehouses: u32) -> Result<(), String> {
     let mut command = tpcc(program, instance, "prepare", warehouses);
     command.args(["-T", "2", "--no-check"]);
-    process::run(command, Limits::minutes(30)).map(drop)
+    let within = filling(warehouses, EACH_WAREHOUSE_S);
+    process::run(command, Limits::seconds(within.as_secs())).map(drop)
 }
 
 /// Runs the mix once.
