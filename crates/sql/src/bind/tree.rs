@@ -666,6 +666,15 @@ impl Expr {
             _ => Some(Expr::And(conjuncts)),
         }
     }
+
+    /// One condition of several of which one must hold.
+    pub fn any_of(mut arms: Vec<Expr>) -> Option<Expr> {
+        match arms.len() {
+            0 => None,
+            1 => arms.pop(),
+            _ => Some(Expr::Or(arms)),
+        }
+    }
 }
 
 impl Var {

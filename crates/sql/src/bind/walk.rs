@@ -204,6 +204,19 @@ pub fn each_query_mut(query: &mut Query, depth: u16, f: &mut dyn FnMut(&mut Quer
     own_exprs_mut(query, &mut |expr| each_sublink_mut(expr, depth, f));
 }
 
+/// Calls `f` for each reference, within the query, to a WITH query outside of it: how many queries outwards that is.
+pub fn each_cte_outside_mut(query: &mut Query, f: &mut dyn FnMut(&mut u16)) {
+    each_query_mut(query, 0, &mut |query, depth| {
+        for rel in &mut query.rels {
+            if let RelKind::Cte { level, .. } | RelKind::Recursive { level, .. } = &mut rel.kind
+                && *level > depth
+            {
+                f(level);
+            }
+        }
+    });
+}
+
 fn each_sublink_mut(expr: &mut Expr, depth: u16, f: &mut dyn FnMut(&mut Query, u16)) {
     if let Expr::SubLink(link) = expr {
         each_query_mut(&mut link.query, depth + 1, f);

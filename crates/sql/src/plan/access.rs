@@ -438,20 +438,12 @@ fn optional(
                 && !is_volatile(arm)
                 && !walk::any(arm, &mut |part| matches!(part, Expr::SubLink(_)))
         });
-        let condition = any_of(on)?;
+        let condition = Expr::any_of(on)?;
         let own = std::slice::from_ref(&condition);
         let choice = choose_index(cx, table, rel, own, outer, order)?;
         let by_it = choice.used.contains(&0) && !choice.equal.is_empty();
-        by_it.then_some(Optional { at, is_off: any_of(off)?, condition })
+        by_it.then_some(Optional { at, is_off: Expr::any_of(off)?, condition })
     })
-}
-
-fn any_of(mut arms: Vec<Expr>) -> Option<Expr> {
-    match arms.len() {
-        0 => None,
-        1 => arms.pop(),
-        _ => Some(Expr::Or(arms)),
-    }
 }
 
 /// With a constant in place of a row's address, by which rows are told from those that an outer join lacks.

@@ -32,6 +32,9 @@ const LIMITED_ROWS: f64 = 100.0;
 
 /// The query with those of its IN conditions as joins by which an index finds the rows.
 pub(super) fn joined<'q>(query: Cow<'q, Query>, indexes: &Rc<Indexes>) -> Cow<'q, Query> {
+    if !query.has_sublinks {
+        return query;
+    }
     let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
     let mut query = query;
     for condition in &conditions {
@@ -155,7 +158,8 @@ fn entry_of(members: &Query) -> Rel {
     };
     let targets = columns.iter().enumerate().map(target).collect();
     let mut within = members.clone();
-    move_in(&mut within);
+    // It stands one query further in than it did, and refers to no columns outside of it.
+    walk::each_cte_outside_mut(&mut within, &mut |level| *level += 1);
     let within = rel_of(RelKind::Subquery(Box::new(within)), columns.clone());
     let once = Query {
         rels: vec![within],
@@ -165,19 +169,6 @@ fn entry_of(members: &Query) -> Rel {
         ..Query::default()
     };
     rel_of(RelKind::Subquery(Box::new(once)), columns)
-}
-
-/// Has a query that refers to no columns outside of it stand one query further in.
-fn move_in(query: &mut Query) {
-    walk::each_query_mut(query, 0, &mut |query, depth| {
-        for rel in &mut query.rels {
-            if let RelKind::Cte { level, .. } | RelKind::Recursive { level, .. } = &mut rel.kind
-                && *level > depth
-            {
-                *level += 1;
-            }
-        }
-    });
 }
 
 fn rel_of(kind: RelKind, columns: Vec<RelColumn>) -> Rel {

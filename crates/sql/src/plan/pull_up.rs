@@ -76,13 +76,14 @@ pub(super) enum Place {
 
 /// The entry's query, if it can be made part of the one around it.
 fn candidate(query: &Query, rel: u16) -> Option<&Query> {
-    let within = match &query.rels[usize::from(rel)].kind {
+    let kind = &query.rels[usize::from(rel)].kind;
+    let within = match kind {
         RelKind::Subquery(within) => within,
         RelKind::Cte { level: 0, index } => inlined(&query.ctes[usize::from(*index)])?,
         _ => return None,
     };
     let place = query.from.iter().find_map(|tree| place_of(tree, rel))?;
-    if place == Place::Full || !is_plain(within) || refers_beside(within) {
+    if place == Place::Full || !is_plain(within) || refers_beside(kind) {
         return None;
     }
     // A value that is computed where its row may be missing, or where grouping sets leave it out, is null there,
@@ -126,12 +127,10 @@ fn is_plain(query: &Query) -> bool {
     !has_more && lists.iter().all(|len| *len == 0) && !is_volatile_query(query)
 }
 
-/// Does it take values of entries beside it?
-fn refers_beside(query: &Query) -> bool {
+/// Does an entry take values of others beside it?
+fn refers_beside(kind: &RelKind) -> bool {
     let mut found = false;
-    walk::query_exprs(query, 1, &mut |expr, depth| {
-        walk::each_var(expr, depth, &mut |var, depth| found |= var.level == depth);
-    });
+    walk::rel_vars(kind, &mut |_| found = true);
     found
 }
 
@@ -187,14 +186,8 @@ fn move_out(query: &mut Query, entries: u16) {
             })
         });
     });
+    walk::each_cte_outside_mut(query, &mut |level| *level -= 1);
     walk::each_query_mut(query, 0, &mut |query, depth| {
-        for rel in &mut query.rels {
-            if let RelKind::Cte { level, .. } | RelKind::Recursive { level, .. } = &mut rel.kind
-                && *level > depth
-            {
-                *level -= 1;
-            }
-        }
         walk::own_exprs_mut(query, &mut |expr| aggregates_out(expr, depth));
     });
     let mut from = std::mem::take(&mut query.from);
