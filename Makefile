@@ -87,10 +87,12 @@ torture:
 mutations:
 	./sim/mutations/run.sh $(MUTATION)
 
-## Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling, interleaved; recorded under bench/record/.
+## Thalweg, PostgreSQL 15 and 18 and the canned-reply ceiling, interleaved, then one row that 32 clients change; recorded under
+## bench/record/. `BENCH="--loads all"` is the whole table, every script in every mode.
 bench: deps deps-test
 	$(RELEASE) -p thalweg -p bench
 	./target/release/peers $(BENCH)
+	./target/release/peers --scale 1 --clients 32 --loads tpcb-sync-prepared $(filter --no-record,$(BENCH))
 
 ## Loading, data larger than the cache, recovery, restart, vacuum, memory, beside PostgreSQL 15; recorded.
 bench-operations: deps deps-test

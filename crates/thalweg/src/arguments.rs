@@ -114,8 +114,16 @@ Settings, with their defaults:
             Context::Reload => " Takes effect at SIGHUP.",
             _ => "",
         };
+        let values = match setting.values() {
+            values if values.is_empty() => values,
+            values => format!(" ({values})"),
+        };
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  {} = {default}\n      {}{when}", setting.name, setting.summary);
+        let _ = writeln!(
+            text,
+            "  {} = {default}{values}\n      {}{when}",
+            setting.name, setting.summary
+        );
     }
     text
 }
@@ -179,13 +187,15 @@ mod tests {
             "# Settings\n\n\
              Values stand in `thalweg.conf` in the data directory (`name = value`), or on the command \
              line (`--set\nname=value`), which wins. Those of sessions are also changed by `SET`.\n\n\
-             | Name | Default | Type | Changed | What it does |\n|---|---|---|---|---|\n",
+             | Name | Default | Values | Unit | Changed | What it does |\n|---|---|---|---|---|---|\n",
         );
         for setting in TABLE.iter() {
             let default = setting.show(&setting.default());
-            let kind = match setting.unit() {
-                Some(unit) => format!("{} ({unit})", setting.type_name()),
-                None => setting.type_name().to_owned(),
+            let unit = setting.unit().unwrap_or_default();
+            let values = match (setting.values(), setting.context) {
+                (_, Context::Internal) => String::new(),
+                (values, _) if values.is_empty() => "any text".into(),
+                (values, _) => values,
             };
             let when = match setting.context {
                 Context::Internal => "never",
@@ -196,7 +206,7 @@ mod tests {
             };
             let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
             let (name, summary) = (setting.name, setting.summary);
-            writeln!(text, "| `{name}` | {default} | {kind} | {when} | {summary} |").unwrap();
+            writeln!(text, "| `{name}` | {default} | {values} | {unit} | {when} | {summary} |").unwrap();
         }
         text
     }

@@ -93,7 +93,7 @@ fn greet(
             address.ip()
         ),
         (Some(address), Authentication::Peer) => {
-            writeln!(out, "  TCP on {address} is refused until --auth says how clients are known")
+            writeln!(out, "  TCP on {address} is refused; --auth trust would believe everybody who can reach it")
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What operators wait for: loading, data larger than the cache, recovery after a crash, a clean restart, VACUUM after a
 //! paced run, whether background vacuum keeps up, and whether memory grows; Thalweg beside PostgreSQL, one after the other in one run, repeated.
 
+mod checks;
 mod parts;
 mod upkeep;
 
@@ -129,8 +130,7 @@ fn table(options: &Options, figures: &[figures::Figure]) -> String {
     )
     .expect("strings take writes");
     text += &figures::table(figures, &options.servers);
-    let vacuum = parts::vacuum_checks(options, figures);
-    for check in vacuum.into_iter().chain(upkeep::checks(options, figures)) {
+    for check in checks::all(options, figures) {
         write!(text, "\n- {check}").expect("strings take writes");
     }
     text

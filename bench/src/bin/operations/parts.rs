@@ -26,13 +26,33 @@ const SCALE: u32 = 10;
 /// How often memory is looked at.
 const LOOK: Duration = Duration::from_secs(5);
 
+/// What loading took, by name.
+pub fn loaded(options: &Options) -> String {
+    format!("pgbench -i -s {}", options.scale)
+}
+
+/// What recovery took, by name.
+pub fn recovered(options: &Options) -> String {
+    format!("recovery after {} transactions", options.transactions)
+}
+
+/// What a start after an orderly stop took, by name.
+pub const RESTARTED: &str = "clean restart";
+
+/// Memory while TPC-B runs, by name.
+pub const RESIDENT_EARLY: &str = "resident after 1 minute of TPC-B";
+
+/// The same at the end.
+pub fn resident_late(options: &Options) -> String {
+    format!("resident after {} minutes", options.minutes)
+}
+
 /// `pgbench -i`, all steps.
 pub fn load(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
     let mut bench = Bench::new(server, bench::servers::ROOMY)?;
     let begun = Instant::now();
     initialise(&bench.peer, options.scale)?;
-    let what = format!("pgbench -i -s {}", options.scale);
-    figures.push(Figure::new(what, server, begun.elapsed().as_secs_f64(), "s"));
+    figures.push(Figure::new(loaded(options), server, begun.elapsed().as_secs_f64(), "s"));
     bench.peer.stop();
     Ok(())
 }
@@ -66,8 +86,7 @@ pub fn recovery(options: &Options, server: &str, figures: &mut Vec<Figure>) -> R
     let rows = peer.value("select count(*) from pgbench_history")?;
     peer.kill()?;
     let took = peer.restart()?.as_secs_f64();
-    let what = format!("recovery after {} transactions", options.transactions);
-    figures.push(Figure::new(what, server, took, "s"));
+    figures.push(Figure::new(recovered(options), server, took, "s"));
     if peer.value("select count(*) from pgbench_history")? != rows {
         return Err(format!("{server} lost rows in the crash"));
     }
@@ -81,15 +100,15 @@ pub fn recovery(options: &Options, server: &str, figures: &mut Vec<Figure>) -> R
         "s",
     ));
     let took = peer.restart()?.as_secs_f64();
-    figures.push(Figure::new("clean restart", server, took, "s"));
+    figures.push(Figure::new(RESTARTED, server, took, "s"));
     peer.stop();
     Ok(())
 }
 
 /// The policy by which PostgreSQL replaces pages.
-const CLOCK: &str = "clock";
+pub const CLOCK: &str = "clock";
 /// What `buffer_replacement` can be: PostgreSQL's, the seed's, the default.
-const POLICIES: [&str; 3] = [CLOCK, "clock_lruk", "probation"];
+pub const POLICIES: [&str; 3] = [CLOCK, "clock_lruk", "probation"];
 
 /// What was done to the accounts before.
 fn paced(options: &Options, policy: &str) -> String {
@@ -97,7 +116,7 @@ fn paced(options: &Options, policy: &str) -> String {
 }
 
 /// What a VACUUM took, by name.
-fn vacuum_after(options: &Options, policy: &str) -> String {
+pub fn vacuum_after(options: &Options, policy: &str) -> String {
     format!("VACUUM after {}", paced(options, policy))
 }
 
@@ -131,30 +150,6 @@ pub fn vacuum(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Res
     Ok(())
 }
 
-/// What is asked of the other policies: that VACUUM takes no longer than under `clock` and than PostgreSQL's; the seed's own
-/// doubled the former.
-pub fn vacuum_checks(options: &Options, figures: &[Figure]) -> Vec<String> {
-    let clock = vacuum_after(options, CLOCK);
-    let bounds = [
-        (figures::median_of(figures, &clock, OURS), "clock's"),
-        (
-            figures::least_of_others(figures, &clock, &options.servers, OURS),
-            "the better PostgreSQL's",
-        ),
-    ];
-    let mut lines = Vec::new();
-    for policy in POLICIES.into_iter().filter(|policy| *policy != CLOCK) {
-        let ours = figures::median_of(figures, &vacuum_after(options, policy), OURS);
-        for (bound, whose) in bounds {
-            if let Some((ours, bound)) = ours.zip(bound) {
-                let what = format!("VACUUM under {policy}, over {whose}");
-                lines.push(figures::check(&what, ours / bound, 1.0));
-            }
-        }
-    }
-    lines
-}
-
 /// TPC-B for minutes: resident memory after the first of them, and at the end.
 pub fn memory(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Result<(), String> {
     let mut bench = Bench::new(server, &["shared_buffers=128MB", "max_wal_size=1GB"])?;
@@ -175,9 +170,8 @@ pub fn memory(options: &Options, server: &str, figures: &mut Vec<Figure>) -> Res
         run.join().map_err(|_| "the run ended in a panic")??;
         Ok((first.unwrap_or(last), last))
     })?;
-    figures.push(Figure::new("resident after 1 minute of TPC-B", server, first, "MiB"));
-    let what = format!("resident after {} minutes", options.minutes);
-    figures.push(Figure::new(what, server, last, "MiB"));
+    figures.push(Figure::new(RESIDENT_EARLY, server, first, "MiB"));
+    figures.push(Figure::new(resident_late(options), server, last, "MiB"));
     bench.peer.stop();
     Ok(())
 }

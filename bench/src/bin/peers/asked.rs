@@ -1,4 +1,4 @@
-//! What is asked of these loads on two cores with pgbench's tables at scale 10, and whether it holds.
+//! What is asked of these loads on two cores with pgbench's tables at scale 10, of one row at scale 1, and whether it holds.
 
 use crate::Options;
 use crate::load::{Load, Run};
@@ -16,6 +16,9 @@ const THROUGHPUT: &[Floors] = &[
     ("tpcb-async-prepared", &[(1, 1.2), (8, 2.0), (32, 3.0), (128, 4.5)]),
 ];
 
+/// The same of one branch that all update.
+const ONE_ROW: &[Floors] = &[("tpcb-sync-prepared", &[(32, 4.0)])];
+
 /// PostgreSQL's processor time per transaction over ours.
 const PROCESSOR: &[Floors] = &[
     ("select-prepared", &[(8, 2.5), (128, 5.0)]),
@@ -27,6 +30,16 @@ const CANNED: &[Floors] = &[("select-prepared", &[(32, 0.6), (128, 0.6)])];
 
 /// Statements that are parsed each time, over prepared ones.
 const SIMPLE: f64 = 0.5;
+
+/// What is asked at one scale.
+#[derive(Default)]
+struct Asked {
+    throughput: &'static [Floors],
+    processor: &'static [Floors],
+    canned: &'static [Floors],
+    /// Whether simple statements are to reach [`SIMPLE`] of prepared ones.
+    simple: bool,
+}
 
 /// One thing asked for.
 struct Verdict {
@@ -41,11 +54,13 @@ struct Verdict {
 /// A table of what is asked for of what was measured; nothing if nothing is.
 pub fn table(options: &Options, loads: &[Load], runs: &[Run]) -> String {
     let mut text = String::new();
-    if options.scale != 10 {
-        return text;
-    }
+    let asked = match options.scale {
+        1 => Asked { throughput: ONE_ROW, ..Asked::default() },
+        10 => Asked { throughput: THROUGHPUT, processor: PROCESSOR, canned: CANNED, simple: true },
+        _ => return text,
+    };
     let verdicts: Vec<Verdict> =
-        loads.iter().flat_map(|load| of_load(&load.name, options, runs)).collect();
+        loads.iter().flat_map(|load| of_load(&asked, &load.name, options, runs)).collect();
     if verdicts.is_empty() {
         return text;
     }
@@ -60,7 +75,7 @@ pub fn table(options: &Options, loads: &[Load], runs: &[Run]) -> String {
     text
 }
 
-fn of_load(load: &str, options: &Options, runs: &[Run]) -> Vec<Verdict> {
+fn of_load(asked: &Asked, load: &str, options: &Options, runs: &[Run]) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     let at = |peer: &str, clients, of| median(runs, load, peer, clients, of);
     let postgres = |clients, of: fn(&Run) -> f64, better: fn(f64, f64) -> f64| {
@@ -69,7 +84,7 @@ fn of_load(load: &str, options: &Options, runs: &[Run]) -> Vec<Verdict> {
     let mut ask = |what: String, clients, least, found: Option<f64>, canned| {
         verdicts.extend(found.map(|found| Verdict { what, clients, least, found, canned }));
     };
-    for (clients, least) in floors(THROUGHPUT, load, options) {
+    for (clients, least) in floors(asked.throughput, load, options) {
         let others = postgres(clients, |r| r.tps, f64::max);
         let over = |peer| Some(at(peer, clients, |r| r.tps)? / others?);
         ask(
@@ -80,17 +95,17 @@ fn of_load(load: &str, options: &Options, runs: &[Run]) -> Vec<Verdict> {
             over("canned"),
         );
     }
-    for (clients, least) in floors(PROCESSOR, load, options) {
+    for (clients, least) in floors(asked.processor, load, options) {
         let others = postgres(clients, |r| r.cpu_us, f64::min);
         let under = |peer| Some(others? / at(peer, clients, |r| r.cpu_us)?);
         let what = format!("{load}, PostgreSQL's processor time over ours");
         ask(what, clients, least, under("thalweg"), under("canned"));
     }
-    for (clients, least) in floors(CANNED, load, options) {
+    for (clients, least) in floors(asked.canned, load, options) {
         let share = at("thalweg", clients, |r| r.tps).zip(at("canned", clients, |r| r.tps));
         ask(format!("{load}, × canned"), clients, least, share.map(|(own, all)| own / all), None);
     }
-    if let Some(script) = load.strip_suffix("-simple") {
+    if let Some(script) = load.strip_suffix("-simple").filter(|_| asked.simple) {
         let prepared = format!("{script}-prepared");
         for &clients in &options.clients {
             let over = |peer| {

@@ -25,10 +25,13 @@ pub(super) fn run(seat: &mut Seat) {
                 seat.is_ready = true;
                 seat.input = input[size..].to_vec();
             }
-            Err(error) => seat.complain(&error),
+            // Nobody goes on from here, so whatever it is ends the session.
+            Err(error) => seat.complain(&error.with_severity(Severity::Fatal)),
         },
         Ok(_) => unreachable!("the task answers every other request itself"),
-        Err(fault) => seat.complain(&report::broken(&fault)),
+        Err(fault) => {
+            seat.complain(&report::broken(&fault).with_severity(Severity::Fatal));
+        }
     }
     seat.hand_over();
 }

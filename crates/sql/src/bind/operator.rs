@@ -201,7 +201,7 @@ fn prefix(symbol: &str, arg: TypeId) -> Result<&'static Operator> {
             type_name(arg)
         )
         .with_hint(
-            "Could not choose a best candidate operator. You might need to add an explicit type cast.",
+            "Could not choose a best candidate operator. You might need to add explicit type casts.",
         )),
     }
 }

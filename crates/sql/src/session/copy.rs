@@ -205,10 +205,7 @@ impl Session {
             false => catalog.relation(relation),
         })?;
         let Some(table) = found else {
-            return Err(crate::bind::at(
-                sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", relation.name),
-                relation.loc,
-            ));
+            bail!(UNDEFINED_TABLE, "relation \"{}\" does not exist", relation.name);
         };
         let (verb, way) = if write { ("to", "copy to") } else { ("from", "copy from") };
         match table.kind {
@@ -413,7 +410,8 @@ impl Session {
 
     fn convert(&self, load: &Load, record: &Record, row: &mut [Datum]) -> Result<()> {
         if record.len() > load.columns.len() {
-            bail!(BAD_COPY_FILE_FORMAT, "extra data after last expected column");
+            let error = sql_error!(BAD_COPY_FILE_FORMAT, "extra data after last expected column");
+            return Err(with_text(error, &load.table, record));
         }
         if let Some(bytes) = record.with_zero() {
             return Err(invalid_record(&load.table, record, bytes));
@@ -422,7 +420,9 @@ impl Session {
         for (n, i) in load.columns.iter().enumerate() {
             let column = &load.table.columns[*i];
             if n >= record.len() {
-                bail!(BAD_COPY_FILE_FORMAT, "missing data for column \"{}\"", column.name);
+                let error =
+                    sql_error!(BAD_COPY_FILE_FORMAT, "missing data for column \"{}\"", column.name);
+                return Err(with_text(error, &load.table, record));
             }
             row[*i] = match record.field(n) {
                 None => Datum::Null,
@@ -432,8 +432,11 @@ impl Session {
                     input(column.ty.id, TypeMod(column.ty.modifier), text, &io).map_err(
                         |error| {
                             let context = format!(
-                                "COPY {}, line {}, column {}: \"{text}\"",
-                                load.table.name, record.line, column.name
+                                "COPY {}, line {}, column {}: \"{}\"",
+                                load.table.name,
+                                record.line,
+                                column.name,
+                                shortened(text)
                             );
                             error.with_context(context)
                         },
@@ -572,7 +575,9 @@ fn invalid_record(table: &TableDef, record: &Record, bytes: &[u8]) -> SqlError {
     let place = format!("COPY {}, line {}", table.name, record.line);
     match (check_text(&record.raw), check_text(bytes)) {
         (Err(error), _) => error.with_context(place),
-        (Ok(line), Err(error)) => error.with_context(format!("{place}: \"{line}\"")),
+        (Ok(line), Err(error)) => {
+            error.with_context(format!("{place}: \"{}\"", shortened(line)))
+        }
         (Ok(_), Ok(_)) => SqlError::internal("a record that was text is not"),
     }
 }
@@ -608,6 +613,25 @@ fn refuse_generated(table: &TableDef, column: usize) -> Result<()> {
 
 fn no_column(table: &TableDef, name: &str) -> SqlError {
     sql_error!(UNDEFINED_COLUMN, "column \"{name}\" of relation \"{}\" does not exist", table.name)
+}
+
+/// Says which line an error is about, and what it says.
+#[cold]
+fn with_text(error: SqlError, table: &TableDef, record: &Record) -> SqlError {
+    let place = format!("COPY {}, line {}", table.name, record.line);
+    match std::str::from_utf8(&record.raw) {
+        Ok(line) => error.with_context(format!("{place}: \"{}\"", shortened(line))),
+        Err(_) => error.with_context(place),
+    }
+}
+
+/// As much of a text as an error's context shows.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 100;
+    match text.len() <= MOST {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{}...", &text[..text.floor_char_boundary(MOST)])),
+    }
 }
 
 /// Says where in the input an error was found.

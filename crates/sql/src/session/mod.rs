@@ -31,6 +31,7 @@ mod portal;
 mod prepare;
 mod read_only;
 pub(crate) mod resets;
+mod routine_names;
 mod sequence;
 mod set;
 mod signal;

@@ -8,10 +8,10 @@ use crate::catalog::TableDef;
 use crate::catalog::collation::undefined;
 use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::func;
 use crate::types::{Datum, Oid, TypeId, type_by_name, type_info, type_name};
 
 use super::backend::Backend;
+use super::routine_names;
 
 use std::sync::Arc;
 
@@ -33,30 +33,10 @@ pub fn by_name(backend: &Backend, alias: TypeId, text: &str) -> Result<Oid> {
                 .map(|found| found.row.oid("oid"));
             found.ok_or_else(|| sql_error!(UNDEFINED_OBJECT, "role \"{name}\" does not exist"))
         }
-        TypeId::REGPROC => {
-            let parts = parts(text)?;
-            let name = parts.last().map_or("", String::as_str);
-            let mut found = func::functions(name).map(|f| f.oid);
-            match (found.next(), found.next()) {
-                (Some(oid), None) => Ok(oid),
-                (Some(_), Some(_)) => {
-                    bail!(AMBIGUOUS_FUNCTION, "more than one function named \"{text}\"")
-                }
-                (None, _) => bail!(UNDEFINED_FUNCTION, "function \"{text}\" does not exist"),
-            }
-        }
-        TypeId::REGPROCEDURE => procedure(backend, text),
-        TypeId::REGOPER => {
-            let mut found = func::operators(without_schema(text)).map(|op| op.oid);
-            match (found.next(), found.next()) {
-                (Some(oid), None) => Ok(oid),
-                (Some(_), Some(_)) => {
-                    bail!(AMBIGUOUS_FUNCTION, "more than one operator named {text}")
-                }
-                (None, _) => bail!(UNDEFINED_FUNCTION, "operator does not exist: {text}"),
-            }
-        }
-        TypeId::REGOPERATOR => operator(backend, text),
+        TypeId::REGPROC => routine_names::function(backend, text),
+        TypeId::REGPROCEDURE => routine_names::procedure(backend, text),
+        TypeId::REGOPER => routine_names::operator(text),
+        TypeId::REGOPERATOR => routine_names::operator_of_types(backend, text),
         TypeId::REGCOLLATION => collation(backend, text),
         _ => Err(SqlError::unsupported(format!("input of {alias:?} is not supported yet"))),
     }
@@ -82,22 +62,10 @@ pub fn of_object(backend: &Backend, alias: TypeId, oid: Oid) -> Result<Option<St
             .map(|name| quote_ident(&name).into_owned()),
         TypeId::REGROLE => by_oid("pg_authid", "pg_authid_oid_index", "rolname")?
             .map(|name| quote_ident(&name).into_owned()),
-        TypeId::REGPROC => func::function(oid)
-            .map(|f| f.name)
-            .or_else(|| func::aggregate(oid).map(|a| a.name))
-            .map(str::to_owned),
-        TypeId::REGPROCEDURE => func::function(oid).map(|f| {
-            let args: Vec<String> = f.args.iter().map(|id| type_name(*id)).collect();
-            format!("{}({})", f.name, args.join(","))
-        }),
-        TypeId::REGOPER => func::operator(oid).map(|op| op.symbol.to_owned()),
-        TypeId::REGOPERATOR => func::operator(oid).map(|op| {
-            let side = |id: TypeId| match id.is_valid() {
-                true => type_name(id),
-                false => "NONE".to_owned(),
-            };
-            format!("{}({},{})", op.symbol, side(op.left), side(op.right))
-        }),
+        TypeId::REGPROC => routine_names::of_function(oid),
+        TypeId::REGPROCEDURE => routine_names::of_procedure(oid),
+        TypeId::REGOPER => routine_names::of_operator(oid),
+        TypeId::REGOPERATOR => routine_names::of_operator_of_types(oid),
         TypeId::REGCOLLATION => collation_name(backend, oid)?,
         _ => None,
     })
@@ -220,7 +188,8 @@ pub fn row_type(backend: &Backend, schema: Option<&str>, name: &str) -> Result<O
     Ok(table.map(|table| table.row_type).filter(|id| id.is_valid()))
 }
 
-fn type_named(backend: &Backend, text: &str) -> Result<Oid> {
+/// A type by the text of its name.
+pub fn type_named(backend: &Backend, text: &str) -> Result<Oid> {
     let missing = || sql_error!(UNDEFINED_OBJECT, "type \"{text}\" does not exist");
     let parsed = crate::catalog::parse(&format!("SELECT NULL::{text}")).map_err(|_| missing())?;
     let Some(Statement::Select(select)) = parsed.first().map(|p| &p.statement) else {
@@ -238,54 +207,6 @@ fn type_named(backend: &Backend, text: &str) -> Result<Oid> {
         None => row_type(backend, schema, name)?.ok_or_else(missing)?,
     };
     Ok(id.oid())
-}
-
-fn procedure(backend: &Backend, text: &str) -> Result<Oid> {
-    let Some((name, args)) = text.trim().strip_suffix(')').and_then(|t| t.split_once('(')) else {
-        bail!(INVALID_TEXT_REPRESENTATION, "expected a left parenthesis");
-    };
-    let parts = parts(name)?;
-    let mut types = Vec::new();
-    for arg in args.split(',').map(str::trim).filter(|arg| !arg.is_empty()) {
-        types.push(TypeId(type_named(backend, arg)?.0));
-    }
-    let name = parts.last().map_or("", String::as_str);
-    func::functions(name)
-        .find(|f| f.args == types)
-        .map(|f| f.oid)
-        .ok_or_else(|| sql_error!(UNDEFINED_FUNCTION, "function \"{text}\" does not exist"))
-}
-
-/// An operator's symbol without the one schema that has operators.
-fn without_schema(text: &str) -> &str {
-    let text = text.trim();
-    text.strip_prefix("pg_catalog.").unwrap_or(text)
-}
-
-/// `+(int4,int4)`; NONE stands for the left side that a prefix operator has not.
-fn operator(backend: &Backend, text: &str) -> Result<Oid> {
-    let Some((name, args)) = text.trim().strip_suffix(')').and_then(|t| t.split_once('(')) else {
-        bail!(INVALID_TEXT_REPRESENTATION, "expected a left parenthesis");
-    };
-    let mut sides = Vec::new();
-    for arg in args.split(',').map(str::trim) {
-        sides.push(match arg.eq_ignore_ascii_case("none") {
-            true => TypeId::INVALID,
-            false => TypeId(type_named(backend, arg)?.0),
-        });
-    }
-    let [left, right] = sides[..] else {
-        return Err(match sides.len() {
-            1 => sql_error!(UNDEFINED_PARAMETER, "missing argument")
-                .with_hint("Use NONE to denote the missing argument of a unary operator."),
-            _ => sql_error!(TOO_MANY_ARGUMENTS, "too many arguments")
-                .with_hint("Provide two argument types for operator."),
-        });
-    };
-    func::operators(without_schema(name))
-        .find(|op| (op.left, op.right) == (left, right))
-        .map(|op| op.oid)
-        .ok_or_else(|| sql_error!(UNDEFINED_FUNCTION, "operator does not exist: {text}"))
 }
 
 fn single(text: &str) -> Result<String> {

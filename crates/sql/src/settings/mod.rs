@@ -163,6 +163,29 @@ impl Setting {
         }
     }
 
+    /// Which values it takes, as the manual and `--help` tell it: the words, or the range as `SHOW` writes its ends; empty where any text
+    /// may be given.
+    pub fn values(&self) -> String {
+        let shown = |value| self.show(&value);
+        match self.kind {
+            Kind::Bool { .. } => "on, off".into(),
+            Kind::Choice { of, .. } => of.join(", "),
+            Kind::Text { .. } => String::new(),
+            Kind::Integer { min, max, .. } if max >= i64::from(i32::MAX) => {
+                format!("from {}", shown(Value::Integer(min)))
+            }
+            Kind::Integer { min, max, .. } => {
+                format!("{} to {}", shown(Value::Integer(min)), shown(Value::Integer(max)))
+            }
+            Kind::Real { min, max, .. } if max >= f64::from(i32::MAX) => {
+                format!("from {}", shown(Value::Real(min)))
+            }
+            Kind::Real { min, max, .. } => {
+                format!("{} to {}", shown(Value::Real(min)), shown(Value::Real(max)))
+            }
+        }
+    }
+
     /// The kind in `pg_settings.vartype`.
     pub fn type_name(&self) -> &'static str {
         match self.kind {

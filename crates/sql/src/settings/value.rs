@@ -134,8 +134,10 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
             SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
         }),
         Kind::Integer { min, max, unit, .. } => {
-            let number = parse_number(text, unit)
-                .ok_or_else(|| invalid(setting, text, unit.hint().map(str::to_owned)))?;
+            let number = parse_number(text, unit).ok_or_else(|| {
+                let hint = unit.hint().filter(|_| begins_with_a_number(text));
+                invalid(setting, text, hint.map(str::to_owned))
+            })?;
             // A float holds every integer that a setting may have exactly.
             let number = number.round_ties_even() as i64;
             if (min..=max).contains(&number) {
@@ -172,6 +174,12 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
             }
         }
     }
+}
+
+/// Whether what is wrong with this can be what follows a number.
+fn begins_with_a_number(text: &str) -> bool {
+    let unsigned = text.trim_start().trim_start_matches(['+', '-']);
+    unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
 }
 
 /// A character set by any spelling of its name.

@@ -116,7 +116,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "doublewrite",
         &["doublewrite", "full_page_writes", "off"],
         Reload,
-        "How pages survive a write that power loss cuts short.",
+        "How pages survive a write that power loss cuts short: by copies beside them, by images in the log; off only on disks that never tear 8 kB.",
     ),
     flag("track_commit_timestamp", false, Start, "Whether the time of each commit is kept."),
     flag(
@@ -161,7 +161,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "file",
         &["file", "mmap", "pmem", "pmem_emulated"],
         Start,
-        "How records come into the log's files: written, stored to mapped memory, to persistent memory, or as if it were.",
+        "How records come into the log's files: written, stored to mapped files, to persistent memory; pmem_emulated is for tests, nothing is durable.",
     ),
     number(
         "wal_keep_size",
