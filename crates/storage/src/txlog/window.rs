@@ -11,7 +11,7 @@
 //! | displaced, all finished | in the `Subtrans` SLRU log | final |
 //! | before the window's start | nowhere; the xact log knows | — |
 //!
-//! *A frame is given to another page only when every entry in it is final* (invariant W2). So whoever has an
+//! *A frame is given to another page only when every entry in it is final* (invariant N2). So whoever has an
 //! unfinished transaction may store its entry through a reference it obtained earlier; no store can hit
 //! another page's entry. That is what lets a commit be one store.
 
@@ -60,7 +60,7 @@ pub struct Window {
     spill: Slru,
 }
 
-/// A transaction's entry, to be stored when it ends. Valid until then (invariant W2).
+/// A transaction's entry, to be stored when it ends. Valid until then (invariant N2).
 #[derive(Clone, Copy)]
 pub struct EntryRef<'w>(&'w AtomicU64);
 
@@ -274,7 +274,7 @@ impl Window {
         }
     }
 
-    /// All entries of a frame, subtransactions resolved, if every one is final (invariant W2).
+    /// All entries of a frame, subtransactions resolved, if every one is final (invariant N2).
     fn finished(&self, frame: &Frame) -> Result<Option<Vec<u64>>, SlruError> {
         let mut words = Vec::with_capacity(frame.entries.len());
         for entry in &frame.entries {

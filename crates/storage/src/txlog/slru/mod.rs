@@ -193,7 +193,7 @@ impl Slru {
         let _window = sim::window(self.log.page_window());
         let bank = self.bank(page);
         let state = self.latch(bank);
-        // Relaxed: changed under the latch that is held. Invariant S5.
+        // Relaxed: changed under the latch that is held. Invariant P5.
         if next.load(Ordering::Relaxed) != page || self.check_kept(page).is_err() {
             return Ok(());
         }
@@ -247,7 +247,7 @@ impl Slru {
         Ok(answer)
     }
 
-    /// Under the latch that truncation takes for its sweep: no page is brought in behind the sweep (invariant S5).
+    /// Under the latch that truncation takes for its sweep: no page is brought in behind the sweep (invariant P5).
     fn check_kept(&self, page: u64) -> Result<(), SlruError> {
         // Acquire: pairs with the release in `truncate`.
         match page < self.oldest.load(Ordering::Acquire) {
@@ -348,7 +348,7 @@ impl Slru {
         bank.tag(slot).publish(page);
     }
 
-    /// Writes a dirty slot's page from a copy; the latch is free meanwhile. Invariant S4: log first.
+    /// Writes a dirty slot's page from a copy; the latch is free meanwhile. Invariant P4: log first.
     fn write_out<'a>(
         &'a self,
         bank: &'a Bank,
@@ -451,7 +451,7 @@ impl Slru {
     }
 
     /// Packs a segment of which all pages lie below `end`, the oldest that has not been tried; whether there was one. Nobody
-    /// changes pages below `end` meanwhile, and no two pack at a time (invariant S7). A segment that is damaged, or would
+    /// changes pages below `end` meanwhile, and no two pack at a time (invariant P7). A segment that is damaged, or would
     /// hardly be smaller, stays as it is.
     pub fn pack_one_below(&self, end: u64) -> Result<bool, SlruError> {
         // Relaxed: its changers follow each other.

@@ -77,7 +77,7 @@ impl SegmentFiles {
     }
 
     /// Packs a segment, durably; whether it is now. Nobody writes to its pages meanwhile, and all that was written is
-    /// in its file (invariant S7). A damaged segment stays as it is.
+    /// in its file (invariant P7). A damaged segment stays as it is.
     pub(super) fn pack(&self, segment: u64) -> Result<bool, SlruError> {
         let _one = self.packing.lock();
         let pages = self.read_plain(segment)?;
