@@ -202,8 +202,8 @@ impl Window {
         }
         let stragglers = self.stragglers.read();
         let frame: &'static Frame =
-            stragglers.get(&page).expect("an unfinished transaction's page is in memory (W2)");
-        debug_assert_eq!(frame.number.load(Ordering::Relaxed), page, "invariant W2");
+            stragglers.get(&page).expect("an unfinished transaction's page is in memory (N2)");
+        debug_assert_eq!(frame.number.load(Ordering::Relaxed), page, "invariant N2");
         EntryRef(&frame.entries[index])
     }
 
