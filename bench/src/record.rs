@@ -29,6 +29,12 @@ pub fn commit() -> String {
     shell(&format!("git -C '{root}' describe --always --dirty --exclude '*'"))
 }
 
+/// The commit that this was built from; where the build did not say, the checkout's.
+fn built_from() -> String {
+    let told = option_env!("THALWEG_COMMIT").filter(|commit| !commit.is_empty());
+    told.map_or_else(commit, str::to_owned)
+}
+
 /// Date, machine and commit in one sentence.
 pub fn circumstances() -> String {
     format!(
@@ -38,7 +44,7 @@ pub fn circumstances() -> String {
         shell("nproc"),
         shell("grep MemTotal /proc/meminfo | tr -s ' '"),
         shell("uname -r"),
-        commit(),
+        built_from(),
     )
 }
 
