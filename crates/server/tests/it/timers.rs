@@ -75,6 +75,9 @@ fn a_statement_ends_when_its_time_is_up_whatever_it_does() {
         assert_eq!(me.query("select 1"), ONE);
         assert_eq!(me.query("set statement_timeout = '20ms'"), "C SET\nZ I");
     }
+    let unlimited = "set statement_timeout = 0; select 1 from pg_sleep(0.1)";
+    assert_eq!(me.query(unlimited), format!("C SET\n{ONE}"));
+    assert_eq!(me.query("set statement_timeout = '20ms'"), "C SET\nZ I");
     me.request(|r| r.query("copy t from stdin"));
     assert_eq!(me.until_ready(), format!("G 1\n{TIMED_OUT}\nZ I"));
     me.request(|r| {
