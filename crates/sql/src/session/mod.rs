@@ -256,7 +256,7 @@ impl Session {
 
     /// After an error in the extended protocol: the statement's effects are undone.
     pub fn fail(&mut self, error: &SqlError) {
-        self.end_statement();
+        self.end_failed_statement();
         self.count_error(error);
         self.abort_statement();
     }
@@ -354,6 +354,12 @@ impl Session {
             self.timed = false;
             base::interrupt::clear_statement();
         }
+    }
+
+    /// Likewise, after an error: one request cancels one statement, and not what the client has sent behind it.
+    fn end_failed_statement(&mut self) {
+        self.timed = false;
+        base::interrupt::clear_statement();
     }
 
     /// How the client spells texts.

@@ -45,6 +45,7 @@ impl Session {
         };
         self.flush_notices(client);
         if let Err(error) = &result {
+            self.end_failed_statement();
             self.count_error(error);
             self.abort_statement();
         }
