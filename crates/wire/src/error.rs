@@ -43,13 +43,6 @@ pub enum Error {
         /// Parameters given.
         parameters: u16,
     },
-    /// A Bind message whose number of result formats fits neither 0, 1 nor the query's columns.
-    ResultFormats {
-        /// Formats given.
-        formats: u16,
-        /// Columns of the query.
-        columns: u16,
-    },
     /// A format code other than 0 (text) and 1 (binary).
     FormatCode(i16),
     /// A function call whose argument formats fit neither 0, 1 nor its arguments.
@@ -123,10 +116,6 @@ impl fmt::Display for Error {
             Error::ParameterFormats { formats, parameters } => write!(
                 f,
                 "bind message has {formats} parameter formats but {parameters} parameters"
-            ),
-            Error::ResultFormats { formats, columns } => write!(
-                f,
-                "bind message has {formats} result formats but query has {columns} columns"
             ),
             Error::FormatCode(code) => write!(f, "unsupported format code: {code}"),
             Error::ArgumentFormats { formats, arguments } => write!(

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use wire::Format;
 use wire::frontend::{Execute, Target};
 
 use crate::House;
@@ -65,6 +66,37 @@ fn a_portal_is_executed_in_pieces() {
         r.sync();
     });
     assert_eq!(me.until_ready(), "1\n2\nT generate_series\nD 1\nD 2\ns\nD 3\nC SELECT 1\nZ I");
+}
+
+#[test]
+fn result_formats_are_for_all_columns_alike_or_for_each() {
+    let house = House::new();
+    let mut me = house.client();
+    let mut ask = |query: &str, formats: &[Format]| {
+        me.request(|r| {
+            r.parse("", query, &[]);
+            r.bind("", "", &[], &[], formats);
+            r.execute(Execute { portal: "", rows_max: 0 });
+            r.sync();
+        });
+        me.until_ready()
+    };
+    let three = "select 'a', 'b', 'c'";
+    for fitting in [0, 1, 3] {
+        let told = ask(three, &vec![Format::Binary; fitting]);
+        assert_eq!(told, "1\n2\nD a,b,c\nC SELECT 1\nZ I", "{fitting}");
+    }
+    for (query, columns) in [(three, 3), ("show work_mem", 1)] {
+        for wrong in [2, 4] {
+            let told = ask(query, &vec![Format::Binary; wrong]);
+            let message =
+                format!("bind message has {wrong} result formats but query has {columns} columns");
+            assert_eq!(told, format!("1\nERROR 08P01 {message}\nZ I"));
+        }
+    }
+    // What has no columns at all takes any number.
+    let told = ask("insert into t values (1)", &[Format::Binary; 2]);
+    assert_eq!(told, "1\n2\nC INSERT 0 1\nZ I");
 }
 
 #[test]

@@ -32,6 +32,11 @@ impl Formats {
         Formats { rest: format, each: Vec::new() }
     }
 
+    /// Of how many columns they tell, if not of all alike.
+    pub fn count(&self) -> Option<usize> {
+        (!self.each.is_empty()).then_some(self.each.len())
+    }
+
     /// The format of column `index`, counted from 0.
     #[inline]
     pub fn of(&self, index: usize) -> Format {

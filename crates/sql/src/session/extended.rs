@@ -179,7 +179,7 @@ impl Session {
         for (i, (bytes, id)) in params.iter().zip(&prepared.params).enumerate() {
             values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
         }
-        Ok(Portal {
+        let portal = Portal {
             statement,
             text: prepared.text.clone(),
             planned,
@@ -191,7 +191,9 @@ impl Session {
             done: false,
             cursor: None,
             level: self.savepoints.len(),
-        })
+        };
+        portal.check_formats()?;
+        Ok(portal)
     }
 
     fn empty_portal(&self) -> Portal {

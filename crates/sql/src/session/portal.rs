@@ -45,6 +45,26 @@ impl Portal {
     pub(super) fn given(&self) -> Given {
         Given { types: self.given_types.clone(), values: self.params.clone() }
     }
+
+    /// The result's columns; `None` where it has none.
+    pub(super) fn result(&self) -> Option<&[Field]> {
+        match &self.planned {
+            Some(planned) => planned.fields.as_deref(),
+            None => self.fields.as_deref(),
+        }
+    }
+
+    /// Bind gives formats for all columns alike, or for each; what has no columns needs none.
+    pub(super) fn check_formats(&self) -> Result<()> {
+        match (self.formats.count(), self.result()) {
+            (Some(formats), Some(columns)) if formats != columns.len() => Err(sql_error!(
+                PROTOCOL_VIOLATION,
+                "bind message has {formats} result formats but query has {} columns",
+                columns.len()
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A session's portals. The unnamed one, which nearly every statement goes through, has a place of its own.
@@ -395,11 +415,7 @@ impl Session {
     /// Describes a portal: its result's columns and their formats, or `None`.
     pub fn describe_portal(&mut self, name: &str) -> Result<Option<(Vec<Field>, Formats)>> {
         let Some(portal) = self.portals.get(name) else { return Err(no_portal(name)) };
-        let fields = match &portal.planned {
-            Some(planned) => planned.fields.as_deref(),
-            None => portal.fields.as_deref(),
-        };
-        Ok(fields.map(|fields| (fields.to_vec(), portal.formats.clone())))
+        Ok(portal.result().map(|fields| (fields.to_vec(), portal.formats.clone())))
     }
 
     /// The statement of that name; the empty name is the unnamed one.
