@@ -69,6 +69,47 @@ fn a_portal_is_executed_in_pieces() {
 }
 
 #[test]
+fn what_has_rows_has_none_the_second_time_and_all_else_runs_once() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("prepare p as select a from t");
+    let mut twice = |query: &str| {
+        me.request(|r| {
+            r.query("begin; declare c cursor for select 1");
+            extended(r, query, &[], 0);
+            r.execute(Execute { portal: "", rows_max: 0 });
+            r.sync();
+            r.query("rollback");
+        });
+        assert!(me.until_ready().ends_with("Z T"));
+        let told = me.until_ready();
+        assert!(me.until_ready().ends_with("Z I"));
+        told
+    };
+    for (query, columns, first, second) in [
+        ("select 1 as a", "a", "D 1\nC SELECT 1", "SELECT 0"),
+        ("insert into t values (1) returning a", "a", "D 1\nC INSERT 0 1", "INSERT 0 0"),
+        ("delete from t returning a", "a", "C DELETE 0", "DELETE 0"),
+        ("show work_mem", "work_mem", "D 4MB\nC SHOW", "SHOW"),
+        ("execute p", "a", "C SELECT 0", "SELECT 0"),
+        ("fetch 1 from c", "?column?", "D 1\nC FETCH 1", "FETCH 0"),
+    ] {
+        let told = twice(query);
+        assert_eq!(told, format!("1\n2\nT {columns}\n{first}\nC {second}\nZ T"), "{query}");
+    }
+    for (query, tag) in [
+        ("insert into t values (1)", "INSERT 0 1"),
+        ("set work_mem = '1MB'", "SET"),
+        ("create table u (a int)", "CREATE TABLE"),
+        ("savepoint s", "SAVEPOINT"),
+    ] {
+        let told = twice(query);
+        let refused = "ERROR 55000 portal \"\" cannot be run\nZ E";
+        assert_eq!(told, format!("1\n2\nn\nC {tag}\n{refused}"), "{query}");
+    }
+}
+
+#[test]
 fn result_formats_are_for_all_columns_alike_or_for_each() {
     let house = House::new();
     let mut me = house.client();

@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use syntax::ast::{DeclareCursor, Fetch, FetchDirection, Statement};
 
-use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::error::{Result, SqlError, SqlState, bail};
 use crate::exec::spill::{RowReader, RowStore};
 use crate::types::Datum;
 
 use super::Session;
 use super::client::{Client, Format, Formats};
-use super::portal::{Portal, RELIEVE_BYTES, Run, send_row};
+use super::portal::{Portal, RELIEVE_BYTES, Run, cannot_be_run, send_row};
 use super::prepare::is_plannable;
 use super::standing::{StandingCursor, Targets, scans_backward, with_addresses};
 use super::transaction::Block;
@@ -34,7 +34,7 @@ pub struct Cursor {
     /// It can't go back: NO SCROLL was written, or nothing, and its plan could not.
     forward_only: bool,
     /// A FETCH failed: nothing more can be read.
-    failed: bool,
+    pub(super) failed: bool,
 }
 
 impl Cursor {
@@ -154,16 +154,9 @@ impl Session {
         let Some(mut portal) = self.portals.remove(&fetch.cursor) else {
             bail!(UNDEFINED_CURSOR, "cursor \"{}\" does not exist", fetch.cursor);
         };
-        let failed = portal.cursor.as_ref().is_some_and(|cursor| cursor.failed);
-        // One whose statement has no rows at all does not even come to its end.
-        let rowless = portal.planned.as_ref().is_some_and(|planned| planned.fields.is_none());
-        let result = match failed || (rowless && portal.done) {
+        let result = match portal.is_over() {
             false => self.fetch_from(&mut portal, fetch, client, described),
-            true => Err(sql_error!(
-                OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "portal \"{}\" cannot be run",
-                fetch.cursor
-            )),
+            true => Err(cannot_be_run(&fetch.cursor)),
         };
         if result.is_err()
             && let Some(cursor) = &mut portal.cursor

@@ -11,7 +11,7 @@ use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
 
 use super::Session;
 use super::client::{Client, Format, Formats};
-use super::portal::{Portal, no_portal};
+use super::portal::{Portal, cannot_be_run, no_portal};
 use super::prepare::{Prepared, Verb, is_plannable};
 use super::simple::begins_or_ends;
 use super::within::Given;
@@ -189,6 +189,7 @@ impl Session {
             formats: result_formats,
             run: None,
             done: false,
+            last_tag: Box::default(),
             cursor: None,
             level: self.savepoints.len(),
         };
@@ -207,6 +208,7 @@ impl Session {
             formats: Formats::default(),
             run: None,
             done: false,
+            last_tag: Box::default(),
             cursor: None,
             level: self.savepoints.len(),
         }
@@ -242,15 +244,19 @@ impl Session {
 
     /// Execute: up to `max_rows` rows of a portal, 0 for all.
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
-        let Some(mut portal) = self.portals.remove(name) else { return Err(no_portal(name)) };
+        let Some(portal) = self.portals.get(name) else { return Err(no_portal(name)) };
         if portal.text.is_empty() && portal.planned.is_none() {
             client.empty_query();
-            self.portals.insert(name, portal);
             return Ok(());
         }
-        self.go_on();
-        base::interrupt::check().map_err(crate::error::interrupted)?;
         self.refuse_portal_if_failed(&portal.statement)?;
+        base::interrupt::check().map_err(crate::error::interrupted)?;
+        if portal.is_over() {
+            return Err(cannot_be_run(name));
+        }
+        self.go_on();
+        // Not before: what was refused stays as it was.
+        let mut portal = self.portals.remove(name).expect("it was looked at");
         let start = self.backend.statement_start;
         super::show_prepared(self.board, &mut self.shown, &portal.text, start);
         self.backend.query_text = portal.text.clone();
@@ -273,9 +279,9 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<()> {
         if portal.done {
-            self.tag.clear();
-            if let Some(planned) = &portal.planned {
-                planned.write_tag(0, &mut self.tag);
+            match &portal.planned {
+                Some(planned) => planned.write_tag(0, &mut self.tag),
+                None => portal.last_tag.as_ref().clone_into(&mut self.tag),
             }
             client.command_complete(&self.tag);
             return Ok(());
@@ -326,6 +332,9 @@ impl Session {
         self.wanted_formats = Formats::default();
         let tag = tag?;
         portal.done = true;
+        if portal.fields.is_some() {
+            portal.last_tag = for_no_rows(&tag);
+        }
         self.flush_notices(client);
         client.command_complete(&tag);
         Ok(())
@@ -348,4 +357,10 @@ impl Session {
             run.finish(&mut self.backend);
         }
     }
+}
+
+/// A command's tag, with none in the place of how many rows it tells of, if it does.
+fn for_no_rows(tag: &str) -> Box<str> {
+    let words = tag.trim_end_matches(|c: char| c.is_ascii_digit());
+    if words.len() < tag.len() { format!("{words}0").into() } else { tag.into() }
 }

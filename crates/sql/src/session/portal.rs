@@ -34,6 +34,8 @@ pub struct Portal {
     pub run: Option<Box<Run>>,
     /// Everything has been delivered.
     pub done: bool,
+    /// What Execute is told then if the statement is not planned: its tag, for no rows.
+    pub last_tag: Box<str>,
     /// A cursor: more than the protocol's portals can do.
     pub cursor: Option<super::cursor::Cursor>,
     /// How many savepoints were open when it was made: it goes with those that it came after.
@@ -52,6 +54,12 @@ impl Portal {
             Some(planned) => planned.fields.as_deref(),
             None => self.fields.as_deref(),
         }
+    }
+
+    /// Nothing more can be asked of it: a FETCH failed, or it is done and has no rows to tell of.
+    pub(super) fn is_over(&self) -> bool {
+        self.cursor.as_ref().is_some_and(|cursor| cursor.failed)
+            || (self.done && self.result().is_none())
     }
 
     /// Bind gives formats for all columns alike, or for each; what has no columns needs none.
@@ -443,4 +451,8 @@ impl Session {
 
 pub(super) fn no_portal(name: &str) -> SqlError {
     sql_error!(UNDEFINED_CURSOR, "portal \"{name}\" does not exist")
+}
+
+pub(super) fn cannot_be_run(name: &str) -> SqlError {
+    sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"{name}\" cannot be run")
 }

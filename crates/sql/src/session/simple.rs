@@ -301,6 +301,7 @@ impl Session {
             formats: Formats::default(),
             run: None,
             done: false,
+            last_tag: Box::default(),
             cursor: None,
             level: self.savepoints.len(),
         }
