@@ -126,6 +126,10 @@ impl Session {
         super::show_prepared(self.board, &mut self.shown, text, start);
         match self.make_portal(statement, params, formats, result_formats) {
             Ok(made) => {
+                if portal.is_empty() {
+                    // The one before may hold a snapshot.
+                    self.close_portal(portal);
+                }
                 self.portals.insert(portal, made);
                 Ok(())
             }

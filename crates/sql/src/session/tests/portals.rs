@@ -212,6 +212,49 @@ fn a_commit_that_fails_in_a_held_cursor_ends_the_transaction() {
     assert_eq!(count(&mut bench, "pg_cursors"), "0");
 }
 
+#[test]
+fn a_portal_that_was_refused_stays() {
+    let mut bench = five_and_none();
+    let declare = "DECLARE c CURSOR WITH HOLD FOR SELECT i FROM t ORDER BY i";
+    bench.run(&format!("BEGIN; {declare}; COMMIT; BEGIN"));
+    assert!(bench.run("SELECT 1 / 0").contains("22012"));
+    assert!(ask(&mut bench, "c", 0).starts_with("25P02"));
+    bench.run("ROLLBACK; BEGIN");
+    // A request to cancel that came in time.
+    base::park::current().interrupt(base::interrupt::Interrupt::Cancel);
+    assert!(ask(&mut bench, "c", 0).starts_with("57014"));
+    bench.run("ROLLBACK");
+    assert_eq!(bench.run("FETCH 2 c"), "[i]\n1\n2\nFETCH 2\n");
+    // What is done, and older than the savepoint, is there after ROLLBACK TO.
+    bench.run("BEGIN");
+    bound(&mut bench, "p", "INSERT INTO u VALUES (1)", &[]);
+    assert_eq!(ask(&mut bench, "p", 0), "INSERT 0 1\n");
+    bench.run("SAVEPOINT s");
+    let refused = "55000: portal \"p\" cannot be run\n";
+    assert_eq!(ask(&mut bench, "p", 0), refused);
+    bench.run("ROLLBACK TO s");
+    assert_eq!(ask(&mut bench, "p", 0), refused);
+    bench.run("ROLLBACK");
+}
+
+#[test]
+fn a_portal_that_another_replaces_keeps_no_snapshot() {
+    let mut bench = five_and_none();
+    let mut other = bench.another();
+    let pid = bench.session.pid();
+    let mut holds = || {
+        let ask = format!("SELECT backend_xmin IS NOT NULL FROM pg_stat_activity WHERE pid = {pid}");
+        run(&mut other, &ask).contains("\nt\n")
+    };
+    bench.run("BEGIN");
+    bound(&mut bench, "", "SELECT i FROM t", &[]);
+    ask(&mut bench, "", 2);
+    assert!(holds());
+    bound(&mut bench, "", "SELECT i FROM t", &[]);
+    assert!(!holds());
+    bench.run("ROLLBACK");
+}
+
 /// Runs what panics at the first row that it sends.
 fn panics(bench: &mut Bench, run: impl FnOnce(&mut Session, &mut Recorder) -> Result<()>) {
     let mut client = Recorder { panics: true, ..Recorder::default() };
