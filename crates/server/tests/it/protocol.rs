@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use wire::Format;
-use wire::frontend::{Execute, Target};
+use wire::frontend::{Execute, Requests, Target};
 
 use crate::House;
 use crate::client::extended;
@@ -159,6 +159,76 @@ fn after_an_error_everything_up_to_sync_is_ignored() {
         r.sync();
     });
     assert_eq!(me.until_ready(), "ERROR 26000 prepared statement \"nosuch\" does not exist\nZ I");
+}
+
+#[test]
+fn the_unnamed_statement_lasts_until_the_next_one_or_a_query() {
+    let house = House::new();
+    let mut me = house.client();
+    let none = "ERROR 26000 unnamed prepared statement does not exist\nZ I";
+    let mut bound_after = |between: &dyn Fn(&mut Requests)| {
+        me.request(|r| {
+            r.parse("", "select 1", &[]);
+            r.sync();
+            between(r);
+            r.bind("", "", &[], &[], &[]);
+            r.sync();
+        });
+        assert_eq!(me.until_ready(), "1\nZ I");
+        me.until_ready();
+        me.until_ready()
+    };
+    let parse = |r: &mut Requests, name: &str, text: &str| {
+        r.parse(name, text, &[]);
+        r.sync();
+    };
+    assert_eq!(bound_after(&|r| r.query("select 2")), none);
+    assert_eq!(bound_after(&|r| r.query(";")), none);
+    assert_eq!(bound_after(&|r| parse(r, "", "nonsense")), none);
+    assert_eq!(bound_after(&|r| parse(r, "named", "nonsense")), "2\nZ I");
+    assert_eq!(bound_after(&|r| parse(r, "named", "select 2")), "2\nZ I");
+    me.request(|r| {
+        r.query("begin");
+        extended(r, "select generate_series(1, 3)", &[], 1);
+        r.query("select 2");
+        r.execute(Execute { portal: "", rows_max: 0 });
+        r.sync();
+        r.query("rollback");
+    });
+    assert!(me.until_ready().ends_with("Z T"));
+    assert!(me.until_ready().ends_with("C SELECT 1\nZ T"));
+    assert_eq!(me.until_ready(), "ERROR 34000 portal \"\" does not exist\nZ E");
+}
+
+#[test]
+fn in_a_failed_transaction_only_what_has_no_columns_is_described() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("begin; declare c cursor with hold for select 1; commit");
+    me.request(|r| {
+        r.parse("columns", "select $1::int", &[]);
+        r.parse("none", "rollback", &[]);
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "1\n1\nZ I");
+    assert!(me.query("begin; select 1/0").ends_with("Z E"));
+    let refused = "ERROR 25P02 current transaction is aborted, commands ignored until end of \
+                   transaction block\nZ E";
+    for target in [Target::Statement("columns"), Target::Portal("c")] {
+        me.request(|r| {
+            r.describe(target);
+            r.sync();
+        });
+        assert_eq!(me.until_ready(), refused, "{target:?}");
+    }
+    me.request(|r| {
+        r.describe(Target::Statement("none"));
+        r.bind("", "none", &[], &[], &[]);
+        r.describe(Target::Portal(""));
+        r.execute(Execute { portal: "", rows_max: 0 });
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "t 0\nn\n2\nn\nC ROLLBACK\nZ I");
 }
 
 #[test]

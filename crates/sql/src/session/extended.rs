@@ -29,6 +29,10 @@ impl Session {
         if !name.is_empty() && self.statements.contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
         }
+        if name.is_empty() {
+            // Gone even if no other takes its place.
+            self.statements.remove(name);
+        }
         let prepared = match self.known_text(sql, types)? {
             Some(prepared) => prepared,
             None => self.prepare_text(sql, types)?,

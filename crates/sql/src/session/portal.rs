@@ -411,19 +411,32 @@ impl Session {
     }
 
     /// Describes a prepared statement: parameter types and result columns.
+    ///
+    /// # Errors
+    /// `25P02` if it has columns, and the transaction has failed, as in PostgreSQL: to look columns up takes one. What has
+    /// none may be described: clients do that to ROLLBACK.
     pub fn describe_statement(&mut self, name: &str) -> Result<(Vec<TypeId>, Option<Vec<Field>>)> {
         let prepared = self.prepared(name)?;
         let fields = match &prepared.planned {
             Some(planned) => planned.fields.as_deref(),
             None => prepared.fields.as_deref(),
         };
-        Ok((prepared.params.clone(), fields.map(<[Field]>::to_vec)))
+        let described = (prepared.params.clone(), fields.map(<[Field]>::to_vec));
+        if described.1.is_some() {
+            self.refuse_if_failed()?;
+        }
+        Ok(described)
     }
 
     /// Describes a portal: its result's columns and their formats, or `None`.
+    ///
+    /// # Errors
+    /// As those of [`Session::describe_statement`].
     pub fn describe_portal(&mut self, name: &str) -> Result<Option<(Vec<Field>, Formats)>> {
         let Some(portal) = self.portals.get(name) else { return Err(no_portal(name)) };
-        Ok(portal.result().map(|fields| (fields.to_vec(), portal.formats.clone())))
+        let Some(fields) = portal.result() else { return Ok(None) };
+        self.refuse_if_failed()?;
+        Ok(Some((fields.to_vec(), portal.formats.clone())))
     }
 
     /// The statement of that name; the empty name is the unnamed one.

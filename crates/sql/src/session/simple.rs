@@ -35,6 +35,7 @@ impl Session {
     pub fn simple_query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
         self.start_message();
         self.show_running(sql);
+        self.drop_unnamed();
         let result = self.run_text(sql, client);
         // Messages of the extended protocol have one each.
         self.statements_in_message = 0;
@@ -50,6 +51,12 @@ impl Session {
             self.abort_statement();
         }
         result
+    }
+
+    /// The unnamed statement and the unnamed portal last until the next of their kind, or a text, comes.
+    fn drop_unnamed(&mut self) {
+        self.statements.remove("");
+        self.close_portal("");
     }
 
     fn run_text(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
