@@ -25,12 +25,14 @@ impl Database {
         server::Database::open(data.as_ref(), superuser, config).map(Database)
     }
 
-    /// A connection to one of its databases; `postgres` is there from the beginning.
+    /// A connection to one of its databases; `postgres` is there from the beginning. Its texts are strings:
+    /// `client_encoding` is UTF8 and can't be set to another one.
     ///
     /// # Errors
     /// `3D000` where there is no such database, `55000` where it takes no sessions, `28000` no such role.
     pub fn connect(&self, database: &str, user: &str) -> Result<Connection<'_>> {
-        let session = Session::open(self.0.cluster(), database, user)?;
+        let mut session = Session::open(self.0.cluster(), database, user)?;
+        session.stay_with_utf8()?;
         Ok(Connection { database: self, session })
     }
 

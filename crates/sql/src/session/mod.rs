@@ -213,6 +213,12 @@ impl Session {
         Ok(())
     }
 
+    /// For a client whose texts are strings of the program that the session is in: `client_encoding` is UTF8 from here on,
+    /// whatever the database's settings say, and SET of another one is refused.
+    pub fn stay_with_utf8(&mut self) -> Result<()> {
+        self.backend.values.stay_with_utf8()
+    }
+
     /// Settings that clients are told when they connect.
     pub fn reported(&self) -> Vec<(&'static str, String)> {
         self.backend.values.reported()
