@@ -62,10 +62,13 @@ fn put(replies: &mut Replies, severity: backend::Severity, fields: &ErrorFields)
     });
 }
 
-/// What a client's broken message costs it.
+/// What a client's broken message costs it, or what can't be told it.
 pub(crate) fn broken(fault: &wire::Error) -> SqlError {
     let state = SqlState::parse(fault.sqlstate()).expect("the codec's codes are well formed");
-    let error = SqlError::new(state, fault.to_string());
+    let mut error = SqlError::new(state, fault.to_string());
+    if let Some(detail) = fault.detail() {
+        error = error.with_detail(detail);
+    }
     if fault.is_fatal() { error.with_severity(Severity::Fatal) } else { error }
 }
 

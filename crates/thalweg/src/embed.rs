@@ -172,7 +172,9 @@ impl Client for Gathered {
         self.row().push(None);
     }
 
-    fn end_row(&mut self) {}
+    fn end_row(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     fn command_complete(&mut self, tag: &str) {
         self.complete(tag);
@@ -188,8 +190,9 @@ impl Client for Gathered {
 
     fn copy_out(&mut self, _columns: usize, _format: Format) {}
 
-    fn copy_data(&mut self, bytes: &[u8]) {
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()> {
         self.current.copied.extend_from_slice(bytes);
+        Ok(())
     }
 
     fn copy_out_done(&mut self) {}

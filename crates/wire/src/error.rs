@@ -59,10 +59,12 @@ pub enum Error {
         /// How many of `bytes` count.
         len: u8,
     },
-    /// A message longer than the protocol's 32-bit length can say (or PostgreSQL would build).
+    /// A message longer than PostgreSQL would build.
     ReplyTooLong {
-        /// Bytes in the message so far.
-        bytes: usize,
+        /// Bytes in it before those that made it so.
+        holds: usize,
+        /// How many those are.
+        more: usize,
     },
     /// A client received a message type that no server sends, or one with impossible contents.
     BadReply(u8),
@@ -77,6 +79,16 @@ impl Error {
             Error::InvalidUtf8 { .. } => "22021",
             Error::ReplyTooLong { .. } => "54000",
             _ => "08P01",
+        }
+    }
+
+    /// What PostgreSQL says beyond the message.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Error::ReplyTooLong { holds, more } => Some(format!(
+                "Cannot enlarge string buffer containing {holds} bytes by {more} more bytes."
+            )),
+            _ => None,
         }
     }
 
@@ -127,9 +139,7 @@ impl fmt::Display for Error {
                 f.write_str("invalid byte sequence for encoding \"UTF8\":")?;
                 bytes.iter().take(usize::from(len)).try_for_each(|b| write!(f, " 0x{b:02x}"))
             }
-            Error::ReplyTooLong { bytes } => {
-                write!(f, "out of memory: a message of {bytes} bytes cannot be sent")
-            }
+            Error::ReplyTooLong { .. } => f.write_str("out of memory"),
             Error::BadReply(tag) => {
                 write!(f, "message of type 0x{tag:02x} from the server makes no sense")
             }

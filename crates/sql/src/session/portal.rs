@@ -296,7 +296,7 @@ pub fn send_row(
         waiting = buffer.len();
         client.end_value();
     }
-    client.end_row();
+    client.end_row()?;
     Ok(waiting)
 }
 

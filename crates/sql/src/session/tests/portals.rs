@@ -4,7 +4,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use crate::error::SqlState;
 
 /// A portal for a text, of which nothing is asked yet.
 fn bound(bench: &mut Bench, portal: &str, text: &str, params: &[&str]) {
