@@ -268,7 +268,7 @@ impl Session {
         let start = self.backend.statement_start;
         super::show_prepared(self.board, &mut self.shown, &portal.text, start);
         self.backend.query_text = portal.text.clone();
-        let result = self.execute_portal(&mut portal, max_rows, client);
+        let result = self.execute_portal(name, &mut portal, max_rows, client);
         // A transaction's end drops portals; this one may go with it.
         let survives = result.is_ok() && !super::utility::ends_transaction(&portal.statement);
         self.portals.insert(name, portal);
@@ -282,11 +282,13 @@ impl Session {
 
     fn execute_portal(
         &mut self,
+        name: &str,
         portal: &mut Portal,
         max_rows: u32,
         client: &mut dyn Client,
     ) -> Result<()> {
-        if portal.done {
+        let by_cursor = portal.planned.is_some() && portal.cursor.is_some();
+        if portal.done && !by_cursor {
             match &portal.planned {
                 Some(planned) => planned.write_tag(0, &mut self.tag),
                 None => portal.last_tag.as_ref().clone_into(&mut self.tag),
@@ -303,6 +305,7 @@ impl Session {
         if let Some(point) = &planned.point
             && portal.run.is_none()
             && max_rows == 0
+            && !by_cursor
         {
             let (params, formats) = (&mut portal.params, &portal.formats);
             let rows = self.run_point(point, &planned, params, formats, client)?;
@@ -314,7 +317,10 @@ impl Session {
                 return Ok(());
             }
         }
-        let (rows, ended) = self.deliver(portal, u64::from(max_rows), client)?;
+        let (rows, ended) = match by_cursor {
+            true => self.deliver_by_cursor(name, portal, max_rows, client)?,
+            false => self.deliver(portal, u64::from(max_rows), client)?,
+        };
         if ended {
             self.complete(&planned, rows, client);
         } else {

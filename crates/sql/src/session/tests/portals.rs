@@ -76,6 +76,27 @@ fn what_is_done_is_not_done_again() {
 }
 
 #[test]
+fn execute_goes_on_where_fetch_stands() {
+    let mut bench = five_and_none();
+    bench.run("BEGIN; DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT i FROM t ORDER BY i");
+    assert_eq!(bench.run("FETCH ABSOLUTE 4 c"), "[i]\n4\nFETCH 1\n");
+    bench.run("MOVE ABSOLUTE 1 c");
+    assert_eq!(ask(&mut bench, "c", 2), "2\n3\nSUSPENDED\n");
+    assert_eq!(bench.run("FETCH PRIOR c"), "[i]\n2\nFETCH 1\n");
+    assert_eq!(bench.run("COMMIT"), "COMMIT\n");
+    // Its rows are kept: there are as many as before.
+    assert_eq!(ask(&mut bench, "c", 2), "3\n4\nSUSPENDED\n");
+    assert_eq!(ask(&mut bench, "c", 0), "5\nSELECT 1\n");
+    assert_eq!(ask(&mut bench, "c", 0), "SELECT 0\n");
+    assert_eq!(bench.run("FETCH PRIOR c"), "[i]\n5\nFETCH 1\n");
+    // The row that it is on is the last that was told.
+    bench.run("BEGIN; DECLARE d CURSOR FOR SELECT i FROM t");
+    ask(&mut bench, "d", 2);
+    assert_eq!(bench.run("DELETE FROM t WHERE CURRENT OF d RETURNING i"), "[i]\n2\nDELETE 1\n");
+    bench.run("ROLLBACK");
+}
+
+#[test]
 fn a_portal_that_failed_cannot_be_run() {
     let mut bench = five_and_none();
     bench.run("BEGIN");
