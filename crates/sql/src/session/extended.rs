@@ -291,7 +291,7 @@ impl Session {
         if portal.done && !by_cursor {
             match &portal.planned {
                 Some(planned) => planned.write_tag(0, &mut self.tag),
-                None => portal.last_tag.as_ref().clone_into(&mut self.tag),
+                None => (*portal.last_tag).clone_into(&mut self.tag),
             }
             client.command_complete(&self.tag);
             return Ok(());
