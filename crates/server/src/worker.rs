@@ -399,6 +399,10 @@ impl Worker {
     /// A connection that has no session yet.
     pub(crate) fn add_stranger(&self, link: &Rc<Link>) {
         self.strangers.borrow_mut().push(Rc::clone(link));
+        if self.ending.get() {
+            // Its task was waiting for its first turn when all others were told.
+            terminate(link);
+        }
     }
 
     /// The connection has a session, or is gone.
@@ -513,3 +517,6 @@ fn terminate(link: &Link) {
     link.interrupt(Interrupt::Terminate);
     link.wake_task();
 }
+
+#[cfg(test)]
+mod tests;
