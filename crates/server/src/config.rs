@@ -67,7 +67,8 @@ impl Config {
         self.first = Some((first, first_member));
     }
 
-    /// Reads the file in the data directory; none is as good as an empty one.
+    /// Reads the file in the data directory; none is as good as an empty one, unless there was one before: that it is
+    /// gone takes back nothing of what it said.
     ///
     /// # Errors
     /// A file that cannot be read, naming the line that is wrong. What was read before stays.
@@ -75,7 +76,11 @@ impl Config {
         let path = data.join(FILE_NAME);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(fault)
+                if fault.kind() == std::io::ErrorKind::NotFound && self.from_file.is_empty() =>
+            {
+                String::new()
+            }
             Err(fault) => {
                 return Err(StartError::new(format!("cannot read {}: {fault}", path.display())));
             }
@@ -469,6 +474,26 @@ mod tests {
         assert_eq!(config.value("max_connections").as_integer(), 7);
         let fault = config.set("server_version", "1").unwrap_err();
         assert_eq!(fault.to_string(), "parameter \"server_version\" cannot be changed");
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+
+    #[test]
+    fn what_a_file_said_outlives_it() {
+        let data = std::env::temp_dir().join(format!("thalweg-gone-{}", std::process::id()));
+        std::fs::create_dir_all(&data).unwrap();
+        let mut config = Config::new();
+        config.read_file(&data).unwrap();
+        assert_eq!(config.chosen().count(), 0);
+        let path = data.join(FILE_NAME);
+        std::fs::write(&path, "max_connections = 7\n").unwrap();
+        config.read_file(&data).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let fault = config.read_file(&data).unwrap_err().to_string();
+        assert!(fault.starts_with(&format!("cannot read {}: ", path.display())), "{fault}");
+        assert_eq!(config.value("max_connections").as_integer(), 7);
+        std::fs::write(&path, "").unwrap();
+        config.read_file(&data).unwrap();
+        assert_eq!(config.chosen().count(), 0, "an empty one says nothing");
         std::fs::remove_dir_all(&data).unwrap();
     }
 }
