@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::disk::SyncMethod;
+use sql::session::Session;
 use sql::settings::{self, Context, Setting, Value};
 use storage::EngineConfig;
 use storage::buffer::{HugePages, Policy, Reach, TornPages};
@@ -276,10 +277,8 @@ impl Config {
 
     /// Settings of sessions that somebody has chosen.
     pub fn session_settings(&self) -> Vec<(&'static str, String)> {
-        let of_sessions =
-            |setting: &Setting| matches!(setting.context, Context::User | Context::Superuser);
         self.chosen()
-            .filter(|(setting, _)| of_sessions(setting))
+            .filter(|(setting, _)| is_of_sessions(setting))
             .map(|(setting, value)| (setting.name, setting.show(&value)))
             .collect()
     }
@@ -319,7 +318,16 @@ fn read_setting(name: &str, value: &str) -> Result<(&'static str, Value), StartE
     if setting.context == Context::Internal {
         return Err(StartError::new(format!("parameter \"{name}\" cannot be changed")));
     }
-    Ok((setting.name, setting.parse(value).map_err(told)?))
+    let parsed = setting.parse(value).map_err(told)?;
+    if is_of_sessions(setting) {
+        // What no session could begin with would keep everybody out.
+        Session::check_startup(setting.name, value).map_err(told)?;
+    }
+    Ok((setting.name, parsed))
+}
+
+fn is_of_sessions(setting: &Setting) -> bool {
+    matches!(setting.context, Context::User | Context::Superuser)
 }
 
 /// Name and value of a line, if it has any.
@@ -494,6 +502,27 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         config.read_file(&data).unwrap();
         assert_eq!(config.chosen().count(), 0, "an empty one says nothing");
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+
+    #[test]
+    fn what_no_session_could_begin_with_is_refused() {
+        let data = std::env::temp_dir().join(format!("thalweg-meaning-{}", std::process::id()));
+        std::fs::create_dir_all(&data).unwrap();
+        let mut config = Config::new();
+        for (name, value) in [
+            ("TimeZone", "Mars/Olympus"),
+            ("DateStyle", "stardate"),
+            ("default_tablespace", "nosuch"),
+            ("default_table_access_method", "nosuch"),
+        ] {
+            let wrong = format!("invalid value for parameter \"{name}\": \"{value}\"");
+            assert_eq!(config.set(name, value).unwrap_err().to_string(), wrong);
+            std::fs::write(data.join(FILE_NAME), format!("\n{name} = '{value}'\n")).unwrap();
+            let fault = config.read_file(&data).unwrap_err().to_string();
+            assert!(fault.ends_with(&format!("{FILE_NAME}, line 2: {wrong}")), "{fault}");
+        }
+        assert_eq!(config.chosen().count(), 0);
         std::fs::remove_dir_all(&data).unwrap();
     }
 }

@@ -206,6 +206,11 @@ impl Session {
         })
     }
 
+    /// Whether a session could begin with this value, for who reads it before there is one.
+    pub fn check_startup(name: &str, value: &str) -> Result<()> {
+        Values::check(name, value).map(drop)
+    }
+
     /// A setting of the startup message (or of `--set`), the session's default from now on.
     pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
         self.backend.values.set_startup(name, value)?;
