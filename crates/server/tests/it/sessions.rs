@@ -192,6 +192,20 @@ fn a_query_is_canceled_by_who_knows_the_key() {
 }
 
 #[test]
+fn keys_do_not_follow_from_when_a_session_began() {
+    let house = House::new();
+    // By chance one may be what is tried; three are not.
+    let is_found = |_| {
+        let before = base::clock::now().0;
+        let me = house.client();
+        let after = base::clock::now().0;
+        let key_at = |at| base::hash::hash_of(&(me.process, base::clock::Instant(at))) as u32;
+        (before..=after).any(|at| key_at(at) == me.key)
+    };
+    assert!(!(0..3).all(is_found));
+}
+
+#[test]
 fn shutdown_ends_idle_and_running_sessions() {
     let mut house = House::new();
     let (mut idle, mut asleep, mut busy) = (house.client(), house.client(), house.client());
