@@ -5,7 +5,7 @@
 //! command line wins over the file, and the file over the defaults.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -375,7 +375,11 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 fn addresses(list: &str, port: u16) -> Result<Vec<SocketAddr>, StartError> {
     let mut found = Vec::new();
     for host in list.split(',').map(str::trim).filter(|host| !host.is_empty()) {
-        let host = if host == "*" { "0.0.0.0" } else { host };
+        if host == "*" {
+            found.push((Ipv4Addr::UNSPECIFIED, port).into());
+            found.push((Ipv6Addr::UNSPECIFIED, port).into());
+            continue;
+        }
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let resolved = (host, port).to_socket_addrs().map_err(|fault| {
             StartError::new(format!("cannot find the address to listen on, {host}: {fault}"))
@@ -463,6 +467,15 @@ mod tests {
                 assert_eq!(value, settings::find(name).unwrap().default(), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn addresses_are_of_both_kinds() {
+        let listed = |list| addresses(list, 7).unwrap();
+        let all: Vec<SocketAddr> = vec!["0.0.0.0:7".parse().unwrap(), "[::]:7".parse().unwrap()];
+        assert_eq!(listed("*"), all);
+        assert_eq!(listed("0.0.0.0, ::"), all);
+        assert!(listed(" ").is_empty());
     }
 
     #[test]

@@ -86,10 +86,10 @@ impl Server {
     /// Starts a server over an open database, which must be closed only once the server has ended.
     ///
     /// # Errors
-    /// A port or socket that is taken, or a system that gives no threads.
+    /// Ports that are all taken, a socket that is, or a system that gives no threads.
     pub fn start(database: Arc<Database>, mut options: Options) -> Result<Server, StartError> {
         limits::fit_connections(&mut options.max_connections);
-        let tcp = options.listen.iter().copied().map(listen::tcp).collect::<Result<Vec<_>, _>>()?;
+        let tcp = listen::tcp(&options.listen)?;
         let addresses = tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let unix = match &options.socket_dir {
             Some(dir) => Some(SocketFile::bind(dir, options.port, &options.data)?),

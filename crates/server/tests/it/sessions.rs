@@ -1,5 +1,6 @@
 //! How sessions begin and end: authentication, limits, cancel, shutdown, memory.
 
+use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use std::sync::Arc;
@@ -260,6 +261,32 @@ fn a_second_server_is_refused_in_one_sentence() {
         options.listen = house.server().addresses().to_vec();
     });
     assert!(fault.contains("another program, perhaps another server, uses that port"), "{fault}");
+}
+
+#[test]
+fn both_kinds_of_address_are_listened_on_at_one_port() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let at_port = |host: &str| -> SocketAddr { format!("{host}:{port}").parse().unwrap() };
+    let listen = vec![at_port("0.0.0.0"), at_port("[::]")];
+    let house = House::with(server::Options { listen, ..options() });
+    // Where the system has no IPv6, the other goes on without.
+    let kinds = if TcpListener::bind("[::1]:0").is_ok() { 2 } else { 1 };
+    assert_eq!(house.server().addresses().len(), kinds);
+    for host in ["127.0.0.1", "[::1]"].into_iter().take(kinds) {
+        let mut me = Client::tcp(at_port(host));
+        me.start("me");
+        assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+    }
+}
+
+#[test]
+fn an_address_that_is_taken_is_no_obstacle_where_another_is_free() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = vec![taken.local_addr().unwrap(), "127.0.0.1:0".parse().unwrap()];
+    let house = House::with(server::Options { listen, ..options() });
+    let addresses = house.server().addresses();
+    assert_eq!(addresses.len(), 1);
+    Client::tcp(addresses[0]).start("me");
 }
 
 #[test]
