@@ -160,6 +160,17 @@ fn beyond_the_limit_clients_are_refused_and_others_undisturbed() {
 }
 
 #[test]
+fn clients_that_say_nothing_are_limited_too() {
+    let house = House::with(server::Options { max_connections: 4, ..options() });
+    let mut me = house.client();
+    let mut silent: Vec<_> = (0..100).map(|_| house.stranger()).collect();
+    let last = silent.last_mut().unwrap();
+    assert_eq!(last.next().unwrap(), "FATAL 53300 sorry, too many clients already");
+    last.expect_end();
+    assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+#[test]
 fn a_query_is_canceled_by_who_knows_the_key() {
     let house = House::new();
     let cancel = |process, key| {
