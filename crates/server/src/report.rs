@@ -75,6 +75,13 @@ pub(crate) fn too_many_clients() -> SqlError {
     SqlError::new(SqlState::TOO_MANY_CONNECTIONS, message).with_severity(Severity::Fatal)
 }
 
+/// `53200`: the system has no memory for the stack that a request needs.
+pub(crate) fn no_stack(fault: &std::io::Error) -> SqlError {
+    SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory")
+        .with_detail(format!("There is no stack for another request: {fault}."))
+        .with_severity(Severity::Fatal)
+}
+
 /// `08P01`, and the session goes on.
 pub(crate) fn violation(message: impl Into<String>) -> SqlError {
     SqlError::new(SqlState::PROTOCOL_VIOLATION, message)
