@@ -16,7 +16,7 @@ use crate::report;
 use storage::wal::Wal;
 
 /// Output is handed over once this much has gathered.
-const RELIEVE_BYTES: usize = 32 << 10;
+pub(super) const RELIEVE_BYTES: usize = 32 << 10;
 
 /// A piece of copied data is copied on in portions of this size at least, if they are there.
 const COPY_BYTES: usize = 64 << 10;

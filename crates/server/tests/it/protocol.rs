@@ -6,7 +6,7 @@ use wire::Format;
 use wire::frontend::{Execute, Requests, Target};
 
 use crate::House;
-use crate::client::extended;
+use crate::client::{Client, extended};
 
 #[test]
 fn simple_queries_are_answered() {
@@ -318,4 +318,58 @@ fn a_message_larger_than_any_buffer_is_taken() {
     let told = me.until_ready();
     assert!(told.contains(&large));
     assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+impl House {
+    /// A client, and a table with a row whose value is a megabyte.
+    fn with_large_value(&self) -> Client {
+        let mut client = self.client();
+        client.query("create table large (id int primary key, value text)");
+        let made = client.query("insert into large values (1, repeat('7', 1000000))");
+        assert_eq!(made, "C INSERT 0 1\nZ I");
+        client
+    }
+}
+
+/// How long the line is that tells of its row.
+const LARGE_LINE: usize = "D ".len() + 1_000_000;
+
+#[test]
+fn a_pipeline_is_told_much_before_it_asks() {
+    const ROWS: usize = 64;
+    let house = House::new();
+    let mut me = house.with_large_value();
+    me.request(|r| {
+        r.parse("s", "select value from large where id = 1", &[]);
+        for _ in 0..ROWS {
+            r.bind("", "s", &[], &[], &[]);
+            r.execute(Execute { portal: "", rows_max: 0 });
+        }
+    });
+    assert_eq!(me.next().unwrap(), "1");
+    for _ in 0..ROWS {
+        assert_eq!(me.next().unwrap(), "2");
+        assert_eq!(me.next().unwrap().len(), LARGE_LINE);
+        assert_eq!(me.next().unwrap(), "C SELECT 1");
+    }
+    me.request(|r| r.sync());
+    assert_eq!(me.until_ready(), "Z I");
+}
+
+#[test]
+fn a_string_of_statements_is_told_much_before_its_end() {
+    const ROWS: usize = 16;
+    let house = House::new();
+    let mut me = house.with_large_value();
+    let reads = "select value from large where id = 1; ".repeat(ROWS);
+    me.request(|r| r.query(&format!("{reads}select pg_sleep(600)")));
+    for _ in 0..ROWS {
+        assert_eq!(me.next().unwrap(), "T value");
+        assert_eq!(me.next().unwrap().len(), LARGE_LINE);
+        assert_eq!(me.next().unwrap(), "C SELECT 1");
+    }
+    house.cancel(&me);
+    let told = me.until_ready();
+    let expected = "ERROR 57014 canceling statement due to user request\nZ I";
+    assert!(told.ends_with(expected), "{told}");
 }

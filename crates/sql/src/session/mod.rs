@@ -70,7 +70,7 @@ use storage::txn::Txn;
 
 use crate::cache::PlanCache;
 use crate::catalog::store::{Cluster, Presence, SessionCatalog};
-use crate::error::{Result, Severity, SqlError, SqlState};
+use crate::error::{Result, Severity, SqlError, SqlState, sql_error};
 use crate::exec::PointBuffers;
 use crate::types::{Datum, Encoding, Oid, TimestampTz};
 
@@ -178,7 +178,10 @@ impl Session {
             user_oid,
             pid,
         );
-        let key = base::hash::hash_of(&(pid, base::clock::now()));
+        let mut key = [0; 4];
+        getrandom::fill(&mut key).map_err(|error| {
+            sql_error!(INTERNAL_ERROR, "could not generate random cancel key: {error}")
+        })?;
         Ok(Session {
             backend,
             block: Block::Idle,
@@ -197,13 +200,18 @@ impl Session {
             #[cfg(test)]
             detours: false,
             gate: Lsn::ZERO,
-            cancel_key: key as i32,
+            cancel_key: i32::from_ne_bytes(key),
             is_superuser,
             timed: false,
             board: presence.board(),
             shown: None,
             _presence: presence,
         })
+    }
+
+    /// Whether a session could begin with this value, for who reads it before there is one.
+    pub fn check_startup(name: &str, value: &str) -> Result<()> {
+        Values::check(name, value).map(drop)
     }
 
     /// A setting of the startup message (or of `--set`), the session's default from now on.
