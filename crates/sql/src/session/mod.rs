@@ -347,9 +347,6 @@ impl Session {
         if let Some(limit) = hot.statement_timeout {
             base::interrupt::set_deadline(Some(base::clock::now().after(limit)));
             self.timed = true;
-        } else if self.timed {
-            // The statement before, of the same message, had one, and has taken it away.
-            base::interrupt::set_deadline(None);
         }
     }
 

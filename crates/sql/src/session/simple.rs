@@ -74,7 +74,7 @@ impl Session {
         for (i, one) in parsed.iter().enumerate() {
             self.backend.query_text = whole.clone();
             if i > 0 {
-                // How long the client takes for what it was sent is no statement's time.
+                // How long the client takes for what it was sent is no statement's time, and the next one may have no limit.
                 base::interrupt::set_deadline(None);
                 client.relieve(self.backend.txn.must_be_durable())?;
                 self.limit_statement();
