@@ -66,7 +66,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn count(&self) -> u64 {
+    fn rows(&self) -> u64 {
         self.end.saturating_sub(self.first) as u64
     }
 }
@@ -212,7 +212,7 @@ impl Session {
             client.row_description(&fields, &formats);
         }
         let wanted = self.wanted_rows(portal, fetch.direction)?;
-        let count = wanted.count();
+        let count = wanted.rows();
         if !fetch.is_move {
             self.send_wanted(portal, wanted, &fields, &formats, client)?;
         }
@@ -252,7 +252,7 @@ impl Session {
         let formats = portal.formats.clone();
         let most = (max_rows > 0).then_some(i64::from(max_rows));
         let wanted = self.wanted_rows(portal, FetchDirection::Forward(most))?;
-        let count = wanted.count();
+        let count = wanted.rows();
         self.send_wanted(portal, wanted, fields, &formats, client)?;
         self.show_current(name, portal)?;
         self.finish_statement()?;

@@ -263,7 +263,8 @@ fn a_portal_that_another_replaces_keeps_no_snapshot() {
     let mut other = bench.another();
     let pid = bench.session.pid();
     let mut holds = || {
-        let ask = format!("SELECT backend_xmin IS NOT NULL FROM pg_stat_activity WHERE pid = {pid}");
+        let ask =
+            format!("SELECT backend_xmin IS NOT NULL FROM pg_stat_activity WHERE pid = {pid}");
         run(&mut other, &ask).contains("\nt\n")
     };
     bench.run("BEGIN");
