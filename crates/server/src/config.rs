@@ -5,11 +5,12 @@
 //! command line wins over the file, and the file over the defaults.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::disk::SyncMethod;
+use sql::session::Session;
 use sql::settings::{self, Context, Setting, Value};
 use storage::EngineConfig;
 use storage::buffer::{HugePages, Policy, Reach, TornPages};
@@ -67,7 +68,8 @@ impl Config {
         self.first = Some((first, first_member));
     }
 
-    /// Reads the file in the data directory; none is as good as an empty one.
+    /// Reads the file in the data directory; none is as good as an empty one, unless there was one before: that it is
+    /// gone takes back nothing of what it said.
     ///
     /// # Errors
     /// A file that cannot be read, naming the line that is wrong. What was read before stays.
@@ -75,7 +77,11 @@ impl Config {
         let path = data.join(FILE_NAME);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(fault)
+                if fault.kind() == std::io::ErrorKind::NotFound && self.from_file.is_empty() =>
+            {
+                String::new()
+            }
             Err(fault) => {
                 return Err(StartError::new(format!("cannot read {}: {fault}", path.display())));
             }
@@ -271,10 +277,8 @@ impl Config {
 
     /// Settings of sessions that somebody has chosen.
     pub fn session_settings(&self) -> Vec<(&'static str, String)> {
-        let of_sessions =
-            |setting: &Setting| matches!(setting.context, Context::User | Context::Superuser);
         self.chosen()
-            .filter(|(setting, _)| of_sessions(setting))
+            .filter(|(setting, _)| is_of_sessions(setting))
             .map(|(setting, value)| (setting.name, setting.show(&value)))
             .collect()
     }
@@ -314,7 +318,16 @@ fn read_setting(name: &str, value: &str) -> Result<(&'static str, Value), StartE
     if setting.context == Context::Internal {
         return Err(StartError::new(format!("parameter \"{name}\" cannot be changed")));
     }
-    Ok((setting.name, setting.parse(value).map_err(told)?))
+    let parsed = setting.parse(value).map_err(told)?;
+    if is_of_sessions(setting) {
+        // What no session could begin with would keep everybody out.
+        Session::check_startup(setting.name, value).map_err(told)?;
+    }
+    Ok((setting.name, parsed))
+}
+
+fn is_of_sessions(setting: &Setting) -> bool {
+    matches!(setting.context, Context::User | Context::Superuser)
 }
 
 /// Name and value of a line, if it has any.
@@ -362,7 +375,11 @@ fn unquote(text: &str) -> Option<(String, &str)> {
 fn addresses(list: &str, port: u16) -> Result<Vec<SocketAddr>, StartError> {
     let mut found = Vec::new();
     for host in list.split(',').map(str::trim).filter(|host| !host.is_empty()) {
-        let host = if host == "*" { "0.0.0.0" } else { host };
+        if host == "*" {
+            found.push((Ipv4Addr::UNSPECIFIED, port).into());
+            found.push((Ipv6Addr::UNSPECIFIED, port).into());
+            continue;
+        }
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let resolved = (host, port).to_socket_addrs().map_err(|fault| {
             StartError::new(format!("cannot find the address to listen on, {host}: {fault}"))
@@ -453,6 +470,15 @@ mod tests {
     }
 
     #[test]
+    fn addresses_are_of_both_kinds() {
+        let listed = |list| addresses(list, 7).unwrap();
+        let all: Vec<SocketAddr> = vec!["0.0.0.0:7".parse().unwrap(), "[::]:7".parse().unwrap()];
+        assert_eq!(listed("*"), all);
+        assert_eq!(listed("0.0.0.0, ::"), all);
+        assert!(listed(" ").is_empty());
+    }
+
+    #[test]
     fn the_command_line_wins_over_the_file() {
         let data = std::env::temp_dir().join(format!("thalweg-config-{}", std::process::id()));
         std::fs::create_dir_all(&data).unwrap();
@@ -469,6 +495,47 @@ mod tests {
         assert_eq!(config.value("max_connections").as_integer(), 7);
         let fault = config.set("server_version", "1").unwrap_err();
         assert_eq!(fault.to_string(), "parameter \"server_version\" cannot be changed");
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+
+    #[test]
+    fn what_a_file_said_outlives_it() {
+        let data = std::env::temp_dir().join(format!("thalweg-gone-{}", std::process::id()));
+        std::fs::create_dir_all(&data).unwrap();
+        let mut config = Config::new();
+        config.read_file(&data).unwrap();
+        assert_eq!(config.chosen().count(), 0);
+        let path = data.join(FILE_NAME);
+        std::fs::write(&path, "max_connections = 7\n").unwrap();
+        config.read_file(&data).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let fault = config.read_file(&data).unwrap_err().to_string();
+        assert!(fault.starts_with(&format!("cannot read {}: ", path.display())), "{fault}");
+        assert_eq!(config.value("max_connections").as_integer(), 7);
+        std::fs::write(&path, "").unwrap();
+        config.read_file(&data).unwrap();
+        assert_eq!(config.chosen().count(), 0, "an empty one says nothing");
+        std::fs::remove_dir_all(&data).unwrap();
+    }
+
+    #[test]
+    fn what_no_session_could_begin_with_is_refused() {
+        let data = std::env::temp_dir().join(format!("thalweg-meaning-{}", std::process::id()));
+        std::fs::create_dir_all(&data).unwrap();
+        let mut config = Config::new();
+        for (name, value) in [
+            ("TimeZone", "Mars/Olympus"),
+            ("DateStyle", "stardate"),
+            ("default_tablespace", "nosuch"),
+            ("default_table_access_method", "nosuch"),
+        ] {
+            let wrong = format!("invalid value for parameter \"{name}\": \"{value}\"");
+            assert_eq!(config.set(name, value).unwrap_err().to_string(), wrong);
+            std::fs::write(data.join(FILE_NAME), format!("\n{name} = '{value}'\n")).unwrap();
+            let fault = config.read_file(&data).unwrap_err().to_string();
+            assert!(fault.ends_with(&format!("{FILE_NAME}, line 2: {wrong}")), "{fault}");
+        }
+        assert_eq!(config.chosen().count(), 0);
         std::fs::remove_dir_all(&data).unwrap();
     }
 }

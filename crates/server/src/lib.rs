@@ -42,6 +42,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use tokio::time::MissedTickBehavior;
+use wire::backend::Replies;
 
 pub use database::Database;
 pub use limits::raise_open_files;
@@ -86,10 +87,10 @@ impl Server {
     /// Starts a server over an open database, which must be closed only once the server has ended.
     ///
     /// # Errors
-    /// A port or socket that is taken, or a system that gives no threads.
+    /// Ports that are all taken, a socket that is, or a system that gives no threads.
     pub fn start(database: Arc<Database>, mut options: Options) -> Result<Server, StartError> {
-        limits::fit_connections(&mut options.max_connections);
-        let tcp = options.listen.iter().copied().map(listen::tcp).collect::<Result<Vec<_>, _>>()?;
+        let clients_max = limits::fit_connections(&mut options.max_connections);
+        let tcp = listen::tcp(&options.listen)?;
         let addresses = tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let unix = match &options.socket_dir {
             Some(dir) => Some(SocketFile::bind(dir, options.port, &options.data)?),
@@ -110,7 +111,8 @@ impl Server {
             .collect::<std::io::Result<_>>()
             .map_err(no_thread)?;
         let stop = Arc::new(Notify::new());
-        let acceptor = start_acceptor(Arc::clone(&shared), Arc::clone(&stop), tcp, unix);
+        let acceptor =
+            start_acceptor(Arc::clone(&shared), Arc::clone(&stop), clients_max, tcp, unix);
         let acceptor = acceptor.map_err(no_thread)?;
         Ok(Server { shared, stop, acceptor, workers, socket, addresses })
     }
@@ -167,10 +169,12 @@ fn join(thread: JoinHandle<()>) {
 /// How often it is looked whether much memory was left with the allocator.
 const SURPLUS_EVERY: Duration = Duration::from_secs(30);
 
-/// Starts the thread that accepts connections and hands each to the least loaded worker.
+/// Starts the thread that accepts connections and hands each to the least loaded worker. Beyond `clients_max` of them,
+/// with those that have not said yet who they are, it turns clients away: silent ones must not use up all descriptors.
 fn start_acceptor(
     shared: Arc<Shared>,
     stop: Arc<Notify>,
+    clients_max: usize,
     tcp: Vec<std::net::TcpListener>,
     unix: Option<std::os::unix::net::UnixListener>,
 ) -> std::io::Result<JoinHandle<()>> {
@@ -199,6 +203,11 @@ fn start_acceptor(
                 });
                 match next.await {
                     None => return,
+                    Some(Ok(accepted)) if shared.load() >= clients_max => {
+                        let mut replies = Replies::new();
+                        report::fatal(&mut replies, report::too_many_clients());
+                        accepted.turn_away(replies.as_bytes());
+                    }
                     Some(Ok(accepted)) => {
                         let door = shared.least_loaded();
                         door.expect_one();

@@ -24,10 +24,13 @@ pub(crate) fn relation_files() -> usize {
     open_files().map_or(RELATION_FILES, |limit| share_of_relations(limit.rlim_cur))
 }
 
-/// Raises the number of open files, and lowers `max_connections` if that is not enough for so many.
-pub(crate) fn fit_connections(max_connections: &mut usize) {
+/// Raises the number of open files, and lowers `max_connections` if that is not enough for so many. Returns how many
+/// clients there may be, with those that have no session yet.
+pub(crate) fn fit_connections(max_connections: &mut usize) -> usize {
     raise_open_files();
-    let Some(libc::rlimit { rlim_cur: allowed, .. }) = open_files() else { return };
+    let Some(libc::rlimit { rlim_cur: allowed, .. }) = open_files() else {
+        return clients_max(*max_connections, usize::MAX);
+    };
     let room = room_for_connections(allowed);
     if room < *max_connections {
         base::log!(
@@ -36,6 +39,12 @@ pub(crate) fn fit_connections(max_connections: &mut usize) {
         );
         *max_connections = room;
     }
+    clients_max(*max_connections, room)
+}
+
+/// As in PostgreSQL twice as many as may have sessions, if there is room.
+fn clients_max(max_connections: usize, room: usize) -> usize {
+    max_connections.saturating_mul(2).min(room)
 }
 
 fn open_files() -> Option<libc::rlimit> {
@@ -57,7 +66,7 @@ fn room_for_connections(allowed: u64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{room_for_connections, share_of_relations};
+    use super::{clients_max, room_for_connections, share_of_relations};
 
     #[test]
     fn all_files_kept_open_and_all_connections_fit_what_is_allowed() {
@@ -66,5 +75,6 @@ mod tests {
         assert_eq!(of(4096), (1000, 2584));
         assert_eq!(of(256), (64, 16), "it starts, and may refuse");
         assert_eq!(of(u64::MAX).0, 1000);
+        assert_eq!((clients_max(100, 2584), clients_max(2000, 2584)), (200, 2584));
     }
 }

@@ -7,19 +7,52 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
+use socket2::{Domain, Protocol, Socket, Type};
+
 use crate::StartError;
 
-/// Listens on TCP.
-pub(crate) fn tcp(address: SocketAddr) -> Result<TcpListener, StartError> {
-    let listener = TcpListener::bind(address).map_err(|fault| match fault.kind() {
-        ErrorKind::AddrInUse => StartError::new(format!(
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
+
+/// Listens on TCP at these addresses. Of those that can't be listened on the log tells, as long as there is another.
+pub(crate) fn tcp(addresses: &[SocketAddr]) -> Result<Vec<TcpListener>, StartError> {
+    let (mut listeners, mut faults) = (Vec::new(), Vec::new());
+    for address in addresses {
+        match bind(*address) {
+            Ok(listener) => listeners.push(listener),
+            Err(fault) => faults.push(refusal(*address, &fault)),
+        }
+    }
+    if listeners.is_empty() && !faults.is_empty() {
+        return Err(faults.swap_remove(0));
+    }
+    for fault in faults {
+        base::log!("{fault}");
+    }
+    Ok(listeners)
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        // Else `::` would take the port on 0.0.0.0, too.
+        socket.set_only_v6(true)?;
+    }
+    // Connections of a server that has ended, which the system keeps for a while, are no obstacle.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
+}
+
+fn refusal(address: SocketAddr, fault: &io::Error) -> StartError {
+    StartError::new(match fault.kind() {
+        ErrorKind::AddrInUse => format!(
             "cannot listen on {address}: another program, perhaps another server, uses that port"
-        )),
-        _ => StartError::new(format!("cannot listen on {address}: {fault}")),
-    })?;
-    let failed = |fault| StartError::new(format!("cannot listen on {address}: {fault}"));
-    listener.set_nonblocking(true).map_err(failed)?;
-    Ok(listener)
+        ),
+        _ => format!("cannot listen on {address}: {fault}"),
+    })
 }
 
 /// The unix socket's file and the lock file beside it; both go when this is dropped.

@@ -62,11 +62,27 @@ fn put(replies: &mut Replies, severity: backend::Severity, fields: &ErrorFields)
     });
 }
 
-/// What a client's broken message costs it.
+/// What a client's broken message costs it, or what can't be told it.
 pub(crate) fn broken(fault: &wire::Error) -> SqlError {
     let state = SqlState::parse(fault.sqlstate()).expect("the codec's codes are well formed");
-    let error = SqlError::new(state, fault.to_string());
+    let mut error = SqlError::new(state, fault.to_string());
+    if let Some(detail) = fault.detail() {
+        error = error.with_detail(detail);
+    }
     if fault.is_fatal() { error.with_severity(Severity::Fatal) } else { error }
+}
+
+/// `53300`: there is no place for another client.
+pub(crate) fn too_many_clients() -> SqlError {
+    let message = "sorry, too many clients already";
+    SqlError::new(SqlState::TOO_MANY_CONNECTIONS, message).with_severity(Severity::Fatal)
+}
+
+/// `53200`: the system has no memory for the stack that a request needs.
+pub(crate) fn no_stack(fault: &std::io::Error) -> SqlError {
+    SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory")
+        .with_detail(format!("There is no stack for another request: {fault}."))
+        .with_severity(Severity::Fatal)
 }
 
 /// `08P01`, and the session goes on.

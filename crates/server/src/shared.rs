@@ -160,6 +160,11 @@ impl Shared {
         }
     }
 
+    /// How many clients there are, with those that have no session yet.
+    pub(crate) fn load(&self) -> usize {
+        self.doors.iter().map(|door| door.load()).sum()
+    }
+
     /// The door of the worker that has the fewest connections.
     pub(crate) fn least_loaded(&self) -> &Arc<Door> {
         self.doors.iter().min_by_key(|door| door.load()).expect("there is at least one worker")

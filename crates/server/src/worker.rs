@@ -43,6 +43,9 @@ thread_local! {
     static OWN: RefCell<Weak<Worker>> = const { RefCell::new(Weak::new()) };
 }
 
+/// How long a session that is to end waits before it looks again whether there is a fiber for that.
+pub(crate) const FIBER_PAUSE: Duration = Duration::from_millis(10);
+
 /// Most buffers that a worker keeps for reuse.
 const POOL_MAX: usize = 256;
 /// A buffer that has grown beyond this is not kept.
@@ -122,6 +125,16 @@ impl Door {
     pub(crate) fn load(&self) -> usize {
         self.load.load(Ordering::Relaxed)
     }
+}
+
+/// What a fiber is needed for.
+#[derive(Clone, Copy)]
+pub(crate) enum Need {
+    /// A session's end, which waits for no other session.
+    End,
+    /// A session that others wait for.
+    LetGo,
+    Other,
 }
 
 pub(crate) struct Worker {
@@ -344,23 +357,39 @@ impl Worker {
 
     /// Ends a session that nobody can serve, as when its client vanishes.
     fn dismiss(self: &Rc<Self>, guest: Box<Guest>) {
-        let (worker, process) = (Rc::clone(self), guest.process);
-        self.start_fiber(move || {
-            drop(guest);
-            worker.shared.leave(process);
-            worker.shared.leave_place();
-            worker.left();
+        let worker = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            while worker.make_room(Need::End).is_err() {
+                tokio::time::sleep(FIBER_PAUSE).await;
+            }
+            let (ending, process) = (Rc::clone(&worker), guest.process);
+            worker.start_fiber(move || {
+                drop(guest);
+                ending.shared.leave(process);
+                ending.shared.leave_place();
+                ending.left();
+            });
+            worker.fibers_ran();
         });
-        self.fibers_ran();
     }
 
-    /// Starts a fiber; most are done when this returns.
+    /// Sees to it that a fiber can be started. Two are kept back where no more can be made: who waits for another
+    /// session must not take the last that this session may need, to end or to let others go on.
+    ///
+    /// # Errors
+    /// The system has no memory for a stack.
+    pub(crate) fn make_room(&self, need: Need) -> io::Result<()> {
+        let Err(fault) = self.scheduler.make_room(3) else { return Ok(()) };
+        match need {
+            Need::Other => Err(fault),
+            Need::LetGo => self.scheduler.make_room(2),
+            Need::End => self.scheduler.make_room(1),
+        }
+    }
+
+    /// Starts a fiber, for which [`Worker::make_room`] has seen that there is one; most are done when this returns.
     pub(crate) fn start_fiber(&self, job: impl FnOnce() + 'static) -> Context {
-        self.scheduler.start(job).unwrap_or_else(|fault| {
-            // The session went with the job that could not be started.
-            base::log!("no memory for another request: {fault}");
-            std::process::abort()
-        })
+        self.scheduler.start(job).expect("an idle fiber was seen")
     }
 
     /// A client has sent something.
@@ -399,6 +428,10 @@ impl Worker {
     /// A connection that has no session yet.
     pub(crate) fn add_stranger(&self, link: &Rc<Link>) {
         self.strangers.borrow_mut().push(Rc::clone(link));
+        if self.ending.get() {
+            // Its task was waiting for its first turn when all others were told.
+            terminate(link);
+        }
     }
 
     /// The connection has a session, or is gone.
@@ -513,3 +546,6 @@ fn terminate(link: &Link) {
     link.interrupt(Interrupt::Terminate);
     link.wake_task();
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,12 +25,14 @@ impl Database {
         server::Database::open(data.as_ref(), superuser, config).map(Database)
     }
 
-    /// A connection to one of its databases; `postgres` is there from the beginning.
+    /// A connection to one of its databases; `postgres` is there from the beginning. Its texts are strings:
+    /// `client_encoding` is UTF8 and can't be set to another one.
     ///
     /// # Errors
     /// `3D000` where there is no such database, `55000` where it takes no sessions, `28000` no such role.
     pub fn connect(&self, database: &str, user: &str) -> Result<Connection<'_>> {
-        let session = Session::open(self.0.cluster(), database, user)?;
+        let mut session = Session::open(self.0.cluster(), database, user)?;
+        session.stay_with_utf8()?;
         Ok(Connection { database: self, session })
     }
 
@@ -170,7 +172,9 @@ impl Client for Gathered {
         self.row().push(None);
     }
 
-    fn end_row(&mut self) {}
+    fn end_row(&mut self) -> Result<()> {
+        Ok(())
+    }
 
     fn command_complete(&mut self, tag: &str) {
         self.complete(tag);
@@ -186,8 +190,9 @@ impl Client for Gathered {
 
     fn copy_out(&mut self, _columns: usize, _format: Format) {}
 
-    fn copy_data(&mut self, bytes: &[u8]) {
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()> {
         self.current.copied.extend_from_slice(bytes);
+        Ok(())
     }
 
     fn copy_out_done(&mut self) {}

@@ -43,13 +43,6 @@ pub enum Error {
         /// Parameters given.
         parameters: u16,
     },
-    /// A Bind message whose number of result formats fits neither 0, 1 nor the query's columns.
-    ResultFormats {
-        /// Formats given.
-        formats: u16,
-        /// Columns of the query.
-        columns: u16,
-    },
     /// A format code other than 0 (text) and 1 (binary).
     FormatCode(i16),
     /// A function call whose argument formats fit neither 0, 1 nor its arguments.
@@ -66,10 +59,12 @@ pub enum Error {
         /// How many of `bytes` count.
         len: u8,
     },
-    /// A message longer than the protocol's 32-bit length can say (or PostgreSQL would build).
+    /// A message longer than PostgreSQL would build.
     ReplyTooLong {
-        /// Bytes in the message so far.
-        bytes: usize,
+        /// Bytes in it before those that made it so.
+        holds: usize,
+        /// How many those are.
+        more: usize,
     },
     /// A client received a message type that no server sends, or one with impossible contents.
     BadReply(u8),
@@ -84,6 +79,16 @@ impl Error {
             Error::InvalidUtf8 { .. } => "22021",
             Error::ReplyTooLong { .. } => "54000",
             _ => "08P01",
+        }
+    }
+
+    /// What PostgreSQL says beyond the message.
+    pub fn detail(&self) -> Option<String> {
+        match self {
+            Error::ReplyTooLong { holds, more } => Some(format!(
+                "Cannot enlarge string buffer containing {holds} bytes by {more} more bytes."
+            )),
+            _ => None,
         }
     }
 
@@ -124,10 +129,6 @@ impl fmt::Display for Error {
                 f,
                 "bind message has {formats} parameter formats but {parameters} parameters"
             ),
-            Error::ResultFormats { formats, columns } => write!(
-                f,
-                "bind message has {formats} result formats but query has {columns} columns"
-            ),
             Error::FormatCode(code) => write!(f, "unsupported format code: {code}"),
             Error::ArgumentFormats { formats, arguments } => write!(
                 f,
@@ -138,9 +139,7 @@ impl fmt::Display for Error {
                 f.write_str("invalid byte sequence for encoding \"UTF8\":")?;
                 bytes.iter().take(usize::from(len)).try_for_each(|b| write!(f, " 0x{b:02x}"))
             }
-            Error::ReplyTooLong { bytes } => {
-                write!(f, "out of memory: a message of {bytes} bytes cannot be sent")
-            }
+            Error::ReplyTooLong { .. } => f.write_str("out of memory"),
             Error::BadReply(tag) => {
                 write!(f, "message of type 0x{tag:02x} from the server makes no sense")
             }

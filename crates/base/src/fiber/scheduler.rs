@@ -108,6 +108,15 @@ impl Scheduler {
         Ok(context)
     }
 
+    /// Sees to it that so many fibers are idle: then so many jobs find one. Errors when no stack can be had.
+    pub fn make_room(&self, count: usize) -> io::Result<()> {
+        while self.idle.borrow().len() < count {
+            let index = self.new_slot()?;
+            self.idle.borrow_mut().push(index);
+        }
+        Ok(())
+    }
+
     /// Makes a fiber for `job` and runs it at once, ahead of all that are ready, until it finishes or
     /// first suspends: a short request is not made to wait behind the time slices of long ones.
     /// Errors when no stack can be had.

@@ -31,7 +31,7 @@ pub(crate) use socket::{Accepted, Peer, READ_BYTES};
 
 use crate::report;
 use crate::request::{self, Seat, Turn};
-use crate::worker::Worker;
+use crate::worker::{FIBER_PAUSE, Need, Worker};
 use link::Wants;
 use socket::Reader;
 
@@ -61,7 +61,7 @@ enum Phase {
     Opening,
     /// A session.
     Open,
-    /// A fiber closes the session.
+    /// A fiber closes the session, or is to.
     Ending,
     /// Only what is in the outbox is left to do.
     Draining,
@@ -180,6 +180,7 @@ impl Connection {
             let phase = self.phase;
             match phase {
                 Phase::Draining => return self.drained(context).map(|()| End::Over),
+                Phase::Ending if self.seat().has_place() => ready!(self.end_later(context)),
                 Phase::Ending => self.drain(),
                 Phase::Opening if self.seat().session.is_some() => self.opened(),
                 Phase::Opening => self.end(),
@@ -307,8 +308,16 @@ impl Connection {
         polled
     }
 
-    /// Starts a fiber for `turn`; most are done when this returns.
+    /// Starts a fiber for `turn`; most are done when this returns. Where none can be had the client is refused, and a
+    /// session that is to end stays in its phase, to try again.
     fn start(&mut self, turn: Turn) {
+        if let Err(fault) = self.worker.make_room(self.need(turn)) {
+            if !matches!(turn, Turn::End) {
+                base::log!("no memory for another request: {fault}");
+                self.say_goodbye(report::no_stack(&fault));
+            }
+            return;
+        }
         let mut seat = self.seat.take().expect("no fiber runs");
         seat.input = std::mem::take(&mut self.input);
         let fiber = self.worker.start_fiber(move || request::run(seat, turn));
@@ -320,6 +329,24 @@ impl Connection {
         self.worker.fibers_ran();
     }
 
+    fn need(&self, turn: Turn) -> Need {
+        let session = self.seat.as_ref().and_then(|seat| seat.session.as_ref());
+        match turn {
+            Turn::End => Need::End,
+            _ if session.is_some_and(Session::holds_others_up) => Need::LetGo,
+            _ => Need::Other,
+        }
+    }
+
+    /// Tries once more to start the fiber that closes the session; pending before it is time to.
+    fn end_later(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let pause = || Box::pin(tokio::time::sleep(FIBER_PAUSE));
+        ready!(self.patience.get_or_insert_with(pause).as_mut().poll(context));
+        self.patience = None;
+        self.start(Turn::End);
+        Poll::Ready(())
+    }
+
     /// Closes the session, if there is one.
     fn end(&mut self) {
         self.worker.remove_stranger(&self.link);
@@ -327,7 +354,7 @@ impl Connection {
             self.seat().ends(Ending::Abandoned);
         }
         if self.seat().has_place() {
-            self.phase = Phase::Ending;
+            (self.phase, self.patience) = (Phase::Ending, None);
             self.start(Turn::End);
         } else {
             self.drain();

@@ -22,6 +22,18 @@ pub(crate) enum Accepted {
     Tcp(std::net::TcpStream, SocketAddr),
 }
 
+impl Accepted {
+    /// Hangs up on a client that nobody is to serve, with these last words.
+    pub(crate) fn turn_away(self, words: &[u8]) {
+        let socket = match self {
+            Accepted::Unix(socket) => Socket::from(socket),
+            Accepted::Tcp(socket, _) => Socket::from(socket),
+        };
+        // Nothing was sent yet, so there is room. One that is gone already needs no words.
+        let _ = socket.send_with_flags(words, libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT);
+    }
+}
+
 /// Who is at the other end, as far as the system knows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Peer {

@@ -16,7 +16,7 @@ use crate::report;
 use storage::wal::Wal;
 
 /// Output is handed over once this much has gathered.
-const RELIEVE_BYTES: usize = 32 << 10;
+pub(super) const RELIEVE_BYTES: usize = 32 << 10;
 
 /// A piece of copied data is copied on in portions of this size at least, if they are there.
 const COPY_BYTES: usize = 64 << 10;
@@ -123,11 +123,12 @@ impl sql::session::Client for Client<'_, '_> {
     }
 
     #[inline]
-    fn end_row(&mut self) {
+    fn end_row(&mut self) -> Result<()> {
         let row = self.row.take().expect("a row was begun");
-        // Rows are far below the protocol's limit: the heap keeps them within a page, and values
-        // are bounded at a gigabyte each.
-        row.end(self.replies.buffer()).expect("a row fits into a message");
+        row.end(self.replies.buffer()).map_err(|fault| {
+            row.take_back(self.replies.buffer());
+            report::broken(&fault)
+        })
     }
 
     fn command_complete(&mut self, tag: &str) {
@@ -154,9 +155,9 @@ impl sql::session::Client for Client<'_, '_> {
         self.replies.copy_out(wire_format(format), columns);
     }
 
-    fn copy_data(&mut self, bytes: &[u8]) {
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.replies.copy_data(|buffer| buffer.extend_from_slice(bytes));
-        written.expect("a line of copied data fits into a message");
+        written.map_err(|fault| report::broken(&fault))
     }
 
     fn copy_out_done(&mut self) {

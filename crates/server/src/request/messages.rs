@@ -1,8 +1,8 @@
 //! The protocol's state machine: simple and extended queries, pipelining, errors until Sync.
 //!
 //! Replies gather in the seat and are handed over where PostgreSQL would flush: at the end of a
-//! simple query, at Sync, at Flush, and after an error. Those of one batch leave together, because
-//! the task that sends them gets its turn only when this fiber parks or ends.
+//! simple query, at Sync, at Flush, after an error, and where many have gathered. Those of one batch
+//! leave together, because the task that sends them gets its turn only when this fiber parks or ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,7 +13,7 @@ use wire::backend::Field;
 use wire::frame::{self, Split};
 use wire::frontend::{Bind, Execute, Message, Parse, Target};
 
-use super::client::Client;
+use super::client::{Client, RELIEVE_BYTES};
 use super::{Seat, charset};
 use crate::report;
 
@@ -40,6 +40,10 @@ pub(super) fn run(seat: &mut Seat) {
         }
         let mut rest = Rest::of(&input[at..]);
         serve(seat, frame, &mut rest);
+        if seat.replies.len() >= RELIEVE_BYTES {
+            // A pipeline may be as long as its client likes before it asks for what it is told.
+            seat.hand_over();
+        }
         match rest.more {
             None => at = input.len() - rest.bytes.len(),
             Some(more) => (input, at) = (more, rest.at),

@@ -50,9 +50,7 @@ fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> 
     negotiate(seat, wanted);
     authenticate(seat, user)?;
     if !seat.worker.shared.take_place() {
-        let error =
-            SqlError::new(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already");
-        return Err(error.with_severity(Severity::Fatal));
+        return Err(report::too_many_clients());
     }
     let session = open_session(seat, wanted, database, user).and_then(|session| {
         if seat.worker.shared.only_for_superusers() && !session.is_superuser() {

@@ -22,6 +22,7 @@ mod protocol;
 mod reported;
 mod sessions;
 mod spilling;
+mod stacks;
 mod status_logs;
 mod timers;
 

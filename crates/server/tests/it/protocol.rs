@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use wire::frontend::{Execute, Target};
+use wire::Format;
+use wire::frontend::{Execute, Requests, Target};
 
 use crate::House;
-use crate::client::extended;
+use crate::client::{Client, extended};
 
 #[test]
 fn simple_queries_are_answered() {
@@ -68,6 +69,78 @@ fn a_portal_is_executed_in_pieces() {
 }
 
 #[test]
+fn what_has_rows_has_none_the_second_time_and_all_else_runs_once() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("prepare p as select a from t");
+    let mut twice = |query: &str| {
+        me.request(|r| {
+            r.query("begin; declare c cursor for select 1");
+            extended(r, query, &[], 0);
+            r.execute(Execute { portal: "", rows_max: 0 });
+            r.sync();
+            r.query("rollback");
+        });
+        assert!(me.until_ready().ends_with("Z T"));
+        let told = me.until_ready();
+        assert!(me.until_ready().ends_with("Z I"));
+        told
+    };
+    for (query, columns, first, second) in [
+        ("select 1 as a", "a", "D 1\nC SELECT 1", "SELECT 0"),
+        ("insert into t values (1) returning a", "a", "D 1\nC INSERT 0 1", "INSERT 0 0"),
+        ("delete from t returning a", "a", "C DELETE 0", "DELETE 0"),
+        ("show work_mem", "work_mem", "D 4MB\nC SHOW", "SHOW"),
+        ("execute p", "a", "C SELECT 0", "SELECT 0"),
+        ("fetch 1 from c", "?column?", "D 1\nC FETCH 1", "FETCH 0"),
+    ] {
+        let told = twice(query);
+        assert_eq!(told, format!("1\n2\nT {columns}\n{first}\nC {second}\nZ T"), "{query}");
+    }
+    for (query, tag) in [
+        ("insert into t values (1)", "INSERT 0 1"),
+        ("set work_mem = '1MB'", "SET"),
+        ("create table u (a int)", "CREATE TABLE"),
+        ("savepoint s", "SAVEPOINT"),
+    ] {
+        let told = twice(query);
+        let refused = "ERROR 55000 portal \"\" cannot be run\nZ E";
+        assert_eq!(told, format!("1\n2\nn\nC {tag}\n{refused}"), "{query}");
+    }
+}
+
+#[test]
+fn result_formats_are_for_all_columns_alike_or_for_each() {
+    let house = House::new();
+    let mut me = house.client();
+    let mut ask = |query: &str, formats: &[Format]| {
+        me.request(|r| {
+            r.parse("", query, &[]);
+            r.bind("", "", &[], &[], formats);
+            r.execute(Execute { portal: "", rows_max: 0 });
+            r.sync();
+        });
+        me.until_ready()
+    };
+    let three = "select 'a', 'b', 'c'";
+    for fitting in [0, 1, 3] {
+        let told = ask(three, &vec![Format::Binary; fitting]);
+        assert_eq!(told, "1\n2\nD a,b,c\nC SELECT 1\nZ I", "{fitting}");
+    }
+    for (query, columns) in [(three, 3), ("show work_mem", 1)] {
+        for wrong in [2, 4] {
+            let told = ask(query, &vec![Format::Binary; wrong]);
+            let message =
+                format!("bind message has {wrong} result formats but query has {columns} columns");
+            assert_eq!(told, format!("1\nERROR 08P01 {message}\nZ I"));
+        }
+    }
+    // What has no columns at all takes any number.
+    let told = ask("insert into t values (1)", &[Format::Binary; 2]);
+    assert_eq!(told, "1\n2\nC INSERT 0 1\nZ I");
+}
+
+#[test]
 fn after_an_error_everything_up_to_sync_is_ignored() {
     let house = House::new();
     let mut me = house.client();
@@ -86,6 +159,76 @@ fn after_an_error_everything_up_to_sync_is_ignored() {
         r.sync();
     });
     assert_eq!(me.until_ready(), "ERROR 26000 prepared statement \"nosuch\" does not exist\nZ I");
+}
+
+#[test]
+fn the_unnamed_statement_lasts_until_the_next_one_or_a_query() {
+    let house = House::new();
+    let mut me = house.client();
+    let none = "ERROR 26000 unnamed prepared statement does not exist\nZ I";
+    let mut bound_after = |between: &dyn Fn(&mut Requests)| {
+        me.request(|r| {
+            r.parse("", "select 1", &[]);
+            r.sync();
+            between(r);
+            r.bind("", "", &[], &[], &[]);
+            r.sync();
+        });
+        assert_eq!(me.until_ready(), "1\nZ I");
+        me.until_ready();
+        me.until_ready()
+    };
+    let parse = |r: &mut Requests, name: &str, text: &str| {
+        r.parse(name, text, &[]);
+        r.sync();
+    };
+    assert_eq!(bound_after(&|r| r.query("select 2")), none);
+    assert_eq!(bound_after(&|r| r.query(";")), none);
+    assert_eq!(bound_after(&|r| parse(r, "", "nonsense")), none);
+    assert_eq!(bound_after(&|r| parse(r, "named", "nonsense")), "2\nZ I");
+    assert_eq!(bound_after(&|r| parse(r, "named", "select 2")), "2\nZ I");
+    me.request(|r| {
+        r.query("begin");
+        extended(r, "select generate_series(1, 3)", &[], 1);
+        r.query("select 2");
+        r.execute(Execute { portal: "", rows_max: 0 });
+        r.sync();
+        r.query("rollback");
+    });
+    assert!(me.until_ready().ends_with("Z T"));
+    assert!(me.until_ready().ends_with("C SELECT 1\nZ T"));
+    assert_eq!(me.until_ready(), "ERROR 34000 portal \"\" does not exist\nZ E");
+}
+
+#[test]
+fn in_a_failed_transaction_only_what_has_no_columns_is_described() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("begin; declare c cursor with hold for select 1; commit");
+    me.request(|r| {
+        r.parse("columns", "select $1::int", &[]);
+        r.parse("none", "rollback", &[]);
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "1\n1\nZ I");
+    assert!(me.query("begin; select 1/0").ends_with("Z E"));
+    let refused = "ERROR 25P02 current transaction is aborted, commands ignored until end of \
+                   transaction block\nZ E";
+    for target in [Target::Statement("columns"), Target::Portal("c")] {
+        me.request(|r| {
+            r.describe(target);
+            r.sync();
+        });
+        assert_eq!(me.until_ready(), refused, "{target:?}");
+    }
+    me.request(|r| {
+        r.describe(Target::Statement("none"));
+        r.bind("", "none", &[], &[], &[]);
+        r.describe(Target::Portal(""));
+        r.execute(Execute { portal: "", rows_max: 0 });
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "t 0\nn\n2\nn\nC ROLLBACK\nZ I");
 }
 
 #[test]
@@ -175,4 +318,58 @@ fn a_message_larger_than_any_buffer_is_taken() {
     let told = me.until_ready();
     assert!(told.contains(&large));
     assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+impl House {
+    /// A client, and a table with a row whose value is a megabyte.
+    fn with_large_value(&self) -> Client {
+        let mut client = self.client();
+        client.query("create table large (id int primary key, value text)");
+        let made = client.query("insert into large values (1, repeat('7', 1000000))");
+        assert_eq!(made, "C INSERT 0 1\nZ I");
+        client
+    }
+}
+
+/// How long the line is that tells of its row.
+const LARGE_LINE: usize = "D ".len() + 1_000_000;
+
+#[test]
+fn a_pipeline_is_told_much_before_it_asks() {
+    const ROWS: usize = 64;
+    let house = House::new();
+    let mut me = house.with_large_value();
+    me.request(|r| {
+        r.parse("s", "select value from large where id = 1", &[]);
+        for _ in 0..ROWS {
+            r.bind("", "s", &[], &[], &[]);
+            r.execute(Execute { portal: "", rows_max: 0 });
+        }
+    });
+    assert_eq!(me.next().unwrap(), "1");
+    for _ in 0..ROWS {
+        assert_eq!(me.next().unwrap(), "2");
+        assert_eq!(me.next().unwrap().len(), LARGE_LINE);
+        assert_eq!(me.next().unwrap(), "C SELECT 1");
+    }
+    me.request(|r| r.sync());
+    assert_eq!(me.until_ready(), "Z I");
+}
+
+#[test]
+fn a_string_of_statements_is_told_much_before_its_end() {
+    const ROWS: usize = 16;
+    let house = House::new();
+    let mut me = house.with_large_value();
+    let reads = "select value from large where id = 1; ".repeat(ROWS);
+    me.request(|r| r.query(&format!("{reads}select pg_sleep(600)")));
+    for _ in 0..ROWS {
+        assert_eq!(me.next().unwrap(), "T value");
+        assert_eq!(me.next().unwrap().len(), LARGE_LINE);
+        assert_eq!(me.next().unwrap(), "C SELECT 1");
+    }
+    house.cancel(&me);
+    let told = me.until_ready();
+    let expected = "ERROR 57014 canceling statement due to user request\nZ I";
+    assert!(told.ends_with(expected), "{told}");
 }

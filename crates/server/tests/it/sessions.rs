@@ -1,5 +1,6 @@
 //! How sessions begin and end: authentication, limits, cancel, shutdown, memory.
 
+use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
 use std::sync::Arc;
@@ -159,6 +160,17 @@ fn beyond_the_limit_clients_are_refused_and_others_undisturbed() {
 }
 
 #[test]
+fn clients_that_say_nothing_are_limited_too() {
+    let house = House::with(server::Options { max_connections: 4, ..options() });
+    let mut me = house.client();
+    let mut silent: Vec<_> = (0..100).map(|_| house.stranger()).collect();
+    let last = silent.last_mut().unwrap();
+    assert_eq!(last.next().unwrap(), "FATAL 53300 sorry, too many clients already");
+    last.expect_end();
+    assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+#[test]
 fn a_query_is_canceled_by_who_knows_the_key() {
     let house = House::new();
     let cancel = |process, key| {
@@ -189,6 +201,20 @@ fn a_query_is_canceled_by_who_knows_the_key() {
     cancel(me.process, me.key);
     std::thread::sleep(Duration::from_millis(20));
     assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+}
+
+#[test]
+fn keys_do_not_follow_from_when_a_session_began() {
+    let house = House::new();
+    // By chance one may be what is tried; three are not.
+    let is_found = |_| {
+        let before = base::clock::now().0;
+        let me = house.client();
+        let after = base::clock::now().0;
+        let key_at = |at| base::hash::hash_of(&(me.process, base::clock::Instant(at))) as u32;
+        (before..=after).any(|at| key_at(at) == me.key)
+    };
+    assert!(!(0..3).all(is_found));
 }
 
 #[test]
@@ -246,6 +272,32 @@ fn a_second_server_is_refused_in_one_sentence() {
         options.listen = house.server().addresses().to_vec();
     });
     assert!(fault.contains("another program, perhaps another server, uses that port"), "{fault}");
+}
+
+#[test]
+fn both_kinds_of_address_are_listened_on_at_one_port() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let at_port = |host: &str| -> SocketAddr { format!("{host}:{port}").parse().unwrap() };
+    let listen = vec![at_port("0.0.0.0"), at_port("[::]")];
+    let house = House::with(server::Options { listen, ..options() });
+    // Where the system has no IPv6, the other goes on without.
+    let kinds = if TcpListener::bind("[::1]:0").is_ok() { 2 } else { 1 };
+    assert_eq!(house.server().addresses().len(), kinds);
+    for host in ["127.0.0.1", "[::1]"].into_iter().take(kinds) {
+        let mut me = Client::tcp(at_port(host));
+        me.start("me");
+        assert_eq!(me.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
+    }
+}
+
+#[test]
+fn an_address_that_is_taken_is_no_obstacle_where_another_is_free() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = vec![taken.local_addr().unwrap(), "127.0.0.1:0".parse().unwrap()];
+    let house = House::with(server::Options { listen, ..options() });
+    let addresses = house.server().addresses();
+    assert_eq!(addresses.len(), 1);
+    Client::tcp(addresses[0]).start("me");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use wire::frontend::{Execute, Requests};
 use wire::startup;
 
 use crate::House;
@@ -75,6 +76,9 @@ fn a_statement_ends_when_its_time_is_up_whatever_it_does() {
         assert_eq!(me.query("select 1"), ONE);
         assert_eq!(me.query("set statement_timeout = '20ms'"), "C SET\nZ I");
     }
+    let unlimited = "set statement_timeout = 0; select 1 from pg_sleep(0.1)";
+    assert_eq!(me.query(unlimited), format!("C SET\n{ONE}"));
+    assert_eq!(me.query("set statement_timeout = '20ms'"), "C SET\nZ I");
     me.request(|r| r.query("copy t from stdin"));
     assert_eq!(me.until_ready(), format!("G 1\n{TIMED_OUT}\nZ I"));
     me.request(|r| {
@@ -188,6 +192,40 @@ fn a_request_to_cancel_reaches_a_statement_that_waits_for_a_lock() {
     }
     assert_eq!(holder.query("commit"), "C COMMIT\nZ I");
     assert_eq!(me.query("update t set a = 4"), "C UPDATE 1\nZ I");
+}
+
+#[test]
+fn a_request_cancels_one_statement_and_none_behind_it() {
+    let house = House::new();
+    let (mut me, mut watcher) = (house.client(), house.client());
+    me.request(|r| {
+        r.parse("sleep", "select pg_sleep($1)", &[]);
+        r.parse("undo", "rollback", &[]);
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "1\n1\nZ I");
+    let run = |r: &mut Requests, statement: &str, parameters: &[Option<&[u8]>]| {
+        r.bind("", statement, &[], parameters, &[]);
+        r.execute(Execute { portal: "", rows_max: 0 });
+        r.sync();
+    };
+    for by_query in [false, true] {
+        assert_eq!(me.query("begin"), "C BEGIN\nZ T");
+        me.request(|r| {
+            match by_query {
+                true => r.query("select pg_sleep(60)"),
+                false => run(r, "sleep", &[Some(b"60")]),
+            }
+            run(r, "undo", &[]);
+            run(r, "sleep", &[Some(b"0")]);
+        });
+        let asleep = "select count(*) from pg_stat_activity where wait_event = 'PgSleep'";
+        until("the session sleeps", || watcher.query(asleep).contains("\nD 1\n"));
+        house.cancel(&me);
+        assert!(me.until_ready().ends_with(&format!("{CANCELED}\nZ E")));
+        assert_eq!(me.until_ready(), "2\nC ROLLBACK\nZ I", "{by_query}");
+        assert_eq!(me.until_ready(), "2\nD \nC SELECT 1\nZ I", "{by_query}");
+    }
 }
 
 #[test]

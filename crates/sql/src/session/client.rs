@@ -32,6 +32,11 @@ impl Formats {
         Formats { rest: format, each: Vec::new() }
     }
 
+    /// Of how many columns they tell, if not of all alike.
+    pub fn count(&self) -> Option<usize> {
+        (!self.each.is_empty()).then_some(self.each.len())
+    }
+
     /// The format of column `index`, counted from 0.
     #[inline]
     pub fn of(&self, index: usize) -> Format {
@@ -104,7 +109,11 @@ pub trait Client {
     fn buffer(&mut self) -> &mut Vec<u8>;
     fn end_value(&mut self);
     fn null_value(&mut self);
-    fn end_row(&mut self);
+    /// Completes the row.
+    ///
+    /// # Errors
+    /// `54000` if it is longer than what can be sent.
+    fn end_row(&mut self) -> Result<()>;
     /// A statement is done; `tag` is `SELECT 1`, `INSERT 0 3`, …
     fn command_complete(&mut self, tag: &str);
     /// The statement was empty.
@@ -118,7 +127,10 @@ pub trait Client {
     /// COPY … TO STDOUT begins.
     fn copy_out(&mut self, columns: usize, format: Format);
     /// One CopyData message.
-    fn copy_data(&mut self, bytes: &[u8]);
+    ///
+    /// # Errors
+    /// As those of [`Client::end_row`].
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()>;
     fn copy_out_done(&mut self);
     /// COPY … FROM STDIN begins: the client is told so at once.
     fn copy_in(&mut self, columns: usize, format: Format) -> Result<()>;

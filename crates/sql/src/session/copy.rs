@@ -26,9 +26,6 @@ use super::portal::{RELIEVE_BYTES, Run};
 /// Output gathered before it goes to the client.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The longest row that a message of the protocol is made of, as in PostgreSQL.
-const LINE_BYTES_MAX: usize = 0x3fff_ffff;
-
 impl Session {
     pub(super) fn copy(&mut self, copy: &CopyStatement, client: &mut dyn Client) -> Result<String> {
         match &copy.endpoint {
@@ -82,7 +79,7 @@ impl Session {
         if format.header != Header::No {
             let names = fields.iter().map(|f| Some(f.name.as_bytes()));
             write_record(&format, names, &|_| false, &mut out);
-            client.copy_data(&recoded(encoding, &out)?);
+            client.copy_data(&recoded(encoding, &out)?)?;
             out.clear();
         }
         let mut rows = 0;
@@ -104,16 +101,9 @@ impl Session {
                 });
                 write_record(&format, values, &|i| force[i], &mut out);
             }
-            if out.len() > LINE_BYTES_MAX {
-                bail!(
-                    PROGRAM_LIMIT_EXCEEDED,
-                    "a row of {} bytes is too large to be copied",
-                    out.len()
-                );
-            }
             match binary {
-                true => client.copy_data(&out),
-                false => client.copy_data(&recoded(encoding, &out)?),
+                true => client.copy_data(&out)?,
+                false => client.copy_data(&recoded(encoding, &out)?)?,
             }
             let large = out.len() > RELIEVE_BYTES;
             out.clear();
@@ -125,7 +115,7 @@ impl Session {
         run.finish(&mut self.backend);
         if binary {
             copy_binary::write_end(&mut out);
-            client.copy_data(&out);
+            client.copy_data(&out)?;
         }
         client.copy_out_done();
         self.tell_everything();

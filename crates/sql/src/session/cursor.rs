@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use syntax::ast::{DeclareCursor, Fetch, FetchDirection, Statement};
 
-use crate::error::{Result, SqlError, SqlState, bail, sql_error};
+use crate::error::{Result, SqlError, SqlState, bail};
 use crate::exec::spill::{RowReader, RowStore};
 use crate::types::Datum;
 
 use super::Session;
-use super::client::{Client, Format, Formats};
-use super::portal::{Portal, RELIEVE_BYTES, Run, send_row};
+use super::client::{Client, Field, Format, Formats};
+use super::portal::{Portal, RELIEVE_BYTES, Run, cannot_be_run, send_row};
 use super::prepare::is_plannable;
 use super::standing::{StandingCursor, Targets, scans_backward, with_addresses};
 use super::transaction::Block;
@@ -34,7 +34,7 @@ pub struct Cursor {
     /// It can't go back: NO SCROLL was written, or nothing, and its plan could not.
     forward_only: bool,
     /// A FETCH failed: nothing more can be read.
-    failed: bool,
+    pub(super) failed: bool,
 }
 
 impl Cursor {
@@ -63,6 +63,12 @@ struct Wanted {
     first: usize,
     end: usize,
     backward: bool,
+}
+
+impl Wanted {
+    fn rows(&self) -> u64 {
+        self.end.saturating_sub(self.first) as u64
+    }
 }
 
 impl Iterator for Wanted {
@@ -154,37 +160,33 @@ impl Session {
         let Some(mut portal) = self.portals.remove(&fetch.cursor) else {
             bail!(UNDEFINED_CURSOR, "cursor \"{}\" does not exist", fetch.cursor);
         };
-        let failed = portal.cursor.as_ref().is_some_and(|cursor| cursor.failed);
-        // One whose statement has no rows at all does not even come to its end.
-        let rowless = portal.planned.as_ref().is_some_and(|planned| planned.fields.is_none());
-        let result = match failed || (rowless && portal.done) {
+        let result = match portal.is_over() {
             false => self.fetch_from(&mut portal, fetch, client, described),
-            true => Err(sql_error!(
-                OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "portal \"{}\" cannot be run",
-                fetch.cursor
-            )),
+            true => Err(cannot_be_run(&fetch.cursor)),
         };
         if result.is_err()
             && let Some(cursor) = &mut portal.cursor
         {
             cursor.failed = true;
         }
-        let mut on = Ok(0);
-        if let Some(standing) = self.backend.standing.cursors.get_mut(&fetch.cursor)
+        let shown = self.show_current(&fetch.cursor, &mut portal);
+        self.portals.insert(&fetch.cursor, portal);
+        let count = result?;
+        shown?;
+        Ok(format!("{} {count}", if fetch.is_move { "MOVE" } else { "FETCH" }))
+    }
+
+    /// Others may ask which row the cursor is on: WHERE CURRENT OF does.
+    fn show_current(&mut self, name: &str, portal: &mut Portal) -> Result<()> {
+        if let Some(standing) = self.backend.standing.cursors.get_mut(name)
             && let Some(cursor) = &mut portal.cursor
         {
             standing.row = None;
             if (1..=cursor.known()).contains(&cursor.position) {
-                on = cursor
-                    .row(cursor.position)
-                    .map(|row| standing.row.insert(Arc::from(row)).len());
+                standing.row = Some(Arc::from(cursor.row(cursor.position)?));
             }
         }
-        self.portals.insert(&fetch.cursor, portal);
-        let count = result?;
-        on?;
-        Ok(format!("{} {count}", if fetch.is_move { "MOVE" } else { "FETCH" }))
+        Ok(())
     }
 
     fn fetch_from(
@@ -210,19 +212,53 @@ impl Session {
             client.row_description(&fields, &formats);
         }
         let wanted = self.wanted_rows(portal, fetch.direction)?;
-        let count = wanted.end.saturating_sub(wanted.first) as u64;
+        let count = wanted.rows();
         if !fetch.is_move {
-            let cursor = portal.cursor.as_mut().expect("made above");
-            for (sent, number) in wanted.enumerate() {
-                let row = cursor.row(number)?;
-                let waiting = send_row(&self.backend, client, &fields, &formats, row)?;
-                if sent % 64 == 63 || waiting > RELIEVE_BYTES {
-                    client.relieve(self.backend.txn.must_be_durable())?;
-                }
-            }
+            self.send_wanted(portal, wanted, &fields, &formats, client)?;
         }
         self.tell_everything();
         Ok(count)
+    }
+
+    fn send_wanted(
+        &self,
+        portal: &mut Portal,
+        wanted: Wanted,
+        fields: &[Field],
+        formats: &Formats,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+        for (sent, number) in wanted.enumerate() {
+            let row = cursor.row(number)?;
+            let waiting = send_row(&self.backend, client, fields, formats, row)?;
+            if sent % 64 == 63 || waiting > RELIEVE_BYTES {
+                client.relieve(self.backend.txn.must_be_durable())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Session::deliver`], of a portal that FETCH reads, too: each goes on where the other left it.
+    pub(super) fn deliver_by_cursor(
+        &mut self,
+        name: &str,
+        portal: &mut Portal,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<(u64, bool)> {
+        let planned = portal.planned.clone().expect("the caller checks that it is planned");
+        let fields = planned.fields.as_deref().unwrap_or(&[]);
+        let formats = portal.formats.clone();
+        let most = (max_rows > 0).then_some(i64::from(max_rows));
+        let wanted = self.wanted_rows(portal, FetchDirection::Forward(most))?;
+        let count = wanted.rows();
+        self.send_wanted(portal, wanted, fields, &formats, client)?;
+        self.show_current(name, portal)?;
+        self.finish_statement()?;
+        self.tell_everything();
+        let cursor = portal.cursor.as_ref().expect("the portal has a cursor");
+        Ok((count, cursor.position > cursor.known()))
     }
 
     /// The numbers of the rows that a direction yields, in its order; the cursor is moved.

@@ -11,7 +11,7 @@ use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
 
 use super::Session;
 use super::client::{Client, Format, Formats};
-use super::portal::{Portal, no_portal};
+use super::portal::{Portal, cannot_be_run, no_portal};
 use super::prepare::{Prepared, Verb, is_plannable};
 use super::simple::begins_or_ends;
 use super::within::Given;
@@ -28,6 +28,10 @@ impl Session {
         self.show_running(sql);
         if !name.is_empty() && self.statements.contains_key(name) {
             bail!(DUPLICATE_PSTATEMENT, "prepared statement \"{name}\" already exists");
+        }
+        if name.is_empty() {
+            // Gone even if no other takes its place.
+            self.statements.remove(name);
         }
         let prepared = match self.known_text(sql, types)? {
             Some(prepared) => prepared,
@@ -126,6 +130,10 @@ impl Session {
         super::show_prepared(self.board, &mut self.shown, text, start);
         match self.make_portal(statement, params, formats, result_formats) {
             Ok(made) => {
+                if portal.is_empty() {
+                    // The one before may hold a snapshot.
+                    self.close_portal(portal);
+                }
                 self.portals.insert(portal, made);
                 Ok(())
             }
@@ -179,7 +187,7 @@ impl Session {
         for (i, (bytes, id)) in params.iter().zip(&prepared.params).enumerate() {
             values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
         }
-        Ok(Portal {
+        let portal = Portal {
             statement,
             text: prepared.text.clone(),
             planned,
@@ -189,9 +197,12 @@ impl Session {
             formats: result_formats,
             run: None,
             done: false,
+            last_tag: Box::default(),
             cursor: None,
             level: self.savepoints.len(),
-        })
+        };
+        portal.check_formats()?;
+        Ok(portal)
     }
 
     fn empty_portal(&self) -> Portal {
@@ -205,6 +216,7 @@ impl Session {
             formats: Formats::default(),
             run: None,
             done: false,
+            last_tag: Box::default(),
             cursor: None,
             level: self.savepoints.len(),
         }
@@ -240,19 +252,23 @@ impl Session {
 
     /// Execute: up to `max_rows` rows of a portal, 0 for all.
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
-        let Some(mut portal) = self.portals.remove(name) else { return Err(no_portal(name)) };
+        let Some(portal) = self.portals.get(name) else { return Err(no_portal(name)) };
         if portal.text.is_empty() && portal.planned.is_none() {
             client.empty_query();
-            self.portals.insert(name, portal);
             return Ok(());
         }
-        self.go_on();
-        base::interrupt::check().map_err(crate::error::interrupted)?;
         self.refuse_portal_if_failed(&portal.statement)?;
+        base::interrupt::check().map_err(crate::error::interrupted)?;
+        if portal.is_over() {
+            return Err(cannot_be_run(name));
+        }
+        self.go_on();
+        // Not before: what was refused stays as it was.
+        let mut portal = self.portals.remove(name).expect("it was looked at");
         let start = self.backend.statement_start;
         super::show_prepared(self.board, &mut self.shown, &portal.text, start);
         self.backend.query_text = portal.text.clone();
-        let result = self.execute_portal(&mut portal, max_rows, client);
+        let result = self.execute_portal(name, &mut portal, max_rows, client);
         // A transaction's end drops portals; this one may go with it.
         let survives = result.is_ok() && !super::utility::ends_transaction(&portal.statement);
         self.portals.insert(name, portal);
@@ -266,14 +282,16 @@ impl Session {
 
     fn execute_portal(
         &mut self,
+        name: &str,
         portal: &mut Portal,
         max_rows: u32,
         client: &mut dyn Client,
     ) -> Result<()> {
-        if portal.done {
-            self.tag.clear();
-            if let Some(planned) = &portal.planned {
-                planned.write_tag(0, &mut self.tag);
+        let by_cursor = portal.planned.is_some() && portal.cursor.is_some();
+        if portal.done && !by_cursor {
+            match &portal.planned {
+                Some(planned) => planned.write_tag(0, &mut self.tag),
+                None => (*portal.last_tag).clone_into(&mut self.tag),
             }
             client.command_complete(&self.tag);
             return Ok(());
@@ -287,6 +305,7 @@ impl Session {
         if let Some(point) = &planned.point
             && portal.run.is_none()
             && max_rows == 0
+            && !by_cursor
         {
             let (params, formats) = (&mut portal.params, &portal.formats);
             let rows = self.run_point(point, &planned, params, formats, client)?;
@@ -298,7 +317,10 @@ impl Session {
                 return Ok(());
             }
         }
-        let (rows, ended) = self.deliver(portal, u64::from(max_rows), client)?;
+        let (rows, ended) = match by_cursor {
+            true => self.deliver_by_cursor(name, portal, max_rows, client)?,
+            false => self.deliver(portal, u64::from(max_rows), client)?,
+        };
         if ended {
             self.complete(&planned, rows, client);
         } else {
@@ -324,6 +346,9 @@ impl Session {
         self.wanted_formats = Formats::default();
         let tag = tag?;
         portal.done = true;
+        if portal.fields.is_some() {
+            portal.last_tag = for_no_rows(&tag);
+        }
         self.flush_notices(client);
         client.command_complete(&tag);
         Ok(())
@@ -346,4 +371,10 @@ impl Session {
             run.finish(&mut self.backend);
         }
     }
+}
+
+/// A command's tag, with none in the place of how many rows it tells of, if it does.
+fn for_no_rows(tag: &str) -> Box<str> {
+    let words = tag.trim_end_matches(|c: char| c.is_ascii_digit());
+    if words.len() < tag.len() { format!("{words}0").into() } else { tag.into() }
 }

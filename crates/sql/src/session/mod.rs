@@ -71,7 +71,7 @@ use storage::txn::Txn;
 
 use crate::cache::PlanCache;
 use crate::catalog::store::{Cluster, Presence, SessionCatalog};
-use crate::error::{Result, Severity, SqlError, SqlState};
+use crate::error::{Result, Severity, SqlError, SqlState, sql_error};
 use crate::exec::PointBuffers;
 use crate::types::{Datum, Encoding, Oid, TimestampTz};
 
@@ -179,7 +179,10 @@ impl Session {
             user_oid,
             pid,
         );
-        let key = base::hash::hash_of(&(pid, base::clock::now()));
+        let mut key = [0; 4];
+        getrandom::fill(&mut key).map_err(|error| {
+            sql_error!(INTERNAL_ERROR, "could not generate random cancel key: {error}")
+        })?;
         Ok(Session {
             backend,
             block: Block::Idle,
@@ -198,7 +201,7 @@ impl Session {
             #[cfg(test)]
             detours: false,
             gate: Lsn::ZERO,
-            cancel_key: key as i32,
+            cancel_key: i32::from_ne_bytes(key),
             is_superuser,
             timed: false,
             board: presence.board(),
@@ -207,11 +210,22 @@ impl Session {
         })
     }
 
+    /// Whether a session could begin with this value, for who reads it before there is one.
+    pub fn check_startup(name: &str, value: &str) -> Result<()> {
+        Values::check(name, value).map(drop)
+    }
+
     /// A setting of the startup message (or of `--set`), the session's default from now on.
     pub fn set_startup(&mut self, name: &str, value: &str) -> Result<()> {
         self.backend.values.set_startup(name, value)?;
         self.show_application();
         Ok(())
+    }
+
+    /// For a client whose texts are strings of the program that the session is in: `client_encoding` is UTF8 from here on,
+    /// whatever the database's settings say, and SET of another one is refused.
+    pub fn stay_with_utf8(&mut self) -> Result<()> {
+        self.backend.values.stay_with_utf8()
     }
 
     /// Settings that clients are told when they connect.
@@ -257,7 +271,7 @@ impl Session {
 
     /// After an error in the extended protocol: the statement's effects are undone.
     pub fn fail(&mut self, error: &SqlError) {
-        self.end_statement();
+        self.end_failed_statement();
         self.count_error(error);
         self.abort_statement();
     }
@@ -352,6 +366,12 @@ impl Session {
             self.timed = false;
             base::interrupt::clear_statement();
         }
+    }
+
+    /// Likewise, after an error: one request cancels one statement, and not what the client has sent behind it.
+    fn end_failed_statement(&mut self) {
+        self.timed = false;
+        base::interrupt::clear_statement();
     }
 
     /// How the client spells texts.

@@ -169,7 +169,6 @@ impl Session {
             put_value(field.type_id, &value, formats.of(i), &io, client.buffer())?;
             client.end_value();
         }
-        client.end_row();
-        Ok(())
+        client.end_row()
     }
 }

@@ -34,6 +34,8 @@ pub struct Portal {
     pub run: Option<Box<Run>>,
     /// Everything has been delivered.
     pub done: bool,
+    /// What Execute is told then if the statement is not planned: its tag, for no rows.
+    pub last_tag: Box<str>,
     /// A cursor: more than the protocol's portals can do.
     pub cursor: Option<super::cursor::Cursor>,
     /// How many savepoints were open when it was made: it goes with those that it came after.
@@ -44,6 +46,32 @@ impl Portal {
     /// What running the statement needs to know if it is not planned.
     pub(super) fn given(&self) -> Given {
         Given { types: self.given_types.clone(), values: self.params.clone() }
+    }
+
+    /// The result's columns; `None` where it has none.
+    pub(super) fn result(&self) -> Option<&[Field]> {
+        match &self.planned {
+            Some(planned) => planned.fields.as_deref(),
+            None => self.fields.as_deref(),
+        }
+    }
+
+    /// Nothing more can be asked of it: a FETCH failed, or it is done and has no rows to tell of.
+    pub(super) fn is_over(&self) -> bool {
+        self.cursor.as_ref().is_some_and(|cursor| cursor.failed)
+            || (self.done && self.result().is_none())
+    }
+
+    /// Bind gives formats for all columns alike, or for each; what has no columns needs none.
+    pub(super) fn check_formats(&self) -> Result<()> {
+        match (self.formats.count(), self.result()) {
+            (Some(formats), Some(columns)) if formats != columns.len() => Err(sql_error!(
+                PROTOCOL_VIOLATION,
+                "bind message has {formats} result formats but query has {} columns",
+                columns.len()
+            )),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -268,7 +296,7 @@ pub fn send_row(
         waiting = buffer.len();
         client.end_value();
     }
-    client.end_row();
+    client.end_row()?;
     Ok(waiting)
 }
 
@@ -383,23 +411,32 @@ impl Session {
     }
 
     /// Describes a prepared statement: parameter types and result columns.
+    ///
+    /// # Errors
+    /// `25P02` if it has columns, and the transaction has failed, as in PostgreSQL: to look columns up takes one. What has
+    /// none may be described: clients do that to ROLLBACK.
     pub fn describe_statement(&mut self, name: &str) -> Result<(Vec<TypeId>, Option<Vec<Field>>)> {
         let prepared = self.prepared(name)?;
         let fields = match &prepared.planned {
             Some(planned) => planned.fields.as_deref(),
             None => prepared.fields.as_deref(),
         };
-        Ok((prepared.params.clone(), fields.map(<[Field]>::to_vec)))
+        let described = (prepared.params.clone(), fields.map(<[Field]>::to_vec));
+        if described.1.is_some() {
+            self.refuse_if_failed()?;
+        }
+        Ok(described)
     }
 
     /// Describes a portal: its result's columns and their formats, or `None`.
+    ///
+    /// # Errors
+    /// As those of [`Session::describe_statement`].
     pub fn describe_portal(&mut self, name: &str) -> Result<Option<(Vec<Field>, Formats)>> {
         let Some(portal) = self.portals.get(name) else { return Err(no_portal(name)) };
-        let fields = match &portal.planned {
-            Some(planned) => planned.fields.as_deref(),
-            None => portal.fields.as_deref(),
-        };
-        Ok(fields.map(|fields| (fields.to_vec(), portal.formats.clone())))
+        let Some(fields) = portal.result() else { return Ok(None) };
+        self.refuse_if_failed()?;
+        Ok(Some((fields.to_vec(), portal.formats.clone())))
     }
 
     /// The statement of that name; the empty name is the unnamed one.
@@ -427,4 +464,8 @@ impl Session {
 
 pub(super) fn no_portal(name: &str) -> SqlError {
     sql_error!(UNDEFINED_CURSOR, "portal \"{name}\" does not exist")
+}
+
+pub(super) fn cannot_be_run(name: &str) -> SqlError {
+    sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "portal \"{name}\" cannot be run")
 }

@@ -47,6 +47,8 @@ pub struct Values {
     pub path_generation: u64,
     /// Reported settings that were set since the client was told: their position in [`TABLE`], what it was told.
     untold: Vec<(usize, Value)>,
+    /// The client takes nothing but UTF-8: see [`super::Session::stay_with_utf8`].
+    only_utf8: bool,
     /// Who connected: a setting to SHOW, and not in the table.
     pub session_user: Box<str>,
     /// What the planner goes by.
@@ -107,6 +109,7 @@ impl Values {
             undo: Vec::new(),
             path_generation: 0,
             untold: Vec::new(),
+            only_utf8: false,
             session_user: session_user.into(),
             running,
             planner: plan::Settings::default(),
@@ -174,8 +177,17 @@ impl Values {
         let setting = &TABLE[i];
         check_context(setting)?;
         let value = checked(setting, setting.parse(text)?)?;
+        if self.only_utf8 && setting.name == "client_encoding" {
+            refuse_other_than_utf8(value.as_text())?;
+        }
         self.store(i, value, local);
         Ok(())
+    }
+
+    /// Makes `client_encoding` UTF8, and refuses to make it anything else from here on.
+    pub fn stay_with_utf8(&mut self) -> Result<()> {
+        self.only_utf8 = true;
+        self.set_startup("client_encoding", Encoding::utf8().name())
     }
 
     /// Whether a value could be set, for who sets it elsewhere; the setting's own spelling of its name.
@@ -456,6 +468,15 @@ fn check_context(setting: &Setting) -> Result<()> {
             bail!(CANT_CHANGE_RUNTIME_PARAM, "parameter \"{name}\" cannot be changed now")
         }
     }
+}
+
+/// What travels as it is may be called SQL_ASCII, too.
+fn refuse_other_than_utf8(name: &str) -> Result<()> {
+    if Encoding::by_name(name).is_some_and(Encoding::is_plain) {
+        return Ok(());
+    }
+    let message = format!("client_encoding {name} is not supported in an embedded database");
+    Err(SqlError::unsupported(message).with_detail("The program's texts are UTF8."))
 }
 
 /// Values whose text has a meaning that the table does not know.

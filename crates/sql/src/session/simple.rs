@@ -35,6 +35,7 @@ impl Session {
     pub fn simple_query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
         self.start_message();
         self.show_running(sql);
+        self.drop_unnamed();
         let result = self.run_text(sql, client);
         // Messages of the extended protocol have one each.
         self.statements_in_message = 0;
@@ -45,10 +46,17 @@ impl Session {
         };
         self.flush_notices(client);
         if let Err(error) = &result {
+            self.end_failed_statement();
             self.count_error(error);
             self.abort_statement();
         }
         result
+    }
+
+    /// The unnamed statement and the unnamed portal last until the next of their kind, or a text, comes.
+    fn drop_unnamed(&mut self) {
+        self.statements.remove("");
+        self.close_portal("");
     }
 
     fn run_text(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
@@ -66,6 +74,9 @@ impl Session {
         for (i, one) in parsed.iter().enumerate() {
             self.backend.query_text = whole.clone();
             if i > 0 {
+                // How long the client takes for what it was sent is no statement's time, and the next one may have no limit.
+                base::interrupt::set_deadline(None);
+                client.relieve(self.backend.txn.must_be_durable())?;
                 self.limit_statement();
             }
             base::interrupt::check().map_err(crate::error::interrupted)?;
@@ -300,6 +311,7 @@ impl Session {
             formats: Formats::default(),
             run: None,
             done: false,
+            last_tag: Box::default(),
             cursor: None,
             level: self.savepoints.len(),
         }

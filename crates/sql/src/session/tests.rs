@@ -13,7 +13,7 @@ use storage::txlog::{ALL_LOGS, LogBuffers, MultiXactId, TxLogConfig, TxLogStart}
 
 use super::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
 use crate::catalog::store::Cluster;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, SqlState};
 use crate::types::Encoding;
 
 mod amcheck;
@@ -45,6 +45,8 @@ struct Recorder {
     copy_input: Vec<u8>,
     /// At the first row.
     panics: bool,
+    /// Takes no longer rows than this; 0: any.
+    row_bytes_max: usize,
 }
 
 impl Client for Recorder {
@@ -68,8 +70,13 @@ impl Client for Recorder {
     fn null_value(&mut self) {
         self.row.push("<null>".to_owned());
     }
-    fn end_row(&mut self) {
+    fn end_row(&mut self) -> Result<()> {
+        let bytes: usize = self.row.iter().map(String::len).sum();
+        if self.row_bytes_max > 0 && bytes > self.row_bytes_max {
+            return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "out of memory"));
+        }
         writeln!(self.out, "{}", self.row.join("|")).unwrap();
+        Ok(())
     }
     fn command_complete(&mut self, tag: &str) {
         writeln!(self.out, "{tag}").unwrap();
@@ -85,8 +92,9 @@ impl Client for Recorder {
     }
     fn spells_in(&mut self, _: Encoding) {}
     fn copy_out(&mut self, _: usize, _: Format) {}
-    fn copy_data(&mut self, bytes: &[u8]) {
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.push_str(&String::from_utf8_lossy(bytes));
+        Ok(())
     }
     fn copy_out_done(&mut self) {}
     fn copy_in(&mut self, _: usize, _: Format) -> Result<()> {
@@ -299,6 +307,24 @@ fn a_prepared_statement_runs_again_and_again() {
         assert_eq!(client.out, "INSERT 0 1\n");
     }
     assert_eq!(bench.run("SELECT a, b FROM t"), "[a|b]\n1|x\n2|x\nSELECT 2\n");
+}
+
+#[test]
+fn a_row_that_is_too_long_is_an_error_of_its_statement() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY, b text); INSERT INTO t VALUES (1, 'b')");
+    bench.run("INSERT INTO t VALUES (2, repeat('b', 100))");
+    for query in [
+        "SELECT b FROM t WHERE a = 2",
+        "SELECT b FROM t ORDER BY a DESC",
+        "UPDATE t SET a = 3 WHERE a = 2 RETURNING b",
+        "SET application_name = 'abcdefghijklmnopqrstuvwxyz'; SHOW application_name",
+    ] {
+        let mut client = Recorder { row_bytes_max: 20, ..Recorder::default() };
+        let error = bench.session.simple_query(query, &mut client).unwrap_err();
+        assert_eq!(shown(&error), "54000: out of memory\n", "{query}");
+    }
+    assert_eq!(bench.run("SELECT a FROM t"), "[a]\n1\n2\nSELECT 2\n");
 }
 
 #[test]

@@ -453,6 +453,7 @@ impl Session {
             formats: self.wanted_formats.clone(),
             run: None,
             done: false,
+            last_tag: Box::default(),
             cursor: None,
             level: self.savepoints.len(),
         };

@@ -44,3 +44,34 @@ fn prepared_statements_run_with_values_and_keep_what_they_told() {
     drop(connection);
     database.close().unwrap();
 }
+
+#[test]
+fn texts_are_utf8_whatever_is_set() {
+    let scratch = Scratch::new("embedded-encoding");
+    let data = scratch.0.join("data");
+    let database = Database::open(&data, "me", &config()).unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    connection.query("create table t (a text)").unwrap();
+    connection.query("alter database postgres set client_encoding = 'LATIN1'").unwrap();
+    drop(connection);
+
+    let mut connection = database.connect("postgres", "me").unwrap();
+    let refused = "client_encoding LATIN1 is not supported in an embedded database";
+    for set in [
+        "set client_encoding = 'LATIN1'",
+        "set names 'latin1'",
+        "select set_config('client_encoding', 'latin1', false), 'ä'",
+    ] {
+        let error = connection.query(set).unwrap_err();
+        assert_eq!((error.sqlstate().as_str(), error.message()), ("0A000", refused), "{set}");
+    }
+    for set in ["reset client_encoding", "set client_encoding = 'unicode'", "discard all"] {
+        connection.query(set).unwrap();
+    }
+    connection.prepare("put", "insert into t values ($1)").unwrap();
+    connection.execute("put", &[Some("ä€")]).unwrap();
+    let found = connection.query("select a, octet_length(a) from t").unwrap();
+    assert_eq!(found[0].rows, [[Some("ä€".to_owned()), Some("5".to_owned())]]);
+    drop(connection);
+    database.close().unwrap();
+}

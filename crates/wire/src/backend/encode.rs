@@ -282,7 +282,7 @@ impl Replies {
     pub fn copy_data<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> Result<R, Error> {
         let at = begin(&mut self.buf, b'd');
         let result = write(&mut self.buf);
-        if let Err(error) = check_size(self.buf.len() - at) {
+        if let Err(error) = check_size(0, self.buf.len() - at - 4) {
             self.buf.truncate(at - 1);
             return Err(error);
         }

@@ -127,7 +127,9 @@ impl OpenRow {
     /// the buffer then.
     #[inline]
     pub fn end(self, buf: &mut [u8]) -> Result<(), Error> {
-        check_size(buf.len() - self.at)?;
+        // What the last value came upon; nulls alone, of which there is none, are short.
+        let holds = self.value.saturating_sub(self.at);
+        check_size(holds, buf.len() - self.at - 4 - holds)?;
         buf[self.at + 4..self.at + 6].copy_from_slice(&self.columns.to_be_bytes());
         end(buf, self.at);
         Ok(())

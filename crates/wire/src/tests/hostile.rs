@@ -231,3 +231,31 @@ fn mutated_messages_do_no_harm() {
         }
     }
 }
+
+/// The limit is 1 MiB here.
+#[test]
+fn a_reply_beyond_the_limit_is_refused_and_taken_back() {
+    const LARGE: usize = 600 << 10;
+    let mut out = backend::Replies::new();
+    out.parse_complete();
+    let before = out.len();
+    let mut row = out.data_row();
+    row.value(&vec![1; LARGE]);
+    row.value(&vec![2; LARGE]);
+    let fault = row.finish().unwrap_err();
+    assert_eq!(out.len(), before);
+    assert_eq!((fault.sqlstate(), &*fault.to_string()), ("54000", "out of memory"));
+    // As PostgreSQL tells it of two values of this size.
+    let detail = "Cannot enlarge string buffer containing 614410 bytes by 614400 more bytes.";
+    assert_eq!(fault.detail().as_deref(), Some(detail));
+
+    let most = (1 << 20) - 7;
+    for (size, fits) in [(most, true), (most + 1, false)] {
+        let mut row = out.data_row();
+        row.write(|buf| buf.resize(buf.len() + size, 0));
+        assert_eq!(row.finish().is_ok(), fits, "{size}");
+    }
+    let before = out.len();
+    assert!(out.copy_data(|buf| buf.resize(buf.len() + (1 << 20), 0)).is_err());
+    assert_eq!(out.len(), before);
+}

@@ -2,12 +2,17 @@
 
 use super::options::{CopyFormat, Kind};
 use crate::error::{Result, sql_error};
+use crate::steps::checkpoint;
+
+/// So much of a long line is looked through without giving way to others.
+const STRETCH_BYTES: usize = 64 << 10;
 
 /// Splits what clients send into records of fields. Bytes come in pieces of any size.
 pub struct CopyReader {
     format: CopyFormat,
     buffer: Vec<u8>,
     at: usize,
+    scan: Scan,
     /// Lines begun, from 1; a quoted field may span several.
     line: u64,
     ended: bool,
@@ -78,9 +83,24 @@ struct LineEnd {
     lines: u64,
 }
 
+/// What is known of the line that starts at `at`, while its end has not come: a line that comes in many pieces is
+/// looked through once.
+#[derive(Clone, Copy, Default)]
+struct Scan {
+    /// So many bytes of it need not be looked at again.
+    seen: usize,
+    /// Not all of them are plain: there is a backslash among them, or it is CSV.
+    mixed: bool,
+    /// What follows is in quotes.
+    quoted: bool,
+    /// Line breaks among them, all in quotes.
+    breaks: u64,
+}
+
 impl CopyReader {
     pub fn new(format: CopyFormat) -> CopyReader {
-        CopyReader { format, buffer: Vec::new(), at: 0, line: 0, ended: false }
+        let (buffer, scan) = (Vec::new(), Scan::default());
+        CopyReader { format, buffer, at: 0, scan, line: 0, ended: false }
     }
 
     /// The buffer to append the next piece to.
@@ -107,7 +127,7 @@ impl CopyReader {
         record.fields.clear();
         record.raw.clear();
         record.plain = false;
-        if self.format.kind != Kind::Csv && self.next_plain(record) {
+        if self.format.kind != Kind::Csv && !self.scan.mixed && self.next_plain(record) {
             return Ok(true);
         }
         let Some(end) = self.find_line(at_end)? else { return Ok(false) };
@@ -115,6 +135,7 @@ impl CopyReader {
         record.line = self.line + 1;
         self.line += end.lines;
         self.at = end.next;
+        self.scan = Scan::default();
         if record.raw == b"\\." {
             self.ended = true;
             return Ok(false);
@@ -130,8 +151,11 @@ impl CopyReader {
     #[inline]
     fn next_plain(&mut self, record: &mut Record) -> bool {
         let bytes = &self.buffer[self.at..];
-        let Some(end) = memchr::memchr3(b'\n', b'\r', b'\\', bytes) else { return false };
-        if bytes[end] != b'\n' {
+        let seen = self.scan.seen;
+        let found = memchr::memchr3(b'\n', b'\r', b'\\', &bytes[seen..]);
+        let end = found.map_or(bytes.len(), |found| seen + found);
+        if bytes.get(end) != Some(&b'\n') {
+            self.scan.seen = end;
             return false;
         }
         let line = &bytes[..end];
@@ -148,6 +172,7 @@ impl CopyReader {
         self.line += 1;
         record.line = self.line;
         self.at += end + 1;
+        self.scan = Scan::default();
         true
     }
 
@@ -156,52 +181,57 @@ impl CopyReader {
         self.ended
     }
 
-    /// Finds the end of the line that starts at `at`; `None` if it is not all there.
-    fn find_line(&self, at_end: bool) -> Result<Option<LineEnd>> {
+    /// Finds the end of the line that starts at `at`; `None` if it is not all there. Goes on where the last look ended.
+    fn find_line(&mut self, at_end: bool) -> Result<Option<LineEnd>> {
         let bytes = &self.buffer[self.at..];
         let csv = self.format.kind == Kind::Csv;
         let (quote, escape) = (self.format.quote, self.format.escape);
-        let mut quoted = false;
-        let mut lines = 1;
-        let mut i = 0;
-        while i < bytes.len() {
-            let byte = bytes[i];
-            if csv && quoted && byte == escape && escape != quote {
-                i += 1;
-                if bytes.get(i).is_some_and(|b| *b == escape || *b == quote) {
+        let Scan { seen, mixed, mut quoted, mut breaks } = self.scan;
+        // What a byte means may show by the next.
+        let waits = |i: usize| i + 1 == bytes.len() && !at_end;
+        let mut i = seen;
+        'stretches: while i < bytes.len() {
+            let stop = bytes.len().min(i + STRETCH_BYTES);
+            while i < stop {
+                let byte = bytes[i];
+                if csv && quoted && byte == escape && escape != quote {
+                    if waits(i) {
+                        break 'stretches;
+                    }
+                    let next = bytes.get(i + 1);
+                    i += 1 + usize::from(next.is_some_and(|b| *b == escape || *b == quote));
+                } else if csv && byte == quote {
+                    quoted = !quoted;
+                    i += 1;
+                } else if !csv && byte == b'\\' {
+                    // Whatever follows, a newline too, belongs to the field.
+                    i += 2;
+                } else if byte == b'\n' || byte == b'\r' {
+                    if byte == b'\r' && waits(i) {
+                        break 'stretches;
+                    }
+                    let width = 1 + usize::from(byte == b'\r' && bytes.get(i + 1) == Some(&b'\n'));
+                    if !quoted {
+                        let (content, lines) = (self.at + i, 1 + breaks);
+                        return Ok(Some(LineEnd { content, next: content + width, lines }));
+                    }
+                    breaks += 1;
+                    i += width;
+                } else {
                     i += 1;
                 }
-                continue;
             }
-            if csv && byte == quote {
-                quoted = !quoted;
-            } else if !csv && byte == b'\\' {
-                // Whatever follows, a newline too, belongs to the field.
-                i += 2;
-                continue;
-            } else if byte == b'\n' || byte == b'\r' {
-                if byte == b'\r' && i + 1 == bytes.len() && !at_end {
-                    return Ok(None);
-                }
-                let width = 1 + usize::from(byte == b'\r' && bytes.get(i + 1) == Some(&b'\n'));
-                if !quoted {
-                    let content = self.at + i;
-                    return Ok(Some(LineEnd { content, next: content + width, lines }));
-                }
-                lines += 1;
-                i += width;
-                continue;
-            }
-            i += 1;
+            checkpoint()?;
         }
         if !at_end || bytes.is_empty() {
+            self.scan = Scan { seen: i, mixed: mixed || i > seen, quoted, breaks };
             return Ok(None);
         }
         if quoted {
             return Err(sql_error!(BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
         }
         let content = self.buffer.len();
-        Ok(Some(LineEnd { content, next: content, lines }))
+        Ok(Some(LineEnd { content, next: content, lines: 1 + breaks }))
     }
 }
 

@@ -13,7 +13,11 @@ fn format(kind: Kind) -> CopyFormat {
 
 /// Feeds `input` in pieces of `piece` bytes; fields as text, nulls as "NULL".
 fn read(kind: Kind, input: &[u8], piece: usize) -> Vec<Vec<String>> {
-    let mut reader = CopyReader::new(format(kind));
+    read_as(format(kind), input, piece)
+}
+
+fn read_as(format: CopyFormat, input: &[u8], piece: usize) -> Vec<Vec<String>> {
+    let mut reader = CopyReader::new(format);
     let mut record = Record::default();
     let mut records = Vec::new();
     let mut pieces = input.chunks(piece);
@@ -50,6 +54,60 @@ fn csv_quotes_across_lines_and_tells_empty_from_null() {
     for piece in 1..input.len() {
         let records = read(Kind::Csv, input, piece);
         assert_eq!(records, [vec!["1", "a,\"b\"\nc", "NULL"], vec!["2", "", "x"]], "{piece}");
+    }
+}
+
+#[test]
+fn csv_escapes_that_are_no_quotes_in_pieces_of_any_size() {
+    let input = b"1,\"a\\\"\nb\\\\\",2\n";
+    for piece in 1..input.len() {
+        let format = CopyFormat { escape: b'\\', ..format(Kind::Csv) };
+        assert_eq!(read_as(format, input, piece), [vec!["1", "a\"\nb\\", "2"]], "{piece}");
+    }
+}
+
+/// Reads a record of what has come so far.
+fn next(reader: &mut CopyReader, record: &mut Record) -> bool {
+    reader.next(false, record, &|_| (false, false)).unwrap()
+}
+
+#[test]
+fn lines_are_counted_in_pieces_of_any_size() {
+    let input = b"1,\"a\r\nb\nc\"\n2,d\n";
+    for size in 1..input.len() {
+        let mut reader = CopyReader::new(format(Kind::Csv));
+        let (mut record, mut lines) = (Record::default(), Vec::new());
+        for piece in input.chunks(size) {
+            reader.input().extend_from_slice(piece);
+            while next(&mut reader, &mut record) {
+                lines.push(record.line);
+            }
+        }
+        assert_eq!(lines, [1, 4], "{size}");
+    }
+}
+
+#[test]
+fn what_was_looked_at_is_not_looked_at_again() {
+    let pieces: [(Kind, &[u8]); 3] =
+        [(Kind::Text, b"abc"), (Kind::Text, b"a\\t"), (Kind::Csv, b"\"a\"")];
+    for (kind, piece) in pieces {
+        let mut reader = CopyReader::new(format(kind));
+        let mut record = Record::default();
+        for _ in 0..3 {
+            reader.input().extend_from_slice(piece);
+            assert!(!next(&mut reader, &mut record));
+            // Whoever looked once more would see the line end here.
+            reader.input().fill(b'\n');
+        }
+        reader.input().extend_from_slice(b"z\nabc\n");
+        assert!(next(&mut reader, &mut record));
+        let mut whole = vec![b'\n'; 3 * piece.len()];
+        whole.push(b'z');
+        assert_eq!(record.raw, whole, "{kind:?}");
+        assert!(next(&mut reader, &mut record));
+        assert_eq!(record.raw, b"abc");
+        assert!(!next(&mut reader, &mut record));
     }
 }
 

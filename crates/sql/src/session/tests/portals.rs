@@ -4,7 +4,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use crate::error::SqlState;
 
 /// A portal for a text, of which nothing is asked yet.
 fn bound(bench: &mut Bench, portal: &str, text: &str, params: &[&str]) {
@@ -74,6 +73,27 @@ fn what_is_done_is_not_done_again() {
         assert!(ask(&mut bench, "q", 0).starts_with("DELETE "));
         bench.run("ROLLBACK");
     }
+}
+
+#[test]
+fn execute_goes_on_where_fetch_stands() {
+    let mut bench = five_and_none();
+    bench.run("BEGIN; DECLARE c SCROLL CURSOR WITH HOLD FOR SELECT i FROM t ORDER BY i");
+    assert_eq!(bench.run("FETCH ABSOLUTE 4 c"), "[i]\n4\nFETCH 1\n");
+    bench.run("MOVE ABSOLUTE 1 c");
+    assert_eq!(ask(&mut bench, "c", 2), "2\n3\nSUSPENDED\n");
+    assert_eq!(bench.run("FETCH PRIOR c"), "[i]\n2\nFETCH 1\n");
+    assert_eq!(bench.run("COMMIT"), "COMMIT\n");
+    // Its rows are kept: there are as many as before.
+    assert_eq!(ask(&mut bench, "c", 2), "3\n4\nSUSPENDED\n");
+    assert_eq!(ask(&mut bench, "c", 0), "5\nSELECT 1\n");
+    assert_eq!(ask(&mut bench, "c", 0), "SELECT 0\n");
+    assert_eq!(bench.run("FETCH PRIOR c"), "[i]\n5\nFETCH 1\n");
+    // The row that it is on is the last that was told.
+    bench.run("BEGIN; DECLARE d CURSOR FOR SELECT i FROM t");
+    ask(&mut bench, "d", 2);
+    assert_eq!(bench.run("DELETE FROM t WHERE CURRENT OF d RETURNING i"), "[i]\n2\nDELETE 1\n");
+    bench.run("ROLLBACK");
 }
 
 #[test]
@@ -210,6 +230,50 @@ fn a_commit_that_fails_in_a_held_cursor_ends_the_transaction() {
     // Without a block, the statement is what fails.
     assert_eq!(bench.run(declare), "22012: division by zero\n");
     assert_eq!(count(&mut bench, "pg_cursors"), "0");
+}
+
+#[test]
+fn a_portal_that_was_refused_stays() {
+    let mut bench = five_and_none();
+    let declare = "DECLARE c CURSOR WITH HOLD FOR SELECT i FROM t ORDER BY i";
+    bench.run(&format!("BEGIN; {declare}; COMMIT; BEGIN"));
+    assert!(bench.run("SELECT 1 / 0").contains("22012"));
+    assert!(ask(&mut bench, "c", 0).starts_with("25P02"));
+    bench.run("ROLLBACK; BEGIN");
+    // A request to cancel that came in time.
+    base::park::current().interrupt(base::interrupt::Interrupt::Cancel);
+    assert!(ask(&mut bench, "c", 0).starts_with("57014"));
+    bench.run("ROLLBACK");
+    assert_eq!(bench.run("FETCH 2 c"), "[i]\n1\n2\nFETCH 2\n");
+    // What is done, and older than the savepoint, is there after ROLLBACK TO.
+    bench.run("BEGIN");
+    bound(&mut bench, "p", "INSERT INTO u VALUES (1)", &[]);
+    assert_eq!(ask(&mut bench, "p", 0), "INSERT 0 1\n");
+    bench.run("SAVEPOINT s");
+    let refused = "55000: portal \"p\" cannot be run\n";
+    assert_eq!(ask(&mut bench, "p", 0), refused);
+    bench.run("ROLLBACK TO s");
+    assert_eq!(ask(&mut bench, "p", 0), refused);
+    bench.run("ROLLBACK");
+}
+
+#[test]
+fn a_portal_that_another_replaces_keeps_no_snapshot() {
+    let mut bench = five_and_none();
+    let mut other = bench.another();
+    let pid = bench.session.pid();
+    let mut holds = || {
+        let ask =
+            format!("SELECT backend_xmin IS NOT NULL FROM pg_stat_activity WHERE pid = {pid}");
+        run(&mut other, &ask).contains("\nt\n")
+    };
+    bench.run("BEGIN");
+    bound(&mut bench, "", "SELECT i FROM t", &[]);
+    ask(&mut bench, "", 2);
+    assert!(holds());
+    bound(&mut bench, "", "SELECT i FROM t", &[]);
+    assert!(!holds());
+    bench.run("ROLLBACK");
 }
 
 /// Runs what panics at the first row that it sends.
