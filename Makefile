@@ -55,7 +55,8 @@ test-tiny-cache: deps deps-test
 test-tiny-logs: deps deps-test
 	THALWEG_TEST_LOGS=1 THALWEG_REQUIRE_PG=1 $(CARGO) test -p sql -p server -p thalweg --locked
 
-## Seeded mutation of messages and of statements, about a minute. A failing case is told by its number.
+## Seeded mutation of messages and of statements, about a minute. A failing case is told by its number; one of
+## the messages runs alone with WIRE_FUZZ_SEED=n.
 fuzz-test:
 	WIRE_FUZZ_ROUNDS=$(WIRE_FUZZ_ROUNDS) $(CARGO) test --locked -p wire --lib mutated
 	SYNTAX_FUZZ_ROUNDS=$(SYNTAX_FUZZ_ROUNDS) $(CARGO) test --locked -p syntax --test it fuzz::mutated

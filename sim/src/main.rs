@@ -75,8 +75,10 @@ pub fn note_place(seed: u64, at: usize) {
     PLACE.set((seed, at));
 }
 
+/// In a build that checks as this one does: what only debug builds assert fails nowhere else.
 fn replay_command(seed: u64, at: usize) -> String {
-    format!("cargo run --release -p sim -- crash --seed {seed} --at {at}")
+    let profile = if cfg!(debug_assertions) { "--profile checked" } else { "--release" };
+    format!("cargo run {profile} -p sim -- crash --seed {seed} --at {at}")
 }
 
 fn main() -> ExitCode {

@@ -73,3 +73,6 @@ set session_replication_role = origin;
 set escape_string_warning = on;
 show log_statement;
 show log_min_duration_statement;
+\df lpad
+\df pg_size_*
+\df nosuch

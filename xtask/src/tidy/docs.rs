@@ -1,4 +1,4 @@
-//! Documents: every relative link leads somewhere.
+//! Documents: every relative link leads somewhere, and nothing is left to be filled in.
 
 use super::{Finding, relative, walk};
 use std::fs;
@@ -28,7 +28,24 @@ pub(super) fn check(root: &Path, findings: &mut Vec<Finding>) {
                 });
             }
         }
+        for blank in blanks(&text) {
+            findings.push(Finding {
+                place: relative(root, &path),
+                what: format!("'{blank}' was never filled in"),
+            });
+        }
     }
+}
+
+/// Places like `@FIGURES@`, which a script was to put something into.
+pub(super) fn blanks(text: &str) -> Vec<String> {
+    let pieces: Vec<&str> = text.split('@').collect();
+    // What is before the first and behind the last is between no two.
+    let between = pieces.get(1..pieces.len() - 1).unwrap_or_default();
+    let is_name = |piece: &&&str| {
+        !piece.is_empty() && piece.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+    };
+    between.iter().filter(is_name).map(|name| format!("@{name}@")).collect()
 }
 
 /// Targets of `[text](target)` outside code blocks.

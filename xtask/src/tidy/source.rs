@@ -130,16 +130,74 @@ pub(super) fn check(
         if !applies || (test_file && ban.name != "#[ignore") || path.starts_with("xtask") {
             continue;
         }
-        for (i, line) in text.lines().enumerate() {
-            let code = line.split("//").next().unwrap_or_default();
-            if mentions(code, ban.name) && !exceptions.covers(ban.name, path) {
+        for line in lines_with(ban.name, text) {
+            if !exceptions.covers(ban.name, path) {
                 findings.push(Finding {
-                    place: format!("{path}:{}", i + 1),
+                    place: format!("{path}:{line}"),
                     what: format!("{}: {}", ban.name, ban.why),
                 });
             }
         }
     }
+}
+
+/// Lines of the text, from 1, that mention a name, or begin an import that is short for it.
+fn lines_with(name: &str, text: &str) -> Vec<usize> {
+    let plain = text.lines().enumerate().filter(|(_, line)| mentions(code(line), name));
+    let mut lines: Vec<usize> = plain.map(|(i, _)| i + 1).collect();
+    for (line, import) in grouped_imports(text) {
+        // Otherwise one of its lines is there already.
+        if !mentions(&import, name) && paths(&import).iter().any(|path| mentions(path, name)) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// A line without its comment.
+fn code(line: &str) -> &str {
+    line.split("//").next().unwrap_or_default()
+}
+
+/// Imports with braces, each with its line, from 1, and what is between `use` and the semicolon.
+fn grouped_imports(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((i, line)) = lines.next() {
+        let Some(tree) = import(code(line)) else { continue };
+        let mut tree = tree.to_owned();
+        while tree.matches('{').count() > tree.matches('}').count() {
+            let Some((_, more)) = lines.next() else { break };
+            tree.push(' ');
+            tree.push_str(code(more).trim());
+        }
+        if tree.contains('{') {
+            found.push((i + 1, tree));
+        }
+    }
+    found
+}
+
+/// What stands behind `use`.
+fn import(code: &str) -> Option<&str> {
+    let mut rest = code.trim_start();
+    for visibility in ["pub ", "pub(crate) ", "pub(super) "] {
+        rest = rest.strip_prefix(visibility).unwrap_or(rest);
+    }
+    rest.strip_prefix("use ")
+}
+
+/// The paths that an import is short for: `a::{b, c::{d}}` is `a::b` and `a::c::d`.
+fn paths(tree: &str) -> Vec<String> {
+    let Some((stem, group)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
+    let group = group.rsplit_once('}').map_or(group, |(inside, _)| inside);
+    let mut depth = 0;
+    let between = |c: char| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    };
+    let trees = group.split(between).filter(|tree| !tree.trim().is_empty());
+    trees.flat_map(paths).map(|path| format!("{}{path}", stem.trim())).collect()
 }
 
 /// Whether `name` stands in `code` as a word of its own, not as the tail of a longer one.

@@ -1,5 +1,5 @@
 use super::crates::dependencies;
-use super::docs::links;
+use super::docs::{blanks, links};
 use super::features::{in_makefile, in_manifest};
 use super::source::long_functions;
 use super::{Exceptions, source};
@@ -36,6 +36,35 @@ fn bans_hold_in_engine_code_only() {
     found.clear();
     source::check("crates/server/src/x.rs", text, &mut none, &mut found);
     assert!(found.is_empty());
+}
+
+#[test]
+fn bans_see_into_groups_of_imports() {
+    let places = |text: &str| -> Vec<String> {
+        let mut none = Exceptions(BTreeMap::new());
+        let mut found = Vec::new();
+        source::check("crates/storage/src/x.rs", text, &mut none, &mut found);
+        let lines = found.iter().map(|f| f.place.trim_start_matches("crates/storage/src/x.rs:"));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(places("use std::collections::{BTreeMap, HashMap};\n"), ["1"]);
+    assert_eq!(places("\nuse std::{\n    fs, // The machine's.\n    io,\n};\n"), ["2"]);
+    assert_eq!(places("pub use std::{sync::{Arc, atomic::{AtomicBool, Ordering}}, io};\n"), ["1"]);
+    assert_eq!(places("use std::thread::{self, sleep};\n"), ["1"]);
+    assert_eq!(places("use std::collections::{HashMap, HashSet as Set};\n"), ["1", "1"]);
+    // Told once, as by the line itself.
+    assert_eq!(places("use std::sync::atomic::{AtomicBool, Ordering};\n"), ["1"]);
+    assert_eq!(places("use std::hash::{BuildHasher, RandomState};\n"), ["1"]);
+    let fine = "use std::collections::{BTreeMap, hash_map};\nuse base::hash::{HashMap, HashSet};\n\
+                use std::os::unix::{fs::FileExt, net};\nuse std::{io, mem};\n";
+    assert!(places(fine).is_empty());
+}
+
+#[test]
+fn what_was_to_be_filled_in_is_found() {
+    let text = "me@example.org, @FIGURES@ and\n@LAST_PART@\n`@Override@` @ @@ user@HOST";
+    assert_eq!(blanks(text), ["@FIGURES@", "@LAST_PART@"]);
+    assert!(blanks("").is_empty());
 }
 
 #[test]

@@ -116,27 +116,52 @@ impl Client {
     /// The next message; none where the server has hung up.
     pub fn next(&mut self) -> Option<String> {
         loop {
-            if let Split::Frame(frame) = frame::split_reply(&self.input).unwrap() {
-                let message = Message::decode(frame).unwrap();
-                if let Message::BackendKeyData { process, key } = message {
-                    (self.process, self.key) = (process, key);
-                }
-                if let Message::ErrorResponse(f) | Message::NoticeResponse(f) = &message {
-                    self.hint = f.get(b'H').unwrap_or_default().to_owned();
-                }
-                let line = show(&message);
-                let size = frame.size();
-                self.input.drain(..size);
+            if let Some(line) = self.in_hand() {
                 return Some(line);
             }
-            let mut piece = [0; 16 << 10];
+            if self.receive() == 0 {
+                assert!(self.input.is_empty(), "the server hung up within a message");
+                return None;
+            }
+        }
+    }
+
+    /// The messages that are there after reading once.
+    pub fn one_read(&mut self) -> Vec<String> {
+        assert!(self.input.is_empty(), "something has come that nobody looked at");
+        assert!(self.receive() > 0, "the server has hung up");
+        std::iter::from_fn(|| self.in_hand()).collect()
+    }
+
+    /// The first message of what has come, if it is whole.
+    fn in_hand(&mut self) -> Option<String> {
+        let Split::Frame(frame) = frame::split_reply(&self.input).unwrap() else { return None };
+        let message = Message::decode(frame).unwrap();
+        if let Message::BackendKeyData { process, key } = message {
+            (self.process, self.key) = (process, key);
+        }
+        if let Message::ErrorResponse(f) | Message::NoticeResponse(f) = &message {
+            self.hint = f.get(b'H').unwrap_or_default().to_owned();
+        }
+        let line = show(&message);
+        let size = frame.size();
+        self.input.drain(..size);
+        Some(line)
+    }
+
+    /// Waits for what comes and reads once; 0 where the server has hung up.
+    fn receive(&mut self) -> usize {
+        let mut piece = [0; 16 << 10];
+        loop {
             match self.stream.read(&mut piece) {
-                Ok(0) => {
-                    assert!(self.input.is_empty(), "the server hung up within a message");
-                    return None;
+                Ok(count) => {
+                    self.input.extend_from_slice(&piece[..count]);
+                    return count;
                 }
-                Ok(count) => self.input.extend_from_slice(&piece[..count]),
-                Err(fault) if fault.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(fault) if fault.kind() == std::io::ErrorKind::ConnectionReset => {
+                    self.input.clear();
+                    return 0;
+                }
                 // A read with a time limit that was stopped and went on ends so.
                 Err(fault) if fault.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(fault) => panic!("{fault}"),

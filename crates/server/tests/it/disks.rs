@@ -454,62 +454,165 @@ fn a_cache_all_of_whose_pages_are_held_refuses_who_needs_another() {
     });
 }
 
+/// A page that is to be damaged.
+struct Victim {
+    kind: &'static str,
+    file: String,
+    block: usize,
+    /// Reads it.
+    query: &'static str,
+    /// Does not.
+    other: &'static str,
+}
+
+/// Nothing reads or moves a row in the background.
+const CALM: [(&str, &str); 1] = [("autovacuum", "off")];
+
+/// In the child: one of a heap, of an index, of a catalog, and of what holds large values, in a directory with t.
+fn victims(data: &Path) -> [Victim; 4] {
+    let scene = Scene::open_with(data, &CALM);
+    let made = scene.say(
+        "create table i (a int); insert into i select generate_series(1, 200); \
+         create index i_a on i (a); create table l (a text); \
+         insert into l select string_agg(md5(g::text), '') from generate_series(1, 2000) g",
+    );
+    assert!(made.ends_with("C INSERT 0 1\nZ I"), "{made}");
+    let file = |relation: &str| scene.row(&format!("select pg_relation_filepath('{relation}')"));
+    let of_large = "select pg_relation_filepath(reltoastrelid::regclass) from pg_class \
+                    where relname = 'l'";
+    let class_of_t = scene.row("select ctid from pg_class where relname = 't'");
+    let (block, _) = class_of_t.trim_start_matches('(').split_once(',').unwrap();
+    let other = "select count(*) from pg_class where relname = 't'";
+    [
+        Victim { kind: "heap", file: file("t"), block: 2, query: "select count(*) from t", other },
+        Victim {
+            kind: "index",
+            file: file("i_a"),
+            block: 0,
+            query: "set enable_seqscan = off; select a from i where a = 5",
+            other,
+        },
+        Victim {
+            kind: "catalog",
+            file: file("pg_class"),
+            block: block.parse().unwrap(),
+            query: "select count(*) from t",
+            other: "select 1",
+        },
+        Victim {
+            kind: "large values",
+            file: scene.row(of_large),
+            block: 2,
+            query: "select md5(a) from l",
+            other: "select count(*) from l",
+        },
+    ]
+}
+
 #[test]
 fn a_flipped_bit_is_told_and_not_served() {
     let play = |data: &Path| {
         prepare(data);
-        let file = Scene::open(data).file_of_t();
-        spoil(data, &file, |bytes| bytes[2 * 8192 + 5000] ^= 4);
-        let scene = Scene::open(data);
-        let told = scene.say("select count(*) from t");
-        let expected = format!("ERROR XX001 invalid page in block 2 of file \"{file}\"");
-        assert!(told.contains(&expected), "{told}");
-        assert!(scene.say("select count(*) > 0 from pg_class").contains("D t\n"));
+        for Victim { kind, file, block, query, other } in victims(data) {
+            let flip = |bytes: &mut Vec<u8>| bytes[block * 8192 + 5000] ^= 4;
+            spoil(data, &file, flip);
+            let scene = Scene::open_with(data, &CALM);
+            let told = scene.say(query);
+            let expected = format!("invalid page in block {block} of file \"{file}\"");
+            assert!(told.contains(&format!("ERROR XX001 {expected}")), "{kind}: {told}");
+            let told = scene.say(other);
+            assert!(told.ends_with("\nD 1\nC SELECT 1\nZ I"), "{kind}: {told}");
+            drop(scene);
+            println!("{kind}: {expected}");
+            // It is well again for the next one.
+            spoil(data, &file, flip);
+            assert_eq!(Scene::open_with(data, &CALM).say("select count(*) from t"), COUNT);
+        }
     };
     scenario("a_flipped_bit_is_told_and_not_served", play, |data, output, log| {
         assert_success(data, output, log);
-        assert!(log.contains("ERROR XX001: invalid page in block 2 of file \"base/"), "{log}");
+        for kind in ["heap", "index", "catalog", "large values"] {
+            let told = printed(kind, output);
+            assert!(log.contains(&format!("ERROR XX001: {told}")), "{kind}, {told}: {log}");
+        }
     });
+}
+
+/// In the child: every row of t is updated under this protection, and written to its place or not.
+fn update_all(data: &Path, protection: &str, is_written: bool) {
+    prepare(data);
+    let file = Scene::open(data).file_of_t();
+    // A vacuum that comes at once would empty the page, or have redo make it anew.
+    let settings = [("autovacuum", "off"), ("torn_page_protection", protection)];
+    let scene = Scene::open_with(data, &settings);
+    assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
+    if is_written {
+        assert_eq!(scene.say("checkpoint"), "C CHECKPOINT\nZ I");
+    }
+    println!("torn: {file}");
+    // As a power cut would: nothing is closed in order.
+    std::process::abort();
+}
+
+/// Tears a page that the child has updated. What a process under the same protection that opens the directory then
+/// writes to its log, and what it tells of the rows.
+fn torn_and_opened(data: &Path, output: &Output, protection: &str) -> (String, String) {
+    spoil(data, &printed("torn", output), |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let child = child.args(["--exact", "disks::what_is_told_of_a_torn_page", "--nocapture"]);
+    let output = child.env(CHILD, data).env(PROTECTION, protection).output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_success(data, &output, &log);
+    let told = printed("told", &output);
+    (log, told)
+}
+
+/// Set in the child that opens a directory with a torn page: its protection.
+const PROTECTION: &str = "THALWEG_TEST_TORN";
+
+/// The second half of the tests behind it: a start over a torn page.
+#[test]
+fn what_is_told_of_a_torn_page() {
+    let Some(data) = std::env::var_os(CHILD) else { return };
+    let protection = std::env::var(PROTECTION).unwrap();
+    let settings = [("autovacuum", "off"), ("torn_page_protection", protection.as_str())];
+    let scene = Scene::open_with(Path::new(&data), &settings);
+    let told = scene.say("select count(*) from t where a > 1000");
+    println!("told: {}", told.replace('\n', "|"));
 }
 
 #[test]
 fn a_torn_page_is_repaired_at_the_next_start() {
-    let play = |data: &Path| {
-        prepare(data);
-        let file = Scene::open(data).file_of_t();
-        // A vacuum that comes at once would empty the page, or have redo make it anew: nothing to repair.
-        let scene = Scene::open_with(data, &[("autovacuum", "off")]);
-        assert_eq!(scene.say("update t set a = a + 1000"), "C UPDATE 200\nZ I");
-        assert_eq!(scene.say("checkpoint"), "C CHECKPOINT\nZ I");
-        println!("torn: {file}");
-        // As a power cut would: nothing is closed in order.
-        std::process::abort();
-    };
+    let play = |data: &Path| update_all(data, "doublewrite", true);
     scenario("a_torn_page_is_repaired_at_the_next_start", play, |data, output, _| {
         let file = printed("torn", output);
-        spoil(data, &file, |bytes| bytes[2 * 8192 + 4096..3 * 8192].fill(0));
-        let name = "a_torn_page_that_is_repaired_is_told";
-        let told = retold(name, data);
+        let (log, told) = torn_and_opened(data, output, "doublewrite");
         let expected = format!("repaired torn page: block 2 of file \"{file}\"");
-        assert!(told.contains(&expected), "{told}");
-        assert_eq!(Scene::open(data).say("select count(*) from t where a > 1000"), COUNT);
+        assert!(log.contains(&expected), "{log}");
+        assert_eq!(told, COUNT.replace('\n', "|"));
     });
 }
 
-/// What a process that opens this directory writes to its log; the test of that name does nothing else.
-fn retold(name: &str, data: &Path) -> String {
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    let name = format!("disks::{name}");
-    let output = child.args(["--exact", &name, "--nocapture"]).env(CHILD, data).output().unwrap();
-    let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_success(data, &output, &log);
-    log
+/// No checkpoint was after the update, so redo comes to the page's image.
+#[test]
+fn a_torn_page_whose_image_is_in_the_log_is_made_anew() {
+    let play = |data: &Path| update_all(data, "full_page_writes", false);
+    scenario("a_torn_page_whose_image_is_in_the_log_is_made_anew", play, |data, output, _| {
+        let (log, told) = torn_and_opened(data, output, "full_page_writes");
+        assert_eq!(told, COUNT.replace('\n', "|"), "{log}");
+        // The copy that the double-write area has of it is from before the update.
+        assert!(!log.contains("repaired torn page"), "{log}");
+    });
 }
 
-/// The second half of the test before: a start over a torn page.
 #[test]
-fn a_torn_page_that_is_repaired_is_told() {
-    let Some(data) = std::env::var_os(CHILD) else { return };
-    let scene = Scene::open(Path::new(&data));
-    assert_eq!(scene.say("select count(*) from t where a > 1000"), COUNT);
+fn a_torn_page_without_protection_is_told_and_not_served() {
+    let play = |data: &Path| update_all(data, "off", true);
+    scenario("a_torn_page_without_protection_is_told_and_not_served", play, |data, output, _| {
+        let file = printed("torn", output);
+        let (log, told) = torn_and_opened(data, output, "off");
+        let expected = format!("invalid page in block 2 of file \"{file}\"");
+        assert!(told.contains(&format!("ERROR XX001 {expected}")), "{told}");
+        assert!(log.contains(&format!("ERROR XX001: {expected}")), "{log}");
+    });
 }

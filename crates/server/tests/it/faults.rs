@@ -39,6 +39,135 @@ fn broken_messages_cost_the_message_or_the_connection() {
     assert_eq!(me.until_ready(), "FATAL 08P01 invalid frontend message type 112");
 }
 
+/// A message of this kind with anything in it, and the length that it has.
+fn message(tag: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32 + 4).to_be_bytes();
+    [&[tag][..], &length, body].concat()
+}
+
+/// In either format, as in PostgreSQL: a text's binary form is its bytes.
+#[test]
+fn parameters_that_are_no_text_are_refused_and_the_session_goes_on() {
+    let house = House::new();
+    let mut me = house.client();
+    let texts: [&[u8]; 5] = [b"\0", b"a\0b", b"\xff", b"caf\xe9", b"\xed\xa0\x80"];
+    for text in texts {
+        for format in [wire::Format::Text, wire::Format::Binary] {
+            me.request(|r| {
+                r.parse("", "select $1::text", &[]);
+                r.bind("", "", &[format], &[Some(text)], &[]);
+                r.execute(Execute { portal: "", rows_max: 0 });
+                r.sync();
+            });
+            let told = me.until_ready();
+            let refused = told.strip_prefix("1\nERROR 22021 invalid byte sequence for encoding ");
+            assert!(refused.is_some_and(|rest| rest.ends_with("\nZ I")), "{text:x?}: {told}");
+            assert_eq!(me.query("select 1"), ONE);
+        }
+    }
+    // Bytes are no text, and may be anything, but in the text format they are written as one.
+    for (format, expected) in [
+        (wire::Format::Binary, "1\n2\nD \\x00ff\nC SELECT 1\nZ I"),
+        (wire::Format::Text, "1\nERROR 22021 invalid byte sequence for encoding "),
+    ] {
+        me.request(|r| {
+            r.parse("", "select $1::bytea", &[]);
+            r.bind("", "", &[format], &[Some(b"\0\xff")], &[]);
+            r.execute(Execute { portal: "", rows_max: 0 });
+            r.sync();
+        });
+        let told = me.until_ready();
+        assert!(told.starts_with(expected), "{told}");
+    }
+}
+
+#[test]
+fn strings_that_are_no_text_cost_their_message() {
+    let house = House::new();
+    let mut me = house.client();
+    // What is behind a string's zero is read as what comes next, and is too much or too little for that.
+    me.send(&message(b'Q', b"select '\0'\0"));
+    assert_eq!(me.until_ready(), "ERROR 08P01 invalid message format\nZ I");
+    assert_eq!(me.query("select 1"), ONE);
+    let broken: [(u8, &[u8], &str); 15] = [
+        (b'P', b"\xff\0select 1\0\0\0", "22021"),
+        (b'P', b"\0select '\xff'\0\0\0", "22021"),
+        (b'P', b"\0select '\0'\0\0\0", "08P01"),
+        (b'P', b"s", "08P01"),
+        (b'B', b"\xff\0\0\0\0\0\0\0\0", "22021"),
+        (b'B', b"\0\xff\0\0\0\0\0\0\0", "22021"),
+        (b'B', b"p", "08P01"),
+        (b'D', b"S\xff\0", "22021"),
+        (b'D', b"P\xff\0", "22021"),
+        (b'D', b"Ss\0t\0", "08P01"),
+        (b'E', b"\xff\0\0\0\0\0", "22021"),
+        (b'E', b"p\0\0\0", "08P01"),
+        (b'C', b"S\xff\0", "22021"),
+        (b'C', b"P\xff\0", "22021"),
+        (b'C', b"Ss\0t\0", "08P01"),
+    ];
+    for (tag, body, code) in broken {
+        let what = format!("{} {body:x?}", char::from(tag));
+        me.send(&message(tag, body));
+        let told = me.next().unwrap();
+        assert!(told.starts_with(&format!("ERROR {code} ")), "{what}: {told}");
+        // Passed over, like everything up to Sync.
+        me.request(|r| {
+            r.parse("", "select 2", &[]);
+            r.sync();
+        });
+        assert_eq!(me.until_ready(), "Z I", "{what}");
+        assert_eq!(me.query("select 1"), ONE, "{what}");
+    }
+}
+
+#[test]
+fn first_packets_with_strings_that_are_no_text_are_refused() {
+    let house = House::new();
+    let broken: [(&[u8], &str); 4] = [
+        (b"user\0me\0database\0post\xffgres\0\0", "22021"),
+        (b"user\0\xff\0database\0postgres\0\0", "22021"),
+        (b"user\0me\0database\0post\0gres\0\0", "08P01"),
+        (b"user\0me\0database\0postgres", "08P01"),
+    ];
+    for (parameters, code) in broken {
+        let length = (parameters.len() as u32 + 8).to_be_bytes();
+        let packet = [&length[..], b"\0\x03\0\0", parameters].concat();
+        let mut me = house.stranger();
+        me.send(&packet);
+        // One line, and the server hangs up.
+        let told = me.until_ready();
+        let is_refusal = told.contains(&format!(" {code} ")) && told.lines().count() == 1;
+        assert!(is_refusal, "{parameters:x?}: {told}");
+        assert_eq!(house.client().query("select 1"), ONE);
+    }
+}
+
+#[test]
+fn copied_data_that_are_no_text_are_refused_and_the_session_goes_on() {
+    let house = House::new();
+    let mut me = house.client();
+    let values: [&[u8]; 3] = [b"\xff", b"caf\xe9", b"\xed\xa0\x80"];
+    for bytes in values {
+        let lines = [&b"fine\n"[..], bytes, b"\n"].concat();
+        // No flags and no extension; a row of one field; the end.
+        let row = [0, 1, 0, 0, 0, bytes.len() as u8];
+        let binary = [&b"PGCOPY\n\xff\r\n\0"[..], &[0; 8], &row, bytes, &[0xff, 0xff]].concat();
+        for (options, data) in [("", &lines), (" csv", &lines), (" (format binary)", &binary)] {
+            me.request(|r| {
+                r.query(&format!("copy words from stdin{options}"));
+                r.copy_data(data);
+                r.copy_done();
+            });
+            let told = me.until_ready();
+            let refused = told.starts_with("G 1\nERROR 22021 invalid byte sequence for encoding ");
+            assert!(refused && told.ends_with("\nZ I"), "{bytes:x?}{options}: {told}");
+            assert_eq!(me.query("select 1"), ONE);
+        }
+    }
+    assert_eq!(me.query("select count(*) from words"), "T count\nD 0\nC SELECT 1\nZ I");
+}
+
 #[test]
 fn clients_that_vanish_before_their_reply_disturb_nobody() {
     let house = House::new();
@@ -186,6 +315,58 @@ fn mutated_conversations_disturb_nobody() {
             assert_eq!(other.query("select 1"), ONE, "after seed {seed}");
         }
     }
+    house.until_alone(&mut other);
+}
+
+/// A body of up to 40 bytes: any, but most of them what numbers, names, formats and short statements are made of.
+fn random_body(random: &mut Xorshift) -> Vec<u8> {
+    const TELLING: &[u8] = b"\0\0\0\0\0\0\0\x01\x02\x04SPa1; ";
+    let length = random.below(41);
+    let byte = |_| match random.below(4) {
+        0 => random.below(256) as u8,
+        _ => TELLING[random.below(TELLING.len())],
+    };
+    (0..length).map(byte).collect()
+}
+
+/// Each message is of a kind that there is and as long as it says, so the stream stays in step, and what is behind the
+/// framing meets them: mutated conversations seldom get so far.
+#[test]
+fn messages_of_random_content_disturb_nobody() {
+    const TAGS: &[u8] = b"BBBCDDEEFHPPPQQSXcdfp";
+    let house = House::new();
+    let mut other = house.client();
+    assert!(other.query("begin; insert into t values (7)").ends_with("Z T"));
+    for seed in 1..=400 {
+        let mut random = Xorshift(seed * 0x9e37_79b9);
+        let mut requests = Requests::new();
+        match random.below(5) {
+            0 => requests.query("begin"),
+            1 => requests.query("copy words from stdin"),
+            2 => requests.query("begin; copy words from stdin (format binary)"),
+            // Names that random ones meet.
+            3 => {
+                requests.parse("a", "select $1, $2::int", &[]);
+                extended(&mut requests, "select generate_series(1, 9)", &[], 2);
+            }
+            _ => {}
+        }
+        let mut bytes = requests.as_bytes().to_vec();
+        for _ in 0..=random.below(8) {
+            let tag = TAGS[random.below(TAGS.len())];
+            bytes.extend(message(tag, &random_body(&mut random)));
+        }
+        bytes.extend(message(b'S', b""));
+        let mut me = house.client();
+        // The server may hang up in the middle.
+        let _ = me.try_send(&bytes);
+        assert_sane_end(&mut me, &format!("seed {seed}"));
+        if seed % 10 == 0 {
+            let told = other.query("select count(*) from t where a = 7");
+            assert_eq!(told, "T count\nD 1\nC SELECT 1\nZ T", "after seed {seed}");
+        }
+    }
+    assert_eq!(other.query("commit"), "C COMMIT\nZ I");
     house.until_alone(&mut other);
 }
 

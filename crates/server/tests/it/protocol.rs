@@ -373,3 +373,31 @@ fn a_string_of_statements_is_told_much_before_its_end() {
     let expected = "ERROR 57014 canceling statement due to user request\nZ I";
     assert!(told.ends_with(expected), "{told}");
 }
+
+/// One read, once there is something to read, brings everything: were the replies to each message written by
+/// themselves, who reads on another core would see a part of them in some round.
+#[test]
+fn the_replies_to_a_batch_leave_in_one_write() {
+    const STATEMENTS: usize = 20;
+    let house = House::new();
+    let mut me = house.client();
+    // The second tells of a commit, so its replies wait for the log.
+    let batches = [
+        ("select $1::int", "1\n2\nD 7\nC SELECT 1"),
+        ("insert into t values ($1)", "1\n2\nC INSERT 0 1"),
+    ];
+    for (statement, told) in batches {
+        let whole = format!("{}\nZ I", [told; STATEMENTS].join("\n"));
+        for round in 0..100 {
+            me.request(|r| {
+                for _ in 0..STATEMENTS {
+                    r.parse("", statement, &[]);
+                    r.bind("", "", &[], &[Some(b"7")], &[]);
+                    r.execute(Execute { portal: "", rows_max: 0 });
+                }
+                r.sync();
+            });
+            assert_eq!(me.one_read().join("\n"), whole, "{statement}, round {round}");
+        }
+    }
+}

@@ -207,15 +207,31 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Xorshift) {
     }
 }
 
+/// The case that runs: one that panics is told by its number.
+struct Case(u64);
+
+impl Drop for Case {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("case {0} does harm; WIRE_FUZZ_SEED={0} runs it alone", self.0);
+        }
+    }
+}
+
+/// A case is a pure function of its number. `WIRE_FUZZ_ROUNDS` sets how many there are,
+/// `WIRE_FUZZ_SEED` runs the one of that number.
 #[test]
 fn mutated_messages_do_no_harm() {
-    let rounds = std::env::var("WIRE_FUZZ_ROUNDS").map_or(300_000, |n| n.parse().unwrap());
+    let number = |name: &str| std::env::var(name).ok().map(|n| n.parse::<u64>().unwrap());
+    let alone = number("WIRE_FUZZ_SEED").map(|seed| seed..=seed);
+    let seeds = alone.unwrap_or(1..=number("WIRE_FUZZ_ROUNDS").unwrap_or(300_000));
     let mut packet = Vec::new();
     let parameters = [("user", "me"), ("database", "größe"), ("_pq_.x", "")];
     startup::put_session(&mut packet, startup::PROTOCOL_3_0, parameters);
     let recorded = include_bytes!("postgres15.bin");
     let corpus = corpus();
-    for seed in 1..=rounds {
+    for seed in seeds {
+        let _case = Case(seed);
         let mut random = Xorshift(seed);
         random.below(2);
         let mut bytes = corpus.clone();
