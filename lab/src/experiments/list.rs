@@ -347,7 +347,7 @@ const S3_LATENCY: Experiment = Experiment {
     seeds: &[],
     own_baseline: None,
     checks: checks::steady,
-    over_time: &[Course::Latency, Course::Dirty, Course::Cleaned],
+    over_time: &[Course::Latency, Course::Dirty, Course::Cleaned, Course::Written],
     kind: Kind::Load(Plan {
         targets: PEERS,
         settings: TIGHT,
@@ -412,8 +412,8 @@ const S3_TPCC: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
-    checks: checks::none,
-    over_time: &[Course::Dirty, Course::Cleaned],
+    checks: checks::written,
+    over_time: &[Course::Dirty, Course::Cleaned, Course::Written],
     kind: Kind::Tpcc(Plan {
         targets: PEERS,
         settings: TPCC,

@@ -119,6 +119,7 @@ pub enum Course {
     Latency,
     Dirty,
     Cleaned,
+    Written,
     Fsyncs,
 }
 

@@ -471,6 +471,11 @@ fn course_points(seen: &[(f64, f64)]) -> (Vec<Point>, usize) {
 /// Reads one value out of a sample.
 type Reader = fn(&Sample) -> Option<f64>;
 
+/// Pages, whoever wrote them; nothing where one of them is unknown, which would look like fewer.
+fn written(sample: &Sample) -> Option<f64> {
+    Some(sample.buffers_cleaned? + sample.buffers_checkpointed? + sample.buffers_by_sessions?)
+}
+
 /// What changed while the runs lasted, a line for each server, at the axis' last place; a chart for each variant.
 fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
     let Some(&x) = results.xs().last() else { return Vec::new() };
@@ -482,8 +487,9 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         Course::Dirty => {
             ("dirty", "memory to be written, MiB", |s| s.dirty_kib.map(|kib| kib / 1024.0))
         }
-        Course::Cleaned => {
-            ("cleaned", "pages written in the background per second", |s| s.buffers_cleaned)
+        Course::Cleaned => ("cleaned", "pages cleaned per second", |s| s.buffers_cleaned),
+        Course::Written => {
+            ("written", "pages written by cleaner, checkpointer and sessions per second", written)
         }
         Course::Fsyncs => ("fsyncs", "syncs of the log per second", |s| s.fsyncs),
     };

@@ -59,6 +59,8 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::SHARED_LINES, "shared lines written"),
     (figure::PAGE_LINES, "pages' shared lines written"),
     (figure::CLEANED, "pages cleaned"),
+    (figure::CHECKPOINTED, "pages written by the checkpointer"),
+    (figure::BY_SESSIONS, "pages written by sessions"),
     (figure::ALLOCATED, "pages read in"),
     (figure::BESIDE, "done beside"),
     (figure::HELD_TWICE, "MiB of data in the system's cache"),

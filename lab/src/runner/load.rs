@@ -227,6 +227,8 @@ pub fn add_counters(figures: &mut BTreeMap<String, f64>, seen: &Seen, done: f64)
         (figure::WAL_BYTES, whole.wal_bytes.map(|n| n / done)),
         (figure::FSYNCS, whole.fsyncs.map(|n| n / done)),
         (figure::CLEANED, whole.cleaned),
+        (figure::CHECKPOINTED, whole.checkpointed),
+        (figure::BY_SESSIONS, whole.by_sessions),
         (figure::ALLOCATED, whole.allocated),
     ] {
         if let Some(value) = value {

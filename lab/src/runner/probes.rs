@@ -16,6 +16,8 @@ pub struct Counters {
     pub wal_bytes: Option<f64>,
     pub fsyncs: Option<f64>,
     pub cleaned: Option<f64>,
+    pub checkpointed: Option<f64>,
+    pub by_sessions: Option<f64>,
     pub allocated: Option<f64>,
 }
 
@@ -29,10 +31,20 @@ const FSYNCS: &[&str] = &[
     "select sum(fsyncs) from pg_stat_io where object = 'wal'",
 ];
 const CLEANED: &[&str] = &["select buffers_clean from pg_stat_bgwriter"];
+const CHECKPOINTED: &[&str] = &[
+    "select buffers_checkpoint from pg_stat_bgwriter",
+    "select buffers_written from pg_stat_checkpointer",
+];
+/// Up to PostgreSQL 16 pages that sessions put at files' ends are among these, later only those that they made room with.
+const BY_SESSIONS: &[&str] = &[
+    "select buffers_backend from pg_stat_bgwriter",
+    "select sum(writes) from pg_stat_io where backend_type = 'client backend' and object = 'relation'",
+];
 const ALLOCATED: &[&str] = &["select buffers_alloc from pg_stat_bgwriter"];
-const WAITS: &str = "select coalesce(wait_event_type || ':' || wait_event, 'running'), count(*) \
-                     from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
-                     and backend_type = 'client backend' group by 1";
+const WAITS: &[&str] =
+    &["select coalesce(wait_event_type || ':' || wait_event, 'running'), count(*) \
+     from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
+     and backend_type = 'client backend' group by 1"];
 
 /// Reads a server.
 pub struct Probes {
@@ -41,6 +53,8 @@ pub struct Probes {
     wal_bytes: Option<&'static str>,
     fsyncs: Option<&'static str>,
     cleaned: Option<&'static str>,
+    checkpointed: Option<&'static str>,
+    by_sessions: Option<&'static str>,
     allocated: Option<&'static str>,
     waits: Option<&'static str>,
 }
@@ -53,11 +67,20 @@ impl Probes {
             let session = session.as_mut()?;
             ways.iter().copied().find(|way| session.ask(way, ANSWER).is_ok())
         };
-        let wal_bytes = understood(WAL_BYTES);
-        let fsyncs = understood(FSYNCS);
-        let (cleaned, allocated) = (understood(CLEANED), understood(ALLOCATED));
-        let waits = understood(&[WAITS]);
-        Probes { pid, session, wal_bytes, fsyncs, cleaned, allocated, waits }
+        let [wal_bytes, fsyncs, cleaned, checkpointed, by_sessions, allocated, waits] =
+            [WAL_BYTES, FSYNCS, CLEANED, CHECKPOINTED, BY_SESSIONS, ALLOCATED, WAITS]
+                .map(&mut understood);
+        Probes {
+            pid,
+            session,
+            wal_bytes,
+            fsyncs,
+            cleaned,
+            checkpointed,
+            by_sessions,
+            allocated,
+            waits,
+        }
     }
 
     /// Reads every counter. The client's processor time is that of its process, if it runs.
@@ -70,6 +93,8 @@ impl Probes {
             wal_bytes: self.number(self.wal_bytes),
             fsyncs: self.number(self.fsyncs),
             cleaned: self.number(self.cleaned),
+            checkpointed: self.number(self.checkpointed),
+            by_sessions: self.number(self.by_sessions),
             allocated: self.number(self.allocated),
         }
     }
@@ -115,6 +140,8 @@ impl Counters {
             wal_bytes: grown(self.wal_bytes, before.wal_bytes),
             fsyncs: grown(self.fsyncs, before.fsyncs),
             cleaned: grown(self.cleaned, before.cleaned),
+            checkpointed: grown(self.checkpointed, before.checkpointed),
+            by_sessions: grown(self.by_sessions, before.by_sessions),
             allocated: grown(self.allocated, before.allocated),
         }
     }
@@ -130,6 +157,8 @@ impl Counters {
             wal_bytes: rate(self.wal_bytes),
             fsyncs: rate(self.fsyncs),
             buffers_cleaned: rate(self.cleaned),
+            buffers_checkpointed: rate(self.checkpointed),
+            buffers_by_sessions: rate(self.by_sessions),
             buffers_allocated: rate(self.allocated),
             ..Sample::default()
         }
