@@ -226,6 +226,7 @@ pub fn add_counters(figures: &mut BTreeMap<String, f64>, seen: &Seen, done: f64)
         (figure::SWITCHES, whole.switches.map(|n| n / done)),
         (figure::WAL_BYTES, whole.wal_bytes.map(|n| n / done)),
         (figure::FSYNCS, whole.fsyncs.map(|n| n / done)),
+        (figure::ALL_FSYNCS, whole.all_fsyncs.map(|n| n / done)),
         (figure::CLEANED, whole.cleaned),
         (figure::CHECKPOINTED, whole.checkpointed),
         (figure::BY_SESSIONS, whole.by_sessions),

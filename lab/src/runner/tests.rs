@@ -271,7 +271,12 @@ fn what_was_measured_is_not_measured_again() {
 
 #[test]
 fn figures_are_per_transaction_and_only_those_that_were_seen() {
-    let whole = Counters { server_cpu_s: Some(2.0), fsyncs: Some(0.0), ..Counters::default() };
+    let whole = Counters {
+        server_cpu_s: Some(2.0),
+        fsyncs: Some(0.0),
+        all_fsyncs: Some(250.0),
+        ..Counters::default()
+    };
     let seen = Seen { samples: Vec::new(), whole };
     let printed = "number of transactions actually processed: 1000\n\
                    number of failed transactions: 0 (0.000%)\ntps = 500.5 (without …)\n";
@@ -279,7 +284,7 @@ fn figures_are_per_transaction_and_only_those_that_were_seen() {
     assert_eq!(figures[figure::TPS], 500.5);
     assert_eq!(figures[figure::SERVER_CPU], 2000.0);
     assert_eq!(figures[figure::CLIENT_CPU], 1000.0);
-    assert_eq!(figures[figure::FSYNCS], 0.0);
+    assert_eq!((figures[figure::FSYNCS], figures[figure::ALL_FSYNCS]), (0.0, 0.25));
     assert!(!figures.contains_key(figure::WAL_BYTES));
     let failed = printed.replace("failed transactions: 0", "failed transactions: 3");
     assert!(load::figures(&failed, &seen, 1.0).unwrap_err().contains("3 transactions failed"));
