@@ -413,7 +413,7 @@ const S3_TPCC: Experiment = Experiment {
     seeds: &[],
     own_baseline: None,
     checks: checks::written,
-    over_time: &[Course::Dirty, Course::Cleaned, Course::Written],
+    over_time: &[Course::Throughput, Course::Dirty, Course::Cleaned, Course::Written],
     kind: Kind::Tpcc(Plan {
         targets: PEERS,
         settings: TPCC,

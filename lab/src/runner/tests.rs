@@ -329,6 +329,50 @@ fn go_tpc_is_understood() {
     assert!(tpcc::summary("nothing", 8).is_err());
 }
 
+/// A second in which nothing got through is told by none of its lines, and is no shorter run.
+#[test]
+fn seconds_of_go_tpc_are_those_in_which_they_came() {
+    let second = |new_orders: u32, payments: u32| {
+        format!(
+            "[Current] NEW_ORDER - Takes(s): 1.0, Count: {new_orders}, TPM: 5400.1, Sum(ms): 1260.7, Avg(ms): 14.0, \
+             50th(ms): 13.1, 90th(ms): 18.9, 95th(ms): 23.1, 99th(ms): 41.9, 99.9th(ms): 41.9, Max(ms): 41.9\n\
+             [Current] NEW_ORDER_ERR - Takes(s): 0.1, Count: 1, TPM: 600.0, Sum(ms): 1.0\n\
+             [Current] PAYMENT - Takes(s): 0.9, Count: {payments}, TPM: 4866.7, Sum(ms): 591.2, Avg(ms): 8.1\n"
+        )
+    };
+    let (mut text, mut came) = ("maxprocs: Leaving GOMAXPROCS=2\n".to_owned(), vec![(0.02, 31)]);
+    for (at_s, [new_orders, payments]) in
+        [(1.31, [90, 73]), (2.29, [10, 5]), (5.35, [50, 51]), (6.3, [1, 2])]
+    {
+        text += &second(new_orders, payments);
+        came.push((at_s, text.len()));
+    }
+    text += "Finished\n[Summary] NEW_ORDER - Takes(s): 8.0, Count: 151, TPM: 1132.5, Sum(ms): 1\n";
+    came.push((8.4, text.len()));
+    let course = tpcc::course(&text, &came, 9);
+    let seconds = [(1.0, 163.0), (2.0, 15.0), (3.0, 0.0), (4.0, 0.0), (5.0, 101.0), (6.0, 3.0)];
+    assert_eq!(course[..6], seconds);
+    assert_eq!(course[6..], [(7.0, 0.0), (8.0, 0.0)], "nothing until the end");
+    assert!(tpcc::course("Finished\n", &[(1.0, 9)], 9).is_empty());
+    let sampled = |at_s| Sample { at_s, dirty_kib: Some(1.0), ..Sample::default() };
+    let samples = load::with_throughput(vec![sampled(1.01), sampled(2.02)], seconds);
+    let told: Vec<_> = samples.iter().map(|s| (s.at_s, s.tps, s.dirty_kib.is_some())).collect();
+    assert_eq!(
+        told[..3],
+        [(1.01, Some(163.0), true), (2.02, Some(15.0), true), (3.0, Some(0.0), false)]
+    );
+}
+
+#[test]
+fn it_is_known_when_a_child_said_what() {
+    let mut script = std::process::Command::new("sh");
+    script.args(["-c", "echo one; sleep 0.4; echo two"]);
+    let printed = crate::process::run(script, crate::process::Limits::minutes(1)).unwrap();
+    assert_eq!(printed.out, "one\ntwo\n");
+    let [(first, 4), (second, 8)] = printed.came[..] else { panic!("{:?}", printed.came) };
+    assert!(second - first > 0.2, "{:?}", printed.came);
+}
+
 #[test]
 fn lines_of_paths_are_understood_and_others_are_not_taken_for_them() {
     let text = "claim and insert, 64 bytes   1 thread    100.0 ns   2 threads    400.0 ns each\n\
