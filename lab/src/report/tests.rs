@@ -234,9 +234,20 @@ fn waits_are_shares_of_the_sessions_seen_at_the_last_place() {
         let waits = pairs.iter().map(|(wait, n)| ((*wait).to_owned(), *n)).collect();
         Sample { waits: Some(waits), ..Sample::default() }
     };
-    last.samples = vec![seen(&[("running", 1), ("IO:WALSync", 2)]), seen(&[("IO:WALSync", 1)])];
+    let asleep = seen(&[]);
+    last.samples = vec![
+        seen(&[("running", 1), ("IO:WALSync", 2)]),
+        seen(&[("IO:WALSync", 1)]),
+        asleep.clone(),
+        Sample::default(),
+    ];
     let text = waits(results);
-    assert!(text.contains("<td>IO:WALSync 75 %, running 25 %</td>"), "{text}");
+    let told = "<td>IO:WALSync 75 %, running 25 %</td><td>nobody at work in 1 of 3 looks</td>";
+    assert!(text.contains(told), "{text}");
+    let last = results.runs.iter_mut().find(|r| r.x == 64).unwrap();
+    last.samples = vec![asleep; 2];
+    let text = waits(results);
+    assert!(text.contains("<td></td><td>nobody at work in 2 of 2 looks</td>"), "{text}");
 }
 
 #[test]
