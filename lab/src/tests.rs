@@ -517,7 +517,7 @@ fn records_without_a_common_cell_are_not_compared() {
 #[test]
 fn the_seeds_table_reads_as_published() {
     let figures = seeds::figures();
-    assert_eq!(figures.len(), 124);
+    assert_eq!(figures.len(), 128);
     let e = Experiment::find("s4-hash").unwrap();
     let (clients, ratio) = *e.seeds[0].points().last().unwrap();
     assert_eq!(clients, 80);
@@ -535,7 +535,7 @@ fn every_published_curve_is_in_the_table() {
 
 #[test]
 fn a_wrong_line_of_the_seeds_table_is_told() {
-    let heading = "seed,experiment,variant,clients,tps\n";
+    let heading = "seed,experiment,variant,clients,value\n";
     assert!(seeds::parse("clients,tps\n").is_err());
     for line in ["S1,a,b,1", "S1,a,b,one,2", "S1,a,b,1,0"] {
         let fault = seeds::parse(&format!("{heading}{line}\n")).unwrap_err();

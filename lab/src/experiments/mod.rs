@@ -105,6 +105,9 @@ pub const TAIL_LATENCY: Measure = Measure {
     label: "99.9th percentile of latency, milliseconds",
     lower_is_better: true,
 };
+/// What the seed of buffer replacement tells.
+pub const AVERAGE_LATENCY: Measure =
+    Measure { figure: figure::MEAN, label: "average latency, milliseconds", lower_is_better: true };
 /// What it costs whoever runs it.
 pub const PROCESSOR: Measure = Measure {
     figure: figure::SERVER_CPU,
