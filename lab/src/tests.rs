@@ -611,6 +611,16 @@ fn what_is_understood_is_described_and_the_other_way_round() {
     }
 }
 
+/// As README says which they are.
+#[test]
+fn the_list_marks_what_only_reads() {
+    let marked = |e: &&Experiment| e.line().contains(" [read-only] ");
+    let names: Vec<&str> = ALL.iter().filter(marked).map(|e| e.name).collect();
+    assert_eq!(names, ["scale-clients"]);
+    let readme = include_str!("../README.md");
+    assert!(readme.contains("only those marked read-only run there (`scale-clients`;"));
+}
+
 /// What is dropped in databases of others: it has names that nobody else's have, and both documents tell them.
 #[test]
 fn tables_that_are_dropped_are_named() {
