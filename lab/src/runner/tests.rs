@@ -58,8 +58,8 @@ fn loads_can_be_picked_by_the_beginnings_of_their_names() {
     assert!(of(&["normal"]).is_empty());
 }
 
-/// By the plan's own estimate, on the two cores that the README speaks of; what is left until twenty and until 180 is for what is
-/// slower than seen so far.
+/// By the plan's own estimate, on the two cores that the README speaks of; what is left until twenty is for what is slower than
+/// seen so far.
 #[test]
 fn the_short_form_takes_eighteen_minutes_and_the_long_one_less_than_three_hours() {
     let minutes = |long: bool| {
@@ -78,7 +78,7 @@ fn the_short_form_takes_eighteen_minutes_and_the_long_one_less_than_three_hours(
     };
     let (short, long) = (minutes(false), minutes(true));
     assert!((10.0..18.0).contains(&short), "{short} minutes");
-    assert!((120.0..170.0).contains(&long), "{long} minutes");
+    assert!((120.0..178.0).contains(&long), "{long} minutes");
 }
 
 /// The estimate counts what a server takes to be filled, and clients to connect.
