@@ -13,7 +13,7 @@ RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/n
 
 .PHONY: serve test deps deps-test lint tidy unit test-tiny-cache test-tiny-logs sim-test kill-test fuzz-test torture mutations bench \
 	bench-connections bench-eviction bench-hash-pages bench-indexes bench-operations bench-point-lookups bench-status-logs drivers tpcc traces \
-	loom deps-lab lab lab-long
+	loom deps-lab lab lab-long pack-test
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -147,6 +147,11 @@ lab: deps deps-test deps-lab
 lab-long: deps deps-test deps-lab
 	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --long --resume $(LAB)
+
+## Packs the lab for another machine, and runs it unpacked without network, by root and by an ordinary user, two minutes.
+pack-test: deps deps-test
+	$(RELEASE) -p thalweg -p bench -p lab
+	./lab/pack-test.sh
 
 ## Small suites of widely used drivers (Python, Node, Go, Java); DRIVERS chooses, SERVER=postgres compares.
 drivers: deps

@@ -49,6 +49,12 @@ pub fn check(what: &str, value: f64, most: f64) -> String {
     format!("{what}: {value:.2} (at most {most}: {verdict})")
 }
 
+/// What has to be at least a bound, as a line.
+pub fn check_least(what: &str, value: f64, least: f64) -> String {
+    let verdict = if value >= least { "holds" } else { "MISSED" };
+    format!("{what}: {value:.2} (at least {least}: {verdict})")
+}
+
 /// The medians: one line for each figure, one column for each server.
 pub fn table(figures: &[Figure], servers: &[String]) -> String {
     let mut text = String::new();
@@ -71,4 +77,17 @@ pub fn table(figures: &[Figure], servers: &[String]) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_itself_holds() {
+        assert_eq!(check("time", 1.0, 1.0), "time: 1.00 (at most 1: holds)");
+        assert_eq!(check("time", 1.01, 1.0), "time: 1.01 (at most 1: MISSED)");
+        assert_eq!(check_least("share", 0.8, 0.8), "share: 0.80 (at least 0.8: holds)");
+        assert_eq!(check_least("share", 0.79, 0.8), "share: 0.79 (at least 0.8: MISSED)");
+    }
 }

@@ -48,7 +48,7 @@ fn obey(order: Order) -> Result<(), String> {
             Ok(())
         }
         Order::List => {
-            experiments::ALL.iter().for_each(|e| println!("{:<16} {}", e.name, e.question));
+            experiments::ALL.iter().for_each(|e| println!("{}", e.line()));
             Ok(())
         }
         Order::Report(path) => {

@@ -130,8 +130,14 @@ pub mod figure {
     pub const WAL_BYTES: &str = "wal_bytes";
     /// Syncs of the log per transaction.
     pub const FSYNCS: &str = "fsyncs";
+    /// Syncs of the log and of tables' and indexes' files per transaction.
+    pub const ALL_FSYNCS: &str = "all_fsyncs";
     /// Pages that the background writer or cleaner wrote, in the run.
     pub const CLEANED: &str = "buffers_cleaned";
+    /// Pages that the checkpointer wrote, likewise.
+    pub const CHECKPOINTED: &str = "buffers_checkpointed";
+    /// Pages that sessions wrote themselves, likewise.
+    pub const BY_SESSIONS: &str = "buffers_by_sessions";
     /// Pages that got a place in the cache, in the run.
     pub const ALLOCATED: &str = "buffers_allocated";
     /// Bytes of tables' and indexes' files that the system's cache holds after the run, in MiB.
@@ -202,10 +208,18 @@ pub struct Sample {
     pub switches: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wal_bytes: Option<f64>,
+    /// Syncs of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fsyncs: Option<f64>,
+    /// And of tables' and indexes' files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_fsyncs: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffers_cleaned: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffers_checkpointed: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffers_by_sessions: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffers_allocated: Option<f64>,
     /// Memory of the machine that is written to files and not yet on disk.

@@ -17,7 +17,8 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
 
   run         measures, keeps what was measured after each run, and draws it. Exits with 1 if it ended before its plan did, and
               with 0 although a server could not be measured: the record and the page say which, and why.
-  list        tells the experiments' names and what each asks.
+  list        tells the experiments' names and what each asks; servers given by URL are asked those marked [read-only], with
+              --writes all that pgbench runs with different numbers of clients.
   report      draws page and plots of a record once more, into its directory.
   results     writes a record's tables into the READMEs of its experiments.
   compare     tells what changed from A to B by more than repetitions scatter. Exits with 1 if a cell of Thalweg's, or of a

@@ -1,7 +1,7 @@
 //! Children of the lab: run to their end, or ended when somebody interrupts or they take too long.
 
 use crate::interrupt;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
@@ -27,14 +27,23 @@ pub const TOO_LONG: &str = "did not end within";
 pub struct Printed {
     pub out: String,
     pub complaints: String,
+    /// How many bytes of `out` had come after so many seconds.
+    pub came: Vec<(f64, usize)>,
 }
 
 /// A child that runs; ended when this is dropped.
 pub struct Running {
     child: Child,
     name: String,
-    out: JoinHandle<String>,
-    complaints: JoinHandle<String>,
+    out: JoinHandle<Heard>,
+    complaints: JoinHandle<Heard>,
+}
+
+/// What has come out of a pipe, and when.
+#[derive(Default)]
+struct Heard {
+    text: String,
+    came: Vec<(f64, usize)>,
 }
 
 /// Runs a command to its end.
@@ -82,12 +91,23 @@ pub fn start(mut command: Command) -> Result<Running, String> {
     Ok(Running { child, name, out, complaints })
 }
 
-fn collect(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+fn collect(mut pipe: impl Read + Send + 'static) -> JoinHandle<Heard> {
+    let begun = Instant::now();
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // What came until a pipe breaks is what there is.
-        let _ = pipe.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+        let (mut bytes, mut came) = (Vec::new(), Vec::new());
+        let mut piece = [0; 8192];
+        loop {
+            match pipe.read(&mut piece) {
+                Ok(count) if count > 0 => {
+                    bytes.extend_from_slice(&piece[..count]);
+                    came.push((begun.elapsed().as_secs_f64(), bytes.len()));
+                }
+                Err(fault) if fault.kind() == ErrorKind::Interrupted => {}
+                // What came until a pipe breaks is what there is.
+                _ => break,
+            }
+        }
+        Heard { text: String::from_utf8_lossy(&bytes).into_owned(), came }
     })
 }
 
@@ -113,11 +133,12 @@ impl Running {
 
     /// What it has printed; waits for its end.
     fn printed(mut self) -> Printed {
-        let take = |from: &mut JoinHandle<String>| {
-            let handle = std::mem::replace(from, std::thread::spawn(String::new));
+        let take = |from: &mut JoinHandle<Heard>| {
+            let handle = std::mem::replace(from, std::thread::spawn(Heard::default));
             handle.join().unwrap_or_default()
         };
-        Printed { out: take(&mut self.out), complaints: take(&mut self.complaints) }
+        let (out, complaints) = (take(&mut self.out), take(&mut self.complaints));
+        Printed { out: out.text, complaints: complaints.text, came: out.came }
     }
 }
 

@@ -144,6 +144,26 @@ mod tests {
         assert_eq!(renewed("nothing", e, results, &record, "x"), None);
     }
 
+    /// Experiments that have no record yet. A new one comes in here, and goes when it has one.
+    const WITHOUT_RECORD: [&str; 6] =
+        ["s1-lookups", "log-paths", "s3-tpcc", "s3-policies", "s3-policies-tpcc", "scale-cores"];
+
+    /// So that none is forgotten.
+    #[test]
+    fn experiments_without_a_record_are_known() {
+        let lab = bench::record::checkout().join("lab");
+        let without = |e: &&Experiment| {
+            let text = std::fs::read_to_string(lab.join(e.name).join("README.md")).unwrap();
+            text.contains("None is recorded yet")
+        };
+        let all = crate::experiments::ALL.iter();
+        let names: Vec<&str> = all.filter(without).map(|e| e.name).collect();
+        assert_eq!(
+            names, WITHOUT_RECORD,
+            "whose README tells of no record, and who is known for it"
+        );
+    }
+
     /// The READMEs' own: each is what its record says now.
     #[test]
     fn generated_verdicts_are_those_of_their_records() {

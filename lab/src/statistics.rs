@@ -1,7 +1,7 @@
 //! Medians with their spread.
 
 use crate::experiments::Measure;
-use crate::model::{Results, figure};
+use crate::model::Results;
 
 /// Median (of an even number of values the middle of the two in the middle), least and greatest, and of how many.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,13 +64,18 @@ pub fn is_postgres(target: &str) -> bool {
     target.starts_with("pg")
 }
 
-/// The better PostgreSQL in a cell: the one with the most transactions per second, and how many.
-pub fn better_postgres<'a>(
-    results: &'a Results,
+/// What the better PostgreSQL has in a cell, by this figure.
+pub fn better_postgres(
+    results: &Results,
+    measure: &Measure,
     variant: &str,
     x: u32,
-) -> Option<(&'a str, Spread)> {
-    let of = |target| Some((target, cell(results, target, variant, x, figure::TPS)?));
+) -> Option<Spread> {
+    let of = |target: &str| cell(results, target, variant, x, measure.figure);
     let found = results.targets().into_iter().filter(|t| is_postgres(t)).filter_map(of);
-    found.max_by(|a, b| a.1.median.total_cmp(&b.1.median))
+    let better = |one: Spread, other: Spread| {
+        let lower = one.median < other.median;
+        if lower == measure.lower_is_better { one } else { other }
+    };
+    found.reduce(better)
 }

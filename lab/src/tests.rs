@@ -517,7 +517,7 @@ fn records_without_a_common_cell_are_not_compared() {
 #[test]
 fn the_seeds_table_reads_as_published() {
     let figures = seeds::figures();
-    assert_eq!(figures.len(), 124);
+    assert_eq!(figures.len(), 128);
     let e = Experiment::find("s4-hash").unwrap();
     let (clients, ratio) = *e.seeds[0].points().last().unwrap();
     assert_eq!(clients, 80);
@@ -535,7 +535,7 @@ fn every_published_curve_is_in_the_table() {
 
 #[test]
 fn a_wrong_line_of_the_seeds_table_is_told() {
-    let heading = "seed,experiment,variant,clients,tps\n";
+    let heading = "seed,experiment,variant,clients,value\n";
     assert!(seeds::parse("clients,tps\n").is_err());
     for line in ["S1,a,b,1", "S1,a,b,one,2", "S1,a,b,1,0"] {
         let fault = seeds::parse(&format!("{heading}{line}\n")).unwrap_err();
@@ -609,6 +609,16 @@ fn what_is_understood_is_described_and_the_other_way_round() {
     for name in Wanted::all().iter().map(Wanted::name) {
         assert!(described.contains(name), "{name} is a target");
     }
+}
+
+/// As README says which they are.
+#[test]
+fn the_list_marks_what_only_reads() {
+    let marked = |e: &&Experiment| e.line().contains(" [read-only] ");
+    let names: Vec<&str> = ALL.iter().filter(marked).map(|e| e.name).collect();
+    assert_eq!(names, ["scale-clients"]);
+    let readme = include_str!("../README.md");
+    assert!(readme.contains("only those marked read-only run there (`scale-clients`;"));
 }
 
 /// What is dropped in databases of others: it has names that nobody else's have, and both documents tell them.

@@ -15,7 +15,7 @@ use base::fiber::{Order, Scheduler};
 use base::rank::Rank;
 use base::{BlockNo, Fork, PageId, RelId};
 use bench::options::Words;
-use bench::record;
+use bench::{figures, record};
 use io_uring::{IoUring, opcode, types};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -33,6 +33,8 @@ use storage::relfile::{self, RelFiles};
 const USAGE: &str = "eviction [--seconds S] [--rounds N] [--depths 1,8,32] [--threads N] [--data DIR] \
                      [--mib N] [--no-record]";
 const REL: RelId = RelId(5);
+/// The share of the limit that is asked for, at each queue depth.
+const ASKED: f64 = 0.8;
 
 struct Options {
     seconds: f64,
@@ -116,6 +118,7 @@ fn run(options: &Options, folder: &Path) -> Result<(), String> {
     let columns =
         ["I/O", "reads at a time", "limit", "cache", "share", "CPU of the limit, µs", "CPU, µs"];
     record::table_head(&mut text, columns);
+    let mut checks = String::new();
     for direct in [true, false] {
         if direct && let Err(fault) = disk.check_direct("") {
             writeln!(text, "| direct | | not here: {fault} | | | | |")
@@ -125,22 +128,36 @@ fn run(options: &Options, folder: &Path) -> Result<(), String> {
         if !direct {
             warm(&disk, blocks)?;
         }
+        let mut shares = Vec::new();
         for depth in &options.depths {
-            let row = compare(options, &disk, direct, *depth, blocks as u32)?;
+            let (row, share) = compare(options, &disk, direct, *depth, blocks as u32)?;
             text.push_str(&row);
+            shares.push((share, *depth));
+        }
+        if let Some((least, depth)) = shares.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
+            let what =
+                format!("{}: least share of the limit, {depth} reads at a time", name(direct));
+            writeln!(checks, "- {}", figures::check_least(&what, least, ASKED))
+                .expect("strings take writes");
         }
     }
+    text.push('\n');
+    text.push_str(&checks);
     record::print_and_save("eviction", &text, options.record)
 }
 
-/// A line of the table.
+fn name(direct: bool) -> &'static str {
+    if direct { "direct" } else { "buffered" }
+}
+
+/// A line of the table, and the cache's share of the limit.
 fn compare(
     options: &Options,
     disk: &Arc<dyn Disk>,
     direct: bool,
     depth: usize,
     blocks: u32,
-) -> Result<String, String> {
+) -> Result<(String, f64), String> {
     let (mut limits, mut caches) = (Vec::new(), Vec::new());
     for _ in 0..options.rounds {
         limits.push(limit(options, disk, direct, depth, blocks)?);
@@ -158,15 +175,17 @@ fn compare(
     // Pairs of a round, so that a machine that is slow for a while is so for both.
     let shares =
         limits.iter().zip(&caches).map(|(limit, cache)| cache.per_second / limit.per_second);
-    Ok(format!(
+    let share = record::median(shares).expect("at least one round");
+    let row = format!(
         "| {} | {depth} | {:.1} | {:.1} | {:.0} % | {:.1} | {:.1} |\n",
-        if direct { "direct" } else { "buffered" },
+        name(direct),
         limit / 1000.0,
         cache / 1000.0,
-        100.0 * record::median(shares).expect("at least one round"),
+        100.0 * share,
         of(&limits, |r| r.cpu_micros),
         of(&caches, |r| r.cpu_micros),
-    ))
+    );
+    Ok((row, share))
 }
 
 /// A relation of sealed pages, written as they lie.

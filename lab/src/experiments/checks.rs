@@ -1,7 +1,7 @@
 //! What experiments' figures have to be: each figure on a line, with its bound where there is one.
 
 use crate::model::{Results, figure};
-use crate::statistics::cell;
+use crate::statistics::{cell, places};
 use crate::table::short;
 
 use super::setups::DEFAULT_POLICY;
@@ -214,7 +214,7 @@ pub fn commit_latency(results: &Results) -> Vec<Check> {
 pub const PACE: u32 = 125;
 
 /// What the seed measured: that paced clients get through, latencies beside PostgreSQL's, whether what the cache does is
-/// the same from run to run, and what of the data the system holds, too.
+/// the same from run to run, who writes pages, and what of the data the system holds, too.
 pub fn steady(results: &Results) -> Vec<Check> {
     let mut checks = Vec::new();
     for variant in results.variants() {
@@ -239,6 +239,7 @@ pub fn steady(results: &Results) -> Vec<Check> {
                     let bound = (target == "thalweg").then_some(Bound::AtMost(0.05));
                     checks.extend(check(format!("{who}: {what}"), off, bound));
                 }
+                checks.extend(written_by(results, variant, x, target));
                 let held = median(results, target, variant, x, figure::HELD_SHARE);
                 let what = format!("{who}: share of the data in the system's cache");
                 checks.extend(check(what, held, None));
@@ -250,6 +251,38 @@ pub fn steady(results: &Results) -> Vec<Check> {
         }
     }
     checks
+}
+
+/// Who writes pages.
+pub fn written(results: &Results) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (variant, x) in places(results) {
+        for target in results.targets() {
+            checks.extend(written_by(results, variant, x, target));
+        }
+    }
+    checks
+}
+
+/// Pages that a server's cleaner, its checkpointer and its sessions wrote in a run. What PostgreSQL's cleaner leaves, the others
+/// write; a session of Thalweg's never does.
+fn written_by(results: &Results, variant: &str, x: u32, target: &str) -> Vec<Check> {
+    let who = match variant {
+        "" => format!("{x} clients, {target}"),
+        variant => format!("{variant}, {x} clients, {target}"),
+    };
+    let told = |what: &str, pages, bound| check(format!("{who}: {what}"), pages, bound);
+    let of = |name| median(results, target, variant, x, name);
+    // Not the median: one page in one run is one too many.
+    let by_sessions = cell(results, target, variant, x, figure::BY_SESSIONS).map(|s| s.max);
+    let bound = (target == "thalweg").then_some(Bound::AtMost(0.0));
+    let all = [
+        told("pages cleaned", of(figure::CLEANED), None),
+        told("pages written by the checkpointer", of(figure::CHECKPOINTED), None),
+        told("pages written by sessions, in any run", by_sessions, bound),
+    ];
+    // Records from before it was asked tell of the cleaner alone, which says nothing beside another server.
+    all.into_iter().flatten().filter(|_| by_sessions.is_some()).collect()
 }
 
 /// MiB between the 95th and the 5th percentile of the machine's dirty memory, over the run.
@@ -294,7 +327,7 @@ fn over_the_better(results: &Results, variant: &str, x: u32) -> Vec<Check> {
 
 /// Each policy beside `clock`: latencies and pages read in by paced clients, throughput of TPC-C.
 pub fn policies(results: &Results) -> Vec<Check> {
-    let mut checks = Vec::new();
+    let mut checks = written(results);
     for variant in results.variants() {
         let (policy, load) = variant.split_once(", ").unwrap_or((variant, ""));
         if policy == "clock" {
@@ -454,5 +487,43 @@ mod tests {
         let seeds = told(&checks, "clock_lruk, 8 clients: transactions");
         assert!(seeds.ends_with(": 0.50"), "nothing is asked of it: {checks:?}");
         assert!(checks.iter().all(|check| !check.what.starts_with("clock,")));
+    }
+
+    /// Of Thalweg's sessions not one page in any run; of PostgreSQL's it is told.
+    #[test]
+    fn sessions_are_to_write_no_page() {
+        let of = [125.0, 1.0, 2.0, 1000.0];
+        let mut results = results(&[
+            ("thalweg", "", of),
+            ("thalweg", "", of),
+            ("pg15", "", of),
+            ("pg18", "", of),
+        ]);
+        let with = |results: &mut Results, pages: [f64; 3]| {
+            for (run, pages) in results.runs.iter_mut().zip(pages) {
+                run.figures.insert(figure::BY_SESSIONS.to_owned(), pages);
+                run.figures.insert(figure::CHECKPOINTED.to_owned(), 20.0);
+            }
+        };
+        assert!(written(&results).is_empty(), "nobody told of them");
+        with(&mut results, [0.0, 0.0, 700.0]);
+        let ours =
+            |results: &Results| told(&written(results), "8 clients, thalweg: pages written by s");
+        assert!(ours(&results).ends_with("in any run: 0.00 (at most 0: holds)"));
+        let texts: Vec<String> = written(&results).iter().map(Check::text).collect();
+        let theirs = &texts[3..];
+        assert_eq!(
+            theirs,
+            [
+                "8 clients, pg15: pages cleaned: 1000",
+                "8 clients, pg15: pages written by the checkpointer: 20.0",
+                "8 clients, pg15: pages written by sessions, in any run: 700",
+            ],
+            "and nothing of pg18, which told nothing"
+        );
+        with(&mut results, [0.0, 1.0, 700.0]);
+        assert!(ours(&results).ends_with("1.00 (at most 0: MISSED)"));
+        let steady = told(&steady(&results), "8 clients, thalweg: pages written by s");
+        assert!(steady.ends_with("MISSED)"), "{steady}");
     }
 }

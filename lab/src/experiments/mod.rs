@@ -105,6 +105,9 @@ pub const TAIL_LATENCY: Measure = Measure {
     label: "99.9th percentile of latency, milliseconds",
     lower_is_better: true,
 };
+/// What the seed of buffer replacement tells.
+pub const AVERAGE_LATENCY: Measure =
+    Measure { figure: figure::MEAN, label: "average latency, milliseconds", lower_is_better: true };
 /// What it costs whoever runs it.
 pub const PROCESSOR: Measure = Measure {
     figure: figure::SERVER_CPU,
@@ -119,6 +122,7 @@ pub enum Course {
     Latency,
     Dirty,
     Cleaned,
+    Written,
     Fsyncs,
 }
 
@@ -247,6 +251,14 @@ pub enum Script {
 }
 
 impl Experiment {
+    /// For a list: its name, whether servers given by URL are only read by it, and what it asks. What is measured in process asks
+    /// no server anything.
+    pub fn line(&self) -> String {
+        let reads = self.read_only && !matches!(self.kind, Kind::Paths(_));
+        let mark = if reads { "[read-only] " } else { "" };
+        format!("{:<16} {mark}{}", self.name, self.question)
+    }
+
     /// The experiment of this name.
     pub fn find(name: &str) -> Result<&'static Experiment, String> {
         ALL.iter().find(|e| e.name == name).ok_or_else(|| {

@@ -211,12 +211,10 @@ fn label(target: &str, variant: &str, alone: bool) -> String {
 
 /// Our ratios beside the seeds', each to its own baseline.
 fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
-    if e.seeds.is_empty() {
-        return None;
-    }
+    let measure = e.seeds.first()?.measure;
     let published: Vec<(&str, Vec<(u32, f64)>)> =
         e.seeds.iter().map(|curve| (curve.label, curve.points())).collect();
-    let ours = own_ratios(e, results);
+    let ours = own_ratios(e, results, measure);
     if ours.len() + published.len() > MOST_RATIOS {
         return ratio_bars(e, results, &ours);
     }
@@ -227,13 +225,15 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
     xs.dedup();
     let place = |x: u32| xs.iter().position(|other| *other == x).map(|at| at as f64);
     let mut series = Vec::new();
+    let of_one = ours.iter().all(|(_, target, _)| *target == ours[0].1);
+    // Several of one server would all have its colour.
+    let numbered = results.targets().len() == 1 || of_one && ours.len() > 1;
     for (number, (label, target, points)) in ours.iter().enumerate() {
         let points = points.iter().filter_map(|(x, s)| {
             Some(Point { x: place(*x)?, y: s.median, low: s.min, high: s.max })
         });
-        let alone = results.targets().len() == 1;
         // As in the other charts, where the baseline has the first colour.
-        let colour = match alone {
+        let colour = match numbered {
             true => colours::of_number(number + 1),
             false => colours::of_target(target, number),
         };
@@ -288,18 +288,28 @@ fn ratio_bars(e: &Experiment, results: &Results, ours: &[Ratios]) -> Option<Char
 }
 
 fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series>) -> Chart {
+    let measure = e.seeds.first().map_or(THROUGHPUT, |curve| curve.measure);
+    let what = match measure.lower_is_better {
+        false => "throughput",
+        // Without its unit: a ratio has none.
+        true => measure.label.split(',').next().unwrap_or(measure.label),
+    };
+    let better = if measure.lower_is_better { "; lower is better" } else { "" };
+    let ratios = format!(
+        "Ratios of {what}, each to its own baseline{better}; grey: what the seed's thread published."
+    );
+    // What they cost is said of the figure that decides.
+    let costs = finding::costs(e, results).filter(|_| measure.figure == e.measure.figure);
     Chart {
         name: format!("{}-seed", e.name),
         title: format!("{}: beside the seed (grey)", e.title),
-        finding: finding::costs(e, results).unwrap_or_else(|| {
-            "Ratios, each to its own baseline; grey: what the seed's thread published.".to_owned()
-        }),
+        finding: costs.unwrap_or(ratios),
         x_label: e.axis.to_owned(),
         y_label: match e.own_baseline {
             Some(baseline) => {
-                format!("throughput over its own baseline's (ours: {})", baseline.name())
+                format!("{what} over its own baseline's (ours: {})", baseline.name())
             }
-            None => "throughput over its own baseline's (ours: the better PostgreSQL)".to_owned(),
+            None => format!("{what} over its own baseline's (ours: the better PostgreSQL)"),
         },
         form,
         log: false,
@@ -394,7 +404,7 @@ type Ratios = (String, String, Vec<(u32, Spread)>);
 
 /// Each variant over the experiment's baseline on the same server; without one, ours over the better
 /// PostgreSQL.
-fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
+fn own_ratios(e: &Experiment, results: &Results, measure: Measure) -> Vec<Ratios> {
     let mut all = Vec::new();
     for variant in results.variants() {
         let baseline = e.own_baseline.map(|baseline| baseline.of(variant));
@@ -405,10 +415,10 @@ fn own_ratios(e: &Experiment, results: &Results) -> Vec<Ratios> {
         };
         for target in targets {
             let at = |x: u32| -> Option<(u32, Spread)> {
-                let ours = cell(results, target, variant, x, figure::TPS)?;
+                let ours = cell(results, target, variant, x, measure.figure)?;
                 let base = match baseline.iter().flatten().next() {
-                    Some(baseline) => cell(results, target, baseline, x, figure::TPS)?,
-                    None => better_postgres(results, variant, x)?.1,
+                    Some(baseline) => cell(results, target, baseline, x, measure.figure)?,
+                    None => better_postgres(results, &measure, variant, x)?,
                 };
                 Some((x, ours.over(base.median)))
             };
@@ -471,6 +481,11 @@ fn course_points(seen: &[(f64, f64)]) -> (Vec<Point>, usize) {
 /// Reads one value out of a sample.
 type Reader = fn(&Sample) -> Option<f64>;
 
+/// Pages, whoever wrote them; nothing where one of them is unknown, which would look like fewer.
+fn written(sample: &Sample) -> Option<f64> {
+    Some(sample.buffers_cleaned? + sample.buffers_checkpointed? + sample.buffers_by_sessions?)
+}
+
 /// What changed while the runs lasted, a line for each server, at the axis' last place; a chart for each variant.
 fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
     let Some(&x) = results.xs().last() else { return Vec::new() };
@@ -482,8 +497,9 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         Course::Dirty => {
             ("dirty", "memory to be written, MiB", |s| s.dirty_kib.map(|kib| kib / 1024.0))
         }
-        Course::Cleaned => {
-            ("cleaned", "pages written in the background per second", |s| s.buffers_cleaned)
+        Course::Cleaned => ("cleaned", "pages cleaned per second", |s| s.buffers_cleaned),
+        Course::Written => {
+            ("written", "pages written by cleaner, checkpointer and sessions per second", written)
         }
         Course::Fsyncs => ("fsyncs", "syncs of the log per second", |s| s.fsyncs),
     };

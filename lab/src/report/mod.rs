@@ -48,7 +48,8 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::CLIENT_CPU, "client µs"),
     (figure::SWITCHES, "switches"),
     (figure::WAL_BYTES, "log bytes"),
-    (figure::FSYNCS, "syncs"),
+    (figure::FSYNCS, "syncs of the log"),
+    (figure::ALL_FSYNCS, "syncs of log and data"),
     (figure::FUTEX, "futex calls"),
     (figure::OWN_SWITCHES, "server's switches"),
     (figure::INSTRUCTIONS, "instructions"),
@@ -59,6 +60,8 @@ const COLUMNS: &[(&str, &str)] = &[
     (figure::SHARED_LINES, "shared lines written"),
     (figure::PAGE_LINES, "pages' shared lines written"),
     (figure::CLEANED, "pages cleaned"),
+    (figure::CHECKPOINTED, "pages written by the checkpointer"),
+    (figure::BY_SESSIONS, "pages written by sessions"),
     (figure::ALLOCATED, "pages read in"),
     (figure::BESIDE, "done beside"),
     (figure::HELD_TWICE, "MiB of data in the system's cache"),
@@ -209,7 +212,8 @@ fn figures(results: &Results) -> String {
 }
 
 /// What the sessions at work waited for at the axis' last place: of all that were seen once a second, the
-/// share of each wait, the most frequent first. Servers that can't tell are not in it.
+/// share of each wait, the most frequent first; and in how many of the looks there was nobody, so that nobody takes the shares
+/// of two looks for more than they are. Servers that can't tell are not in it.
 fn waits(results: &Results) -> String {
     let mut rows = String::new();
     for variant in results.variants() {
@@ -217,22 +221,27 @@ fn waits(results: &Results) -> String {
             let runs = results.runs.iter().filter(|r| {
                 r.target == target && r.variant == variant && results.xs().last() == Some(&r.x)
             });
+            let looks: Vec<&BTreeMap<String, u32>> =
+                runs.flat_map(|r| &r.samples).filter_map(|s| s.waits.as_ref()).collect();
             let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-            for (wait, count) in
-                runs.flat_map(|r| &r.samples).filter_map(|s| s.waits.as_ref()).flatten()
-            {
+            for (wait, count) in looks.iter().copied().flatten() {
                 *seen.entry(wait).or_default() += count;
             }
             let all: u32 = seen.values().sum();
+            let nobody = looks.iter().filter(|look| look.values().sum::<u32>() == 0).count();
             let mut seen: Vec<(&str, u32)> = seen.into_iter().collect();
             seen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             let share = |count: u32| f64::from(count) * 100.0 / f64::from(all);
             let most = seen.iter().take(6).map(|(wait, n)| format!("{wait} {:.0} %", share(*n)));
             let most = escape(&most.collect::<Vec<_>>().join(", "));
-            if all > 0 {
-                let (target, variant) = (escape(target), escape(variant));
-                write!(rows, "<tr><td>{target}</td><td>{variant}</td><td>{most}</td></tr>")
-                    .expect("strings take writes");
+            if !looks.is_empty() {
+                let (target, variant, of) = (escape(target), escape(variant), looks.len());
+                let nobody = format!("nobody at work in {nobody} of {of} looks");
+                write!(
+                    rows,
+                    "<tr><td>{target}</td><td>{variant}</td><td>{most}</td><td>{nobody}</td></tr>"
+                )
+                .expect("strings take writes");
             }
         }
     }
@@ -242,7 +251,7 @@ fn waits(results: &Results) -> String {
     let x = results.xs().last().copied().unwrap_or_default();
     format!(
         "<details><summary>What sessions at work waited for, {x} {}</summary><div class=\"scroll\"><table>\
-         <tr><th>server</th><th>variant</th><th>share of the sessions seen at work</th></tr>{rows}</table></div></details>",
+         <tr><th>server</th><th>variant</th><th>share of the sessions seen at work</th><th>looks</th></tr>{rows}</table></div></details>",
         escape(&results.axis)
     )
 }

@@ -101,6 +101,35 @@ fn one_place_becomes_bars_and_samples_become_courses() {
     assert_eq!(names, ["s3-latency-dirty-over-time-uniform"], "what nobody told is not drawn");
 }
 
+/// What the thread of seed S3 said of averages is drawn beside our average over the better PostgreSQL's, the lower one.
+#[test]
+fn averages_are_drawn_beside_what_the_thread_said_of_them() {
+    let e = Experiment::find("s3-latency").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 6);
+    for x in [1, 32] {
+        for (target, mean) in [("thalweg", 1.0), ("pg15", 4.0), ("pg18", 2.0)] {
+            let mut run = run(target, "uniform", x, 0, 125.0);
+            run.figures.insert(figure::MEAN.to_owned(), mean);
+            results.runs.push(run);
+        }
+    }
+    let charts = charts::charts(e, results);
+    let beside = charts.iter().find(|chart| chart.name == "s3-latency-seed").unwrap();
+    let curves: Vec<(&str, Vec<f64>)> = (beside.series.iter())
+        .map(|s| (s.label.as_str(), s.points.iter().map(|point| point.y).collect()))
+        .collect();
+    assert_eq!(
+        curves,
+        [
+            ("thalweg / PostgreSQL uniform", vec![0.5, 0.5]),
+            ("S3 patch / its master, less than this", vec![0.5, 0.25]),
+        ]
+    );
+    assert!(beside.y_label.starts_with("average latency over its own"), "{}", beside.y_label);
+    assert!(beside.finding.contains("lower is better"), "{}", beside.finding);
+}
+
 /// As many ways to make the log durable as there are can't be told apart as lines.
 #[test]
 fn many_variants_become_bars_with_no_room_for_what_is_not_there() {
@@ -234,9 +263,20 @@ fn waits_are_shares_of_the_sessions_seen_at_the_last_place() {
         let waits = pairs.iter().map(|(wait, n)| ((*wait).to_owned(), *n)).collect();
         Sample { waits: Some(waits), ..Sample::default() }
     };
-    last.samples = vec![seen(&[("running", 1), ("IO:WALSync", 2)]), seen(&[("IO:WALSync", 1)])];
+    let asleep = seen(&[]);
+    last.samples = vec![
+        seen(&[("running", 1), ("IO:WALSync", 2)]),
+        seen(&[("IO:WALSync", 1)]),
+        asleep.clone(),
+        Sample::default(),
+    ];
     let text = waits(results);
-    assert!(text.contains("<td>IO:WALSync 75 %, running 25 %</td>"), "{text}");
+    let told = "<td>IO:WALSync 75 %, running 25 %</td><td>nobody at work in 1 of 3 looks</td>";
+    assert!(text.contains(told), "{text}");
+    let last = results.runs.iter_mut().find(|r| r.x == 64).unwrap();
+    last.samples = vec![asleep; 2];
+    let text = waits(results);
+    assert!(text.contains("<td></td><td>nobody at work in 2 of 2 looks</td>"), "{text}");
 }
 
 #[test]

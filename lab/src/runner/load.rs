@@ -226,7 +226,10 @@ pub fn add_counters(figures: &mut BTreeMap<String, f64>, seen: &Seen, done: f64)
         (figure::SWITCHES, whole.switches.map(|n| n / done)),
         (figure::WAL_BYTES, whole.wal_bytes.map(|n| n / done)),
         (figure::FSYNCS, whole.fsyncs.map(|n| n / done)),
+        (figure::ALL_FSYNCS, whole.all_fsyncs.map(|n| n / done)),
         (figure::CLEANED, whole.cleaned),
+        (figure::CHECKPOINTED, whole.checkpointed),
+        (figure::BY_SESSIONS, whole.by_sessions),
         (figure::ALLOCATED, whole.allocated),
     ] {
         if let Some(value) = value {
@@ -259,27 +262,34 @@ fn held_by_system(home: &Path) -> Option<(f64, f64)> {
 }
 
 /// The samples with what pgbench told of the same seconds.
-fn course(mut samples: Vec<Sample>, progress: &str, latencies: &Latencies) -> Vec<Sample> {
+fn course(samples: Vec<Sample>, progress: &str, latencies: &Latencies) -> Vec<Sample> {
     let lines = progress.lines().filter_map(|line| line.strip_prefix("progress: "));
     let told = lines.filter_map(|line| {
         let (second, rest) = line.split_once(" s, ")?;
         Some((second.parse::<f64>().ok()?, rest.split_once(" tps")?.0.parse::<f64>().ok()?))
     });
-    for (at_s, tps) in told {
-        let second = at_s.round() as u64;
-        let nearest = samples.iter_mut().find(|s| s.at_s.round() as u64 == second);
-        let sample = match nearest {
-            Some(sample) => sample,
-            None => {
-                samples.push(Sample { at_s, ..Sample::default() });
-                samples.last_mut().expect("it was just put there")
-            }
-        };
-        sample.tps = Some(tps);
+    let mut samples = with_throughput(samples, told);
+    for sample in samples.iter_mut().filter(|sample| sample.tps.is_some()) {
+        let second = sample.at_s.round() as u64;
         if let Some(second) = latencies.second(second.saturating_sub(1)) {
             sample.latency_ms_p50 = Some(second.p50);
             sample.latency_ms_p99 = Some(second.p99);
             sample.latency_ms_max = Some(second.max);
+        }
+    }
+    samples
+}
+
+/// The samples with the throughput that a client told of the same seconds, in order.
+pub fn with_throughput(
+    mut samples: Vec<Sample>,
+    told: impl IntoIterator<Item = (f64, f64)>,
+) -> Vec<Sample> {
+    for (at_s, tps) in told {
+        let second = at_s.round() as u64;
+        match samples.iter_mut().find(|s| s.at_s.round() as u64 == second) {
+            Some(sample) => sample.tps = Some(tps),
+            None => samples.push(Sample { at_s, tps: Some(tps), ..Sample::default() }),
         }
     }
     samples.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));

@@ -15,7 +15,10 @@ pub struct Counters {
     pub switches: Option<f64>,
     pub wal_bytes: Option<f64>,
     pub fsyncs: Option<f64>,
+    pub all_fsyncs: Option<f64>,
     pub cleaned: Option<f64>,
+    pub checkpointed: Option<f64>,
+    pub by_sessions: Option<f64>,
     pub allocated: Option<f64>,
 }
 
@@ -28,11 +31,26 @@ const FSYNCS: &[&str] = &[
     "select wal_sync from pg_stat_wal",
     "select sum(fsyncs) from pg_stat_io where object = 'wal'",
 ];
+/// PostgreSQL 18 has the log's among all others; before it, and on Thalweg, they are apart, and 15 tells of no others.
+const ALL_FSYNCS: &[&str] = &[
+    "select (select wal_sync from pg_stat_wal) + (select sum(fsyncs) from pg_stat_io)",
+    "select sum(fsyncs) from pg_stat_io",
+];
 const CLEANED: &[&str] = &["select buffers_clean from pg_stat_bgwriter"];
+const CHECKPOINTED: &[&str] = &[
+    "select buffers_checkpoint from pg_stat_bgwriter",
+    "select buffers_written from pg_stat_checkpointer",
+];
+/// Up to PostgreSQL 16 pages that sessions put at files' ends are among these, later only those that they made room with.
+const BY_SESSIONS: &[&str] = &[
+    "select buffers_backend from pg_stat_bgwriter",
+    "select sum(writes) from pg_stat_io where backend_type = 'client backend' and object = 'relation'",
+];
 const ALLOCATED: &[&str] = &["select buffers_alloc from pg_stat_bgwriter"];
-const WAITS: &str = "select coalesce(wait_event_type || ':' || wait_event, 'running'), count(*) \
-                     from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
-                     and backend_type = 'client backend' group by 1";
+const WAITS: &[&str] =
+    &["select coalesce(wait_event_type || ':' || wait_event, 'running'), count(*) \
+     from pg_stat_activity where state = 'active' and pid <> pg_backend_pid() \
+     and backend_type = 'client backend' group by 1"];
 
 /// Reads a server.
 pub struct Probes {
@@ -40,7 +58,10 @@ pub struct Probes {
     session: Option<Session>,
     wal_bytes: Option<&'static str>,
     fsyncs: Option<&'static str>,
+    all_fsyncs: Option<&'static str>,
     cleaned: Option<&'static str>,
+    checkpointed: Option<&'static str>,
+    by_sessions: Option<&'static str>,
     allocated: Option<&'static str>,
     waits: Option<&'static str>,
 }
@@ -53,11 +74,22 @@ impl Probes {
             let session = session.as_mut()?;
             ways.iter().copied().find(|way| session.ask(way, ANSWER).is_ok())
         };
-        let wal_bytes = understood(WAL_BYTES);
-        let fsyncs = understood(FSYNCS);
-        let (cleaned, allocated) = (understood(CLEANED), understood(ALLOCATED));
-        let waits = understood(&[WAITS]);
-        Probes { pid, session, wal_bytes, fsyncs, cleaned, allocated, waits }
+        let [wal_bytes, fsyncs, all_fsyncs, allocated, waits] =
+            [WAL_BYTES, FSYNCS, ALL_FSYNCS, ALLOCATED, WAITS].map(&mut understood);
+        let [cleaned, checkpointed, by_sessions] =
+            [CLEANED, CHECKPOINTED, BY_SESSIONS].map(&mut understood);
+        Probes {
+            pid,
+            session,
+            wal_bytes,
+            fsyncs,
+            all_fsyncs,
+            cleaned,
+            checkpointed,
+            by_sessions,
+            allocated,
+            waits,
+        }
     }
 
     /// Reads every counter. The client's processor time is that of its process, if it runs.
@@ -69,7 +101,10 @@ impl Probes {
             switches: Some(cpu::machine_switches() as f64),
             wal_bytes: self.number(self.wal_bytes),
             fsyncs: self.number(self.fsyncs),
+            all_fsyncs: self.number(self.all_fsyncs),
             cleaned: self.number(self.cleaned),
+            checkpointed: self.number(self.checkpointed),
+            by_sessions: self.number(self.by_sessions),
             allocated: self.number(self.allocated),
         }
     }
@@ -114,7 +149,10 @@ impl Counters {
             switches: grown(self.switches, before.switches),
             wal_bytes: grown(self.wal_bytes, before.wal_bytes),
             fsyncs: grown(self.fsyncs, before.fsyncs),
+            all_fsyncs: grown(self.all_fsyncs, before.all_fsyncs),
             cleaned: grown(self.cleaned, before.cleaned),
+            checkpointed: grown(self.checkpointed, before.checkpointed),
+            by_sessions: grown(self.by_sessions, before.by_sessions),
             allocated: grown(self.allocated, before.allocated),
         }
     }
@@ -129,7 +167,10 @@ impl Counters {
             switches: rate(self.switches),
             wal_bytes: rate(self.wal_bytes),
             fsyncs: rate(self.fsyncs),
+            all_fsyncs: rate(self.all_fsyncs),
             buffers_cleaned: rate(self.cleaned),
+            buffers_checkpointed: rate(self.checkpointed),
+            buffers_by_sessions: rate(self.by_sessions),
             buffers_allocated: rate(self.allocated),
             ..Sample::default()
         }
