@@ -11,7 +11,7 @@ use super::backend::Backend;
 use super::names::{parts, type_named};
 
 /// Functions and aggregates of a name, each with its arguments' types.
-fn routines(name: &str) -> impl Iterator<Item = (Oid, &'static [TypeId])> {
+fn routines(name: &str) -> impl Iterator<Item = (Oid, &'static [TypeId])> + use<> {
     let functions = func::functions(name).map(|f| (f.oid, f.args));
     functions.chain(func::aggregates(name).map(|a| (a.oid, a.args)))
 }
