@@ -3,16 +3,17 @@
 
 use super::Pool;
 use super::io::Purpose;
+use base::PageId;
 
 /// Most pages of a ring for rows that are stored in bulk, as in PostgreSQL: 16 MiB.
 const BULK_WRITE_PAGES: usize = 2048;
 
-/// Frames that one scan has loaded pages into. A frame whose page others have come to use, or that is dirty,
-/// is left where it is and replaced in the ring by another. Whoever fills pages, or cleans them, leaves dirty ones behind:
+/// Frames that one scan has loaded pages into, and those pages. A frame whose page others have come to use, or that is
+/// dirty, is left where it is and replaced in the ring by another; so is one that holds another page by now. Whoever fills pages, or cleans them, leaves dirty ones behind:
 /// for them the cleaner is asked to write what the ring comes to next, half a round ahead.
 pub struct Ring {
     purpose: Purpose,
-    frames: Vec<u32>,
+    frames: Vec<(u32, PageId)>,
     next: usize,
     capacity: usize,
     /// The last answer of `reusable`, to be replaced by `note`.
@@ -51,7 +52,7 @@ impl Ring {
         }
         let first = (self.next_place() + self.capacity / 2) % self.capacity;
         let places = first..(first + step).min(self.capacity);
-        Some(places.filter_map(|at| self.frames.get(at).copied()).collect())
+        Some(places.filter_map(|at| self.frames.get(at)).map(|(index, _)| *index).collect())
     }
 
     /// Where the next frame goes.
@@ -75,8 +76,8 @@ impl Ring {
         self.purpose
     }
 
-    /// The frame whose turn it is, once the ring is full.
-    pub(super) fn reusable(&mut self) -> Option<u32> {
+    /// The frame whose turn it is, once the ring is full, and the page that was loaded into it.
+    pub(super) fn reusable(&mut self) -> Option<(u32, PageId)> {
         self.at = None;
         if self.frames.len() < self.capacity {
             return None;
@@ -87,11 +88,11 @@ impl Ring {
         Some(self.frames[at])
     }
 
-    /// The frame that was taken instead of, or because of, the last answer.
-    pub(super) fn note(&mut self, index: u32) {
+    /// The page goes into the frame that was taken instead of, or because of, the last answer.
+    pub(super) fn note(&mut self, index: u32, page: PageId) {
         match self.at.take() {
-            Some(at) => self.frames[at] = index,
-            None => self.frames.push(index),
+            Some(at) => self.frames[at] = (index, page),
+            None => self.frames.push((index, page)),
         }
     }
 }
