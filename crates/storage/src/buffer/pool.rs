@@ -29,7 +29,7 @@ use base::latch::Latch;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicU32, AtomicU64, Ordering};
 use base::usage::{self, Use};
-use base::{BlockNo, Fork, Lsn, Persistence, RelId};
+use base::{BlockNo, Fork, Lsn, PageId, Persistence, RelId};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -322,13 +322,7 @@ impl Pool {
     /// clean it asks the cleaner and waits, up to the configured time or until it is interrupted. A ring is to be told
     /// which page it gets ([`Ring::note`]).
     pub(super) fn take_frame(&self, ring: Option<&mut Ring>) -> Result<&Frame> {
-        let reused = ring.and_then(|ring| {
-            if let Some(frames) = ring.to_clean() {
-                self.cleaner.ask_to_write(frames);
-            }
-            self.next_of(ring)
-        });
-        let index = match reused {
+        let index = match ring.and_then(|ring| self.next_of(ring)) {
             Some(index) => index,
             None => self.take_free()?,
         };
@@ -351,15 +345,29 @@ impl Pool {
         Some(&self.frames[index as usize])
     }
 
-    /// Evicts the page that the ring loaded longest ago, if it is still there and nobody else wants it.
+    /// Evicts the page that the ring loaded longest ago, if it is still there, clean, and nobody else wants it. Has those
+    /// written that it comes to later.
     fn next_of(&self, ring: &mut Ring) -> Option<u32> {
+        let frame_of = |index: u32| &self.frames[index as usize];
+        let dirty = |(index, page): &&(u32, PageId)| {
+            frame_of(*index).holds(*page) && frame_of(*index).is_dirty()
+        };
+        let dirty: Vec<u32> = ring.coming().iter().filter(dirty).map(|(index, _)| *index).collect();
+        if !dirty.is_empty() {
+            self.cleaner.ask_to_write(dirty);
+        }
         let (index, page) = ring.reusable()?;
-        let frame = &self.frames[index as usize];
+        let frame = frame_of(index);
         // The word first: if it is still that when the page goes, the frame holds what it held when it was looked at.
-        let idle = frame.word.idle()?;
-        let is_free =
-            frame.holds(page) && !self.replacer.is_wanted(&frame.credit) && self.evict(frame, idle);
-        if !is_free {
+        let idle = frame.word.idle();
+        if !frame.holds(page) || self.replacer.is_wanted(&frame.credit) {
+            return None;
+        }
+        if frame.is_dirty() {
+            ring.keep(Ring::pages_max(self));
+            return None;
+        }
+        if !self.evict(frame, idle?) {
             return None;
         }
         self.io.reused(page.rel, ring.purpose());

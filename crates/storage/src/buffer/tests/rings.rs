@@ -39,3 +39,81 @@ fn a_ring_leaves_a_page_alone_that_another_loaded_into_its_frame() {
     scan(0);
     assert_eq!(reuses(), 1);
 }
+
+/// Reads blocks in a ring, far ahead, and changes each.
+fn change(
+    rel: &Relation,
+    (ring, reads): (&mut Ring, u32),
+    blocks: u32,
+    mut after: impl FnMut(u32),
+) {
+    let mut ahead = ReadAhead::new(rel, Reach { reads, pages: 4 });
+    for n in 0..blocks {
+        let at = |place| Some(BlockNo(place));
+        let started = ahead.look(rel, Fork::Main, n..blocks, Some(&mut *ring), at);
+        ring.expect(started);
+        let mut page = rel.write_in(ring, Fork::Main, BlockNo(n)).unwrap();
+        let id = page.page_id();
+        page.mark_dirty();
+        stamp(&mut page, id, 7);
+        drop(page);
+        after(n);
+    }
+}
+
+/// Whatever the ring is for, and though it is filled by what is read ahead: the cleaner hears of what the scan has changed
+/// before the ring comes back to it.
+#[test]
+fn what_a_scan_has_changed_is_written_before_its_ring_comes_back() {
+    for purpose in [Purpose::BulkRead, Purpose::Vacuum] {
+        let before = World::new(512);
+        for n in 0..200 {
+            add(&before.relation(5), Fork::Main, n + 1);
+        }
+        before.pool.clean_all().unwrap();
+        let world = World::over(before.disk.clone(), 512, TornPages::DoubleWrite);
+        // With it 64 pages go round, of which half are ahead of the scan.
+        let mut ring = Ring::new(32, purpose).with_ahead(32);
+        change(&world.relation(5), (&mut ring, 8), 100, |_| ());
+        let started = std::time::Instant::now();
+        while world.pool.stats().written < 16 {
+            assert!(started.elapsed().as_secs() < 30, "{purpose:?}: nothing was written");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// What is still dirty when the ring comes to it is not left behind: the ring becomes as wide as the cleaner is slow.
+#[test]
+fn a_ring_becomes_wider_while_what_it_comes_to_is_dirty() {
+    let world = cold(256, 600);
+    let rel = world.relation(5);
+    let mut ring = Ring::new(4, Purpose::BulkRead).with_ahead(4);
+    change(&rel, (&mut ring, 1), 600, |n| {
+        if n % 12 == 11 {
+            world.pool.clean_all().unwrap();
+        }
+    });
+    let taken = 256 - world.pool.stats().free;
+    assert!((12..=32).contains(&taken), "{taken} frames are in use");
+}
+
+/// The turns of a ring that becomes wider: what is kept comes again a round later, as does what came beside it.
+#[test]
+fn a_page_that_is_kept_keeps_its_turn() {
+    let page = |n| PageId::main(RelId(5), BlockNo(n));
+    let mut ring = Ring::new(3, Purpose::BulkRead);
+    let mut load = |n: u32, kept: bool| {
+        let turn = ring.reusable().map(|(_, page)| page.block.0);
+        if kept {
+            ring.keep(5);
+        }
+        ring.note(n, page(n));
+        turn
+    };
+    assert_eq!([0, 1, 2].map(|n| load(n, false)), [None; 3]);
+    assert_eq!(load(3, true), Some(0));
+    assert_eq!([4, 5, 6].map(|n| load(n, false)), [1, 2, 0].map(Some));
+    // Five pages are the most.
+    assert_eq!([7, 8, 9, 10, 11, 12, 13].map(|n| load(n, true)), [3, 4, 5, 6, 3, 7, 8].map(Some));
+}
