@@ -429,7 +429,7 @@ impl Pool {
     pub(super) fn evict(&self, frame: &Frame, idle: u64) -> bool {
         let evicted = self.try_evict(frame, idle);
         if let Some(page) = evicted {
-            self.replacer.evicted(&frame.credit, page);
+            self.replacer.evicted(frame.index, &frame.credit, page);
         }
         evicted.is_some()
     }
