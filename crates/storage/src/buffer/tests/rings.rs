@@ -1,6 +1,8 @@
 //! What rings take, and what they leave alone.
 
+use super::stress::POLICIES;
 use super::*;
+use std::collections::BTreeMap;
 
 /// A world that has read nothing of `pages` pages of relation 5 and one of relation 6; nobody but the test takes frames.
 fn cold(frames: usize, pages: u32) -> World {
@@ -116,4 +118,80 @@ fn a_page_that_is_kept_keeps_its_turn() {
     assert_eq!([4, 5, 6].map(|n| load(n, false)), [1, 2, 0].map(Some));
     // Five pages are the most.
     assert_eq!([7, 8, 9, 10, 11, 12, 13].map(|n| load(n, true)), [3, 4, 5, 6, 3, 7, 8].map(Some));
+}
+
+const FRAMES: usize = 256;
+const HOT: u32 = 64;
+/// Beside these and pages in use there is room for two rings, hardly more.
+const COLD: u32 = 120;
+const BIG: u32 = 600;
+
+/// A pool with pages in use, and nothing of a relation that is larger than all of it.
+fn with_hot_pages(policy: Policy) -> World {
+    let before = World::new(FRAMES);
+    for (id, blocks) in [(5, BIG), (6, HOT), (7, COLD)] {
+        for n in 0..blocks {
+            add(&before.relation(id), Fork::Main, u64::from(n) + 1);
+        }
+    }
+    before.pool.clean_all().unwrap();
+    let config = Config { frames: FRAMES, replacement: policy, ..Config::default() };
+    let world = World::with(before.disk.clone(), config);
+    world.pool.stop();
+    for (id, blocks) in [(6, HOT), (7, COLD), (6, HOT), (6, HOT)] {
+        (0..blocks)
+            .for_each(|n| assert_eq!(get(&world.relation(id), BlockNo(n)), u64::from(n) + 1));
+    }
+    world
+}
+
+/// Goes round through many pages, and through those in use as well.
+fn pass(world: &World, purpose: Purpose) {
+    let [big, hot_pages, filled] = [5, 6, 8].map(|id| world.relation(id));
+    let mut ring = Ring::new(32, purpose);
+    for n in 0..BIG {
+        let (block, hot) = (BlockNo(n), BlockNo(n % HOT));
+        let changed = match purpose {
+            Purpose::BulkRead => {
+                drop(big.read_in(&mut ring, Fork::Main, block).unwrap());
+                drop(hot_pages.read_in(&mut ring, Fork::Main, hot).unwrap());
+                continue;
+            }
+            Purpose::BulkWrite => filled.extend_in(&mut ring, Fork::Main),
+            _ => big.write_in(&mut ring, Fork::Main, block),
+        };
+        let mut page = changed.unwrap();
+        let id = page.page_id();
+        page.mark_dirty();
+        stamp(&mut page, id, 7);
+        drop(page);
+        drop(hot_pages.write_in(&mut ring, Fork::Main, hot).unwrap());
+        if n % 4 == 3 {
+            // As the cleaner does when it keeps up.
+            world.pool.clean_all().unwrap();
+        }
+    }
+}
+
+/// Whoever passes through takes no credit from pages that others use, nor gives them any, though it reads them too.
+#[test]
+fn a_ring_leaves_pages_in_use_the_credit_that_they_have() {
+    for policy in POLICIES {
+        for purpose in [Purpose::BulkRead, Purpose::BulkWrite, Purpose::Vacuum] {
+            let world = with_hot_pages(policy);
+            let credits = || {
+                let hot = world.pool.residents().flatten().filter(|page| page.rel == RelId(6));
+                hot.map(|page| (page.block, page.credit)).collect::<BTreeMap<_, _>>()
+            };
+            let before = credits();
+            assert_eq!(before.len(), HOT as usize);
+            assert!(before.values().all(|credit| *credit > 0), "{policy:?}: {before:?}");
+            for time in ["first", "second"] {
+                pass(&world, purpose);
+                assert_eq!(credits(), before, "{policy:?}, {purpose:?}, the {time} time");
+            }
+            let reuses: u64 = world.pool.io_stats().iter().map(|(_, counts)| counts.reuses).sum();
+            assert!(reuses >= u64::from(BIG), "{policy:?}, {purpose:?}: {reuses}");
+        }
+    }
 }
