@@ -46,6 +46,7 @@ tidy:
 unit:
 	THALWEG_REQUIRE_PG=1 $(CARGO) test --workspace --locked
 	$(CARGO) test --locked -p base --features lab-counts --lib counts
+	$(CARGO) test --locked -p storage --features lab-counts --lib shared_lines
 
 ## The same tests, differential scripts and all, over a cache of 16 pages, the fewest that a server can be given.
 test-tiny-cache: deps deps-test

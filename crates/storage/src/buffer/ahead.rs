@@ -364,6 +364,9 @@ impl Relation {
                 }
                 break;
             }
+            if let Some(ring) = &mut ring {
+                ring.note(frame.index, PageId { rel: self.id(), fork, block });
+            }
             frames.push(frame.index);
         }
         let started = frames.len();

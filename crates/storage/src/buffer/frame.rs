@@ -95,6 +95,11 @@ impl Frame {
         (rel.load(Ordering::Relaxed), fork, block.load(Ordering::Relaxed))
     }
 
+    /// Whether it holds this page; read without a hold, so true of the moment at most.
+    pub fn holds(&self, page: PageId) -> bool {
+        self.place_hint() == (page.rel.0, page.fork as u8, page.block.0)
+    }
+
     /// Whether the page differs from its copy on disk, or may: a copy is on its way.
     #[inline]
     pub fn is_dirty(&self) -> bool {

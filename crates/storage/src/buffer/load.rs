@@ -247,11 +247,11 @@ impl Relation {
         slot: &Slot,
         page: PageId,
         source: Source,
-        ring: Option<&mut Ring>,
+        mut ring: Option<&mut Ring>,
     ) -> Result<&Frame> {
         let pool = self.pool();
         let (counts, purpose) = (ring.is_none(), Purpose::of(ring.as_deref()));
-        let frame = pool.take_frame(ring)?;
+        let frame = pool.take_frame(ring.as_deref_mut())?;
         let mut memory = PageMut::new(pool.pages.get(frame.index));
         if source == Source::File {
             // By way of a private copy: an old reader without a latch may still look at the frame.
@@ -270,6 +270,9 @@ impl Relation {
             memory.clear();
         }
         frame.bind(page, slot);
+        if let Some(ring) = ring {
+            ring.note(frame.index, page);
+        }
         pool.replacer.loaded(frame.index, &frame.credit, hash_of(&page), counts);
         Ok(frame)
     }

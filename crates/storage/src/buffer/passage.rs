@@ -25,8 +25,8 @@ impl Passage {
     /// Through relations of `pool`.
     pub fn new(pool: &Pool, reach: Reach, purpose: Purpose) -> Passage {
         let frames = pool.frame_count();
-        let pages = RING_PAGES.min(frames / 8) + reach.most(frames) as usize;
-        Passage { ring: Ring::new(pages, purpose), reach }
+        let ring = Ring::new(RING_PAGES.min(frames / 8), purpose);
+        Passage { ring: ring.with_ahead(reach.most(frames) as usize), reach }
     }
 
     /// Vacuum's through one relation, reading as far ahead as the pool does.

@@ -5,7 +5,7 @@ use super::cleaner::CleanerState;
 use super::dirty::DirtyQueues;
 use super::frame::{Frame, UNLOGGED};
 use super::free::FreeList;
-use super::io::{IoCounts, IoKey, IoStats, Purpose};
+use super::io::{IoCounts, IoKey, IoStats};
 use super::load::Failures;
 use super::memory::Pages;
 use super::protection::Protection;
@@ -29,7 +29,7 @@ use base::latch::Latch;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicU32, AtomicU64, Ordering};
 use base::usage::{self, Use};
-use base::{BlockNo, Fork, Lsn, Persistence, RelId};
+use base::{BlockNo, Fork, Lsn, PageId, Persistence, RelId};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -319,20 +319,14 @@ impl Pool {
     }
 
     /// A frame to load a page into, owned by the caller (absent). Never writes a page: with none free or
-    /// clean it asks the cleaner and waits, up to the configured time or until it is interrupted.
+    /// clean it asks the cleaner and waits, up to the configured time or until it is interrupted. A ring is to be told
+    /// which page it gets ([`Ring::note`]).
     pub(super) fn take_frame(&self, ring: Option<&mut Ring>) -> Result<&Frame> {
-        if let Some(ring) = ring {
-            if let Some(frames) = ring.to_clean() {
-                self.cleaner.ask_to_write(frames);
-            }
-            let index = match ring.reusable().and_then(|index| self.reuse(index, ring.purpose())) {
-                Some(index) => index,
-                None => self.take_free()?,
-            };
-            ring.note(index);
-            return Ok(&self.frames[index as usize]);
-        }
-        self.take_free().map(|index| &self.frames[index as usize])
+        let index = match ring.and_then(|ring| self.next_of(ring)) {
+            Some(index) => index,
+            None => self.take_free()?,
+        };
+        Ok(&self.frames[index as usize])
     }
 
     /// As [`Pool::take_frame`], but only one that is at hand.
@@ -347,28 +341,36 @@ impl Pool {
             }
             Some(index)
         };
-        let index = match ring {
-            Some(ring) => {
-                let reused = ring.reusable().and_then(|index| self.reuse(index, ring.purpose()));
-                let index = reused.or_else(at_hand)?;
-                ring.note(index);
-                index
-            }
-            None => at_hand()?,
-        };
+        let index = ring.and_then(|ring| self.next_of(ring)).or_else(at_hand)?;
         Some(&self.frames[index as usize])
     }
 
-    /// Evicts the page that a ring loaded a while ago, if nobody else wants it.
-    fn reuse(&self, index: u32, purpose: Purpose) -> Option<u32> {
-        let frame = &self.frames[index as usize];
-        let idle = frame.word.idle()?;
-        let (rel, ..) = frame.place_hint();
-        let rel = RelId(rel);
-        if self.replacer.is_wanted(&frame.credit) || !self.evict(frame, idle) {
+    /// Evicts the page that the ring loaded longest ago, if it is still there, clean, and nobody else wants it. Has those
+    /// written that it comes to later.
+    fn next_of(&self, ring: &mut Ring) -> Option<u32> {
+        let frame_of = |index: u32| &self.frames[index as usize];
+        let dirty = |(index, page): &&(u32, PageId)| {
+            frame_of(*index).holds(*page) && frame_of(*index).is_dirty()
+        };
+        let dirty: Vec<u32> = ring.coming().iter().filter(dirty).map(|(index, _)| *index).collect();
+        if !dirty.is_empty() {
+            self.cleaner.ask_to_write(dirty);
+        }
+        let (index, page) = ring.reusable()?;
+        let frame = frame_of(index);
+        // The word first: if it is still that when the page goes, the frame holds what it held when it was looked at.
+        let idle = frame.word.idle();
+        if !frame.holds(page) || self.replacer.is_wanted(&frame.credit) {
             return None;
         }
-        self.io.reused(rel, purpose);
+        if frame.is_dirty() {
+            ring.keep(Ring::pages_max(self));
+            return None;
+        }
+        if !self.evict(frame, idle?) {
+            return None;
+        }
+        self.io.reused(page.rel, ring.purpose());
         Some(index)
     }
 
@@ -427,7 +429,7 @@ impl Pool {
     pub(super) fn evict(&self, frame: &Frame, idle: u64) -> bool {
         let evicted = self.try_evict(frame, idle);
         if let Some(page) = evicted {
-            self.replacer.evicted(&frame.credit, page);
+            self.replacer.evicted(frame.index, &frame.credit, page);
         }
         evicted.is_some()
     }

@@ -484,13 +484,13 @@ impl Relation {
         self.lengthen(fork, Some(ring))
     }
 
-    fn lengthen(&self, fork: Fork, ring: Option<&mut Ring>) -> Result<WriteGuard<'_>> {
+    fn lengthen(&self, fork: Fork, mut ring: Option<&mut Ring>) -> Result<WriteGuard<'_>> {
         sim::maybe_yield(4);
         self.map.check_there()?;
         self.blocks(fork)?;
         let pool = self.pool();
         let (counts, purpose) = (ring.is_none(), Purpose::of(ring.as_deref()));
-        let frame = pool.take_frame(ring)?;
+        let frame = pool.take_frame(ring.as_deref_mut())?;
         let rank = self.map.rank(fork);
         PageMut::new(pool.pages.get(frame.index)).clear();
         let block = match self.grow(fork, frame, counts, purpose) {
@@ -503,6 +503,9 @@ impl Relation {
         rank::acquired(rank);
         count(&pool.counters.extends, 1);
         debug_assert_eq!(frame.page_id().block, block);
+        if let Some(ring) = ring {
+            ring.note(frame.index, frame.page_id());
+        }
         Ok(WriteGuard::new(self, frame, rank))
     }
 

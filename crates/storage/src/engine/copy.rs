@@ -26,7 +26,7 @@ impl Engine {
         for fork in [Fork::Main, Fork::Visibility] {
             let blocks = from.blocks(fork)?;
             let mut ahead = ReadAhead::new(from, from.owner().reach());
-            let mut ring = Ring::new(RING_PAGES + ahead.ring_pages(), Purpose::BulkRead);
+            let mut ring = Ring::new(RING_PAGES, Purpose::BulkRead).with_ahead(ahead.ring_pages());
             for block in (0..blocks).map(BlockNo) {
                 let places = block.0..blocks;
                 let at = |place| Some(BlockNo(place));

@@ -107,14 +107,18 @@ impl HeapRel {
     }
 
     /// Prunes a page if that is likely to help somebody who reads it: something ended here long enough ago,
-    /// and the page is nearly full. Does not wait for anything but the page.
-    pub(super) fn prune_if_due(&self, block: BlockNo) -> Result<()> {
+    /// and the page is nearly full. Does not wait for anything but the page. In the reader's ring, if it has one: else the
+    /// page would count as used by others, and the scan would take a frame of theirs for the next.
+    pub(super) fn prune_if_due(&self, ring: Option<&mut Ring>, block: BlockNo) -> Result<()> {
         let mut journal = match Journal::open(&self.wal, &self.rel, 1, PRUNE_BYTES) {
             // Reading goes on when the log can't grow.
             Err(e) if e.is_log_refused() => return Ok(()),
             other => other?,
         };
-        let mut page = self.rel.write(Fork::Main, block)?;
+        let mut page = match ring {
+            Some(ring) => self.rel.write_in(ring, Fork::Main, block)?,
+            None => self.rel.write(Fork::Main, block)?,
+        };
         self.prune_latched(&mut page, &mut journal)?;
         Ok(())
     }

@@ -258,7 +258,7 @@ impl HeapScan {
         let block_at = |place| Some(of_places.block_at(place));
         let started = self.ahead.look(&heap.rel, Fork::Main, places, ring, block_at);
         if heap.is_pruning_due(block) {
-            heap.prune_if_due(block)?;
+            heap.prune_if_due(self.ring.as_mut(), block)?;
         }
         let page = match &mut self.ring {
             Some(ring) => {
@@ -293,7 +293,7 @@ impl HeapScan {
 
 /// For a scan of a large relation.
 fn ring(ahead: &ReadAhead, purpose: Purpose) -> Ring {
-    Ring::new(RING_PAGES + ahead.ring_pages(), purpose)
+    Ring::new(RING_PAGES, purpose).with_ahead(ahead.ring_pages())
 }
 
 impl Build {

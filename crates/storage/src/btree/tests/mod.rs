@@ -4,6 +4,8 @@ mod pages;
 mod postings;
 mod raced;
 mod rooms;
+#[cfg(feature = "lab-counts")]
+mod shared_lines;
 mod shifts;
 mod skips;
 mod trees;

@@ -9,12 +9,13 @@
 //! Credits are guesses about the future: hits change them without a latch and may lose a race. A hit on a
 //! page that has full credit, or was credited in this window, writes nothing. *Windows* are numbers in one
 //! word that all read and few write: `clock_lruk`'s is moved by the page cleaner's clock, `probation`'s by the
-//! number of pages loaded; no hit ever reads a clock.
+//! number of pages loaded, by rings apart; no hit ever reads a clock.
 //!
 //! The simulator in `bench/` runs this very code over traces.
 
 mod ghosts;
 mod probation;
+mod queues;
 mod sweep;
 #[cfg(test)]
 #[cfg(not(loom))]
@@ -178,10 +179,10 @@ impl Replacer {
         }
     }
 
-    /// A page left other than by a sweep.
-    pub fn evicted(&self, credit: &Credit, page: u64) {
+    /// A page left frame `index` other than by a sweep.
+    pub fn evicted(&self, index: u32, credit: &Credit, page: u64) {
         if let Some(probation) = &self.probation {
-            probation.evicted(credit, page);
+            probation.evicted(index, credit, page);
         }
     }
 

@@ -10,17 +10,23 @@
 //! not live long: the simulator (`bench`, `replacement`) prefers 1/32 of the frames to the paper's tenth,
 //! and half as many ghosts as frames to as many, on every trace but those that nothing helps. A page that
 //! returns while its ghost lives was evicted too early, and goes straight to the clock.
+//!
+//! What a ring loads is to cost others nothing: it queues for itself, does not move the window, and leaves no ghost. So
+//! a newcomer is on probation for as many other newcomers beside a ring of any speed as without one. Pages of rings go
+//! first when they are older than newcomers become, or more than rings may have.
 
 use super::ghosts::Ghosts;
+use super::queues::{Due, Line, Queues};
 use super::sweep::step;
 use super::{Candidates, Credit, Queue};
 use base::latch::Latch;
 use base::rank::Rank;
 use base::sync::unmodelled::{AtomicU32, Ordering::Relaxed};
-use std::collections::VecDeque;
 
 /// One frame in this many is for newcomers.
 const SMALL_ONE_IN: u32 = 32;
+/// One in this many may hold what rings have loaded: as many as the widest ring.
+const PASSING_ONE_IN: u32 = 8;
 /// One ghost lives for this many frames.
 const GHOST_ONE_IN: u32 = 2;
 /// Windows in the time that a newcomer spends in the queue.
@@ -31,16 +37,11 @@ pub(super) struct Probation {
     frames: u32,
     small_goal: usize,
     loads_per_window: u32,
+    /// Those that count.
     loads: AtomicU32,
-    small: Latch<Small>,
+    queues: Latch<Queues>,
     ghosts: Ghosts,
     deaths: AtomicU32,
-}
-
-struct Small {
-    /// Frame, and the number of its tenant; entries of tenants that are gone are skipped.
-    queue: VecDeque<(u32, u32)>,
-    tenant: Box<[u32]>,
 }
 
 impl Probation {
@@ -51,10 +52,7 @@ impl Probation {
             small_goal: small_goal as usize,
             loads_per_window: (small_goal / WINDOWS).max(1),
             loads: AtomicU32::new(0),
-            small: Latch::new(
-                Rank::Leaf,
-                Small { queue: VecDeque::new(), tenant: vec![0; frames as usize].into() },
-            ),
+            queues: Latch::new(Rank::Leaf, Queues::new(frames)),
             ghosts: Ghosts::new((frames / GHOST_ONE_IN).max(1)),
             deaths: AtomicU32::new(0),
         }
@@ -62,41 +60,53 @@ impl Probation {
 
     /// A page came; answers the window that has begun by it.
     pub fn loaded(&self, index: u32, credit: &Credit, page: u64, counts: bool) -> u32 {
-        let window = self.loads.fetch_add(1, Relaxed).wrapping_add(1) / self.loads_per_window;
+        // Relaxed: a clock, for guesses.
+        let loads = match counts {
+            true => self.loads.fetch_add(1, Relaxed).wrapping_add(1),
+            false => self.loads.load(Relaxed),
+        };
+        let window = loads / self.loads_per_window;
         let proven = counts && self.ghosts.recall(page, self.deaths.load(Relaxed));
-        let mut small = self.small.lock();
-        let tenant = &mut small.tenant[index as usize];
-        *tenant = tenant.wrapping_add(1);
-        let entry = (index, *tenant);
+        let mut queues = self.queues.lock();
         if proven {
             credit.set(1, Queue::Main, window);
+            queues.came(index, None, loads);
         } else {
             credit.set(0, Queue::Small, window);
-            if small.queue.len() >= 2 * self.frames as usize {
-                let Small { queue, tenant } = &mut *small;
-                queue.retain(|(index, number)| tenant[*index as usize] == *number);
-            }
-            small.queue.push_back(entry);
+            let line = if counts { Line::Newcomers } else { Line::Passing };
+            queues.came(index, Some(line), loads);
         }
         window
     }
 
-    /// The page left its frame.
-    pub fn evicted(&self, credit: &Credit, page: u64) {
+    /// The page left its frame other than by a sweep.
+    pub fn evicted(&self, index: u32, credit: &Credit, page: u64) {
+        let line = self.queues.lock().left(index);
+        self.gone(credit, page, line);
+    }
+
+    /// The page, which was in this queue, left its frame.
+    fn gone(&self, credit: &Credit, page: u64, line: Option<Line>) {
         credit.set(0, Queue::None, 0);
-        let now = self.deaths.fetch_add(1, Relaxed).wrapping_add(1);
-        self.ghosts.remember(page, now);
+        if line != Some(Line::Passing) {
+            let now = self.deaths.fetch_add(1, Relaxed).wrapping_add(1);
+            self.ghosts.remember(page, now);
+        }
+    }
+
+    fn due(&self) -> Due {
+        let passing_max = (self.frames / PASSING_ONE_IN) as usize;
+        self.queues.lock().due(self.small_goal, passing_max, self.loads.load(Relaxed))
     }
 
     pub fn victims(&self, hand: &mut u32, most: usize, from: &mut impl Candidates) {
         let mut passed = 0;
-        // Newcomers first; each is looked at once, so that those who can't go don't come round again.
-        let mut newcomers = self.small.lock().queue.len().saturating_sub(self.small_goal);
+        // The queues first; each page is looked at once, so that those who can't go don't come round again.
+        let mut due = self.due();
         while passed < most && !from.enough() {
             passed += 1;
-            if newcomers > 0 {
-                newcomers -= 1;
-                self.judge(from);
+            if let Some(line) = due.next() {
+                self.judge(line, from);
                 continue;
             }
             let index = step(hand, self.frames);
@@ -106,23 +116,19 @@ impl Probation {
                 && !from.credit(index).spend()
                 && let Some(page) = from.offer(index)
             {
-                self.evicted(from.credit(index), page);
+                self.gone(from.credit(index), page, None);
             }
             if passed % self.frames as usize == 0 {
-                // A whole round found little among the proven: shorten the queue further.
-                newcomers = self.small.lock().queue.len();
+                // A whole round found little among the proven: shorten the queues further.
+                due = self.queues.lock().all();
             }
         }
     }
 
-    /// Decides about the oldest newcomer: promoted, evicted, or (held, or dirty) back to the queue.
-    fn judge(&self, from: &mut impl Candidates) {
-        let oldest = {
-            let mut small = self.small.lock();
-            let oldest = small.queue.pop_front();
-            oldest.filter(|(index, number)| small.tenant[*index as usize] == *number)
-        };
-        let Some((index, number)) = oldest else { return };
+    /// Decides about the oldest page of a queue: promoted, evicted, or (held, or dirty) back to the queue.
+    fn judge(&self, line: Line, from: &mut impl Candidates) {
+        let Some(oldest) = self.queues.lock().pop(line) else { return };
+        let index = oldest.frame;
         let credit = from.credit(index);
         if credit.queue() != Queue::Small as u32 {
             return;
@@ -135,8 +141,8 @@ impl Probation {
         if from.is_idle(index)
             && let Some(page) = from.offer(index)
         {
-            return self.evicted(from.credit(index), page);
+            return self.gone(from.credit(index), page, Some(line));
         }
-        self.small.lock().queue.push_back((index, number));
+        self.queues.lock().join(oldest, line, self.loads.load(Relaxed));
     }
 }

@@ -1,3 +1,5 @@
+mod rings;
+
 use super::*;
 use std::collections::BTreeMap;
 

@@ -121,7 +121,7 @@ fn a_ring_keeps_what_was_read_ahead() {
     let (_, world) = cold(1024, 900);
     let rel = world.relation(REL.0);
     let ahead = ReadAhead::new(&rel, Reach::default());
-    let ring = Ring::new(32 + ahead.ring_pages(), Purpose::BulkRead);
+    let ring = Ring::new(32, Purpose::BulkRead).with_ahead(ahead.ring_pages());
     assert_eq!(scan(&rel, 900, Reach::default(), Some(ring)), wanted(900));
     assert_eq!(rel.pages_read(), 900, "no page was read again");
     assert!(world.pool.stats().taken <= 32 + 128, "a ring's frames, no more");

@@ -7,6 +7,7 @@ mod faults;
 mod filling;
 mod gated;
 mod memory;
+mod rings;
 mod stress;
 mod writeback;
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const BLOCKS: u32 = 64;
 
-const POLICIES: [Policy; 3] =
+pub(super) const POLICIES: [Policy; 3] =
     [Policy::Clock, Policy::ClockLruk { window: Duration::from_millis(20) }, Policy::Probation];
 
 /// Threads read, write, pin and extend at random in a pool of 16 frames, with random delays while they hold a pin or read
@@ -122,6 +122,11 @@ fn readers_writers_and_the_cleaner_in_sixteen_frames() {
 #[test]
 fn the_same_without_double_write_under_probation() {
     mill(4, 3000, TornPages::Off, Policy::Probation);
+}
+
+#[test]
+fn the_same_under_clock_lruk() {
+    mill(4, 3000, TornPages::DoubleWrite, POLICIES[1]);
 }
 
 /// A hot page is rewritten and evicted all the time while readers without a latch hammer it.

@@ -3,4 +3,5 @@ mod bitmaps;
 mod builds;
 mod contests;
 mod locks;
+mod pruned;
 mod rows;
