@@ -206,7 +206,8 @@ mod tests {
             };
             let default = if default.is_empty() { String::new() } else { format!("`{default}`") };
             let (name, summary) = (setting.name, setting.summary);
-            writeln!(text, "| `{name}` | {default} | {values} | {unit} | {when} | {summary} |").unwrap();
+            writeln!(text, "| `{name}` | {default} | {values} | {unit} | {when} | {summary} |")
+                .unwrap();
         }
         text
     }

@@ -93,7 +93,10 @@ fn greet(
             address.ip()
         ),
         (Some(address), Authentication::Peer) => {
-            writeln!(out, "  TCP on {address} is refused; --auth trust would believe everybody who can reach it")
+            writeln!(
+                out,
+                "  TCP on {address} is refused; --auth trust would believe everybody who can reach it"
+            )
         }
     }
 }

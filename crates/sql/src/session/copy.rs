@@ -565,9 +565,7 @@ fn invalid_record(table: &TableDef, record: &Record, bytes: &[u8]) -> SqlError {
     let place = format!("COPY {}, line {}", table.name, record.line);
     match (check_text(&record.raw), check_text(bytes)) {
         (Err(error), _) => error.with_context(place),
-        (Ok(line), Err(error)) => {
-            error.with_context(format!("{place}: \"{}\"", shortened(line)))
-        }
+        (Ok(line), Err(error)) => error.with_context(format!("{place}: \"{}\"", shortened(line))),
         (Ok(_), Ok(_)) => SqlError::internal("a record that was text is not"),
     }
 }

@@ -65,7 +65,8 @@ pub fn procedure(backend: &Backend, text: &str) -> Result<Oid> {
 
 /// A function's name, with its schema where the name alone would not tell which of several.
 pub fn of_function(oid: Oid) -> Option<String> {
-    let name = func::function(oid).map(|f| f.name).or_else(|| func::aggregate(oid).map(|a| a.name))?;
+    let name =
+        func::function(oid).map(|f| f.name).or_else(|| func::aggregate(oid).map(|a| a.name))?;
     Some(qualified_if(routines(name).nth(1).is_some(), &quote_ident(name)))
 }
 

@@ -44,7 +44,9 @@ fn without_word_of_how_clients_are_known_it_refuses_tcp_and_says_so() {
     assert_eq!(lines.len(), 3, "{greeting}");
     assert_eq!(
         lines[2],
-        format!("  TCP on {listen} is refused; --auth trust would believe everybody who can reach it")
+        format!(
+            "  TCP on {listen} is refused; --auth trust would believe everybody who can reach it"
+        )
     );
     assert!(!greeting.contains("WARNING"), "{greeting}");
     if has_clients() {
