@@ -375,14 +375,12 @@ impl Scenario for Bank {
         upkeep::start(&engine, &books);
         let history = History { ready_at: sim::operations(), ..History::default() };
         if faults::befall(seed) {
-            faults::start(&books.faults, disk, self.sector_bytes(seed), seed);
+            faults::start(&books.faults, &engine, disk, self.sector_bytes(seed), seed);
         }
         let (written, faults) = (disk.clone(), Arc::clone(&books.faults));
         let history = work(&engine, &books, seed, protections(seed), history, move |history| {
             let commits = history.commits.len();
-            faults.are_survived(commits)
-                && commits >= COMMITS_MIN
-                && written.writes() >= WRITES_MIN
+            faults.are_survived(commits) && commits >= COMMITS_MIN && written.writes() >= WRITES_MIN
         });
         engine.shutdown().expect("it closes");
         history

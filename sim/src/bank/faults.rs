@@ -14,7 +14,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use storage::Error;
+use storage::{Engine, Error};
 
 /// Windows, each from the first refusal to the fault's end.
 pub const FULL: &str = "disk full, then crash";
@@ -23,11 +23,12 @@ pub const UNREAD: &str = "read error, then crash";
 
 /// How often each fault comes.
 const TIMES: usize = 2;
-/// Microseconds between two.
-const PAUSE: Range<u64> = 1000..6000;
+/// Disk operations between two.
+const PAUSE: Range<usize> = 20..120;
 /// Microseconds that one lasts, and for how long it waits for somebody to meet it.
 const LASTS: Range<u64> = 500..5000;
-const LASTS_MAX: Duration = Duration::from_millis(50);
+const LASTS_MAX: Duration = Duration::from_millis(30);
+const LOOK_EVERY: Duration = Duration::from_micros(200);
 /// How long after it its errors are still met: the log's maker tries again after half a second at most.
 const AFTERMATH: Duration = Duration::from_millis(600);
 /// So many commits show that it is over.
@@ -85,6 +86,15 @@ impl Fault {
         }
     }
 
+    /// Has what seldom happens come to it.
+    fn provoke(self, engine: &Engine) -> storage::Result<()> {
+        match self {
+            Fault::FullForLog => engine.wal().switch().map(drop),
+            Fault::StatusLogs => engine.checkpoint(),
+            _ => Ok(()),
+        }
+    }
+
     /// What the system says. Where writes in place are concerned, too: a file system that writes nothing to the place where
     /// it was needs room for it. Of any other error that its background contexts meet the engine thinks, in a simulation,
     /// that it is to blame itself (`complaint.rs`).
@@ -131,31 +141,50 @@ pub fn befall(seed: u64) -> bool {
     seed % 8 == (seed / 8 + 3) % 8
 }
 
-/// Has them come, one after another, beside whatever goes on. The disk writes so many bytes as a whole.
-pub fn start(faults: &Arc<Faults>, disk: &SimDisk, sector_bytes: usize, seed: u64) {
+/// Has them come to the engine's disk, one after another, beside whatever goes on. It writes so many bytes as a whole.
+pub fn start(
+    faults: &Arc<Faults>,
+    engine: &Arc<Engine>,
+    disk: &SimDisk,
+    sector_bytes: usize,
+    seed: u64,
+) {
     let mut rng = fastrand::Rng::with_seed(seed ^ 0x6661_756C);
     let mut list = Fault::ALL.repeat(TIMES);
     rng.shuffle(&mut list);
     disk.tear_refused_writes(sector_bytes);
     faults.lock().expected = true;
-    let (faults, disk) = (Arc::clone(faults), disk.clone());
+    let (faults, engine, disk) = (Arc::clone(faults), Arc::clone(engine), disk.clone());
     sim::spawn_local(move || {
         for fault in list {
-            park::sleep(Duration::from_micros(rng.u64(PAUSE)));
-            bring(&faults, fault, &disk, &mut rng);
+            // Whoever waits for the engine to try again goes on first.
+            let due = sim::operations() + rng.usize(PAUSE);
+            while sim::operations() < due {
+                park::sleep(LOOK_EVERY);
+            }
+            bring(&faults, fault, &engine, &disk, &mut rng);
         }
         faults.lock().expected = false;
     });
 }
 
 /// Has one come and go.
-fn bring(faults: &Arc<Faults>, fault: Fault, disk: &SimDisk, rng: &mut fastrand::Rng) {
+fn bring(
+    faults: &Arc<Faults>,
+    fault: Fault,
+    engine: &Engine,
+    disk: &SimDisk,
+    rng: &mut fastrand::Rng,
+) {
     faults.begin(fault);
     disk.set_fault(Some(hook(faults, fault, rng)));
     let latest = clock::now().after(LASTS_MAX);
+    if let Err(e) = fault.provoke(engine) {
+        assert!(faults.excuse(&e), "met by {fault:?}: {e}");
+    }
     park::sleep(Duration::from_micros(rng.u64(LASTS)));
     while faults.lock().refused == 0 && clock::now() < latest {
-        park::sleep(Duration::from_micros(200));
+        park::sleep(LOOK_EVERY);
     }
     disk.set_fault(None);
     faults.end();
@@ -165,6 +194,8 @@ fn bring(faults: &Arc<Faults>, fault: Fault, disk: &SimDisk, rng: &mut fastrand:
 fn hook(faults: &Arc<Faults>, fault: Fault, rng: &mut fastrand::Rng) -> FaultHook {
     let (faults, mut lots) = (Arc::clone(faults), rng.fork());
     let (odds, by_place, salt) = ([1, 1, 2, 5][rng.usize(..4)], rng.bool(), rng.u64(..));
+    // These are few places, and seldom written.
+    let odds = if fault == Fault::StatusLogs { 1 } else { odds };
     Box::new(move |access, path, offset| {
         if !fault.befalls(access, path) {
             return None;
