@@ -11,6 +11,7 @@ mod beside;
 mod chains;
 mod client;
 mod entries;
+mod faults;
 mod history;
 mod indexes;
 mod keeper;
@@ -32,6 +33,7 @@ use base::{park, sim};
 use beside::Beside;
 use chains::Chains;
 use client::Client;
+use faults::Faults;
 use indexes::{HASH_FILL, Index, State, open_hash};
 use keeper::Keeper;
 use std::cell::{Cell, RefCell};
@@ -170,6 +172,8 @@ pub struct Books {
     pub chains: Chains,
     /// Transactions take numbers from it.
     pub numbers: SequenceRel,
+    /// Of the disk that all this is on.
+    pub faults: Arc<Faults>,
 }
 
 /// Relation numbers of the queue's hash index, of the chains and of the sequence, after the tables'.
@@ -216,7 +220,8 @@ impl Books {
         let chains = Chains::open(engine, rel(CHAINS));
         let numbers = engine.pool().relation(rel(NUMBERS), Rank::SequencePage);
         let numbers = SequenceRel::new(numbers, engine.txns());
-        Books { accounts, history, notes, queue, catalog, chains, numbers }
+        let faults = Arc::default();
+        Books { accounts, history, notes, queue, catalog, chains, numbers, faults }
     }
 
     /// Finds them again.
@@ -244,6 +249,11 @@ impl Books {
         let books = Arc::clone(self);
         txn.on(When::Commit, move || books.accounts.remove_index(id));
         Ok(())
+    }
+
+    /// Whether an error is one that clients roll back after, and go on.
+    pub fn excuse(&self, error: &storage::Error) -> bool {
+        is_conflict(error) || self.faults.excuse(error)
     }
 
     fn tables(&self) -> [(&'static str, &Table); 5] {
@@ -364,9 +374,13 @@ impl Scenario for Bank {
         let books = Arc::new(Books::set_up(&engine));
         upkeep::start(&engine, &books);
         let history = History { ready_at: sim::operations(), ..History::default() };
-        let written = disk.clone();
+        if faults::befall(seed) {
+            faults::start(&books.faults, &engine, disk, self.sector_bytes(seed), seed);
+        }
+        let (written, faults) = (disk.clone(), Arc::clone(&books.faults));
         let history = work(&engine, &books, seed, protections(seed), history, move |history| {
-            history.commits.len() >= COMMITS_MIN && written.writes() >= WRITES_MIN
+            let commits = history.commits.len();
+            faults.are_survived(commits) && commits >= COMMITS_MIN && written.writes() >= WRITES_MIN
         });
         engine.shutdown().expect("it closes");
         history
@@ -466,6 +480,9 @@ impl Scenario for Bank {
             "left: an index kept up",
             "left: an index in use",
             "left: an index dead",
+            faults::FULL,
+            faults::UNWRITTEN,
+            faults::UNREAD,
         ]
     }
 }

@@ -7,7 +7,6 @@
 
 use super::history::{History, Promise};
 use super::indexes::{Code, Index, State};
-use super::table::is_conflict;
 use super::{ACCOUNTS_LOCK, Books, session};
 use base::rank::Rank;
 use base::{Csn, Persistence, Tid, park, sim};
@@ -71,7 +70,7 @@ impl Beside {
         park::sleep(Duration::from_micros(self.rng.u64(200..4000)));
         match self.command() {
             Ok(()) | Err(Stop::GivenUp | Stop::Gone) => {}
-            Err(Stop::Error(e)) if is_conflict(&e) => {}
+            Err(Stop::Error(e)) if self.books.excuse(&e) => {}
             Err(Stop::Error(e)) => panic!("work on an index failed: {e}"),
         }
         assert_eq!(self.txn.state(), TxnState::Idle, "a step's transaction has ended");
@@ -221,7 +220,7 @@ impl Beside {
                 Err(Stop::GivenUp)
             }
             Ok(done) => {
-                self.txn.commit()?;
+                self.txn.commit().inspect_err(|_| self.txn.abort())?;
                 if self.rng.u8(..4) == 0 {
                     park::sleep(Duration::from_micros(self.rng.u64(..1500)));
                 }

@@ -3,6 +3,7 @@
 
 use super::indexes::open_hash;
 use base::{BlockNo, RelId, Tid};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use storage::buffer::Passage;
 use storage::hash::{FILL_PERCENT, HashIndex, key_hash};
@@ -33,6 +34,8 @@ pub struct Span {
 pub struct Chains {
     index: HashIndex,
     span: Mutex<Span>,
+    /// Entries below may be there behind the span's: a try to enter one has failed, perhaps after it was entered.
+    tried: AtomicU64,
 }
 
 fn hash_of(number: u64) -> u64 {
@@ -51,7 +54,8 @@ fn number_of(tid: Tid) -> u64 {
 impl Chains {
     /// The index in a relation.
     pub fn open(engine: &Arc<Engine>, rel: RelId) -> Chains {
-        Chains { index: open_hash(engine, rel, FILL_PERCENT), span: Mutex::default() }
+        let index = open_hash(engine, rel, FILL_PERCENT);
+        Chains { index, span: Mutex::default(), tried: AtomicU64::new(0) }
     }
 
     /// Its relation.
@@ -70,18 +74,30 @@ impl Chains {
 
     /// Adds entries; what is there then.
     pub fn lengthen(&self) -> Result<Span> {
-        let span = self.span();
-        for number in span.to..span.to + STEP {
-            self.index.insert_hash(hash_of(number), tid_of(number))?;
+        let mut span = self.span();
+        let to = span.to + STEP;
+        while span.to < to {
+            let was_tried = span.to < self.tried.fetch_max(span.to + 1, Relaxed);
+            if !was_tried || !self.has(span.to)? {
+                self.index.insert_hash(hash_of(span.to), tid_of(span.to))?;
+            }
+            span.to += 1;
+            self.set(span);
         }
-        Ok(self.set(Span { to: span.to + STEP, ..span }))
+        Ok(span)
+    }
+
+    fn has(&self, number: u64) -> Result<bool> {
+        let mut tids = Vec::new();
+        self.index.lookup_hash(hash_of(number), &mut tids)?;
+        Ok(tids.contains(&tid_of(number)))
     }
 
     /// Takes the oldest out; `begins` hears what is sure to stay. What is there then.
     pub fn shorten(&self, rng: &mut fastrand::Rng, begins: impl FnOnce(Span)) -> Result<Span> {
         let span = self.span();
         let from = rng.u64(span.from..=span.to);
-        begins(Span { from, ..span });
+        begins(self.set(Span { from, ..span }));
         self.index.vacuum(
             &mut Passage::for_vacuum(self.index.relation()),
             &mut |tid| number_of(tid) < from,

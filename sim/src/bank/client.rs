@@ -2,7 +2,7 @@
 
 use super::history::{Commit, History, Told};
 use super::indexes::{Index, State};
-use super::table::{Changed, is_conflict};
+use super::table::Changed;
 use super::{ACCOUNTS, Books, QUEUE_LOCK, TOTAL, UP, entries, session};
 use base::{Lsn, park, sim};
 use std::cell::RefCell;
@@ -140,7 +140,7 @@ impl Client {
                 // Who is told of a duplicate is told of the other's commit.
                 self.tell_seen(other);
             }
-            Err(Stop::Error(e)) if !is_conflict(&e) => panic!("a statement failed: {e}"),
+            Err(Stop::Error(e)) if !self.books.excuse(&e) => panic!("a statement failed: {e}"),
             Err(_) => {
                 self.txn.abort();
                 self.tell(Told::RolledBack(id));

@@ -22,6 +22,11 @@ pub fn start(engine: &Arc<Engine>, books: &Arc<Books>) {
         heap.tell_when_due(engine.upkeep_limits(), move |rel| queue.push(rel));
         tables.push((heap.relation().id(), tag));
     }
+    let faults = Arc::clone(&books.faults);
+    let failed = move |rel: RelId, error: &Error| {
+        let is_excused = faults.excuse(error);
+        assert!(is_excused, "background vacuum of relation {rel} failed: {error}");
+    };
     // Weak: the engine has the worker.
     let (theirs, books) = (Arc::downgrade(engine), Arc::clone(books));
     let open = move |rel: RelId, clean: &mut Clean<'_>| {
@@ -29,8 +34,6 @@ pub fn start(engine: &Arc<Engine>, books: &Arc<Books>) {
         let (Some(engine), Some((_, tag))) = (theirs.upgrade(), found) else { return Opened::No };
         hand_over(&engine, &books, *tag, clean)
     };
-    let failed =
-        |rel: RelId, error: &Error| panic!("background vacuum of relation {rel} failed: {error}");
     engine.start_vacuum(2, Box::new(open), Box::new(|_| Opened::No), failed);
 }
 

@@ -43,6 +43,8 @@ pub enum Access {
     DropCached,
     /// Changing the length.
     SetLen,
+    /// Taking room: asked after what makes a file, or makes it longer.
+    Grow,
     /// Mapping into memory.
     Map,
     /// Renaming, removing, making or syncing a directory.
@@ -104,6 +106,8 @@ struct Inner {
     mapped: Vec<mapped::Mapped>,
     next_key: u64,
     fault: Option<FaultHook>,
+    /// What of a write that is refused may have been written: whole stretches of so many bytes. 0: nothing.
+    torn: usize,
     /// What was there, durable, when the journal began.
     base: crash::Image,
 }
@@ -137,6 +141,20 @@ impl Inner {
         self.journal.push(op);
         sim::note_operations(self.journal.len());
     }
+
+    fn ask(&mut self, kind: Access, path: &str, offset: u64) -> io::Result<()> {
+        let refusal = self.fault.as_mut().and_then(|hook| hook(kind, path, offset));
+        refusal.map_or(Ok(()), Err)
+    }
+
+    /// How many of the `length` bytes of a write to `offset` that is refused have been written.
+    fn torn_length(&self, offset: u64, length: usize) -> usize {
+        if self.torn == 0 || !sim::active() {
+            return 0;
+        }
+        let end = offset + sim::draw(length as u64);
+        (end - end % self.torn as u64).saturating_sub(offset) as usize
+    }
 }
 
 impl SimDisk {
@@ -152,6 +170,12 @@ impl SimDisk {
     /// Sets or clears the hook that makes accesses fail.
     pub fn set_fault(&self, hook: Option<FaultHook>) {
         self.lock_inner().fault = hook;
+    }
+
+    /// From now on, in a simulation, a write that the hook refuses may be half done: of what a device writes as a whole,
+    /// these many bytes, some from its beginning.
+    pub fn tear_refused_writes(&self, sector: usize) {
+        self.lock_inner().torn = sector;
     }
 
     /// How many operations the journal holds; a point to crash at is any number up to it.
@@ -205,7 +229,8 @@ impl SimDisk {
         inner.show(id, offset, offset + bytes.len() as u64);
     }
 
-    fn access(&self, kind: Access, path: &str, offset: u64) -> io::Result<MutexGuard<'_, Inner>> {
+    /// After the time that such an access takes.
+    fn turn(&self, kind: Access) -> MutexGuard<'_, Inner> {
         if sim::active() && park::on_fiber() {
             let micros = match kind {
                 Access::Read => sim::draw(4),
@@ -219,12 +244,12 @@ impl SimDisk {
                 park::sleep(Duration::from_micros(micros));
             }
         }
-        let mut inner = self.lock_inner();
-        if let Some(hook) = &mut inner.fault
-            && let Some(error) = hook(kind, path, offset)
-        {
-            return Err(error);
-        }
+        self.lock_inner()
+    }
+
+    fn access(&self, kind: Access, path: &str, offset: u64) -> io::Result<MutexGuard<'_, Inner>> {
+        let mut inner = self.turn(kind);
+        inner.ask(kind, path, offset)?;
         inner.absorb();
         Ok(inner)
     }
@@ -249,6 +274,7 @@ impl Disk for SimDisk {
                 if !parent(path).is_empty() && !inner.dirs.contains(parent(path)) {
                     return Err(not_found(parent(path)));
                 }
+                inner.ask(Access::Grow, path, 0)?;
                 inner.next_id += 1;
                 let id = inner.next_id;
                 inner.names.insert(path.to_owned(), id);
@@ -330,6 +356,15 @@ impl SimFile {
     fn content<'a>(&self, inner: &'a mut Inner) -> &'a mut Content {
         inner.contents.get_mut(&self.id).expect("an open file has content, also when removed")
     }
+
+    fn put(&self, inner: &mut Inner, buf: &[u8], offset: u64) {
+        inner.absorb();
+        inner.absorb_file(self.id);
+        let bytes = Written::new(buf);
+        bytes.apply(self.content(inner), offset, 0, buf.len());
+        inner.show(self.id, offset, offset + buf.len() as u64);
+        inner.log(Op::Write { id: self.id, offset, bytes });
+    }
 }
 
 impl File for SimFile {
@@ -356,13 +391,20 @@ impl File for SimFile {
     }
 
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let mut inner = self.disk.access(Access::Write, &self.path, offset)?;
-        inner.absorb_file(self.id);
-        let bytes = Written::new(buf);
-        bytes.apply(self.content(&mut inner), offset, 0, buf.len());
-        inner.show(self.id, offset, offset + buf.len() as u64);
-        inner.log(Op::Write { id: self.id, offset, bytes });
-        Ok(())
+        let mut inner = self.disk.turn(Access::Write);
+        let end = offset + buf.len() as u64;
+        let mut asked = inner.ask(Access::Write, &self.path, offset);
+        if asked.is_ok() && end > self.content(&mut inner).len() as u64 {
+            asked = inner.ask(Access::Grow, &self.path, offset);
+        }
+        let written = match asked {
+            Ok(()) => buf,
+            Err(_) => &buf[..inner.torn_length(offset, buf.len())],
+        };
+        if asked.is_ok() || !written.is_empty() {
+            self.put(&mut inner, written, offset);
+        }
+        asked
     }
 
     fn start_writeback(&self, offset: u64, bytes: u64) -> io::Result<()> {
@@ -387,6 +429,9 @@ impl File for SimFile {
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         let mut inner = self.disk.access(Access::SetLen, &self.path, bytes)?;
+        if bytes > self.content(&mut inner).len() as u64 {
+            inner.ask(Access::Grow, &self.path, bytes)?;
+        }
         self.content(&mut inner).resize(bytes as usize);
         inner.log(Op::SetLen { id: self.id, bytes });
         Ok(())

@@ -290,6 +290,45 @@ fn the_fault_hook_makes_accesses_fail() {
     assert_eq!(file.sync().unwrap_err().raw_os_error(), Some(libc::EIO));
 }
 
+/// A disk without room lets files be overwritten.
+#[test]
+fn only_what_takes_room_is_asked_for_it() {
+    let disk = SimDisk::new();
+    let file = disk.open("f", Open::CreateNew).unwrap();
+    file.write_at(b"abc", 0).unwrap();
+    disk.set_fault(Some(Box::new(|kind, _, _| {
+        (kind == Access::Grow).then(|| io::ErrorKind::StorageFull.into())
+    })));
+    file.write_at(b"xyz", 0).unwrap();
+    assert_eq!(file.write_at(b"xyz", 1).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert!(file.extend(3, 1).is_err() && file.set_len(4).is_err());
+    file.set_len(2).unwrap();
+    assert!(disk.open("g", Open::Create).is_err() && !disk.exists("g").unwrap());
+    disk.open("f", Open::Create).unwrap();
+    assert_eq!(disk.operations(), 4);
+}
+
+#[test]
+fn a_refused_write_may_be_half_done() {
+    let mut lengths = std::collections::BTreeSet::new();
+    for seed in 0..50 {
+        lengths.insert(crate::sim::run(seed, || {
+            let disk = SimDisk::new();
+            let file = disk.open("f", Open::CreateNew).unwrap();
+            disk.tear_refused_writes(512);
+            disk.set_fault(Some(Box::new(|kind, _, _| {
+                (kind == Access::Write).then(|| io::Error::from_raw_os_error(libc::EIO))
+            })));
+            assert!(file.write_at(&[7; 2400], 100).is_err());
+            let mut bytes = [0; 4096];
+            let read = file.read_at(&mut bytes, 0).unwrap();
+            assert!(bytes[..read].iter().skip(100).all(|byte| *byte == 7));
+            read
+        }));
+    }
+    assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [0, 512, 1024, 1536, 2048]);
+}
+
 /// What a killed process leaves is all there, and can still be lost until somebody syncs it.
 #[test]
 fn a_killed_process_leaves_its_unsynced_writes_to_the_next() {
