@@ -1,7 +1,7 @@
 //! The parts: each measures one server, on a fresh directory, once.
 
 use crate::{Bench, OURS, Options};
-use bench::figures::{self, Figure};
+use bench::figures::Figure;
 use bench::pgbench::number_after;
 use bench::servers::{Peer, output, resident_kib};
 use std::time::{Duration, Instant};
