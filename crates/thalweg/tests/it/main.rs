@@ -403,8 +403,8 @@ fn a_configuration_that_cannot_be_read_is_refused() {
         sentence.replace(&*file.to_string_lossy(), "FILE")
     };
     assert_eq!(
-        refused(b"port = 1\nwork_mem = plenty\n"),
-        "FILE, line 2: invalid value for parameter \"work_mem\": \"plenty\" (Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".)"
+        refused(b"port = 1\nwork_mem = 5plenty\n"),
+        "FILE, line 2: invalid value for parameter \"work_mem\": \"5plenty\" (Valid units for this parameter are \"B\", \"kB\", \"MB\", \"GB\", and \"TB\".)"
     );
     assert_eq!(
         refused(b"shared_bufers = 1GB\n"),
