@@ -117,7 +117,10 @@ pub fn any(expr: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
 
 /// What a query holds: by reference and by mutable reference.
 macro_rules! parts {
-    ($own:ident, $tree:ident, $frame:ident, $nested:ident, $all:ident, $iter:ident $(, $mut:tt)?) => {
+    (
+        $own:ident, $tree:ident, $frame:ident, $nested:ident, $all:ident, $beside:ident, $iter:ident
+        $(, $mut:tt)?
+    ) => {
         /// Calls `f` for every expression at the query's own level.
         pub fn $own<'q>(query: &'q $($mut)? Query, f: &mut dyn FnMut(&'q $($mut)? Expr)) {
             for rel in query.rels.$iter() {
@@ -183,16 +186,28 @@ macro_rules! parts {
             $own(&$($mut)? *query, &mut |expr| f(expr, depth));
             $nested(query, &mut |within| $all(within, depth + 1, f));
         }
+
+        /// The same, but for the queries of its own WITH, which can't see its FROM: a chain of a thousand of them
+        /// needn't be gone through for each of its entries.
+        pub fn $beside(query: &$($mut)? Query, f: &mut dyn FnMut(&$($mut)? Expr, u16)) {
+            $own(&$($mut)? *query, &mut |expr| f(expr, 0));
+            for rel in query.rels.$iter() {
+                if let RelKind::Subquery(within) = &$($mut)? rel.kind {
+                    $all(within, 1, f);
+                }
+            }
+        }
     };
 }
 
-parts!(own_exprs, tree_exprs, frame_exprs, nested_queries, query_exprs, iter);
+parts!(own_exprs, tree_exprs, frame_exprs, nested_queries, query_exprs, exprs_beside_with, iter);
 parts!(
     own_exprs_mut,
     tree_exprs_mut,
     frame_exprs_mut,
     nested_queries_mut,
     query_exprs_mut,
+    exprs_beside_with_mut,
     iter_mut,
     mut
 );

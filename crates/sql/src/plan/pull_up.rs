@@ -137,7 +137,7 @@ fn refers_beside(kind: &RelKind) -> bool {
 /// The columns of an entry that the query uses; nothing, if its whole row is one of them.
 fn used_columns(query: &Query, rel: u16) -> Option<Vec<u16>> {
     let mut columns = Some(Vec::new());
-    walk::query_exprs(query, 0, &mut |expr, depth| {
+    walk::exprs_beside_with(query, &mut |expr, depth| {
         walk::each_var(expr, depth, &mut |var, depth| {
             if var.level == depth && var.rel == rel {
                 match (var.column, &mut columns) {
@@ -167,7 +167,7 @@ fn pull(query: &mut Query, rel: u16, mut within: Query) {
         let is_its = var.level == depth && var.rel == rel;
         is_its.then(|| walk::moved_in(within.targets[usize::from(column)].expr.clone(), depth))
     };
-    walk::query_exprs_mut(query, 0, &mut |expr, depth| {
+    walk::exprs_beside_with_mut(query, &mut |expr, depth| {
         walk::replace_vars(expr, depth, &mut |var, depth| by_target(var, depth));
     });
     query.filter = Expr::all_of(query.filter.take().into_iter().chain(filter).collect());
