@@ -229,9 +229,10 @@ fn locks_are_free_after_a_client_vanished_before_its_reply() {
     let house = House::new();
     let mut other = house.client();
     assert_eq!(other.query("insert into t values (1)"), "C INSERT 0 1\nZ I");
+    // The table is locked before a row is: the other, who updates, would be in a deadlock with one that came late.
     let left_behind = [
         "update t set a = a + 1",
-        "begin; update t set a = a + 1; select pg_advisory_lock(1); lock table t in exclusive mode",
+        "begin; select pg_advisory_lock(1); lock table t in exclusive mode; update t set a = a + 1",
         "begin; update t set a = a + 1; commit; begin; delete from t; rollback; update t set a = 5",
         "begin; delete from t; select pg_sleep(0.2)",
         "select pg_advisory_lock(1); begin; savepoint s; update t set a = 7; rollback to s",

@@ -255,6 +255,13 @@ fn upkeep_follows_the_configuration_that_is_read_again() {
     assert_eq!((now.enabled, now.inserted, now.nap.as_secs()), (false, None, 3));
     assert_eq!((now.changed.rows, now.changed.share), (7, 0.25));
     assert_eq!(value(&mut me, "show autovacuum"), "off");
+    // What came to be due meanwhile is done as soon as it may be, without another change.
+    me.query("create table loaded (a int)");
+    me.query("insert into loaded select generate_series(1, 20000)");
+    let count = "select autovacuum_count > 0 from pg_stat_all_tables where relname = 'loaded'";
+    assert_eq!(value(&mut me, count), "f");
+    house.server().reload(&Config::new());
+    crate::timers::until("it is cleaned", || value(&mut me, count) == "t");
 }
 
 #[test]

@@ -214,9 +214,11 @@ impl HeapRel {
         assert!(told.is_ok(), "one is told");
     }
 
-    /// The table's own limits, from now on.
+    /// The table's own limits, from now on; it may be due by them at once. With no latch held.
     pub fn limit(&self, own: OwnLimits) {
-        *self.attention.own.lock() = own;
+        if std::mem::replace(&mut *self.attention.own.lock(), own) != own {
+            self.look_for_dirt();
+        }
     }
 
     fn limits(&self) -> Limits {
@@ -225,9 +227,10 @@ impl HeapRel {
         own.over(all)
     }
 
-    /// Looks whether cleaning or ANALYZE is due. Called every [`LOOK_EVERY`] changes of a stripe.
+    /// Looks whether cleaning or ANALYZE is due. Called every [`LOOK_EVERY`] changes of a stripe, and when limits
+    /// have changed. With no latch held.
     #[cold]
-    pub(super) fn look_for_dirt(&self) {
+    pub fn look_for_dirt(&self) {
         let last = &self.attention;
         let Some((_, tell)) = last.tell.get() else { return };
         let (told, told_to_analyze) = (last.told.load(Relaxed), last.told_to_analyze.load(Relaxed));

@@ -90,6 +90,7 @@ impl Cluster {
             nap: Duration::from_secs(value("autovacuum_naptime").as_integer() as u64),
         };
         self.engine().upkeep_limits().set(limits);
+        self.shared.opened.look_for_dirt();
     }
 }
 

@@ -125,6 +125,12 @@ impl<T> Handles<T> {
 }
 
 impl Opened {
+    /// Has every heap look whether it is due for upkeep: what makes one due has changed.
+    pub fn look_for_dirt(&self) {
+        let heaps: Vec<_> = self.heaps.lock().by_storage.values().map(|(h, _)| h.clone()).collect();
+        heaps.iter().filter(|heap| !heap.relation().is_dropped()).for_each(|h| h.look_for_dirt());
+    }
+
     /// A table's rows. The heap tells the engine's vacuum when it is due.
     pub fn heap(&self, engine: &Engine, database: Oid, table: &TableDef) -> Arc<HeapRel> {
         let percent = parameters::fill_percent(&table.parameters).unwrap_or(100);
