@@ -1,7 +1,7 @@
 //! Walking and rewriting typed expressions.
 
 use super::collate::alike;
-use super::query::{Bound, CteQuery, JoinTree, Query, RelKind, SetTree};
+use super::query::{Bound, CteQuery, JoinTree, Query, Rel, RelKind, SetTree};
 use super::tree::{ArrayArg, Expr, SubLinkKind, SubscriptStep, Var};
 
 /// The children of an expression, sub-selects excepted: by reference and by mutable reference.
@@ -118,8 +118,8 @@ pub fn any(expr: &Expr, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
 /// What a query holds: by reference and by mutable reference.
 macro_rules! parts {
     (
-        $own:ident, $tree:ident, $frame:ident, $nested:ident, $all:ident, $beside:ident, $iter:ident
-        $(, $mut:tt)?
+        $own:ident, $tree:ident, $frame:ident, $entries:ident, $nested:ident, $all:ident,
+        $beside:ident, $iter:ident $(, $mut:tt)?
     ) => {
         /// Calls `f` for every expression at the query's own level.
         pub fn $own<'q>(query: &'q $($mut)? Query, f: &mut dyn FnMut(&'q $($mut)? Expr)) {
@@ -161,13 +161,18 @@ macro_rules! parts {
             }
         }
 
-        /// Calls `f` for the queries of its range table and of WITH.
-        fn $nested<'q>(query: &'q $($mut)? Query, f: &mut dyn FnMut(&'q $($mut)? Query)) {
-            for rel in query.rels.$iter() {
+        /// Calls `f` for the queries of a range table.
+        fn $entries<'q>(rels: &'q $($mut)? [Rel], f: &mut dyn FnMut(&'q $($mut)? Query)) {
+            for rel in rels.$iter() {
                 if let RelKind::Subquery(within) = &$($mut)? rel.kind {
                     f(within);
                 }
             }
+        }
+
+        /// Calls `f` for the queries of its range table and of WITH.
+        fn $nested<'q>(query: &'q $($mut)? Query, f: &mut dyn FnMut(&'q $($mut)? Query)) {
+            $entries(&$($mut)? query.rels, f);
             for cte in query.ctes.$iter() {
                 match &$($mut)? cte.query {
                     CteQuery::Plain(query) => f(query),
@@ -191,20 +196,26 @@ macro_rules! parts {
         /// needn't be gone through for each of its entries.
         pub fn $beside(query: &$($mut)? Query, f: &mut dyn FnMut(&$($mut)? Expr, u16)) {
             $own(&$($mut)? *query, &mut |expr| f(expr, 0));
-            for rel in query.rels.$iter() {
-                if let RelKind::Subquery(within) = &$($mut)? rel.kind {
-                    $all(within, 1, f);
-                }
-            }
+            $entries(&$($mut)? query.rels, &mut |within| $all(within, 1, f));
         }
     };
 }
 
-parts!(own_exprs, tree_exprs, frame_exprs, nested_queries, query_exprs, exprs_beside_with, iter);
+parts!(
+    own_exprs,
+    tree_exprs,
+    frame_exprs,
+    entry_queries,
+    nested_queries,
+    query_exprs,
+    exprs_beside_with,
+    iter
+);
 parts!(
     own_exprs_mut,
     tree_exprs_mut,
     frame_exprs_mut,
+    entry_queries_mut,
     nested_queries_mut,
     query_exprs_mut,
     exprs_beside_with_mut,
