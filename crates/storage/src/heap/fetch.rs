@@ -62,8 +62,8 @@ impl RowBuf {
     }
 }
 
-/// Longer chains are walked under the latch; pruning keeps them short.
-const VERSIONS_MAX: usize = 16;
+/// So many of the newest versions are looked at without a latch.
+const NEWEST_MAX: usize = 16;
 
 const NO_HEADER: TupleHeader = TupleHeader {
     xmin: Xid::INVALID,
@@ -74,10 +74,35 @@ const NO_HEADER: TupleHeader = TupleHeader {
     user: 0,
 };
 
-/// The versions of a row, oldest first: line pointers and headers.
-struct Versions {
+/// The newest versions of a row: line pointers and headers. Snapshots of sleepers make chains of a hundred, of which
+/// most readers want the last.
+struct Newest {
+    /// Versions in all.
     count: usize,
-    all: [(u16, TupleHeader); VERSIONS_MAX],
+    /// The `i`-th of them is at `i % NEWEST_MAX`, unless a later one has taken its place.
+    ring: [(u16, TupleHeader); NEWEST_MAX],
+}
+
+impl Newest {
+    fn new() -> Newest {
+        Newest { count: 0, ring: [(0, NO_HEADER); NEWEST_MAX] }
+    }
+
+    #[inline]
+    fn push(&mut self, offset: u16, header: TupleHeader) {
+        self.ring[self.count % NEWEST_MAX] = (offset, header);
+        self.count += 1;
+    }
+
+    /// From the newest back.
+    fn iter(&self) -> impl Iterator<Item = &(u16, TupleHeader)> {
+        let kept = self.count.min(NEWEST_MAX);
+        (self.count - kept..self.count).rev().map(|i| &self.ring[i % NEWEST_MAX])
+    }
+
+    fn has_all(&self) -> bool {
+        self.count <= NEWEST_MAX
+    }
 }
 
 impl HeapRel {
@@ -129,8 +154,8 @@ impl HeapRel {
         take_visible(&page, txn, snapshot, tid, buf)
     }
 
-    /// Several versions, still without a latch: all headers are copied out together with the newest row,
-    /// which is the one mostly wanted. Writers of a hot row are not held up by its readers.
+    /// Several versions, still without a latch: the headers of the newest are copied out together with the newest
+    /// row, which is the one mostly wanted. Writers of a hot row are not held up by its readers.
     fn fetch_chain(
         &self,
         txn: &Txn,
@@ -138,38 +163,40 @@ impl HeapRel {
         tid: Tid,
         buf: &mut RowBuf,
     ) -> Result<bool> {
-        let mut versions = Versions { count: 0, all: [(0, NO_HEADER); VERSIONS_MAX] };
+        let mut newest = Newest::new();
         let copied = self.rel.optimistic(Fork::Main, tid.block, |page| {
             let mut chain = Chain::new(page, tid.offset);
-            versions.count = 0;
-            let mut newest = None;
+            newest.count = 0;
+            let mut last = None;
             while let Some((offset, item, header)) = chain.next() {
-                *versions.all.get_mut(versions.count)? = (offset, header);
-                versions.count += 1;
-                newest = Some((offset, item, header));
+                newest.push(offset, header);
+                last = Some((offset, item, header));
+                // What changes meanwhile could lead round for ever.
+                if newest.count > usize::from(page::MAX_LINES) {
+                    return None;
+                }
             }
-            let (offset, item, header) = newest?;
+            let (offset, item, header) = last?;
             buf.take(page, tid.block, offset, item, &header);
             Some(())
         });
         if copied == Optimistic::Retry {
             return self.fetch_latched(txn, snapshot, tid, buf);
         }
-        let newest = versions.count - 1;
-        for (i, (offset, header)) in versions.all[..versions.count].iter().enumerate().rev() {
+        for (back, (offset, header)) in newest.iter().enumerate() {
             let at = Tid { block: tid.block, offset: *offset };
             let seen = visibility::check(txn, snapshot, header)?;
             if seen.hints != Flags::NONE {
                 self.set_hints(at, header, seen.hints)?;
             }
             if seen.visible {
-                return match i == newest || self.copy_version(at, header, buf) {
+                return match back == 0 || self.copy_version(at, header, buf) {
                     true => Ok(true),
                     false => self.fetch_latched(txn, snapshot, tid, buf),
                 };
             }
         }
-        Ok(false)
+        if newest.has_all() { Ok(false) } else { self.fetch_latched(txn, snapshot, tid, buf) }
     }
 
     /// Copies a version whose header was read a moment ago; false if it can't be done, or is another.
@@ -270,6 +297,7 @@ impl<'p> Chain<'p> {
     }
 
     /// The next version.
+    #[inline]
     pub fn next(&mut self) -> Option<(u16, Item, TupleHeader)> {
         let offset = self.next.take()?;
         let item = page::version(self.page, offset)?;

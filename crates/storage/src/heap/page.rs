@@ -33,13 +33,7 @@ pub(super) fn init(page: &mut PageMut<'_>) {
 /// The header of the version in `item`.
 #[inline]
 pub(super) fn header(page: PageView<'_>, item: Item) -> TupleHeader {
-    let at = item.offset;
-    TupleHeader::from_words([
-        page.get_u64(at),
-        page.get_u64(at + 8),
-        page.get_u64(at + 16),
-        page.get_u64(at + 24),
-    ])
+    TupleHeader::from_words(page.get_words(item.offset))
 }
 
 /// Overwrites the header of the version in `item`.

@@ -91,8 +91,8 @@ impl HeapRel {
                     return contest.lost(self, end);
                 }
             };
-            let item = self.make_room(&mut page, &mut journal, tid, item, row.len())?;
-            if page::has_room(page.view(), row.len()) {
+            let (item, fits) = self.make_room(&mut page, &mut journal, tid, item, row.len())?;
+            if fits {
                 drop(other);
                 let to = Tid { block: tid.block, offset: page.free_slot() };
                 self.take_over(txn, tid, &header, &lockers, author.xid);
@@ -142,7 +142,8 @@ impl HeapRel {
         }
     }
 
-    /// Prunes the page if the new version does not fit. Versions may move; returns where the old one is.
+    /// Prunes the page if the new version does not fit. Versions may move; returns where the old one is, and whether
+    /// the new one fits now.
     fn make_room(
         &self,
         page: &mut WriteGuard<'_>,
@@ -150,13 +151,14 @@ impl HeapRel {
         tid: Tid,
         item: Item,
         len: usize,
-    ) -> Result<Item> {
-        if page::has_room(page.view(), len) || !self.has_prunable(page) {
-            return Ok(item);
+    ) -> Result<(Item, bool)> {
+        let fits = page::has_room(page.view(), len);
+        if fits || !self.has_prunable(page) || !self.prune_latched(page, journal)? {
+            return Ok((item, fits));
         }
-        self.prune_latched(page, journal)?;
         let item = page::version(page.view(), tid.offset);
-        Ok(item.expect("a version that can be updated is not pruned (H1)"))
+        let item = item.expect("a version that can be updated is not pruned (H1)");
+        Ok((item, page::has_room(page.view(), len)))
     }
 
     /// Writes both versions to one page.

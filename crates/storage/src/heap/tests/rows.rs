@@ -174,6 +174,49 @@ fn a_hot_chain_is_followed_from_its_root_and_pruned() {
 }
 
 #[test]
+fn each_snapshot_finds_its_version_in_a_long_chain() {
+    let rig = Rig::new(64);
+    let heap = heap(&rig, 1, 100);
+    let txn = rig.begin();
+    let root = heap.insert(&txn, &0u64.to_le_bytes()).unwrap();
+    txn.commit().unwrap();
+    let readers: Vec<Txn> = (0..50).map(|_| rig.begin()).collect();
+    let mut snapshots = Vec::new();
+    let mut tid = root;
+    for (version, reader) in (1u64..).zip(&readers) {
+        snapshots.push(reader.statement_snapshot());
+        txn.begin(Isolation::ReadCommitted);
+        (tid, _) = done(heap.update(&txn, tid, &version.to_le_bytes(), HOT, None).unwrap());
+        txn.commit().unwrap();
+        rig.wal.flush(rig.wal.position());
+    }
+    assert_eq!(heap.versions(root).unwrap().len(), 51, "all are seen by somebody");
+    let mut buf = RowBuf::new();
+    // Twice: the second time there are hints.
+    for _ in 0..2 {
+        for (version, (reader, snapshot)) in (0u64..).zip(readers.iter().zip(&snapshots)) {
+            assert!(heap.fetch(reader, snapshot, root, &mut buf).unwrap());
+            assert_eq!(buf.bytes(), version.to_le_bytes());
+        }
+    }
+    // Ended by a transaction that runs, then by none; deleted, there is none for whoever comes later.
+    txn.begin(Isolation::ReadCommitted);
+    done(heap.update(&txn, tid, b"taken back", HOT, None).unwrap());
+    let late = rig.begin();
+    assert!(heap.fetch(&late, &late.statement_snapshot(), root, &mut buf).unwrap());
+    assert_eq!(buf.bytes(), 50u64.to_le_bytes());
+    txn.abort();
+    txn.begin(Isolation::ReadCommitted);
+    done(heap.delete(&txn, tid, None).unwrap());
+    txn.commit().unwrap();
+    late.release_statement();
+    assert!(!heap.fetch(&late, &late.statement_snapshot(), root, &mut buf).unwrap());
+    assert!(heap.fetch(&readers[0], &snapshots[0], root, &mut buf).unwrap());
+    assert_eq!(buf.bytes(), 0u64.to_le_bytes());
+    assert_sound(&heap);
+}
+
+#[test]
 fn an_old_snapshot_keeps_its_versions_over_pages() {
     let rig = Rig::new(64);
     let heap = heap(&rig, 1, 100);
