@@ -168,7 +168,7 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
         }
         (&[target], _) => {
             let changes = others.iter().filter_map(|v| Some((*v, change(target, v)?)));
-            (format!("against {}", baseline.name()), changes.collect())
+            (format!("Against {}", baseline.name()), changes.collect())
         }
         _ => return None,
     };
@@ -189,6 +189,29 @@ enum Cost {
     Percent(f64),
 }
 
+/// What is said where repetitions decide nothing: from where to where the changes go that are seen in a plot, if there are.
+fn unsure_of_all(changes: &[(&str, Cost)]) -> String {
+    let seen = |(_, cost): &(&str, Cost)| match cost {
+        Cost::Unsure(percent) => Some(*percent),
+        _ => None,
+    };
+    let range = |(least, most): (f64, f64), percent: f64| (least.min(percent), most.max(percent));
+    match changes
+        .iter()
+        .filter_map(seen)
+        .map(|percent| (percent, percent))
+        .reduce(|r, (p, _)| range(r, p))
+    {
+        None => format!("{NO_DIFFERENCE} beyond what repetitions scatter"),
+        Some((least, most)) if least == most => {
+            format!("{least:+.0} %, which repetitions scatter too much to be sure of")
+        }
+        Some((least, most)) => format!(
+            "{least:+.0} % to {most:+.0} %, which repetitions scatter too much to be sure of"
+        ),
+    }
+}
+
 /// More changes than this are not listed.
 const MOST_CHANGES: usize = 4;
 
@@ -203,7 +226,7 @@ fn listed(mut changes: Vec<(&str, Cost)>) -> String {
         return ONE_REPETITION.to_owned();
     }
     if same + unsure == changes.len() && changes.len() > MOST_CHANGES {
-        return format!("{NO_DIFFERENCE} beyond what repetitions scatter");
+        return unsure_of_all(&changes);
     }
     let told = |(name, cost): &(&str, Cost)| match cost {
         Cost::None => format!("{name} {NO_DIFFERENCE}"),
