@@ -189,29 +189,6 @@ enum Cost {
     Percent(f64),
 }
 
-/// What is said where repetitions decide nothing: from where to where the changes go that are seen in a plot, if there are.
-fn unsure_of_all(changes: &[(&str, Cost)]) -> String {
-    let seen = |(_, cost): &(&str, Cost)| match cost {
-        Cost::Unsure(percent) => Some(*percent),
-        _ => None,
-    };
-    let range = |(least, most): (f64, f64), percent: f64| (least.min(percent), most.max(percent));
-    match changes
-        .iter()
-        .filter_map(seen)
-        .map(|percent| (percent, percent))
-        .reduce(|r, (p, _)| range(r, p))
-    {
-        None => format!("{NO_DIFFERENCE} beyond what repetitions scatter"),
-        Some((least, most)) if least == most => {
-            format!("{least:+.0} %, which repetitions scatter too much to be sure of")
-        }
-        Some((least, most)) => format!(
-            "{least:+.0} % to {most:+.0} %, which repetitions scatter too much to be sure of"
-        ),
-    }
-}
-
 /// More changes than this are not listed.
 const MOST_CHANGES: usize = 4;
 
@@ -225,9 +202,6 @@ fn listed(mut changes: Vec<(&str, Cost)>) -> String {
     if unknown == changes.len() {
         return ONE_REPETITION.to_owned();
     }
-    if same + unsure == changes.len() && changes.len() > MOST_CHANGES {
-        return unsure_of_all(&changes);
-    }
     let told = |(name, cost): &(&str, Cost)| match cost {
         Cost::None => format!("{name} {NO_DIFFERENCE}"),
         Cost::Unsure(percent) => {
@@ -239,19 +213,26 @@ fn listed(mut changes: Vec<(&str, Cost)>) -> String {
     if changes.len() <= MOST_CHANGES {
         return changes.iter().map(told).collect::<Vec<_>>().join("; ");
     }
-    let percent = |cost: Cost| if let Cost::Percent(percent) = cost { Some(percent) } else { None };
+    // Of the certain ones the largest, or where none is certain, of those that are seen.
+    let certain = changes.iter().any(|(_, cost)| matches!(cost, Cost::Percent(_)));
+    let percent = |cost: Cost| match cost {
+        Cost::Percent(percent) => Some(percent),
+        Cost::Unsure(percent) if !certain => Some(percent),
+        _ => None,
+    };
     changes.retain(|(_, cost)| percent(*cost).is_some());
     let all = changes.len();
-    let same = same + unsure;
+    let unsure = if certain { unsure } else { 0 };
     changes.sort_by(|a, b| percent(b.1).unwrap_or(0.0).total_cmp(&percent(a.1).unwrap_or(0.0)));
     if all > 2 {
         changes.drain(1..all - 1);
     }
     let mut parts: Vec<String> = changes.iter().map(told).collect();
     if all > 2 {
-        parts.push(format!("{} others between", all - 2));
+        let others = if all == 3 { "other" } else { "others" };
+        parts.push(format!("{} {others} between", all - 2));
     }
-    for (count, what) in [(same, NO_DIFFERENCE), (unknown, ONE_REPETITION)] {
+    for (count, what) in [(same, NO_DIFFERENCE), (unsure, "unsure"), (unknown, ONE_REPETITION)] {
         if count > 0 {
             parts.push(format!("{what} for {count}"));
         }
