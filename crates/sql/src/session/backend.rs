@@ -21,7 +21,7 @@ use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::statistics::Statistics;
 use crate::catalog::store::building::Building;
 use crate::catalog::store::lookup::lock_mode;
-use crate::catalog::store::{Instance, SearchPath, SessionCatalog};
+use crate::catalog::store::{Instance, SearchPath, SessionCatalog, Stamp};
 use crate::catalog::{
     Access, Catalog, ColumnDef, Handle, IndexDef, KeySource, Lookup, TableDef, TableKind,
     system_views,
@@ -82,7 +82,7 @@ pub struct Backend {
     views: BTreeMap<u32, Arc<TableDef>>,
     /// What `random()` draws from.
     random: RandomSequence,
-    index_exprs: BTreeMap<Oid, (u64, Arc<IndexExprs>)>,
+    index_exprs: BTreeMap<Oid, (Stamp, Arc<IndexExprs>)>,
     /// The text of the statement at hand.
     pub query_text: Arc<str>,
     /// Cursors and prepared statements, to SQL.
@@ -515,15 +515,14 @@ impl Host for Backend {
     }
 
     fn index_exprs(&mut self, index: &IndexDef) -> Result<Arc<IndexExprs>> {
-        let version = self.catalog.version();
+        let stamp = self.catalog.stamp();
         if let Some((known, exprs)) = self.index_exprs.get(&index.oid)
-            && *known == version
-            && !self.catalog.is_changed()
+            && *known == stamp
         {
             return Ok(exprs.clone());
         }
         let exprs = Arc::new(self.bind_index_exprs(index)?);
-        self.index_exprs.insert(index.oid, (version, exprs.clone()));
+        self.index_exprs.insert(index.oid, (stamp, exprs.clone()));
         Ok(exprs)
     }
 

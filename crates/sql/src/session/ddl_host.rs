@@ -56,6 +56,10 @@ impl DdlHost for Backend {
         self.standing.in_use.contains(&relation)
     }
 
+    fn has_pending_checks(&self, table: Oid) -> bool {
+        self.events.is_pending_on(table)
+    }
+
     fn search_path(&mut self) -> Result<SearchPath> {
         Backend::search_path(self).map(|path| (*path).clone())
     }

@@ -38,13 +38,20 @@ pub(crate) use sql_of::Rule;
 pub struct Events {
     /// By the statement at hand.
     waiting: VecDeque<Event>,
-    /// At the end of the transaction.
-    deferred: Vec<Event>,
+    /// At the end of the transaction, in the order in which it came.
+    deferred: Vec<Deferred>,
     modes: Modes,
     /// Made, or to be validated, by the statement at hand: the rows that there are must meet them.
     made: Vec<Arc<ForeignKey>>,
     /// See [`crate::exec::Host::shown_by`].
     pub shown_by: Option<Snapshot>,
+}
+
+/// A line of what is deferred. It only grows while there are savepoints: a rollback to one cuts it back.
+enum Deferred {
+    Event(Event),
+    /// The event at this place was looked into, by SET CONSTRAINTS.
+    Settled(usize),
 }
 
 /// What SET CONSTRAINTS has said in this transaction.
@@ -87,6 +94,56 @@ impl Events {
         self.modes = mark.modes.clone();
     }
 
+    fn defer(&mut self, event: Event) {
+        self.deferred.push(Deferred::Event(event));
+    }
+
+    /// What is deferred still, with its places.
+    fn pending(&self) -> impl Iterator<Item = (usize, &Event)> {
+        let settled = settled(&self.deferred);
+        self.deferred.iter().enumerate().filter_map(move |(place, line)| match line {
+            Deferred::Event(event) if !settled.contains(&place) => Some((place, event)),
+            _ => None,
+        })
+    }
+
+    /// Is something deferred that is about rows of this table?
+    pub(super) fn is_pending_on(&self, table: Oid) -> bool {
+        self.pending().any(|(_, event)| table_of(event) == table)
+    }
+
+    /// Takes all that is deferred still. There are no savepoints, or they do not matter any more.
+    fn take_pending(&mut self) -> VecDeque<Event> {
+        let all = std::mem::take(&mut self.deferred);
+        let settled = settled(&all);
+        let event = |(place, line)| match line {
+            Deferred::Event(event) if !settled.contains(&place) => Some(event),
+            _ => None,
+        };
+        all.into_iter().enumerate().filter_map(event).collect()
+    }
+
+    /// Takes what need not wait any longer; `keep`: it is due again after a rollback to a savepoint.
+    fn take_due(&mut self, keep: bool) -> VecDeque<Event> {
+        if keep {
+            let is_due = |(_, event): &(usize, &Event)| !self.waits_for_commit(event);
+            let copy = |(place, event): (usize, &Event)| (Deferred::Settled(place), event.clone());
+            let (lines, due): (Vec<_>, VecDeque<_>) =
+                self.pending().filter(is_due).map(copy).unzip();
+            self.deferred.extend(lines);
+            return due;
+        }
+        let mut due = VecDeque::new();
+        for event in self.take_pending() {
+            if self.waits_for_commit(&event) {
+                self.defer(event);
+            } else {
+                due.push_back(event);
+            }
+        }
+        due
+    }
+
     pub(super) fn end_transaction(&mut self) {
         *self = Events::default();
     }
@@ -104,6 +161,24 @@ impl Events {
         };
         let said = self.modes.named.get(&constraint).copied().or(self.modes.all);
         deferrable && said.unwrap_or(initially)
+    }
+}
+
+/// The places of events that were looked into.
+fn settled(deferred: &[Deferred]) -> BTreeSet<usize> {
+    let settled = deferred.iter().filter_map(|line| match line {
+        Deferred::Settled(place) => Some(*place),
+        Deferred::Event(_) => None,
+    });
+    settled.collect()
+}
+
+/// The table whose rows an event is about.
+fn table_of(event: &Event) -> Oid {
+    match event {
+        Event::Refers { key, .. } => key.table,
+        Event::Gone { key, .. } => key.referenced,
+        Event::Repeats { index, .. } => index.table,
     }
 }
 
@@ -133,8 +208,8 @@ impl Session {
     /// Looks into what was deferred, at the end of the transaction.
     pub(super) fn react_to_transaction(&mut self) -> Result<()> {
         while !self.backend.events.deferred.is_empty() {
-            let events = std::mem::take(&mut self.backend.events.deferred);
-            self.react_to(events.into(), false)?;
+            let events = self.backend.events.take_pending();
+            self.react_to(events, false)?;
         }
         Ok(())
     }
@@ -144,7 +219,7 @@ impl Session {
         let mut count = 0_u32;
         while let Some(event) = events.pop_front() {
             if may_defer && self.backend.events.waits_for_commit(&event) {
-                self.backend.events.deferred.push(event);
+                self.backend.events.defer(event);
                 continue;
             }
             count += 1;
@@ -451,29 +526,11 @@ impl Session {
             modes.named.extend(named.into_iter().map(|oid| (oid, set.deferred)));
         }
         if !set.deferred {
-            let events = &mut self.backend.events;
-            let all = std::mem::take(&mut events.deferred);
-            let (still, due): (Vec<_>, Vec<_>) =
-                all.into_iter().partition(|event| events.waits_for_commit(event));
-            events.deferred = still;
-            // Rolled back to a savepoint, they would be due again.
-            let kept = if self.savepoints.is_empty() { Vec::new() } else { copies(&due) };
-            self.react_to(due.into(), true)?;
-            self.backend.events.deferred.extend(kept);
+            let due = self.backend.events.take_due(!self.savepoints.is_empty());
+            self.react_to(due, true)?;
         }
         Ok("SET CONSTRAINTS")
     }
-}
-
-fn copies(events: &[Event]) -> Vec<Event> {
-    let copy = |event: &Event| match event {
-        Event::Refers { key, row } => Event::Refers { key: key.clone(), row: *row },
-        Event::Gone { key, old, new } => {
-            Event::Gone { key: key.clone(), old: old.clone(), new: new.clone() }
-        }
-        Event::Repeats { index, row } => Event::Repeats { index: index.clone(), row: *row },
-    };
-    events.iter().map(copy).collect()
 }
 
 /// The statements of foreign keys, as text.

@@ -84,6 +84,8 @@ pub trait DdlHost: Host {
     fn catalog(&self) -> Arc<SessionCatalog>;
     /// Does a cursor of the session itself read this relation, or a portal that has rows left?
     fn is_in_use(&self, relation: Oid) -> bool;
+    /// Is a check of this table's rows put off to the transaction's end?
+    fn has_pending_checks(&self, table: Oid) -> bool;
     fn search_path(&mut self) -> Result<SearchPath>;
     /// The schema of temporary relations; made when first asked for.
     fn temporary_schema(&mut self) -> Result<Oid>;
@@ -304,13 +306,20 @@ impl Ddl<'_> {
         Ok(oid)
     }
 
-    /// What a cursor of the session reads stays as it is.
+    /// What a cursor of the session reads stays as it is, and so do rows that are yet to be checked.
     fn must_not_be_in_use(&self, table: &TableDef, command: &str) -> Result<()> {
         // Cursors read what is below views.
         if table.kind != TableKind::View && self.host.is_in_use(table.oid) {
             return Err(sql_error!(
                 OBJECT_IN_USE,
                 "cannot {command} \"{}\" because it is being used by active queries in this session",
+                table.name
+            ));
+        }
+        if self.host.has_pending_checks(table.oid) {
+            return Err(sql_error!(
+                OBJECT_IN_USE,
+                "cannot {command} \"{}\" because it has pending trigger events",
                 table.name
             ));
         }

@@ -36,8 +36,15 @@ pub struct SessionCatalog {
     own: Latch<Own>,
     /// `own.changed` is not empty: asked for every statement.
     has_changed: AtomicBool,
-    /// Moves when a rollback (of a savepoint, too) took own changes back.
-    undone: Arc<AtomicU64>,
+    /// Moves with each own change, and when a rollback (of a savepoint, too) took some back.
+    moves: Arc<AtomicU64>,
+}
+
+/// What the catalogs were like for this session at some time: while it is the same, so are they.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stamp {
+    version: u64,
+    moves: u64,
 }
 
 #[derive(Default)]
@@ -45,22 +52,20 @@ struct Own {
     /// Relations that this transaction has changed; empty: the shared cache is right.
     changed: Vec<Oid>,
     tables: HashMap<Oid, Arc<TableDef>>,
-    /// The value of `undone` that `tables` is good for.
-    undone: u64,
-    /// Likewise of the catalogs' version: indexes come and go beside readers and writers.
-    version: u64,
+    /// What `tables` is good for: indexes come and go beside readers and writers, too.
+    stamp: Stamp,
 }
 
 impl SessionCatalog {
     pub fn new(instance: Arc<Instance>) -> SessionCatalog {
-        let undone = Arc::new(AtomicU64::new(0));
+        let moves = Arc::new(AtomicU64::new(0));
         let database = instance.database;
         SessionCatalog {
             instance,
             database,
             own: Latch::new(Rank::Outer, Own::default()),
             has_changed: AtomicBool::new(false),
-            undone,
+            moves,
         }
     }
 
@@ -75,16 +80,23 @@ impl SessionCatalog {
         self.instance.version()
     }
 
+    /// See [`Stamp`].
+    pub fn stamp(&self) -> Stamp {
+        // Relaxed: the session's own thread of execution moves it.
+        Stamp { version: self.version(), moves: self.moves.load(Ordering::Relaxed) }
+    }
+
     /// This transaction has changed a relation's catalog rows (or dropped or made it). What comes next
     /// sees the change; others do when it is committed.
     pub fn note_change(&self, txn: &Txn, oid: Oid) -> Result<()> {
         txn.next_command()?;
         let instance = self.instance.clone();
         txn.on(When::Commit, move || instance.changed(&[oid]));
-        let undone = self.undone.clone();
+        self.moves.fetch_add(1, Ordering::Relaxed);
+        let moves = self.moves.clone();
         // Relaxed: the session's own thread of execution runs it.
         txn.on(When::Abort, move || {
-            undone.fetch_add(1, Ordering::Relaxed);
+            moves.fetch_add(1, Ordering::Relaxed);
         });
         let mut own = self.own.lock();
         self.has_changed.store(true, Ordering::Relaxed);
@@ -121,13 +133,12 @@ impl SessionCatalog {
     }
 
     fn own_table(&self, txn: &Txn, oid: Oid) -> Result<Option<Arc<TableDef>>> {
-        let undone = self.undone.load(Ordering::Relaxed);
-        let version = self.version();
+        let stamp = self.stamp();
         {
             let mut own = self.own.lock();
-            if (own.undone, own.version) != (undone, version) {
+            if own.stamp != stamp {
                 own.tables.clear();
-                (own.undone, own.version) = (undone, version);
+                own.stamp = stamp;
             }
             if let Some(table) = own.tables.get(&oid) {
                 return Ok(Some(table.clone()));

@@ -38,7 +38,7 @@ pub(crate) use cleaning::locked_alone;
 pub use cluster::{Cluster, Connected, Presence, database_tag};
 pub use instance::Instance;
 pub use load::{BOOTSTRAP_SUPERUSER, PG_CATALOG, PUBLIC};
-pub use lookup::{SearchPath, SessionCatalog};
+pub use lookup::{SearchPath, SessionCatalog, Stamp};
 
 /// The engine, with the definitions of one database's system tables.
 pub struct Store {

@@ -15,7 +15,7 @@ use super::Work;
 use super::index::same;
 
 /// Something to look into.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Event {
     /// A row version that must find the row it refers to.
     Refers { key: Arc<ForeignKey>, row: Tid },
