@@ -1,6 +1,7 @@
 //! Arrays: shape, search, building, set-like operators.
 
 use super::bodies::{Bodies, comparisons, scalars};
+use super::text::{MAX_BYTES, check_length};
 use super::{Body, Context, Rows};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::steps::Steps;
@@ -106,8 +107,16 @@ fn prepend(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     let mut array = array_or_empty(cx, args, 1);
     one_dimension(&array, ONE_DIMENSION)?;
     let lower = array.dims.first().map_or(1, |dim| dim.lower);
+    if lower == i32::MIN {
+        return Err(int_out_of_range("integer"));
+    }
+    if array.elements.len() == MAX_ELEMENTS {
+        return Err(too_many_elements());
+    }
     array.elements.insert(0, args[0].clone());
-    Ok(Array::with_lower(array.element_type, lower, array.elements).into())
+    let array = Array::with_lower(array.element_type, lower, array.elements);
+    array.dims[0].check()?;
+    Ok(array.into())
 }
 
 #[cold]
@@ -158,11 +167,12 @@ fn concatenate(args: &[Datum]) -> Result<Datum> {
             "Arrays of {nx} and {ny} dimensions are not compatible for concatenation."
         )));
     };
-    let mut elements = x.elements.clone();
-    elements.extend_from_slice(&y.elements);
-    if elements.len() > MAX_ELEMENTS {
+    if x.elements.len() + y.elements.len() > MAX_ELEMENTS {
         return Err(too_many_elements());
     }
+    dims.iter().try_for_each(|dim| dim.check())?;
+    let mut elements = x.elements.clone();
+    elements.extend_from_slice(&y.elements);
     Ok(Array { element_type: x.element_type, dims, elements }.into())
 }
 
@@ -203,7 +213,17 @@ fn fill(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     if lens.is_empty() || count == 0 {
         return Ok(Array::empty(element_type).into());
     }
-    let dims = lens.into_iter().zip(lowers).map(|(len, lower)| Dimension { len, lower }).collect();
+    let dims: Vec<_> =
+        lens.into_iter().zip(lowers).map(|(len, lower)| Dimension { len, lower }).collect();
+    dims.iter().try_for_each(|dim| dim.check())?;
+    let size = match &args[0] {
+        Datum::Text(text) => text.len(),
+        Datum::Bytea(bytes) => bytes.len(),
+        _ => 1,
+    };
+    if count.saturating_mul(size) > MAX_BYTES {
+        bail!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({MAX_BYTES})");
+    }
     Ok(Array { element_type, dims, elements: vec![args[0].clone(); count] }.into())
 }
 
@@ -267,6 +287,9 @@ fn trim(args: &[Datum]) -> Result<Datum> {
     if array.dims.is_empty() {
         return Ok(args[0].clone());
     }
+    if n == len {
+        return Ok(Array::empty(array.element_type).into());
+    }
     let bounds = [(None, Some(array.dims[0].upper() - n))];
     Ok(array.slice(&bounds).into())
 }
@@ -313,10 +336,12 @@ const SEARCH: Bodies = scalars! {
             return Err(search_unsupported());
         }
         let lower = array.dims.first().map_or(1, |dim| dim.lower);
-        let found = (lower..)
-            .zip(&array.elements)
-            .filter(|(_, element)| matches(array.element_type, element, &a[1]))
-            .map(|(at, _)| Datum::Int4(at))
+        let found = array
+            .elements
+            .iter()
+            .zip(lower..)
+            .filter(|(element, _)| matches(array.element_type, element, &a[1]))
+            .map(|(_, at)| Datum::Int4(at))
             .collect();
         Ok(Array::from_elements(TypeId::INT4, found).into())
     };
@@ -389,6 +414,7 @@ fn array_to_text(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
         }
         first = false;
         out.push_str(&text);
+        check_length(out.len())?;
     }
     Ok(out.into())
 }

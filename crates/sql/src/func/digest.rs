@@ -23,10 +23,13 @@ fn unrecognized(format: &str) -> SqlError {
 }
 
 fn encode(bytes: &[u8], format: &str) -> Result<String> {
+    // Each encoding gives at least that much.
+    super::check_length(bytes.len())?;
     let mut out = Vec::with_capacity(bytes.len() * 2);
     let mut steps = Steps::default();
     match format.to_ascii_lowercase().as_str() {
         "hex" => {
+            super::check_length(bytes.len() * 2)?;
             for &b in bytes {
                 steps.next()?;
                 push_hex(b, &mut out);

@@ -12,12 +12,31 @@ fn dangling_escape() -> SqlError {
     sql_error!(INVALID_ESCAPE_SEQUENCE, "LIKE pattern must not end with escape character")
 }
 
+/// What `_` stands for.
+#[derive(Clone, Copy)]
+enum Unit {
+    Byte,
+    /// In UTF-8.
+    Char,
+}
+
+impl Unit {
+    /// Where the next one begins.
+    fn after(self, text: &[u8], at: usize) -> usize {
+        let mut next = at + 1;
+        while matches!(self, Unit::Char) && next < text.len() && text[next] & 0xc0 == 0x80 {
+            next += 1;
+        }
+        next
+    }
+}
+
 /// Whether `text` matches a pattern of `%`, `_` and backslash escapes. Works on bytes: in UTF-8
 /// only `_` must know where characters end.
 ///
 /// On a mismatch only the last `%` can take more, so the work is at most the product of the
 /// lengths.
-fn matches(text: &[u8], pattern: &[u8]) -> Result<bool> {
+fn matches(text: &[u8], pattern: &[u8], unit: Unit) -> Result<bool> {
     let (mut t, mut p) = (0, 0);
     // Where the last % stood, and where its match ends so far.
     let mut retry: Option<(usize, usize)> = None;
@@ -39,7 +58,7 @@ fn matches(text: &[u8], pattern: &[u8]) -> Result<bool> {
                 continue;
             }
             Some(b'_') => {
-                t = next_char(text, t);
+                t = unit.after(text, t);
                 p += 1;
                 true
             }
@@ -63,20 +82,12 @@ fn matches(text: &[u8], pattern: &[u8]) -> Result<bool> {
             continue;
         }
         let Some((after, from)) = retry else { return Ok(false) };
-        let from = next_char(text, from);
+        let from = unit.after(text, from);
         retry = Some((after, from));
         (p, t) = (after, from);
     }
     // Where the text has ended, no later start of a % can match either.
     Ok(pattern[p..].iter().all(|&b| b == b'%'))
-}
-
-fn next_char(text: &[u8], at: usize) -> usize {
-    let mut next = at + 1;
-    while next < text.len() && text[next] & 0xc0 == 0x80 {
-        next += 1;
-    }
-    next
 }
 
 /// What every text that matches `pattern` begins with.
@@ -109,15 +120,20 @@ pub fn after_start(start: &str) -> Option<String> {
 
 /// Whether the text matches the pattern, letter by letter.
 pub(super) fn is_like(text: &str, pattern: &str) -> Result<bool> {
-    matches(text.as_bytes(), pattern.as_bytes())
+    matches(text.as_bytes(), pattern.as_bytes(), Unit::Char)
 }
 
 fn like(text: &Datum, pattern: &Datum) -> Result<bool> {
-    matches(text.as_text().as_bytes(), pattern.as_text().as_bytes())
+    matches(text.as_text().as_bytes(), pattern.as_text().as_bytes(), Unit::Char)
+}
+
+fn bytea_like(bytes: &Datum, pattern: &Datum) -> Result<bool> {
+    matches(bytes.as_bytea(), pattern.as_bytea(), Unit::Byte)
 }
 
 fn ilike(text: &Datum, pattern: &Datum) -> Result<bool> {
-    matches(lower(text.as_text())?.as_bytes(), lower(pattern.as_text())?.as_bytes())
+    let (text, pattern) = (lower(text.as_text())?, lower(pattern.as_text())?);
+    matches(text.as_bytes(), pattern.as_bytes(), Unit::Char)
 }
 
 const LIKE: Bodies = scalars! {
@@ -129,8 +145,8 @@ const LIKE: Bodies = scalars! {
     "texticnlike" => |_, a| ilike(&a[0], &a[1]).map(|m| Datum::Bool(!m));
     "nameiclike" => |_, a| ilike(&a[0], &a[1]).map(Datum::Bool);
     "nameicnlike" => |_, a| ilike(&a[0], &a[1]).map(|m| Datum::Bool(!m));
-    "bytealike" => |_, a| matches(a[0].as_bytea(), a[1].as_bytea()).map(Datum::Bool);
-    "byteanlike" => |_, a| matches(a[0].as_bytea(), a[1].as_bytea()).map(|m| Datum::Bool(!m));
+    "bytealike" => |_, a| bytea_like(&a[0], &a[1]).map(Datum::Bool);
+    "byteanlike" => |_, a| bytea_like(&a[0], &a[1]).map(|m| Datum::Bool(!m));
     "like_escape" => |_, a| with_backslash(a[0].as_text(), a[1].as_text()).map(Datum::from);
 };
 

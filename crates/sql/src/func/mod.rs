@@ -41,6 +41,7 @@ pub use table::{
     aggregate, aggregates, all_aggregates, all_casts, all_functions, all_operators, cast, function,
     functions, operator, operators,
 };
+pub(crate) use text::{check_length, check_value};
 
 use crate::error::{Result, SqlError};
 pub use crate::steps::checkpoint;

@@ -128,7 +128,7 @@ fn byte_index(bytes: &[u8], n: i64, limit: i64) -> Result<usize> {
 
 const BYTES: Bodies = scalars! {
     "byteaoctetlen" => |_, a| Ok(Datum::Int4(a[0].as_bytea().len() as i32));
-    "sql:1810" => |_, a| Ok(Datum::Int4(a[0].as_bytea().len() as i32 * 8));
+    "sql:1810" => |_, a| super::text::bits(a[0].as_bytea().len());
     "byteacat" => |_, a| {
         let (x, y) = (a[0].as_bytea(), a[1].as_bytea());
         check_length(x.len() + y.len())?;

@@ -33,8 +33,24 @@ pub(super) fn too_large() -> SqlError {
 
 /// Refuses a result of so many bytes before it is made.
 #[inline]
-pub(super) fn check_length(bytes: usize) -> Result<()> {
+pub(crate) fn check_length(bytes: usize) -> Result<()> {
     if bytes > MAX_BYTES { Err(too_large()) } else { Ok(()) }
+}
+
+/// The bits of so many bytes.
+pub(super) fn bits(bytes: usize) -> Result<Datum> {
+    let bits = i32::try_from(bytes * 8).map_err(|_| int_out_of_range("integer"))?;
+    Ok(Datum::Int4(bits))
+}
+
+/// Refuses a text or bytes that no function may give.
+#[inline]
+pub(crate) fn check_value(value: &Datum) -> Result<()> {
+    match value {
+        Datum::Text(text) => check_length(text.len()),
+        Datum::Bytea(bytes) => check_length(bytes.len()),
+        _ => Ok(()),
+    }
 }
 
 fn char_count(text: &str) -> i32 {
@@ -46,7 +62,7 @@ const LENGTHS: Bodies = scalars! {
     "bpcharlen" => |_, a| Ok(Datum::Int4(char_count(without_padding(a[0].as_text()))));
     "textoctetlen" => |_, a| Ok(Datum::Int4(a[0].as_text().len() as i32));
     "bpcharoctetlen" => |_, a| Ok(Datum::Int4(a[0].as_text().len() as i32));
-    "sql:1811" => |_, a| Ok(Datum::Int4(a[0].as_text().len() as i32 * 8));
+    "sql:1811" => |_, a| bits(a[0].as_text().len());
     "textcat" => |_, a| {
         let (x, y) = (a[0].as_text(), a[1].as_text());
         check_length(x.len() + y.len())?;

@@ -262,7 +262,8 @@ impl Session {
         if named.is_empty() {
             columns = table.live().map(|(at, _)| at as u16).collect();
         }
-        let counted = renew(&mut self.backend, table, &columns, &mut Pace::new(None), false)?;
+        let counted = renew(&mut self.backend, table, &columns, &mut Pace::new(None))?;
+        counted.note(self.backend.heap(table)?, false);
         if verbose {
             self.inform(sampled(&table.name, &counted));
         }

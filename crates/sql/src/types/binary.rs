@@ -94,7 +94,7 @@ fn receive_value(
         ValueKind::TimeTz => {
             let time = receive_time(reader.i64()?)?;
             let zone_west_s = reader.i32()?;
-            if zone_west_s.abs() >= 16 * 3600 {
+            if zone_west_s.unsigned_abs() >= 16 * 3600 {
                 bail!(INVALID_TIME_ZONE_DISPLACEMENT_VALUE, "time zone displacement out of range");
             }
             Datum::TimeTz(TimeTz { time, zone_west_s }.apply_typmod(typmod))

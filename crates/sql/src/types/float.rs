@@ -57,10 +57,16 @@ fn parse<F: Float>(
     if let Some(special) = special {
         return Ok(narrow(special));
     }
+    let shown = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
+    let beyond = || {
+        let shown = &shown[..number.len()];
+        sql_error!(NUMERIC_VALUE_OUT_OF_RANGE, "\"{shown}\" is out of range for type {type_name}")
+    };
     if let Some(hex) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
-        return parse_hex(hex)
-            .map(|value| narrow(sign * value))
-            .ok_or_else(|| invalid_syntax(type_name, text));
+        let exact = parse_hex(hex).ok_or_else(|| invalid_syntax(type_name, text))?;
+        let value = narrow(sign * exact.value());
+        let is_lost = value.is_zero() && exact.mantissa != 0;
+        return if value.is_infinite() || is_lost { Err(beyond()) } else { Ok(value) };
     }
     let plain = unsigned
         .bytes()
@@ -70,31 +76,62 @@ fn parse<F: Float>(
     let mantissa = unsigned.split(['e', 'E']).next().unwrap_or("");
     let underflow = value.is_zero() && mantissa.bytes().any(|b| matches!(b, b'1'..=b'9'));
     if value.is_infinite() || underflow {
-        let shown = text.trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
-        let shown = &shown[..number.len()];
-        return Err(sql_error!(
-            NUMERIC_VALUE_OUT_OF_RANGE,
-            "\"{shown}\" is out of range for type {type_name}"
-        ));
+        return Err(beyond());
     }
     Ok(value)
 }
 
+/// A number in base two: what it is exactly, but for a last bit that stands for all that are left out.
+struct Binary {
+    mantissa: u64,
+    exponent: i64,
+}
+
+impl Binary {
+    fn value(&self) -> f64 {
+        // Beyond that there is nothing but zero and infinity; in steps, since no power of two may be either.
+        let mut left = self.exponent.clamp(-2200, 2200) as i32;
+        let mut value = self.mantissa as f64;
+        while left != 0 {
+            let step = left.clamp(-1000, 1000);
+            value *= 2f64.powi(step);
+            left -= step;
+        }
+        value
+    }
+}
+
 /// C's hexadecimal floats, after the `0x`.
-fn parse_hex(text: &str) -> Option<f64> {
+fn parse_hex(text: &str) -> Option<Binary> {
     let (mantissa, exponent) = match text.find(['p', 'P']) {
-        Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
+        Some(at) => (&text[..at], power(&text[at + 1..])?),
         None => (text, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    let mut value = 0.0;
+    let mut parsed = Binary { mantissa: 0, exponent: exponent - 4 * fraction.len() as i64 };
     for digit in whole.chars().chain(fraction.chars()) {
-        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+        let digit = u64::from(digit.to_digit(16)?);
+        if parsed.mantissa < 1 << 58 {
+            parsed.mantissa = parsed.mantissa << 4 | digit;
+        } else {
+            parsed.mantissa |= u64::from(digit != 0);
+            parsed.exponent += 4;
+        }
     }
-    Some(value * 2f64.powi(exponent - 4 * fraction.len() as i32))
+    Some(parsed)
+}
+
+/// An exponent; one that no number could have is as good as any other such.
+fn power(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let size = digits.parse::<i64>().unwrap_or(i64::MAX).min(1 << 40);
+    Some(if text.starts_with('-') { -size } else { size })
 }
 
 /// Appends a `double precision`.

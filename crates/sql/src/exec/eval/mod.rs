@@ -12,7 +12,7 @@ pub(super) use subplan::SubplanState;
 
 use crate::bind::tree::{Call, Expr, IsBool, IsNull, Slot};
 use crate::error::{Result, sql_error};
-use crate::func::{Body, Function};
+use crate::func::{self, Body, Function};
 use crate::types::{Datum, TypeId};
 
 use super::Cx;
@@ -164,7 +164,11 @@ pub(super) fn invoke(
     cx: &mut Cx<'_>,
 ) -> Result<Datum> {
     match func.body {
-        Body::Scalar(body) => cx.with_context(types, result, |context| body(context, values)),
+        Body::Scalar(body) => {
+            let value = cx.with_context(types, result, |context| body(context, values))?;
+            func::check_value(&value)?;
+            Ok(value)
+        }
         Body::Session => cx.host.call(func, values),
         Body::Under(rules, body) => {
             cx.with_context(types, result, |context| body(rules, context, values))

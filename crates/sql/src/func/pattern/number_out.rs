@@ -184,13 +184,19 @@ fn fixed(value: f64, decimals: i32) -> String {
     format!("{value:.*}", decimals.max(0) as usize)
 }
 
+/// No double has more significant digits than 767.
+const DOUBLE_DIGITS: usize = 800;
+
 /// `d.dddde+xx` of a double, with a blank for a positive sign.
 fn scientific_float(value: f64, decimals: i32) -> String {
-    let text = format!("{:.*e}", decimals as usize, value.abs());
+    let decimals = decimals as usize;
+    let exact = decimals.min(DOUBLE_DIGITS);
+    let text = format!("{:.*e}", exact, value.abs());
     let (mantissa, exponent) = text.split_once('e').expect("scientific form");
     let exponent: i32 = exponent.parse().expect("an exponent is a number");
     let sign = if value.is_sign_negative() { '-' } else { ' ' };
-    format!("{sign}{mantissa}{}", exponent_text(exponent))
+    let zeros = "0".repeat(decimals - exact);
+    format!("{sign}{mantissa}{zeros}{}", exponent_text(exponent))
 }
 
 fn exponent_text(exponent: i32) -> String {
@@ -206,18 +212,33 @@ fn scientific(value: &Numeric, decimals: i32) -> String {
     if let Some(var) = size.var().filter(|var| !var.is_zero()) {
         exponent = var.decimals_before_point() - 1;
     }
-    let shifted = |exponent: i32| -> Numeric {
-        let power = Numeric::from(10).power(&Numeric::from(exponent.abs())).expect("in range");
-        let scaled = if exponent < 0 {
-            size.mul(&power)
-        } else {
-            let (a, b) = (size.var().expect("finite"), power.var().expect("finite"));
-            a.div(&b, decimals + 2 + a.dscale + exponent, true).into_numeric()
-        };
-        scaled.and_then(|n| n.round(decimals)).expect("a mantissa is small")
-    };
-    // Rounding up to ten is left at that, as PostgreSQL leaves it.
-    format!("{sign}{}{}", shifted(exponent), exponent_text(exponent))
+    let decimals = decimals as usize;
+    let all = size.to_string();
+    let mut digits: Vec<u8> =
+        all.bytes().filter(|b| *b != b'.').skip_while(|b| *b == b'0').collect();
+    let up = digits.get(decimals + 1).is_some_and(|digit| *digit >= b'5');
+    digits.resize(decimals + 1, b'0');
+    let mut whole = String::new();
+    if up && !add_one(&mut digits) {
+        // Rounding up to ten is left at that, as PostgreSQL leaves it.
+        whole.push('1');
+    }
+    let digits = String::from_utf8(digits).expect("digits are ASCII");
+    whole.push_str(&digits[..1]);
+    let point = if decimals > 0 { "." } else { "" };
+    format!("{sign}{whole}{point}{}{}", &digits[1..], exponent_text(exponent))
+}
+
+/// Adds one to the last of some decimal digits; false: they are all zero now, and one is to be carried.
+fn add_one(digits: &mut [u8]) -> bool {
+    for digit in digits.iter_mut().rev() {
+        if *digit != b'9' {
+            *digit += 1;
+            return true;
+        }
+        *digit = b'0';
+    }
+    false
 }
 
 /// The state of laying a number out along the pattern.

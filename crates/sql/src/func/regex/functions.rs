@@ -4,7 +4,7 @@ use super::translate::Flags;
 use super::{Groups, Regex, similar};
 use crate::error::{Result, SqlError, sql_error};
 use crate::func::bodies::{Bodies, scalars};
-use crate::func::{Body, Rows};
+use crate::func::{Body, Rows, check_length};
 use crate::types::{Array, Datum, TypeId};
 
 pub(in crate::func) const ROOMS: &[Bodies] =
@@ -156,6 +156,7 @@ fn replace(text: &str, regex: &Regex, replacement: &str, from: usize, n: i32) ->
         }
         out.push_str(&text[copied..start]);
         expand(replacement, text, &groups, &mut out);
+        check_length(out.len() + (text.len() - end))?;
         copied = end;
         if n > 0 {
             break;

@@ -32,7 +32,10 @@ impl Flags {
         for (at, letter) in letters.char_indices() {
             if letter == 'g' {
                 flags.global = true;
-            } else if !flags.set(letter) {
+                continue;
+            }
+            refuse_basic(letter)?;
+            if !flags.set(letter) {
                 return Err(sql_error!(
                     INVALID_PARAMETER_VALUE,
                     "invalid regular expression option: \"{}\"",
@@ -59,6 +62,14 @@ impl Flags {
             _ => return false,
         }
         true
+    }
+}
+
+/// `0A000` for the option that asks for basic regular expressions.
+pub(super) fn refuse_basic(letter: char) -> Result<()> {
+    match letter {
+        'b' => Err(SqlError::unsupported("basic regular expressions are not supported")),
+        _ => Ok(()),
     }
 }
 
@@ -98,6 +109,7 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
         && options[end..].starts_with(')')
     {
         for letter in options[..end].chars() {
+            refuse_basic(letter)?;
             if !flags.set(letter) {
                 return Err(invalid("invalid embedded option"));
             }

@@ -40,12 +40,14 @@ pub(crate) fn analyze_in_background(
     let queue = cluster.engine().vacuum_queue();
     let mut pace = Pace::new(Some(Unhurried { waited_for: &waited_for, queue }));
     let columns: Vec<u16> = table.live().map(|(at, _)| at as u16).collect();
-    let done = renew(&mut backend, table, &columns, &mut pace, true);
-    if done.is_err() && pace.gave_way {
-        return Ok(false);
-    }
-    done?;
+    let counted = match renew(&mut backend, table, &columns, &mut pace) {
+        Err(_) if pace.gave_way => return Ok(false),
+        counted => counted?,
+    };
+    let heap = instance.store.heap(table)?;
     backend.txn.commit()?;
+    // Whoever is told that the table was analyzed finds what came of it.
+    counted.note(heap, true);
     Ok(true)
 }
 

@@ -9,7 +9,7 @@ mod wanted;
 pub(super) use background::backend as background_backend;
 pub(crate) use background::{analyze_in_background, note_cleaned};
 
-use storage::heap::{MAX_ROW_BYTES, Open, vm};
+use storage::heap::{Activity, HeapRel, MAX_ROW_BYTES, Open, vm};
 use storage::txn::TUPLE_HEADER_BYTES;
 use storage::vacuum::Pace;
 
@@ -43,23 +43,28 @@ pub(super) struct Counted {
     /// See there.
     pub dead: u64,
     /// What the table has of transactions that have not ended, by the pages that were read.
-    pub open: Open,
+    open: Open,
+    /// What had been done to the table when the first page was read.
+    before: Activity,
 }
 
-/// ANALYZE of a table that is locked for it: samples it, writes down what that tells of these columns (from 0) and of
-/// the table as a whole, and counts it as analyzed.
+impl Counted {
+    /// Counts the table as analyzed, by a background worker or not.
+    pub(super) fn note(&self, heap: &HeapRel, background: bool) {
+        heap.note_analyzed(background, self.rows as u64, self.pages, &self.before, self.open);
+    }
+}
+
+/// ANALYZE of a table that is locked for it: samples it, and writes down what that tells of these columns (from 0) and
+/// of the table as a whole. Who calls has it [counted as analyzed](Counted::note).
 pub(super) fn renew(
     b: &mut Backend,
     table: &TableDef,
     columns: &[u16],
     pace: &mut Pace<'_>,
-    background: bool,
 ) -> Result<Counted> {
-    let before = b.heap(table)?.activity();
     let counted = analyze(b, table, columns, pace)?;
-    let Counted { rows, pages, open, .. } = counted;
-    b.heap(table)?.note_analyzed(background, rows as u64, pages, &before, open);
-    note_size(b, table, rows, pages, &counted.entries)?;
+    note_size(b, table, counted.rows, counted.pages, &counted.entries)?;
     Ok(counted)
 }
 
@@ -107,6 +112,7 @@ fn analyze(
     columns: &[u16],
     pace: &mut Pace<'_>,
 ) -> Result<Counted> {
+    let before = b.heap(table)?.activity();
     let wanted = wanted::of(b, table, columns)?;
     let most = wanted.iter().map(|of| ROWS_PER_ENTRY * of.target).max().unwrap_or(0);
     let sample = sample::take(b, b.heap(table)?, table, most.max(ROWS_MIN), pace)?;
@@ -132,6 +138,7 @@ fn analyze(
         live: sample.live,
         dead: sample.dead,
         open: sample.open,
+        before,
     })
 }
 

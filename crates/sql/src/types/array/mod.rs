@@ -26,7 +26,19 @@ pub struct Dimension {
 impl Dimension {
     /// The highest subscript.
     pub fn upper(self) -> i32 {
-        self.lower + self.len - 1
+        self.lower + (self.len - 1)
+    }
+
+    /// The highest subscript is less than the highest that there is.
+    pub fn check(self) -> Result<()> {
+        match self.lower.checked_add(self.len) {
+            Some(_) => Ok(()),
+            None => Err(sql_error!(
+                PROGRAM_LIMIT_EXCEEDED,
+                "array lower bound is too large: {}",
+                self.lower
+            )),
+        }
     }
 }
 
@@ -125,7 +137,9 @@ impl Array {
             if subscripts.len() > MAX_DIMENSIONS {
                 return Err(too_many_dimensions(subscripts.len()));
             }
-            let dims = subscripts.iter().map(|&lower| Dimension { len: 1, lower }).collect();
+            let dims: Vec<_> =
+                subscripts.iter().map(|&lower| Dimension { len: 1, lower }).collect();
+            dims.iter().try_for_each(|dim| dim.check())?;
             return Ok(Array { element_type: self.element_type, dims, elements: vec![value] });
         }
         if subscripts.len() != self.dims.len() {
@@ -155,6 +169,7 @@ impl Array {
         if len > MAX_ELEMENTS as i64 {
             return Err(too_many_elements());
         }
+        Dimension { lower: first as i32, len: len as i32 }.check()?;
         let front = (i64::from(dim.lower) - first) as usize;
         self.elements.splice(0..0, std::iter::repeat_n(Datum::Null, front));
         self.elements.resize(len as usize, Datum::Null);

@@ -139,6 +139,7 @@ impl Parser<'_> {
             }
             bounds.push(Dimension { len: len as i32, lower });
         }
+        bounds.iter().try_for_each(|dim| dim.check())?;
         if bounds.is_empty() {
             if self.peek() != Some(b'{') {
                 return Err(
@@ -408,6 +409,7 @@ fn write_level<'a>(
         if inner.is_empty() {
             let element = elements.next().expect("one element per position");
             write_element(array.element_type, element, cx, out)?;
+            crate::func::check_length(out.len())?;
         } else {
             write_level(array, inner, elements, cx, out)?;
         }

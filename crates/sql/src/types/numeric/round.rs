@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use super::{DEC_DIGITS, NBASE, Numeric, Sign, Var};
+use super::{DEC_DIGITS, MAX_DISPLAY_SCALE, NBASE, Numeric, Sign, Var};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::float::write_general;
 
-/// Scales beyond this make no difference to `round` and `trunc`.
-const MAX_RESULT_SCALE: i32 = 2000;
+/// No number has a digit so far before the point.
+const BEFORE_ALL: i32 = -131_073;
 
 impl Numeric {
     /// Applies `f` to a finite value; the specials stay what they are.
@@ -21,7 +21,7 @@ impl Numeric {
     /// Rounds half away from zero to `scale` decimals, negative ones before the point.
     pub fn round(&self, scale: i32) -> Result<Numeric> {
         self.map(|mut var| {
-            var.round(scale.clamp(-MAX_RESULT_SCALE, MAX_RESULT_SCALE));
+            var.round(scale.clamp(BEFORE_ALL, MAX_DISPLAY_SCALE));
             var
         })
     }
@@ -29,7 +29,7 @@ impl Numeric {
     /// Cuts towards zero at `scale` decimals.
     pub fn trunc(&self, scale: i32) -> Result<Numeric> {
         self.map(|mut var| {
-            var.trunc(scale.clamp(-MAX_RESULT_SCALE, MAX_RESULT_SCALE));
+            var.trunc(scale.clamp(BEFORE_ALL, MAX_DISPLAY_SCALE));
             var
         })
     }

@@ -192,13 +192,16 @@ fn sqrt(x: &Var, scale: i32) -> Var {
     if x.is_zero() {
         return Var::zero(scale);
     }
+    let half_unit = half_of(&power_of_ten(-scale));
+    if half_unit.mul(&half_unit).cmp(x).is_gt() {
+        return Var::zero(scale);
+    }
     // A first guess good to a dozen digits: the root of the leading digits, with an even power.
     let even = x.weight.div_euclid(2) * 2;
     let lead = Var { weight: x.weight - even, ..x.clone() };
     let mut root = decimal_of_f64(lead.to_f64().sqrt());
     root.weight += even / 2;
     let working = scale + 8;
-    let half = Var { negative: false, weight: -1, dscale: 1, digits: vec![5000] };
     let weight_digits = (x.weight / 2 + 1) * DEC_DIGITS;
     let mut digits = 12;
     // Each of Newton's steps doubles the digits that are right.
@@ -206,7 +209,7 @@ fn sqrt(x: &Var, scale: i32) -> Var {
         base::park::checkpoint();
         digits *= 2;
         let quotient = x.div(&root, working, true);
-        root = root.add(&quotient).mul_rounded(&half, working);
+        root = root.add(&quotient).mul_rounded(&half(), working);
     }
     root.round(scale);
     root.strip();
@@ -216,7 +219,7 @@ fn sqrt(x: &Var, scale: i32) -> Var {
 /// Moves a root by units of its last place until it is the nearest.
 fn nearest_root(x: &Var, mut root: Var, scale: i32) -> Var {
     let unit = power_of_ten(-scale);
-    let half_unit = unit.mul(&Var { negative: false, weight: -1, dscale: 1, digits: vec![5000] });
+    let half_unit = half_of(&unit);
     loop {
         let above = root.add(&half_unit);
         let below = root.sub(&half_unit);
@@ -229,6 +232,14 @@ fn nearest_root(x: &Var, mut root: Var, scale: i32) -> Var {
             return root;
         }
     }
+}
+
+fn half() -> Var {
+    Var { negative: false, weight: -1, dscale: 1, digits: vec![5000] }
+}
+
+fn half_of(x: &Var) -> Var {
+    x.mul(&half())
 }
 
 /// 10^n.
