@@ -55,14 +55,16 @@ impl Binder<'_, '_> {
 
     /// The table's generated columns, over its columns as entry 0.
     pub fn generated(&mut self, table: &Arc<TableDef>) -> Result<Vec<(u16, Expr)>> {
-        let mut generated = Vec::new();
-        for (i, column) in table.live().filter(|(_, column)| column.generated) {
-            let text = column.default.as_deref().unwrap_or_default();
-            let expr = self.table_expr(table, text, ExprKind::Generated)?;
-            let expr = self.coerce_to_column(expr, column.ty, &column.name, Loc::NONE)?;
-            generated.push((i as u16, expr));
-        }
-        Ok(generated)
+        let columns = table.live().filter(|(_, column)| column.generated);
+        columns.map(|(at, _)| Ok((at as u16, self.generated_column(table, at)?))).collect()
+    }
+
+    /// What a generated column (from 0) is computed by, converted to its type, over the table's columns as entry 0.
+    pub fn generated_column(&mut self, table: &Arc<TableDef>, at: usize) -> Result<Expr> {
+        let column = &table.columns[at];
+        let text = column.default.as_deref().unwrap_or_default();
+        let expr = self.table_expr(table, text, ExprKind::Generated)?;
+        self.default_to_column(expr, &column.name, column.ty)
     }
 
     /// A DEFAULT, converted to its column's type.
@@ -71,9 +73,12 @@ impl Binder<'_, '_> {
         self.scopes.push(super::scope::Scope::default());
         let bound = self.with_kind(ExprKind::Default, |b| b.expr(&parsed));
         self.scopes.pop();
-        let bound = bound?;
-        let own = bound.ty();
-        match self.coerce(bound, ty, CastUse::Assignment, Loc::NONE)? {
+        self.default_to_column(bound?, column, ty)
+    }
+
+    fn default_to_column(&mut self, expr: Expr, column: &str, ty: Ty) -> Result<Expr> {
+        let own = expr.ty();
+        match self.coerce(expr, ty, CastUse::Assignment, Loc::NONE)? {
             Some(expr) => Ok(expr),
             None => Err(sql_error!(
                 DATATYPE_MISMATCH,

@@ -2,7 +2,8 @@
 
 use super::collate::alike;
 use super::query::{Bound, CteQuery, JoinTree, Query, Rel, RelKind, SetTree};
-use super::tree::{ArrayArg, Expr, SubLinkKind, SubscriptStep, Var};
+use super::tree::{ArrayArg, Column, Expr, SubLinkKind, SubscriptStep, Var};
+use crate::types::Oid;
 
 /// The children of an expression, sub-selects excepted: by reference and by mutable reference.
 macro_rules! children {
@@ -289,6 +290,25 @@ pub fn each_var(expr: &Expr, depth: u16, f: &mut dyn FnMut(&Var, u16)) {
         }
         _ => each_child(expr, &mut |child| each_var(child, depth, f)),
     }
+}
+
+/// Whether a query, or one within it, has anything of a table's column (from 0).
+pub fn uses_column(query: &mut Query, table: Oid, column: usize) -> bool {
+    let mut uses = false;
+    each_query_mut(query, 0, &mut |query, _| {
+        let is_of = |rel: &Rel| matches!(&rel.kind, RelKind::Table(def) if def.oid == table);
+        let tables: Vec<bool> = query.rels.iter().map(is_of).collect();
+        query_exprs(query, 0, &mut |expr, depth| {
+            each_var(expr, depth, &mut |var, depth| {
+                let is_it = match var.column {
+                    Column::User(at) => usize::from(at) == column,
+                    other => other == Column::Whole,
+                };
+                uses |= is_it && var.level == depth && tables[usize::from(var.rel)];
+            });
+        });
+    });
+    uses
 }
 
 /// The range-table entries of the level `depth` queries out that the expression uses, sorted.

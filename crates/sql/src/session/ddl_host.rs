@@ -7,7 +7,7 @@ use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
 use crate::bind::query::{CteQuery, RelColumn};
-use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate};
+use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate, walk};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
 };
@@ -115,6 +115,14 @@ impl DdlHost for Backend {
         plan::over_row(table, &bound)
     }
 
+    fn bind_generated(&mut self, table: &Arc<TableDef>, column: usize) -> Result<Expr> {
+        let bound = self.with_catalog(|catalog| {
+            let mut params = Params::none();
+            Binder::new(catalog, &mut params).generated_column(table, column)
+        })?;
+        plan::over_row(table, &bound)
+    }
+
     fn bind_of_statement(
         &mut self,
         table: &Arc<TableDef>,
@@ -134,11 +142,16 @@ impl DdlHost for Backend {
         self.bind_stored(text, Stored::Default { column, ty })
     }
 
-    fn bind_using(&mut self, table: &Arc<TableDef>, text: &str, ty: Ty) -> Result<Option<Expr>> {
+    fn bind_using(
+        &mut self,
+        table: &Arc<TableDef>,
+        using: &ast::Expr,
+        ty: Ty,
+    ) -> Result<Option<Expr>> {
         let bound = self.with_catalog(|catalog| {
             let mut params = Params::none();
             let mut binder = Binder::new(catalog, &mut params);
-            let expr = binder.table_expr(table, text, ExprKind::Using)?;
+            let expr = binder.bind_over_table(table, using, ExprKind::Using)?;
             let loc = expr.loc();
             binder.coerce(expr, ty, CastUse::Assignment, loc)
         })?;
@@ -185,6 +198,19 @@ impl DdlHost for Backend {
             self.txn.next_command()?;
         }
         Ok(count)
+    }
+
+    fn view_uses(&mut self, view: &TableDef, table: Oid, column: usize) -> Result<bool> {
+        let text = view.view.as_deref().unwrap_or_default();
+        self.with_catalog(|catalog| {
+            let statement = catalog.parse_stored(text)?;
+            let mut params = Params::none();
+            let bound = Binder::new(catalog, &mut params).statement(&statement)?;
+            let crate::bind::Statement::Query(mut query) = bound else {
+                return Err(SqlError::internal("a view is of a query"));
+            };
+            Ok(walk::uses_column(&mut query, table, column))
+        })
     }
 
     fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)> {

@@ -20,8 +20,8 @@ use Shown::{Background, By, Here};
 /// File, calls that park in it, what shows.
 const PARKS: &[(&str, usize, Shown)] = &[
     ("server/src/connection/link.rs", 1, Here(&[Event::ClientRead, Event::ClientWrite])),
-    ("sql/src/catalog/ddl/alter.rs", 1, Here(&[Event::OldSnapshots])),
     ("sql/src/catalog/ddl/database/mod.rs", 1, Here(&[Event::BackendEnd])),
+    ("sql/src/catalog/ddl/rework.rs", 1, Here(&[Event::OldSnapshots])),
     ("sql/src/exec/spill/keys/team.rs", 2, Here(&[Event::IndexSort])),
     ("sql/src/session/functions.rs", 1, Here(&[Event::PgSleep])),
     ("sql/src/session/signal.rs", 1, Here(&[Event::BackendEnd])),

@@ -51,7 +51,7 @@ pub(super) enum Object {
 }
 
 impl Object {
-    fn oid(&self) -> Oid {
+    pub(super) fn oid(&self) -> Oid {
         match self {
             Object::Schema(found) | Object::Collation(found) => found.row.oid("oid"),
             Object::Relation(oid) => *oid,
@@ -128,7 +128,31 @@ impl Ddl<'_> {
         first: Vec<Object>,
         others: Dependents,
     ) -> Result<()> {
-        let mut going = self.find_going(first, others)?;
+        let named = first.iter().map(Object::oid).collect();
+        let steps = first.into_iter().rev().map(|object| Step::Visit(object, None)).collect();
+        self.drop_found(whole, steps, &named, others)
+    }
+
+    /// Drops what depends on a part of something that is dropped, `users`, the oldest first.
+    pub(super) fn drop_users(
+        &mut self,
+        whole: &str,
+        users: Vec<Object>,
+        others: Dependents,
+    ) -> Result<()> {
+        let on: Rc<str> = whole.into();
+        let steps = users.into_iter().map(|user| Step::Visit(user, Some(on.clone()))).collect();
+        self.drop_found(Some(whole), steps, &HashSet::default(), others)
+    }
+
+    fn drop_found(
+        &mut self,
+        whole: Option<&str>,
+        steps: Vec<Step>,
+        named: &HashSet<Oid>,
+        others: Dependents,
+    ) -> Result<()> {
+        let mut going = self.find_going(steps, named, others)?;
         let mut named = going.all.iter().filter(|goer| goer.on.is_none());
         let only = named.next().filter(|_| named.next().is_none()).map(|goer| &*goer.words);
         self.settle(whole.or(only), &going.dependents(), others)?;
@@ -142,11 +166,13 @@ impl Ddl<'_> {
     }
 
     /// Finds all that goes with these, under its locks.
-    fn find_going(&mut self, first: Vec<Object>, others: Dependents) -> Result<Going> {
+    fn find_going(
+        &mut self,
+        mut steps: Vec<Step>,
+        named: &HashSet<Oid>,
+        others: Dependents,
+    ) -> Result<Going> {
         let mut going = Going::default();
-        let named: HashSet<Oid> = first.iter().map(Object::oid).collect();
-        let visits = first.into_iter().rev().map(|object| Step::Visit(object, None));
-        let mut steps: Vec<Step> = visits.collect();
         while let Some(step) = steps.pop() {
             let (object, on) = match step {
                 Step::Leave(goer) => {

@@ -312,7 +312,7 @@ fn check_column_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_column_type(name: &str, ty: Ty) -> Result<()> {
+pub(super) fn check_column_type(name: &str, ty: Ty) -> Result<()> {
     let pseudo = crate::types::type_info(ty.id).is_some_and(|info| info.kind == b'p');
     if pseudo {
         return Err(sql_error!(

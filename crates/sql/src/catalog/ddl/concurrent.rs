@@ -44,8 +44,7 @@ pub struct Beside {
 }
 
 fn ddl(host: &mut dyn DdlHost) -> Ddl<'_> {
-    let catalog = host.catalog();
-    Ddl { host, catalog }
+    Ddl::new(host)
 }
 
 /// CREATE INDEX CONCURRENTLY: the index's rows in the catalogs, and empty storage. `None`: it is there already, or

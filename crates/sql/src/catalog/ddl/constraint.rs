@@ -7,7 +7,7 @@ use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{AccessMethod, KeySource, TableDef};
 use crate::error::{Result, sql_error};
-use crate::exec::{self, Cx, State};
+use crate::exec;
 use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::index::{KeySpec, NewIndex};
@@ -166,6 +166,7 @@ impl Ddl<'_> {
     ) -> Result<String> {
         if let Some(name) = &constraint.name {
             self.name_is_taken(table.schema, name, false)?;
+            self.constraint_is_new(table, name)?;
             return Ok(name.to_string());
         }
         let columns = key.columns.iter().chain(&key.including);
@@ -186,27 +187,9 @@ impl Ddl<'_> {
     ) -> Result<()> {
         for column in columns {
             if !table.columns[usize::from(column)].not_null {
-                self.check_no_nulls(table, column)?;
+                self.must_have_no_nulls();
                 let changes = [("attnotnull", Datum::Bool(true))];
                 self.update_attribute(table.oid, column as i16 + 1, &changes)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// `23502` if a row has a null in the column.
-    pub(super) fn check_no_nulls(&mut self, table: &TableDef, column: u16) -> Result<()> {
-        let name = table.columns[usize::from(column)].name.clone();
-        let mut rows = super::build::TableRows::start(self.host, table)?;
-        while let Some(row) = rows.next(self.host, table)? {
-            if row[usize::from(column)].is_null() {
-                return Err(sql_error!(
-                    NOT_NULL_VIOLATION,
-                    "column \"{name}\" of relation \"{}\" contains null values",
-                    table.name
-                )
-                .with_table(&table.schema_name, &table.name)
-                .with_column(&name));
             }
         }
         Ok(())
@@ -225,13 +208,7 @@ impl Ddl<'_> {
         let expr = self.host.bind_table_expr(&table, &text, ExprKind::Check)?;
         let name = match name {
             Some(name) => {
-                if table.checks.iter().any(|c| *c.name == *name) {
-                    return Err(sql_error!(
-                        DUPLICATE_OBJECT,
-                        "constraint \"{name}\" for relation \"{}\" already exists",
-                        table.name
-                    ));
-                }
+                self.constraint_is_new(&table, name)?;
                 name.to_string()
             }
             None => {
@@ -246,7 +223,7 @@ impl Ddl<'_> {
             }
         };
         if !not_valid {
-            self.check_rows(&table, &name, &expr)?;
+            self.must_meet(&name);
         }
         let numbers: Vec<Datum> =
             exec::columns_of(&expr).into_iter().map(|c| Datum::Int2(c as i16 + 1)).collect();
@@ -266,31 +243,6 @@ impl Ddl<'_> {
         let checks = store.constraints(txn, oid)?;
         let count = checks.iter().filter(|f| f.row.letter("contype") == b'c').count();
         self.update_class(oid, &[("relchecks", Datum::Int2(count as i16))])
-    }
-
-    /// `23514` if a row of the table fails the condition.
-    pub(super) fn check_rows(
-        &mut self,
-        table: &TableDef,
-        name: &str,
-        expr: &crate::bind::Expr,
-    ) -> Result<()> {
-        let mut state = State::default();
-        let mut rows = super::build::TableRows::start(self.host, table)?;
-        while let Some(row) = rows.next(self.host, table)? {
-            let row = row.to_vec();
-            let mut cx = Cx { state: &mut state, host: &mut *self.host };
-            if matches!(exec::eval(expr, &row, &mut cx)?, Datum::Bool(false)) {
-                return Err(sql_error!(
-                    CHECK_VIOLATION,
-                    "check constraint \"{name}\" of relation \"{}\" is violated by some row",
-                    table.name
-                )
-                .with_table(&table.schema_name, &table.name)
-                .with_constraint(name));
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn constraint_row(
@@ -338,7 +290,8 @@ impl Ddl<'_> {
         };
         let kind = found.row.letter("contype");
         if matches!(kind, b'p' | b'u') {
-            self.release_index(&table, found.row.oid("conindid"), name, cascade)?;
+            let what = format!("constraint {name} on {}", self.relation_words(&table)?);
+            self.release_index(&table, found.row.oid("conindid"), &what, cascade)?;
         }
         self.store().delete(self.txn(), "pg_constraint", &found)?;
         self.changed(oid)?;

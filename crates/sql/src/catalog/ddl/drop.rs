@@ -61,7 +61,7 @@ impl Ddl<'_> {
             }
         }
         if drop.kind == ObjectKind::Index {
-            relations.iter().try_for_each(|index| self.drop_free_index(index))?;
+            relations.iter().try_for_each(|index| self.drop_free_index(index, drop.cascade))?;
             return Ok(tag.to_owned());
         }
         for sequence in relations.iter().filter(|found| found.kind == TableKind::Sequence) {
@@ -73,11 +73,13 @@ impl Ddl<'_> {
     }
 
     /// Drops an index that stands for itself.
-    fn drop_free_index(&mut self, index: &TableDef) -> Result<()> {
+    fn drop_free_index(&mut self, index: &TableDef, cascade: bool) -> Result<()> {
         let table = self.table_of_index(index.oid)?;
         self.catalog.lock(self.host.txn(), table, LockMode::AccessExclusive)?;
         self.must_not_back_a_constraint(index, table)?;
-        self.drop_index(index.oid, table)
+        let (table, what) = (self.table(table)?, self.relation_words(index)?);
+        self.release_index(&table, index.oid, &what, cascade)?;
+        self.drop_index(index.oid, table.oid)
     }
 
     /// The relation under an exclusive lock; with IF EXISTS a notice and `None` when there is none.
@@ -153,6 +155,8 @@ impl Ddl<'_> {
         let Some(index) = self.find_to_drop(drop, name, "index")? else { return Ok(None) };
         let table = self.table_of_index(index.oid)?;
         self.must_not_back_a_constraint(&index, table)?;
+        let (definition, what) = (self.table(table)?, self.relation_words(&index)?);
+        self.release_index(&definition, index.oid, &what, false)?;
         if index.persistence == base::Persistence::Temporary {
             self.drop_index(index.oid, table)?;
             return Ok(None);

@@ -82,7 +82,7 @@ impl Ddl<'_> {
                 names::free_constraint_name(&catalog, txn, oid, &table.name, column, "fkey", &[])?
             }
         };
-        can_be_compared(&name, &table, &key)?;
+        can_be_compared(&name, (&table, &key.columns), (&key.referenced, &key.referenced_columns))?;
         let (on_delete, on_update) = (action(clause.on_delete), action(clause.on_update));
         let numbers = |columns: &[u16]| {
             let numbers = columns.iter().map(|c| Datum::Int2(*c as i16 + 1)).collect();
@@ -124,7 +124,8 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    fn constraint_is_new(&mut self, table: &TableDef, name: &str) -> Result<()> {
+    /// `42710` if the table has a constraint of that name.
+    pub(super) fn constraint_is_new(&self, table: &TableDef, name: &str) -> Result<()> {
         let rows = self.store().constraints(self.txn(), table.oid)?;
         if rows.iter().any(|found| found.row.text("conname") == name) {
             return Err(sql_error!(
@@ -213,12 +214,12 @@ impl Ddl<'_> {
         self.changed(other)
     }
 
-    /// Before an index of a key goes: the foreign keys that rest on it go, too (CASCADE), or are in the way.
+    /// Before a unique index goes, with `what`: the foreign keys that rest on it go, too (CASCADE), or are in the way.
     pub(super) fn release_index(
         &mut self,
         table: &TableDef,
         index: Oid,
-        constraint: &str,
+        what: &str,
         cascade: bool,
     ) -> Result<()> {
         let mut resting = Vec::new();
@@ -231,16 +232,16 @@ impl Ddl<'_> {
                 resting.push(key.clone());
             }
         }
-        let what = format!("constraint {constraint} on {}", self.relation_words(table)?);
-        let index = self.shown_name(index, &table.schema_name, constraint)?;
-        let on: Rc<str> = format!("index {index}").into();
+        let Some(name) = table.index(index).map(|index| index.name.clone()) else { return Ok(()) };
+        let on: Rc<str> =
+            format!("index {}", self.shown_name(index, &table.schema_name, &name)?).into();
         let mut words = Vec::new();
         for key in &resting {
             let of = self.table(key.table)?;
             let of = self.relation_words(&of)?;
             words.push((format!("constraint {} on {of}", key.name).into(), on.clone()));
         }
-        self.settle(Some(&what), &words, Dependents::of(cascade))?;
+        self.settle(Some(what), &words, Dependents::of(cascade))?;
         resting.iter().try_for_each(|key| self.drop_foreign_key(key))
     }
 
@@ -268,10 +269,14 @@ fn action(action: ForeignKeyAction) -> Action {
 }
 
 /// The index of the referenced columns must be able to look for values of the referring ones.
-fn can_be_compared(name: &str, table: &TableDef, key: &NewKey) -> Result<()> {
-    for (own, other) in key.columns.iter().zip(&key.referenced_columns) {
+pub(super) fn can_be_compared(
+    name: &str,
+    (table, columns): (&TableDef, &[u16]),
+    (referenced, referenced_columns): (&TableDef, &[u16]),
+) -> Result<()> {
+    for (own, other) in columns.iter().zip(referenced_columns) {
         let own = &table.columns[usize::from(*own)];
-        let other = &key.referenced.columns[usize::from(*other)];
+        let other = &referenced.columns[usize::from(*other)];
         let (from, to) = (own.ty.id, other.ty.id);
         let implicit = |cast: &crate::func::Cast| cast.allowed == CastUse::Implicit;
         if family(from) == family(to) || crate::func::cast(from, to).is_some_and(implicit) {

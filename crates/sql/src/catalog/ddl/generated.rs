@@ -57,12 +57,7 @@ impl Ddl<'_> {
 
     /// The expression of a generated column (from 0), over the table's columns as slots.
     pub(super) fn generation(&mut self, table: &Arc<TableDef>, at: usize) -> Result<Expr> {
-        let text = table.columns[at].default.clone().unwrap_or_default();
-        // Places in the stored text are none in the statement.
-        self.host.bind_table_expr(table, &text, ExprKind::Generated).map_err(|mut error| {
-            error.fields_mut().position = None;
-            error
-        })
+        super::without_place(self.host.bind_generated(table, at))
     }
 
     /// The generated columns (from 0) that are computed from this one.

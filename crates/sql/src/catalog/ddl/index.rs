@@ -115,7 +115,7 @@ fn no_index_on(relation: &TableDef) -> SqlError {
 }
 
 /// `42P17` for what may be something else for the same row tomorrow.
-fn must_be_immutable(expr: &bind::Expr, what: &str) -> Result<()> {
+pub(super) fn must_be_immutable(expr: &bind::Expr, what: &str) -> Result<()> {
     match is_immutable(expr) {
         true => Ok(()),
         false => Err(sql_error!(
@@ -393,10 +393,13 @@ impl Ddl<'_> {
         new
     }
 
-    /// Makes an index and fills it from the table, which nobody writes.
+    /// Makes an index and fills it from the table, which nobody writes; unless the table is about to be written anew, and
+    /// all its indexes with it.
     pub(super) fn new_index(&mut self, table: &TableDef, new: &NewIndex) -> Result<Oid> {
         let oid = self.enter_index(table, new, IndexState::VALID)?;
-        self.build_index(table.oid, oid)?;
+        if self.has_its_rows() {
+            self.build_index(table.oid, oid)?;
+        }
         Ok(oid)
     }
 

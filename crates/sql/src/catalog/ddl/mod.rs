@@ -5,6 +5,7 @@
 //! relation is noted ([`crate::catalog::store::SessionCatalog::note_change`]) after its rows are written.
 
 mod alter;
+mod alter_type;
 mod build;
 mod cascade;
 mod collation;
@@ -16,6 +17,7 @@ mod create_table;
 mod database;
 mod depend;
 mod drop;
+mod drop_column;
 mod extension;
 mod foreign_key;
 mod generated;
@@ -27,6 +29,7 @@ mod names;
 mod owner;
 pub mod reindex;
 mod rename;
+mod rework;
 mod schema;
 pub mod sequence;
 mod truncate;
@@ -49,6 +52,8 @@ use crate::catalog::{Record, TableDef, TableKind, other_database};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
 use crate::types::{Collation, Oid};
+
+use rework::Rework;
 
 pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
 pub use extension::{available_extension_versions, available_extensions};
@@ -113,8 +118,15 @@ pub trait DdlHost: Host {
     fn index_key(&mut self, table: &Arc<TableDef>, text: &str) -> Result<(Ty, Collation)>;
     /// Binds a column's DEFAULT, converted to the column's type.
     fn bind_default(&mut self, text: &str, column: &str, ty: Ty) -> Result<Expr>;
+    /// Binds what a generated column (from 0) is computed by, converted to its type, over the table's columns as slots.
+    fn bind_generated(&mut self, table: &Arc<TableDef>, column: usize) -> Result<Expr>;
     /// Binds what a column of a new type is computed from, converted as by assignment; `None`: it can't be.
-    fn bind_using(&mut self, table: &Arc<TableDef>, text: &str, ty: Ty) -> Result<Option<Expr>>;
+    fn bind_using(
+        &mut self,
+        table: &Arc<TableDef>,
+        using: &ast::Expr,
+        ty: Ty,
+    ) -> Result<Option<Expr>>;
     /// An expression's text that means the same to every session, a column (from 0) renamed if so asked;
     /// `None` if there is none.
     fn lasting_text(
@@ -132,6 +144,8 @@ pub trait DdlHost: Host {
     fn query_columns(&mut self, query: &Statement) -> Result<Columns>;
     /// Likewise, with what the query's text leaves open.
     fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)>;
+    /// Whether a view's query uses a column (from 0) of a table.
+    fn view_uses(&mut self, view: &TableDef, table: Oid, column: usize) -> Result<bool>;
     /// What each commit is to do to a temporary table.
     fn at_commit(&mut self, table: Oid, what: ast::OnCommit);
     /// The statement at hand makes indexes, until what is returned is dropped.
@@ -146,12 +160,20 @@ pub trait DdlHost: Host {
 pub struct Ddl<'a> {
     pub host: &'a mut dyn DdlHost,
     pub catalog: Arc<SessionCatalog>,
+    /// What ALTER TABLE has come to do with the rows.
+    rework: Option<Rework>,
+}
+
+impl<'a> Ddl<'a> {
+    pub(super) fn new(host: &'a mut dyn DdlHost) -> Ddl<'a> {
+        let catalog = host.catalog();
+        Ddl { host, catalog, rework: None }
+    }
 }
 
 /// Runs a statement if it is one of ours; its command tag.
 pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<String>> {
-    let catalog = host.catalog();
-    let mut ddl = Ddl { host, catalog };
+    let mut ddl = Ddl::new(host);
     let tag = |tag: &str| tag.to_owned();
     Some(match statement {
         Statement::CreateTable(s) => ddl.create_table(s).map(|()| tag("CREATE TABLE")),
@@ -178,8 +200,7 @@ pub fn execute(host: &mut dyn DdlHost, statement: &Statement) -> Option<Result<S
 
 /// VACUUM FULL of a table that the caller has locked alone.
 pub fn compact(host: &mut dyn DdlHost, table: Oid) -> Result<()> {
-    let catalog = host.catalog();
-    Ddl { host, catalog }.compact(table)
+    Ddl::new(host).compact(table)
 }
 
 /// Whether CREATE TABLE AS would make its table; not, where there is one and it says IF NOT EXISTS.
@@ -187,8 +208,7 @@ pub fn compact(host: &mut dyn DdlHost, table: Oid) -> Result<()> {
 /// # Errors
 /// `42P07` where there is one otherwise.
 pub fn would_create(host: &mut dyn DdlHost, create: &ast::CreateTableAs) -> Result<bool> {
-    let catalog = host.catalog();
-    Ok(Ddl { host, catalog }.place_as(create)?.is_some())
+    Ok(Ddl::new(host).place_as(create)?.is_some())
 }
 
 impl Ddl<'_> {
@@ -287,19 +307,28 @@ impl Ddl<'_> {
             }
             return self.host.temporary_schema();
         }
-        let Some(schema) = &name.schema else {
-            return self.host.search_path()?.creation.ok_or_else(|| {
+        let schema = match &name.schema {
+            Some(schema) => self.schema_to_create_in(schema, &name.name)?,
+            None => self.host.search_path()?.creation.ok_or_else(|| {
                 sql_error!(UNDEFINED_SCHEMA, "no schema has been selected to create in")
-            });
+            })?,
         };
-        let found = self.catalog.schema(self.host.txn(), schema)?;
-        let oid = found
-            .ok_or_else(|| sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"))?;
+        if self.catalog.lock_schema(self.host.txn(), schema, LockMode::AccessShare)? {
+            return Ok(schema);
+        }
+        Err(match &name.schema {
+            Some(schema) => no_schema(schema),
+            None => sql_error!(UNDEFINED_SCHEMA, "no schema has been selected to create in"),
+        })
+    }
+
+    fn schema_to_create_in(&self, schema: &str, object: &str) -> Result<Oid> {
+        let oid = self.catalog.schema(self.host.txn(), schema)?;
+        let oid = oid.ok_or_else(|| no_schema(schema))?;
         if oid == crate::catalog::store::PG_CATALOG {
             return Err(sql_error!(
                 INSUFFICIENT_PRIVILEGE,
-                "permission denied to create \"pg_catalog.{}\"",
-                name.name
+                "permission denied to create \"pg_catalog.{object}\""
             )
             .with_detail("System catalog modifications are currently disallowed."));
         }
@@ -337,6 +366,18 @@ impl Ddl<'_> {
         }
         Ok(())
     }
+}
+
+/// Of a stored text no place is one in the statement.
+fn without_place<T>(bound: Result<T>) -> Result<T> {
+    bound.map_err(|mut error| {
+        error.fields_mut().position = None;
+        error
+    })
+}
+
+fn no_schema(name: &str) -> SqlError {
+    sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist")
 }
 
 /// `relation "x" does not exist`, with its place.

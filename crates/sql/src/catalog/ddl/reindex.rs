@@ -70,8 +70,7 @@ pub fn named_index(
     name: &RelationRef,
     mode: LockMode,
 ) -> Result<(Arc<TableDef>, Oid)> {
-    let catalog = host.catalog();
-    Ddl { host, catalog }.named_index(name, mode)
+    Ddl::new(host).named_index(name, mode)
 }
 
 /// The table that REINDEX TABLE names, locked.
@@ -80,14 +79,12 @@ pub fn named_table(
     name: &RelationRef,
     mode: LockMode,
 ) -> Result<Arc<TableDef>> {
-    let catalog = host.catalog();
-    Ddl { host, catalog }.named_table(name, mode)
+    Ddl::new(host).named_table(name, mode)
 }
 
 /// Rebuilds all indexes of a table, which is locked; whether there are any.
 pub fn rebuild_all(host: &mut dyn DdlHost, table: &TableDef, verbose: bool) -> Result<bool> {
-    let catalog = host.catalog();
-    Ddl { host, catalog }.rebuild_all(table, verbose)
+    Ddl::new(host).rebuild_all(table, verbose)
 }
 
 impl Ddl<'_> {

@@ -110,7 +110,7 @@ impl Ddl<'_> {
                 table.name
             ));
         }
-        self.refuse_if_viewed(&table, Some(name))?;
+        self.refuse_if_viewed(&table, Some(at))?;
         self.rename_in_expressions(&table, at, new_name)?;
         self.update_attribute(table.oid, at as i16 + 1, &[("attname", Datum::text(new_name))])?;
         for index in &table.indexes {
@@ -217,9 +217,17 @@ impl Ddl<'_> {
                 table.name
             ));
         };
+        let index = match found.row.letter("contype") {
+            // Its own, that is: a foreign key's is the other table's.
+            b'p' | b'u' => found.row.oid("conindid"),
+            _ => Oid::INVALID,
+        };
+        if index.is_valid() {
+            self.name_is_taken(table.schema, new_name, false)?;
+        }
+        self.constraint_is_new(&table, new_name)?;
         let changes = [("conname", Datum::text(new_name))];
         self.store().update_columns(self.txn(), "pg_constraint", found, &changes)?;
-        let index = found.row.oid("conindid");
         if index.is_valid() {
             self.update_class(index, &[("relname", Datum::text(new_name))])?;
             self.changed(index)?;

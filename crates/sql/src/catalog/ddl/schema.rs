@@ -3,6 +3,7 @@
 use syntax::ast::{CreateSchema, DropObjects, ObjectName, RoleKind};
 
 use base::hash::HashSet;
+use storage::lock::LockMode;
 
 use crate::catalog::store::Found;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
@@ -76,6 +77,14 @@ impl Ddl<'_> {
             let (txn, store) = (self.txn(), self.store());
             let index = "pg_namespace_nspname_index";
             let found = store.find_one(txn, "pg_namespace", index, &[Datum::text(name)])?;
+            let is_there = |found: &Found| {
+                let mode = LockMode::AccessExclusive;
+                self.catalog.lock_schema(txn, found.row.oid("oid"), mode)
+            };
+            let found = match found {
+                Some(found) if is_there(&found)? => Some(found),
+                _ => None,
+            };
             let Some(found) = found else {
                 let text = format!("schema \"{name}\" does not exist");
                 self.missing::<()>(drop, crate::error::SqlState::UNDEFINED_SCHEMA, text)?;
@@ -132,8 +141,7 @@ fn sort_to_drop(rows: &[Found], relations: &mut [Oid]) {
 
 /// Drops what is in a session's schema of temporary relations.
 pub fn empty_temporary_schema(host: &mut dyn DdlHost, schema: Oid) -> Result<()> {
-    let catalog = host.catalog();
-    Ddl { host, catalog }.empty_temporary_schemas(&[schema], usize::MAX).map(drop)
+    Ddl::new(host).empty_temporary_schemas(&[schema], usize::MAX).map(drop)
 }
 
 /// Relations that are dropped in one transaction where there may be any number of them: with all that belongs to them
@@ -142,14 +150,12 @@ const MOST: usize = 128;
 
 /// Drops some of what is in a session's schema of temporary relations; whether that was all.
 pub fn empty_temporary_schema_in_steps(host: &mut dyn DdlHost, schema: Oid) -> Result<bool> {
-    let catalog = host.catalog();
-    Ddl { host, catalog }.empty_temporary_schemas(&[schema], MOST)
+    Ddl::new(host).empty_temporary_schemas(&[schema], MOST)
 }
 
 /// Drops some of what is in any session's schema of temporary relations; whether that was all.
 pub fn empty_temporary_schemas_in_steps(host: &mut dyn DdlHost) -> Result<bool> {
-    let catalog = host.catalog();
-    let mut ddl = Ddl { host, catalog };
+    let mut ddl = Ddl::new(host);
     let is_temporary = |row: &CatalogRow| row.text("nspname").starts_with(TEMPORARY);
     let schemas = ddl.store().scan(ddl.txn(), "pg_namespace", is_temporary)?;
     let schemas: Vec<Oid> = schemas.iter().map(|found| found.row.oid("oid")).collect();

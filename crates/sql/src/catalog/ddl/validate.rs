@@ -1,7 +1,6 @@
 //! Changes of constraints: VALIDATE CONSTRAINT, which checks what was added NOT VALID with the rows that there are, and
 //! ALTER CONSTRAINT, which says when a foreign key is checked.
 
-use crate::bind::ExprKind;
 use crate::catalog::TableDef;
 use crate::catalog::store::Found;
 use crate::error::{Result, sql_error};
@@ -26,9 +25,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         if kind == b'c' {
-            let text = found.row.text("conbin");
-            let expr = self.host.bind_table_expr(&table, text, ExprKind::Check)?;
-            self.check_rows(&table, name, &expr)?;
+            self.must_meet(name);
         }
         let changes = [("convalidated", Datum::Bool(true))];
         self.store().update_columns(self.txn(), "pg_constraint", &found, &changes)?;

@@ -295,21 +295,36 @@ impl Ddl<'_> {
         self.drop_relation_rows(view.oid)
     }
 
-    /// Texts of views name what they use: it keeps its name.
+    /// Texts of views name what they use: it keeps its name. `column`, from 0: this one of the relation.
     pub(super) fn refuse_if_viewed(
         &mut self,
         relation: &TableDef,
-        column: Option<&str>,
+        column: Option<usize>,
     ) -> Result<()> {
-        let views = self.views_of(relation.oid)?;
-        let user = views.iter().find(|view| {
-            column.is_none_or(|column| mentions(view.view.as_deref().unwrap_or_default(), column))
-        });
-        let Some(view) = user else { return Ok(()) };
+        let views = match column {
+            Some(column) => self.views_over(relation, column)?,
+            None => self.views_of(relation.oid)?,
+        };
+        let Some(view) = views.first() else { return Ok(()) };
         let (view, relation) = (self.relation_words(view)?, self.relation_words(relation)?);
         Err(SqlError::unsupported("changing what a view is made of is not supported")
             .with_detail(format!("{view} depends on {relation}"))
             .with_hint("Drop the view, and make it again afterwards."))
+    }
+
+    /// The views that use a column (from 0) of a relation, the oldest first.
+    pub(super) fn views_over(
+        &mut self,
+        relation: &TableDef,
+        column: usize,
+    ) -> Result<Vec<Arc<TableDef>>> {
+        let mut users = Vec::new();
+        for view in self.views_of(relation.oid)? {
+            if self.host.view_uses(&view, relation.oid, column)? {
+                users.push(view);
+            }
+        }
+        Ok(users)
     }
 }
 
@@ -317,13 +332,6 @@ impl Ddl<'_> {
 struct Used {
     relations: Vec<Oid>,
     collations: Vec<Oid>,
-}
-
-/// Is the word in the text? It may mean something else there.
-fn mentions(text: &str, word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
-    text.contains(&*quote_ident(word))
-        && (text.contains('"') || text.split(|c| !is_part(c)).any(|w| w.eq_ignore_ascii_case(word)))
 }
 
 /// Bytes of `*`, or of `a.b.*`, from its first name on.

@@ -236,6 +236,15 @@ impl SessionCatalog {
         locked(txn, LockTag::Relation { db: self.database.0, rel: oid.0 }, mode)
     }
 
+    /// Locks a schema until the transaction ends: it is not dropped while something is made in it. False: it is gone.
+    pub fn lock_schema(&self, txn: &Txn, schema: Oid, mode: LockMode) -> Result<bool> {
+        let (db, class) = (self.database.0, catalog("pg_namespace").oid.0);
+        txn.lock(LockTag::Object { db, class, object: schema.0, sub: 0 }, mode)?;
+        let (store, key) = (&self.instance.store, [Datum::Oid(schema)]);
+        let index = "pg_namespace_oid_index";
+        Ok(txn.briefly(|| store.find_one(txn, "pg_namespace", index, &key))?.is_some())
+    }
+
     /// Locks a relation until the transaction ends. System tables change shape never, and need none.
     pub fn lock(&self, txn: &Txn, oid: Oid, mode: LockMode) -> Result<()> {
         if catalog_by_oid(oid).is_some() {

@@ -64,6 +64,11 @@ impl RowDesc {
         RowDesc::with_missing(kinds.into_iter().map(|kind| (kind, Datum::Null)))
     }
 
+    /// What rows written before the column (from 0) existed hold in it.
+    pub fn missing(&self, column: usize) -> &Datum {
+        &self.columns[column].missing
+    }
+
     /// A descriptor in which each column names the value that shorter rows have there.
     pub fn with_missing(columns: impl IntoIterator<Item = (ValueKind, Datum)>) -> RowDesc {
         let mut offset = 0;

@@ -112,8 +112,7 @@ pub fn change_database_settings(
     name: &str,
     change: impl FnOnce(Vec<String>) -> Result<Vec<String>>,
 ) -> Result<()> {
-    let catalog = host.catalog();
-    let ddl = Ddl { host, catalog };
+    let ddl = Ddl::new(host);
     let found = ddl.known_database(name)?;
     ddl.must_own_database(&found)?;
     let (txn, store) = (ddl.txn(), ddl.store());

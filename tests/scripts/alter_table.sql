@@ -1,0 +1,226 @@
+-- ALTER TABLE: its steps in passes, one rewriting of the rows, and what is checked again.
+SET timezone = 'UTC';
+
+-- What is dropped with a column: indexes by its expression or their condition, too.
+CREATE TABLE d (a int, b int, c text, e int);
+CREATE INDEX d_expr ON d ((a + 1));
+CREATE INDEX d_part ON d (b) WHERE a > 0;
+CREATE INDEX d_incl ON d (b) INCLUDE (a);
+CREATE INDEX d_other ON d ((b + 1)) WHERE e > 0;
+ALTER TABLE d ADD CHECK (a + b > 0);
+INSERT INTO d VALUES (1, 2, 'x', 3);
+ALTER TABLE d DROP COLUMN a;
+INSERT INTO d VALUES (2, 'y', 3);
+SELECT * FROM d ORDER BY b, c;
+SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'd' ORDER BY 1;
+SELECT conname FROM pg_constraint WHERE conrelid = 'd'::regclass ORDER BY 1;
+DROP TABLE d;
+
+-- A unique index that a foreign key rests on.
+CREATE TABLE p (a int NOT NULL, b int);
+CREATE UNIQUE INDEX p_a ON p (a);
+CREATE TABLE c (a int REFERENCES p (a));
+INSERT INTO p VALUES (1, 1);
+DROP INDEX p_a;
+DROP INDEX CONCURRENTLY p_a;
+ALTER TABLE p DROP COLUMN a;
+INSERT INTO c VALUES (2);
+ALTER TABLE p DROP COLUMN a CASCADE;
+INSERT INTO c VALUES (2);
+SELECT conname FROM pg_constraint WHERE conrelid = 'c'::regclass;
+DROP TABLE c, p;
+CREATE TABLE p (a int NOT NULL, b int);
+CREATE UNIQUE INDEX p_a ON p (a);
+CREATE TABLE c (a int REFERENCES p (a));
+DROP INDEX p_a CASCADE;
+INSERT INTO c VALUES (2);
+DROP TABLE c, p;
+CREATE TABLE p (a int PRIMARY KEY, b int);
+CREATE TABLE c (a int REFERENCES p);
+ALTER TABLE p DROP COLUMN a;
+ALTER TABLE p DROP COLUMN a CASCADE;
+SELECT conname FROM pg_constraint WHERE conrelid = 'c'::regclass;
+DROP TABLE c, p;
+
+-- A type is changed: conditions are looked at again.
+CREATE TABLE t (a int CHECK (a > 0), b text, c numeric);
+INSERT INTO t VALUES (1, '10', 1.4), (2, '20', 2.6);
+ALTER TABLE t ALTER COLUMN a TYPE int USING a - 1;
+SELECT * FROM t ORDER BY b;
+ALTER TABLE t ALTER COLUMN a TYPE bigint USING a * 2;
+SELECT * FROM t ORDER BY b;
+ALTER TABLE t ALTER COLUMN a TYPE text;
+ALTER TABLE t ADD CONSTRAINT later CHECK (c > 100) NOT VALID;
+ALTER TABLE t ALTER COLUMN c TYPE int;
+SELECT * FROM t ORDER BY b;
+SELECT conname, convalidated, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 't'::regclass ORDER BY 1;
+ALTER TABLE t VALIDATE CONSTRAINT later;
+ALTER TABLE t DROP CONSTRAINT later;
+ALTER TABLE t DROP CONSTRAINT t_a_check, ALTER COLUMN a TYPE text, ADD CONSTRAINT t_len CHECK (length(a) < 3);
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 't'::regclass ORDER BY 1;
+ALTER TABLE t ALTER COLUMN a TYPE text USING a || 'xx';
+SELECT * FROM t ORDER BY b;
+
+-- Both columns' new values are of the old row.
+ALTER TABLE t DROP CONSTRAINT t_len;
+ALTER TABLE t ALTER COLUMN a TYPE text USING b, ALTER COLUMN b TYPE text USING a;
+SELECT * FROM t ORDER BY b;
+ALTER TABLE t ALTER COLUMN a TYPE int USING a::int, ALTER COLUMN a TYPE bigint;
+ALTER TABLE t ALTER COLUMN a TYPE int USING a::int, ALTER COLUMN a TYPE bigint USING 1;
+ALTER TABLE t DROP COLUMN c, ALTER COLUMN a TYPE int USING c;
+SELECT * FROM t ORDER BY b;
+ALTER TABLE t DROP COLUMN b, ALTER COLUMN b TYPE int USING 1;
+ALTER TABLE t ADD COLUMN z int, ALTER COLUMN z TYPE text;
+ALTER TABLE t ADD COLUMN z int, ALTER COLUMN a TYPE text USING z::text;
+ALTER TABLE t ALTER COLUMN a TYPE int USING 'x'::date;
+ALTER TABLE t ALTER COLUMN b TYPE date;
+ALTER TABLE t ALTER COLUMN a TYPE anyelement;
+DROP TABLE t;
+
+-- Foreign keys.
+CREATE TABLE p (a int PRIMARY KEY);
+CREATE TABLE c (a int REFERENCES p, b int);
+INSERT INTO p VALUES (1), (2);
+INSERT INTO c VALUES (1), (2);
+ALTER TABLE c ALTER COLUMN a TYPE bigint USING a + 1;
+ALTER TABLE p ALTER COLUMN a TYPE bigint USING a + 1;
+ALTER TABLE c ALTER COLUMN a TYPE text;
+ALTER TABLE p ALTER COLUMN a TYPE text;
+ALTER TABLE p ALTER COLUMN a TYPE bigint;
+ALTER TABLE c ALTER COLUMN a TYPE bigint;
+ALTER TABLE c ALTER COLUMN a TYPE bigint USING 3 - a;
+SELECT * FROM c ORDER BY 1;
+INSERT INTO c VALUES (3);
+DELETE FROM p WHERE a = 1;
+ALTER TABLE c DROP CONSTRAINT c_a_fkey, ADD CONSTRAINT nv FOREIGN KEY (a) REFERENCES p NOT VALID;
+INSERT INTO p VALUES (7);
+ALTER TABLE c ALTER COLUMN a TYPE int USING a + 100;
+SELECT * FROM c ORDER BY 1;
+SELECT conname, convalidated FROM pg_constraint WHERE conrelid = 'c'::regclass ORDER BY 1;
+DROP TABLE c, p;
+CREATE TABLE s (a int PRIMARY KEY, b int REFERENCES s);
+INSERT INTO s VALUES (1, NULL), (2, 1);
+ALTER TABLE s ALTER COLUMN a TYPE bigint USING a + 1;
+ALTER TABLE s ALTER COLUMN a TYPE bigint USING a + 1, ALTER COLUMN b TYPE bigint USING b + 1;
+SELECT * FROM s ORDER BY 1;
+DROP TABLE s;
+
+-- Indexes by expressions.
+CREATE TABLE i (a int, b int);
+CREATE INDEX i_e ON i ((a + 1), (b + 1)) WHERE a > 0;
+CREATE UNIQUE INDEX i_u ON i ((-a));
+INSERT INTO i SELECT g, g FROM generate_series(1, 100) g;
+ALTER TABLE i ALTER COLUMN a TYPE numeric USING a + 0.5;
+SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'i' ORDER BY 1;
+SET enable_seqscan = off;
+SELECT * FROM i WHERE -a = -10.5;
+SELECT * FROM i WHERE a + 1 = 11.5 AND a > 0;
+RESET enable_seqscan;
+INSERT INTO i VALUES (10.5, 1);
+ALTER TABLE i ALTER COLUMN a TYPE int USING 1;
+DROP INDEX i_u;
+ALTER TABLE i ALTER COLUMN a TYPE date USING NULL;
+ALTER TABLE i ALTER COLUMN a TYPE int;
+SELECT count(*), min(a), max(a) FROM i;
+DROP TABLE i;
+
+-- Keys over columns that are about to be rewritten, and new columns.
+CREATE TABLE k (a text, b int);
+INSERT INTO k VALUES ('1', 1), ('02', 2), ('2', 3);
+ALTER TABLE k ALTER COLUMN a TYPE int USING a::int, ADD PRIMARY KEY (a);
+DELETE FROM k WHERE b = 3;
+ALTER TABLE k ADD PRIMARY KEY (a), ALTER COLUMN a TYPE int USING a::int;
+SELECT * FROM k WHERE a = 2;
+INSERT INTO k VALUES (2, 2);
+ALTER TABLE k ADD COLUMN s serial UNIQUE, ADD COLUMN r int DEFAULT 5 CHECK (r > 4), ADD COLUMN q int REFERENCES k (a);
+SELECT * FROM k ORDER BY 1;
+ALTER TABLE k ADD COLUMN bad int NOT NULL;
+ALTER TABLE k ADD COLUMN bad int DEFAULT 1 CHECK (bad > 1);
+ALTER TABLE k ADD COLUMN bad int DEFAULT 1 UNIQUE;
+ALTER TABLE k ADD COLUMN two int DEFAULT 2, ALTER COLUMN a TYPE bigint, ADD COLUMN rnd int DEFAULT (random() * 0)::int, ALTER COLUMN b SET NOT NULL;
+SELECT * FROM k ORDER BY 1;
+UPDATE k SET q = 1;
+ALTER TABLE k ALTER COLUMN q SET NOT NULL, ALTER COLUMN r DROP DEFAULT;
+UPDATE k SET two = NULL WHERE a = 1;
+ALTER TABLE k ALTER COLUMN two SET NOT NULL;
+ALTER TABLE k ADD CONSTRAINT big CHECK (b > 1), ALTER COLUMN b TYPE int USING b + 1;
+SELECT * FROM k ORDER BY 1;
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'k'::regclass ORDER BY 1;
+-- Whatever their order.
+ALTER TABLE k ADD COLUMN b int DEFAULT 9, DROP COLUMN b;
+ALTER TABLE k ADD CONSTRAINT n CHECK (nn > 0), ADD COLUMN nn int DEFAULT 3;
+ALTER TABLE k ALTER COLUMN nn SET DEFAULT 4, ALTER COLUMN nn TYPE text, DROP CONSTRAINT n;
+INSERT INTO k (a, q) VALUES (9, 1);
+SELECT a, b, nn FROM k ORDER BY 1;
+ALTER TABLE k DROP CONSTRAINT k_pkey CASCADE, ADD PRIMARY KEY (s);
+SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'k'::regclass ORDER BY 1;
+DROP TABLE k;
+
+-- Generated columns.
+CREATE TABLE g (a int, b int GENERATED ALWAYS AS (a * 2) STORED);
+INSERT INTO g VALUES (1), (2);
+ALTER TABLE g ALTER COLUMN b SET DEFAULT 1;
+ALTER TABLE g ALTER COLUMN b DROP DEFAULT;
+ALTER TABLE g ALTER COLUMN b TYPE numeric USING b + 1;
+ALTER TABLE g ALTER COLUMN b TYPE numeric;
+ALTER TABLE g ADD COLUMN c numeric GENERATED ALWAYS AS (a + 1) STORED, ADD COLUMN e text GENERATED ALWAYS AS (a) STORED;
+ALTER TABLE g ADD COLUMN c text GENERATED ALWAYS AS (a || 'x') STORED;
+ALTER TABLE g ADD COLUMN c numeric GENERATED ALWAYS AS (a + 1) STORED;
+INSERT INTO g VALUES (3);
+SELECT * FROM g ORDER BY 1;
+SELECT c / 2 FROM g ORDER BY 1;
+ALTER TABLE g ALTER COLUMN a TYPE bigint;
+ALTER TABLE g ALTER COLUMN c TYPE date;
+ALTER TABLE g ADD COLUMN d date GENERATED ALWAYS AS (a) STORED;
+ALTER TABLE g ADD COLUMN n int DEFAULT 7, ADD COLUMN h int GENERATED ALWAYS AS (n + a) STORED;
+SELECT * FROM g ORDER BY 1;
+ALTER TABLE g DROP COLUMN a;
+ALTER TABLE g DROP COLUMN a CASCADE;
+SELECT * FROM g ORDER BY 1;
+DROP TABLE g;
+CREATE TABLE g (a int, b date GENERATED ALWAYS AS (a) STORED);
+
+-- Names of constraints.
+CREATE TABLE n (a int CONSTRAINT one CHECK (a > 0), b int CONSTRAINT two UNIQUE, c int);
+CREATE TABLE o (a int REFERENCES n (b));
+ALTER TABLE n ADD CONSTRAINT one UNIQUE (c);
+ALTER TABLE n ADD CONSTRAINT two CHECK (c > 0);
+ALTER TABLE n ADD CONSTRAINT one FOREIGN KEY (c) REFERENCES n (b);
+ALTER TABLE n RENAME CONSTRAINT one TO two;
+ALTER TABLE n RENAME CONSTRAINT two TO one;
+ALTER TABLE n RENAME CONSTRAINT two TO o;
+ALTER TABLE n RENAME CONSTRAINT nope TO one;
+ALTER TABLE o RENAME CONSTRAINT o_a_fkey TO renamed;
+SELECT conrelid::regclass, conname, conindid::regclass FROM pg_constraint
+    WHERE conrelid IN ('n'::regclass, 'o'::regclass) ORDER BY 1, 2;
+DROP TABLE o, n;
+
+-- Views protect their columns, however these are written.
+CREATE TABLE v (a int, "B" int, c int PRIMARY KEY, e int);
+CREATE TABLE vc (c int REFERENCES v);
+CREATE VIEW w AS SELECT A, "B" FROM v;
+CREATE VIEW w2 AS SELECT "B" FROM w;
+CREATE VIEW w3 AS SELECT V.C AS x FROM v;
+ALTER TABLE v ALTER COLUMN a TYPE text;
+ALTER TABLE v ALTER COLUMN "B" TYPE text;
+ALTER TABLE v ALTER COLUMN e TYPE text;
+ALTER TABLE v DROP COLUMN a;
+ALTER TABLE v DROP COLUMN e;
+ALTER TABLE v DROP COLUMN c;
+ALTER TABLE v DROP COLUMN "B" CASCADE;
+SELECT * FROM w3;
+ALTER TABLE v DROP COLUMN c CASCADE;
+SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY 1;
+DROP TABLE v, vc;
+CREATE TABLE v (a int, b int, c int, d int);
+CREATE TABLE v2 (a int, z int);
+CREATE VIEW n AS SELECT z AS b, 1 AS c FROM v NATURAL JOIN v2;
+CREATE VIEW u AS SELECT 1 AS d FROM v WHERE EXISTS (SELECT 1 FROM v2 WHERE v2.z = v.c);
+CREATE VIEW s AS WITH q AS (SELECT b FROM v) SELECT count(*) FROM q;
+ALTER TABLE v ALTER COLUMN a TYPE text;
+ALTER TABLE v ALTER COLUMN b TYPE text;
+ALTER TABLE v ALTER COLUMN c TYPE text;
+ALTER TABLE v DROP COLUMN d;
+ALTER TABLE v2 DROP COLUMN a;
+ALTER TABLE v2 DROP COLUMN z;
+DROP TABLE v2, v CASCADE;
