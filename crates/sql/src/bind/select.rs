@@ -353,18 +353,7 @@ impl Binder<'_, '_> {
             return Ok(None);
         }
         let bound = self.with_kind(kind, |b| b.expr(expr))?;
-        let loc = bound.loc();
-        let mut uses_columns = false;
-        walk::each_var(&bound, 0, &mut |var, depth| uses_columns |= var.level == depth);
-        if uses_columns {
-            return Err(at(
-                sql_error!(
-                    INVALID_COLUMN_REFERENCE,
-                    "argument of {words} must not contain variables"
-                ),
-                loc,
-            ));
-        }
+        must_have_no_columns(&bound, words)?;
         self.coerce_to_specific(bound, Ty::INT8, words).map(Some)
     }
 
@@ -524,4 +513,19 @@ fn merge<'a>(parts: impl Iterator<Item = &'a Vec<u16>>) -> Vec<u16> {
 
 fn product(left: &[Vec<u16>], right: &[Vec<u16>]) -> Vec<Vec<u16>> {
     left.iter().flat_map(|l| right.iter().map(move |r| merge([l, r].into_iter()))).collect()
+}
+
+/// `42P10` for a clause whose value is one for all rows.
+pub(super) fn must_have_no_columns(expr: &Expr, clause: &str) -> Result<()> {
+    let mut place = None;
+    walk::each_var(expr, 0, &mut |var, depth| {
+        if var.level == depth && place.is_none() {
+            place = Some(var.loc);
+        }
+    });
+    let Some(place) = place else { return Ok(()) };
+    Err(at(
+        sql_error!(INVALID_COLUMN_REFERENCE, "argument of {clause} must not contain variables"),
+        place,
+    ))
 }

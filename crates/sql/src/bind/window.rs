@@ -3,11 +3,14 @@
 use syntax::ast::{self, FrameBound, FrameExclude, FrameUnits, FuncCall, Over, WindowSpec};
 
 use crate::error::{Result, SqlError, sql_error};
+use crate::func::CastUse;
 use crate::types::TypeId;
 
 use super::func::{no_function, resolve_window_aggregate, resolve_window_function};
 use super::query::{Bound, Frame, Window};
+use super::select::must_have_no_columns;
 use super::tree::{Expr, SortExpr, Ty, WindowCall, WindowFunc};
+use super::types::display;
 use super::{Binder, ExprKind, at, coerce, walk};
 
 impl Binder<'_, '_> {
@@ -125,33 +128,39 @@ impl Binder<'_, '_> {
             }
             _ => {}
         }
-        if frame.units == FrameUnits::Range && (offset(&frame.start) || offset(&frame.end)) {
-            if order_by.len() != 1 {
-                return refuse(
-                    "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
-                );
-            }
-            return Err(at(
-                SqlError::unsupported("RANGE frames with an offset are not supported yet"),
-                spec.loc,
-            ));
+        let has_offset = offset(&frame.start) || offset(&frame.end);
+        if frame.units == FrameUnits::Range && has_offset && order_by.len() != 1 {
+            return refuse(
+                "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
+            );
         }
         if frame.units == FrameUnits::Groups && order_by.is_empty() {
             return refuse("GROUPS mode requires an ORDER BY clause");
         }
         Ok(Frame {
             units: frame.units,
-            start: self.bound(&frame.start)?,
-            end: self.bound(&frame.end)?,
+            start: self.bound(&frame.start, frame.units, order_by)?,
+            end: self.bound(&frame.end, frame.units, order_by)?,
             exclude: frame.exclude,
             written: true,
         })
     }
 
-    fn bound(&mut self, bound: &FrameBound) -> Result<Bound> {
+    fn bound(
+        &mut self,
+        bound: &FrameBound,
+        units: FrameUnits,
+        order_by: &[SortExpr],
+    ) -> Result<Bound> {
         let offset = |b: &mut Self, expr: &ast::Expr| -> Result<Expr> {
             let expr = b.with_kind(ExprKind::WindowFrame, |b| b.expr(expr))?;
-            b.coerce_to_specific(expr, Ty::INT8, "ROWS")
+            let (expr, clause) = match units {
+                FrameUnits::Range => (b.range_offset(expr, order_by[0].expr.ty())?, "RANGE"),
+                FrameUnits::Rows => (b.coerce_to_specific(expr, Ty::INT8, "ROWS")?, "ROWS"),
+                FrameUnits::Groups => (b.coerce_to_specific(expr, Ty::INT8, "GROUPS")?, "GROUPS"),
+            };
+            must_have_no_columns(&expr, clause)?;
+            Ok(expr)
         };
         Ok(match bound {
             FrameBound::UnboundedPreceding => Bound::UnboundedPreceding,
@@ -160,6 +169,30 @@ impl Binder<'_, '_> {
             FrameBound::Preceding(expr) => Bound::Preceding(offset(self, expr)?),
             FrameBound::Following(expr) => Bound::Following(offset(self, expr)?),
         })
+    }
+
+    /// An offset of RANGE, in the type by which keys of a type are moved.
+    fn range_offset(&mut self, expr: Expr, key: Ty) -> Result<Expr> {
+        let unsupported = format!(
+            "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}",
+            display(Ty::of(key.id))
+        );
+        let (own, loc) = (expr.ty(), expr.loc());
+        let Some(wanted) = offset_type(key.id) else {
+            return Err(at(sql_error!(FEATURE_NOT_SUPPORTED, "{unsupported}"), loc));
+        };
+        match self.coerce(expr, Ty::of(wanted), CastUse::Implicit, loc)? {
+            Some(expr) => Ok(expr),
+            None => {
+                let error = sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "{unsupported} and offset type {}",
+                    display(Ty::of(own.id))
+                );
+                let hint = "Cast the offset value to an appropriate type.";
+                Err(at(error.with_hint(hint), loc))
+            }
+        }
     }
 
     /// `f(…) OVER …`.
@@ -282,4 +315,20 @@ impl Binder<'_, '_> {
         windows.push(window);
         windows.len() - 1
     }
+}
+
+/// The type of offsets by which RANGE moves keys of a type, as PostgreSQL's `in_range` functions have it.
+fn offset_type(key: TypeId) -> Option<TypeId> {
+    Some(match key {
+        TypeId::INT2 | TypeId::INT4 | TypeId::INT8 => TypeId::INT8,
+        TypeId::FLOAT4 | TypeId::FLOAT8 => TypeId::FLOAT8,
+        TypeId::NUMERIC => TypeId::NUMERIC,
+        TypeId::DATE
+        | TypeId::TIME
+        | TypeId::TIMETZ
+        | TypeId::TIMESTAMP
+        | TypeId::TIMESTAMPTZ
+        | TypeId::INTERVAL => TypeId::INTERVAL,
+        _ => return None,
+    })
 }

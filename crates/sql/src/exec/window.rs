@@ -3,15 +3,17 @@
 
 mod frame;
 mod functions;
+mod limit;
 mod partition;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bind::tree::{WindowCall, WindowFunc};
 use crate::error::Result;
-use crate::func::{self, Accumulator};
+use crate::func;
 use crate::plan::node;
-use crate::types::Datum;
+use crate::types::{Datum, TypeId};
 
 use super::aggregate::arg_types;
 use super::eval::{eval, passes};
@@ -132,8 +134,8 @@ impl Ready {
     }
 }
 
-/// An aggregate over each row's frame. A frame that begins where the one before began, and reaches at
-/// least as far, continues its state.
+/// An aggregate over each row's frame. A frame that begins where the one before began or later, and reaches at least as
+/// far, continues its state.
 fn aggregate(
     agg: &'static func::Aggregate,
     call: &WindowCall,
@@ -141,47 +143,130 @@ fn aggregate(
     bounds: &FrameBounds,
     cx: &mut Cx<'_>,
 ) -> Result<ValueStore> {
-    let types = arg_types(&call.args);
     let mut values = ValueStore::new(cx);
     let mut value = Datum::Null;
-    let mut state: Option<(Box<dyn Accumulator>, usize, usize)> = None;
-    let mut last: Option<(usize, usize)> = None;
-    let mut args = Vec::new();
+    let mut feeder = Feeder::new(agg, call);
+    let mut held: Option<Held> = None;
     for i in 0..partition.len() {
         cx.breathe()?;
-        let (start, end) = bounds.range(partition, i)?;
-        let excludes = bounds.excludes();
-        if !excludes && last == Some((start, end)) {
+        let (start, end) = bounds.range(partition, i, cx)?;
+        let is_same = |held: &Held| (held.start, held.end) == (start, end);
+        if !bounds.excludes() && held.as_ref().is_some_and(is_same) {
             values.push(value.clone())?;
             continue;
         }
-        let (mut accumulator, from) = match state.take() {
-            Some((kept, s, e)) if !excludes && s == start && e <= end => (kept, e),
-            _ => (agg.begin(&types), start),
+        let moved = match held.take().filter(|_| !bounds.excludes()) {
+            Some(held) => feeder.moved(held, (start, end), partition, cx)?,
+            None => None,
         };
-        for j in from..end {
-            if bounds.is_excluded(partition, i, j) {
-                continue;
+        let mut now = match moved {
+            Some(moved) => moved,
+            None => {
+                let accumulator = agg.begin(&feeder.types);
+                let mut new = Held { accumulator, start, end };
+                for rows in bounds.pieces(partition, i, (start, end)) {
+                    feeder.feed(&mut new, rows, Way::In, partition, cx)?;
+                }
+                new
             }
-            let row = partition.row(j)?;
-            if !passes(call.filter.as_ref(), row, cx)? {
-                continue;
-            }
-            args.clear();
-            for arg in &call.args {
-                args.push(eval(arg, row, cx)?);
-            }
-            if agg.strict && args.iter().any(Datum::is_null) {
-                continue;
-            }
-            cx.with_context(&types, call.ty.id, |context| accumulator.add(context, &args))?;
-        }
-        value = cx.with_context(&types, call.ty.id, |context| accumulator.finish(context))?;
+        };
+        value =
+            cx.with_context(&feeder.types, call.ty.id, |context| now.accumulator.finish(context))?;
         values.push(value.clone())?;
-        state = Some((accumulator, start, end));
-        last = Some((start, end));
+        held = Some(now);
     }
     Ok(values)
+}
+
+/// An aggregate's state over the rows from `start` to before `end`.
+struct Held {
+    accumulator: Box<dyn func::Accumulator>,
+    start: usize,
+    end: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// Brings rows of a partition into an aggregate's state, or out of it.
+struct Feeder<'c> {
+    agg: &'static func::Aggregate,
+    call: &'c WindowCall,
+    types: Vec<TypeId>,
+    /// A row's arguments are the same whenever they are computed.
+    is_stable: bool,
+    args: Vec<Datum>,
+}
+
+impl<'c> Feeder<'c> {
+    fn new(agg: &'static func::Aggregate, call: &'c WindowCall) -> Feeder<'c> {
+        let mut exprs = call.args.iter().chain(&call.filter);
+        let is_stable = !exprs.any(super::is_volatile);
+        Feeder { agg, call, types: arg_types(&call.args), is_stable, args: Vec::new() }
+    }
+
+    /// The state moved on to other rows; `None` where adding them up anew is better, or the only way.
+    fn moved(
+        &mut self,
+        mut held: Held,
+        (start, end): (usize, usize),
+        partition: &mut Partition,
+        cx: &mut Cx<'_>,
+    ) -> Result<Option<Held>> {
+        if start < held.start || end < held.end || held.end < start {
+            return Ok(None);
+        }
+        let gone = held.start..start;
+        if !gone.is_empty() {
+            let can = held.accumulator.is_reversible() && self.is_stable;
+            let is_more = gone.len() + (end - held.end) > end - start;
+            if !can || is_more || !self.feed(&mut held, gone, Way::Out, partition, cx)? {
+                return Ok(None);
+            }
+        }
+        let new = held.end..end;
+        self.feed(&mut held, new, Way::In, partition, cx)?;
+        Ok(Some(Held { start, end, ..held }))
+    }
+
+    /// False: a row can't be taken out.
+    fn feed(
+        &mut self,
+        held: &mut Held,
+        rows: Range<usize>,
+        way: Way,
+        partition: &mut Partition,
+        cx: &mut Cx<'_>,
+    ) -> Result<bool> {
+        for j in rows {
+            if j.is_multiple_of(1024) {
+                cx.breathe()?;
+            }
+            let row = partition.row(j)?;
+            if !passes(self.call.filter.as_ref(), row, cx)? {
+                continue;
+            }
+            self.args.clear();
+            for arg in &self.call.args {
+                self.args.push(eval(arg, row, cx)?);
+            }
+            if self.agg.strict && self.args.iter().any(Datum::is_null) {
+                continue;
+            }
+            let (accumulator, args) = (&mut held.accumulator, &self.args);
+            let done = cx.with_context(&self.types, self.call.ty.id, |context| match way {
+                Way::In => accumulator.add(context, args).map(|()| true),
+                Way::Out => accumulator.remove(context, args),
+            })?;
+            if !done {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 impl Operator for Window {

@@ -223,6 +223,14 @@ pub trait Accumulator: Send {
     fn add(&mut self, cx: &mut Context<'_>, args: &[Datum]) -> Result<()>;
     /// The aggregate's value so far; more rows may follow, as in a growing window frame.
     fn finish(&mut self, cx: &mut Context<'_>) -> Result<Datum>;
+    /// Whether rows can be taken out again, as a frame moves on.
+    fn is_reversible(&self) -> bool {
+        false
+    }
+    /// Takes a row out that is in. False: what is left can't be told, and has to be added up anew.
+    fn remove(&mut self, _: &mut Context<'_>, _: &[Datum]) -> Result<bool> {
+        Ok(false)
+    }
     /// Bytes held beyond the object itself, for memory limits.
     fn memory(&self) -> usize {
         0

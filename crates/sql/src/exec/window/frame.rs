@@ -7,9 +7,12 @@ use crate::error::{Result, sql_error};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
 use crate::exec::sort::KeyOrder;
-use crate::types::{Datum, TypeId, compare_f64};
+use crate::types::Datum;
+use std::cell::Cell;
 use std::cmp::Ordering;
+use std::ops::Range;
 
+use super::limit::Limit;
 use super::partition::Partition;
 
 /// A bound with its offset evaluated.
@@ -27,6 +30,8 @@ pub(super) struct FrameBounds {
     end: Edge,
     exclude: FrameExclude,
     order: Vec<KeyOrder>,
+    /// RANGE with an offset: where the last row's edges were, and which row that was. They only move on.
+    last: [Cell<(usize, usize)>; 2],
 }
 
 impl FrameBounds {
@@ -34,10 +39,11 @@ impl FrameBounds {
     pub(super) fn of(frame: &Frame, order: &[KeyOrder], cx: &mut Cx<'_>) -> Result<FrameBounds> {
         Ok(FrameBounds {
             units: frame.units,
-            start: edge(&frame.start, "starting", cx)?,
-            end: edge(&frame.end, "ending", cx)?,
+            start: edge(&frame.start, "starting", frame.units, cx)?,
+            end: edge(&frame.end, "ending", frame.units, cx)?,
             exclude: frame.exclude,
             order: order.to_vec(),
+            last: Default::default(),
         })
     }
 
@@ -46,26 +52,37 @@ impl FrameBounds {
         !matches!(self.exclude, FrameExclude::NoOthers)
     }
 
-    /// Whether EXCLUDE takes row `j` out of row `i`'s frame.
-    pub(super) fn is_excluded(&self, partition: &Partition, i: usize, j: usize) -> bool {
-        let (first, end) = partition.peers(i);
-        let peer = (first..end).contains(&j);
-        match self.exclude {
-            FrameExclude::NoOthers => false,
-            FrameExclude::CurrentRow => i == j,
-            FrameExclude::Group => peer,
-            FrameExclude::Ties => peer && i != j,
-        }
+    /// What EXCLUDE leaves of row `i`'s frame, in the order of the rows; some of it may be empty.
+    pub(super) fn pieces(
+        &self,
+        partition: &Partition,
+        i: usize,
+        (start, end): (usize, usize),
+    ) -> [Range<usize>; 3] {
+        let (from, to) = match self.exclude {
+            FrameExclude::NoOthers => return [start..end, end..end, end..end],
+            FrameExclude::CurrentRow => (i, i + 1),
+            FrameExclude::Group | FrameExclude::Ties => partition.peers(i),
+        };
+        let (from, to) = (from.clamp(start, end), to.clamp(start, end));
+        let keeps_itself = self.exclude == FrameExclude::Ties && (start..end).contains(&i);
+        let itself = if keeps_itself { i..i + 1 } else { from..from };
+        [start..from, itself, to..end]
     }
 
-    /// The frame of row `i`, half open, before EXCLUDE.
-    pub(super) fn range(&self, partition: &mut Partition, i: usize) -> Result<(usize, usize)> {
-        let start = self.start_of(partition, i)?;
-        let end = self.end_of(partition, i)?;
+    /// The frame of row `i`, half open, before EXCLUDE. Asked for row after row.
+    pub(super) fn range(
+        &self,
+        partition: &mut Partition,
+        i: usize,
+        cx: &mut Cx<'_>,
+    ) -> Result<(usize, usize)> {
+        let start = self.start_of(partition, i, cx)?;
+        let end = self.end_of(partition, i, cx)?;
         Ok((start.min(partition.len()), end.max(start).min(partition.len())))
     }
 
-    fn start_of(&self, partition: &mut Partition, i: usize) -> Result<usize> {
+    fn start_of(&self, partition: &mut Partition, i: usize, cx: &mut Cx<'_>) -> Result<usize> {
         let count = partition.len();
         match (&self.start, self.units) {
             (Edge::Unbounded, _) => Ok(0),
@@ -79,12 +96,16 @@ impl FrameBounds {
             (Edge::Following(n), FrameUnits::Groups) => {
                 Ok(group_on(partition, i, offset(n)?).map_or(count, |(first, _)| first))
             }
-            (Edge::Preceding(n), FrameUnits::Range) => self.range_start(partition, i, n, true),
-            (Edge::Following(n), FrameUnits::Range) => self.range_start(partition, i, n, false),
+            (Edge::Preceding(n), FrameUnits::Range) => {
+                self.range_edge(partition, i, (n, true), Side::Start, cx)
+            }
+            (Edge::Following(n), FrameUnits::Range) => {
+                self.range_edge(partition, i, (n, false), Side::Start, cx)
+            }
         }
     }
 
-    fn end_of(&self, partition: &mut Partition, i: usize) -> Result<usize> {
+    fn end_of(&self, partition: &mut Partition, i: usize, cx: &mut Cx<'_>) -> Result<usize> {
         let count = partition.len();
         match (&self.end, self.units) {
             (Edge::Unbounded, _) => Ok(count),
@@ -100,67 +121,71 @@ impl FrameBounds {
             (Edge::Following(n), FrameUnits::Groups) => {
                 Ok(group_on(partition, i, offset(n)?).map_or(count, |(_, end)| end))
             }
-            (Edge::Preceding(n), FrameUnits::Range) => self.range_end(partition, i, n, true),
-            (Edge::Following(n), FrameUnits::Range) => self.range_end(partition, i, n, false),
+            (Edge::Preceding(n), FrameUnits::Range) => {
+                self.range_edge(partition, i, (n, true), Side::End, cx)
+            }
+            (Edge::Following(n), FrameUnits::Range) => {
+                self.range_edge(partition, i, (n, false), Side::End, cx)
+            }
         }
     }
 
-    /// The first row whose sort value is not before the current one's less (or plus) the offset.
-    fn range_start(
-        &self,
-        partition: &mut Partition,
-        i: usize,
-        offset: &Datum,
-        preceding: bool,
-    ) -> Result<usize> {
-        self.range_edge(partition, i, offset, preceding, false)
-    }
-
-    fn range_end(
-        &self,
-        partition: &mut Partition,
-        i: usize,
-        offset: &Datum,
-        preceding: bool,
-    ) -> Result<usize> {
-        self.range_edge(partition, i, offset, preceding, true)
-    }
-
+    /// The first row that is in (or, at the end, behind) what the current row's key and an offset, preceding or not,
+    /// make the bound.
     fn range_edge(
         &self,
         partition: &mut Partition,
         i: usize,
-        offset: &Datum,
-        preceding: bool,
-        past: bool,
+        (offset, preceding): (&Datum, bool),
+        side: Side,
+        cx: &mut Cx<'_>,
     ) -> Result<usize> {
         let key = self.order[0];
         let base = partition.first_key(i)?.clone();
         if base.is_null() {
             let (first, end) = partition.peers(i);
-            return Ok(if past { end } else { first });
+            return Ok(if side == Side::End { end } else { first });
         }
         // "Before" in the window's order: a descending key turns the offset around.
-        let minus = preceding != key.desc;
-        for j in 0..partition.len() {
-            let value = partition.first_key(j)?;
-            if value.is_null() {
-                if key.nulls_first {
-                    continue;
+        let limit = Limit::of(key.ty, &base, offset, preceding != key.desc, cx)?;
+        let last = &self.last[side as usize];
+        let from = if last.get().0 <= i { last.get().1 } else { 0 };
+        let mut at = from;
+        while at < partition.len() {
+            if at.is_multiple_of(1024) {
+                cx.breathe()?;
+            }
+            let value = partition.first_key(at)?;
+            let is_reached = match value.is_null() {
+                true => !key.nulls_first,
+                false => {
+                    let found = limit.compare(value);
+                    let found = found.map(|found| if key.desc { found.reverse() } else { found });
+                    match side {
+                        // Where the bound is undetermined, all rows are in, as in PostgreSQL.
+                        Side::Start => found.is_none_or(Ordering::is_ge),
+                        Side::End => found.is_some_and(Ordering::is_gt),
+                    }
                 }
-                return Ok(j);
+            };
+            if is_reached {
+                break;
             }
-            let side = range_reaches(key.ty, value, &base, offset, minus)?;
-            let side = if key.desc { side.reverse() } else { side };
-            if side.is_gt() || (side.is_eq() && !past) {
-                return Ok(j);
-            }
+            at += 1;
         }
-        Ok(partition.len())
+        last.set((i, at));
+        Ok(at)
     }
 }
 
-fn edge(bound: &Bound, which: &str, cx: &mut Cx<'_>) -> Result<Edge> {
+/// Which edge of a frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Start,
+    End,
+}
+
+fn edge(bound: &Bound, which: &str, units: FrameUnits, cx: &mut Cx<'_>) -> Result<Edge> {
     let (expr, preceding) = match bound {
         Bound::UnboundedPreceding | Bound::UnboundedFollowing => return Ok(Edge::Unbounded),
         Bound::CurrentRow => return Ok(Edge::Current),
@@ -171,47 +196,14 @@ fn edge(bound: &Bound, which: &str, cx: &mut Cx<'_>) -> Result<Edge> {
     if value.is_null() {
         return Err(sql_error!(NULL_VALUE_NOT_ALLOWED, "frame {which} offset must not be null"));
     }
-    if matches!(value, Datum::Int8(n) if n < 0) {
+    // Of RANGE it is found with the first row that is compared.
+    if units != FrameUnits::Range && matches!(value, Datum::Int8(n) if n < 0) {
         return Err(sql_error!(
             INVALID_PRECEDING_OR_FOLLOWING_SIZE,
             "frame {which} offset must not be negative"
         ));
     }
     Ok(if preceding { Edge::Preceding(value) } else { Edge::Following(value) })
-}
-
-/// How `value` compares with `base` plus or minus the offset.
-fn range_reaches(
-    ty: TypeId,
-    value: &Datum,
-    base: &Datum,
-    offset: &Datum,
-    minus: bool,
-) -> Result<Ordering> {
-    let integer = |d: &Datum| match d {
-        Datum::Int2(n) => Some(i128::from(*n)),
-        Datum::Int4(n) => Some(i128::from(*n)),
-        Datum::Int8(n) => Some(i128::from(*n)),
-        _ => None,
-    };
-    let float = |d: &Datum| match d {
-        Datum::Float4(n) => Some(f64::from(*n)),
-        Datum::Float8(n) => Some(*n),
-        _ => None,
-    };
-    if let (Some(value), Some(base), Some(offset)) =
-        (integer(value), integer(base), integer(offset))
-    {
-        return Ok(value.cmp(&if minus { base - offset } else { base + offset }));
-    }
-    if let (Some(value), Some(base), Some(offset)) = (float(value), float(base), float(offset)) {
-        return Ok(compare_f64(value, if minus { base - offset } else { base + offset }));
-    }
-    Err(sql_error!(
-        FEATURE_NOT_SUPPORTED,
-        "RANGE with offset PRECEDING/FOLLOWING is not supported for column type {}",
-        crate::types::format_type(ty, crate::types::TypeMod(-1))
-    ))
 }
 
 /// An offset in rows or groups.

@@ -128,12 +128,21 @@ fn member(
     which: Member,
     cx: &mut Cx<'_>,
 ) -> Result<Datum> {
-    let (start, end) = bounds.range(partition, i)?;
-    let mut inside = (start..end).filter(|j| !bounds.is_excluded(partition, i, *j));
+    let frame = bounds.range(partition, i, cx)?;
+    let pieces = bounds.pieces(partition, i, frame);
+    let mut filled = pieces.iter().filter(|rows| !rows.is_empty());
     let at = match which {
-        Member::First => inside.next(),
-        Member::Last => inside.next_back(),
-        Member::Nth(n) => inside.nth(n - 1),
+        Member::First => filled.next().map(|rows| rows.start),
+        Member::Last => filled.next_back().map(|rows| rows.end - 1),
+        Member::Nth(n) => {
+            let mut before = n - 1;
+            let found = filled.find(|rows| {
+                let is_here = before < rows.len();
+                before -= if is_here { 0 } else { rows.len() };
+                is_here
+            });
+            found.map(|rows| rows.start + before)
+        }
     };
     at.map_or(Ok(Datum::Null), |at| arg(call, partition, at, 0, cx))
 }

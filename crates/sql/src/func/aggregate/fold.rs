@@ -51,6 +51,15 @@ impl Accumulator for Count {
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
         Ok(Datum::Int8(self.0))
     }
+
+    fn is_reversible(&self) -> bool {
+        true
+    }
+
+    fn remove(&mut self, _: &mut Context<'_>, _: &[Datum]) -> Result<bool> {
+        self.0 -= 1;
+        Ok(true)
+    }
 }
 
 /// The largest or smallest value; of equal ones the last, but the first of `bpchar`.

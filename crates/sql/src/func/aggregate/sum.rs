@@ -1,5 +1,7 @@
 //! Sums and averages.
 
+use std::cmp::Ordering;
+
 use super::Aggregates;
 use crate::error::Result;
 use crate::func::float::overflow;
@@ -43,20 +45,37 @@ impl Integers {
     fn new(output: Output) -> Integers {
         Integers { sum: 0, count: 0, output }
     }
+
+    /// As for numerics: most of these are not strict, and nulls do not count.
+    fn value(args: &[Datum]) -> Option<i128> {
+        match &args[0] {
+            Datum::Null => None,
+            Datum::Int2(v) => Some(i128::from(*v)),
+            Datum::Int4(v) => Some(i128::from(*v)),
+            other => Some(i128::from(other.as_int8())),
+        }
+    }
 }
 
 impl Accumulator for Integers {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
-        let value = match &args[0] {
-            // As for numerics: most of these are not strict.
-            Datum::Null => return Ok(()),
-            Datum::Int2(v) => i128::from(*v),
-            Datum::Int4(v) => i128::from(*v),
-            other => i128::from(other.as_int8()),
-        };
-        self.sum += value;
-        self.count += 1;
+        if let Some(value) = Self::value(args) {
+            self.sum += value;
+            self.count += 1;
+        }
         Ok(())
+    }
+
+    fn is_reversible(&self) -> bool {
+        true
+    }
+
+    fn remove(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<bool> {
+        if let Some(value) = Self::value(args) {
+            self.sum -= value;
+            self.count -= 1;
+        }
+        Ok(true)
     }
 
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
@@ -79,11 +98,14 @@ struct Numerics {
     sum: Numeric,
     count: i64,
     output: Output,
+    /// The most digits that a value has after the point, which are those of the sum, and how many have so many.
+    scale: i32,
+    of_scale: i64,
 }
 
 impl Numerics {
     fn new(output: Output) -> Numerics {
-        Numerics { sum: Numeric::ZERO, count: 0, output }
+        Numerics { sum: Numeric::ZERO, count: 0, output, scale: 0, of_scale: 0 }
     }
 }
 
@@ -93,9 +115,34 @@ impl Accumulator for Numerics {
         if args[0].is_null() {
             return Ok(());
         }
-        self.sum = self.sum.add(args[0].as_numeric())?;
+        let value = args[0].as_numeric();
+        self.sum = self.sum.add(value)?;
         self.count += 1;
+        match value.dscale().cmp(&self.scale) {
+            Ordering::Less => {}
+            Ordering::Equal => self.of_scale += 1,
+            Ordering::Greater => (self.scale, self.of_scale) = (value.dscale(), 1),
+        }
         Ok(())
+    }
+
+    fn is_reversible(&self) -> bool {
+        true
+    }
+
+    fn remove(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<bool> {
+        if args[0].is_null() {
+            return Ok(true);
+        }
+        let value = args[0].as_numeric();
+        let is_last_of_scale = value.dscale() == self.scale && self.of_scale == 1;
+        if !value.is_finite() || !self.sum.is_finite() || (is_last_of_scale && self.scale > 0) {
+            return Ok(false);
+        }
+        self.sum = self.sum.sub(value)?;
+        self.count -= 1;
+        self.of_scale -= i64::from(value.dscale() == self.scale);
+        Ok(true)
     }
 
     fn finish(&mut self, _: &mut Context<'_>) -> Result<Datum> {
