@@ -105,6 +105,12 @@ impl Server {
         shared.database.cluster().set_signal(move |process, how| {
             sessions.upgrade().and_then(|shared| shared.signal(process, how))
         });
+        let listening = Arc::downgrade(&shared);
+        shared.database.cluster().channels.set_post(move |process| {
+            if let Some(shared) = listening.upgrade() {
+                shared.post(process);
+            }
+        });
         let no_thread = |fault| StartError::new(format!("cannot start a worker: {fault}"));
         let workers = (shared.doors().iter().enumerate())
             .map(|(number, door)| Worker::start(number, Arc::clone(&shared), Arc::clone(door)))

@@ -143,6 +143,13 @@ impl Shared {
         Some(known.role)
     }
 
+    /// Has a session look for what others have told it.
+    pub(crate) fn post(&self, process: i32) {
+        if let Some(known) = self.known(process) {
+            self.doors[known.worker].order(Order::Mail(process));
+        }
+    }
+
     pub(crate) fn leave(&self, process: i32) {
         self.sessions.lock().expect("no code panics under it").remove(&process);
         self.affinity.forget(process);

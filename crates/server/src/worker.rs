@@ -61,6 +61,8 @@ pub(crate) enum Order {
     Move(Move, Option<Instant>),
     /// Cancel what this session runs.
     Cancel(i32),
+    /// Others have told this session something.
+    Mail(i32),
     /// End this session.
     Terminate(i32),
     /// End all sessions, and then the worker.
@@ -294,6 +296,10 @@ impl Worker {
                     Some(link) => {
                         link.interrupt(Interrupt::Cancel);
                     }
+                    None => self.shared.send_after(process, order),
+                },
+                Order::Mail(process) => match self.sessions.borrow().get(&process) {
+                    Some(link) => link.wake_task(),
                     None => self.shared.send_after(process, order),
                 },
                 Order::Terminate(process) => match self.sessions.borrow().get(&process) {

@@ -6,7 +6,7 @@ use base::Lsn;
 use server::StartError;
 use server::config::Config;
 use sql::error::{Result, SqlError};
-use sql::session::{Client, CopyInput, Field, Format, Formats, Notice, Session};
+use sql::session::{Client, CopyInput, Field, Format, Formats, Notice, Session, Status};
 use sql::types::Encoding;
 
 /// An open database.
@@ -64,6 +64,16 @@ pub struct Answer {
     pub copied: Vec<u8>,
 }
 
+/// What somebody told a channel (NOTIFY).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notification {
+    /// The process number of the session that did, as `pg_backend_pid()` tells it.
+    pub process: i32,
+    pub channel: String,
+    /// Empty where none was given.
+    pub payload: String,
+}
+
 impl Connection<'_> {
     /// Runs every statement of a text and returns their answers, once all that they tell is durable.
     ///
@@ -116,6 +126,24 @@ impl Connection<'_> {
     }
 
     /// Waits for what the session has told.
+    /// What others have told the channels that this connection listens on (LISTEN) since it was last asked, in order,
+    /// once it is durable. Nothing within a transaction.
+    pub fn notifications(&mut self) -> Vec<Notification> {
+        if self.session.status() != Status::Idle {
+            return Vec::new();
+        }
+        let told = self.session.take_mail();
+        if let Some(gate) = told.iter().map(|letter| letter.gate).max() {
+            self.database.0.engine().wal().flush(gate);
+        }
+        let shown = told.into_iter().map(|letter| Notification {
+            process: letter.process,
+            channel: letter.channel.to_string(),
+            payload: letter.payload.to_string(),
+        });
+        shown.collect()
+    }
+
     fn rest(&mut self) {
         // Nobody keeps track of settings here.
         let _changed = self.session.rest();

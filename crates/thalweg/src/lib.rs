@@ -20,7 +20,7 @@ mod check;
 mod embed;
 
 pub use check::{Checked, check};
-pub use embed::{Answer, Connection, Database};
+pub use embed::{Answer, Connection, Database, Notification};
 pub use server::StartError;
 pub use server::config::Config;
 pub use sql::error::SqlError;

@@ -61,6 +61,8 @@ pub(crate) struct Link {
     pub(crate) blocked: Cell<bool>,
     /// The task waits for the outbox to become empty.
     pub(crate) draining: Cell<bool>,
+    /// Others have told the session something, and there is no room for it.
+    pub(crate) mail_waits: Cell<bool>,
     /// The server asked this session to end.
     pub(crate) terminated: Cell<bool>,
     /// What the gate was last told to wake the task for.
@@ -85,6 +87,7 @@ impl Link {
             wants: Cell::new(Wants::Nothing),
             ended: Cell::new(None),
             hung_up: Cell::new(false),
+            mail_waits: Cell::new(false),
             terminated: Cell::new(false),
             gated: Cell::new(Lsn::ZERO),
             place: Cell::new(None),
@@ -214,7 +217,7 @@ impl Link {
 
     /// Whether task or fiber wait until more has been sent.
     pub(crate) fn waits_for_room(&self) -> bool {
-        self.draining.get() || self.wants.get() == Wants::Room
+        self.draining.get() || self.mail_waits.get() || self.wants.get() == Wants::Room
     }
 
     /// The client is gone: nothing can be sent or received any more.

@@ -166,13 +166,17 @@ impl Connection {
                 ready!(self.help_fiber(context));
                 continue;
             }
-            if self.phase == Phase::Open && !self.link.blocked.get() {
+            let can_wait = !self.link.blocked.get() && !self.link.mail_waits.get();
+            if self.phase == Phase::Open && can_wait {
                 self.worker.postpone(&self.link);
                 if self.seat().session.as_ref().is_some_and(Session::holds_others_up) {
                     self.worker.send_postponed();
                 }
             } else {
                 self.link.flush(&self.worker, Some(context));
+            }
+            if self.phase == Phase::Open && self.brings_mail() {
+                continue;
             }
             if let Some(to) = self.leaves() {
                 return Poll::Ready(End::Leaves(to));
@@ -201,6 +205,20 @@ impl Connection {
                 },
             }
         }
+    }
+
+    /// Puts what others have told the session into the outbox, if its client waits for nothing else and has taken most
+    /// of what it was sent.
+    fn brings_mail(&mut self) -> bool {
+        let has_mail = self.seat().session.as_ref().is_some_and(Session::has_mail);
+        self.link.mail_waits.set(has_mail && !self.link.has_room());
+        if !has_mail || self.link.mail_waits.get() {
+            return false;
+        }
+        let Some((mut replies, lsn)) = self.seat().idle_mail() else { return false };
+        let durable = self.worker.shared.wal().durable();
+        self.link.outbox.borrow_mut().push(&mut replies, lsn, durable);
+        true
     }
 
     fn seat(&mut self) -> &mut Seat {

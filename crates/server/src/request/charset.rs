@@ -59,6 +59,7 @@ fn outgoing(encoding: Encoding, buffer: &mut Vec<u8>, at: usize) {
         let body = match tag {
             b'E' | b'N' | b'S' | b'C' => text(encoding, body),
             b'T' => columns(encoding, body),
+            b'A' => notification(encoding, body),
             _ => body.to_vec(),
         };
         buffer.push(tag);
@@ -79,6 +80,12 @@ fn next<'r>(rest: &mut &'r [u8]) -> Option<(u8, &'r [u8])> {
 /// A body whose bytes beyond ASCII are all in its strings.
 fn text(encoding: Encoding, body: &[u8]) -> Vec<u8> {
     encoding.encode_lossy(std::str::from_utf8(body).expect("what the server says is UTF-8"))
+}
+
+/// A number, and two strings.
+fn notification(encoding: Encoding, body: &[u8]) -> Vec<u8> {
+    let (process, strings) = body.split_at(4);
+    [process, &text(encoding, strings)].concat()
 }
 
 fn columns(encoding: Encoding, body: &[u8]) -> Vec<u8> {

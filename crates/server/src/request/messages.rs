@@ -279,6 +279,9 @@ fn ready(seat: &mut Seat) {
     let changed = seat.session().rest();
     seat.encoding = seat.session().client_encoding();
     seat.tell_settings(&changed);
+    if status == wire::backend::Status::Idle {
+        seat.tell_mail();
+    }
     seat.replies.ready_for_query(status);
     seat.is_ready = true;
 }

@@ -21,7 +21,7 @@ use crate::connection::{Guest, Link, Peer};
 use crate::report;
 use crate::worker::Worker;
 use sql::error::{Severity, SqlError, SqlState};
-use sql::session::{Ending, Session};
+use sql::session::{Ending, Notification, Session};
 use sql::types::Encoding;
 
 /// What a connection needs while it is served, and between times its session.
@@ -183,6 +183,29 @@ impl Seat {
         for (name, value) in settings {
             self.say(|replies| replies.parameter_status(name, value));
         }
+    }
+
+    /// Tells the client what others have told the channels that it listens on.
+    fn tell_mail(&mut self) {
+        if !self.session().has_mail() {
+            return;
+        }
+        for letter in self.session().take_mail() {
+            self.told = self.told.max(letter.gate);
+            let Notification { process, channel, payload, .. } = letter;
+            self.say(|replies| replies.notification(process, &channel, &payload));
+        }
+    }
+
+    /// The same between two requests: replies, and what must be durable before they may leave. Nothing, where the client
+    /// is in a transaction or has asked for something.
+    pub(crate) fn idle_mail(&mut self) -> Option<(Vec<u8>, Lsn)> {
+        if !self.is_at_rest() {
+            return None;
+        }
+        self.tell_mail();
+        let lsn = std::mem::take(&mut self.told);
+        Some((std::mem::take(&mut self.replies).into_bytes(), lsn))
     }
 
     /// Tells the client of an error; a fatal one ends the session.

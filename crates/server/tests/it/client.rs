@@ -246,6 +246,9 @@ fn show(message: &Message<'_>) -> String {
             format!("v {version:x} {:?}", options.iter().collect::<Vec<_>>())
         }
         Message::NoData => "n".into(),
+        Message::NotificationResponse { process, channel, payload } => {
+            format!("A {process} {channel} {payload}")
+        }
         Message::ParameterDescription(types) => format!("t {}", types.iter().count()),
         Message::ParameterStatus { name, value } => format!("S {name}={value}"),
         Message::ParseComplete => "1".into(),

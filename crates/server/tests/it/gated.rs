@@ -101,6 +101,8 @@ fn nobody_is_told_what_a_crash_takes_back() {
         let told = me.query(statement);
         assert!(!told.contains("ERROR"), "{told}");
     }
+    let mut hearer = house.client();
+    hearer.query("listen news");
     // It waits for a row before the log is held up, and gets it while it is.
     let mut holder = house.client();
     holder.query("begin; update parent set v = 1 where id = 3");
@@ -108,8 +110,11 @@ fn nobody_is_told_what_a_crash_takes_back() {
 
     weir.hold(true);
     holder.request(|r| r.query("commit"));
-    let writer =
-        asks(&house, "", "insert into parent values (7, 7); insert into child values (1, 2)");
+    let writer = asks(
+        &house,
+        "",
+        "insert into parent values (7, 7); insert into child values (1, 2); notify news, 'seven'",
+    );
     let mut waiting = vec![
         ("the commit itself", holder),
         ("a commit's own client", writer),
@@ -138,6 +143,7 @@ fn nobody_is_told_what_a_crash_takes_back() {
         until(&mut me, doing, client.process, GATED);
         waiting.push((what, client));
     }
+    assert!(hearer.is_silent(SILENCE), "a notification came before its commit was durable");
     for (what, client) in &mut waiting {
         assert!(client.is_silent(SILENCE), "{what} was told before it was durable");
     }
@@ -165,4 +171,5 @@ fn nobody_is_told_what_a_crash_takes_back() {
         let told = client.until_ready();
         assert!(told.contains("\nZ ") || told.starts_with("Z "), "{what}: {told}");
     }
+    assert!(hearer.next().unwrap().ends_with(" news seven"));
 }

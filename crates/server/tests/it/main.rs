@@ -3,6 +3,7 @@
 
 mod activity;
 mod affinity;
+mod channels;
 mod charsets;
 mod client;
 mod commit_times;

@@ -12,6 +12,7 @@ use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Modify, ModifyAction, Query, Rel, RelColumn, RelKind, Target};
 use super::scope::{Scope, var};
+use super::target::Goal;
 use super::tree::{Column, CurrentOf, Expr, FieldSelect, NextValue, SubLink, SubLinkKind, Ty};
 use super::{Binder, ExprKind, at};
 
@@ -44,8 +45,8 @@ impl Binder<'_, '_> {
     }
 
     fn insert_rest(&mut self, table: Arc<TableDef>, insert: &ast::Insert) -> Result<Modify> {
-        let columns = self.insert_columns(&table, &insert.columns)?;
-        let mut query = self.insert_source(insert, &table, &columns)?;
+        let goals = self.insert_goals(&table, &insert.columns)?;
+        let mut query = self.insert_source(insert, &table, &goals)?;
 
         // RETURNING and ON CONFLICT see the target (0) and the proposed row (1), and what WITH names.
         self.scopes.push(Scope::default());
@@ -120,14 +121,21 @@ impl Binder<'_, '_> {
         Ok(def)
     }
 
-    fn insert_columns(&mut self, table: &TableDef, names: &[ColumnTarget]) -> Result<Vec<u16>> {
+    fn insert_goals<'n>(
+        &mut self,
+        table: &TableDef,
+        names: &'n [ColumnTarget],
+    ) -> Result<Vec<Goal<'n>>> {
         if names.is_empty() {
-            return Ok(live_columns(table).map(|(i, _)| i).collect());
+            return Ok(live_columns(table).map(|(i, def)| Goal::whole(i, def)).collect());
         }
-        let mut columns = Vec::with_capacity(names.len());
+        let mut goals: Vec<Goal<'n>> = Vec::with_capacity(names.len());
         for target in names {
-            let column = named_column(table, target)?;
-            if columns.contains(&column) {
+            let goal = Goal::of_list(table, target)?;
+            let is_twice = |other: &Goal<'_>| {
+                other.column == goal.column && !(other.is_part() && goal.is_part())
+            };
+            if goals.iter().any(is_twice) {
                 return Err(at(
                     sql_error!(
                         DUPLICATE_COLUMN,
@@ -137,9 +145,9 @@ impl Binder<'_, '_> {
                     target.loc,
                 ));
             }
-            columns.push(column);
+            goals.push(goal);
         }
-        Ok(columns)
+        Ok(goals)
     }
 
     /// The query whose targets are the table's columns in order.
@@ -147,7 +155,7 @@ impl Binder<'_, '_> {
         &mut self,
         insert: &ast::Insert,
         table: &TableDef,
-        columns: &[u16],
+        goals: &[Goal<'_>],
     ) -> Result<Query> {
         let named = !insert.columns.is_empty();
         let overriding = insert.overriding;
@@ -157,34 +165,38 @@ impl Binder<'_, '_> {
             InsertSource::Query(select) => match plain_values(select) {
                 Some([row]) => {
                     let mut bound = Vec::with_capacity(row.len());
-                    self.insert_row(row, table, columns, named, overriding, &mut bound)?;
+                    self.insert_row(row, table, goals, named, overriding, &mut bound)?;
                     let scope = self.scope();
                     query.has_sublinks = scope.has_sublinks;
                     query.has_srf = scope.has_srf;
                     bound
                 }
                 Some(rows) => {
-                    self.insert_rows(rows, table, columns, named, overriding, &mut query)?
+                    self.insert_rows(rows, table, goals, named, overriding, &mut query)?
                 }
-                None => self.insert_select(select, table, columns, named, &mut query)?,
+                None => self.insert_select(select, table, goals, named, &mut query)?,
             },
         };
         // Of several rows of values each was looked at by itself.
         let rows = matches!(&query.rels[..], [Rel { kind: RelKind::Values(_), .. }]);
-        for (column, _) in columns.iter().zip(&values).filter(|_| !rows) {
-            let written = !matches!(values[position(columns, *column)], Expr::SetToDefault(_));
-            check_identity(&table.columns[usize::from(*column)], written, overriding)?;
+        for (goal, value) in goals.iter().zip(&values).filter(|_| !rows) {
+            let written = !matches!(value, Expr::SetToDefault(_));
+            check_identity(&table.columns[usize::from(goal.column)], written, overriding)?;
         }
         let user_value = overriding == Some(Overriding::UserValue);
         for (i, column) in table.columns.iter().enumerate() {
-            let given = columns.iter().position(|c| usize::from(*c) == i);
-            let given = given.and_then(|n| values.get(n));
+            let mut given: Option<Expr> = None;
+            let own = goals.iter().zip(&values).filter(|(goal, _)| usize::from(goal.column) == i);
+            for (goal, value) in own {
+                let before = given.take().unwrap_or_else(|| Expr::null(column.ty));
+                given = Some(self.assigned(before, goal, value.clone())?);
+            }
             let expr = match given {
                 Some(Expr::SetToDefault(_)) | None => self.default_value(table, i)?,
                 Some(_) if user_value && column.identity.is_some() => {
                     self.default_value(table, i)?
                 }
-                Some(expr) => expr.clone(),
+                Some(expr) => expr,
             };
             query.targets.push(Target {
                 expr,
@@ -201,28 +213,35 @@ impl Binder<'_, '_> {
         &mut self,
         row: &[ast::Expr],
         table: &TableDef,
-        columns: &[u16],
+        goals: &[Goal<'_>],
         named: bool,
         _overriding: Option<Overriding>,
         out: &mut Vec<Expr>,
     ) -> Result<()> {
-        check_width(row.len(), columns.len(), named, || {
-            row.get(columns.len()).map_or(Loc::NONE, ast_loc)
+        check_width(row.len(), goals.len(), named, || {
+            row.get(goals.len()).map_or(Loc::NONE, ast_loc)
         })?;
-        for (expr, column) in row.iter().zip(columns) {
-            out.push(self.insert_value(expr, table, *column)?);
+        for (expr, goal) in row.iter().zip(goals) {
+            out.push(self.insert_value(expr, table, goal)?);
         }
         Ok(())
     }
 
-    fn insert_value(&mut self, expr: &ast::Expr, table: &TableDef, column: u16) -> Result<Expr> {
-        let def = &table.columns[usize::from(column)];
+    fn insert_value(
+        &mut self,
+        expr: &ast::Expr,
+        table: &TableDef,
+        goal: &Goal<'_>,
+    ) -> Result<Expr> {
         if let ast::Expr::Default(_) = expr {
-            return Ok(Expr::SetToDefault(def.ty));
+            return match goal.is_part() {
+                true => Err(goal.no_default()),
+                false => Ok(Expr::SetToDefault(goal.ty)),
+            };
         }
         let bound = self.with_kind(ExprKind::InsertTarget, |b| b.expr(expr))?;
         let loc = bound.loc();
-        self.coerce_to_column(bound, def.ty, &def.name, loc)
+        self.coerce_to_goal(bound, table, goal, loc)
     }
 
     /// Several VALUES rows: a range-table entry, with DEFAULT replaced row by row.
@@ -230,7 +249,7 @@ impl Binder<'_, '_> {
         &mut self,
         rows: &[Vec<ast::Expr>],
         table: &TableDef,
-        columns: &[u16],
+        goals: &[Goal<'_>],
         named: bool,
         overriding: Option<Overriding>,
         query: &mut Query,
@@ -245,25 +264,23 @@ impl Binder<'_, '_> {
                 ));
             }
             let mut out = Vec::with_capacity(row.len());
-            self.insert_row(row, table, columns, named, overriding, &mut out)?;
+            self.insert_row(row, table, goals, named, overriding, &mut out)?;
             bound.push(out);
         }
         query.has_sublinks = self.scope().has_sublinks;
         for row in &mut bound {
-            for (expr, column) in row.iter_mut().zip(columns) {
-                let def = &table.columns[usize::from(*column)];
+            for (expr, goal) in row.iter_mut().zip(goals) {
+                let column = usize::from(goal.column);
                 let written = !matches!(expr, Expr::SetToDefault(_));
-                check_identity(def, written, overriding)?;
+                check_identity(&table.columns[column], written, overriding)?;
                 if !written {
-                    *expr = self.default_value(table, usize::from(*column))?;
+                    *expr = self.default_value(table, column)?;
                 }
             }
         }
         let width = bound[0].len();
-        let infos: Vec<RelColumn> = columns[..width]
-            .iter()
-            .map(|c| RelColumn::of_table(&table.columns[usize::from(*c)]))
-            .collect();
+        let infos: Vec<RelColumn> =
+            goals[..width].iter().map(|goal| goal.as_column(table)).collect();
         query.rels.push(Rel {
             alias: "*VALUES*".into(),
             kind: RelKind::Values(bound),
@@ -279,24 +296,23 @@ impl Binder<'_, '_> {
         &mut self,
         select: &ast::Select,
         table: &TableDef,
-        columns: &[u16],
+        goals: &[Goal<'_>],
         named: bool,
         query: &mut Query,
     ) -> Result<Vec<Expr>> {
         let mut source = self.select(select, false)?;
         let width = source.visible().count();
-        check_width(width, columns.len(), named, || {
-            source.visible().nth(columns.len()).map_or(Loc::NONE, |t| t.expr.loc())
+        check_width(width, goals.len(), named, || {
+            source.visible().nth(goals.len()).map_or(Loc::NONE, |t| t.expr.loc())
         })?;
         let mut infos = Vec::with_capacity(width);
         let simple = source.set_op.is_none();
-        for (target, column) in source.targets.iter_mut().filter(|t| !t.junk).zip(columns) {
-            let def = &table.columns[usize::from(*column)];
+        for (target, goal) in source.targets.iter_mut().filter(|t| !t.junk).zip(goals) {
             // Literals take the column's type where that can't change what the query means.
             if target.expr.type_id() == TypeId::UNKNOWN && simple {
                 let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
                 let loc = expr.loc();
-                target.expr = self.coerce_to_column(expr, def.ty, &def.name, loc)?;
+                target.expr = self.coerce_to_goal(expr, table, goal, loc)?;
             }
             infos.push((RelColumn::of_target(target), target.expr.loc()));
         }
@@ -310,9 +326,8 @@ impl Binder<'_, '_> {
         });
         query.from.push(JoinTree::Rel(0));
         let mut values = Vec::with_capacity(infos.len());
-        for (i, ((info, loc), column)) in infos.iter().zip(columns).enumerate() {
-            let def = &table.columns[usize::from(*column)];
-            values.push(self.coerce_to_column(var(0, i, info), def.ty, &def.name, *loc)?);
+        for (i, ((info, loc), goal)) in infos.iter().zip(goals).enumerate() {
+            values.push(self.coerce_to_goal(var(0, i, info), table, goal, *loc)?);
         }
         Ok(values)
     }
@@ -465,9 +480,9 @@ impl Binder<'_, '_> {
         for set in sets {
             match set {
                 Assignment::One { target, value } => {
-                    let column = named_column(table, target)?;
-                    let value = self.set_value(table, column, value, target.loc)?;
-                    push_set(&mut out, column, value, target)?;
+                    let goal = Goal::of(table, target)?;
+                    let value = self.set_value(table, &goal, value, target.loc)?;
+                    self.push_set(&mut out, table, &goal, value)?;
                 }
                 Assignment::Many { targets, source } => {
                     self.assign_row(table, targets, source, &mut out)?
@@ -480,13 +495,16 @@ impl Binder<'_, '_> {
     fn set_value(
         &mut self,
         table: &Arc<TableDef>,
-        column: u16,
+        goal: &Goal<'_>,
         value: &ast::Expr,
         loc: Loc,
     ) -> Result<Expr> {
-        let def = &table.columns[usize::from(column)];
+        let def = &table.columns[usize::from(goal.column)];
         if let ast::Expr::Default(_) = value {
-            return self.default_value(table, usize::from(column));
+            return match goal.is_part() {
+                true => Err(goal.no_default()),
+                false => self.default_value(table, usize::from(goal.column)),
+            };
         }
         let why = match &def.identity {
             Some(Identity { always: true, .. }) => "an identity column defined as GENERATED ALWAYS",
@@ -502,7 +520,7 @@ impl Binder<'_, '_> {
             .with_detail(format!("Column \"{}\" is {why}.", def.name)));
         }
         let bound = self.with_kind(ExprKind::UpdateSource, |b| b.expr(value))?;
-        self.coerce_to_column(bound, def.ty, &def.name, loc)
+        self.coerce_to_goal(bound, table, goal, loc)
     }
 
     /// `(a, b) = (x, y)` and `(a, b) = (SELECT …)`.
@@ -526,9 +544,9 @@ impl Binder<'_, '_> {
             ast::Expr::Row(row) => {
                 count(row.args.len(), row.loc)?;
                 for (target, value) in targets.iter().zip(&row.args) {
-                    let column = named_column(table, target)?;
-                    let value = self.set_value(table, column, value, target.loc)?;
-                    push_set(out, column, value, target)?;
+                    let goal = Goal::of(table, target)?;
+                    let value = self.set_value(table, &goal, value, target.loc)?;
+                    self.push_set(out, table, &goal, value)?;
                 }
                 Ok(())
             }
@@ -562,8 +580,7 @@ impl Binder<'_, '_> {
                     loc: link.loc,
                 };
                 for (i, (target, (ty, collation))) in targets.iter().zip(types).enumerate() {
-                    let column = named_column(table, target)?;
-                    let def = &table.columns[usize::from(column)];
+                    let goal = Goal::of(table, target)?;
                     let field = Expr::Field(Box::new(FieldSelect {
                         arg: Expr::SubLink(Box::new(link.clone())),
                         field: i as u16,
@@ -571,8 +588,8 @@ impl Binder<'_, '_> {
                         collation,
                     }));
                     link.kind = SubLinkKind::Row { again: true };
-                    let value = self.coerce_to_column(field, def.ty, &def.name, target.loc)?;
-                    push_set(out, column, value, target)?;
+                    let value = self.coerce_to_goal(field, table, &goal, target.loc)?;
+                    self.push_set(out, table, &goal, value)?;
                 }
                 Ok(())
             }
@@ -618,53 +635,6 @@ impl Binder<'_, '_> {
 
 pub(super) fn live_columns(table: &TableDef) -> impl Iterator<Item = (u16, &ColumnDef)> {
     table.columns.iter().enumerate().filter(|(_, c)| !c.dropped).map(|(i, c)| (i as u16, c))
-}
-
-fn position(columns: &[u16], column: u16) -> usize {
-    columns.iter().position(|c| *c == column).expect("the column is in the list")
-}
-
-/// The column that a target names.
-pub(super) fn named_column(table: &TableDef, target: &ColumnTarget) -> Result<u16> {
-    if !target.steps.is_empty() {
-        return Err(at(
-            SqlError::unsupported("assigning to a part of a column is not supported yet"),
-            target.loc,
-        ));
-    }
-    match live_columns(table).find(|(_, c)| *c.name == *target.name) {
-        Some((i, _)) => Ok(i),
-        None if super::column::system_column(&target.name).is_some() => Err(at(
-            sql_error!(FEATURE_NOT_SUPPORTED, "cannot assign to system column \"{}\"", target.name),
-            target.loc,
-        )),
-        None => Err(at(
-            sql_error!(
-                UNDEFINED_COLUMN,
-                "column \"{}\" of relation \"{}\" does not exist",
-                target.name,
-                table.name
-            ),
-            target.loc,
-        )),
-    }
-}
-
-fn push_set(
-    out: &mut Vec<(u16, Expr)>,
-    column: u16,
-    value: Expr,
-    target: &ColumnTarget,
-) -> Result<()> {
-    if out.iter().any(|(c, _)| *c == column) {
-        return Err(sql_error!(
-            SYNTAX_ERROR,
-            "multiple assignments to same column \"{}\"",
-            target.name
-        ));
-    }
-    out.push((column, value));
-    Ok(())
 }
 
 /// The rows of a query that is a bare VALUES list.

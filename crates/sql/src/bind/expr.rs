@@ -667,7 +667,7 @@ impl Binder<'_, '_> {
         Ok(expr)
     }
 
-    fn subscript(&mut self, step: &Indirection) -> Result<SubscriptStep> {
+    pub(super) fn subscript(&mut self, step: &Indirection) -> Result<SubscriptStep> {
         let index = |b: &mut Self, expr: &ast::Expr| -> Result<Expr> {
             let expr = b.expr(expr)?;
             let loc = expr.loc();
@@ -714,7 +714,7 @@ fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {
     if arg.type_id() == TypeId::NAME && matches!(steps[..], [SubscriptStep::Index(_)]) {
         // A name is an array of so many bytes, counted from 0: `typname[0]`, as psql and pg_dump ask.
         let ty = Ty::of(TypeId::CHAR);
-        return Ok(Expr::Subscript(Box::new(Subscript { arg, steps, ty })));
+        return Ok(Expr::Subscript(Box::new(Subscript { arg, steps, assigned: None, ty })));
     }
     if arg.type_id() == TypeId::NAME {
         return Err(sql_error!(
@@ -734,7 +734,7 @@ fn subscripted(arg: Expr, steps: Vec<SubscriptStep>) -> Result<Expr> {
     };
     let slice = steps.iter().any(|s| matches!(s, SubscriptStep::Slice(..)));
     let ty = if slice { arg.ty() } else { Ty { id: element, modifier: arg.ty().modifier } };
-    Ok(Expr::Subscript(Box::new(Subscript { arg, steps, ty })))
+    Ok(Expr::Subscript(Box::new(Subscript { arg, steps, assigned: None, ty })))
 }
 
 /// A literal with the type that it has by itself.

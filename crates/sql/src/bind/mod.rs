@@ -30,6 +30,7 @@ mod select;
 mod setop;
 mod stored;
 mod sublink;
+mod target;
 mod types;
 mod values;
 mod window;

@@ -319,6 +319,8 @@ pub struct Subscript {
     pub arg: Expr,
     /// One per dimension: an index, or the bounds of a slice.
     pub steps: Vec<SubscriptStep>,
+    /// The array's element or slice is this one; the value is the whole array.
+    pub assigned: Option<Expr>,
     pub ty: Ty,
 }
 

@@ -58,6 +58,7 @@ macro_rules! children {
                             }
                         }
                     }
+                    s.assigned.$iter().for_each(&mut *f);
                 }
                 Expr::Field(s) => f(&$($mut)? s.arg),
                 Expr::Relabel(r) => f(&$($mut)? r.arg),
@@ -416,6 +417,7 @@ fn same_node(a: &Expr, b: &Expr) -> bool {
         (Expr::RowCompare(x), Expr::RowCompare(y)) => x.op == y.op,
         (Expr::Subscript(x), Expr::Subscript(y)) => {
             x.steps.len() == y.steps.len()
+                && x.assigned.is_some() == y.assigned.is_some()
                 && x.steps
                     .iter()
                     .zip(&y.steps)

@@ -94,7 +94,7 @@ const SERVER: Bodies = declared!(Body::Session,
     "pg_current_wal_flush_lsn" "pg_cancel_backend" "pg_terminate_backend" "pg_reload_conf"
     "pg_blocking_pids" "pg_safe_snapshot_blocking_pids" "pg_isolation_test_session_is_blocked"
     "pg_stat_get_slru" "pg_stat_reset_slru" "pg_stat_get_wal" "pg_stat_reset_shared" "pg_switch_wal"
-    "pg_stat_clear_snapshot"
+    "pg_stat_clear_snapshot" "pg_stat_reset" "pg_stat_reset_single_table_counters"
     "pg_walfile_name" "pg_walfile_name_offset" "show_all_settings" "pg_lock_status"
     "pg_available_extensions" "pg_available_extension_versions"
     "pg_prepared_statement" "pg_cursor" "pg_stat_get_activity" "pg_timezone_names" "pg_timezone_abbrevs"

@@ -38,6 +38,7 @@ use crate::types::{
 
 use super::client::Notice;
 use super::foreign_key::Events;
+use super::notify::Notifying;
 use super::prepare::Planned;
 use super::set::Values;
 use super::stamp;
@@ -95,6 +96,8 @@ pub struct Backend {
     pub events: Events,
     /// The session's temporary files.
     pub temp: Arc<TempSpace>,
+    /// Its part in LISTEN and NOTIFY.
+    pub(super) notifying: Notifying,
 }
 
 /// Whether something was made by what may still be rolled back.
@@ -181,6 +184,7 @@ impl Backend {
             building: None,
             events: Events::default(),
             temp,
+            notifying: Notifying::default(),
         }
     }
 

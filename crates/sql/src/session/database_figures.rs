@@ -1,4 +1,4 @@
-//! `pg_stat_database`: what has been done in each database since the server started.
+//! `pg_stat_database`: what has been done in each database since the server started, or since it was reset.
 
 use crate::error::Result;
 use crate::types::{Datum, Oid, TimestampTz};
@@ -10,11 +10,20 @@ use super::backend::Backend;
 pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
     let Some(figure) = name.strip_prefix("pg_stat_get_db_") else { return Ok(None) };
     let [Datum::Oid(database)] = args else { return Ok(None) };
-    let value = match of_relations(b, *database, figure)? {
-        None => of_sessions(b, *database, figure)?,
-        value => value,
-    };
-    Ok(value)
+    let cluster = b.instance.cluster()?;
+    if figure == "stat_reset_time" {
+        return Ok(Some(cluster.bases.reset_at(*database)));
+    }
+    let Some(value) = counted(b, *database, figure)? else { return Ok(None) };
+    Ok(Some(cluster.bases.of_database(*database, figure, value)))
+}
+
+/// A database's figure since the server started, whatever was reset.
+pub(super) fn counted(b: &mut Backend, database: Oid, figure: &str) -> Result<Option<Datum>> {
+    match of_relations(b, database, figure)? {
+        None => of_sessions(b, database, figure),
+        value => Ok(value),
+    }
 }
 
 fn count(n: u64) -> Datum {
@@ -78,7 +87,6 @@ fn of_sessions(b: &Backend, database: Oid, figure: &str) -> Result<Option<Datum>
         | "conflict_snapshot"
         | "conflict_bufferpin"
         | "conflict_startup_deadlock" => count(0),
-        "stat_reset_time" => Datum::Null,
         _ => return Ok(None),
     }))
 }

@@ -41,6 +41,8 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         // First: the next takes every figure of an OID to be a relation's.
         super::database_figures::call,
         super::statistics::call,
+        super::bases::call,
+        super::notify::call,
         super::amcheck::call,
         super::buffers::call,
         super::signal::call,
@@ -312,6 +314,9 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         "pg_buffercache_usage_counts" => super::buffers::usage_counts(b)?,
         "pg_stat_get_progress_info" => super::statistics::progress(b, &args[0])?,
         "pg_get_multixact_members" => super::xacts::call_set(b, func.name, args)?,
+        "pg_listening_channels" => {
+            return Ok(Box::new(super::notify::listening(b).into_iter().map(Ok)));
+        }
         "pg_snapshot_xip" | "txid_snapshot_xip" => {
             let ids = super::xacts::running(args)?;
             return Ok(Box::new(ids.into_iter().map(Ok)));

@@ -5,6 +5,7 @@ mod admit;
 mod amcheck;
 mod analyze;
 mod backend;
+pub mod bases;
 pub(crate) mod board;
 mod buffers;
 mod client;
@@ -26,6 +27,7 @@ mod functions;
 mod lock_table;
 mod maintain;
 mod names;
+mod notify;
 mod point;
 mod portal;
 mod prepare;
@@ -53,6 +55,7 @@ mod xacts;
 #[cfg(test)]
 mod tests;
 
+pub use crate::catalog::store::channels::Notification;
 pub use amcheck::Verifier;
 pub(crate) use analyze::{analyze_in_background, note_cleaned};
 pub use client::{Client, CopyInput, Field, Format, Formats, Notice};
@@ -406,6 +409,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.backend.stop_listening();
         self.end_with_temporary();
     }
 }

@@ -23,11 +23,21 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
         let never = figure.ends_with("_time");
         return Ok(Some(if never { Datum::Null } else { Datum::Int8(0) }));
     };
-    let value = match of_pages(b, &table, figure) {
-        Some(value) => Some(Datum::Int8(value as i64)),
-        None => of_rows(b, &table, figure)?,
-    };
-    Ok(value)
+    let Some((value, with_pages)) = counted(b, &table, figure)? else { return Ok(None) };
+    let (cluster, database) = (b.instance.cluster()?, b.instance.database);
+    Ok(Some(cluster.bases.of_relation(database, &table, figure, with_pages, value)))
+}
+
+/// A relation's figure since the server started, whatever was reset, and whether it is counted with its pages.
+pub(super) fn counted(
+    b: &mut Backend,
+    table: &TableDef,
+    figure: &str,
+) -> Result<Option<(Datum, bool)>> {
+    Ok(match of_pages(b, table, figure) {
+        Some(value) => Some((Datum::Int8(value as i64), true)),
+        None => of_rows(b, table, figure)?.map(|value| (value, false)),
+    })
 }
 
 /// The pages of a relation that has any.

@@ -271,6 +271,7 @@ impl Session {
         self.end_temporary_tables()?;
         // As it is set now: a transaction may have chosen for itself (SET LOCAL).
         self.backend.txn.set_synchronous(self.backend.values.hot.synchronous);
+        self.backend.queue_to_notify()?;
         self.backend.txn.commit()?;
         Ok(())
     }

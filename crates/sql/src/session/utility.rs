@@ -16,6 +16,7 @@ use super::Session;
 use super::backend::Executed;
 use super::client::{Client, Field};
 use super::command::{called, form};
+use super::notify;
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, Verb, is_plannable, is_select_into, plain_field};
 use super::standing::StandingStatement;
@@ -88,8 +89,19 @@ impl Session {
             }
             Statement::CreateTableAs(create) => self.create_table_as(&create.query, statement),
             Statement::SetConstraints(set) => self.set_constraints(set).map(str::to_owned),
-            // Nobody can listen yet, so there is nothing to end; pools say it to every connection they get back.
-            Statement::Unlisten(_) => Ok("UNLISTEN".to_owned()),
+            Statement::Listen(channel) => {
+                notify::listen(&mut self.backend, channel)?;
+                Ok("LISTEN".to_owned())
+            }
+            Statement::Unlisten(channel) => {
+                notify::unlisten(&mut self.backend, channel.as_deref())?;
+                Ok("UNLISTEN".to_owned())
+            }
+            Statement::Notify(told) => {
+                let payload = told.payload.as_deref().unwrap_or_default();
+                notify::notify(&mut self.backend, &told.channel, payload)?;
+                Ok("NOTIFY".to_owned())
+            }
             Statement::Select(select) if is_select_into(select) => {
                 self.backend.must_not_be_read_only("SELECT INTO")?;
                 let create = Statement::CreateTableAs(Box::new(select_into(select)?));
@@ -359,7 +371,7 @@ impl Session {
                 self.backend.values.reset_all();
                 self.statements.clear();
                 self.backend.standing.statements.clear();
-                // Nobody can listen yet, so there is nothing to UNLISTEN.
+                notify::unlisten(&mut self.backend, None)?;
                 self.backend.txn.locks().unlock_all(|tag| matches!(tag, LockTag::Advisory { .. }));
                 self.plans.clear();
                 self.discard_temporary()?;

@@ -409,8 +409,8 @@ impl HeapRel {
         self.txns.horizon() <= Csn(held_at)
     }
 
-    /// A cleaning begins: what changes from now on counts for the next one.
-    pub(crate) fn note_cleaning(&self) {
+    /// A cleaning begins: what changes from now on counts for the next one. What was done until now.
+    pub(crate) fn note_cleaning(&self) -> Activity {
         let (now, last) = (self.activity(), &self.attention);
         last.inserted.store(now.inserted, Relaxed);
         // They stay counted until it has ended: it may end early.
@@ -419,27 +419,29 @@ impl HeapRel {
         last.ended.store(ended, Relaxed);
         last.told.store(false, Relaxed);
         last.unfinished.store(true, Relaxed);
+        now
     }
 
-    /// A cleaning that began when the horizon was `horizon` has ended. Of the `pages` it has looked at `scanned`,
-    /// met `live` versions there, and left `left` that had ended.
+    /// A cleaning that began when the horizon was `horizon`, and `began` had been done, has ended. Of the `pages` that
+    /// there were it has looked at `scanned`, met `live` versions there, and left `left` that had ended. Rows that came
+    /// meanwhile are on pages behind those, most of them.
     pub(crate) fn note_cleaned(
         &self,
         horizon: Csn,
+        began: &Activity,
         live: u64,
         left: u64,
         (scanned, pages): (u32, u32),
         background: bool,
     ) -> Cleaned {
         let last = &self.attention;
-        let now = self.activity();
         let rows = match estimate(last.counted.last(), live, scanned, pages) {
             Estimate::New(rows) => {
-                last.counted.set(rows, pages, &now);
+                last.counted.set(rows, pages, began);
                 Some(rows)
             }
             Estimate::Old(rows) => Some(rows),
-            Estimate::None => last.counted.rows(&now),
+            Estimate::None => last.counted.rows(&self.activity()),
         };
         if let Some(rows) = rows {
             last.live.store(rows.max(1), Relaxed);

@@ -146,7 +146,7 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     heap.txns().refresh();
     let horizon = heap.txns().horizon();
     let background = options.background.is_some();
-    heap.note_cleaning();
+    let began = heap.note_cleaning();
     let _watched = heap.progress().begin(options.pid, background);
     let pages = heap.relation().blocks(Fork::Main)?;
     heap.progress().has_blocks(pages);
@@ -178,7 +178,8 @@ fn run(heap: &HeapRel, indexes: &[Index], options: &Options<'_>) -> Result<Repor
     done?;
     let left = report.recently_dead;
     let scanned = report.pages_scanned;
-    let cleaned = heap.note_cleaned(horizon, report.live, left, (scanned, pages), background);
+    let cleaned =
+        heap.note_cleaned(horizon, &began, report.live, left, (scanned, pages), background);
     (report.come_back, report.rows) = (cleaned.again, cleaned.rows);
     if report.pages_removed > 0 {
         heap.was_cut(pages - report.pages_removed);

@@ -46,6 +46,25 @@ fn prepared_statements_run_with_values_and_keep_what_they_told() {
 }
 
 #[test]
+fn connections_tell_each_other_something() {
+    let scratch = Scratch::new("embedded-channels");
+    let database = Database::open(scratch.0.join("data"), "me", &config()).unwrap();
+    let mut hears = database.connect("postgres", "me").unwrap();
+    let mut tells = database.connect("postgres", "me").unwrap();
+    hears.query("listen news").unwrap();
+    assert_eq!(hears.notifications(), []);
+    tells.query("create table t (a int); notify news, 'made'; notify other").unwrap();
+    hears.query("begin").unwrap();
+    assert_eq!(hears.notifications(), []);
+    hears.query("commit").unwrap();
+    let [told] = &hears.notifications()[..] else { panic!("one was told") };
+    assert_eq!((&*told.channel, &*told.payload), ("news", "made"));
+    assert_eq!(hears.notifications(), []);
+    drop((hears, tells));
+    database.close().unwrap();
+}
+
+#[test]
 fn texts_are_utf8_whatever_is_set() {
     let scratch = Scratch::new("embedded-encoding");
     let data = scratch.0.join("data");

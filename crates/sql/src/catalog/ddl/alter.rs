@@ -351,22 +351,26 @@ impl Ddl<'_> {
         fill: Option<Expr>,
     ) -> Result<()> {
         let at = number as usize - 1;
-        if column.not_null {
-            self.must_have_no_nulls();
-        }
         if let Some(sequence) = column.identity.and(column.owned_sequence) {
             self.rework().set(at, exec::next_value_of(sequence, column.ty));
             return Ok(());
         }
-        let Some(fill) = fill else { return Ok(()) };
-        if column.owned_sequence.is_some() || exec::is_volatile(&fill) {
-            self.rework().set(at, fill);
-            return Ok(());
-        }
-        let mut state = State::default();
-        let mut cx = Cx { state: &mut state, host: &mut *self.host };
-        let value = exec::eval(&fill, &[], &mut cx)?;
+        let value = match fill {
+            Some(fill) if column.owned_sequence.is_some() || exec::is_volatile(&fill) => {
+                self.rework().set(at, fill);
+                return Ok(());
+            }
+            Some(fill) => {
+                let mut state = State::default();
+                let mut cx = Cx { state: &mut state, host: &mut *self.host };
+                exec::eval(&fill, &[], &mut cx)?
+            }
+            None => Datum::Null,
+        };
         if value.is_null() {
+            if column.not_null {
+                self.must_have_no_nulls();
+            }
             return Ok(());
         }
         let changes = [

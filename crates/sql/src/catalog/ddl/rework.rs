@@ -194,8 +194,7 @@ impl Ddl<'_> {
         let mut state = State::default();
         let mut rows = super::build::TableRows::start(self.host, table)?;
         while let Some(row) = rows.next(self.host, table)? {
-            let row = row.to_vec();
-            formulas.look_at(&row, &mut Cx { state: &mut state, host: &mut *self.host })?;
+            formulas.look_at(row, &mut Cx { state: &mut state, host: &mut *self.host })?;
         }
         Ok(())
     }

@@ -17,12 +17,14 @@ use storage::txn::Txn;
 use crate::catalog::TableDef;
 use crate::error::Result;
 use crate::exec::spill::{TempCounts, TempFiles};
+use crate::session::bases::Bases;
 use crate::session::board::{Board, Lease};
 use crate::session::done::Sums;
 use crate::session::resets::Resets;
 use crate::settings::Running;
 use crate::types::{Datum, Oid, TimestampTz};
 
+use super::channels::Channels;
 use super::opened::Opened;
 use super::schema::catalog;
 use super::{Found, Instance, Store};
@@ -39,6 +41,10 @@ pub struct Cluster {
     pub started: TimestampTz,
     /// Since when figures count, where they can be reset.
     pub resets: Resets,
+    /// Likewise of tables, indexes and databases.
+    pub bases: Bases,
+    /// Who listens to what.
+    pub channels: Channels,
     /// Settings of the server as they are.
     pub running: Arc<Running>,
     /// Databases that somebody has used, until they are dropped.
@@ -116,6 +122,8 @@ impl Cluster {
             temp_files,
             started: crate::session::stamp(),
             resets: Resets::default(),
+            bases: Bases::default(),
+            channels: Channels::default(),
             running: Arc::default(),
             databases: Latch::new(Rank::Outer, BTreeMap::new()),
             sessions: Latch::new(Rank::Leaf, Sessions::default()),

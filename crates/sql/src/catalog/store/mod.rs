@@ -4,6 +4,7 @@ pub mod access;
 mod bootstrap;
 pub mod building;
 pub mod builtin;
+pub mod channels;
 mod cleaning;
 mod cluster;
 mod copy;
@@ -82,6 +83,11 @@ impl Store {
     /// The entries of an index.
     pub fn tree<'t>(&self, index: &'t IndexDef) -> Result<&'t Index> {
         index.tree.get_or_open(|| Ok(self.opened.index(&self.engine, self.database, index)))
+    }
+
+    /// Whether somebody has opened the rows of a table.
+    pub fn is_opened(&self, storage: RelId) -> bool {
+        self.opened.owner(storage).is_some()
     }
 
     /// What was done to the rows of a database's tables.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use crate::bind::element_of;
 use crate::bind::tree::{
     ArrayArg, ArrayExpr, ArrayOp, Case, CollationKey, Comparison, Distinct, Expr, FieldSelect,
     MinMax, RowCompare, Subscript, SubscriptStep, ViaText,
@@ -236,18 +237,42 @@ fn eval_row_compare(comparison: &RowCompare, row: &[Datum], cx: &mut Cx<'_>) -> 
 }
 
 fn eval_subscript(subscript: &Subscript, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
+    if let Some(value) = &subscript.assigned {
+        return assign(subscript, value, row, cx);
+    }
     let array = match value_of(&subscript.arg, row, cx)? {
         Datum::Array(array) => array,
         Datum::Text(name) => return name_byte(&name, &subscript.steps, row, cx),
         _ => return Ok(Datum::Null),
     };
-    let sliced = subscript.steps.iter().any(|s| matches!(s, SubscriptStep::Slice(..)));
+    let Some(bounds) = subscript_bounds(subscript, row, cx)? else { return Ok(Datum::Null) };
+    if is_slice(subscript) {
+        return Ok(Datum::Array(Arc::new(array.slice(&bounds))));
+    }
+    let indexes: Vec<i32> = bounds.iter().filter_map(|(_, upper)| *upper).collect();
+    Ok(array.get(&indexes))
+}
+
+fn is_slice(subscript: &Subscript) -> bool {
+    subscript.steps.iter().any(|step| matches!(step, SubscriptStep::Slice(..)))
+}
+
+/// Lower and upper bound of each dimension.
+type Bounds = Vec<(Option<i32>, Option<i32>)>;
+
+/// The bounds of each dimension, an index being both; `None`: one of them is null.
+fn subscript_bounds(
+    subscript: &Subscript,
+    row: &[Datum],
+    cx: &mut Cx<'_>,
+) -> Result<Option<Bounds>> {
+    let sliced = is_slice(subscript);
     let mut bounds = Vec::with_capacity(subscript.steps.len());
     for step in &subscript.steps {
         // In a slice a plain index n means 1:n.
         let (lower, upper) = match step {
             SubscriptStep::Index(index) => {
-                let Some(index) = subscript_value(index, row, cx)? else { return Ok(Datum::Null) };
+                let Some(index) = subscript_value(index, row, cx)? else { return Ok(None) };
                 (Some(if sliced { 1 } else { index }), Some(index))
             }
             SubscriptStep::Slice(lower, upper) => {
@@ -258,18 +283,39 @@ fn eval_subscript(subscript: &Subscript, row: &[Datum], cx: &mut Cx<'_>) -> Resu
                     }
                 };
                 let (Some(lower), Some(upper)) = (bound(lower)?, bound(upper)?) else {
-                    return Ok(Datum::Null);
+                    return Ok(None);
                 };
                 (lower, upper)
             }
         };
         bounds.push((lower, upper));
     }
-    if sliced {
-        return Ok(Datum::Array(Arc::new(array.slice(&bounds))));
+    Ok(Some(bounds))
+}
+
+/// An array once a part of it is another one. A null array is as one without elements.
+fn assign(subscript: &Subscript, value: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
+    let before = value_of(&subscript.arg, row, cx)?;
+    let Some(bounds) = subscript_bounds(subscript, row, cx)? else {
+        return Err(sql_error!(
+            NULL_VALUE_NOT_ALLOWED,
+            "array subscript in assignment must not be null"
+        ));
+    };
+    let value = value_of(value, row, cx)?;
+    let element = element_of(subscript.ty.id).expect("only arrays have parts");
+    let array = match &before {
+        Datum::Array(array) => Arc::clone(array),
+        _ => Arc::new(Array::empty(element)),
+    };
+    if is_slice(subscript) {
+        return match value {
+            Datum::Array(source) => array.with_slice(&bounds, &source).map(Datum::from),
+            _ => Ok(before),
+        };
     }
     let indexes: Vec<i32> = bounds.iter().filter_map(|(_, upper)| *upper).collect();
-    Ok(array.get(&indexes))
+    array.with_element(&indexes, value).map(Datum::from)
 }
 
 /// Bytes of a name with the zero at its end.

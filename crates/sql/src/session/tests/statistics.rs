@@ -288,6 +288,55 @@ fn figures_of_the_server_are_reset_each_for_itself() {
     assert!(told.contains("22023: unrecognized reset target: \"all\""), "{told}");
 }
 
+#[test]
+fn figures_of_tables_and_of_the_database_are_reset() {
+    let mut bench = Bench::new();
+    for table in ["t", "u"] {
+        bench.run(&format!("CREATE TABLE {table} (a int PRIMARY KEY)"));
+        bench.run(&format!("INSERT INTO {table} SELECT i FROM generate_series(1, 100) i"));
+        bench.run(&format!("SELECT count(*) FROM {table}"));
+        bench.run(&format!("ANALYZE {table}"));
+        bench.run(&format!("SET enable_seqscan = off; SELECT * FROM {table} WHERE a = 5"));
+        bench.run(&format!("DELETE FROM {table} WHERE a = 1; RESET enable_seqscan"));
+    }
+    let of = |table: &str| {
+        format!(
+            "SELECT seq_scan, idx_scan, n_tup_ins, n_tup_del, analyze_count, \
+             last_analyze IS NULL, n_live_tup, n_mod_since_analyze FROM pg_stat_user_tables \
+             WHERE relname = '{table}'"
+        )
+    };
+    let index = "SELECT idx_scan FROM pg_stat_user_indexes WHERE relname = 't'";
+    let database = "SELECT tup_inserted < 100, xact_commit < 5, stats_reset IS NULL \
+                    FROM pg_stat_database WHERE datname = current_database()";
+    let before = row(&mut bench, &of("t"));
+    assert!(before.ends_with("|100|1|1|f|99|1"), "{before}");
+    assert_eq!(row(&mut bench, database), "f|f|t");
+
+    bench.run("SELECT pg_stat_reset_single_table_counters('t'::regclass)");
+    // Scans of its indexes are the indexes'; what upkeep goes by stays.
+    let after = row(&mut bench, &of("t"));
+    assert!(after.starts_with("0|") && after.ends_with("|0|0|0|t|99|1"), "{after}");
+    assert_eq!(row(&mut bench, &of("u")), before.clone(), "the others go on");
+    assert_ne!(row(&mut bench, index), "0");
+    assert_eq!(row(&mut bench, database), "f|f|f");
+    bench.run("SELECT pg_stat_reset_single_table_counters('t_pkey'::regclass)");
+    assert_eq!(row(&mut bench, index), "0");
+    bench.run("INSERT INTO t VALUES (1000)");
+    assert!(row(&mut bench, &of("t")).starts_with("0|0|1|0|"));
+    // A table written anew: its pages are counted from there on, its rows go on.
+    bench.run("VACUUM FULL t");
+    bench.run("SELECT count(*) FROM t");
+    assert!(row(&mut bench, &of("t")).starts_with("1|0|1|0|"), "{}", row(&mut bench, &of("t")));
+
+    bench.run("SELECT pg_stat_reset()");
+    assert_eq!(row(&mut bench, database), "t|t|f");
+    for table in ["t", "u"] {
+        assert!(row(&mut bench, &of(table)).starts_with("0|0|0|0|0|t|"));
+    }
+    assert!(bench.run("SELECT pg_stat_reset_single_table_counters(1)").contains("SELECT 1"));
+}
+
 /// The rows that a statement's first node is thought to give.
 fn estimated(bench: &mut Bench, sql: &str) -> u64 {
     let out = bench.run(&format!("EXPLAIN {sql}"));
@@ -423,6 +472,8 @@ fn only_superusers_reset_figures_and_read_settings_anew() {
         "pg_switch_wal()",
         "pg_stat_reset_shared('wal')",
         "pg_stat_reset_slru(NULL)",
+        "pg_stat_reset()",
+        "pg_stat_reset_single_table_counters(1259)",
         "pg_reload_conf()",
     ] {
         let name = call.split('(').next().unwrap();

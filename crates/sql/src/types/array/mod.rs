@@ -16,6 +16,9 @@ pub const MAX_DIMENSIONS: usize = 6;
 /// PostgreSQL's limit on elements.
 pub const MAX_ELEMENTS: usize = 134_217_727;
 
+/// Nulls that an array is filled with where one element is far from the others: each has its room in memory here.
+const NULLS_MAX: usize = 1 << 24;
+
 /// Length and lower bound of one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dimension {
@@ -160,6 +163,87 @@ impl Array {
         Ok(array)
     }
 
+    /// Puts a source's first elements into the slice between bounds per dimension, missing bounds reaching to the
+    /// array's own; only one-dimensional arrays grow, and one without elements becomes as large as the slice.
+    ///
+    /// # Errors
+    /// `2202E` for a slice outside of the array and a source that is too small.
+    pub fn with_slice(
+        &self,
+        bounds: &[(Option<i32>, Option<i32>)],
+        source: &Array,
+    ) -> Result<Array> {
+        if self.dims.is_empty() {
+            return self.of_slice(bounds, source);
+        }
+        if bounds.len() > self.dims.len() {
+            return Err(sql_error!(ARRAY_SUBSCRIPT_ERROR, "wrong number of array subscripts"));
+        }
+        let mut array = self.clone();
+        let mut ranges = Vec::with_capacity(array.dims.len());
+        for (i, dim) in self.dims.iter().enumerate() {
+            let (from, to) = bounds.get(i).copied().unwrap_or((None, None));
+            let (from, to) = (from.unwrap_or(dim.lower), to.unwrap_or(dim.upper()));
+            if from > to {
+                return Err(sql_error!(
+                    ARRAY_SUBSCRIPT_ERROR,
+                    "upper bound cannot be less than lower bound"
+                ));
+            }
+            if self.dims.len() == 1 {
+                array.grow_to(from)?;
+                array.grow_to(to)?;
+            } else if from < dim.lower || to > dim.upper() {
+                return Err(sql_error!(ARRAY_SUBSCRIPT_ERROR, "array subscript out of range"));
+            }
+            let lower = array.dims[i].lower;
+            ranges.push((from - lower) as usize..=(to - lower) as usize);
+        }
+        let wanted: usize = ranges.iter().map(|range| range.end() - range.start() + 1).product();
+        let mut elements = source.elements.iter();
+        if elements.len() < wanted {
+            return Err(too_small());
+        }
+        let dims = array.dims.clone();
+        put_ranges(&mut array.elements, &dims, &ranges, 0, &mut elements);
+        Ok(array)
+    }
+
+    /// The slice itself, of an array that had no elements.
+    fn of_slice(&self, bounds: &[(Option<i32>, Option<i32>)], source: &Array) -> Result<Array> {
+        if bounds.len() > MAX_DIMENSIONS {
+            return Err(too_many_dimensions(bounds.len()));
+        }
+        let (mut dims, mut wanted) = (Vec::with_capacity(bounds.len()), 1_i64);
+        for (from, to) in bounds {
+            let (Some(from), Some(to)) = (*from, *to) else {
+                return Err(sql_error!(
+                    ARRAY_SUBSCRIPT_ERROR,
+                    "array slice subscript must provide both boundaries"
+                )
+                .with_detail(
+                    "When assigning to a slice of an empty array value, slice boundaries must be fully specified.",
+                ));
+            };
+            let len = i64::from(to) - i64::from(from) + 1;
+            wanted = wanted.saturating_mul(len);
+            // PostgreSQL's words for a slice that ends before it begins, too.
+            if len < 0 || wanted > MAX_ELEMENTS as i64 || len > MAX_ELEMENTS as i64 {
+                return Err(too_many_elements());
+            }
+            dims.push(Dimension { len: len as i32, lower: from });
+        }
+        if source.elements.len() < wanted as usize {
+            return Err(too_small());
+        }
+        if wanted == 0 {
+            return Ok(Array::empty(self.element_type));
+        }
+        dims.iter().try_for_each(|dim| dim.check())?;
+        let elements = source.elements[..wanted as usize].to_vec();
+        Ok(Array { element_type: self.element_type, dims, elements })
+    }
+
     /// Extends a one-dimensional array with nulls until it covers a subscript.
     fn grow_to(&mut self, subscript: i32) -> Result<()> {
         let dim = &mut self.dims[0];
@@ -170,6 +254,11 @@ impl Array {
             return Err(too_many_elements());
         }
         Dimension { lower: first as i32, len: len as i32 }.check()?;
+        if len as usize - self.elements.len() > NULLS_MAX {
+            return Err(SqlError::unsupported(format!(
+                "filling an array with more than {NULLS_MAX} nulls is not supported"
+            )));
+        }
         let front = (i64::from(dim.lower) - first) as usize;
         self.elements.splice(0..0, std::iter::repeat_n(Datum::Null, front));
         self.elements.resize(len as usize, Datum::Null);
@@ -177,6 +266,29 @@ impl Array {
         dim.len = len as i32;
         Ok(())
     }
+}
+
+/// Takes the elements of ranges, one of each dimension left, from `source`.
+fn put_ranges(
+    elements: &mut [Datum],
+    dims: &[Dimension],
+    ranges: &[std::ops::RangeInclusive<usize>],
+    base: usize,
+    source: &mut std::slice::Iter<'_, Datum>,
+) {
+    let (Some((dim, dims)), Some((range, rest))) = (dims.split_first(), ranges.split_first())
+    else {
+        elements[base] = source.next().expect("they were counted").clone();
+        return;
+    };
+    for i in range.clone() {
+        put_ranges(elements, dims, rest, base * dim.len as usize + i, source);
+    }
+}
+
+#[cold]
+fn too_small() -> SqlError {
+    sql_error!(ARRAY_SUBSCRIPT_ERROR, "source array too small")
 }
 
 /// `54000` for more than six dimensions.
