@@ -314,9 +314,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
         "pg_buffercache_usage_counts" => super::buffers::usage_counts(b)?,
         "pg_stat_get_progress_info" => super::statistics::progress(b, &args[0])?,
         "pg_get_multixact_members" => super::xacts::call_set(b, func.name, args)?,
-        "pg_listening_channels" => {
-            return Ok(Box::new(super::notify::listening(b).into_iter().map(Ok)));
-        }
+        "pg_listening_channels" => return Ok(super::notify::listening(b)),
         "pg_snapshot_xip" | "txid_snapshot_xip" => {
             let ids = super::xacts::running(args)?;
             return Ok(Box::new(ids.into_iter().map(Ok)));

@@ -13,6 +13,7 @@ use storage::txn::When;
 use crate::catalog::store::channels::{Asked, Listener, Mail, Notification};
 use crate::catalog::store::schema::catalog;
 use crate::error::{Result, bail};
+use crate::func::Rows;
 use crate::types::Datum;
 use crate::types::chars::NAME_MAX;
 
@@ -131,9 +132,9 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
 }
 
 /// The channels that the session listens on.
-pub(super) fn listening(b: &Backend) -> Vec<Datum> {
+pub(super) fn listening(b: &Backend) -> Rows {
     let channels = b.notifying.mail.as_ref().map(|mail| mail.channels()).unwrap_or_default();
-    channels.iter().map(|channel| Datum::text(&**channel)).collect()
+    Box::new(channels.into_iter().map(|channel| Ok(Datum::text(&*channel))))
 }
 
 impl Backend {
