@@ -141,7 +141,8 @@ impl Backend {
     /// Before a commit: those who tell something do so one after the other, so that all listeners hear them in the order
     /// of their commits. The lock goes when that is done.
     pub(super) fn queue_to_notify(&mut self) -> Result<()> {
-        if self.notifying.asked.lock().told.is_empty() {
+        // Who has never told anything, nor listened, has nothing to look at.
+        if self.notifying.mail.is_none() || self.notifying.asked.lock().told.is_empty() {
             return Ok(());
         }
         if self.instance.cluster()?.channels.usage() > 1.0 {
