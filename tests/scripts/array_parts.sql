@@ -93,5 +93,4 @@ PREPARE p (int, int, int) AS UPDATE a SET c[$2] = $3 WHERE id = $1 RETURNING c;
 EXECUTE p (10, 2, 5);
 EXECUTE p (10, 3, NULL);
 EXECUTE p (10, NULL, 5);
-CREATE TABLE f (id int, c int[] REFERENCES f2);
 DROP TABLE a;

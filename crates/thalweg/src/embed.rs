@@ -132,7 +132,10 @@ impl Connection<'_> {
         if self.session.status() != Status::Idle {
             return Vec::new();
         }
-        let told = self.session.take_mail();
+        let mut told = Vec::new();
+        while self.session.has_mail() {
+            told.append(&mut self.session.take_mail());
+        }
         if let Some(gate) = told.iter().map(|letter| letter.gate).max() {
             self.database.0.engine().wal().flush(gate);
         }

@@ -184,6 +184,10 @@ impl Deparser<'_> {
             }
             out.push(']');
         }
+        if let Some(value) = &s.assigned {
+            out.push_str(" := ");
+            self.put(value, false, out);
+        }
     }
 
     fn array_op(&self, expr: &Expr, out: &mut String) {

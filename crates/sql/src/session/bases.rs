@@ -93,7 +93,10 @@ impl Bases {
     pub(super) fn of_database(&self, database: Oid, figure: &str, value: Datum) -> Datum {
         let databases = self.databases.lock();
         let base = databases.get(&database).and_then(|of| of.base.as_ref());
-        base.map_or(value.clone(), |base| base.since(figure, value))
+        match base {
+            Some(base) => base.since(figure, value),
+            None => value,
+        }
     }
 
     /// When something in a database was reset last; null if nothing was.
@@ -201,16 +204,19 @@ fn base_of(b: &mut Backend, relation: &Arc<TableDef>, at: TimestampTz) -> Result
 /// start, their indexes, and sequences.
 fn used_relations(b: &mut Backend) -> Result<Vec<Arc<TableDef>>> {
     let store = &b.instance.store;
-    let rows = store.scan(&b.txn, "pg_class", |row| {
-        matches!(row.letter("relkind"), b'r' | b't' | b'i' | b'S')
-    })?;
+    let rows = store
+        .scan(&b.txn, "pg_class", |row| matches!(row.letter("relkind"), b'r' | b't' | b'S'))?;
     let mut used = Vec::new();
     for found in rows {
         let Some(relation) = names::table_by_oid(b, found.row.oid("oid"))? else { continue };
-        let is_table = matches!(relation.kind, TableKind::Table | TableKind::Toast);
-        if !is_table || b.instance.store.is_opened(relation.storage) {
-            used.push(relation);
+        let is_sequence = relation.kind == TableKind::Sequence;
+        if !is_sequence && !b.instance.store.is_opened(relation.storage) {
+            continue;
         }
+        for index in &relation.indexes {
+            used.extend(names::table_by_oid(b, index.oid)?);
+        }
+        used.push(relation);
     }
     Ok(used)
 }

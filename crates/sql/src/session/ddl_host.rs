@@ -6,7 +6,7 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
-use crate::bind::query::{CteQuery, RelColumn};
+use crate::bind::query::{CteQuery, Query, RelColumn};
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate, walk};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
@@ -15,7 +15,7 @@ use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::building::{Building, Command, Working};
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::{SearchPath, SessionCatalog};
-use crate::catalog::{Record, TableDef};
+use crate::catalog::{Catalog, Record, TableDef};
 use crate::error::{Result, SqlError, bail};
 use crate::exec::{Cx, Loader, State};
 use crate::func::CastUse;
@@ -204,11 +204,7 @@ impl DdlHost for Backend {
         let text = view.view.as_deref().unwrap_or_default();
         self.with_catalog(|catalog| {
             let statement = catalog.parse_stored(text)?;
-            let mut params = Params::none();
-            let bound = Binder::new(catalog, &mut params).statement(&statement)?;
-            let crate::bind::Statement::Query(mut query) = bound else {
-                return Err(SqlError::internal("a view is of a query"));
-            };
+            let mut query = view_query(catalog, &statement)?;
             Ok(walk::uses_column(&mut query, table, column))
         })
     }
@@ -216,11 +212,7 @@ impl DdlHost for Backend {
     fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)> {
         self.with_catalog(|catalog| {
             catalog.record = Some(Record::default());
-            let mut params = Params::none();
-            let bound = Binder::new(catalog, &mut params).statement(query)?;
-            let crate::bind::Statement::Query(query) = bound else {
-                return Err(SqlError::internal("a view is of a query"));
-            };
+            let query = view_query(catalog, query)?;
             if query.ctes.iter().any(|cte| matches!(cte.query, CteQuery::Modify(_))) {
                 bail!(
                     FEATURE_NOT_SUPPORTED,
@@ -273,5 +265,14 @@ impl DdlHost for Backend {
                 }
             }
         })
+    }
+}
+
+/// What a view is of.
+fn view_query(catalog: &mut Catalog<'_>, statement: &Statement) -> Result<Box<Query>> {
+    let mut params = Params::none();
+    match Binder::new(catalog, &mut params).statement(statement)? {
+        crate::bind::Statement::Query(query) => Ok(query),
+        _ => Err(SqlError::internal("a view is of a query")),
     }
 }

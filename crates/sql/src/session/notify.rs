@@ -171,8 +171,8 @@ impl Session {
         self.backend.notifying.mail.as_ref().is_some_and(|mail| !mail.is_empty())
     }
 
-    /// What was told to the channels that the session listens on. A client is to learn of it when it is in no
-    /// transaction.
+    /// What was told to the channels that the session listens on, the first of it where that is much. A client is to
+    /// learn of it when it is in no transaction.
     pub fn take_mail(&mut self) -> Vec<Notification> {
         self.backend.notifying.mail.as_ref().map(|mail| mail.take()).unwrap_or_default()
     }

@@ -109,12 +109,7 @@ impl Ddl<'_> {
             _ => "ALTER TABLE",
         };
         let Some(table) = self.find(&alter.relation, LockMode::AccessExclusive)? else {
-            let error = super::no_relation(&alter.relation);
-            if !alter.if_exists {
-                return Err(error);
-            }
-            let text = format!("{}, skipping", error.message());
-            self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
+            self.skip(super::no_relation(&alter.relation), alter.if_exists)?;
             return Ok(tag.to_owned());
         };
         self.must_be_user_table(&table)?;
@@ -253,11 +248,7 @@ impl Ddl<'_> {
         let table = self.table(oid)?;
         match table.column(name) {
             Some(at) => Ok((table, at as i16 + 1)),
-            None => Err(sql_error!(
-                UNDEFINED_COLUMN,
-                "column \"{name}\" of relation \"{}\" does not exist",
-                table.name
-            )),
+            None => Err(super::no_column(&table, name)),
         }
     }
 

@@ -9,13 +9,13 @@ use crate::bind::{ExprKind, Ty};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::load::EXPRESSION_SEPARATOR;
 use crate::catalog::store::row::vector;
-use crate::catalog::{self, IndexDef, KeySource, TableDef, opclass};
+use crate::catalog::{self, IndexDef, KeySource, TableDef};
 use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::types::{Collation, Datum, Oid, TypeId};
 
 use super::column::attribute_type;
 use super::foreign_key::can_be_compared;
-use super::index::default_class;
+use super::index::{must_be_immutable, retyped_class};
 use super::{Ddl, Stored};
 
 impl Ddl<'_> {
@@ -42,7 +42,7 @@ impl Ddl<'_> {
         // USING sees the rows as the statement has found them.
         let old = self.rework().old.clone();
         if old.columns.len() <= at {
-            return Err(no_column(&old, &change.column));
+            return Err(super::no_column(&old, &change.column));
         }
         self.refuse_if_computed_from(&table, at)?;
         if let Some(view) = self.views_over(&table, at)?.first() {
@@ -139,7 +139,7 @@ impl Ddl<'_> {
         let anew = self.rework().recomputed();
         let concerns = |columns: &[u16]| columns.iter().any(|column| anew.contains(column));
         for index in table.indexes.iter().filter(|index| index.has_expressions()) {
-            super::without_place(self.renew_index_expressions(&table, index))?;
+            super::without_place(self.follow_in_index(&table, index, &changed))?;
         }
         self.renew_checks(&table, &changed)?;
         for key in &table.foreign.own {
@@ -191,6 +191,20 @@ impl Ddl<'_> {
         if rows.iter().any(is_valid) { self.check_foreign_key(key.table, key.oid) } else { Ok(()) }
     }
 
+    fn follow_in_index(
+        &mut self,
+        table: &Arc<TableDef>,
+        index: &IndexDef,
+        changed: &[u16],
+    ) -> Result<()> {
+        for column in changed {
+            if self.uses_column(table, index, *column)? {
+                return self.renew_index_expressions(table, index);
+            }
+        }
+        Ok(())
+    }
+
     /// An index's expressions and its condition, as they are understood over the columns' new types.
     fn renew_index_expressions(&mut self, table: &Arc<TableDef>, index: &IndexDef) -> Result<()> {
         let mut changes = Vec::new();
@@ -199,7 +213,7 @@ impl Ddl<'_> {
             let stored = Stored::Over { table, kind: ExprKind::IndexPredicate };
             let text = self.text_to_store(text.to_string(), stored)?;
             let condition = self.host.bind_table_expr(table, &text, ExprKind::IndexPredicate)?;
-            super::index::must_be_immutable(&condition, "index predicate")?;
+            must_be_immutable(&condition, "index predicate")?;
             changes.push(("indpred", Datum::text(text)));
         }
         let mut texts = Vec::new();
@@ -210,7 +224,9 @@ impl Ddl<'_> {
                 let (text, ty, own) = self.renewed_key(table, text)?;
                 texts.push(text);
                 if ty != key.ty {
-                    (class, collation) = self.retyped_key(index, place, ty, own)?;
+                    (class, collation) = (retyped_class(index, place, ty)?, own);
+                    let shown = attribute_type(ty, own);
+                    self.update_attribute(index.oid, place as i16 + 1, &shown)?;
                 }
             }
             classes.push(Datum::Oid(class));
@@ -234,41 +250,15 @@ impl Ddl<'_> {
         let kind = ExprKind::IndexExpr;
         let text = self.text_to_store(text.to_owned(), Stored::Over { table, kind })?;
         let key = self.host.bind_table_expr(table, &text, kind)?;
-        super::index::must_be_immutable(&key, "index expression")?;
+        must_be_immutable(&key, "index expression")?;
         let (ty, collation) = self.host.index_key(table, &text)?;
         Ok((text, ty, collation))
-    }
-
-    /// The operator class and the collation of a key that is of another type now.
-    fn retyped_key(
-        &mut self,
-        index: &IndexDef,
-        place: usize,
-        ty: Ty,
-        own: Collation,
-    ) -> Result<(Oid, Collation)> {
-        let key = &index.keys[place];
-        let was_default = opclass::default_for(index.method, key.ty.id);
-        let class = match opclass::by_oid(key.class) {
-            Some(given) if was_default.is_none_or(|class| class.oid != given.oid) => {
-                given.must_accept(ty)?;
-                key.class
-            }
-            _ => default_class(ty, index.method)?,
-        };
-        self.update_attribute(index.oid, place as i16 + 1, &attribute_type(ty, own))?;
-        Ok((class, own))
     }
 }
 
 fn is_viewed(view: &str, column: &str) -> SqlError {
     sql_error!(FEATURE_NOT_SUPPORTED, "cannot alter type of a column used by a view or rule")
         .with_detail(format!("rule _RETURN on {view} depends on column \"{column}\""))
-}
-
-/// `42703`: the statement adds the column itself, or there is none.
-fn no_column(table: &TableDef, name: &str) -> SqlError {
-    sql_error!(UNDEFINED_COLUMN, "column \"{name}\" of relation \"{}\" does not exist", table.name)
 }
 
 /// `42611` for USING of a generated column: it is what it is computed by.

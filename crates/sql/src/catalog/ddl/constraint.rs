@@ -281,12 +281,7 @@ impl Ddl<'_> {
                 "constraint \"{name}\" of relation \"{}\" does not exist",
                 table.name
             );
-            if !if_exists {
-                return Err(error);
-            }
-            let text = format!("{}, skipping", error.message());
-            self.host.notice("NOTICE", sql_error!(UNDEFINED_OBJECT, "{text}"));
-            return Ok(());
+            return self.skip(error, if_exists);
         };
         let kind = found.row.letter("contype");
         if matches!(kind, b'p' | b'u') {

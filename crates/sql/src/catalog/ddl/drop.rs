@@ -176,12 +176,7 @@ impl Ddl<'_> {
         state: crate::error::SqlState,
         text: String,
     ) -> Result<Option<T>> {
-        if !drop.if_exists {
-            return Err(SqlError::new(state, text));
-        }
-        let told = SqlError::new(SqlState::SUCCESSFUL_COMPLETION, format!("{text}, skipping"));
-        self.host.notice("NOTICE", told);
-        Ok(None)
+        self.skip(SqlError::new(state, text), drop.if_exists).map(|()| None)
     }
 
     /// Removes a table with all that is its own, once nothing else depends on it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::bind::ExprKind;
 use crate::catalog::{IndexDef, KeySource, TableDef};
-use crate::error::{Result, sql_error};
+use crate::error::Result;
 use crate::exec;
 use crate::types::{Datum, Oid};
 
@@ -21,12 +21,7 @@ impl Ddl<'_> {
     ) -> Result<()> {
         let table = self.table(oid)?;
         let Some(at) = table.column(name) else {
-            let text = format!("column \"{name}\" of relation \"{}\" does not exist", table.name);
-            if !if_exists {
-                return Err(sql_error!(UNDEFINED_COLUMN, "{text}"));
-            }
-            self.host.notice("NOTICE", sql_error!(UNDEFINED_COLUMN, "{text}, skipping"));
-            return Ok(());
+            return self.skip(super::no_column(&table, name), if_exists);
         };
         let number = at as i16 + 1;
         self.drop_generated_from(oid, at, cascade)?;
@@ -79,7 +74,7 @@ impl Ddl<'_> {
     }
 
     /// Whether an index has anything of a column (from 0).
-    fn uses_column(
+    pub(super) fn uses_column(
         &mut self,
         table: &Arc<TableDef>,
         index: &IndexDef,
@@ -88,12 +83,13 @@ impl Ddl<'_> {
         if index.columns().any(|own| own == column) {
             return Ok(true);
         }
+        // As in PostgreSQL, the condition is understood first.
+        let condition = index.predicate.iter().map(|text| (&**text, ExprKind::IndexPredicate));
         let keys = index.keys.iter().filter_map(|key| match &key.source {
             KeySource::Expr(text) => Some((&**text, ExprKind::IndexExpr)),
             KeySource::Column(_) => None,
         });
-        let condition = index.predicate.iter().map(|text| (&**text, ExprKind::IndexPredicate));
-        for (text, kind) in keys.chain(condition) {
+        for (text, kind) in condition.chain(keys) {
             let expr = self.host.bind_table_expr(table, text, kind)?;
             if exec::columns_of(&expr).contains(&column) {
                 return Ok(true);

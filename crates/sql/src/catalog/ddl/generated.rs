@@ -103,16 +103,12 @@ impl Ddl<'_> {
     pub(super) fn drop_expression(&mut self, oid: Oid, name: &str, if_exists: bool) -> Result<()> {
         let (table, number) = self.column(oid, name)?;
         if !table.columns[number as usize - 1].generated {
-            let text = format!(
+            let error = sql_error!(
+                OBJECT_NOT_IN_PREREQUISITE_STATE,
                 "column \"{name}\" of relation \"{}\" is not a stored generated column",
                 table.name
             );
-            if !if_exists {
-                return Err(sql_error!(OBJECT_NOT_IN_PREREQUISITE_STATE, "{text}"));
-            }
-            let note = sql_error!(SUCCESSFUL_COMPLETION, "{text}, skipping");
-            self.host.notice("NOTICE", note);
-            return Ok(());
+            return self.skip(error, if_exists);
         }
         self.update_attribute(oid, number, &[("attgenerated", Datum::Char(0))])?;
         self.set_default(oid, number, None)

@@ -102,12 +102,7 @@ impl Ddl<'_> {
     pub(super) fn drop_identity(&mut self, oid: Oid, column: &str, if_exists: bool) -> Result<()> {
         let (table, number) = self.column(oid, column)?;
         let Some(identity) = &table.columns[number as usize - 1].identity else {
-            if !if_exists {
-                return Err(no_identity(&table, column));
-            }
-            let text = format!("{}, skipping", no_identity(&table, column).message());
-            self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
-            return Ok(());
+            return self.skip(no_identity(&table, column), if_exists);
         };
         let sequence = identity.sequence;
         self.update_attribute(oid, number, &[("attidentity", Datum::Char(0))])?;

@@ -125,6 +125,19 @@ pub(super) fn must_be_immutable(expr: &bind::Expr, what: &str) -> Result<()> {
     }
 }
 
+/// The operator class of a key that is of another type now: the one that it was given, if that takes the type, or
+/// otherwise the type's own.
+pub(super) fn retyped_class(index: &IndexDef, place: usize, ty: Ty) -> Result<Oid> {
+    let key = &index.keys[place];
+    let was_default = opclass::default_for(index.method, key.ty.id);
+    match opclass::by_oid(key.class) {
+        Some(given) if was_default.is_none_or(|class| class.oid != given.oid) => {
+            given.must_accept(ty).map(|()| key.class)
+        }
+        _ => default_class(ty, index.method),
+    }
+}
+
 /// The operator class of a key that names none; `42704` for a type that the access method can't order.
 pub(super) fn default_class(ty: Ty, method: AccessMethod) -> Result<Oid> {
     let can = match method {
@@ -340,13 +353,7 @@ impl Ddl<'_> {
             let places: Vec<usize> =
                 places.filter(|(_, c)| *c == Some(column)).map(|(i, _)| i).collect();
             for place in &places {
-                let own = opclass::default_for(index.method, index.keys[*place].ty.id);
-                match opclass::by_oid(classes[*place])
-                    .filter(|c| own.is_none_or(|o| o.oid != c.oid))
-                {
-                    Some(given) => given.must_accept(ty)?,
-                    None => classes[*place] = default_class(ty, index.method)?,
-                }
+                classes[*place] = retyped_class(index, *place, ty)?;
             }
             let included = index.included.iter().position(|c| *c == column);
             let included = included.map(|at| at + index.keys.len());

@@ -355,6 +355,16 @@ impl Ddl<'_> {
         Ok(())
     }
 
+    /// What IF EXISTS makes of an error: a notice, and the statement leaves it at that.
+    fn skip(&mut self, error: SqlError, if_exists: bool) -> Result<()> {
+        if !if_exists {
+            return Err(error);
+        }
+        let text = format!("{}, skipping", error.message());
+        self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
+        Ok(())
+    }
+
     /// Only tables that users made can be changed.
     fn must_be_user_table(&self, table: &TableDef) -> Result<()> {
         if table.is_catalog() {
@@ -388,6 +398,11 @@ pub(super) fn no_relation(name: &RelationRef) -> SqlError {
     };
     let _ = name.loc;
     sql_error!(UNDEFINED_TABLE, "relation \"{shown}\" does not exist")
+}
+
+/// `column "x" of relation "t" does not exist`.
+fn no_column(table: &TableDef, name: &str) -> SqlError {
+    sql_error!(UNDEFINED_COLUMN, "column \"{name}\" of relation \"{}\" does not exist", table.name)
 }
 
 /// An expression as it is stored. What can't be stored (a sub-select) the binder would refuse anyway.

@@ -51,12 +51,7 @@ impl Ddl<'_> {
                 };
                 let reference = relation_ref(name);
                 let Some(relation) = self.find(&reference, LockMode::AccessExclusive)? else {
-                    let error = super::no_relation(&reference);
-                    if !rename.if_exists {
-                        return Err(error);
-                    }
-                    let text = format!("{}, skipping", error.message());
-                    self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
+                    self.skip(super::no_relation(&reference), rename.if_exists)?;
                     return Ok(tag.to_owned());
                 };
                 self.rename_relation(&relation, &rename.new_name)?;
@@ -267,11 +262,7 @@ impl Ddl<'_> {
             (ObjectKind::Column, ObjectName::Of { relation, name }) => {
                 let table = self.open(&relation_ref(relation), LockMode::ShareUpdateExclusive)?;
                 let Some(at) = table.column(name) else {
-                    return Err(sql_error!(
-                        UNDEFINED_COLUMN,
-                        "column \"{name}\" of relation \"{}\" does not exist",
-                        table.name
-                    ));
+                    return Err(super::no_column(&table, name));
                 };
                 (pg_class(), table.oid, at as i32 + 1)
             }

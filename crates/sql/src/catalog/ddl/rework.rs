@@ -160,19 +160,19 @@ impl Ddl<'_> {
 
     /// Does what the steps of an ALTER TABLE have come to do with the rows.
     pub(super) fn finish_rework(&mut self, oid: Oid) -> Result<()> {
-        let Some(work) = self.rework.take() else { return Ok(()) };
+        let Some(mut work) = self.rework.take() else { return Ok(()) };
         if work.rewrites() {
-            let formulas = self.formulas(oid, &work)?;
+            let formulas = self.formulas(oid, &mut work)?;
             return self.rewrite(&work.old, Freeze::No, &mut |row, cx| formulas.apply(row, cx));
         }
         if work.looks() {
-            let formulas = self.formulas(oid, &work)?;
+            let formulas = self.formulas(oid, &mut work)?;
             self.look_at_rows(&formulas)?;
         }
         if work.reindexes { self.rebuild_indexes(oid) } else { Ok(()) }
     }
 
-    fn formulas(&mut self, oid: Oid, work: &Rework) -> Result<Formulas> {
+    fn formulas(&mut self, oid: Oid, work: &mut Rework) -> Result<Formulas> {
         self.changed(oid)?;
         let table = self.table(oid)?;
         let mut generated = Vec::new();
@@ -186,7 +186,8 @@ impl Ddl<'_> {
             let expr = self.host.bind_table_expr(&table, &check.expr, ExprKind::Check)?;
             checks.push((name.clone(), expr));
         }
-        Ok(Formulas { table, values: work.values.clone(), generated, checks })
+        let values = std::mem::take(&mut work.values);
+        Ok(Formulas { table, values, generated, checks })
     }
 
     fn look_at_rows(&mut self, formulas: &Formulas) -> Result<()> {

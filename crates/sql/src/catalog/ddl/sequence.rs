@@ -196,13 +196,7 @@ impl Ddl<'_> {
     pub(super) fn alter_sequence(&mut self, alter: &AlterSequence) -> Result<()> {
         let mode = LockMode::ShareRowExclusive;
         let Some(sequence) = self.find(&alter.relation, mode)? else {
-            let error = super::no_relation(&alter.relation);
-            if !alter.if_exists {
-                return Err(error);
-            }
-            let text = format!("{}, skipping", error.message());
-            self.host.notice("NOTICE", sql_error!(UNDEFINED_TABLE, "{text}"));
-            return Ok(());
+            return self.skip(super::no_relation(&alter.relation), alter.if_exists);
         };
         if sequence.kind != TableKind::Sequence {
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", sequence.name));
@@ -280,13 +274,7 @@ impl Ddl<'_> {
                     "sequence must be in same schema as table it is linked to"
                 );
             }
-            let at = table.column(column).ok_or_else(|| {
-                sql_error!(
-                    UNDEFINED_COLUMN,
-                    "column \"{column}\" of relation \"{}\" does not exist",
-                    table.name
-                )
-            })?;
+            let at = table.column(column).ok_or_else(|| super::no_column(&table, column))?;
             self.depend_on_column(sequence, table.oid, at as i16 + 1, b'a')?;
         }
         Ok(())

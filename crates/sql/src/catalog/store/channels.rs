@@ -4,7 +4,7 @@
 //! transaction has committed, in the order of commits, and from there to the client as soon as that is in no
 //! transaction; not before the commit is durable, as all that a client is told.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use base::ids::Lsn;
@@ -16,6 +16,8 @@ use crate::types::Oid;
 
 /// Bytes of notifications that wait for their listeners, of all together.
 const QUEUE_BYTES_MAX: usize = 1 << 30;
+/// Bytes of notifications that a session is given at a time: it has no use for more than its client takes.
+const BATCH_BYTES: usize = 64 << 10;
 /// What a notification takes besides its texts.
 const LETTER_BYTES: usize = 64;
 
@@ -51,7 +53,7 @@ impl Notification {
 
 /// A session's notifications, and the channels that it listens on.
 pub struct Mail {
-    letters: Latch<Vec<Notification>>,
+    letters: Latch<VecDeque<Notification>>,
     /// How many there are, to be asked without the latch.
     waiting: AtomicUsize,
     channels: Latch<BTreeSet<Arc<str>>>,
@@ -82,15 +84,19 @@ impl Mail {
         self.waiting.load(Ordering::Acquire) == 0
     }
 
-    /// Everything that has come.
+    /// The first that have come, some dozens of kilobytes at most.
     pub fn take(&self) -> Vec<Notification> {
-        let letters = {
-            let mut letters = self.letters.lock();
-            self.waiting.store(0, Ordering::Release);
-            std::mem::take(&mut *letters)
-        };
-        self.forget(&letters);
-        letters
+        let (mut taken, mut bytes) = (Vec::new(), 0);
+        let mut letters = self.letters.lock();
+        while bytes < BATCH_BYTES
+            && let Some(letter) = letters.pop_front()
+        {
+            bytes += letter.bytes();
+            taken.push(letter);
+        }
+        self.waiting.store(letters.len(), Ordering::Release);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        taken
     }
 
     /// The channels that the session listens on, in order.
@@ -102,20 +108,15 @@ impl Mail {
         // Relaxed here and below: a sum to compare with a limit.
         self.bytes.fetch_add(letter.bytes(), Ordering::Relaxed);
         let mut letters = self.letters.lock();
-        letters.push(letter);
+        letters.push_back(letter);
         self.waiting.store(letters.len(), Ordering::Release);
-    }
-
-    fn forget(&self, letters: &[Notification]) {
-        let bytes = letters.iter().map(Notification::bytes).sum();
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
 impl Default for Channels {
     fn default() -> Channels {
         Channels {
-            listeners: Latch::new(Rank::Leaf, BTreeMap::new()),
+            listeners: Latch::new(Rank::Outer, BTreeMap::new()),
             bytes: Arc::default(),
             post: Latch::new(Rank::Leaf, None),
         }
@@ -131,7 +132,7 @@ impl Channels {
     /// Of a session that has had none.
     pub fn new_mail(&self) -> Arc<Mail> {
         Arc::new(Mail {
-            letters: Latch::new(Rank::Leaf, Vec::new()),
+            letters: Latch::new(Rank::Leaf, VecDeque::new()),
             waiting: AtomicUsize::new(0),
             channels: Latch::new(Rank::Leaf, BTreeSet::new()),
             bytes: Arc::clone(&self.bytes),
@@ -151,16 +152,17 @@ impl Channels {
         for asked in listen {
             self.change(own, &asked);
         }
+        let listeners = self.listeners.lock();
         for asked in notify {
             let Asked::Notify { channel, payload } = asked else { continue };
             let key = (own.database, Arc::clone(&channel));
-            let listeners = self.listeners.lock().get(&key).cloned().unwrap_or_default();
-            for (process, mail) in listeners {
+            for (process, mail) in listeners.get(&key).into_iter().flatten() {
                 let (channel, payload) = (Arc::clone(&channel), Arc::clone(&payload));
                 mail.put(Notification { process: own.process, channel, payload, gate });
-                told.insert(process);
+                told.insert(*process);
             }
         }
+        drop(listeners);
         // It looks by itself when it is done.
         told.remove(&own.process);
         let post = self.post.lock().clone();
@@ -207,6 +209,6 @@ impl Channels {
     /// The session ends; what it was told and has not taken is gone.
     pub fn close(&self, own: &Listener) {
         self.leave_all(own);
-        drop(own.mail.take());
+        while !own.mail.take().is_empty() {}
     }
 }

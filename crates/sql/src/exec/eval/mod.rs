@@ -11,7 +11,7 @@ mod subplan;
 pub(super) use subplan::SubplanState;
 
 use crate::bind::tree::{Call, Expr, IsBool, IsNull, Slot};
-use crate::error::{Result, sql_error};
+use crate::error::{Result, bail, sql_error};
 use crate::func::{self, Body, Function};
 use crate::types::{Datum, TypeId};
 
@@ -163,27 +163,23 @@ pub(super) fn invoke(
     result: TypeId,
     cx: &mut Cx<'_>,
 ) -> Result<Datum> {
-    match func.body {
-        Body::Scalar(body) => {
-            let value = cx.with_context(types, result, |context| body(context, values))?;
-            func::check_value(&value)?;
-            Ok(value)
-        }
-        Body::Session => cx.host.call(func, values),
+    let value = match func.body {
+        Body::Scalar(body) => cx.with_context(types, result, |context| body(context, values))?,
+        Body::Session => return cx.host.call(func, values),
         Body::Under(rules, body) => {
-            cx.with_context(types, result, |context| body(rules, context, values))
+            cx.with_context(types, result, |context| body(rules, context, values))?
         }
-        Body::Refused(error, what) => Err(error(what)),
-        Body::Set(_) => Err(sql_error!(
+        Body::Refused(error, what) => return Err(error(what)),
+        Body::Set(_) => bail!(
             FEATURE_NOT_SUPPORTED,
             "set-valued function called in context that cannot accept a set"
-        )),
-        Body::Window => Err(sql_error!(
-            WINDOWING_ERROR,
-            "window function {} requires an OVER clause",
-            func.name
-        )),
-    }
+        ),
+        Body::Window => {
+            bail!(WINDOWING_ERROR, "window function {} requires an OVER clause", func.name)
+        }
+    };
+    func::check_value(&value)?;
+    Ok(value)
 }
 
 /// A binary function on two values: null if it is strict and one of them is.

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::limit::Limit;
+use super::limit::Reach;
 use super::partition::Partition;
 
 /// A bound with its offset evaluated.
@@ -21,6 +21,8 @@ enum Edge {
     Preceding(Datum),
     Current,
     Following(Datum),
+    /// Of RANGE, in either direction.
+    Reach(Reach),
 }
 
 /// A frame clause, ready to be applied to rows.
@@ -39,8 +41,8 @@ impl FrameBounds {
     pub(super) fn of(frame: &Frame, order: &[KeyOrder], cx: &mut Cx<'_>) -> Result<FrameBounds> {
         Ok(FrameBounds {
             units: frame.units,
-            start: edge(&frame.start, "starting", frame.units, cx)?,
-            end: edge(&frame.end, "ending", frame.units, cx)?,
+            start: edge(&frame.start, "starting", frame.units, order, cx)?,
+            end: edge(&frame.end, "ending", frame.units, order, cx)?,
             exclude: frame.exclude,
             order: order.to_vec(),
             last: Default::default(),
@@ -88,20 +90,15 @@ impl FrameBounds {
             (Edge::Unbounded, _) => Ok(0),
             (Edge::Current, FrameUnits::Rows) => Ok(i),
             (Edge::Current, _) => Ok(partition.peers(i).0),
-            (Edge::Preceding(n), FrameUnits::Rows) => Ok(i.saturating_sub(offset(n)?)),
-            (Edge::Following(n), FrameUnits::Rows) => Ok(i.saturating_add(offset(n)?).min(count)),
             (Edge::Preceding(n), FrameUnits::Groups) => {
                 Ok(group_back(partition, i, offset(n)?).map_or(0, |(first, _)| first))
             }
             (Edge::Following(n), FrameUnits::Groups) => {
                 Ok(group_on(partition, i, offset(n)?).map_or(count, |(first, _)| first))
             }
-            (Edge::Preceding(n), FrameUnits::Range) => {
-                self.range_edge(partition, i, (n, true), Side::Start, cx)
-            }
-            (Edge::Following(n), FrameUnits::Range) => {
-                self.range_edge(partition, i, (n, false), Side::Start, cx)
-            }
+            (Edge::Preceding(n), _) => Ok(i.saturating_sub(offset(n)?)),
+            (Edge::Following(n), _) => Ok(i.saturating_add(offset(n)?).min(count)),
+            (Edge::Reach(reach), _) => self.range_edge(partition, i, reach, Side::Start, cx),
         }
     }
 
@@ -111,32 +108,24 @@ impl FrameBounds {
             (Edge::Unbounded, _) => Ok(count),
             (Edge::Current, FrameUnits::Rows) => Ok(i + 1),
             (Edge::Current, _) => Ok(partition.peers(i).1),
-            (Edge::Preceding(n), FrameUnits::Rows) => Ok((i + 1).saturating_sub(offset(n)?)),
-            (Edge::Following(n), FrameUnits::Rows) => {
-                Ok((i + 1).saturating_add(offset(n)?).min(count))
-            }
             (Edge::Preceding(n), FrameUnits::Groups) => {
                 Ok(group_back(partition, i, offset(n)?).map_or(0, |(_, end)| end))
             }
             (Edge::Following(n), FrameUnits::Groups) => {
                 Ok(group_on(partition, i, offset(n)?).map_or(count, |(_, end)| end))
             }
-            (Edge::Preceding(n), FrameUnits::Range) => {
-                self.range_edge(partition, i, (n, true), Side::End, cx)
-            }
-            (Edge::Following(n), FrameUnits::Range) => {
-                self.range_edge(partition, i, (n, false), Side::End, cx)
-            }
+            (Edge::Preceding(n), _) => Ok((i + 1).saturating_sub(offset(n)?)),
+            (Edge::Following(n), _) => Ok((i + 1).saturating_add(offset(n)?).min(count)),
+            (Edge::Reach(reach), _) => self.range_edge(partition, i, reach, Side::End, cx),
         }
     }
 
-    /// The first row that is in (or, at the end, behind) what the current row's key and an offset, preceding or not,
-    /// make the bound.
+    /// The first row that is in (or, at the end, behind) what the current row's key and an offset make the bound.
     fn range_edge(
         &self,
         partition: &mut Partition,
         i: usize,
-        (offset, preceding): (&Datum, bool),
+        reach: &Reach,
         side: Side,
         cx: &mut Cx<'_>,
     ) -> Result<usize> {
@@ -146,8 +135,7 @@ impl FrameBounds {
             let (first, end) = partition.peers(i);
             return Ok(if side == Side::End { end } else { first });
         }
-        // "Before" in the window's order: a descending key turns the offset around.
-        let limit = Limit::of(key.ty, &base, offset, preceding != key.desc, cx)?;
+        let limit = reach.limit(&base, cx)?;
         let last = &self.last[side as usize];
         let from = if last.get().0 <= i { last.get().1 } else { 0 };
         let mut at = from;
@@ -185,7 +173,13 @@ enum Side {
     End,
 }
 
-fn edge(bound: &Bound, which: &str, units: FrameUnits, cx: &mut Cx<'_>) -> Result<Edge> {
+fn edge(
+    bound: &Bound,
+    which: &str,
+    units: FrameUnits,
+    order: &[KeyOrder],
+    cx: &mut Cx<'_>,
+) -> Result<Edge> {
     let (expr, preceding) = match bound {
         Bound::UnboundedPreceding | Bound::UnboundedFollowing => return Ok(Edge::Unbounded),
         Bound::CurrentRow => return Ok(Edge::Current),
@@ -196,8 +190,11 @@ fn edge(bound: &Bound, which: &str, units: FrameUnits, cx: &mut Cx<'_>) -> Resul
     if value.is_null() {
         return Err(sql_error!(NULL_VALUE_NOT_ALLOWED, "frame {which} offset must not be null"));
     }
-    // Of RANGE it is found with the first row that is compared.
-    if units != FrameUnits::Range && matches!(value, Datum::Int8(n) if n < 0) {
+    if units == FrameUnits::Range {
+        // "Before" in the window's order: a descending key turns the offset around.
+        return Ok(Edge::Reach(Reach::new(order[0].ty, value, preceding != order[0].desc)));
+    }
+    if matches!(value, Datum::Int8(n) if n < 0) {
         return Err(sql_error!(
             INVALID_PRECEDING_OR_FOLLOWING_SIZE,
             "frame {which} offset must not be negative"

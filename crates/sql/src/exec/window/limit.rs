@@ -7,8 +7,17 @@ use std::cmp::Ordering;
 
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Cx;
-use crate::func::{self, Body};
+use crate::func::{self, Body, Operator};
 use crate::types::{Datum, Interval, Numeric, Time, TimeTz, TypeId, compare, compare_f64};
+
+/// An offset, and how keys of a type are moved by it.
+pub(super) struct Reach {
+    key: TypeId,
+    offset: Datum,
+    minus: bool,
+    /// Where it takes the type's own: with intervals.
+    operator: Option<&'static Operator>,
+}
 
 /// The last key that is in a frame, or the first.
 pub(super) enum Limit {
@@ -20,18 +29,19 @@ pub(super) enum Limit {
     Undetermined,
 }
 
-impl Limit {
-    /// Of a key, which is not null.
+impl Reach {
+    pub(super) fn new(key: TypeId, offset: Datum, minus: bool) -> Reach {
+        let mut operators = func::operators(if minus { "-" } else { "+" });
+        let operator = operators.find(|op| op.left == key && op.right == TypeId::INTERVAL);
+        Reach { key, offset, minus, operator }
+    }
+
+    /// What a key, which is not null, reaches.
     ///
     /// # Errors
-    /// `22013` for an offset below zero, and whatever its type says of a sum that it can't hold.
-    pub(super) fn of(
-        ty: TypeId,
-        base: &Datum,
-        offset: &Datum,
-        minus: bool,
-        cx: &mut Cx<'_>,
-    ) -> Result<Limit> {
+    /// `22013` for an offset below zero, and whatever the key's type says of a sum that it can't hold.
+    pub(super) fn limit(&self, base: &Datum, cx: &mut Cx<'_>) -> Result<Limit> {
+        let Reach { key, ref offset, minus, .. } = *self;
         if is_negative(base, offset) {
             return Err(sql_error!(
                 INVALID_PRECEDING_OR_FOLLOWING_SIZE,
@@ -50,16 +60,27 @@ impl Limit {
             (Datum::Numeric(base), Datum::Numeric(offset)) => numeric(base, offset, minus),
             // The time of day alone, and beyond midnight.
             (Datum::Time(base), Datum::Interval(offset)) => {
-                Ok(Limit::Value(ty, Datum::Time(moved(*base, *offset, minus))))
+                Ok(Limit::Value(key, Datum::Time(moved(*base, *offset, minus))))
             }
             (Datum::TimeTz(base), Datum::Interval(offset)) => {
                 let time = moved(base.time, *offset, minus);
-                Ok(Limit::Value(ty, Datum::TimeTz(TimeTz { time, ..*base })))
+                Ok(Limit::Value(key, Datum::TimeTz(TimeTz { time, ..*base })))
             }
-            _ => by_operator(ty, base, offset, minus, cx),
+            _ => self.by_operator(base, cx),
         }
     }
 
+    fn by_operator(&self, base: &Datum, cx: &mut Cx<'_>) -> Result<Limit> {
+        let missing = || SqlError::internal("an offset is of a type that moves the key");
+        let operator = self.operator.ok_or_else(missing)?;
+        let Body::Scalar(body) = operator.func.body else { return Err(missing()) };
+        let (args, types) = ([base.clone(), self.offset.clone()], [self.key, TypeId::INTERVAL]);
+        let sum = cx.with_context(&types, operator.result, |context| body(context, &args))?;
+        Ok(Limit::Value(operator.result, sum))
+    }
+}
+
+impl Limit {
     /// How a key, which is not null, compares with it; `None`: nothing tells.
     pub(super) fn compare(&self, key: &Datum) -> Option<Ordering> {
         match self {
@@ -127,23 +148,4 @@ fn numeric(base: &Numeric, offset: &Numeric, minus: bool) -> Result<Limit> {
 fn moved(time: Time, by: Interval, minus: bool) -> Time {
     let micros = if minus { -by.micros } else { by.micros };
     Time(time.0.saturating_add(micros))
-}
-
-fn by_operator(
-    ty: TypeId,
-    base: &Datum,
-    offset: &Datum,
-    minus: bool,
-    cx: &mut Cx<'_>,
-) -> Result<Limit> {
-    let symbol = if minus { "-" } else { "+" };
-    let mut of_symbol = func::operators(symbol);
-    let found = of_symbol.find(|op| op.left == ty && op.right == TypeId::INTERVAL);
-    let missing = || SqlError::internal(format!("an offset of {ty:?} has no operator"));
-    let operator = found.ok_or_else(missing)?;
-    let Body::Scalar(body) = operator.func.body else { return Err(missing()) };
-    let args = [base.clone(), offset.clone()];
-    let types = [ty, TypeId::INTERVAL];
-    let sum = cx.with_context(&types, operator.result, |context| body(context, &args))?;
-    Ok(Limit::Value(operator.result, sum))
 }

@@ -133,7 +133,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         SLRU_BUFFERS,
         Unit::Pages,
         Start,
-        "Memory for pages of notifications.",
+        "Memory for pages of notifications; they wait elsewhere so far.",
     ),
     flag(
         "pg_prewarm.autoprewarm",

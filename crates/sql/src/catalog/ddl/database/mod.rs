@@ -91,13 +91,8 @@ impl Ddl<'_> {
         let name = &drop.name;
         let found = cluster.locked_database(self.txn(), name, LockMode::AccessExclusive)?;
         let Some(found) = found else {
-            let text = format!("database \"{name}\" does not exist");
-            if !drop.if_exists {
-                bail!(INVALID_CATALOG_NAME, "{text}");
-            }
-            let notice = sql_error!(SUCCESSFUL_COMPLETION, "{text}, skipping");
-            self.host.notice("NOTICE", notice);
-            return Ok(());
+            let error = sql_error!(INVALID_CATALOG_NAME, "database \"{name}\" does not exist");
+            return self.skip(error, drop.if_exists);
         };
         self.must_own_database(&found)?;
         let oid = found.row.oid("oid");
