@@ -27,7 +27,7 @@ mod target;
 mod tests;
 
 use bench::servers::Places;
-use experiments::Experiment;
+use experiments::{Experiment, Paths};
 use folder::Folder;
 use model::Record;
 use options::{Order, Run};
@@ -73,7 +73,11 @@ fn obey(order: Order) -> Result<(), String> {
             // What runs this must notice without reading it.
             if worse > 0 { Err(format!("{worse} cells are worse or missing")) } else { Ok(()) }
         }
-        Order::Pack(file) => pack::pack(&places(None)?, &file),
+        Order::Pack(file) => {
+            let places = places(None)?;
+            build_variants(runner::in_process(experiments::ALL), &places)?;
+            pack::pack(&places, &file)
+        }
     }
 }
 
@@ -87,10 +91,7 @@ fn measure(run: Run) -> Result<(), String> {
         let (package, program, feature) = ("thalweg", "thalweg", "lab-counts");
         Variant { package, program, feature, name: COUNTING }.build(&places)?;
     }
-    for paths in runner::wanted_builds(&run.request, &run.targets) {
-        let (program, feature) = (paths.program, paths.feature.unwrap_or_default());
-        Variant { package: "bench", program, feature, name: &paths.file() }.build(&places)?;
-    }
+    build_variants(runner::wanted_paths(&run.request, &run.targets), &places)?;
     let out = run.out.unwrap_or_else(|| base().join("record"));
     let programs = runner::programs(&run.request, &run.targets, &places);
     let fresh =
@@ -197,6 +198,17 @@ impl Variant<'_> {
         let _ = std::fs::remove_file(&place);
         std::os::unix::fs::symlink(&built, &place).map_err(|e| format!("{}: {e}", place.display()))
     }
+}
+
+/// Makes what is measured in process with a feature of the laboratory.
+fn build_variants(wanted: Vec<&Paths>, places: &Places) -> Result<(), String> {
+    for paths in wanted {
+        if let Some(feature) = paths.feature {
+            let program = paths.program;
+            Variant { package: "bench", program, feature, name: &paths.file() }.build(places)?;
+        }
+    }
+    Ok(())
 }
 
 /// Builds release programs of the checkout.

@@ -1,6 +1,9 @@
-//! One tarball with everything that `lab run scale-cores` needs on another x86-64 Linux machine, offline.
+//! One tarball with everything that `lab run` needs on another x86-64 Linux machine, offline: for `scale-cores`, for what is measured
+//! in process, and for every experiment whose only client is pgbench.
 
+use crate::experiments::{ALL, Paths};
 use crate::process::{self, Limits};
+use crate::runner;
 use bench::servers::{Places, Scratch, output};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -61,9 +64,10 @@ pub fn pack(from: &Places, file: &Path) -> Result<(), String> {
     let scratch = Scratch::new("lab-pack")?;
     let pack = scratch.path().join("thalweg-lab");
     let lab = std::env::current_exe().map_err(|e| e.to_string())?;
-    let mut programs = vec![("lab", lab)];
-    let built = ["thalweg", "canned", "wal_padding", "wal_paths"];
-    programs.extend(built.map(|name| (name, from.programs.join(name))));
+    let mut programs = vec![("lab".to_owned(), lab)];
+    let in_process = runner::in_process(ALL).into_iter().map(Paths::file);
+    let built = ["thalweg", "canned", "sync_loop"].map(str::to_owned).into_iter().chain(in_process);
+    programs.extend(built.map(|name| (name.clone(), from.programs.join(name))));
     for (name, program) in &programs {
         let copy = copy_as(program, &pack.join("bin"), name)?;
         output(Command::new("strip").arg(&copy))?;

@@ -325,7 +325,7 @@ const S2_WAL_PADDING: Experiment = Experiment {
 const LOG_PATHS: Experiment = Experiment {
     name: "log-paths",
     title: "The log's insertion paths",
-    question: "What does one insertion into the log cost, and what do two sessions at once cost each other?",
+    question: "What does one insertion into the log cost, and what do ever more sessions at once cost each other?",
     axis: "threads",
     measure: super::Measure { label: "operations per second", ..THROUGHPUT },
     read_only: true,

@@ -80,17 +80,23 @@ pub fn wants(request: &Request, targets: &[Wanted], name: &str) -> bool {
     targets.iter().any(|target| target.name() == name) && chosen.iter().any(has_work)
 }
 
-/// The programs that measure what is asked for in process and are built with a feature of the laboratory.
-pub fn wanted_builds(request: &Request, targets: &[Wanted]) -> Vec<&'static Paths> {
+/// What of a request is measured in process.
+pub fn wanted_paths(request: &Request, targets: &[Wanted]) -> Vec<&'static Paths> {
     if !measures_in_process(targets) {
         return Vec::new();
     }
-    let chosen = Experiment::chosen(&request.experiments).unwrap_or_default();
+    in_process(Experiment::chosen(&request.experiments).unwrap_or_default())
+}
+
+/// What of these is measured in process.
+pub fn in_process(
+    experiments: impl IntoIterator<Item = &'static Experiment>,
+) -> Vec<&'static Paths> {
     let of = |e: &'static Experiment| match &e.kind {
-        Kind::Paths(paths) => paths.feature.map(|_| paths),
+        Kind::Paths(paths) => Some(paths),
         _ => None,
     };
-    chosen.into_iter().filter_map(of).collect()
+    experiments.into_iter().filter_map(of).collect()
 }
 
 /// The programs that have part in what is asked for, by name, and where they are: who goes on with it has to have the same.

@@ -1,4 +1,5 @@
-//! What the log's paths cost, in nanoseconds per operation, on a disk that forgets at once; small records of two
+//! What the log's paths cost, in nanoseconds per operation, on a disk that forgets at once, by one thread, two, and so on, up to a
+//! thread for each processor; small records of two
 //! threads by the number of insertion slots, beside copying the same bytes; then what one client's synchronous commit
 //! costs on the real disk by each `wal_sync_method` and each `wal_io`, beside a bare write and fdatasync of the same
 //! block, and how fast two threads bring a stream of records to the disk. Persistent memory is emulated, where the
@@ -83,6 +84,16 @@ fn nanos(threads: usize, slots: usize, bytes: usize, step: Step) -> f64 {
     took / EACH as f64
 }
 
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// One, two, four and so on, up to a thread for each processor.
+fn threads() -> impl Iterator<Item = usize> {
+    let most = processors().max(2);
+    (0..).map(|power| 1 << power).take_while(move |threads| *threads <= most)
+}
+
 fn middle(all: impl IntoIterator<Item = f64>) -> f64 {
     median(all).expect("there is a round")
 }
@@ -105,7 +116,7 @@ fn copying(bytes: usize) -> f64 {
 }
 
 /// Two threads' small records, by the number of slots; the variants take turns.
-fn slots() {
+fn by_slots() {
     for bytes in [64, 256] {
         let variants = [1, 2, 8];
         let mut took = vec![Vec::new(); variants.len() + 1];
@@ -216,12 +227,17 @@ fn streams(directory: &str) {
 fn main() {
     let temporary = std::env::temp_dir().display().to_string();
     let directory = std::env::args().nth(1).unwrap_or(temporary);
+    // As many as the engine makes by itself.
+    let slots = (2 * processors()).max(8);
     for (name, bytes, step) in PATHS {
-        let of = |threads| middle((0..ROUNDS).map(|_| nanos(threads, 8, *bytes, *step)));
-        let (one, two) = (of(1), of(2));
-        println!("{name:<36} 1 thread {one:8.1} ns   2 threads {two:8.1} ns each");
+        let of = |threads| middle((0..ROUNDS).map(|_| nanos(threads, slots, *bytes, *step)));
+        let each = threads().map(|threads| {
+            let plural = if threads == 1 { "" } else { "s" };
+            format!("{threads} thread{plural} {:8.1} ns each", of(threads))
+        });
+        println!("{name:<36} {}", each.collect::<Vec<_>>().join("   "));
     }
-    slots();
+    by_slots();
     commits(&directory);
     streams(&directory);
 }
