@@ -21,7 +21,7 @@ use super::io::Timed;
 use super::latch;
 use super::pool::{Pool, count};
 use super::word::Attempt;
-use super::writeback::{Unstarted, is_started_early};
+use super::writeback::Unstarted;
 use super::{Config, TornPages};
 use crate::error::{Error, Result, fatal};
 use crate::page::{self, PAGE_BYTES};
@@ -141,17 +141,18 @@ impl Writer {
         }
     }
 
-    /// The copies from `start` on that are neighbours on disk and are written in one call. What that writes Linux keeps as one
-    /// stretch of its cache, and takes for dirty as a whole when a page of it is written later: half a megabyte of single
-    /// pages that are to be started with would be eight to be written. So those are written page by page, where they go
-    /// through that cache.
+    /// The copies from `start` on that are neighbours on disk and are written in one call; page by page where that goes through the
+    /// system's cache. What one call writes there Linux keeps as one stretch, and when a page of it is written later it walks
+    /// through all of the stretch's blocks to find its own, and takes the whole for dirty: of half a megabyte of single pages
+    /// that are to be started with it would write eight. One call for many pages saves little, since the time goes
+    /// into copying them.
     fn run_from(&self, start: usize, cached: bool) -> Range<usize> {
         let first = self.copies[start].page;
         let follows = |(i, copy): &(usize, &Copy)| {
             let PageId { rel, fork, block } = copy.page;
             (rel, fork) == (first.rel, first.fork) && block.0 == first.block.0 + *i as u32
         };
-        let most = if cached && is_started_early(first) { 1 } else { BATCH_MAX };
+        let most = if cached { 1 } else { BATCH_MAX };
         let run = self.copies[start..].iter().take(most).enumerate();
         let run = run.take_while(follows).count();
         start..start + run
