@@ -9,7 +9,7 @@ use crate::table::short;
 use std::collections::BTreeSet;
 
 const NO_DIFFERENCE: &str = "no difference";
-/// How many times as good every median is, that "no difference" would be read as a contradiction.
+/// How many times as good a median is, where none is worse, that "no difference" would be read as a contradiction.
 const CLEAR: f64 = 1.5;
 /// How many percent everybody sees.
 const SEEN: f64 = 10.0;
@@ -37,7 +37,7 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
     let all = ratios.len();
     match (ahead, behind) {
         (0, 0) if told == 0 => format!("One repetition cannot tell; medians: {times}."),
-        (0, 0) if least >= CLEAR => {
+        (0, 0) if least >= 1.0 && most >= CLEAR => {
             format!("Medians are ahead, but repetitions scatter too much to be sure: {times}.")
         }
         (0, 0) => format!("No difference beyond what repetitions scatter; medians: {times}."),

@@ -197,6 +197,31 @@ fn who_is_faster_where_is_said_in_a_sentence() {
     assert!(said.starts_with("Thalweg is faster in 0 of 2 and slower in 1, beyond"), "{said}");
 }
 
+/// Many times as good by the median, and too few repetitions for it: no contradiction to what the plot beside it shows.
+#[test]
+fn medians_that_are_ahead_are_not_called_no_difference() {
+    let e = Experiment::find("scale-cores").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 16);
+    for round in 0..2 {
+        for (x, ours) in [(1, 400.0), (16, 120.0)] {
+            results.runs.push(run("thalweg", "TPC-B", x, round, ours));
+            let theirs = if round == 0 { 10.0 } else { 190.0 };
+            results.runs.push(run("pg15", "TPC-B", x, round, theirs));
+        }
+    }
+    let said = finding::sentence(e, results);
+    assert!(said.starts_with("Medians are ahead, but repetitions scatter too much"), "{said}");
+    for run in results.runs.iter_mut().filter(|run| run.target == "thalweg" && run.x == 16) {
+        run.figures.insert(figure::TPS.to_owned(), 90.0);
+    }
+    let said = finding::sentence(e, results);
+    assert!(
+        said.starts_with("No difference beyond what repetitions scatter; medians: 0.900"),
+        "{said}"
+    );
+}
+
 /// What one of both was not measured in is no part of "everywhere"; nor is what was planned and nobody measured.
 #[test]
 fn everywhere_is_said_of_all_cells_only() {

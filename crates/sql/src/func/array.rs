@@ -375,8 +375,13 @@ pub(super) fn split_text(args: &[Datum]) -> Result<Vec<Datum>> {
     }
     let null = args.get(2).filter(|null| !null.is_null()).map(|null| null.as_text().as_str());
     let mut steps = Steps::default();
+    let mut count = 0;
     let mut piece = |piece: &str| {
         steps.next()?;
+        count += 1;
+        if count > MAX_ELEMENTS {
+            return Err(too_many_elements());
+        }
         Ok(if Some(piece) == null { Datum::Null } else { Datum::text(piece) })
     };
     match &args[1] {

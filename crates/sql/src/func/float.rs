@@ -199,7 +199,10 @@ const MATHEMATICS: Bodies = scalars! {
         let result = x / RADIANS_PER_DEGREE;
         if result.is_infinite() && x.is_finite() { Err(overflow()) } else { Ok(result) }
     });
-    "radians" => simple!(|x: f64| x * RADIANS_PER_DEGREE);
+    "radians" => checked!(|x: f64| {
+        let result = x * RADIANS_PER_DEGREE;
+        if result == 0.0 && x != 0.0 { Err(underflow()) } else { Ok(result) }
+    });
     "width_bucket_float8" => |_, a| {
         width_bucket(a[0].as_float8(), a[1].as_float8(), a[2].as_float8(), a[3].as_int4())
             .map(Datum::Int4)

@@ -48,13 +48,20 @@ fn matches(text: &[u8], pattern: &[u8], unit: Unit) -> Result<bool> {
         }
         let matched = match pattern.get(p) {
             Some(b'%') => {
-                p += 1;
-                retry = Some((p, t));
-                let wildcards =
-                    pattern[p..].iter().take_while(|b| matches!(b, b'%' | b'_')).count();
+                // All that follow at once, or many would be looked at once for each.
+                let is_wildcard = |b: &&u8| matches!(b, b'%' | b'_');
+                let wildcards = pattern[p..].iter().take_while(is_wildcard).count();
                 if pattern[p + wildcards..] == *b"\\" {
                     return Err(dangling_escape());
                 }
+                for _ in pattern[p..p + wildcards].iter().filter(|b| **b == b'_') {
+                    if t >= text.len() {
+                        return Ok(false);
+                    }
+                    t = unit.after(text, t);
+                }
+                p += wildcards;
+                retry = Some((p, t));
                 continue;
             }
             Some(b'_') => {

@@ -141,7 +141,7 @@ const BYTES: Bodies = scalars! {
         let at = if wanted.is_empty() {
             Some(0)
         } else {
-            bytes.windows(wanted.len()).position(|window| window == wanted)
+            memchr::memmem::find(bytes, wanted)
         };
         Ok(Datum::Int4(at.map_or(0, |at| at as i32 + 1)))
     };
@@ -200,11 +200,14 @@ fn overlay(value: &Datum, replacement: &Datum, start: i32, len: i32) -> Result<D
 }
 
 fn trim_bytes(value: &Datum, set: &Datum, front: bool, back: bool) -> Datum {
-    let (mut bytes, set) = (value.as_bytea(), set.as_bytea());
-    while front && bytes.first().is_some_and(|b| set.contains(b)) {
+    let mut bytes = value.as_bytea();
+    let mut is_of_set = [false; 256];
+    set.as_bytea().iter().for_each(|b| is_of_set[usize::from(*b)] = true);
+    let is_of_set = |b: &u8| is_of_set[usize::from(*b)];
+    while front && bytes.first().is_some_and(is_of_set) {
         bytes = &bytes[1..];
     }
-    while back && bytes.last().is_some_and(|b| set.contains(b)) {
+    while back && bytes.last().is_some_and(is_of_set) {
         bytes = &bytes[..bytes.len() - 1];
     }
     Datum::bytea(bytes)

@@ -278,10 +278,12 @@ fn parse_identifier(text: &str, strict: bool) -> Result<Datum> {
 
 /// The arguments from `first` on, or the elements of the one array that stands for them.
 fn variadic_arguments(cx: &Context<'_>, args: &[Datum], first: usize) -> Vec<(TypeId, Datum)> {
-    if cx.variadic
-        && let [Datum::Array(array)] = &args[first..]
-    {
-        return array.elements.iter().map(|e| (array.element_type, e.clone())).collect();
+    match &args[first..] {
+        [Datum::Array(array)] if cx.variadic => {
+            return array.elements.iter().map(|e| (array.element_type, e.clone())).collect();
+        }
+        [Datum::Null] if cx.variadic => return Vec::new(),
+        _ => {}
     }
     let types = cx.arg_types.iter().copied().skip(first);
     types.zip(args[first..].iter().cloned()).collect()

@@ -7,7 +7,7 @@ use super::bodies::{Bodies, scalars};
 use super::{Body, Context};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::row::{MAX_ROW_BYTES, RowDesc, ValueKind};
-use crate::types::{Datum, TypeId, TypeMod, input, output_string, typmod_in, typmod_out};
+use crate::types::{Datum, Numeric, TypeId, TypeMod, input, output_string, typmod_in, typmod_out};
 
 pub(super) const ROOMS: &[Bodies] = &[TYPES, RANDOM, SETTINGS, INPUT, OUTPUT, PROTOCOL, TYPMODS];
 
@@ -26,10 +26,7 @@ const TYPES: Bodies = scalars! {
         _ => Datum::Null,
     });
     "pg_size_pretty" => |_, a| Ok(pretty_size(a[0].as_int8()).into());
-    "pg_size_pretty_numeric" => |_, a| {
-        let rounded = a[0].as_numeric().round(0)?;
-        Ok(pretty_size(rounded.to_int("bigint", i64::MIN, i64::MAX)?).into())
-    };
+    "pg_size_pretty_numeric" => |_, a| Ok(pretty_numeric(a[0].as_numeric())?.into());
 };
 
 /// `8 kB` to bytes.
@@ -123,6 +120,24 @@ fn pretty_size(bytes: i64) -> String {
     format!("{} PB", half(size))
 }
 
+/// As [`pretty_size`], of any size; bytes keep their fraction.
+fn pretty_numeric(bytes: &Numeric) -> Result<String> {
+    let number = |n: i64| Numeric::from(n);
+    if bytes.abs() < number(10 * 1024) {
+        return Ok(format!("{bytes} bytes"));
+    }
+    let mut size = bytes.div_trunc(&number(1 << 9))?;
+    for unit in ["kB", "MB", "GB", "TB", "PB"] {
+        if unit == "PB" || size.abs() < number(20 * 1024 - 1) {
+            let one = number(if size < Numeric::ZERO { -1 } else { 1 });
+            let half = size.add(&one)?.div_trunc(&number(2))?;
+            return Ok(format!("{half} {unit}"));
+        }
+        size = size.div_trunc(&number(1 << 10))?;
+    }
+    unreachable!("the last unit takes what is left")
+}
+
 thread_local! {
     /// State of this thread's generator when the session brings none of its own.
     static UNSEEDED: Cell<u64> = const { Cell::new(0) };
@@ -177,9 +192,7 @@ const RANDOM: Bodies = scalars! {
     "setseed" => |cx, a| {
         let seed = a[0].as_float8();
         if !(-1.0..=1.0).contains(&seed) {
-            let mut shown = Vec::new();
-            crate::types::float::write_general(seed, 6, &mut shown);
-            let shown = String::from_utf8(shown).expect("digits are ASCII");
+            let shown = crate::types::float::shown(seed);
             bail!(
                 INVALID_PARAMETER_VALUE,
                 "setseed parameter {shown} is out of allowed range [-1,1]"
@@ -219,7 +232,9 @@ fn setting(cx: &Context<'_>, name: &str, missing_ok: bool) -> Result<Datum> {
 /// An input function: the text, and for some types the element type and the modifier.
 fn read(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     let typmod = args.get(2).map_or(TypeMod::NONE, |typmod| TypeMod(typmod.as_int4()));
-    input(cx.result_type, typmod, args[0].as_text(), &cx.io())
+    // Those of types that have no values are asked for a null, too, and refuse it.
+    let text = if args[0].is_null() { "" } else { args[0].as_text() };
+    input(cx.result_type, typmod, text, &cx.io())
 }
 
 fn write(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
@@ -304,8 +319,14 @@ const PROTOCOL: Bodies = protocol!(
 
 /// The numbers in a type's parentheses, from an array of their texts.
 fn modifier(type_id: TypeId, args: &[Datum]) -> Result<Datum> {
-    let numbers = args[0]
-        .as_array()
+    let array = args[0].as_array();
+    if array.dims.len() > 1 {
+        bail!(ARRAY_SUBSCRIPT_ERROR, "typmod array must be one-dimensional");
+    }
+    if array.elements.iter().any(Datum::is_null) {
+        bail!(NULL_VALUE_NOT_ALLOWED, "typmod array must not contain nulls");
+    }
+    let numbers = array
         .elements
         .iter()
         .map(|text| {

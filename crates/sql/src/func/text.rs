@@ -6,6 +6,7 @@ use crate::steps::Steps;
 use crate::types::chars::{Excess, NAME_MAX, to_bpchar, to_name, to_varchar, without_padding};
 use crate::types::numeric::int_out_of_range;
 use crate::types::{Datum, Text, TypeId, TypeMod};
+use std::collections::BTreeSet;
 
 pub(super) const ROOMS: &[Bodies] = &[
     LENGTHS,
@@ -210,13 +211,29 @@ fn translate(text: &str, from: &str, to: &str) -> Result<String> {
 }
 
 /// Trims characters of a set at either end.
-fn trim(text: &str, set: &str, front: bool, back: bool) -> Datum {
+fn trim(text: &str, set: &str, front: bool, back: bool) -> Result<Datum> {
+    if set.len() <= SMALL_SET_BYTES {
+        return Ok(trimmed(text, |c| set.contains(c), front, back));
+    }
+    let mut steps = Steps::default();
+    let mut chars = BTreeSet::new();
+    for c in set.chars() {
+        steps.next()?;
+        chars.insert(c);
+    }
+    Ok(trimmed(text, |c| chars.contains(&c), front, back))
+}
+
+/// A set of so many bytes is looked through for each character.
+const SMALL_SET_BYTES: usize = 64;
+
+fn trimmed(text: &str, is_of_set: impl Fn(char) -> bool, front: bool, back: bool) -> Datum {
     let mut text = text;
     if front {
-        text = text.trim_start_matches(|c| set.contains(c));
+        text = text.trim_start_matches(&is_of_set);
     }
     if back {
-        text = text.trim_end_matches(|c| set.contains(c));
+        text = text.trim_end_matches(&is_of_set);
     }
     Datum::text(text)
 }
@@ -252,12 +269,12 @@ const PADDING: Bodies = scalars! {
     "rpad" => |_, a| pad(a[0].as_text(), a[1].as_int4(), a[2].as_text(), false);
     "sql:879" => |_, a| pad(a[0].as_text(), a[1].as_int4(), " ", true);
     "sql:880" => |_, a| pad(a[0].as_text(), a[1].as_int4(), " ", false);
-    "btrim" => |_, a| Ok(trim(a[0].as_text(), a[1].as_text(), true, true));
-    "ltrim" => |_, a| Ok(trim(a[0].as_text(), a[1].as_text(), true, false));
-    "rtrim" => |_, a| Ok(trim(a[0].as_text(), a[1].as_text(), false, true));
-    "btrim1" => |_, a| Ok(trim(a[0].as_text(), " ", true, true));
-    "ltrim1" => |_, a| Ok(trim(a[0].as_text(), " ", true, false));
-    "rtrim1" => |_, a| Ok(trim(a[0].as_text(), " ", false, true));
+    "btrim" => |_, a| trim(a[0].as_text(), a[1].as_text(), true, true);
+    "ltrim" => |_, a| trim(a[0].as_text(), a[1].as_text(), true, false);
+    "rtrim" => |_, a| trim(a[0].as_text(), a[1].as_text(), false, true);
+    "btrim1" => |_, a| trim(a[0].as_text(), " ", true, true);
+    "ltrim1" => |_, a| trim(a[0].as_text(), " ", true, false);
+    "rtrim1" => |_, a| trim(a[0].as_text(), " ", false, true);
     "repeat" => |_, a| {
         let (text, count) = (a[0].as_text(), a[1].as_int4().max(0) as usize);
         if text.len().saturating_mul(count) > MAX_BYTES {

@@ -51,6 +51,7 @@ pub fn to_bpchar(text: Text, typmod: TypeMod, excess: Excess) -> Result<Text> {
     if count == n {
         return Ok(text);
     }
+    crate::func::check_length(text.len() + (n - count))?;
     Ok(padded(&text, n - count))
 }
 

@@ -315,7 +315,18 @@ fn write_scientific(digits: &[u8], power: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(power.abs()).as_bytes());
 }
 
-/// C's `%.*g`.
+/// C's `%g`, as messages show a number.
+pub(crate) fn shown(value: f64) -> String {
+    if !value.is_finite() {
+        let infinity = if value < 0.0 { "-Infinity" } else { "Infinity" };
+        return if value.is_nan() { "NaN" } else { infinity }.to_owned();
+    }
+    let mut shown = Vec::new();
+    write_general(value, 6, &mut shown);
+    String::from_utf8(shown).expect("digits are ASCII")
+}
+
+/// C's `%.*g` of a finite number.
 pub(crate) fn write_general(value: f64, precision: i32, out: &mut Vec<u8>) {
     let decimal = {
         let text = format!("{:.*e}", precision as usize - 1, value.abs());

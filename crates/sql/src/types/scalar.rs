@@ -107,17 +107,24 @@ pub(crate) fn parse_oid(text: &str) -> Result<Oid> {
     }
 }
 
-/// The digits that a text begins with, wrapping, as `xid` and `cid` read theirs.
+/// The digits that a text begins with, wrapping, as `xid` and `cid` read theirs: hexadecimal behind `0x`, octal behind `0`.
 pub(crate) fn parse_wrapping_u64(text: &str) -> u64 {
     let text = trim_spaces(text);
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
+    let hex = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
+    let hex = hex.filter(|rest| rest.starts_with(|c: char| c.is_ascii_hexdigit()));
+    let (digits, radix) = match hex {
+        Some(rest) => (rest, 16),
+        None if digits.starts_with('0') => (digits, 8),
+        None => (digits, 10),
+    };
     let value = digits
-        .bytes()
-        .take_while(u8::is_ascii_digit)
-        .fold(0u64, |sum, b| sum.saturating_mul(10).saturating_add(u64::from(b - b'0')));
+        .chars()
+        .map_while(|c| c.to_digit(radix))
+        .fold(0u64, |sum, digit| sum.saturating_mul(radix.into()).saturating_add(u64::from(digit)));
     if negative { value.wrapping_neg() } else { value }
 }
 

@@ -23,6 +23,7 @@ impl Engine {
         assert_eq!(from.rank(), to.rank(), "a copy is of the same kind");
         let _window = sim::window("relation-copy");
         let mut bytes = PageBytes::new();
+        let mut filled = Ring::for_bulk_write(to.owner());
         for fork in [Fork::Main, Fork::Visibility] {
             let blocks = from.blocks(fork)?;
             let mut ahead = ReadAhead::new(from, from.owner().reach());
@@ -33,7 +34,7 @@ impl Engine {
                 let started = ahead.look(from, fork, places, Some(&mut ring), at);
                 ring.expect(started);
                 from.read_in(&mut ring, fork, block)?.to_bytes(&mut bytes);
-                self.append(to, fork, block, &mut bytes)?;
+                self.append(to, &mut filled, (fork, block), &mut bytes)?;
                 base::interrupt::check()?;
                 base::park::checkpoint();
             }
@@ -45,16 +46,16 @@ impl Engine {
     fn append(
         &self,
         to: &Relation,
-        fork: Fork,
-        block: BlockNo,
+        ring: &mut Ring,
+        (fork, block): (Fork, BlockNo),
         bytes: &mut PageBytes,
     ) -> Result<()> {
-        assert_eq!(to.extend(fork)?.block(), block, "nobody else extends the copy");
+        assert_eq!(to.extend_in(ring, fork)?.block(), block, "nobody else extends the copy");
         let claim = match to.id().is_logged() {
             true => Some(self.wal.claim(record_bound(1, 1, MAX_IMAGE_BYTES))?),
             false => None,
         };
-        let mut page = to.write(fork, block)?;
+        let mut page = to.write_in(ring, fork, block)?;
         page.mark_dirty();
         page.from_bytes(bytes);
         if to.rank() == Rank::SequencePage {

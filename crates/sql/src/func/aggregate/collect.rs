@@ -87,14 +87,9 @@ impl Arrays {
                 return Err(too_many_dimensions(array.dims.len() + 1));
             }
             None => self.dims = Some(array.dims.clone()),
-            Some(dims) => {
-                let lens = |dims: &[Dimension]| dims.iter().map(|d| d.len).collect::<Vec<_>>();
-                if lens(dims) != lens(&array.dims) {
-                    bail!(
-                        ARRAY_SUBSCRIPT_ERROR,
-                        "cannot accumulate arrays of different dimensionality"
-                    );
-                }
+            Some(dims) if *dims == array.dims => {}
+            Some(_) => {
+                bail!(ARRAY_SUBSCRIPT_ERROR, "cannot accumulate arrays of different dimensionality")
             }
         }
         self.bytes += values_bytes(&array.elements);

@@ -151,7 +151,8 @@ impl Accumulator for Exact {
         let divisor = Var::from_i128(i128::from(self.count - i64::from(sample))).mul(&n);
         let scale = numerator.div_scale(&divisor);
         let variance = numerator.div(&divisor, scale, true);
-        let result = if self.statistic.is_deviation() { variance.sqrt(scale) } else { variance };
+        let is_deviation = self.statistic.is_deviation();
+        let result = if is_deviation { variance.sqrt(scale)? } else { variance };
         result.into_numeric().map(Datum::Numeric)
     }
 }

@@ -184,7 +184,8 @@ fn bin(stride: Interval, moment: i64, origin: i64) -> Result<i64> {
     }
     let offset = moment.checked_sub(origin).ok_or_else(|| out_of_range("interval"))?;
     let start = offset - offset.rem_euclid(micros);
-    Timestamp::checked(origin + start).map(|t| t.0).ok_or_else(|| out_of_range("timestamp"))
+    let begin = origin.checked_add(start).and_then(Timestamp::checked);
+    begin.map(|t| t.0).ok_or_else(|| out_of_range("timestamp"))
 }
 
 const CLOCK: Bodies = scalars! {

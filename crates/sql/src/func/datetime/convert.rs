@@ -232,26 +232,36 @@ fn fixed_to_instant(value: Timestamp, east_s: i32) -> Result<Datum> {
 /// `AT TIME ZONE`.
 const ZONES: Bodies = scalars! {
     "timestamptz_zone" => |_, a| {
-        let (zone, value) = (NamedZone::parse(a[0].as_text())?, a[1].as_timestamptz());
+        let value = a[1].as_timestamptz();
         if !value.is_finite() {
             return Ok(Datum::Timestamp(Timestamp(value.0)));
         }
+        let zone = NamedZone::parse(a[0].as_text())?;
         instant_to_local(value, zone.east_at(value)).map(Datum::Timestamp)
     };
     "timestamp_zone" => |_, a| {
-        let (zone, value) = (NamedZone::parse(a[0].as_text())?, a[1].as_timestamp());
+        let value = a[1].as_timestamp();
         if !value.is_finite() {
             return Ok(Datum::TimestampTz(TimestampTz(value.0)));
         }
+        let zone = NamedZone::parse(a[0].as_text())?;
         fixed_to_instant(value, zone.east_of_local(value.civil().unix_local_s()))
     };
     "timestamptz_izone" => |cx, a| {
+        let value = a[1].as_timestamptz();
+        if !value.is_finite() {
+            return Ok(Datum::Timestamp(Timestamp(value.0)));
+        }
         let east_s = interval_east(cx, a[0].as_interval())?;
-        instant_to_local(a[1].as_timestamptz(), east_s).map(Datum::Timestamp)
+        instant_to_local(value, east_s).map(Datum::Timestamp)
     };
     "timestamp_izone" => |cx, a| {
+        let value = a[1].as_timestamp();
+        if !value.is_finite() {
+            return Ok(Datum::TimestampTz(TimestampTz(value.0)));
+        }
         let east_s = interval_east(cx, a[0].as_interval())?;
-        fixed_to_instant(a[1].as_timestamp(), east_s)
+        fixed_to_instant(value, east_s)
     };
     "timetz_zone" => |cx, a| {
         let zone = NamedZone::parse(a[0].as_text())?;

@@ -30,23 +30,25 @@ fn date(year: i32, month: i32, day: i32) -> Result<Civil> {
     Ok(Civil { year: astronomical, month, day, ..Civil::default() })
 }
 
+/// Seconds as messages show them: six digits at most, two places at least.
+fn shown(second: f64) -> String {
+    format!("{:0>2}", crate::types::float::shown(second))
+}
+
 /// Microseconds since midnight from the parts of a time.
 fn time(hour: i32, minute: i32, second: f64) -> Result<i64> {
     let micros = (second * USECS_PER_SEC as f64).round_ties_even();
     let valid = (0..=24).contains(&hour)
         && (0..60).contains(&minute)
-        && (0.0..=60.0).contains(&second)
-        && micros >= 0.0;
+        && (0.0..=60.0 * USECS_PER_SEC as f64).contains(&micros);
     let total = i64::from(hour) * USECS_PER_HOUR
         + i64::from(minute) * USECS_PER_MINUTE
         + if valid { micros as i64 } else { 0 };
     if !valid || total > USECS_PER_DAY {
-        let mut shown = Vec::new();
-        crate::types::float::write_general(second, 6, &mut shown);
-        let shown = String::from_utf8(shown).expect("digits are ASCII");
+        let second = shown(second);
         return Err(sql_error!(
             DATETIME_FIELD_OVERFLOW,
-            "time field value out of range: {hour}:{minute:02}:{shown:0>2}"
+            "time field value out of range: {hour}:{minute:02}:{second}"
         ));
     }
     Ok(total)
@@ -67,6 +69,7 @@ fn moment(args: &[Datum]) -> Result<Timestamp> {
         .and_then(|days| days.checked_add(micros))
         .and_then(Timestamp::checked)
         .ok_or_else(|| {
+            let second = shown(second);
             sql_error!(
                 DATETIME_VALUE_OUT_OF_RANGE,
                 "timestamp out of range: {year}-{month:02}-{day:02} {hour}:{minute:02}:{second}"
@@ -170,9 +173,7 @@ fn from_unix(seconds: f64) -> Result<Datum> {
         .and_then(|micros| Timestamp::checked(micros as i64))
         .map(|t| Datum::TimestampTz(TimestampTz(t.0)))
         .ok_or_else(|| {
-            let mut shown = Vec::new();
-            crate::types::float::write_general(seconds, 6, &mut shown);
-            let shown = String::from_utf8(shown).expect("digits are ASCII");
+            let shown = crate::types::float::shown(seconds);
             sql_error!(DATETIME_VALUE_OUT_OF_RANGE, "timestamp out of range: \"{shown}\"")
         })
 }

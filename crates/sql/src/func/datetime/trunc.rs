@@ -117,6 +117,9 @@ const TRUNC: Bodies = scalars! {
     };
     "timestamptz_trunc" => |cx, a| in_session_zone(cx, a);
     "timestamptz_trunc_zone" => |_, a| {
+        if !a[1].as_timestamptz().is_finite() {
+            return Ok(a[1].clone());
+        }
         let zone = NamedZone::parse(a[2].as_text())?;
         trunc_instant(
             a[0].as_text(),

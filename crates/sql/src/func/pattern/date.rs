@@ -1,5 +1,8 @@
 //! Date and time patterns taken apart.
 
+use crate::error::Result;
+use crate::steps::Steps;
+
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
@@ -264,10 +267,16 @@ pub(super) fn is_separator(c: char) -> bool {
 }
 
 /// Takes a pattern apart; any text is one.
-pub(super) fn parse(text: &str) -> Vec<Node> {
+///
+/// # Errors
+/// `54000` for a pattern that is too long, or that the statement is cancelled.
+pub(super) fn parse(text: &str) -> Result<Vec<Node>> {
+    super::check_pattern(text)?;
     let mut nodes = Vec::new();
     let mut rest = text;
+    let mut steps = Steps::default();
     while !rest.is_empty() {
+        steps.next()?;
         let (mut fill_mode, mut localized) = (false, false);
         if let Some(after) = rest.strip_prefix("FM").or_else(|| rest.strip_prefix("fm")) {
             (fill_mode, rest) = (true, after);
@@ -302,7 +311,7 @@ pub(super) fn parse(text: &str) -> Vec<Node> {
             rest = &from[c.len_utf8()..];
         }
     }
-    nodes
+    Ok(nodes)
 }
 
 /// Characters up to the closing quote, backslash escaping any.

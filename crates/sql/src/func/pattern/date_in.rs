@@ -470,7 +470,7 @@ fn near_2020(year: i32) -> i32 {
 
 /// The moment that a text says, and the zone's displacement east if it names one.
 fn moment(text: &str, template: &str) -> Result<(Civil, Option<i32>)> {
-    let nodes = parse(template);
+    let nodes = parse(template)?;
     let mut reader = Reader { text, at: 0, extra: 0, fixed: false, found: Found::default() };
     reader.read(&nodes)?;
     let overflow = || DateTimeError::FieldOverflow.into_sql(text, "timestamp");

@@ -100,7 +100,7 @@ pub(super) fn interval(value: Interval, template: &str) -> Result<Datum> {
 
 fn write(source: &Source<'_>, template: &str) -> Result<Datum> {
     let mut out = String::new();
-    for node in parse(template) {
+    for node in parse(template)? {
         match node {
             Node::Separator(c) | Node::Space(c) | Node::Literal(c) => out.push(c),
             Node::Field(field) => {

@@ -13,8 +13,18 @@ mod number_out;
 mod tests;
 
 use super::bodies::{Bodies, scalars};
+use super::text::check_length;
+use crate::error::Result;
 
 pub(super) const ROOMS: &[Bodies] = &[NUMBERS, DATES];
+
+/// Memory that a part of a pattern takes while the pattern is used, and the least that it is written with.
+const NODE_BYTES: usize = 32;
+
+/// `54000` for a pattern whose parts would take more memory than a value may.
+fn check_pattern(text: &str) -> Result<()> {
+    check_length(text.len().saturating_mul(NODE_BYTES))
+}
 
 const NUMBERS: Bodies = scalars! {
     "int4_to_char" => |_, a| {

@@ -1,13 +1,14 @@
 //! Number patterns taken apart.
 
 use crate::error::{Result, SqlError, sql_error};
+use crate::steps::Steps;
 
 /// One element of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Key(Key),
     /// A character that is no pattern, or quoted.
-    Literal(String),
+    Literal(char),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +123,7 @@ fn refused(message: &str) -> SqlError {
 
 impl Pattern {
     pub fn parse(text: &str) -> Result<Pattern> {
+        super::check_pattern(text)?;
         let mut pattern = Pattern {
             nodes: Vec::new(),
             pre: 0,
@@ -144,7 +146,9 @@ impl Pattern {
             blank: false,
         };
         let mut rest = text;
+        let mut steps = Steps::default();
         while !rest.is_empty() {
+            steps.next()?;
             let key = KEYS.iter().find(|(spelling, _)| rest.starts_with(spelling));
             if let Some((spelling, key)) = key {
                 pattern.note(*key)?;
@@ -157,7 +161,7 @@ impl Pattern {
                 let rest_after = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
                 let from = rest_after.unwrap_or(rest);
                 let c = from.chars().next().expect("a backslash is followed by a quote");
-                pattern.nodes.push(Node::Literal(c.to_string()));
+                pattern.nodes.push(Node::Literal(c));
                 rest = &from[c.len_utf8()..];
             }
         }
@@ -172,10 +176,10 @@ impl Pattern {
                 '"' => return &text[i + 1..],
                 '\\' => {
                     if let Some((_, escaped)) = chars.next() {
-                        self.nodes.push(Node::Literal(escaped.to_string()));
+                        self.nodes.push(Node::Literal(escaped));
                     }
                 }
-                _ => self.nodes.push(Node::Literal(c.to_string())),
+                _ => self.nodes.push(Node::Literal(c)),
             }
         }
         ""

@@ -352,8 +352,8 @@ impl Layout<'_> {
     fn node(&mut self, node: &Node) {
         let fill_mode = self.pattern.fill_mode;
         let key = match node {
-            Node::Literal(text) => {
-                self.out.push_str(text);
+            Node::Literal(c) => {
+                self.out.push(*c);
                 return;
             }
             Node::Key(key) => *key,

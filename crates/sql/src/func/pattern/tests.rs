@@ -56,3 +56,12 @@ fn dates_are_read_along_the_pattern() {
     assert_eq!(read("2000-341", "YYYY-DDD"), "340");
     assert_eq!(read("2000 3 1", "YYYY FMMM DD"), "60");
 }
+
+#[test]
+fn patterns_that_would_fill_the_memory_are_refused() {
+    let long = "x".repeat(40_000_000);
+    assert_eq!(number("1", &long), "54000: requested length too large");
+    let moment = crate::types::Timestamp(0);
+    let refused = date_out::timestamp(moment, &long).unwrap_err();
+    assert_eq!(refused.to_string(), "54000: requested length too large");
+}

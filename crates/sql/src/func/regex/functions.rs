@@ -74,6 +74,9 @@ fn all_matches(
         let Some(groups) = regex.find_from(text, search)? else { break };
         let (start, end) = groups[0].expect("group 0 always takes part");
         if !skip_empty || (start < text.len() && end > last_end) {
+            if (found.len() + 1) * groups.len() > MAX_RANGES {
+                return Err(too_many_matches());
+            }
             found.push(groups);
             last_end = end;
             if !global {
@@ -83,6 +86,29 @@ fn all_matches(
         search = if start == end { next_char(text, end) } else { end };
     }
     Ok(found)
+}
+
+/// How many matches there are, none of which is kept.
+fn count_matches(regex: &Regex, text: &str, from: usize) -> Result<i32> {
+    let (mut count, mut search) = (0, from);
+    while search <= text.len() {
+        let Some(groups) = regex.find_from(text, search)? else { break };
+        let (start, end) = groups[0].expect("group 0 always takes part");
+        count += 1;
+        if count as usize * groups.len() > MAX_RANGES {
+            return Err(too_many_matches());
+        }
+        search = if start == end { next_char(text, end) } else { end };
+    }
+    Ok(count)
+}
+
+/// Ranges of matches and groups that a text may have, as in PostgreSQL.
+const MAX_RANGES: usize = 134_217_727;
+
+#[cold]
+fn too_many_matches() -> SqlError {
+    sql_error!(PROGRAM_LIMIT_EXCEEDED, "too many regular expression matches")
 }
 
 /// The byte after the character at `at`; beyond the end of the text after its last.
@@ -155,7 +181,7 @@ fn replace(text: &str, regex: &Regex, replacement: &str, from: usize, n: i32) ->
             continue;
         }
         out.push_str(&text[copied..start]);
-        expand(replacement, text, &groups, &mut out);
+        expand(replacement, text, &groups, &mut out)?;
         check_length(out.len() + (text.len() - end))?;
         copied = end;
         if n > 0 {
@@ -167,7 +193,7 @@ fn replace(text: &str, regex: &Regex, replacement: &str, from: usize, n: i32) ->
 }
 
 /// Appends a replacement text, in which `\1` to `\9` and `\&` stand for groups.
-fn expand(replacement: &str, text: &str, groups: &Groups, out: &mut String) {
+fn expand(replacement: &str, text: &str, groups: &Groups, out: &mut String) -> Result<()> {
     let mut chars = replacement.chars().peekable();
     while let Some(c) = chars.next() {
         if c != '\\' {
@@ -188,23 +214,24 @@ fn expand(replacement: &str, text: &str, groups: &Groups, out: &mut String) {
             Some(group) => {
                 chars.next();
                 if let Some(Some((from, to))) = groups.get(group) {
+                    check_length(out.len() + (to - from))?;
                     out.push_str(&text[*from..*to]);
                 }
             }
             None => out.push('\\'),
         }
     }
+    Ok(())
 }
 
 /// `22023` for a number out of its range.
 fn check_parameter(name: &str, value: i32, min: i32) -> Result<i32> {
-    if value < min {
-        return Err(sql_error!(
-            INVALID_PARAMETER_VALUE,
-            "invalid value for parameter \"{name}\": {value}"
-        ));
-    }
-    Ok(value)
+    if value < min { Err(invalid_parameter(name, value)) } else { Ok(value) }
+}
+
+#[cold]
+fn invalid_parameter(name: &str, value: i32) -> SqlError {
+    sql_error!(INVALID_PARAMETER_VALUE, "invalid value for parameter \"{name}\": {value}")
 }
 
 /// The byte where character `start` (from 1) lies; beyond the end when there is none.
@@ -320,7 +347,7 @@ fn regexp_count(args: &[Datum]) -> Result<Datum> {
         return Err(no_global("regexp_count()"));
     }
     let regex = Regex::new(args[1].as_text(), flags)?;
-    Ok(Datum::Int4(all_matches(&regex, text, from, true, false)?.len() as i32))
+    count_matches(&regex, text, from).map(Datum::Int4)
 }
 
 /// `regexp_instr(text, pattern [, start [, n [, endoption [, flags [, subexpr]]]]])`.
@@ -330,7 +357,7 @@ fn regexp_instr(args: &[Datum]) -> Result<Datum> {
     let n = check_parameter("n", args.get(3).map_or(1, Datum::as_int4), 1)?;
     let end = args.get(4).map_or(0, Datum::as_int4);
     if !(0..=1).contains(&end) {
-        check_parameter("endoption", end, i32::MAX)?;
+        return Err(invalid_parameter("endoption", end));
     }
     let flags = flags_of(args, 5)?;
     if flags.global {

@@ -89,7 +89,13 @@ pub(super) fn invalid(reason: &str) -> SqlError {
 /// Most repetitions that a bound may ask for.
 const MAX_REPEAT: u32 = 255;
 
+/// Longer patterns are too complex, whatever they are of; PostgreSQL gives up on half a million states.
+const MAX_PATTERN_BYTES: usize = 4_000_000;
+
 pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(invalid("regular expression is too complex"));
+    }
     let mut flags = flags;
     let mut rest = pattern;
     if !flags.literal {

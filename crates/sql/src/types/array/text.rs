@@ -269,6 +269,9 @@ impl Parser<'_> {
             if !levels.element() {
                 return Err(self.mismatched());
             }
+            if elements.len() == MAX_ELEMENTS {
+                return Err(too_many_elements());
+            }
             elements.push(element.finish());
         }
         Ok(())

@@ -84,7 +84,7 @@ fn push_clock(out: &mut Vec<u8>, civil: &Civil) {
 fn push_displacement(out: &mut Vec<u8>, east_s: i32) {
     out.push(if east_s < 0 { b'-' } else { b'+' });
     let seconds = east_s.unsigned_abs() as i32;
-    push_two(out, seconds / 3600);
+    push_padded(out, seconds as u64 / 3600, 2);
     let (minute, second) = (seconds / 60 % 60, seconds % 60);
     if minute != 0 || second != 0 {
         out.push(b':');
@@ -151,7 +151,7 @@ struct ShownZone<'a> {
 fn push_moment(out: &mut Vec<u8>, civil: &Civil, zone: Option<ShownZone<'_>>, cx: &FormatContext) {
     let push_abbreviation = |out: &mut Vec<u8>, zone: &ShownZone<'_>| {
         out.push(b' ');
-        let shown = zone.abbreviation.len().min(ZONE_ABBREVIATION_MAX);
+        let shown = zone.abbreviation.floor_char_boundary(ZONE_ABBREVIATION_MAX);
         out.extend_from_slice(&zone.abbreviation.as_bytes()[..shown]);
     };
     match cx.date_style {

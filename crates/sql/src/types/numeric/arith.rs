@@ -418,7 +418,7 @@ impl Numeric {
             std::mem::swap(&mut a, &mut b);
         }
         while !b.is_zero() {
-            base::park::checkpoint();
+            crate::steps::checkpoint()?;
             let rest = a.rem(&b);
             a = std::mem::replace(&mut b, rest);
         }

@@ -34,7 +34,7 @@ impl Numeric {
         let var = Var::from_parts(self.parts());
         let weight = (var.weight + 1) * DEC_DIGITS / 2 - 1;
         let scale = chosen_scale(MIN_SIGNIFICANT_DIGITS - weight, var.dscale);
-        sqrt(&var, scale).into_numeric()
+        sqrt(&var, scale)?.into_numeric()
     }
 
     pub fn exp(&self) -> Result<Numeric> {
@@ -56,7 +56,7 @@ impl Numeric {
             Err(special) => return Ok(special),
         };
         let scale = chosen_scale(MIN_SIGNIFICANT_DIGITS - ln_weight(&var), var.dscale);
-        ln(&var, scale).into_numeric()
+        ln(&var, scale)?.into_numeric()
     }
 
     /// A number whose logarithm exists, or the special value that is its own.
@@ -88,8 +88,8 @@ impl Numeric {
         let (base_weight, number_weight) = (ln_weight(&base), ln_weight(&number));
         let weight = number_weight - base_weight;
         let scale = chosen_scale(MIN_SIGNIFICANT_DIGITS - weight, base.dscale.max(number.dscale));
-        let ln_base = ln(&base, (scale + weight - base_weight + 8).max(0));
-        let ln_number = ln(&number, (scale + weight - number_weight + 8).max(0));
+        let ln_base = ln(&base, (scale + weight - base_weight + 8).max(0))?;
+        let ln_number = ln(&number, (scale + weight - number_weight + 8).max(0))?;
         if ln_base.is_zero() {
             return Err(division_by_zero());
         }
@@ -182,19 +182,19 @@ fn special_power(base: &Numeric, exponent: &Numeric) -> Result<Numeric> {
 
 impl Var {
     /// The square root, rounded to a scale, of a number that is not negative.
-    pub fn sqrt(&self, scale: i32) -> Var {
+    pub fn sqrt(&self, scale: i32) -> Result<Var> {
         sqrt(self, scale)
     }
 }
 
 /// The square root rounded to a scale.
-fn sqrt(x: &Var, scale: i32) -> Var {
+fn sqrt(x: &Var, scale: i32) -> Result<Var> {
     if x.is_zero() {
-        return Var::zero(scale);
+        return Ok(Var::zero(scale));
     }
     let half_unit = half_of(&power_of_ten(-scale));
     if half_unit.mul(&half_unit).cmp(x).is_gt() {
-        return Var::zero(scale);
+        return Ok(Var::zero(scale));
     }
     // A first guess good to a dozen digits: the root of the leading digits, with an even power.
     let even = x.weight.div_euclid(2) * 2;
@@ -204,16 +204,17 @@ fn sqrt(x: &Var, scale: i32) -> Var {
     let working = scale + 8;
     let weight_digits = (x.weight / 2 + 1) * DEC_DIGITS;
     let mut digits = 12;
-    // Each of Newton's steps doubles the digits that are right.
+    // Each of Newton's steps doubles the digits that are right; more than those are not computed.
     while digits < working + weight_digits.max(0) {
-        base::park::checkpoint();
+        checkpoint()?;
         digits *= 2;
-        let quotient = x.div(&root, working, true);
-        root = root.add(&quotient).mul_rounded(&half(), working);
+        let step = working.min(digits - weight_digits + 8);
+        let quotient = x.div(&root, step, true);
+        root = root.add(&quotient).mul_rounded(&half(), step);
     }
     root.round(scale);
     root.strip();
-    nearest_root(x, root, scale)
+    Ok(nearest_root(x, root, scale))
 }
 
 /// Moves a root by units of its last place until it is the nearest.
@@ -300,7 +301,7 @@ fn exp(x: &Var, scale: i32) -> Result<Var> {
 }
 
 /// The natural logarithm of a positive number, rounded to a scale.
-fn ln(x: &Var, scale: i32) -> Var {
+fn ln(x: &Var, scale: i32) -> Result<Var> {
     let one = Var::from_i128(1);
     // x = m · 10000^k · with m near 1 after some roots: ln x = 2^r · ln m' + k · ln 10000 is what
     // one could do; roots alone are fewer steps to get right, and powers shrink fast.
@@ -316,7 +317,7 @@ fn ln(x: &Var, scale: i32) -> Var {
     while y.cmp(&low).is_le() || y.cmp(&high).is_ge() {
         // A tiny number's root needs decimals beyond its own weight.
         let extra = (-y.weight).max(0) * DEC_DIGITS;
-        y = sqrt(&y, working + extra);
+        y = sqrt(&y, working + extra)?;
         roots += 1;
         factor = factor.add(&factor);
     }
@@ -326,7 +327,7 @@ fn ln(x: &Var, scale: i32) -> Var {
     let mut power = z.clone();
     let mut sum = z;
     for n in (3..).step_by(2) {
-        base::park::checkpoint();
+        checkpoint()?;
         power = power.mul_rounded(&square, working);
         let term = power.div(&Var::from_i128(n), working, true);
         if term.is_zero() {
@@ -338,7 +339,7 @@ fn ln(x: &Var, scale: i32) -> Var {
     let mut result = sum.mul(&factor.add(&factor));
     result.round(scale);
     result.strip();
-    result
+    Ok(result)
 }
 
 /// Tenths.
@@ -390,7 +391,7 @@ fn power(base: &Var, exp_: &Var) -> Result<Var> {
     // A first look with eight digits decides the scale.
     let weight = ln_weight(&base);
     let rough_scale = (8 - weight).max(0);
-    let rough = ln(&base, rough_scale).mul_rounded(exp_, rough_scale).to_f64();
+    let rough = ln(&base, rough_scale)?.mul_rounded(exp_, rough_scale).to_f64();
     if rough.abs() > MAX_RESULT_SCALE * 3.01 {
         if rough > 0.0 {
             return Err(overflow());
@@ -401,7 +402,7 @@ fn power(base: &Var, exp_: &Var) -> Result<Var> {
     let scale = chosen_scale(MIN_SIGNIFICANT_DIGITS - result_weight, base.dscale.max(exp_.dscale));
     let significant = (scale + result_weight).max(0);
     let working = (significant - weight + 8).max(0);
-    let product = ln(&base, working).mul_rounded(exp_, working);
+    let product = ln(&base, working)?.mul_rounded(exp_, working);
     let mut result = exp(&product, scale)?;
     result.negative = negative && !result.is_zero();
     Ok(result)

@@ -5,6 +5,7 @@
 
 mod bank;
 mod closing;
+mod copies;
 mod inherited;
 mod parallel;
 mod restart;

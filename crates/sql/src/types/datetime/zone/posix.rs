@@ -91,9 +91,9 @@ impl Rule {
         daylight: &'a Daylight,
         unix_s: i64,
     ) -> impl Iterator<Item = (i64, &'a LocalType)> {
-        // A mean Gregorian year; off by less than two days, hence the margin of a year.
+        // A mean Gregorian year; off by less than two days, and a rule's changes may be off by two weeks: hence the margins.
         let year = 1970 + unix_s.div_euclid(31_556_952);
-        (year - 1..=year + 2).flat_map(move |year| self.changes(daylight, year))
+        (year - 2..=year + 2).flat_map(move |year| self.changes(daylight, year))
     }
 
     pub fn at(&self, unix_s: i64) -> &LocalType {
@@ -101,7 +101,7 @@ impl Rule {
         self.changes_around(daylight, unix_s)
             .take_while(|change| change.0 <= unix_s)
             .last()
-            .expect("the year before has changes")
+            .expect("the years before have changes")
             .1
     }
 
