@@ -108,7 +108,7 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
             Datum::VOID
         }
         "pg_sleep_until" => {
-            sleep((args[0].as_timestamptz().0 - super::stamp().0) as f64 / 1e6)?;
+            sleep(args[0].as_timestamptz().0.saturating_sub(super::stamp().0) as f64 / 1e6)?;
             Datum::VOID
         }
         "pg_is_in_recovery" => false.into(),
@@ -421,7 +421,8 @@ fn set_config(b: &mut Backend, name: &str, text: &str, local: bool) -> Result<()
 
 /// Waits until the time is over or an interrupt comes: a token that an earlier wait left behind ends nothing.
 fn sleep(seconds: f64) -> Result<()> {
-    let wanted = std::time::Duration::from_secs_f64(seconds.clamp(0.0, 1e9));
+    let seconds = if seconds.is_nan() { 0.0 } else { seconds.clamp(0.0, 1e9) };
+    let wanted = std::time::Duration::from_secs_f64(seconds);
     let until = base::clock::now().after(wanted);
     while base::clock::now() < until {
         base::interrupt::check().map_err(crate::error::interrupted)?;

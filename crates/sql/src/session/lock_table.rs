@@ -16,7 +16,9 @@ use super::backend::Backend;
 impl Session {
     /// Locks tables and views until the transaction ends; with a view what its query reads, whatever the depth.
     pub(super) fn lock_table(&mut self, lock: &ast::LockTable) -> Result<String> {
-        self.need_block("LOCK TABLE")?;
+        if self.statements_in_message < 2 {
+            self.need_block("LOCK TABLE")?;
+        }
         let policy = if lock.nowait { WaitPolicy::Never } else { WaitPolicy::Block };
         let locking = Locking { backend: &self.backend, mode: mode(lock.mode), policy };
         for name in &lock.relations {

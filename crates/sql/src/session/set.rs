@@ -98,6 +98,17 @@ enum UndoTarget {
     Custom(String, Option<String>),
 }
 
+impl UndoTarget {
+    /// Whether both are of one setting.
+    fn is_of_same(&self, other: &UndoTarget) -> bool {
+        match (self, other) {
+            (UndoTarget::Known(a, _), UndoTarget::Known(b, _)) => a == b,
+            (UndoTarget::Custom(a, _), UndoTarget::Custom(b, _)) => a == b,
+            _ => false,
+        }
+    }
+}
+
 impl Values {
     /// Values as the instance has them.
     pub fn new(defaults: Vec<Value>, session_user: &str, running: Arc<Running>) -> Values {
@@ -401,10 +412,13 @@ impl Values {
         }
     }
 
-    /// The transaction has committed: what was set LOCAL goes back, the rest stays.
+    /// The transaction has committed: what was set LOCAL goes back, the rest stays, also where it was set after a LOCAL one.
     pub fn commit(&mut self) {
+        let mut stays: Vec<UndoTarget> = Vec::new();
         for undo in std::mem::take(&mut self.undo).into_iter().rev() {
-            if undo.local {
+            if !undo.local {
+                stays.push(undo.target);
+            } else if !stays.iter().any(|later| later.is_of_same(&undo.target)) {
                 self.restore(undo.target);
             }
         }

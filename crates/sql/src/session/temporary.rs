@@ -27,57 +27,67 @@ impl Session {
         if self.backend.on_commit.is_empty() {
             return Ok(());
         }
-        let tables: Vec<(Oid, OnCommit)> = std::mem::take(&mut self.backend.on_commit);
-        let mut kept = Vec::with_capacity(tables.len());
-        let mut result = Ok(());
-        for (oid, what) in tables {
+        let tables: Vec<(Oid, OnCommit)> = self.backend.on_commit.clone();
+        let (mut emptied, mut dropped) = (Vec::new(), Vec::new());
+        for (oid, what) in &tables {
             // One that is dropped, or was made by what was rolled back, is not there any more.
-            let table = self.backend.catalog.table(&self.backend.txn, oid)?;
-            let Some(table) = table.filter(|_| result.is_ok()) else { continue };
-            if what == OnCommit::DeleteRows {
-                kept.push((oid, what));
+            match (self.backend.catalog.table(&self.backend.txn, *oid)?, what) {
+                (Some(table), OnCommit::DeleteRows) => emptied.push(table),
+                (Some(table), OnCommit::Drop) => dropped.push(table),
+                (Some(_), OnCommit::PreserveRows) | (None, _) => {}
             }
-            result = self.end_temporary_table(&table, what);
         }
-        // A commit that fails drops nothing.
+        let kept: Vec<_> = emptied.iter().map(|table| (table.oid, OnCommit::DeleteRows)).collect();
+        self.empty_tables(&emptied)?;
+        for table in &dropped {
+            // With one before it, perhaps.
+            if self.backend.catalog.table(&self.backend.txn, table.oid)?.is_some() {
+                self.drop_table(table)?;
+            }
+        }
+        // A commit that fails drops nothing, and has the others still emptied by the next.
         self.backend.on_commit = kept;
-        result
+        Ok(())
     }
 
-    fn end_temporary_table(&mut self, table: &TableDef, what: OnCommit) -> Result<()> {
-        let statement = match what {
-            OnCommit::PreserveRows => return Ok(()),
-            OnCommit::Drop => {
-                let parts = vec![table.schema_name.clone(), table.name.clone()];
-                Statement::Drop(Box::new(DropObjects {
-                    kind: ObjectKind::Table,
-                    names: vec![ObjectName::Name(QualifiedName { parts, loc: Loc::NONE })],
-                    if_exists: false,
-                    cascade: true,
-                    concurrently: false,
-                }))
+    /// All at once: some may refer to others.
+    fn empty_tables(&mut self, tables: &[Arc<TableDef>]) -> Result<()> {
+        let mut relations = Vec::new();
+        for table in tables {
+            let heap = self.backend.instance.store.heap(table)?;
+            let is_empty = heap.relation().blocks(Fork::Main)? == 0;
+            if is_empty && table.foreign.own.is_empty() {
+                continue;
             }
-            OnCommit::DeleteRows => {
-                let heap = self.backend.instance.store.heap(table)?;
-                if heap.relation().blocks(Fork::Main)? == 0 {
-                    return Ok(());
-                }
-                let relation = RelationRef {
-                    catalog: None,
-                    schema: Some(table.schema_name.clone()),
-                    name: table.name.clone(),
-                    only: false,
-                    loc: Loc::NONE,
-                };
-                Statement::Truncate(Box::new(Truncate {
-                    relations: vec![relation],
-                    restart_identity: false,
-                    cascade: false,
-                }))
-            }
-        };
+            relations.push(RelationRef {
+                catalog: None,
+                schema: Some(table.schema_name.clone()),
+                name: table.name.clone(),
+                only: false,
+                loc: Loc::NONE,
+            });
+        }
+        if relations.is_empty() {
+            return Ok(());
+        }
+        let truncate = Truncate { relations, restart_identity: false, cascade: false };
+        self.execute_unasked(&Statement::Truncate(Box::new(truncate)))
+    }
+
+    fn drop_table(&mut self, table: &TableDef) -> Result<()> {
+        let parts = vec![table.schema_name.clone(), table.name.clone()];
+        self.execute_unasked(&Statement::Drop(Box::new(DropObjects {
+            kind: ObjectKind::Table,
+            names: vec![ObjectName::Name(QualifiedName { parts, loc: Loc::NONE })],
+            if_exists: false,
+            cascade: true,
+            concurrently: false,
+        })))
+    }
+
+    fn execute_unasked(&mut self, statement: &Statement) -> Result<()> {
         let told = self.backend.notices.len();
-        let done = ddl::execute(&mut self.backend, &statement);
+        let done = ddl::execute(&mut self.backend, statement);
         // Nobody asked for this now.
         self.backend.notices.truncate(told);
         done.expect("both are catalog statements").map(drop)

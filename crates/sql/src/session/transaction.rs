@@ -101,6 +101,7 @@ impl Session {
 
     /// BEGIN.
     pub(super) fn begin(&mut self, modes: &[TransactionMode]) -> Result<()> {
+        let begins = matches!(self.block, Block::Idle | Block::Implicit);
         match self.block {
             Block::Idle => {
                 self.begin_storage();
@@ -116,7 +117,12 @@ impl Session {
                 self.backend.notice("WARNING", warning);
             }
         }
-        self.set_modes(modes)
+        let done = self.set_modes(modes);
+        if done.is_err() && begins {
+            // No block has begun that the client would have to end.
+            self.block = Block::Implicit;
+        }
+        done
     }
 
     /// SET TRANSACTION, and the modes of BEGIN.
@@ -138,6 +144,12 @@ impl Session {
                             bail!(
                                 ACTIVE_SQL_TRANSACTION,
                                 "SET TRANSACTION ISOLATION LEVEL must be called before any query"
+                            );
+                        }
+                        if !self.savepoints.is_empty() {
+                            bail!(
+                                ACTIVE_SQL_TRANSACTION,
+                                "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction"
                             );
                         }
                         self.backend.txn.set_isolation(isolation);

@@ -68,6 +68,9 @@ impl Session {
         client: &mut dyn Client,
         described: bool,
     ) -> Result<String> {
+        use Statement::{DeclareCursor, Explain, Prepare};
+        // They plan, and see what is there now.
+        self.had_query |= matches!(statement, DeclareCursor(_) | Explain(_) | Prepare(_));
         match statement {
             Statement::Transaction(command) => Ok(self.transaction(command)?.to_owned()),
             Statement::Set(set) => self.set(set),
@@ -380,7 +383,12 @@ impl Session {
             }
             Discard::Plans => {
                 self.plans.clear();
-                self.statements.values_mut().for_each(|prepared| prepared.planned = None);
+                for prepared in self.statements.values_mut() {
+                    // What the client may still ask for: its result is what it was.
+                    if let Some(planned) = prepared.planned.take() {
+                        prepared.fields = planned.fields.clone();
+                    }
+                }
                 "DISCARD PLANS"
             }
             Discard::Sequences => {

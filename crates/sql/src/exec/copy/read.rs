@@ -1,7 +1,7 @@
 //! Records out of a stream of bytes.
 
 use super::options::{CopyFormat, Kind};
-use crate::error::{Result, sql_error};
+use crate::error::{Result, SqlError, sql_error};
 use crate::steps::checkpoint;
 
 /// So much of a long line is looked through without giving way to others.
@@ -13,6 +13,8 @@ pub struct CopyReader {
     buffer: Vec<u8>,
     at: usize,
     scan: Scan,
+    /// How lines end: as the first did.
+    ending: Option<Ending>,
     /// Lines begun, from 1; a quoted field may span several.
     line: u64,
     ended: bool,
@@ -83,6 +85,44 @@ struct LineEnd {
     lines: u64,
 }
 
+/// How a line ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Newline,
+    Return,
+    Both,
+}
+
+impl Ending {
+    /// Of a line at whose end these bytes are; a newline behind a carriage return is the next line's where one ends them.
+    fn of(byte: u8, next: Option<&u8>, known: Option<Ending>) -> Ending {
+        match (byte, next) {
+            (b'\n', _) => Ending::Newline,
+            (_, Some(b'\n')) if known != Some(Ending::Return) => Ending::Both,
+            _ => Ending::Return,
+        }
+    }
+
+    fn width(self) -> usize {
+        1 + usize::from(self == Ending::Both)
+    }
+
+    /// `22P04`: lines before ended otherwise.
+    #[cold]
+    fn unlike(self, kind: Kind) -> SqlError {
+        let (name, escape) = match self {
+            Ending::Newline => ("newline", "\\n"),
+            Ending::Return | Ending::Both => ("carriage return", "\\r"),
+        };
+        match kind {
+            Kind::Csv => sql_error!(BAD_COPY_FILE_FORMAT, "unquoted {name} found in data")
+                .with_hint(format!("Use quoted CSV field to represent {name}.")),
+            _ => sql_error!(BAD_COPY_FILE_FORMAT, "literal {name} found in data")
+                .with_hint(format!("Use \"{escape}\" to represent {name}.")),
+        }
+    }
+}
+
 /// What is known of the line that starts at `at`, while its end has not come: a line that comes in many pieces is
 /// looked through once.
 #[derive(Clone, Copy, Default)]
@@ -100,7 +140,7 @@ struct Scan {
 impl CopyReader {
     pub fn new(format: CopyFormat) -> CopyReader {
         let (buffer, scan) = (Vec::new(), Scan::default());
-        CopyReader { format, buffer, at: 0, scan, line: 0, ended: false }
+        CopyReader { format, buffer, at: 0, scan, ending: None, line: 0, ended: false }
     }
 
     /// The buffer to append the next piece to.
@@ -154,7 +194,8 @@ impl CopyReader {
         let seen = self.scan.seen;
         let found = memchr::memchr3(b'\n', b'\r', b'\\', &bytes[seen..]);
         let end = found.map_or(bytes.len(), |found| seen + found);
-        if bytes.get(end) != Some(&b'\n') {
+        let ends_alike = matches!(self.ending, None | Some(Ending::Newline));
+        if bytes.get(end) != Some(&b'\n') || !ends_alike {
             self.scan.seen = end;
             return false;
         }
@@ -168,6 +209,7 @@ impl CopyReader {
         memchr::memchr_iter(self.format.delimiter, line).for_each(&mut field);
         field(end);
         record.raw.extend_from_slice(line);
+        self.ending = Some(Ending::Newline);
         record.plain = true;
         self.line += 1;
         record.line = self.line;
@@ -210,13 +252,20 @@ impl CopyReader {
                     if byte == b'\r' && waits(i) {
                         break 'stretches;
                     }
-                    let width = 1 + usize::from(byte == b'\r' && bytes.get(i + 1) == Some(&b'\n'));
+                    let ending = Ending::of(byte, bytes.get(i + 1), self.ending);
                     if !quoted {
+                        if *self.ending.get_or_insert(ending) != ending {
+                            return Err(ending.unlike(self.format.kind));
+                        }
                         let (content, lines) = (self.at + i, 1 + breaks);
-                        return Ok(Some(LineEnd { content, next: content + width, lines }));
+                        return Ok(Some(LineEnd {
+                            content,
+                            next: content + ending.width(),
+                            lines,
+                        }));
                     }
                     breaks += 1;
-                    i += width;
+                    i += ending.width();
                 } else {
                     i += 1;
                 }

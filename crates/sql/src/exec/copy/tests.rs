@@ -41,7 +41,7 @@ fn read_as(format: CopyFormat, input: &[u8], piece: usize) -> Vec<Vec<String>> {
 
 #[test]
 fn text_escapes_and_nulls_in_pieces_of_any_size() {
-    let input = b"1\ta\\tb\t\\N\n2\t\\\\N\\x41\\101\t\r\n\\.\nnever";
+    let input = b"1\ta\\tb\t\\N\r\n2\t\\\\N\\x41\\101\t\r\n\\.\r\nnever";
     for piece in 1..input.len() {
         let records = read(Kind::Text, input, piece);
         assert_eq!(records, [vec!["1", "a\tb", "NULL"], vec!["2", "\\NAA", ""]], "{piece}");
@@ -128,4 +128,39 @@ fn what_is_written_reads_back() {
         let back = read(kind, &out, 7);
         assert_eq!(back, [vec!["a\tb\n\\", "NULL", "", "\"q\","]], "{kind:?}");
     }
+}
+
+/// All lines end as the first does, whatever comes in between; escaped, or in quotes, a break is a character.
+#[test]
+fn lines_that_end_otherwise_are_refused() {
+    let refused = |kind: Kind, input: &[u8]| {
+        let mut reader = CopyReader::new(format(kind));
+        reader.input().extend_from_slice(input);
+        let mut record = Record::default();
+        loop {
+            match reader.next(true, &mut record, &|_| (false, false)) {
+                Ok(true) => {}
+                Ok(false) => return String::new(),
+                Err(error) => return error.to_string(),
+            }
+        }
+    };
+    for (input, told) in [
+        (&b"a\nb\rc\n"[..], "carriage return"),
+        (b"a\nb\r\n", "carriage return"),
+        (b"a\r\nb\n", "newline"),
+        (b"a\r\nb\r", "carriage return"),
+        (b"a\rb\n", "newline"),
+        (b"a\rb\r\n", "newline"),
+    ] {
+        let input_text = String::from_utf8_lossy(input);
+        let text = format!("22P04: literal {told} found in data");
+        assert_eq!(refused(Kind::Text, input), text, "{input_text:?}");
+        let csv = format!("22P04: unquoted {told} found in data");
+        assert_eq!(refused(Kind::Csv, input), csv, "{input_text:?}");
+    }
+    for input in [&b"a\nb\n"[..], b"a\rb\r", b"a\r\nb\r\n", b"a\r\n\"b\nc\"\r\n", b"a\n\"b\rc\""] {
+        assert_eq!(refused(Kind::Csv, input), "");
+    }
+    assert_eq!(refused(Kind::Text, b"a\nb\\\rc\\\nd\n"), "");
 }

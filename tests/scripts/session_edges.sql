@@ -1,0 +1,48 @@
+-- Sessions at their edges: sleeps that are no time, settings set twice, blocks that do not begin, temporary tables that refer to others.
+
+SELECT pg_sleep('NaN');
+SELECT pg_sleep('-infinity'), pg_sleep(-1);
+SELECT pg_sleep_until('-infinity');
+
+-- What is set after what was set LOCAL stays.
+BEGIN; SET LOCAL work_mem = '1MB'; SET work_mem = '2MB'; COMMIT;
+SHOW work_mem;
+BEGIN; SET work_mem = '3MB'; SET LOCAL work_mem = '1MB'; COMMIT;
+SHOW work_mem;
+BEGIN; SET work_mem = '4MB'; SET LOCAL work_mem = '1MB'; SET work_mem = '5MB'; SET LOCAL work_mem = '6MB'; COMMIT;
+SHOW work_mem;
+BEGIN; SET LOCAL a.b = 'x'; SET a.b = 'y'; SET LOCAL a.b = 'z'; COMMIT;
+SHOW a.b;
+BEGIN; SET work_mem = '7MB'; SAVEPOINT s; SET LOCAL work_mem = '1MB'; SET work_mem = '8MB'; ROLLBACK TO s; COMMIT;
+SHOW work_mem;
+
+-- A block that does not begin is not to be ended.
+SELECT 1 \; BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT 2;
+BEGIN;
+BEGIN;
+SELECT 3;
+COMMIT;
+
+-- Locks in a message of several statements.
+CREATE TABLE locked (a int);
+LOCK TABLE locked;
+LOCK TABLE locked \; SELECT 1;
+
+-- Levels are set before what looks at anything.
+BEGIN; DECLARE c CURSOR FOR SELECT 1; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; ROLLBACK;
+BEGIN; EXPLAIN (COSTS OFF) SELECT 1; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; ROLLBACK;
+BEGIN; SAVEPOINT s; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; ROLLBACK;
+BEGIN; SAVEPOINT s; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; ROLLBACK;
+BEGIN; SHOW work_mem; SET LOCAL work_mem = '1MB'; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SHOW transaction_isolation; ROLLBACK;
+
+-- Temporary tables that refer to others are emptied together.
+CREATE TEMP TABLE p (a int PRIMARY KEY) ON COMMIT DELETE ROWS;
+CREATE TEMP TABLE c (a int REFERENCES p) ON COMMIT DELETE ROWS;
+INSERT INTO p VALUES (1);
+SELECT count(*) FROM p;
+BEGIN; INSERT INTO p VALUES (1), (2); INSERT INTO c VALUES (1); SELECT count(*) FROM c; COMMIT;
+SELECT (SELECT count(*) FROM p), (SELECT count(*) FROM c);
+BEGIN; CREATE TEMP TABLE q (a int PRIMARY KEY) ON COMMIT DROP; CREATE TEMP TABLE r (a int REFERENCES q) ON COMMIT DROP; COMMIT;
+SELECT count(*) FROM pg_class WHERE relname IN ('q', 'r');
+DROP TABLE locked;
