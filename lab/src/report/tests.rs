@@ -217,7 +217,7 @@ fn medians_that_are_ahead_are_not_called_no_difference() {
     }
     let said = finding::sentence(e, results);
     assert!(
-        said.starts_with("No difference beyond what repetitions scatter; medians: 0.900"),
+        said.starts_with("No difference beyond what repetitions scatter; medians: 0.90 "),
         "{said}"
     );
 }
