@@ -40,7 +40,7 @@ commit;
 begin transaction isolation level repeatable read;
 show transaction_isolation;
 commit;
-begin isolation level serializable read only;
+begin isolation level repeatable read read only;
 insert into t values (9);
 rollback;
 set transaction isolation level repeatable read;
