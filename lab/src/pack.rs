@@ -1,5 +1,5 @@
-//! One tarball with everything that `lab run` needs on another x86-64 Linux machine, offline: for `scale-cores`, for what is measured
-//! in process, and for every experiment whose only client is pgbench.
+//! One tarball with everything that `lab run` needs on another x86-64 Linux machine, offline: for `scale-cores`, for what is
+//! measured in process, and for others whose client is pgbench.
 
 use crate::experiments::{ALL, Paths};
 use crate::process::{self, Limits};

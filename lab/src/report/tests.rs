@@ -165,6 +165,12 @@ fn many_variants_become_bars_with_no_room_for_what_is_not_there() {
     }
 }
 
+/// One run of Thalweg's and one of PostgreSQL's.
+fn beside(results: &mut Results, variant: &str, (x, round): (u32, u32), ours: f64, theirs: f64) {
+    results.runs.push(run("thalweg", variant, x, round, ours));
+    results.runs.push(run("pg15", variant, x, round, theirs));
+}
+
 #[test]
 fn who_is_faster_where_is_said_in_a_sentence() {
     let e = Experiment::find("ceiling").unwrap();
@@ -172,8 +178,7 @@ fn who_is_faster_where_is_said_in_a_sentence() {
     let results = record.results("ceiling", "clients", 4);
     for round in 0..2 {
         for (x, ours) in [(8, 150.0), (64, 400.0)] {
-            results.runs.push(run("thalweg", "point reads", x, round, ours));
-            results.runs.push(run("pg15", "point reads", x, round, 100.0));
+            beside(results, "point reads", (x, round), ours, 100.0);
             results.runs.push(run("pg18", "point reads", x, round, 80.0));
         }
         // One repetition alone is not ahead of anything.
@@ -205,9 +210,7 @@ fn medians_that_are_ahead_are_not_called_no_difference() {
     let results = record.results(e.name, e.axis, 16);
     for round in 0..2 {
         for (x, ours) in [(1, 400.0), (16, 120.0)] {
-            results.runs.push(run("thalweg", "TPC-B", x, round, ours));
-            let theirs = if round == 0 { 10.0 } else { 190.0 };
-            results.runs.push(run("pg15", "TPC-B", x, round, theirs));
+            beside(results, "TPC-B", (x, round), ours, [10.0, 190.0][round as usize]);
         }
     }
     let said = finding::sentence(e, results);
@@ -230,8 +233,7 @@ fn everywhere_is_said_of_all_cells_only() {
     let results = record.results(e.name, e.axis, 8);
     for round in 0..2 {
         for x in [8, 64] {
-            results.runs.push(run("thalweg", "", x, round, 200.0));
-            results.runs.push(run("pg15", "", x, round, 100.0));
+            beside(results, "", (x, round), 200.0, 100.0);
         }
     }
     let times = "2.00 times the better PostgreSQL.";

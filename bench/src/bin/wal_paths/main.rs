@@ -1,6 +1,5 @@
-//! What the log's paths cost, in nanoseconds per operation, on a disk that forgets at once, by one thread, two, and so on, up to a
-//! thread for each processor; small records of two
-//! threads by the number of insertion slots, beside copying the same bytes; then what one client's synchronous commit
+//! What the log's paths cost, in nanoseconds per operation, on a disk that forgets at once, by one thread, two, and so on, up
+//! to a thread for each processor; small records of two threads by the number of insertion slots, beside copying the same bytes; then what one client's synchronous commit
 //! costs on the real disk by each `wal_sync_method` and each `wal_io`, beside a bare write and fdatasync of the same
 //! block, and how fast two threads bring a stream of records to the disk. Persistent memory is emulated, where the
 //! directory is on a memory file system: nothing is durable there, and the figures are those of an emulation.
@@ -18,12 +17,12 @@ use std::hint::black_box;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
+use storage::EngineConfig;
+use storage::page::PAGE_BYTES;
 use storage::wal::{Kind, Record, Wal, WalIo, record_bound, segment};
 
 const ROUNDS: usize = 9;
 const EACH: u64 = 100_000;
-/// Bytes of a row that fills a page.
-const PAGE: usize = 8192;
 /// Commits of one method in one round.
 const COMMITS: usize = 400;
 /// Ways to a durable record.
@@ -52,7 +51,7 @@ const PATHS: &[(&str, usize, Step)] = &[
     }),
     ("claim and insert, 64 bytes", 64 - 34, insert),
     ("claim and insert, 256 bytes", 256 - 34, insert),
-    ("claim and insert, 8 KiB", PAGE, insert),
+    ("claim and insert, 8 KiB", PAGE_BYTES, insert),
     ("claim, insert and publish a commit", 12, |wal, row| {
         let mut claim = wal.claim(record_bound(1, 0, row.len())).expect("there is room");
         let record = Record::new(Kind::COMMIT, Xid(5)).data(row);
@@ -76,7 +75,7 @@ fn nanos(threads: usize, slots: usize, bytes: usize, step: Step) -> f64 {
     let wal = open(forgetful, slots, SyncMethod::Fdatasync, WalIo::File).expect("a log opens");
     let row = vec![7; bytes];
     // Of whole pages no more by many threads than by two: a round is not to last ever longer.
-    let each = if bytes < PAGE { EACH } else { EACH * 2 / threads.max(2) as u64 };
+    let each = if bytes < PAGE_BYTES { EACH } else { EACH * 2 / threads.max(2) as u64 };
     let together = Barrier::new(threads);
     let one = || {
         together.wait();
@@ -94,13 +93,9 @@ fn nanos(threads: usize, slots: usize, bytes: usize, step: Step) -> f64 {
     (last - first).as_nanos() as f64 / each as f64
 }
 
-fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// One, two, four and so on, up to a thread for each processor.
 fn threads() -> impl Iterator<Item = usize> {
-    let most = processors().max(2);
+    let most = std::thread::available_parallelism().map_or(1, usize::from).max(2);
     (0..).map(|power| 1 << power).take_while(move |threads| *threads <= most)
 }
 
@@ -238,7 +233,7 @@ fn main() {
     let temporary = std::env::temp_dir().display().to_string();
     let directory = std::env::args().nth(1).unwrap_or(temporary);
     // As many as the engine makes by itself.
-    let slots = (2 * processors()).max(8);
+    let slots = EngineConfig::default().wal_insert_slots;
     for (name, bytes, step) in PATHS {
         let of = |threads| middle((0..ROUNDS).map(|_| nanos(threads, slots, *bytes, *step)));
         let each = threads().map(|threads| {

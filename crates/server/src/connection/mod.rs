@@ -293,8 +293,7 @@ impl Connection {
             }
             Ok(startup::Split::Packet(Request::Cancel { process, key }, _)) => {
                 self.worker.shared.cancel(process, key);
-                self.worker.remove_stranger(&self.link);
-                self.drain();
+                self.end();
                 return true;
             }
             Ok(startup::Split::Packet(Request::Session(_), _)) | Err(_) => {

@@ -16,7 +16,7 @@ use super::client::{Client, Field, Format, Formats};
 use super::portal::{Portal, RELIEVE_BYTES, Run, cannot_be_run, send_row};
 use super::prepare::is_plannable;
 use super::standing::{StandingCursor, Targets, scans_backward, with_addresses};
-use super::transaction::Block;
+use super::transaction::no_block;
 
 /// What a cursor adds to a portal.
 #[derive(Default)]
@@ -90,11 +90,8 @@ impl Iterator for Wanted {
 impl Session {
     pub(super) fn declare(&mut self, declare: &DeclareCursor) -> Result<String> {
         refuse_locking(declare)?;
-        if !declare.hold && self.block != Block::Explicit && self.statements_in_message < 2 {
-            bail!(
-                NO_ACTIVE_SQL_TRANSACTION,
-                "DECLARE CURSOR can only be used in transaction blocks"
-            );
+        if !declare.hold && !self.is_in_block() {
+            return Err(no_block("DECLARE CURSOR"));
         }
         if self.portals.get(&declare.name).is_some() {
             bail!(DUPLICATE_CURSOR, "cursor \"{}\" already exists", declare.name);

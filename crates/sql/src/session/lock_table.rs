@@ -12,12 +12,13 @@ use crate::types::{Datum, Oid};
 
 use super::Session;
 use super::backend::Backend;
+use super::transaction::no_block;
 
 impl Session {
     /// Locks tables and views until the transaction ends; with a view what its query reads, whatever the depth.
     pub(super) fn lock_table(&mut self, lock: &ast::LockTable) -> Result<String> {
-        if self.statements_in_message < 2 {
-            self.need_block("LOCK TABLE")?;
+        if !self.is_in_block() {
+            return Err(no_block("LOCK TABLE"));
         }
         let policy = if lock.nowait { WaitPolicy::Never } else { WaitPolicy::Block };
         let locking = Locking { backend: &self.backend, mode: mode(lock.mode), policy };

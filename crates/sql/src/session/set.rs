@@ -416,10 +416,11 @@ impl Values {
     pub fn commit(&mut self) {
         let mut stays: Vec<UndoTarget> = Vec::new();
         for undo in std::mem::take(&mut self.undo).into_iter().rev() {
-            if !undo.local {
-                stays.push(undo.target);
-            } else if !stays.iter().any(|later| later.is_of_same(&undo.target)) {
-                self.restore(undo.target);
+            let is_known = stays.iter().any(|later| later.is_of_same(&undo.target));
+            match (is_known, undo.local) {
+                (true, _) => {}
+                (false, true) => self.restore(undo.target),
+                (false, false) => stays.push(undo.target),
             }
         }
     }

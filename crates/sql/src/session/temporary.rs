@@ -50,26 +50,33 @@ impl Session {
         Ok(())
     }
 
-    /// All at once: some may refer to others.
+    /// Empties those that have rows, all at once: some may refer to others. Who refers to one of them has to be named with it.
     fn empty_tables(&mut self, tables: &[Arc<TableDef>]) -> Result<()> {
-        let mut relations = Vec::new();
+        let (mut filled, mut others) = (Vec::new(), Vec::new());
         for table in tables {
             let heap = self.backend.instance.store.heap(table)?;
             let is_empty = heap.relation().blocks(Fork::Main)? == 0;
-            if is_empty && table.foreign.own.is_empty() {
-                continue;
-            }
-            relations.push(RelationRef {
-                catalog: None,
-                schema: Some(table.schema_name.clone()),
-                name: table.name.clone(),
-                only: false,
-                loc: Loc::NONE,
-            });
+            if is_empty { others.push(table) } else { filled.push(table) }
         }
-        if relations.is_empty() {
+        let mut at = 0;
+        while let Some(oid) = filled.get(at).map(|table| table.oid) {
+            at += 1;
+            let refers = |other: &mut &Arc<TableDef>| {
+                other.foreign.own.iter().any(|key| key.referenced == oid)
+            };
+            filled.extend(others.extract_if(.., refers));
+        }
+        if filled.is_empty() {
             return Ok(());
         }
+        let named = |table: &Arc<TableDef>| RelationRef {
+            catalog: None,
+            schema: Some(table.schema_name.clone()),
+            name: table.name.clone(),
+            only: false,
+            loc: Loc::NONE,
+        };
+        let relations = filled.into_iter().map(named).collect();
         let truncate = Truncate { relations, restart_identity: false, cascade: false };
         self.execute_unasked(&Statement::Truncate(Box::new(truncate)))
     }

@@ -237,9 +237,14 @@ impl Session {
         self.block = Block::Explicit;
     }
 
+    /// Whether others follow or may follow in the same transaction: in a block, or in a message of several statements.
+    pub(super) fn is_in_block(&self) -> bool {
+        self.block == Block::Explicit || self.statements_in_message > 1
+    }
+
     /// Warns of what has no effect beyond the statement.
     pub(super) fn warn_outside_block(&mut self, what: &str) {
-        if self.block != Block::Explicit && self.statements_in_message < 2 {
+        if !self.is_in_block() {
             let warning = sql_error!(
                 NO_ACTIVE_SQL_TRANSACTION,
                 "{what} can only be used in transaction blocks"
@@ -426,7 +431,7 @@ impl Session {
 
     /// Some commands can't be rolled back.
     pub(super) fn refuse_block(&self, what: &str) -> Result<()> {
-        if self.block == Block::Explicit || self.statements_in_message > 1 || self.had_query {
+        if self.is_in_block() || self.had_query {
             bail!(ACTIVE_SQL_TRANSACTION, "{what} cannot run inside a transaction block");
         }
         Ok(())
@@ -463,6 +468,6 @@ pub(super) fn too_late_to_write() -> SqlError {
     sql_error!(ACTIVE_SQL_TRANSACTION, "transaction read-write mode must be set before any query")
 }
 
-fn no_block(what: &str) -> SqlError {
+pub(super) fn no_block(what: &str) -> SqlError {
     sql_error!(NO_ACTIVE_SQL_TRANSACTION, "{what} can only be used in transaction blocks")
 }

@@ -141,11 +141,10 @@ impl Writer {
         }
     }
 
-    /// The copies from `start` on that are neighbours on disk and are written in one call; page by page where that goes through the
-    /// system's cache. What one call writes there Linux keeps as one stretch, and when a page of it is written later it walks
-    /// through all of the stretch's blocks to find its own, and takes the whole for dirty: of half a megabyte of single pages
-    /// that are to be started with it would write eight. One call for many pages saves little, since the time goes
-    /// into copying them.
+    /// The copies from `start` on that are neighbours on disk and are written in one call; page by page where that goes
+    /// through the system's cache. What one call writes there Linux keeps as one stretch, and when a page of it is written
+    /// later it walks through the stretch's blocks to find its own, and takes the whole for dirty: of half a megabyte of
+    /// single pages that are to be started with it would write eight. Figures: README, "Page by page".
     fn run_from(&self, start: usize, cached: bool) -> Range<usize> {
         let first = self.copies[start].page;
         let follows = |(i, copy): &(usize, &Copy)| {

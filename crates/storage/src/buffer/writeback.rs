@@ -24,7 +24,7 @@ impl After {
 }
 
 /// Whether the system is had to start with the page before it is synced.
-pub(super) fn is_started_early(page: PageId) -> bool {
+fn is_started_early(page: PageId) -> bool {
     page.rel.persistence() == Persistence::Unlogged
 }
 

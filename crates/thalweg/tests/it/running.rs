@@ -66,6 +66,17 @@ impl Running {
         self.scratch.0.join("data")
     }
 
+    /// Sockets that it has open, those that it listens on among them.
+    pub fn sockets(&self) -> usize {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().flatten();
+        let target = open.filter_map(|file| std::fs::read_link(file.path()).ok());
+        target.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.scratch.0.join(format!(".s.PGSQL.{PORT}"))
+    }
+
     /// What it has written to its standard output.
     pub fn greeting(&self) -> String {
         std::fs::read_to_string(self.scratch.0.join("out")).unwrap()

@@ -1,6 +1,8 @@
 //! `thalweg serve` as who starts it sees it: what it says, and what signals do.
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 
 use super::check;
 use super::running::{Running, has_clients, until};
@@ -173,4 +175,19 @@ fn unlogged_tables_are_empty_after_a_crash_and_keep_their_rows_otherwise() {
     assert!(server.ends());
     let (sound, told, complaints) = check(&server.data());
     assert!(sound, "{told}{complaints}");
+}
+
+/// A wrong key and a right one are answered alike: the connection ends, and nothing of it is left.
+#[test]
+fn requests_to_cancel_leave_nothing_open() {
+    let running = Running::start("cancel-requests");
+    let before = running.sockets();
+    let request: Vec<u8> =
+        [16_u32, 80_877_102, 1, 2].into_iter().flat_map(u32::to_be_bytes).collect();
+    for _ in 0..50 {
+        let mut connection = UnixStream::connect(running.socket()).unwrap();
+        connection.write_all(&request).unwrap();
+        assert_eq!(connection.read(&mut [0]).unwrap(), 0, "the server ends the connection");
+    }
+    until("their sockets are closed", || running.sockets() == before);
 }

@@ -221,47 +221,41 @@ fn shift_timetz(value: TimeTz, east_s: i32) -> Datum {
     Datum::TimeTz(TimeTz { time, zone_west_s: -east_s })
 }
 
-/// A reading of a clock at a constant displacement, as an instant.
-fn fixed_to_instant(value: Timestamp, east_s: i32) -> Result<Datum> {
+/// An instant as a clock shows it so far east. An infinity is one in every zone, which nobody looks up.
+fn instant_in(value: TimestampTz, east_s: impl FnOnce() -> Result<i32>) -> Result<Datum> {
+    if !value.is_finite() {
+        return Ok(Datum::Timestamp(Timestamp(value.0)));
+    }
+    instant_to_local(value, east_s()?).map(Datum::Timestamp)
+}
+
+/// The instant at which a clock so far east shows this; of infinities as [`instant_in`].
+fn reading_in(value: Timestamp, east_s: impl FnOnce() -> Result<i32>) -> Result<Datum> {
     if !value.is_finite() {
         return Ok(Datum::TimestampTz(TimestampTz(value.0)));
     }
-    value.civil().instant(east_s).map(Datum::TimestampTz).ok_or_else(|| out_of_range("timestamp"))
+    let instant = value.civil().instant(east_s()?);
+    instant.map(Datum::TimestampTz).ok_or_else(|| out_of_range("timestamp"))
 }
 
 /// `AT TIME ZONE`.
 const ZONES: Bodies = scalars! {
     "timestamptz_zone" => |_, a| {
         let value = a[1].as_timestamptz();
-        if !value.is_finite() {
-            return Ok(Datum::Timestamp(Timestamp(value.0)));
-        }
-        let zone = NamedZone::parse(a[0].as_text())?;
-        instant_to_local(value, zone.east_at(value)).map(Datum::Timestamp)
+        instant_in(value, || Ok(NamedZone::parse(a[0].as_text())?.east_at(value)))
     };
     "timestamp_zone" => |_, a| {
         let value = a[1].as_timestamp();
-        if !value.is_finite() {
-            return Ok(Datum::TimestampTz(TimestampTz(value.0)));
-        }
-        let zone = NamedZone::parse(a[0].as_text())?;
-        fixed_to_instant(value, zone.east_of_local(value.civil().unix_local_s()))
+        reading_in(value, || {
+            let zone = NamedZone::parse(a[0].as_text())?;
+            Ok(zone.east_of_local(value.civil().unix_local_s()))
+        })
     };
     "timestamptz_izone" => |cx, a| {
-        let value = a[1].as_timestamptz();
-        if !value.is_finite() {
-            return Ok(Datum::Timestamp(Timestamp(value.0)));
-        }
-        let east_s = interval_east(cx, a[0].as_interval())?;
-        instant_to_local(value, east_s).map(Datum::Timestamp)
+        instant_in(a[1].as_timestamptz(), || interval_east(cx, a[0].as_interval()))
     };
     "timestamp_izone" => |cx, a| {
-        let value = a[1].as_timestamp();
-        if !value.is_finite() {
-            return Ok(Datum::TimestampTz(TimestampTz(value.0)));
-        }
-        let east_s = interval_east(cx, a[0].as_interval())?;
-        fixed_to_instant(value, east_s)
+        reading_in(a[1].as_timestamp(), || interval_east(cx, a[0].as_interval()))
     };
     "timetz_zone" => |cx, a| {
         let zone = NamedZone::parse(a[0].as_text())?;

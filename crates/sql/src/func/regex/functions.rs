@@ -67,40 +67,44 @@ fn all_matches(
     global: bool,
     skip_empty: bool,
 ) -> Result<Vec<Groups>> {
-    let mut found = Vec::new();
-    let mut search = from;
+    let mut all = Vec::new();
     let mut last_end = 0;
-    while search <= text.len() {
-        let Some(groups) = regex.find_from(text, search)? else { break };
-        let (start, end) = groups[0].expect("group 0 always takes part");
-        if !skip_empty || (start < text.len() && end > last_end) {
-            if (found.len() + 1) * groups.len() > MAX_RANGES {
-                return Err(too_many_matches());
-            }
-            found.push(groups);
-            last_end = end;
-            if !global {
-                break;
-            }
+    each_match(regex, text, from, |groups| {
+        let (start, end) = whole(&groups);
+        if skip_empty && (start == text.len() || end <= last_end) {
+            return Ok(true);
         }
-        search = if start == end { next_char(text, end) } else { end };
-    }
-    Ok(found)
-}
-
-/// How many matches there are, none of which is kept.
-fn count_matches(regex: &Regex, text: &str, from: usize) -> Result<i32> {
-    let (mut count, mut search) = (0, from);
-    while search <= text.len() {
-        let Some(groups) = regex.find_from(text, search)? else { break };
-        let (start, end) = groups[0].expect("group 0 always takes part");
-        count += 1;
-        if count as usize * groups.len() > MAX_RANGES {
+        if (all.len() + 1) * groups.len() > MAX_RANGES {
             return Err(too_many_matches());
         }
+        all.push(groups);
+        last_end = end;
+        Ok(global)
+    })?;
+    Ok(all)
+}
+
+/// Hands over one match after the other, from a byte on, until `take` has had enough.
+fn each_match(
+    regex: &Regex,
+    text: &str,
+    from: usize,
+    mut take: impl FnMut(Groups) -> Result<bool>,
+) -> Result<()> {
+    let mut search = from;
+    while search <= text.len() {
+        let Some(groups) = regex.find_from(text, search)? else { break };
+        let (start, end) = whole(&groups);
         search = if start == end { next_char(text, end) } else { end };
+        if !take(groups)? {
+            break;
+        }
     }
-    Ok(count)
+    Ok(())
+}
+
+fn whole(groups: &Groups) -> (usize, usize) {
+    groups[0].expect("group 0 always takes part")
 }
 
 /// Ranges of matches and groups that a text may have, as in PostgreSQL.
@@ -171,23 +175,19 @@ fn regexp_like(args: &[Datum]) -> Result<Datum> {
 /// Replaces the n-th match, or all of them when `n` is 0.
 fn replace(text: &str, regex: &Regex, replacement: &str, from: usize, n: i32) -> Result<Datum> {
     let mut out = String::with_capacity(text.len());
-    let (mut copied, mut search, mut count) = (0, from, 0);
-    while search <= text.len() {
-        let Some(groups) = regex.find_from(text, search)? else { break };
-        let (start, end) = groups[0].expect("group 0 always takes part");
-        search = if start == end { next_char(text, end) } else { end };
+    let (mut copied, mut count) = (0, 0);
+    each_match(regex, text, from, |groups| {
         count += 1;
         if n > 0 && count != n {
-            continue;
+            return Ok(true);
         }
+        let (start, end) = whole(&groups);
         out.push_str(&text[copied..start]);
         expand(replacement, text, &groups, &mut out)?;
         check_length(out.len() + (text.len() - end))?;
         copied = end;
-        if n > 0 {
-            break;
-        }
-    }
+        Ok(n == 0)
+    })?;
     out.push_str(&text[copied..]);
     Ok(out.into())
 }
@@ -292,7 +292,7 @@ fn split(args: &[Datum], function: &str) -> Result<Vec<Datum>> {
     let mut pieces = Vec::new();
     let mut copied = 0;
     for groups in all_matches(&regex, text, 0, true, true)? {
-        let (start, end) = groups[0].expect("group 0 always takes part");
+        let (start, end) = whole(&groups);
         pieces.push(Datum::text(&text[copied..start]));
         copied = end;
     }
@@ -347,7 +347,16 @@ fn regexp_count(args: &[Datum]) -> Result<Datum> {
         return Err(no_global("regexp_count()"));
     }
     let regex = Regex::new(args[1].as_text(), flags)?;
-    count_matches(&regex, text, from).map(Datum::Int4)
+    let mut count = 0;
+    each_match(&regex, text, from, |groups| {
+        count += 1;
+        // As where they are kept.
+        if count as usize * groups.len() > MAX_RANGES {
+            return Err(too_many_matches());
+        }
+        Ok(true)
+    })?;
+    Ok(Datum::Int4(count))
 }
 
 /// `regexp_instr(text, pattern [, start [, n [, endoption [, flags [, subexpr]]]]])`.
@@ -394,7 +403,13 @@ fn nth_group(
     group: i32,
 ) -> Result<Option<(usize, usize)>> {
     let regex = Regex::new(pattern, flags)?;
-    let found = all_matches(&regex, text, from, true, false)?;
-    let groups = found.get(n as usize - 1);
-    Ok(groups.and_then(|groups| groups.get(group as usize).copied().flatten()))
+    let (mut left, mut found) = (n, None);
+    each_match(&regex, text, from, |groups| {
+        left -= 1;
+        if left == 0 {
+            found = groups.get(group as usize).copied().flatten();
+        }
+        Ok(left > 0)
+    })?;
+    Ok(found)
 }
