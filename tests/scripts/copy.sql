@@ -58,3 +58,36 @@ copy z from stdin;
 \.
 select * from z;
 drop table z;
+
+-- The mark of the data's end ends the line that it stands in, too.
+CREATE TABLE marked (a text);
+COPY marked FROM STDIN;
+one
+two\.
+three
+\.
+TABLE marked;
+COPY marked FROM STDIN;
+one\.two
+three
+\.
+COPY marked FROM STDIN;
+\.x
+three
+\.
+COPY marked FROM STDIN WITH (FORMAT csv);
+one\.
+\.two
+\.
+TABLE marked;
+TRUNCATE marked;
+COPY marked FROM STDIN;
+one
+two\.x
+\.
+COPY marked FROM STDIN WITH (HEADER);
+one\.
+two
+\.
+TABLE marked;
+DROP TABLE marked;

@@ -50,3 +50,18 @@ vacuum seen;
 alter table seen alter b type bigint;
 select relallvisible from pg_class where relname = 'seen';
 drop table seen;
+
+-- What is done for one table stays, whatever comes of the next.
+CREATE TABLE kept_up (a int); INSERT INTO kept_up SELECT generate_series(1, 10);
+CREATE TABLE not_kept (a int); INSERT INTO not_kept SELECT generate_series(1, 10);
+ANALYZE kept_up, not_kept (b);
+SELECT relname, reltuples FROM pg_class WHERE relname IN ('kept_up', 'not_kept') ORDER BY 1;
+DELETE FROM kept_up WHERE a > 5;
+VACUUM (ANALYZE) kept_up, not_kept (a, a);
+SELECT relname, reltuples FROM pg_class WHERE relname IN ('kept_up', 'not_kept') ORDER BY 1;
+BEGIN; ANALYZE kept_up, not_kept; ROLLBACK;
+ANALYZE kept_up, not_kept \; SELECT 1;
+VACUUM kept_up, not_kept \; SELECT 1;
+VACUUM kept_up, not_kept;
+VACUUM FULL kept_up, not_kept;
+DROP TABLE kept_up, not_kept;

@@ -285,7 +285,7 @@ impl Session {
     }
 
     /// Commits, and begins the next transaction.
-    fn next_transaction(&mut self) -> Result<()> {
+    pub(super) fn next_transaction(&mut self) -> Result<()> {
         self.finish_statement()?;
         self.commit_storage()?;
         self.begin_storage();

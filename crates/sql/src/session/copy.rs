@@ -471,7 +471,11 @@ impl TextSource {
         let forced = |i: usize| {
             (not_null.get(i).copied().unwrap_or(false), null.get(i).copied().unwrap_or(false))
         };
-        while !self.reader.next(self.at_end, &mut self.record, &forced)? {
+        loop {
+            let found = self.reader.next(self.at_end, &mut self.record, &forced);
+            if found.map_err(|error| with_line(error, &load.table, self.reader.place()))? {
+                break;
+            }
             if self.at_end || self.reader.ended() {
                 if !self.at_end {
                     drain(client)?;

@@ -208,7 +208,7 @@ impl Session {
         if !fetch.is_move && !described {
             client.row_description(&fields, &formats);
         }
-        let wanted = self.wanted_rows(portal, fetch.direction)?;
+        let wanted = self.wanted_rows(portal, fetch.direction, fetch.is_move)?;
         let count = wanted.rows();
         if !fetch.is_move {
             self.send_wanted(portal, wanted, &fields, &formats, client)?;
@@ -248,7 +248,7 @@ impl Session {
         let fields = planned.fields.as_deref().unwrap_or(&[]);
         let formats = portal.formats.clone();
         let most = (max_rows > 0).then_some(i64::from(max_rows));
-        let wanted = self.wanted_rows(portal, FetchDirection::Forward(most))?;
+        let wanted = self.wanted_rows(portal, FetchDirection::Forward(most), false)?;
         let count = wanted.rows();
         self.send_wanted(portal, wanted, fields, &formats, client)?;
         self.show_current(name, portal)?;
@@ -258,17 +258,28 @@ impl Session {
         Ok((count, cursor.position > cursor.known()))
     }
 
-    /// The numbers of the rows that a direction yields, in its order; the cursor is moved.
-    fn wanted_rows(&mut self, portal: &mut Portal, direction: FetchDirection) -> Result<Wanted> {
+    /// The numbers of the rows that a direction yields, in its order; the cursor is moved. One that can't go back does
+    /// not stay on a row and give it again, either; it need not, where nobody wants the row.
+    fn wanted_rows(
+        &mut self,
+        portal: &mut Portal,
+        direction: FetchDirection,
+        is_move: bool,
+    ) -> Result<Wanted> {
         let position = portal.cursor.as_ref().expect("the portal has a cursor").position;
         match direction {
             FetchDirection::Forward(Some(n)) if n < 0 => {
-                self.wanted_rows(portal, FetchDirection::Backward(Some(-n)))
+                self.wanted_rows(portal, FetchDirection::Backward(Some(-n)), is_move)
             }
             FetchDirection::Backward(Some(n)) if n < 0 => {
-                self.wanted_rows(portal, FetchDirection::Forward(Some(-n)))
+                self.wanted_rows(portal, FetchDirection::Forward(Some(-n)), is_move)
             }
-            FetchDirection::Forward(Some(0)) | FetchDirection::Backward(Some(0)) => {
+            FetchDirection::Forward(Some(0))
+            | FetchDirection::Backward(Some(0))
+            | FetchDirection::Relative(0) => {
+                if !is_move && (1..=self.read_to(portal, Some(position))?).contains(&position) {
+                    self.check_scroll(portal)?;
+                }
                 self.single(portal, position)
             }
             FetchDirection::Forward(count) => {
@@ -281,7 +292,9 @@ impl Session {
                 Ok(Wanted { first: position + 1, end: end + 1, backward: false })
             }
             FetchDirection::Backward(count) => {
-                self.check_scroll(portal)?;
+                if position > 0 || count.is_some() || !is_move {
+                    self.check_scroll(portal)?;
+                }
                 let first = match count {
                     Some(n) => position.saturating_sub(n as usize),
                     None => 0,
@@ -299,7 +312,8 @@ impl Session {
                     let all = self.read_to(portal, None)?;
                     (all + 1).saturating_sub(n.unsigned_abs() as usize)
                 };
-                if target < position {
+                // From the end, or from the beginning where it has been.
+                if n < 0 || (position > 0 && target <= position) {
                     self.check_scroll(portal)?;
                 }
                 self.single(portal, target)

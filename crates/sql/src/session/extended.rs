@@ -6,11 +6,13 @@ use syntax::ast::Statement;
 
 use crate::bind::Params;
 use crate::error::{Result, bail};
+use crate::exec::spill::RowStore;
 use crate::types::scalar::check_text;
 use crate::types::{Datum, Oid, TypeId, TypeMod, input, receive};
 
 use super::Session;
 use super::client::{Client, Format, Formats};
+use super::held::{HeldRows, Holder};
 use super::portal::{Portal, cannot_be_run, no_portal};
 use super::prepare::{Prepared, Verb, is_plannable};
 use super::simple::begins_or_ends;
@@ -90,7 +92,7 @@ impl Session {
                 prepared.params = planned.params.clone();
                 prepared.planned = Some(Arc::new(planned));
             } else {
-                prepared.fields = self.utility_fields(&statement)?;
+                prepared.fields = self.utility_fields(&statement);
                 // Planning is only worth while where there are parameters; those begin with it.
                 if sql.contains('$') {
                     prepared.params = self.infer_within(&statement, prepared.params)?;
@@ -187,39 +189,26 @@ impl Session {
         for (i, (bytes, id)) in params.iter().zip(&prepared.params).enumerate() {
             values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
         }
+        // What EXECUTE and FETCH name is known only now.
+        let fields = match &*statement {
+            Statement::Execute(_) | Statement::Fetch(_) => self.utility_fields(&statement),
+            _ => prepared.fields.clone(),
+        };
         let portal = Portal {
-            statement,
-            text: prepared.text.clone(),
             planned,
-            fields: prepared.fields.clone(),
+            fields,
             params: values,
             given_types,
             formats: result_formats,
-            run: None,
-            done: false,
-            last_tag: Box::default(),
-            cursor: None,
-            level: self.savepoints.len(),
+            ..Portal::new(statement, prepared.text.clone(), self.savepoints.len())
         };
         portal.check_formats()?;
         Ok(portal)
     }
 
     fn empty_portal(&self) -> Portal {
-        Portal {
-            statement: Arc::new(syntax::ast::Statement::Unsupported("")),
-            text: Arc::from(""),
-            planned: None,
-            fields: None,
-            params: Vec::new(),
-            given_types: Vec::new(),
-            formats: Formats::default(),
-            run: None,
-            done: false,
-            last_tag: Box::default(),
-            cursor: None,
-            level: self.savepoints.len(),
-        }
+        let statement = Arc::new(Statement::Unsupported(""));
+        Portal::new(statement, Arc::from(""), self.savepoints.len())
     }
 
     fn parameter(
@@ -252,7 +241,11 @@ impl Session {
 
     /// Execute: up to `max_rows` rows of a portal, 0 for all.
     pub fn execute(&mut self, name: &str, max_rows: u32, client: &mut dyn Client) -> Result<()> {
-        let Some(portal) = self.portals.get(name) else { return Err(no_portal(name)) };
+        let Some(portal) = self.portals.get(name) else {
+            // It may have gone with what failed.
+            self.refuse_if_failed()?;
+            return Err(no_portal(name));
+        };
         if portal.text.is_empty() && portal.planned.is_none() {
             client.empty_query();
             return Ok(());
@@ -297,7 +290,10 @@ impl Session {
             return Ok(());
         }
         let Some(planned) = portal.planned.clone() else {
-            return self.execute_unplanned(portal, client);
+            return match portal.held {
+                Some(_) => self.deliver_held(portal, max_rows, client),
+                None => self.execute_unplanned(portal, max_rows, client),
+            };
         };
         self.begin_if_idle();
         self.had_query = true;
@@ -329,7 +325,12 @@ impl Session {
         Ok(())
     }
 
-    fn execute_unplanned(&mut self, portal: &mut Portal, client: &mut dyn Client) -> Result<()> {
+    fn execute_unplanned(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<()> {
         if let Statement::Transaction(command) = &*portal.statement {
             let tag = self.transaction(command)?;
             portal.done = true;
@@ -341,16 +342,55 @@ impl Session {
         self.begin_for(&statement)?;
         self.wanted_formats = portal.formats.clone();
         self.given = portal.given();
-        let tag = self.utility(&statement, client, true);
+        let tag = match portal.fields.is_some() && max_rows > 0 {
+            true => self.run_held(portal, &statement, client),
+            false => self.utility(&statement, client, true),
+        };
         self.given = Given::default();
         self.wanted_formats = Formats::default();
         let tag = tag?;
-        portal.done = true;
         if portal.fields.is_some() {
-            portal.last_tag = for_no_rows(&tag);
+            portal.last_tag = for_rows(&tag, 0);
         }
         self.flush_notices(client);
+        if portal.held.is_some() {
+            return self.deliver_held(portal, max_rows, client);
+        }
+        portal.done = true;
         client.command_complete(&tag);
+        Ok(())
+    }
+
+    /// Runs a statement that is not planned, and holds its rows.
+    fn run_held(
+        &mut self,
+        portal: &mut Portal,
+        statement: &Statement,
+        client: &mut dyn Client,
+    ) -> Result<String> {
+        let rows = RowStore::new(&self.backend.temp, self.backend.values.hot.work_mem_bytes);
+        let mut holder = Holder::new(client, rows);
+        let tag = self.utility(statement, &mut holder, true)?;
+        portal.held = Some(Box::new(HeldRows::new(holder.rows)));
+        Ok(tag)
+    }
+
+    fn deliver_held(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u32,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let held = portal.held.as_mut().expect("the caller checks that there are rows");
+        let durable = self.backend.txn.must_be_durable();
+        let (rows, ended) = held.deliver(max_rows, durable, client)?;
+        if !ended {
+            client.portal_suspended();
+            return Ok(());
+        }
+        portal.held = None;
+        portal.done = true;
+        client.command_complete(&for_rows(&portal.last_tag, rows));
         Ok(())
     }
 
@@ -373,8 +413,8 @@ impl Session {
     }
 }
 
-/// A command's tag, with none in the place of how many rows it tells of, if it does.
-fn for_no_rows(tag: &str) -> Box<str> {
+/// A command's tag, with this number in the place of how many rows it tells of, if it does.
+fn for_rows(tag: &str, rows: u64) -> Box<str> {
     let words = tag.trim_end_matches(|c: char| c.is_ascii_digit());
-    if words.len() < tag.len() { format!("{words}0").into() } else { tag.into() }
+    if words.len() < tag.len() { format!("{words}{rows}").into() } else { tag.into() }
 }

@@ -8,7 +8,7 @@ use syntax::ast::{DefOption, OptionValue, Vacuum, VacuumRelation};
 
 use crate::catalog::store::locked_alone;
 use crate::catalog::{TableDef, TableKind, parameters};
-use crate::error::{Result, SqlError, bail, sql_error};
+use crate::error::{Result, SqlError, SqlState, bail, sql_error};
 use crate::exec::Host;
 use crate::types::Oid;
 
@@ -39,6 +39,8 @@ const PARALLEL_MAX: i32 = 1024;
 /// A table, and the columns to be analyzed: all, if none are named.
 struct Target {
     oid: Oid,
+    /// As the statement names it; it names none to mean all.
+    name: Option<Box<str>>,
     columns: Vec<Box<str>>,
     /// What it is instead, if it is none.
     other: Option<Box<str>>,
@@ -52,28 +54,50 @@ impl Session {
             self.refuse_block("VACUUM")?;
         }
         let targets = self.targets(&vacuum.relations)?;
-        for target in targets {
-            if let Some(name) = &target.other {
-                self.skip_other(name, tag);
-                continue;
+        // Each a transaction of its own where that can be: what is done for one stays, and its locks go, whatever
+        // comes of the next.
+        let apart = targets.len() > 1 && !self.is_in_block() && !self.had_query;
+        for (at, target) in targets.iter().enumerate() {
+            if at > 0 && apart {
+                self.next_transaction()?;
             }
-            let Some(table) = self.lock_target(&target, &wanted, tag)? else { continue };
-            if table.kind != TableKind::Table {
-                continue;
+            self.keep_up(target, &wanted, vacuum.vacuum)?;
+        }
+        Ok(tag.to_owned())
+    }
+
+    /// VACUUM or ANALYZE of one table.
+    fn keep_up(&mut self, target: &Target, wanted: &Wanted, cleans: bool) -> Result<()> {
+        let doing = if cleans { "vacuum" } else { "analyze" };
+        if let Some(name) = &target.other {
+            self.skip_other(name, doing);
+            return Ok(());
+        }
+        if cleans {
+            let mode = match wanted.full {
+                true => LockMode::AccessExclusive,
+                false => LockMode::ShareUpdateExclusive,
+            };
+            let Some(table) = self.lock_target(target, wanted, mode, doing)? else { return Ok(()) };
+            match wanted.full && !table.is_catalog() {
+                true => self.compact_table(&table, wanted)?,
+                false => {
+                    self.clean_table(&table, wanted)?;
+                    self.clean_toast(&table, wanted)?;
+                }
             }
-            if vacuum.vacuum && wanted.full && !table.is_catalog() {
-                self.compact_table(&table, &wanted)?;
-            } else if vacuum.vacuum {
-                self.clean_table(&table, &wanted)?;
-                self.clean_toast(&table, &wanted)?;
+            if wanted.analyze {
+                self.next_transaction()?;
             }
-            if wanted.analyze && !table.is_catalog() {
-                let table = self.backend.catalog.table(&self.backend.txn, table.oid)?;
-                let table = table.ok_or_else(|| SqlError::internal("the table is locked"))?;
+        }
+        if wanted.analyze {
+            let mode = LockMode::ShareUpdateExclusive;
+            let table = self.lock_target(target, wanted, mode, "analyze")?;
+            if let Some(table) = table.filter(|table| !table.is_catalog()) {
                 self.analyze_table(&table, &target.columns, wanted.verbose)?;
             }
         }
-        Ok(tag.to_owned())
+        Ok(())
     }
 
     fn targets(&mut self, named: &[VacuumRelation]) -> Result<Vec<Target>> {
@@ -87,11 +111,13 @@ impl Session {
             let columns = one.columns.iter().map(|name| (**name).into()).collect();
             let other = !matches!(table.kind, TableKind::Table | TableKind::Toast);
             let other = other.then(|| table.name.clone());
-            targets.push(Target { oid: table.oid, columns, other });
+            let name = Some((*one.relation.name).into());
+            targets.push(Target { oid: table.oid, name, columns, other });
         }
         if named.is_empty() {
             let all = self.every_table()?.into_iter();
-            targets.extend(all.map(|oid| Target { oid, columns: Vec::new(), other: None }));
+            let unnamed = |oid| Target { oid, name: None, columns: Vec::new(), other: None };
+            targets.extend(all.map(unnamed));
         }
         Ok(targets)
     }
@@ -106,42 +132,39 @@ impl Session {
     }
 
     /// Locks a table, so that indexes are not added or dropped meanwhile, and other vacuums stay away; as it is
-    /// under the lock. None: it is gone, or locked by another and to be skipped.
+    /// under the lock. None: it is gone, or locked by another and to be skipped. Of one that was named that is told.
     fn lock_target(
         &mut self,
         target: &Target,
         wanted: &Wanted,
-        tag: &str,
+        mode: LockMode,
+        doing: &str,
     ) -> Result<Option<std::sync::Arc<TableDef>>> {
-        let mode = match wanted.full {
-            true => LockMode::AccessExclusive,
-            false => LockMode::ShareUpdateExclusive,
-        };
         let backend = &mut self.backend;
         // Looking the name up must not keep those waiting who have the lock, and wait for older snapshots to go.
         backend.txn.release_statement();
-        if !wanted.skip_locked {
+        let free = if wanted.skip_locked {
+            backend.catalog.try_lock(&backend.txn, target.oid, mode)?
+        } else {
             backend.catalog.lock(&backend.txn, target.oid, mode)?;
-        } else if !backend.catalog.try_lock(&backend.txn, target.oid, mode)? {
-            let name = backend.catalog.table(&backend.txn, target.oid)?;
-            let name = name.map_or_else(String::new, |table| table.name.to_string());
-            let doing = if tag == "VACUUM" { "vacuum" } else { "analyze" };
-            backend.notice(
-                "WARNING",
-                sql_error!(
-                    LOCK_NOT_AVAILABLE,
-                    "skipping {doing} of \"{name}\" --- lock not available"
-                ),
-            );
-            return Ok(None);
-        }
+            true
+        };
         // It may have been dropped before.
-        backend.catalog.table(&backend.txn, target.oid)
+        let (table, state, why) = if free {
+            let table = backend.catalog.table(&backend.txn, target.oid)?;
+            (table, SqlState::UNDEFINED_TABLE, "relation no longer exists")
+        } else {
+            (None, SqlState::LOCK_NOT_AVAILABLE, "lock not available")
+        };
+        if let (None, Some(name)) = (&table, &target.name) {
+            let text = format!("skipping {doing} of \"{name}\" --- {why}");
+            backend.notice("WARNING", SqlError::new(state, text));
+        }
+        Ok(table.filter(|table| table.kind == TableKind::Table))
     }
 
     /// What is no table is passed over.
-    fn skip_other(&mut self, name: &str, tag: &str) {
-        let doing = if tag == "VACUUM" { "vacuum" } else { "analyze" };
+    fn skip_other(&mut self, name: &str, doing: &str) {
         let text =
             format!("skipping \"{name}\" --- cannot {doing} non-tables or special system tables");
         self.backend.notice("WARNING", sql_error!(WARNING, "{text}"));
@@ -217,7 +240,7 @@ impl Session {
             ..Options::default()
         };
         let report = storage::vacuum::vacuum(backend.heap(table)?, &trees, &options)?;
-        if !wanted.analyze && !table.is_catalog() {
+        if !table.is_catalog() {
             // What was never counted stays so.
             let rows = report.rows.map_or(f64::from(table.stored_rows), |rows| rows as f64);
             note_vacuumed(&self.backend, table, rows, report.pages - report.pages_removed)?;

@@ -24,6 +24,7 @@ mod explain;
 mod extended;
 mod foreign_key;
 mod functions;
+mod held;
 mod lock_table;
 mod maintain;
 mod names;

@@ -15,6 +15,7 @@ use crate::types::{Datum, Encoding, IoContext, Oid, TypeId, output, send};
 
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
+use super::held::HeldRows;
 use super::prepare::{Planned, Prepared};
 use super::within::Given;
 use super::{Session, Status};
@@ -36,6 +37,8 @@ pub struct Portal {
     pub done: bool,
     /// What Execute is told then if the statement is not planned: its tag, for no rows.
     pub last_tag: Box<str>,
+    /// Its rows if it is not planned and was asked for some of them.
+    pub(super) held: Option<Box<HeldRows>>,
     /// A cursor: more than the protocol's portals can do.
     pub cursor: Option<super::cursor::Cursor>,
     /// How many savepoints were open when it was made: it goes with those that it came after.
@@ -43,6 +46,29 @@ pub struct Portal {
 }
 
 impl Portal {
+    /// One of which nothing is known but the statement; `level` is how many savepoints are open.
+    pub(super) fn new(
+        statement: Arc<syntax::ast::Statement>,
+        text: Arc<str>,
+        level: usize,
+    ) -> Portal {
+        Portal {
+            statement,
+            text,
+            planned: None,
+            fields: None,
+            params: Vec::new(),
+            given_types: Vec::new(),
+            formats: Formats::default(),
+            run: None,
+            done: false,
+            last_tag: Box::default(),
+            held: None,
+            cursor: None,
+            level,
+        }
+    }
+
     /// What running the statement needs to know if it is not planned.
     pub(super) fn given(&self) -> Given {
         Given { types: self.given_types.clone(), values: self.params.clone() }

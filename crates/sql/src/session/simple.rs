@@ -302,18 +302,9 @@ impl Session {
         text: &str,
     ) -> Portal {
         Portal {
-            statement: Arc::new(statement.clone()),
-            text: Arc::from(text),
             planned: Some(planned),
-            fields: None,
             params: self.given.values.clone(),
-            given_types: Vec::new(),
-            formats: Formats::default(),
-            run: None,
-            done: false,
-            last_tag: Box::default(),
-            cursor: None,
-            level: self.savepoints.len(),
+            ..Portal::new(Arc::new(statement.clone()), Arc::from(text), self.savepoints.len())
         }
     }
 }

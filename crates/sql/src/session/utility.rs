@@ -372,7 +372,7 @@ impl Session {
                 self.close_cursor(None)?;
                 self.backend.standing.in_use.clear();
                 self.backend.values.reset_all();
-                self.statements.clear();
+                self.statements.retain(|name, _| name.is_empty());
                 self.backend.standing.statements.clear();
                 notify::unlisten(&mut self.backend, None)?;
                 self.backend.txn.locks().unlock_all(|tag| matches!(tag, LockTag::Advisory { .. }));
@@ -463,19 +463,13 @@ impl Session {
         {
             client.row_description(fields, &self.wanted_formats);
         }
+        let statement = Arc::new(Statement::Execute(Box::new(execute.clone())));
+        let text = self.backend.query_text.clone();
         let mut portal = Portal {
-            statement: Arc::new(Statement::Execute(Box::new(execute.clone()))),
-            text: self.backend.query_text.clone(),
             planned: Some(planned.clone()),
-            fields: None,
             params,
-            given_types: Vec::new(),
             formats: self.wanted_formats.clone(),
-            run: None,
-            done: false,
-            last_tag: Box::default(),
-            cursor: None,
-            level: self.savepoints.len(),
+            ..Portal::new(statement, text, self.savepoints.len())
         };
         let (rows, _) = self.deliver(&mut portal, 0, client)?;
         let mut tag = String::new();
@@ -535,30 +529,32 @@ impl Session {
                 Ok("DEALLOCATE".to_owned())
             }
             None => {
-                self.statements.clear();
+                self.statements.retain(|name, _| name.is_empty());
                 self.backend.standing.statements.clear();
                 Ok("DEALLOCATE ALL".to_owned())
             }
         }
     }
 
-    /// The result's columns of a statement that is not planned, for Describe.
-    pub(super) fn utility_fields(&mut self, statement: &Statement) -> Result<Option<Arc<[Field]>>> {
-        Ok(match statement {
+    /// The result's columns of a statement that is not planned, for Describe, as far as they are known now: what EXECUTE
+    /// and FETCH name may come later.
+    pub(super) fn utility_fields(&self, statement: &Statement) -> Option<Arc<[Field]>> {
+        match statement {
             Statement::Show(name) if name.eq_ignore_ascii_case("all") => {
                 Some(Arc::from(show_all_fields()))
             }
             Statement::Show(name) => Some(Arc::from(vec![show_field(name)])),
             Statement::Explain(_) => Some(Arc::from(vec![plain_field("QUERY PLAN", TypeId::TEXT)])),
             Statement::Execute(execute) => {
-                self.prepared(&execute.name)?.planned.as_ref().and_then(|p| p.fields.clone())
+                let prepared = self.statements.get(&*execute.name);
+                prepared.and_then(|p| p.planned.as_ref()).and_then(|p| p.fields.clone())
             }
             Statement::Fetch(fetch) if !fetch.is_move => {
                 let portal = self.portals.get(&fetch.cursor);
                 portal.and_then(|p| p.planned.as_ref()).and_then(|p| p.fields.clone())
             }
             _ => None,
-        })
+        }
     }
 }
 

@@ -83,6 +83,8 @@ struct LineEnd {
     content: usize,
     next: usize,
     lines: u64,
+    /// The mark of the data's end is at the line's, and no part of its content.
+    marked: bool,
 }
 
 /// How a line ends.
@@ -176,8 +178,10 @@ impl CopyReader {
         self.line += end.lines;
         self.at = end.next;
         self.scan = Scan::default();
-        if record.raw == b"\\." {
-            self.ended = true;
+        let csv = self.format.kind == Kind::Csv;
+        // In CSV it is one where it stands alone; elsewhere it may end a line, which counts.
+        self.ended = end.marked || (csv && record.raw == b"\\.");
+        if self.ended && (csv || record.raw.is_empty()) {
             return Ok(false);
         }
         match self.format.kind {
@@ -218,6 +222,11 @@ impl CopyReader {
         true
     }
 
+    /// The number of the line, from 1, in which an error of [`CopyReader::next`] was found.
+    pub fn place(&self) -> u64 {
+        self.line + 1 + self.scan.breaks
+    }
+
     /// Whether the end-of-data mark was read.
     pub fn ended(&self) -> bool {
         self.ended
@@ -246,6 +255,16 @@ impl CopyReader {
                     quoted = !quoted;
                     i += 1;
                 } else if !csv && byte == b'\\' {
+                    if waits(i) {
+                        break 'stretches;
+                    }
+                    if bytes.get(i + 1) == Some(&b'.') {
+                        let Some(behind) = self.behind_mark(&bytes[i + 2..], at_end)? else {
+                            break 'stretches;
+                        };
+                        let (content, next) = (self.at + i, self.at + i + 2 + behind);
+                        return Ok(Some(LineEnd { content, next, lines: 1, marked: true }));
+                    }
                     // Whatever follows, a newline too, belongs to the field.
                     i += 2;
                 } else if byte == b'\n' || byte == b'\r' {
@@ -255,6 +274,7 @@ impl CopyReader {
                     let ending = Ending::of(byte, bytes.get(i + 1), self.ending);
                     if !quoted {
                         if *self.ending.get_or_insert(ending) != ending {
+                            self.scan.breaks = breaks;
                             return Err(ending.unlike(self.format.kind));
                         }
                         let (content, lines) = (self.at + i, 1 + breaks);
@@ -262,6 +282,7 @@ impl CopyReader {
                             content,
                             next: content + ending.width(),
                             lines,
+                            marked: false,
                         }));
                     }
                     breaks += 1;
@@ -277,10 +298,34 @@ impl CopyReader {
             return Ok(None);
         }
         if quoted {
+            self.scan.breaks = breaks;
             return Err(sql_error!(BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
         }
         let content = self.buffer.len();
-        Ok(Some(LineEnd { content, next: content, lines: 1 + breaks }))
+        Ok(Some(LineEnd { content, next: content, lines: 1 + breaks, marked: false }))
+    }
+
+    /// How many bytes end the line behind the mark of the data's end, in text format; `None` if they have not come.
+    ///
+    /// # Errors
+    /// `22P04` if anything else follows, or lines before ended otherwise.
+    fn behind_mark(&self, rest: &[u8], at_end: bool) -> Result<Option<usize>> {
+        let both = self.ending == Some(Ending::Both);
+        if rest.len() < 1 + usize::from(both) && !at_end {
+            return Ok(None);
+        }
+        match (self.ending, rest) {
+            (Some(Ending::Both), [b'\r', b'\n', ..]) => Ok(Some(2)),
+            (None | Some(Ending::Newline), [b'\n', ..])
+            | (None | Some(Ending::Return), [b'\r', ..]) => Ok(Some(1)),
+            (Some(Ending::Both), [b'\r', b'\r', ..])
+            | (Some(Ending::Newline), [b'\r', ..])
+            | (_, [b'\n', ..]) => Err(sql_error!(
+                BAD_COPY_FILE_FORMAT,
+                "end-of-copy marker does not match previous newline style"
+            )),
+            _ => Err(sql_error!(BAD_COPY_FILE_FORMAT, "end-of-copy marker corrupt")),
+        }
     }
 }
 

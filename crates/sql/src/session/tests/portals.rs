@@ -308,3 +308,64 @@ fn nothing_of_a_statement_outlives_its_panic() {
     bound(&mut bench, "", "VACUUM t", &[]);
     assert_eq!(ask(&mut bench, "", 0), "VACUUM\n");
 }
+
+#[test]
+fn what_is_not_planned_is_told_in_pieces_too() {
+    let mut bench = five_and_none();
+    bench.run("BEGIN; PREPARE q AS SELECT i FROM t ORDER BY i; DECLARE c CURSOR FOR SELECT i FROM t ORDER BY i");
+    bound(&mut bench, "p", "EXECUTE q", &[]);
+    assert_eq!(ask(&mut bench, "p", 2), "1\n2\nSUSPENDED\n");
+    bound(&mut bench, "f", "FETCH 3 c", &[]);
+    assert_eq!(ask(&mut bench, "f", 2), "1\n2\nSUSPENDED\n");
+    // The cursor stands where FETCH has put it, whatever was told.
+    assert_eq!(bench.run("FETCH 1 c"), "[i]\n4\nFETCH 1\n");
+    assert_eq!(ask(&mut bench, "f", 2), "3\nFETCH 1\n");
+    assert_eq!(ask(&mut bench, "f", 2), "FETCH 0\n");
+    assert_eq!(ask(&mut bench, "p", 3), "3\n4\n5\nSUSPENDED\n");
+    assert_eq!(ask(&mut bench, "p", 0), "SELECT 0\n");
+    bound(&mut bench, "e", "EXPLAIN (COSTS OFF) SELECT * FROM t ORDER BY i + 1", &[]);
+    assert!(ask(&mut bench, "e", 1).ends_with("\nSUSPENDED\n"));
+    assert!(ask(&mut bench, "e", 0).ends_with("\nEXPLAIN\n"));
+    bound(&mut bench, "s", "SHOW ALL", &[]);
+    assert_eq!(ask(&mut bench, "s", 7).lines().count(), 8);
+    bench.run("ROLLBACK; PREPARE d AS DELETE FROM t RETURNING i; BEGIN");
+    bound(&mut bench, "p", "EXECUTE d", &[]);
+    assert_eq!(ask(&mut bench, "p", 2), "1\n2\nSUSPENDED\n");
+    assert_eq!(count(&mut bench, "t"), "0");
+    assert_eq!(ask(&mut bench, "p", 0), "3\n4\n5\nDELETE 3\n");
+    // What was suspended is refused, as all else, where the transaction has failed.
+    bound(&mut bench, "r", "SELECT i FROM generate_series(1, 3) i", &[]);
+    assert_eq!(ask(&mut bench, "r", 2), "1\n2\nSUSPENDED\n");
+    bench.run("SELECT 1 / 0");
+    assert!(ask(&mut bench, "r", 2).starts_with("25P02"));
+    bench.run("ROLLBACK");
+}
+
+#[test]
+fn what_execute_and_fetch_name_may_come_after_their_preparation() {
+    let mut bench = five_and_none();
+    let session = &mut bench.session;
+    session.parse("e", "EXECUTE later", &[]).unwrap();
+    session.parse("f", "FETCH ALL later", &[]).unwrap();
+    assert!(session.describe_statement("e").unwrap().1.is_none());
+    assert!(session.describe_statement("f").unwrap().1.is_none());
+    session.sync().unwrap();
+    bench.run("PREPARE later AS SELECT i, i AS j FROM t WHERE i = 1");
+    bench.run("BEGIN; DECLARE later CURSOR FOR SELECT i, i AS j FROM t WHERE i = 2");
+    for (statement, told) in [("e", "1|1\nSELECT 1\n"), ("f", "2|2\nFETCH 1\n")] {
+        let session = &mut bench.session;
+        session.bind("", statement, &[], &Formats::default(), Formats::default()).unwrap();
+        let columns = session.describe_portal("").unwrap().map(|(fields, _)| fields.len());
+        assert_eq!(columns, Some(2), "{statement}");
+        assert_eq!(ask(&mut bench, "", 0), told);
+    }
+    bench.run("ROLLBACK");
+    // All that have names go; the one without lasts until the next.
+    bench.session.parse("", "SELECT 7", &[]).unwrap();
+    bench.session.parse("d", "DEALLOCATE ALL", &[]).unwrap();
+    bench.session.bind("d", "d", &[], &Formats::default(), Formats::default()).unwrap();
+    assert_eq!(ask(&mut bench, "d", 0), "DEALLOCATE ALL\n");
+    let session = &mut bench.session;
+    session.bind("", "", &[], &Formats::default(), Formats::default()).unwrap();
+    assert_eq!(ask(&mut bench, "", 0), "7\nSELECT 1\n");
+}
