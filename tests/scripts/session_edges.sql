@@ -46,3 +46,19 @@ SELECT (SELECT count(*) FROM p), (SELECT count(*) FROM c);
 BEGIN; CREATE TEMP TABLE q (a int PRIMARY KEY) ON COMMIT DROP; CREATE TEMP TABLE r (a int REFERENCES q) ON COMMIT DROP; COMMIT;
 SELECT count(*) FROM pg_class WHERE relname IN ('q', 'r');
 DROP TABLE locked;
+
+-- Who asks for it reads it in any character set.
+SET application_name = E'gr\u00fcn\tis';
+SHOW application_name;
+RESET application_name;
+
+-- What looked at anything has a snapshot, although it failed.
+PREPARE divided (int) AS SELECT $1;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SAVEPOINT s;
+EXECUTE divided (1 / (pg_backend_pid() - pg_backend_pid()));
+ROLLBACK TO s;
+RELEASE s;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+ROLLBACK;
+DEALLOCATE divided;

@@ -1,6 +1,8 @@
 //! The first packet of a connection: a session's parameters, or a request for encryption or for
 //! the cancellation of somebody's query. It alone has no type byte.
 
+use std::borrow::Cow;
+
 use crate::error::Error;
 use crate::put::{begin_length, end, put_i32, put_string, put_u32};
 use crate::read::Reader;
@@ -42,25 +44,26 @@ pub struct Session<'a> {
     /// Minor version of protocol 3 that the client would like. Above 0, or with options that
     /// start with `_pq_.`, the server answers NegotiateProtocolVersion and goes on with 3.0.
     pub minor: u16,
-    /// Names and values, alternating, each with its zero; UTF-8 throughout.
+    /// Names and values, alternating, each with its zero; names are UTF-8.
     pairs: &'a [u8],
 }
 
 impl<'a> Session<'a> {
-    /// Names and values in the order they were sent.
-    pub fn parameters(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+    /// Names and values in the order they were sent. Of values that are not UTF-8 what is no ASCII is lost: the client's
+    /// character set is one of them.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'a str, Cow<'a, str>)> + use<'a> {
         let mut reader = Reader::new(self.pairs);
         std::iter::from_fn(move || {
             if reader.rest().is_empty() {
                 return None;
             }
-            let mut next = || reader.string().expect("the pairs were checked when they were read");
-            Some((next(), next()))
+            let checked = "the pairs were checked when they were read";
+            Some((reader.string().expect(checked), lossy(reader.string_bytes().expect(checked))))
         })
     }
 
     /// The last value sent for `name`.
-    pub fn parameter(&self, name: &str) -> Option<&'a str> {
+    pub fn parameter(&self, name: &str) -> Option<Cow<'a, str>> {
         self.parameters().filter(|(n, _)| *n == name).map(|(_, value)| value).last()
     }
 }
@@ -118,7 +121,15 @@ fn decode_pairs(list: &[u8]) -> Result<&[u8], Error> {
             return reader.end().map(|()| pairs).map_err(|_| Error::StartupLayout);
         }
         crate::utf8(name)?;
-        crate::utf8(reader.string_bytes().map_err(|_| Error::StartupLayout)?)?;
+        reader.string_bytes().map_err(|_| Error::StartupLayout)?;
+    }
+}
+
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    let plain = |byte: &u8| if byte.is_ascii() { char::from(*byte) } else { '?' };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(bytes.iter().map(plain).collect()),
     }
 }
 

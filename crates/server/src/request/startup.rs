@@ -37,16 +37,18 @@ pub(super) fn run(seat: &mut Seat) {
 }
 
 fn open(seat: &mut Seat, wanted: &startup::Session<'_>) -> Result<(), SqlError> {
-    let user = clip(wanted.parameter("user").unwrap_or_default());
+    let user = wanted.parameter("user").unwrap_or_default();
+    let user = clip(&user);
     if user.is_empty() {
         return Err(refusal("no PostgreSQL user name specified in startup packet"));
     }
-    if wanted.parameter("replication").is_some_and(|value| !matches!(value, "false" | "off" | "0"))
-    {
+    let replication = wanted.parameter("replication");
+    if replication.is_some_and(|value| !matches!(&*value, "false" | "off" | "0")) {
         return Err(SqlError::unsupported("replication connections are not supported")
             .with_severity(Severity::Fatal));
     }
-    let database = clip(wanted.parameter("database").filter(|d| !d.is_empty()).unwrap_or(user));
+    let database = wanted.parameter("database").filter(|database| !database.is_empty());
+    let database = clip(database.as_deref().unwrap_or(user));
     negotiate(seat, wanted);
     authenticate(seat, user)?;
     if !seat.worker.shared.take_place() {
@@ -91,12 +93,12 @@ fn open_session(
         match name {
             "user" | "database" | "replication" => {}
             "options" => {
-                for (name, value) in command_line_options(value)? {
+                for (name, value) in command_line_options(&value)? {
                     session.set_startup(&name, &value).map_err(fatal)?;
                 }
             }
             _ if name.starts_with("_pq_.") => {}
-            _ => session.set_startup(name, value).map_err(fatal)?,
+            _ => session.set_startup(name, &value).map_err(fatal)?,
         }
     }
     Ok(session)

@@ -233,8 +233,10 @@ impl Binder<'_, '_> {
                             item.alias
                         ));
                     }
-                    let d = distance(name, &column.name) + penalty;
-                    if d <= name.len().max(column.name.len()) / 2 && d <= 3 + penalty {
+                    let unlike = distance(name, &column.name);
+                    let d = unlike + penalty;
+                    // More than half of it would be a guess.
+                    if unlike <= name.len() / 2 && d <= 3 {
                         nearest.push((d, format!("{}.{}", item.alias, column.name)));
                     }
                 }

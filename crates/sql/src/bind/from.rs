@@ -323,12 +323,15 @@ impl Binder<'_, '_> {
                 Some(bound?)
             }
             JoinCondition::Using { columns: names, alias } => {
-                if alias.is_some() {
-                    return Err(SqlError::unsupported(
-                        "JOIN USING with an alias is not supported yet",
-                    ));
+                let kind = join.kind;
+                let merged = self.merge(kind, names, &left_items, &right_items, &mut columns)?;
+                if let Some(alias) = alias {
+                    let item = merged_item(&alias.name, &columns);
+                    check_names(&left_items, std::slice::from_ref(&item))?;
+                    check_names(&right_items, std::slice::from_ref(&item))?;
+                    right_items.push(item);
                 }
-                self.merge(join.kind, names, &left_items, &right_items, &mut columns)?
+                merged
             }
             JoinCondition::Natural => {
                 let names = common_names(&left_items, &right_items);
@@ -349,6 +352,15 @@ impl Binder<'_, '_> {
         let mut items = left_items;
         items.append(&mut right_items);
         if let Some(alias) = &join.alias {
+            if alias.columns.len() > columns.len() {
+                bail!(
+                    INVALID_COLUMN_REFERENCE,
+                    "join expression \"{}\" has {} columns available but {} columns specified",
+                    alias.name,
+                    columns.len(),
+                    alias.columns.len()
+                );
+            }
             for (column, name) in columns.iter_mut().zip(&alias.columns) {
                 column.name = name.clone();
             }
@@ -439,6 +451,20 @@ fn check_names(before: &[NsItem], new: &[NsItem]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// `USING (…) AS alias`: a name for the merged columns alone.
+fn merged_item(alias: &str, columns: &[NsColumn]) -> NsItem {
+    NsItem {
+        alias: alias.into(),
+        table: None,
+        columns: columns.to_vec(),
+        rel: None,
+        qualified: true,
+        unqualified: false,
+        lateral_only: false,
+        lateral_ok: true,
+    }
 }
 
 fn common_names(left: &[NsItem], right: &[NsItem]) -> Vec<Name> {

@@ -18,7 +18,7 @@ const SESSION: Bodies = declared!(Body::Session,
     "inet_client_addr" "inet_server_addr" "inet_client_port" "inet_server_port" "pg_postmaster_start_time" "pg_conf_load_time"
     "pg_my_temp_schema" "pg_is_other_temp_schema" "pg_trigger_depth" "pg_jit_available"
     "pg_sleep" "sql:3935" "sql:3936" "pg_current_xact_id" "pg_current_xact_id_if_assigned"
-    "pg_current_snapshot" "pg_visible_in_snapshot" "pg_snapshot_xmin" "pg_snapshot_xmax"
+    "pg_current_snapshot" "pg_export_snapshot" "pg_visible_in_snapshot" "pg_snapshot_xmin" "pg_snapshot_xmax"
     "pg_snapshot_xip" "pg_xact_status" "pg_xact_commit_timestamp"
     "pg_xact_commit_timestamp_origin" "pg_last_committed_xact" "pg_get_multixact_members"
     "pg_get_multixact_stats"

@@ -75,6 +75,8 @@ pub struct Backend {
     pub used: Vec<(Oid, LockMode)>,
     /// Their indexes that this transaction's snapshots must not use.
     pub unusable: Vec<Oid>,
+    /// Who made others that only snapshots may use that see it.
+    pub makers: Vec<base::Xid>,
     /// The search path resolved, and the state of affairs it was resolved in.
     path: RefCell<Option<(PathKey, Arc<SearchPath>)>>,
     /// What [`Backend::scope`] found last, and for which search path and temporary schema.
@@ -173,6 +175,7 @@ impl Backend {
             notices: Vec::new(),
             used: Vec::new(),
             unusable: Vec::new(),
+            makers: Vec::new(),
             path: RefCell::new(None),
             known_scope: Cell::new(None),
             views: BTreeMap::new(),
@@ -192,6 +195,7 @@ impl Backend {
     pub fn forget_used(&mut self) {
         self.used.clear();
         self.unusable.clear();
+        self.makers.clear();
     }
 
     /// Forgets what a statement that ended in its midst may have left.
@@ -429,10 +433,11 @@ impl Lookup for Backend {
         let found = self.catalog.open(&self.txn, &path, schema, name, mode)?;
         if let Some(table) = &found {
             for index in &table.indexes {
-                if let Some(maker) = index.check_xmin
-                    && !self.txn.will_see(maker)?
-                {
+                let Some(maker) = index.check_xmin else { continue };
+                if !self.txn.will_see(maker)? {
                     self.unusable.push(index.oid);
+                } else if maker >= self.txn.manager().refresh().xid {
+                    self.makers.push(maker);
                 }
             }
             match self.used.iter_mut().find(|(oid, _)| *oid == table.oid) {

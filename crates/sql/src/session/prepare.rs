@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base::Xid;
 use storage::lock::LockMode;
 use syntax::ast::{self, Statement};
 
@@ -35,6 +36,8 @@ pub struct Planned {
     pub fields: Option<Arc<[Field]>>,
     /// Relations that it uses, with the locks that running it takes.
     tables: Vec<(Oid, LockMode)>,
+    /// Who made indexes that only snapshots may use that see it; without those that every snapshot sees.
+    makers: Vec<Xid>,
     /// The state of the catalogs that it was made in.
     version: u64,
     scope: Scope,
@@ -139,6 +142,7 @@ impl Session {
             fields: fields_of(&bound).map(Arc::from),
             params: params.types,
             tables: std::mem::take(&mut self.backend.used),
+            makers: std::mem::take(&mut self.backend.makers),
             version,
             scope,
             local,
@@ -157,6 +161,11 @@ impl Session {
         // Locked first, so that nothing changes between the look at the version and the run.
         for (oid, mode) in &planned.tables {
             backend.catalog.lock(&backend.txn, *oid, *mode)?;
+        }
+        for maker in &planned.makers {
+            if !backend.txn.will_see(*maker)? {
+                return Ok(false);
+            }
         }
         Ok(backend.catalog.version() == planned.version)
     }

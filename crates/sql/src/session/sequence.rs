@@ -35,6 +35,7 @@ fn open(backend: &Backend, oid: Oid) -> Result<Open> {
     let Some(row) = row else { return Err(SqlError::internal("a sequence without its row")) };
     let params = params_of(&row.row);
     let rel = store.sequence(table.storage);
+    rel.begin_if_emptied(row.row.get("seqstart").as_int8())?;
     Ok(Open { table, rel, params })
 }
 

@@ -9,7 +9,7 @@
 //! | `Failed` | open if there are savepoints, else none | only ROLLBACK and COMMIT pass | |
 
 use base::Lsn;
-use storage::txn::{Isolation, SubLevel, TxnState};
+use storage::txn::{Import, Isolation, SubLevel, TxnState};
 
 use syntax::ast::{IsolationLevel, TransactionMode};
 
@@ -140,7 +140,7 @@ impl Session {
                         }
                     };
                     if isolation != self.backend.txn.isolation() {
-                        if self.had_query {
+                        if self.had_query || self.backend.txn.keeps_snapshot() {
                             bail!(
                                 ACTIVE_SQL_TRANSACTION,
                                 "SET TRANSACTION ISOLATION LEVEL must be called before any query"
@@ -159,6 +159,35 @@ impl Session {
                 TransactionMode::Deferrable(..) => {}
             }
         }
+        Ok(())
+    }
+
+    /// SET TRANSACTION SNAPSHOT.
+    pub(super) fn import_snapshot(&mut self, name: &str) -> Result<()> {
+        let txn = &self.backend.txn;
+        let begun = self.had_query || txn.keeps_snapshot() || txn.top_xid().is_some();
+        if begun || txn.level().is_some() {
+            bail!(
+                ACTIVE_SQL_TRANSACTION,
+                "SET TRANSACTION SNAPSHOT must be called before any query"
+            );
+        }
+        if txn.isolation() != Isolation::RepeatableRead {
+            bail!(
+                FEATURE_NOT_SUPPORTED,
+                "a snapshot-importing transaction must have isolation level SERIALIZABLE or REPEATABLE READ"
+            );
+        }
+        match txn.import_snapshot(name) {
+            Import::Done => {}
+            Import::Unknown => {
+                bail!(INVALID_PARAMETER_VALUE, "invalid snapshot identifier: \"{name}\"")
+            }
+            Import::OtherDatabase => {
+                bail!(FEATURE_NOT_SUPPORTED, "cannot import a snapshot from a different database")
+            }
+        }
+        self.had_query = true;
         Ok(())
     }
 

@@ -240,8 +240,13 @@ impl Session {
                 self.set_modes(modes)?;
             }
             SetAction::SessionCharacteristics(modes) => self.characteristics(modes)?,
-            SetAction::TransactionSnapshot(_) => {
-                return Err(SqlError::unsupported("SET TRANSACTION SNAPSHOT is not supported yet"));
+            SetAction::TransactionSnapshot(name) => {
+                if local {
+                    let text = "SET LOCAL TRANSACTION SNAPSHOT is not implemented";
+                    bail!(FEATURE_NOT_SUPPORTED, "{text}");
+                }
+                self.warn_outside_block("SET TRANSACTION");
+                self.import_snapshot(name)?;
             }
         }
         Ok("SET".to_owned())
@@ -457,7 +462,6 @@ impl Session {
     ) -> Result<String> {
         let (planned, params) = self.prepared_call(execute)?;
         self.backend.refuse_if_read_only(&planned)?;
-        self.had_query = true;
         if let Some(fields) = &planned.fields
             && !described
         {
@@ -482,6 +486,8 @@ impl Session {
         &mut self,
         execute: &ast::Execute,
     ) -> Result<(Arc<super::Planned>, Vec<Datum>)> {
+        // Its arguments are looked at by the transaction's snapshot.
+        self.had_query = true;
         let types = self.prepared(&execute.name)?.params.clone();
         if let Some(standing) = self.backend.standing.statements.get_mut(&execute.name) {
             standing.uses += 1;

@@ -30,6 +30,12 @@ pub(super) fn call(b: &mut Backend, func: &Function, args: &[Datum]) -> Result<O
         "pg_current_snapshot" | "txid_current_snapshot" => {
             Datum::text(current_snapshot(b)?.to_string())
         }
+        "pg_export_snapshot" => {
+            if b.txn.level().is_some() {
+                bail!(ACTIVE_SQL_TRANSACTION, "cannot export a snapshot from a subtransaction");
+            }
+            Datum::text(b.txn.export_snapshot(b.snapshot))
+        }
         "pg_snapshot_xmin" | "txid_snapshot_xmin" => {
             Datum::Int8(parse_snapshot(args[0].as_text())?.xmin.0 as i64)
         }
@@ -115,7 +121,8 @@ pub(super) fn record(func: &Function, values: Vec<Datum>) -> Datum {
 }
 
 fn current_snapshot(b: &Backend) -> Result<SnapshotXids> {
-    let snapshot = b.txn.statement_snapshot();
+    // The statement's: what it does not see has not ended for it.
+    let snapshot = b.snapshot;
     // What it says to have ended may be known to nobody after a crash.
     b.txn.observe(base::Lsn(snapshot.csn.0));
     Ok(b.txn.snapshot_xids(&snapshot)?)

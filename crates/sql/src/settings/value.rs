@@ -153,6 +153,11 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
             }
             Err(out_of_range(setting, short(number), short(min), short(max)))
         }
+        // Others read it, whatever their character set.
+        Kind::Text { .. } if matches!(setting.name, "application_name" | "cluster_name") => {
+            let plain = |byte| if matches!(byte, b' '..=b'~') { char::from(byte) } else { '?' };
+            Ok(Value::Text(text.bytes().map(plain).collect::<String>().into()))
+        }
         Kind::Text { .. } => Ok(Value::Text(text.into())),
         Kind::Choice { of, .. } => {
             let found = match setting.name {

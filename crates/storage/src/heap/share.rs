@@ -14,7 +14,8 @@
 use super::contest::{Contest, Want};
 use super::{HeapRel, Outcome, page};
 use crate::buffer::Relation;
-use crate::error::Result;
+use crate::complaint::complain;
+use crate::error::{Error, Result};
 use crate::lock::{Duty, SessionId};
 use crate::page::Item;
 use crate::txlog::{Member, MultiXactId, Outcome as XactOutcome};
@@ -263,6 +264,11 @@ fn give_back(rel: &Relation, txns: &TxnManager, tid: Tid, xid: Xid, own: &[Membe
             Ok(true) => return,
             // Somebody joined in between.
             Ok(false) => {}
+            // Nobody else can read the page either, and take the row for free.
+            Err(error @ Error::Damaged { .. }) => {
+                complain("a rollback that has to give locks of rows back", &error);
+                return;
+            }
             // The disk refused; a rollback has nobody to tell, and must not lose anybody's lock.
             Err(_) => {
                 let _waiting = wait_event::during(Event::Retry);

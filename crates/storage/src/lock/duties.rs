@@ -18,13 +18,13 @@ use crate::error::Result;
 use crate::txlog::Outcome;
 use base::Xid;
 use base::sync::unmodelled::Ordering;
+use std::collections::BTreeSet;
 
 /// A duty. It retries until it succeeds: a rollback can't fail.
 pub type Duty = Box<dyn FnOnce() + Send>;
 
 struct Left {
     xid: Xid,
-    key: RowKey,
     duty: Duty,
 }
 
@@ -32,6 +32,8 @@ struct Left {
 #[derive(Default)]
 pub(super) struct Duties {
     list: Vec<Left>,
+    /// For which rows of which id: transactions change many rows that are locked.
+    rows: BTreeSet<(Xid, RowKey)>,
     /// Ids that are being rolled back, ascending; of a whole transaction its top-level id comes first.
     closed: Vec<Xid>,
 }
@@ -45,8 +47,8 @@ impl LockManager {
         if duties.closed.binary_search(&xid).is_ok() {
             return false;
         }
-        if !duties.list.iter().any(|d| d.xid == xid && d.key == key) {
-            duties.list.push(Left { xid, key, duty });
+        if duties.rows.insert((xid, key)) {
+            duties.list.push(Left { xid, duty });
             line.has_duties.store(true, Ordering::Relaxed);
         }
         true
@@ -73,6 +75,7 @@ impl LockManager {
             let all = std::mem::take(&mut duties.list);
             let (due, rest) = all.into_iter().partition(|d| xids.binary_search(&d.xid).is_ok());
             duties.list = rest;
+            duties.rows.retain(|(xid, _)| xids.binary_search(xid).is_err());
             due
         };
         due.into_iter().rev().for_each(|left| (left.duty)());
@@ -92,6 +95,7 @@ impl LockManager {
         if line.has_duties.load(Ordering::Relaxed) {
             let mut duties = line.duties.lock().expect("no code panics under it");
             duties.list.clear();
+            duties.rows.clear();
             line.has_duties.store(false, Ordering::Relaxed);
         }
     }

@@ -14,7 +14,7 @@ use base::Xid;
 use base::latch::Latch;
 use base::pad::{LINE_BYTES, Padded};
 use base::rank::Rank;
-use base::sync::unmodelled::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use base::sync::unmodelled::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering, fence};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, OnceLock};
 
@@ -130,6 +130,8 @@ pub struct Sessions {
     /// Slots below have been used.
     high: AtomicU32,
     free: Latch<BTreeSet<u32>>,
+    /// How often a session has taken a snapshot over from another.
+    handovers: AtomicU64,
 }
 
 impl Default for Sessions {
@@ -138,6 +140,7 @@ impl Default for Sessions {
             chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
             high: AtomicU32::new(0),
             free: Latch::new(Rank::Leaf, BTreeSet::new()),
+            handovers: AtomicU64::new(0),
         }
     }
 }
@@ -188,6 +191,26 @@ impl Sessions {
         // Acquire: pairs with the release in `attach`.
         let high = self.high.load(Ordering::Acquire);
         (0..high).map(|id| (SessionId(id), self.slot(SessionId(id))))
+    }
+
+    /// A session shows in its slot the snapshot of another, which has it still.
+    pub(crate) fn count_handover(&self) {
+        // Release: pairs with the fence below; what is in the slot is seen with the count.
+        self.handovers.fetch_add(1, Ordering::Release);
+    }
+
+    /// Looks at the sessions, again if meanwhile one took a snapshot over from another: the look may have been past
+    /// the former, and found the latter without.
+    pub(crate) fn without_handover<R>(&self, mut look: impl FnMut() -> R) -> R {
+        loop {
+            let before = self.handovers.load(Ordering::Acquire);
+            let found = look();
+            // Pairs with the release with which a session lets go of a snapshot: whoever took it over has counted before.
+            fence(Ordering::Acquire);
+            if self.handovers.load(Ordering::Relaxed) == before {
+                return found;
+            }
+        }
     }
 
     /// Every session there is.

@@ -40,9 +40,12 @@ impl LockManager {
     pub(super) fn holders_of_snapshots(&self, me: SessionId, db: u32, csn: Csn) -> Vec<SessionId> {
         // Pairs with the fence of a session that takes a snapshot: one that is not seen here is newer.
         fence(Ordering::SeqCst);
-        let of_db = self.sessions.iter().filter(|(id, slot)| *id != me && slot.database() == db);
-        // Acquire: pairs with the release that raises it, after what was read under the snapshot was read.
-        let old = of_db.filter(|(_, slot)| slot.txn.snapshot.load(Ordering::Acquire) < csn.0);
-        old.map(|(id, _)| id).collect()
+        self.sessions.without_handover(|| {
+            let of_db =
+                self.sessions.iter().filter(|(id, slot)| *id != me && slot.database() == db);
+            // Acquire: pairs with the release that raises it, after what was read under the snapshot was read.
+            let old = of_db.filter(|(_, slot)| slot.txn.snapshot.load(Ordering::Acquire) < csn.0);
+            old.map(|(id, _)| id).collect()
+        })
     }
 }

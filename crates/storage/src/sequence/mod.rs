@@ -9,7 +9,7 @@ use crate::journal::Journal;
 use crate::page::{HEADER_BYTES, PAGE_BYTES, PageKind, PageMut, PageView};
 use crate::txn::{Txn, TxnManager};
 use crate::wal::{Kind, Wal, record_bound};
-use base::{BlockNo, Fork, Lsn, Xid};
+use base::{BlockNo, Fork, Lsn, Persistence, Xid};
 use std::sync::Arc;
 
 const BLOCK: BlockNo = BlockNo(0);
@@ -54,12 +54,13 @@ pub struct State {
 pub struct SequenceRel {
     rel: Relation,
     wal: Arc<Wal>,
+    txns: Arc<TxnManager>,
 }
 
 impl SequenceRel {
     /// The sequence in `rel`.
     pub fn new(rel: Relation, txns: &Arc<TxnManager>) -> SequenceRel {
-        SequenceRel { rel, wal: Arc::clone(txns.wal()) }
+        SequenceRel { rel, wal: Arc::clone(txns.wal()), txns: Arc::clone(txns) }
     }
 
     /// Its relation.
@@ -76,6 +77,20 @@ impl SequenceRel {
         };
         store_logged(&mut page, &mut journal, State { last: start, is_called: false });
         Ok(())
+    }
+
+    /// An unlogged sequence that a crash has emptied begins anew.
+    pub fn begin_if_emptied(&self, start: i64) -> Result<()> {
+        if !self.is_emptied()? {
+            return Ok(());
+        }
+        let _one = self.txns.emptied().lock();
+        if self.is_emptied()? { self.create(start) } else { Ok(()) }
+    }
+
+    fn is_emptied(&self) -> Result<bool> {
+        let unlogged = self.rel.id().persistence() == Persistence::Unlogged;
+        Ok(unlogged && self.rel.blocks(Fork::Main)? == 0)
     }
 
     /// The next value. Never taken back, whatever becomes of the transaction; no two calls get the same,
@@ -123,6 +138,9 @@ impl SequenceRel {
     /// Verifies the page.
     pub fn check(&self, report: &mut dyn FnMut(String)) -> Result<()> {
         let name = format!("sequence {}", self.rel.id());
+        if self.is_emptied()? {
+            return Ok(());
+        }
         if self.rel.blocks(Fork::Main)? != 1 {
             report(format!("{name} has not exactly one page"));
             return Ok(());

@@ -11,7 +11,7 @@
 //! *No snapshot is overlooked.* A session stores bound and number in its slot, passes a sequentially
 //! consistent fence, reads both again, and uses what it read second. A scan that came too early to see the
 //! slot read the global values before that fence, so its result is not above what the session uses. What is
-//! in the slot is only older.
+//! in the slot is only older. What one session takes over from another ([`super::exported`]) makes a scan look again.
 
 use crate::lock::{NONE, Sessions};
 use crate::wal::Wal;
@@ -78,16 +78,19 @@ impl Horizon {
         // Pairs with the fence of a session that takes a snapshot.
         fence(Ordering::SeqCst);
         let (mut bound, mut csn, mut count, mut writers) = (before.0, published.0, 0, 0);
-        for (_, slot) in sessions.iter() {
-            let line = &slot.txn;
-            // Acquire: pairs with the release that clears it after publication.
-            let xid = line.xid.load(Ordering::Acquire);
-            running = running.min(xid);
-            writers += u64::from(xid != NONE);
-            bound = bound.min(line.bound.load(Ordering::Relaxed));
-            csn = csn.min(line.snapshot.load(Ordering::Relaxed));
-            count += 1;
-        }
+        sessions.without_handover(|| {
+            (count, writers) = (0, 0);
+            for (_, slot) in sessions.iter() {
+                let line = &slot.txn;
+                // Acquire: pairs with the release that clears it after publication.
+                let xid = line.xid.load(Ordering::Acquire);
+                running = running.min(xid);
+                writers += u64::from(xid != NONE);
+                bound = bound.min(line.bound.load(Ordering::Relaxed));
+                csn = csn.min(line.snapshot.load(Ordering::Relaxed));
+                count += 1;
+            }
+        });
         debug_assert!(running != NONE, "ids are below the mark for none");
         // Release: pairs with the acquire in `oldest_running`.
         self.oldest_running.fetch_max(running, Ordering::Release);

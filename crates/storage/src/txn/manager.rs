@@ -1,5 +1,6 @@
 //! What all transactions share: the next id, the horizon, and the rooms they stand on.
 
+use super::exported::Exports;
 use super::horizon::{Bounds, Horizon};
 use crate::complaint::complain;
 use crate::error::Result;
@@ -52,6 +53,9 @@ pub struct TxnManager {
     redo_from: Latch<(Xid, Xid)>,
     /// Members of multixacts below the first have ended when every transaction below the second has.
     multis_made: Latch<Option<(MultiXactPlace, Xid)>>,
+    exports: Exports,
+    /// Held by who begins a sequence anew that a crash has emptied.
+    emptied: Latch<()>,
     keeper: Keeper,
 }
 
@@ -106,6 +110,8 @@ impl TxnManager {
             forgettable: Latch::new(Rank::Leaf, None),
             redo_from: Latch::new(Rank::Leaf, (Xid::INVALID, next)),
             multis_made: Latch::new(Rank::Leaf, None),
+            exports: Exports::default(),
+            emptied: Latch::new(Rank::Outer, ()),
             keeper: Keeper::default(),
         });
         let kept = Arc::clone(&manager);
@@ -205,6 +211,15 @@ impl TxnManager {
     #[inline]
     pub(super) fn horizon_ref(&self) -> &Horizon {
         &self.horizon
+    }
+
+    pub(crate) fn emptied(&self) -> &Latch<()> {
+        &self.emptied
+    }
+
+    #[inline]
+    pub(super) fn exports(&self) -> &Exports {
+        &self.exports
     }
 
     /// Every snapshot sees all commits below, and they are durable: what they deleted can be removed.

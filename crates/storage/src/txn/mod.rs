@@ -4,6 +4,7 @@ mod actions;
 mod combo;
 mod commit;
 pub(crate) mod describe;
+mod exported;
 mod horizon;
 mod level;
 mod manager;
@@ -16,6 +17,7 @@ pub mod visibility;
 
 pub use actions::When;
 pub use commit::CommitInfo;
+pub use exported::Import;
 pub use horizon::Bounds;
 pub use level::SubLevel;
 pub use manager::{FileRemover, TxnCheckpoint, TxnManager};

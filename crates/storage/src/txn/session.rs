@@ -62,6 +62,8 @@ pub struct Txn {
     pub(super) kept_snapshot: Cell<Option<Snapshot>>,
     pub(super) statement_open: Cell<bool>,
     pub(super) holds: RefCell<Holds>,
+    /// It has exported snapshots, which others may take over: the last one's number.
+    pub(super) exports: Cell<Option<Csn>>,
     must_be_durable: Cell<Lsn>,
     /// What the session knows to be durable; saves looking at the shared word.
     known_durable: Cell<Lsn>,
@@ -92,6 +94,7 @@ impl Txn {
             kept_snapshot: Cell::new(None),
             statement_open: Cell::new(false),
             holds: RefCell::default(),
+            exports: Cell::new(None),
             must_be_durable: Cell::new(Lsn::ZERO),
             known_durable: Cell::new(shared.wal().durable()),
         })

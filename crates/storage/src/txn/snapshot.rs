@@ -52,7 +52,7 @@ impl fmt::Display for SnapshotXids {
 /// A snapshot that stays in force until it is given back ([`Txn::drop_hold`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "what it sees stays until it is dropped"]
-pub struct Hold(u64);
+pub struct Hold(pub(super) u64);
 
 /// The snapshots that a session has in force, oldest first.
 #[derive(Default)]
@@ -133,6 +133,11 @@ impl Txn {
         self.slot().txn.snapshot.load(Ordering::Relaxed) != NONE
     }
 
+    /// Whether the transaction has taken the snapshot that is for all its statements.
+    pub fn keeps_snapshot(&self) -> bool {
+        self.kept_snapshot.get().is_some()
+    }
+
     /// Does something, and lets go of the snapshots that it took if none was in force before: for look-ups whose
     /// outcome does not depend on what they have read staying in place.
     pub fn briefly<R>(&self, look: impl FnOnce() -> R) -> R {
@@ -173,6 +178,9 @@ impl Txn {
 
     /// Everything is given back: the transaction has ended.
     pub(super) fn drop_snapshots(&self) {
+        if self.exports.take().is_some() {
+            self.shared.exports().withdraw(self.session);
+        }
         self.kept_snapshot.set(None);
         self.statement_open.set(false);
         self.holds.borrow_mut().list.clear();

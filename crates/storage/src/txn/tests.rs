@@ -447,3 +447,93 @@ fn every_outcome_is_remembered_however_old() {
     }
     world.close();
 }
+
+#[test]
+fn an_exported_snapshot_outlives_its_transaction_in_those_that_took_it_over() {
+    let world = World::new();
+    let (a, exporter, importer) = (begin(&world), begin(&world), world.session());
+    let mut made = row(&a);
+    a.commit().unwrap();
+    let name = exporter.export_snapshot(exporter.statement_snapshot());
+    exporter.release_statement();
+    let oldest = exporter.slot().txn.snapshot.load(base::sync::unmodelled::Ordering::Relaxed);
+    a.begin(Isolation::ReadCommitted);
+    end_row(&a, &mut made);
+    let end = a.commit().unwrap().must_be_durable;
+    world.wal.flush(end);
+    let later = begin(&world);
+    assert!(!sees(&later, &made));
+    importer.begin(Isolation::RepeatableRead);
+    // A look at the catalogs has taken a newer one.
+    let _ = importer.fresh_snapshot();
+    assert_eq!(importer.import_snapshot("no such"), Import::Unknown);
+    assert_eq!(importer.import_snapshot(&name), Import::Done);
+    exporter.commit().unwrap();
+    let other = world.session();
+    other.begin(Isolation::RepeatableRead);
+    assert_eq!(other.import_snapshot(&name), Import::Unknown, "it went with its transaction");
+    assert_eq!(world.txns.refresh().csn, Csn(oldest));
+    assert!(sees(&importer, &made), "deleted since");
+    // What it did itself it sees, too.
+    let own = row(&importer);
+    importer.next_command().unwrap();
+    assert!(sees(&importer, &own));
+    importer.commit().unwrap();
+    assert!(world.txns.refresh().csn > Csn(oldest));
+    drop((a, exporter, importer, later, other));
+    world.close();
+}
+
+#[test]
+fn an_exported_snapshot_is_its_database_s() {
+    let world = World::new();
+    let exporter = begin(&world);
+    let name = exporter.export_snapshot(exporter.statement_snapshot());
+    assert_ne!(exporter.export_snapshot(exporter.statement_snapshot()), name);
+    let elsewhere = Txn::attach(&world.txns, 99, 6).unwrap();
+    elsewhere.begin(Isolation::RepeatableRead);
+    assert_eq!(elsewhere.import_snapshot(&name), Import::OtherDatabase);
+    exporter.abort();
+    assert_eq!(elsewhere.import_snapshot(&name), Import::Unknown);
+    drop((exporter, elsewhere));
+    world.close();
+}
+
+/// Sessions hand a snapshot on in a ring, each letting go as soon as the next has it, while others look how far back
+/// anybody can see, and commits go on.
+#[test]
+fn a_snapshot_handed_round_is_never_overlooked() {
+    use base::sync::unmodelled::{AtomicBool, Ordering};
+    let world = World::new();
+    let first = world.session();
+    first.begin(Isolation::RepeatableRead);
+    let mut name = first.export_snapshot(first.statement_snapshot());
+    let csn = first.statement_snapshot().csn;
+    let stop = AtomicBool::new(false);
+    // Kept until the writer has ended.
+    let mut last = None;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let writer = world.session();
+            while !stop.load(Ordering::Relaxed) {
+                writer.begin(Isolation::ReadCommitted);
+                writer.xid().unwrap();
+                let end = writer.commit().unwrap().must_be_durable;
+                world.wal.flush(end);
+                assert!(world.txns.refresh().csn <= csn, "somebody had it");
+            }
+        });
+        let (mut has, mut next) = (first, world.session());
+        for _ in 0..20_000 {
+            next.begin(Isolation::RepeatableRead);
+            assert_eq!(next.import_snapshot(&name), Import::Done);
+            name = next.export_snapshot(next.statement_snapshot());
+            has.abort();
+            std::mem::swap(&mut has, &mut next);
+        }
+        stop.store(true, Ordering::Relaxed);
+        last = Some(has);
+    });
+    drop(last);
+    world.close();
+}

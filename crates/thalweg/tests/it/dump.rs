@@ -49,6 +49,31 @@ fn pgbench_tables_come_back_from_a_dump() {
 }
 
 #[test]
+fn several_connections_dump_one_moment() {
+    if !has_clients() {
+        return;
+    }
+    let server = Running::start("dump-parallel");
+    server.done("pgbench", &["-i", "-q", "-s", "2"]);
+    let dump = server.data().parent().unwrap().join("dump").to_str().unwrap().to_owned();
+    let mut load = server.beside("pgbench", &["-n", "-c", "4", "-T", "120"]);
+    while server.ask("select count(*) > 100 from pgbench_history") != "t" {}
+    server.done("pg_dump", &["-Fd", "-j", "3", "-f", &dump]);
+    assert!(load.try_wait().unwrap().is_none(), "it went on meanwhile");
+    load.kill().unwrap();
+    load.wait().unwrap();
+    server.ask("create database restored");
+    server.done("pg_restore", &["-e", "-j", "3", "-d", "restored", &dump]);
+    // Each transaction adds the same to all four.
+    let sums = "select (select sum(abalance) from pgbench_accounts), (select sum(bbalance) from pgbench_branches), \
+         (select sum(tbalance) from pgbench_tellers), (select sum(delta) from pgbench_history), \
+         (select count(*) > 100 from pgbench_history)";
+    let found = psql(&server, "restored", &["-c", sums]);
+    let sums: Vec<&str> = found.split('|').collect();
+    assert_eq!(sums, [sums[0], sums[0], sums[0], sums[0], "t"]);
+}
+
+#[test]
 fn a_schema_of_every_kind_comes_back_from_a_dump() {
     if !has_clients() {
         return;

@@ -102,11 +102,22 @@ impl Running {
     }
 
     /// One of PostgreSQL's programs, told where the server is.
-    pub fn program(&self, name: &str, arguments: &[&str]) -> Output {
+    fn command(&self, name: &str, arguments: &[&str]) -> Command {
         let mut program = Command::new(Path::new(PROGRAMS).join(name));
         program.env("PGHOST", &self.scratch.0).env("PGPORT", PORT).env("PGUSER", "me");
         program.env("PGDATABASE", "postgres").args(arguments).stdin(Stdio::null());
-        program.output().unwrap()
+        program
+    }
+
+    /// What one of them did.
+    pub fn program(&self, name: &str, arguments: &[&str]) -> Output {
+        self.command(name, arguments).output().unwrap()
+    }
+
+    /// One of them, running; what it says is lost.
+    pub fn beside(&self, name: &str, arguments: &[&str]) -> Child {
+        let mut program = self.command(name, arguments);
+        program.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
     /// What a program prints that succeeds.

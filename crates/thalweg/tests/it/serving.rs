@@ -146,6 +146,37 @@ fn serializable_is_refused_where_a_session_begins_with_it() {
 }
 
 #[test]
+fn unlogged_sequences_begin_anew_after_a_crash() {
+    if !has_clients() {
+        return;
+    }
+    let mut server = Running::start("unlogged-sequences");
+    server.ask(
+        "create unlogged table u (a serial, b int generated always as identity (start 7), c int); \
+         create unlogged sequence s start 5; create unlogged sequence never; \
+         create unlogged sequence altered start 3; \
+         insert into u (c) select generate_series(1, 40); \
+         select nextval('s'), nextval('altered'); checkpoint; select nextval('s')",
+    );
+    server.signal("-KILL");
+    assert!(!server.ends());
+    // Nobody has asked them for anything yet.
+    let (sound, told, complaints) = check(&server.data());
+    assert!(sound, "{told}{complaints}");
+    server.start_again();
+    server.ask("alter sequence altered maxvalue 100");
+    assert_eq!(server.ask("insert into u (c) values (1) returning a, b"), "1|7");
+    assert_eq!(server.ask("select nextval('s'), nextval('altered'), last_value from s"), "5|3|5");
+    assert_eq!(server.ask("select setval('never', 9)"), "9");
+    server.signal("-TERM");
+    assert!(server.ends());
+    let (sound, told, complaints) = check(&server.data());
+    assert!(sound, "{told}{complaints}");
+    server.start_again();
+    assert_eq!(server.ask("select nextval('s'), nextval('never')"), "6|10");
+}
+
+#[test]
 fn unlogged_tables_are_empty_after_a_crash_and_keep_their_rows_otherwise() {
     if !has_clients() {
         return;

@@ -156,7 +156,13 @@ fn startup_packets_out_of_shape_are_refused() {
     assert_eq!(refused(b"\0\x03\0\0user\0"), Error::StartupLayout);
     assert_eq!(refused(b"\0\x03\0\0user\0me\0"), Error::StartupLayout);
     assert_eq!(refused(b"\0\x03\0\0user\0me\0\0x"), Error::StartupLayout);
-    assert_eq!(refused(b"\0\x03\0\0user\0\xff\0\0").sqlstate(), "22021");
+    assert_eq!(refused(b"\0\x03\0\0\xff\0me\0\0").sqlstate(), "22021");
+    let latin = packet(b"\0\x03\0\0user\0me\0application_name\0gr\xfcn\0\0");
+    let Ok(startup::Split::Packet(startup::Request::Session(session), _)) = startup::split(&latin)
+    else {
+        panic!("{latin:?}")
+    };
+    assert_eq!(session.parameter("application_name").as_deref(), Some("gr?n"));
     assert_eq!(refused(b"\x04\xd2\x16\x2e\0\0\0\x01"), Error::StartupLength);
     let old = refused(b"\0\x02\0\0user\0me\0\0");
     assert_eq!(old.to_string(), "unsupported frontend protocol 2.0: server supports 3.0 to 3.0");

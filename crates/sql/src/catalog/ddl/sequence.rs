@@ -228,7 +228,11 @@ impl Ddl<'_> {
         });
         let state = match restart {
             Some(last) => State { last, is_called: false },
-            None => self.store().sequence(sequence.storage).read(self.txn())?,
+            None => {
+                let rel = self.store().sequence(sequence.storage);
+                rel.begin_if_emptied(old.start)?;
+                rel.read(self.txn())?
+            }
         };
         check_last(state.last, &new.params)?;
         let values = sequence_row(sequence.oid, &new);

@@ -248,12 +248,14 @@ fn functions(rows: &mut Vec<BuiltinRow>) {
             func::Volatility::Stable => b's',
             func::Volatility::Volatile => b'v',
         };
-        let kind = if matches!(f.body, func::Body::Window) { b'w' } else { b'f' };
         let row = proc_row(f.oid, f.name, f.args, f.result)
-            .letter("prokind", kind)
+            .letter("prokind", f.facts.kind)
             .set("proisstrict", f.strict)
             .set("proretset", f.returns_set)
-            .set("prorows", if f.returns_set { 1000.0f32 } else { 0.0 })
+            .set("proleakproof", f.facts.leakproof)
+            .letter("proparallel", f.facts.parallel)
+            .set("procost", f.facts.cost)
+            .set("prorows", f.facts.rows)
             .letter("provolatile", volatility)
             .set("pronargdefaults", f.defaults.len() as i16)
             .oid("provariadic", variadic_element(f.variadic, f.args));

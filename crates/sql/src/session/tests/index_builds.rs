@@ -81,6 +81,44 @@ fn an_index_is_not_for_snapshots_older_than_versions_it_does_not_know() {
 }
 
 #[test]
+fn a_plan_that_others_made_since_is_not_for_an_older_snapshot() {
+    let mut bench = Bench::new();
+    let (mut old, mut new) = (bench.another(), bench.another());
+    bench.run(CHAINS);
+    run(&mut old, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
+    bench.run(CHANGES);
+    assert_eq!(bench.run("CREATE UNIQUE INDEX i ON t (k)"), "CREATE INDEX\n");
+    let query = "SELECT v FROM t WHERE k = 1";
+    assert!(uses_index(&mut new, query));
+    assert_eq!(run(&mut new, query), "[v]\nSELECT 0\n");
+    assert!(run(&mut old, query).ends_with("SELECT 1\n"));
+    run(&mut old, "COMMIT");
+    assert_eq!(run(&mut old, query), "[v]\nSELECT 0\n");
+}
+
+#[test]
+fn a_plan_made_before_is_not_for_a_snapshot_taken_over() {
+    let mut bench = Bench::new();
+    let (mut old, mut taker) = (bench.another(), bench.another());
+    bench.run(CHAINS);
+    let exported = run(&mut old, "BEGIN; SELECT pg_export_snapshot()");
+    let name = exported.lines().nth(2).unwrap().to_owned();
+    bench.run(CHANGES);
+    assert_eq!(bench.run("CREATE UNIQUE INDEX i ON t (k)"), "CREATE INDEX\n");
+    let query = "SELECT v FROM t WHERE k = 1";
+    run(&mut taker, "PREPARE p AS SELECT v FROM t WHERE k = $1");
+    assert_eq!(run(&mut taker, query), "[v]\nSELECT 0\n");
+    assert_eq!(run(&mut taker, "EXECUTE p (1)"), "[v]\nSELECT 0\n");
+    run(&mut taker, "BEGIN ISOLATION LEVEL REPEATABLE READ");
+    assert_eq!(run(&mut taker, &format!("SET TRANSACTION SNAPSHOT '{name}'")), "SET\n");
+    run(&mut old, "COMMIT");
+    assert!(run(&mut taker, query).ends_with("SELECT 1\n"));
+    assert!(run(&mut taker, "EXECUTE p (1)").ends_with("SELECT 1\n"));
+    run(&mut taker, "COMMIT");
+    assert_eq!(run(&mut taker, query), "[v]\nSELECT 0\n");
+}
+
+#[test]
 fn a_transaction_finds_its_own_changes_by_the_index_it_builds() {
     for level in ["READ COMMITTED", "REPEATABLE READ"] {
         let mut bench = Bench::new();

@@ -1,0 +1,20 @@
+-- USING with an alias: a name for the merged columns.
+CREATE TABLE ua (i int, j int); CREATE TABLE ub (i int, k int); CREATE TABLE uc (k int, l int);
+INSERT INTO ua VALUES (1, 10), (2, 20), (3, 30); INSERT INTO ub VALUES (1, 100), (2, 200); INSERT INTO uc VALUES (100, 5);
+SELECT x.i, ua.j, ub.k FROM ua JOIN ub USING (i) AS x ORDER BY 1;
+SELECT x.* FROM ua LEFT JOIN ub USING (i) AS x ORDER BY 1;
+SELECT x.j FROM ua JOIN ub USING (i) AS x;
+SELECT x.i, y.k, x.i + ua.i FROM ua JOIN ub USING (i) AS x JOIN uc USING (k) AS y ORDER BY 1;
+SELECT * FROM ua JOIN ub USING (i) AS x WHERE x.i = 2;
+SELECT * FROM ua JOIN ub USING (i) AS ua;
+SELECT * FROM ua JOIN ub USING (i) AS x JOIN uc AS x ON true;
+SELECT x.i FROM (ua JOIN ub USING (i) AS x) AS y;
+SELECT y.i, y.k FROM (ua JOIN ub USING (i) AS x) AS y ORDER BY 1;
+SELECT * FROM ua JOIN ub USING (i) AS x (q);
+SELECT * FROM (ua JOIN ub USING (i)) AS y (p, q, r, s);
+SELECT * FROM (ua JOIN ub USING (i)) AS y (p, q, r) ORDER BY 1;
+SELECT x.i FROM ua FULL JOIN ub USING (i) AS x ORDER BY 1;
+SELECT s.i FROM ua JOIN ub USING (i) AS x, LATERAL (SELECT x.i) s ORDER BY 1;
+CREATE VIEW uv AS SELECT x.i, ua.j FROM ua JOIN ub USING (i) AS x;
+SELECT * FROM uv ORDER BY 1;
+DROP VIEW uv; DROP TABLE ua, ub, uc;
