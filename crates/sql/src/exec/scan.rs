@@ -245,7 +245,7 @@ impl Operator for TidScan {
             let (txn, snapshot) = (cx.host.txn(), cx.host.snapshot());
             let found = match plan.tids {
                 Expr::CurrentOf(_) => fetch_newest(heap, txn, snapshot, tid, &mut self.stored)?,
-                _ => heap.fetch(txn, snapshot, tid, &mut self.stored)? && self.stored.tid() == tid,
+                _ => heap.fetch_at(txn, snapshot, tid, &mut self.stored)?,
             };
             if !found {
                 continue;
@@ -277,7 +277,7 @@ fn fetch_newest(
     mut tid: Tid,
     stored: &mut RowBuf,
 ) -> Result<bool> {
-    while !heap.fetch(txn, snapshot, tid, stored)? {
+    while !heap.fetch_at(txn, snapshot, tid, stored)? {
         if !heap.fetch_version(tid, stored)? || stored.header().successor == tid {
             return Ok(false);
         }

@@ -8,6 +8,7 @@ use crate::types::Datum;
 
 use super::group::{ENTRY_BYTES, KeyMap, hash_of};
 use super::spill::{RowReader, RowStore, check_held, row_bytes};
+use super::state::CteRow;
 use super::{Cx, Operator, Running, run};
 
 /// One input after the other.
@@ -46,27 +47,38 @@ impl Operator for Append {
 /// The rows of a CTE.
 pub struct CteScan {
     id: u16,
+    /// All of its rows, once somebody has come to their end.
     rows: Option<Arc<RowStore>>,
     reader: RowReader,
+    /// The row, where there may come more.
+    row: Box<[Datum]>,
 }
 
 impl CteScan {
     pub fn new(id: u16) -> CteScan {
-        CteScan { id, rows: None, reader: RowReader::default() }
+        CteScan { id, rows: None, reader: RowReader::default(), row: Box::default() }
     }
 }
 
 impl Operator for CteScan {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
-        let rows = match &self.rows {
-            Some(rows) => rows,
-            None => self.rows.insert(cx.cte_rows(self.id)?),
-        };
-        self.reader.next(rows)
+        if self.rows.is_none() {
+            match cx.read_cte(self.id, &mut self.reader)? {
+                CteRow::Next(row) => {
+                    self.row = row;
+                    return Ok(true);
+                }
+                CteRow::OfAll(rows) => self.rows = Some(rows),
+            }
+        }
+        self.reader.next(self.rows.as_ref().expect("it was seen to"))
     }
 
     fn row(&self) -> &[Datum] {
-        self.reader.row(self.rows.as_ref().expect("next said true"))
+        match &self.rows {
+            Some(rows) => self.reader.row(rows),
+            None => &self.row,
+        }
     }
 
     fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {

@@ -14,7 +14,7 @@ use crate::func::{Context, Function, Rows, SessionInfo};
 use crate::plan::node::{Node, Plan};
 use crate::types::{Datum, IoContext, Oid, TimestampTz, TypeId};
 
-use super::spill::{Helpers, RowStore, TempSpace};
+use super::spill::{Helpers, RowReader, RowStore, TempSpace};
 use super::watch::{self, Profile};
 use super::{Event, Running, run};
 
@@ -99,7 +99,51 @@ pub struct State {
 pub(super) enum Cte {
     Pending(Arc<Node>),
     Running,
+    /// Run as far as somebody has read.
+    Open(Box<Growing>),
     Done(Arc<RowStore>),
+}
+
+/// A CTE that is run as its readers go on.
+pub(super) struct Growing {
+    operator: Running,
+    rows: RowStore,
+}
+
+/// What a reader of a CTE has come to.
+pub(super) enum CteRow {
+    /// This row, of rows that may become more.
+    Next(Box<[Datum]>),
+    /// These are all of its rows: the reader goes on with them.
+    OfAll(Arc<RowStore>),
+}
+
+impl Growing {
+    /// The row that the reader comes to; `None` at the end.
+    fn next(&mut self, cx: &mut Cx<'_>, reader: &mut RowReader) -> Result<Option<Box<[Datum]>>> {
+        if !reader.next(&self.rows)? {
+            if !self.operator.next(cx)? {
+                return Ok(None);
+            }
+            self.rows.push(self.operator.row())?;
+            if self.rows.len().is_multiple_of(1024) {
+                breathe()?;
+            }
+            let found = reader.next(&self.rows)?;
+            assert!(found, "one was added");
+        }
+        Ok(Some(reader.row(&self.rows).into()))
+    }
+
+    fn after(self: Box<Self>, row: Option<Box<[Datum]>>) -> (Cte, CteRow) {
+        match row {
+            Some(row) => (Cte::Open(self), CteRow::Next(row)),
+            None => {
+                let rows = Arc::new(self.rows);
+                (Cte::Done(rows.clone()), CteRow::OfAll(rows))
+            }
+        }
+    }
 }
 
 impl State {
@@ -185,27 +229,38 @@ impl Cx<'_> {
         for at in (0..self.state.ctes.len()).rev() {
             let is_change = |node: &Node| matches!(node, Node::Modify(_));
             if matches!(&self.state.ctes[at], Cte::Pending(node) if is_change(node)) {
-                self.cte_rows(at as u16)?;
+                self.read_cte(at as u16, &mut RowReader::default())?;
             }
         }
         Ok(())
     }
 
-    /// The rows of a CTE; runs it the first time.
-    pub(super) fn cte_rows(&mut self, id: u16) -> Result<Arc<RowStore>> {
+    /// Moves a reader of a CTE's rows on, and runs the CTE as far as that takes; what changes rows is run to its end.
+    pub(super) fn read_cte(&mut self, id: u16, reader: &mut RowReader) -> Result<CteRow> {
         let at = usize::from(id);
-        match std::mem::replace(&mut self.state.ctes[at], Cte::Running) {
-            Cte::Pending(node) => {
+        let (cte, read) = match std::mem::replace(&mut self.state.ctes[at], Cte::Running) {
+            Cte::Pending(node) if matches!(*node, Node::Modify(_)) => {
                 let rows = Arc::new(self.collect(&mut self.run(&node))?);
-                self.state.ctes[at] = Cte::Done(rows.clone());
-                Ok(rows)
+                (Cte::Done(rows.clone()), CteRow::OfAll(rows))
             }
-            Cte::Done(rows) => {
-                self.state.ctes[at] = Cte::Done(rows.clone());
-                Ok(rows)
+            Cte::Pending(node) => {
+                check_stack()?;
+                let (operator, rows) = (self.run(&node), self.row_store());
+                let mut growing = Box::new(Growing { operator, rows });
+                let row = growing.next(self, reader)?;
+                growing.after(row)
             }
-            Cte::Running => Err(sql_error!(INTERNAL_ERROR, "CTE {id} refers to itself")),
-        }
+            Cte::Open(mut growing) => {
+                let row = growing.next(self, reader)?;
+                growing.after(row)
+            }
+            Cte::Done(rows) => (Cte::Done(rows.clone()), CteRow::OfAll(rows)),
+            Cte::Running => {
+                return Err(sql_error!(INTERNAL_ERROR, "CTE {id} refers to itself"));
+            }
+        };
+        self.state.ctes[at] = cte;
+        Ok(read)
     }
 }
 

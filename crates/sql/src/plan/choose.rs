@@ -9,7 +9,7 @@ use crate::bind::walk;
 use crate::bind::{collate, implied};
 use crate::catalog::{AccessMethod, IndexDef, IndexKey, KeySource, TableDef};
 
-use super::access::{QueryCx, WantedOrder};
+use super::access::{QueryCx, WantedKey, WantedOrder};
 use super::keys::{Key, bounds, equality, tests};
 use super::node::{KeyTest, KeyValue};
 use super::only;
@@ -262,15 +262,15 @@ pub(super) fn gives_order(
     if order.rel != rel {
         return (false, false);
     }
-    let fixed_columns: Vec<u16> = index.keys[..fixed]
-        .iter()
-        .filter_map(|key| match key.source {
-            KeySource::Column(column) => Some(column),
-            KeySource::Expr(_) => None,
+    // Values that are equal by a collation may come one before the other by another.
+    let is_fixed = |wanted: &WantedKey| {
+        index.keys[..fixed].iter().any(|key| {
+            matches!(key.source, KeySource::Column(own) if own == wanted.column)
+                && (key.collation.loose().is_none()
+                    || collate::serves(key.collation, key.ty.collation(), wanted.collation))
         })
-        .collect();
-    let wanted: Vec<_> =
-        order.keys.iter().filter(|key| !fixed_columns.contains(&key.column)).collect();
+    };
+    let wanted: Vec<_> = order.keys.iter().filter(|key| !is_fixed(key)).collect();
     let rest = &index.keys[fixed..];
     if wanted.len() > rest.len() {
         return (false, false);

@@ -148,6 +148,9 @@ impl Planner {
             let right = right_of(unit.tree, unit.conditions);
             left = self.join(cx, left, right, &unit.needs, JoinType::Inner, ready)?;
         }
+        if !joining.is_empty() {
+            return Err(SqlError::internal("a condition about entries that are not joined here"));
+        }
         let last = last.into_iter().map(|(_, condition)| condition).collect();
         left.node = self.filter(left.node, last, &left.layout)?;
         Ok(left)

@@ -88,8 +88,12 @@ fn compares_as_distinct(test: &Call, target: &Expr) -> bool {
 fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) -> Option<Query> {
     let SubLinkKind::Quantified { tests, .. } = &link.kind else { return None };
     let members = query.rels.len() as u16;
-    let on: Vec<Expr> =
-        tests.iter().enumerate().map(|(i, test)| against(test, members, i)).collect();
+    // What the tests ask of other entries is asked where these are.
+    let (on, others): (Vec<Expr>, Vec<Expr>) = tests
+        .iter()
+        .enumerate()
+        .map(|(i, test)| against(test, members, i))
+        .partition(|test| walk::rels_of(test).iter().all(|of| [rel, members].contains(of)));
     let mut with = query.clone();
     with.rels.push(entry_of(&link.query));
     let rest = conditions_without(query, link);
@@ -99,7 +103,7 @@ fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) 
     if !index_pays(&QueryCx::new(&with, indexes), rel, &own, &on, rows) {
         return None;
     }
-    with.filter = Expr::all_of(rest);
+    with.filter = Expr::all_of(rest.into_iter().chain(others).collect());
     let at = with.from.iter_mut().find(|tree| place_of(tree, rel).is_some());
     put_beside(at.expect("it is in FROM"), rel, members, &mut Some(on));
     Some(with)

@@ -7,7 +7,7 @@ use syntax::ast::Loc;
 use crate::bind::collate;
 use crate::bind::query::{Distinct, JoinKind, JoinTree, Query, RelKind, SortKey};
 use crate::bind::tree::{Column, Expr, IsNull, Slot, SortExpr, Ty, Var};
-use crate::error::{Result, SqlError, check_stack};
+use crate::error::{Result, SqlError, bail, check_stack};
 use crate::types::{Collation, Datum, TypeId};
 
 use super::access::{Planned, QueryCx, WantedKey, WantedOrder};
@@ -289,6 +289,14 @@ impl Planner {
             let RelKind::Table(table) = &query.rels[usize::from(lock.rel)].kind else {
                 return Err(SqlError::internal("only tables' rows are locked"));
             };
+            let place = query.from.iter().find_map(|tree| place_of(tree, lock.rel));
+            if place.is_some_and(|place| place != Place::Plain) {
+                let words = crate::bind::locking::words(lock.strength);
+                bail!(
+                    FEATURE_NOT_SUPPORTED,
+                    "{words} cannot be applied to the nullable side of an outer join"
+                );
+            }
             tables.push(LockedTable {
                 table: table.clone(),
                 ctid: layout.find(lock.rel, Column::Ctid).expect("asked for above"),
@@ -341,7 +349,7 @@ impl Planner {
 pub(super) fn refresh(layout: &Layout, rel: u16) -> Vec<(u16, ScanColumn)> {
     let slots = layout.slots.iter().enumerate();
     slots
-        .filter(|(_, (r, column, _))| *r == rel && *column != Column::Ctid)
+        .filter(|(_, (of, ..))| *of == rel)
         .map(|(i, (_, column, ty))| (i as u16, ScanColumn { column: *column, ty: *ty }))
         .collect()
 }

@@ -35,11 +35,23 @@ impl<'a> Below<'a> {
     pub fn computed(computed: &'a [(Expr, Slot)]) -> Below<'a> {
         Below { computed, ..Below::default() }
     }
+
+    /// Where the row has the expression's value, if it was computed before.
+    fn slot_of(&self, expr: &Expr) -> Option<Slot> {
+        let found = self.computed.iter().find(|(known, _)| is_one_value(known, expr));
+        found.map(|(_, slot)| *slot)
+    }
 }
 
 impl Planner {
     /// The expression over the row that `below` describes.
     pub(super) fn rewrite(&mut self, expr: &Expr, below: &mut Below<'_>) -> Result<Expr> {
+        // A constant is a key of groups only where it stands alone.
+        if let Expr::Const(_) = expr
+            && let Some(slot) = below.slot_of(expr)
+        {
+            return Ok(Expr::Slot(slot));
+        }
         let mut out = expr.clone();
         self.rewrite_in_place(&mut out, below)?;
         Ok(out)
@@ -55,9 +67,10 @@ impl Planner {
 
     fn rewrite_in_place(&mut self, expr: &mut Expr, below: &mut Below<'_>) -> Result<()> {
         check_stack()?;
-        if let Some((_, slot)) = below.computed.iter().find(|(known, _)| is_one_value(known, expr))
+        if !matches!(expr, Expr::Const(_))
+            && let Some(slot) = below.slot_of(expr)
         {
-            *expr = Expr::Slot(*slot);
+            *expr = Expr::Slot(slot);
             return Ok(());
         }
         match expr {

@@ -218,13 +218,10 @@ fn sides(expr: &Expr) -> (bool, bool) {
 }
 
 fn lower(expr: &Expr) -> Expr {
-    fn shift(expr: &mut Expr) {
-        if let Expr::Var(Var { level, .. }) = expr {
-            *level = level.saturating_sub(1);
-        }
-        walk::each_child_mut(expr, &mut shift);
-    }
     let mut out = expr.clone();
-    shift(&mut out);
+    walk::replace_vars(&mut out, 0, &mut |var, depth| {
+        let is_outside = var.level > depth;
+        is_outside.then(|| Expr::Var(Var { level: var.level - 1, ..*var }))
+    });
     out
 }

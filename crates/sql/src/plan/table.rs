@@ -216,7 +216,8 @@ impl Planner {
         outer: &mut Option<&mut Outer<'_>>,
     ) -> Result<Node> {
         let tids = self.over_outer(tids, outer.as_deref_mut())?;
-        let filter = self.rewrite_all(rest, &mut Below::row(&scan.layout))?;
+        let rest = rest.iter().map(|condition| self.over_row(scan, condition, outer));
+        let filter: Vec<Expr> = rest.collect::<Result<_>>()?;
         Ok(Node::TidScan(Arc::new(TidScan {
             table: scan.table.clone(),
             alias: scan.alias.into(),

@@ -43,6 +43,10 @@ impl Point {
 
 impl PointRead {
     fn of(plan: &Plan) -> Option<PointRead> {
+        // Changes in WITH are run with the statement, whether or not it reads of them.
+        if !plan.ctes.is_empty() {
+            return None;
+        }
         let (scan, outputs) = match &plan.root {
             Node::IndexScan(scan) => (scan, None),
             Node::Project(project) => match &project.input {

@@ -223,6 +223,25 @@ impl HeapRel {
         take_visible(&page, txn, snapshot, tid, buf)
     }
 
+    /// The version at exactly this place, whatever index entries say, if the snapshot sees it.
+    pub fn fetch_at(
+        &self,
+        txn: &Txn,
+        snapshot: &Snapshot,
+        tid: Tid,
+        buf: &mut RowBuf,
+    ) -> Result<bool> {
+        let page = self.rel.read(Fork::Main, tid.block)?;
+        let Some(item) = page::version(page.view(), tid.offset) else { return Ok(false) };
+        let header = page::header(page.view(), item);
+        let seen = visibility::check(txn, snapshot, &header)?;
+        hint(&page, item, seen.hints);
+        if seen.visible {
+            buf.take(page.view(), tid.block, tid.offset, item, &header);
+        }
+        Ok(seen.visible)
+    }
+
     /// Reads the version at exactly this place, whoever sees it. False if there is none.
     pub fn fetch_version(&self, tid: Tid, buf: &mut RowBuf) -> Result<bool> {
         let page = self.rel.read(Fork::Main, tid.block)?;
