@@ -76,3 +76,15 @@ CREATE TABLE pe_u (x int, y int); INSERT INTO pe_u VALUES (10, 1), (5, 1), (20, 
 SELECT * FROM pe_o o WHERE EXISTS (SELECT 1 FROM pe_i t WHERE t.a = (SELECT max(x) FROM pe_u u WHERE u.y = o.b)) ORDER BY 1;
 SELECT * FROM pe_o o WHERE NOT EXISTS (SELECT 1 FROM pe_i t WHERE t.a = (SELECT max(x) FROM pe_u u WHERE u.y = o.b)) ORDER BY 1;
 DROP TABLE pe_o, pe_i, pe_u;
+
+-- A date for which there is no time, beside an index of times.
+CREATE TABLE pe_ts (t timestamp, z timestamptz); CREATE INDEX ON pe_ts (t); CREATE INDEX ON pe_ts (z);
+INSERT INTO pe_ts VALUES ('2024-01-01', '2024-01-01'), ('infinity', 'infinity');
+SET enable_seqscan = off;
+SELECT t FROM pe_ts WHERE t < date '5874897-12-31' ORDER BY t;
+SELECT t FROM pe_ts WHERE t > date '5874897-12-31' ORDER BY t;
+SELECT z FROM pe_ts WHERE z <= date '5874897-12-31' ORDER BY z;
+SELECT t FROM pe_ts WHERE t = date '5874897-12-31';
+SELECT t FROM pe_ts WHERE t < date '2024-06-01' ORDER BY t;
+RESET enable_seqscan;
+DROP TABLE pe_ts;
