@@ -88,3 +88,21 @@ SELECT t FROM pe_ts WHERE t = date '5874897-12-31';
 SELECT t FROM pe_ts WHERE t < date '2024-06-01' ORDER BY t;
 RESET enable_seqscan;
 DROP TABLE pe_ts;
+
+-- Changes in WITH that nobody reads, wherever the statement goes.
+CREATE TABLE pe_w (a int);
+CREATE TABLE pe_n AS WITH w AS (INSERT INTO pe_w VALUES (1) RETURNING a) SELECT 1 AS x;
+SELECT * FROM pe_w; SELECT * FROM pe_n;
+WITH w AS (INSERT INTO pe_w VALUES (2)) SELECT 5 AS x INTO pe_o;
+SELECT * FROM pe_w ORDER BY 1;
+WITH w AS (INSERT INTO pe_w VALUES (3)) INSERT INTO pe_n SELECT 2 FROM pe_w WHERE a = 3;
+WITH w AS (DELETE FROM pe_w WHERE a = 1) SELECT count(*) FROM pe_w;
+SELECT * FROM pe_w ORDER BY 1;
+COPY (WITH w AS (INSERT INTO pe_w VALUES (4)) SELECT 1) TO STDOUT;
+COPY (WITH w AS (INSERT INTO pe_w VALUES (5) RETURNING a) SELECT a FROM w) TO STDOUT;
+PREPARE pe_p AS WITH w AS (INSERT INTO pe_w VALUES (6)) SELECT 1;
+EXECUTE pe_p;
+CREATE TABLE pe_q AS EXECUTE pe_p;
+SELECT * FROM pe_w ORDER BY 1;
+SELECT * FROM pe_n ORDER BY 1;
+DROP TABLE IF EXISTS pe_w, pe_n, pe_o, pe_q;

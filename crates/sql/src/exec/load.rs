@@ -81,6 +81,7 @@ impl Loader {
             }
         }
         loader.flush(cx)?;
+        cx.run_unread_changes()?;
         Ok(count)
     }
 
