@@ -376,6 +376,14 @@ impl Planner {
             *expr = self.outer_parameter(&Expr::Var(*var), outer)?;
             return Ok(());
         }
+        if let Expr::SubLink(_) = expr {
+            // A whole sub-select is evaluated on the outer row.
+            let rels = walk::rels_of(expr);
+            if !rels.is_empty() && !rels.contains(&rel) {
+                *expr = self.outer_parameter(&expr.clone(), outer)?;
+                return Ok(());
+            }
+        }
         let mut result = Ok(());
         walk::each_child_mut(expr, &mut |child| {
             if result.is_ok() {
