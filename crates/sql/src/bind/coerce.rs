@@ -197,6 +197,9 @@ impl Binder<'_, '_> {
     /// Converts for a clause that wants a boolean.
     pub(super) fn boolean(&mut self, expr: Expr, clause: &str) -> Result<Expr> {
         let (ty, loc) = (expr.ty(), expr.loc());
+        if matches!(ty.id, TypeId::BOOL | TypeId::UNKNOWN) {
+            not_a_set(&expr, clause)?;
+        }
         match self.coerce(expr, Ty::BOOL, CastUse::Assignment, loc)? {
             Some(expr) if ty.id == TypeId::BOOL || ty.id == TypeId::UNKNOWN => {
                 not_a_set(&expr, clause)?;

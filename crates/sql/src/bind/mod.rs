@@ -25,6 +25,7 @@ mod named;
 mod naming;
 mod operator;
 mod record;
+mod rows;
 mod scope;
 mod select;
 mod setop;

@@ -260,6 +260,15 @@ impl Binder<'_, '_> {
             }
             None => None,
         };
+        if filter.is_some() && matches!(func, WindowFunc::Function(_)) {
+            return Err(at(
+                sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "FILTER is not implemented for non-aggregate window functions"
+                ),
+                call.loc,
+            ));
+        }
         let window = match call.over.as_ref().expect("the caller saw OVER") {
             Over::Named(name, loc) => {
                 let found =
