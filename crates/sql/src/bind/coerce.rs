@@ -333,11 +333,6 @@ pub(super) fn to_common(b: &mut Binder<'_, '_>, expr: Expr, ty: Ty, words: &str)
     }
 }
 
-pub(super) fn implicit(b: &mut Binder<'_, '_>, expr: Expr, ty: Ty) -> Result<Option<Expr>> {
-    let loc = expr.loc();
-    b.coerce(expr, ty, CastUse::Implicit, loc)
-}
-
 /// What is still of unknown type becomes text.
 pub(super) fn resolve_unknown(b: &mut Binder<'_, '_>, expr: Expr) -> Result<Expr> {
     if expr.type_id() != TypeId::UNKNOWN {

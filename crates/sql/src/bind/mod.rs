@@ -25,6 +25,8 @@ mod named;
 mod naming;
 mod operator;
 mod record;
+mod recursion;
+mod references;
 mod rows;
 mod scope;
 mod select;

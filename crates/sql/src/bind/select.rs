@@ -64,6 +64,7 @@ impl Binder<'_, '_> {
             self.resolve_targets(&mut query.targets)?;
         }
         self.finish(&mut query)?;
+        no_recursive_aggregate(&query)?;
         locking::lock(&mut query, &select.locking)?;
         if query.is_grouped() {
             super::grouping::check(&query)?;
@@ -489,6 +490,18 @@ pub(super) fn find_aggregate(expr: &Expr) -> Option<Loc> {
         matches!(e, Expr::Aggregate(a) if a.level == 0) || matches!(e, Expr::Grouping(_))
     };
     find(expr, is_own)
+}
+
+/// `42P19` for an aggregate over the rows of a recursive query's last round: there are more rounds to come.
+fn no_recursive_aggregate(query: &Query) -> Result<()> {
+    if !query.rels.iter().any(|rel| matches!(rel.kind, RelKind::Recursive { .. })) {
+        return Ok(());
+    }
+    let mut found = None;
+    walk::own_exprs(query, &mut |expr| found = found.or_else(|| find_aggregate(expr)));
+    let Some(loc) = found else { return Ok(()) };
+    let message = "aggregate functions are not allowed in a recursive query's recursive term";
+    Err(at(sql_error!(INVALID_RECURSION, "{message}"), loc))
 }
 
 fn find_window(expr: &Expr) -> Option<Loc> {
