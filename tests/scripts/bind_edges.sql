@@ -97,6 +97,21 @@ with recursive t(x) as (select 'a' union all select x || 'b' from t where length
 with recursive t(x) as (select 'a' union all select 'b' from t where x = 'a') select * from t;
 with recursive t(x) as (select null union all select 1 from t) select * from t;
 with recursive t(x) as (select 1 union all select x, x from t) select * from t;
+with recursive t(x) as (select 'a'::varchar(3)::varchar union all select (x || 'b')::varchar from t where length(x) < 3) select * from t;
+
+-- A cast to the same type without a modifier takes the modifier away, and nothing else.
+create table be_m (v varchar(5), n numeric(4,1), c char(4), l varchar(5)[]);
+create index be_m_v on be_m (v);
+insert into be_m values ('a', 1.5, 'b', '{c,d}');
+create view be_w as select v::varchar as v, n::numeric as n, c::bpchar as c, l::varchar[] as l, v::varchar || 'x' as x from be_m;
+select attname, format_type(atttypid, atttypmod) from pg_attribute where attrelid = 'be_w'::regclass and attnum > 0 order by attnum;
+select * from be_w;
+select v::varchar, count(*) from be_m group by v::varchar;
+select v::varchar, count(*) from be_m group by v;
+select n from be_m where v::varchar = 'a';
+select distinct n::numeric from be_m order by n::numeric;
+drop view be_w;
+drop table be_m;
 
 -- Where a recursive query may refer to itself.
 with recursive t(x) as (select x from t union all select 1) select * from t;

@@ -342,7 +342,7 @@ pub(super) fn resolve_unknown(b: &mut Binder<'_, '_>, expr: Expr) -> Result<Expr
     Ok(b.coerce(expr, Ty::TEXT, CastUse::Implicit, loc)?.expect("unknown becomes text"))
 }
 
-fn relabel(arg: Expr, to: TypeId, explicit: bool) -> Expr {
+pub(super) fn relabel(arg: Expr, to: TypeId, explicit: bool) -> Expr {
     match arg {
         Expr::Const(c) => Expr::Const(Const { ty: Ty::of(to), ..c }),
         arg => Expr::Relabel(Box::new(Relabel { arg, ty: Ty::of(to), explicit })),

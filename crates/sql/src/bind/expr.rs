@@ -481,7 +481,9 @@ impl Binder<'_, '_> {
         };
         let own = arg.ty();
         if own.id == ty.id && ty.modifier < 0 && !matches!(arg, Expr::Const(_)) {
-            return Ok(arg);
+            // The same value, but it has no modifier any more.
+            let bare = own.modifier < 0;
+            return Ok(if bare { arg } else { super::coerce::relabel(arg, ty.id, true) });
         }
         match self.coerce(arg, ty, CastUse::Explicit, cast.loc)? {
             Some(expr) => Ok(expr),
