@@ -197,6 +197,9 @@ impl Binder<'_, '_> {
     /// Converts for a clause that wants a boolean.
     pub(super) fn boolean(&mut self, expr: Expr, clause: &str) -> Result<Expr> {
         let (ty, loc) = (expr.ty(), expr.loc());
+        if matches!(ty.id, TypeId::BOOL | TypeId::UNKNOWN) {
+            not_a_set(&expr, clause)?;
+        }
         match self.coerce(expr, Ty::BOOL, CastUse::Assignment, loc)? {
             Some(expr) if ty.id == TypeId::BOOL || ty.id == TypeId::UNKNOWN => {
                 not_a_set(&expr, clause)?;
@@ -330,11 +333,6 @@ pub(super) fn to_common(b: &mut Binder<'_, '_>, expr: Expr, ty: Ty, words: &str)
     }
 }
 
-pub(super) fn implicit(b: &mut Binder<'_, '_>, expr: Expr, ty: Ty) -> Result<Option<Expr>> {
-    let loc = expr.loc();
-    b.coerce(expr, ty, CastUse::Implicit, loc)
-}
-
 /// What is still of unknown type becomes text.
 pub(super) fn resolve_unknown(b: &mut Binder<'_, '_>, expr: Expr) -> Result<Expr> {
     if expr.type_id() != TypeId::UNKNOWN {
@@ -344,7 +342,7 @@ pub(super) fn resolve_unknown(b: &mut Binder<'_, '_>, expr: Expr) -> Result<Expr
     Ok(b.coerce(expr, Ty::TEXT, CastUse::Implicit, loc)?.expect("unknown becomes text"))
 }
 
-fn relabel(arg: Expr, to: TypeId, explicit: bool) -> Expr {
+pub(super) fn relabel(arg: Expr, to: TypeId, explicit: bool) -> Expr {
     match arg {
         Expr::Const(c) => Expr::Const(Const { ty: Ty::of(to), ..c }),
         arg => Expr::Relabel(Box::new(Relabel { arg, ty: Ty::of(to), explicit })),

@@ -6,9 +6,10 @@ use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::func::{self, CastUse, Function, Order};
 use crate::types::{Datum, TypeId};
 
+use super::func::no_sets_in;
 use super::tree::{
-    ArgList, ArrayArg, ArrayExpr, ArrayOp, Case, Comparison, Const, Distinct, Expr, IsBool, IsNull,
-    MinMax, NullIf, Param, RowCompare, Subscript, SubscriptStep, Ty,
+    ArgList, ArrayArg, ArrayExpr, ArrayOp, Case, Const, Distinct, Expr, IsBool, IsNull, MinMax,
+    NullIf, Param, Subscript, SubscriptStep, Ty,
 };
 use super::types::{display, element_of};
 use super::{Binder, ExprKind, at, operator};
@@ -70,7 +71,9 @@ impl Binder<'_, '_> {
             ast::Expr::Coalesce(list) => {
                 let (args, ty) = self.common_args(&list.args, "COALESCE")?;
                 self.common_collation(&args)?;
-                Ok(Expr::Coalesce(Box::new(ArgList { args, ty })))
+                let coalesce = Expr::Coalesce(Box::new(ArgList { args, ty }));
+                no_sets_in(&coalesce, "COALESCE")?;
+                Ok(coalesce)
             }
             ast::Expr::Greatest(list) => self.min_max(list, true),
             ast::Expr::Least(list) => self.min_max(list, false),
@@ -78,14 +81,10 @@ impl Binder<'_, '_> {
             ast::Expr::Collate(collate) => self.collate(collate),
             ast::Expr::Array(list) => self.array(list, None),
             ast::Expr::Row(row) => {
-                let mut args = Vec::with_capacity(row.args.len());
-                for arg in &row.args {
-                    if let ast::Expr::Star(star) = arg {
-                        args.extend(self.star(star)?.into_iter().map(|(_, e)| e));
-                        continue;
-                    }
-                    let arg = self.expr(arg)?;
-                    args.push(super::coerce::resolve_unknown(self, arg)?);
+                let mut args = self.row_fields(&row.args)?;
+                for arg in &mut args {
+                    let field = std::mem::replace(arg, Expr::bool(true));
+                    *arg = super::coerce::resolve_unknown(self, field)?;
                 }
                 Ok(Expr::Row(Box::new(ArgList { args, ty: Ty::of(TypeId::RECORD) })))
             }
@@ -172,82 +171,6 @@ impl Binder<'_, '_> {
         let left = self.expr(&binary.left)?;
         let right = self.expr(&binary.right)?;
         self.operator(&binary.op.symbol, left, right, binary.op.loc)
-    }
-
-    fn row_compare(
-        &mut self,
-        op: &ast::Operator,
-        left: &[ast::Expr],
-        right: &[ast::Expr],
-    ) -> Result<Expr> {
-        if left.len() != right.len() {
-            return Err(at(
-                sql_error!(SYNTAX_ERROR, "unequal number of entries in row expressions"),
-                op.loc,
-            ));
-        }
-        if left.is_empty() {
-            return Err(at(
-                sql_error!(FEATURE_NOT_SUPPORTED, "cannot compare rows of zero length"),
-                op.loc,
-            ));
-        }
-        let mut pairs = Vec::with_capacity(left.len());
-        for (l, r) in left.iter().zip(right) {
-            pairs.push((self.expr(l)?, self.expr(r)?));
-        }
-        self.compare_pairs(op, pairs)
-    }
-
-    pub(super) fn compare_pairs(
-        &mut self,
-        op: &ast::Operator,
-        pairs: Vec<(Expr, Expr)>,
-    ) -> Result<Expr> {
-        let (comparison, strict) = match &*op.symbol {
-            "=" => (Comparison::Eq, None),
-            "<>" => (Comparison::Ne, None),
-            "<" => (Comparison::Lt, Some("<")),
-            "<=" => (Comparison::Le, Some("<")),
-            ">" => (Comparison::Gt, Some(">")),
-            ">=" => (Comparison::Ge, Some(">")),
-            other => {
-                return Err(at(
-                    sql_error!(
-                        FEATURE_NOT_SUPPORTED,
-                        "could not determine interpretation of row comparison operator {other}"
-                    )
-                    .with_hint(
-                        "Row comparison operators must be associated with btree operator families.",
-                    ),
-                    op.loc,
-                ));
-            }
-        };
-        if strict.is_none() {
-            let mut parts = Vec::with_capacity(pairs.len());
-            for (l, r) in pairs {
-                parts.push(self.operator(&op.symbol, l, r, op.loc)?);
-            }
-            if parts.len() == 1 {
-                return Ok(parts.remove(0));
-            }
-            return Ok(if comparison == Comparison::Eq {
-                Expr::And(parts)
-            } else {
-                Expr::Or(parts)
-            });
-        }
-        let mut columns = Vec::with_capacity(pairs.len());
-        for (l, r) in pairs {
-            let equal = self.operator_call("=", l.clone(), r.clone(), op.loc)?;
-            let order = match strict {
-                Some(symbol) => Some(self.operator_call(symbol, l, r, op.loc)?),
-                None => None,
-            };
-            columns.push((equal, order));
-        }
-        Ok(Expr::RowCompare(Box::new(RowCompare { op: comparison, columns })))
     }
 
     fn quantified(&mut self, q: &ast::QuantifiedExpr) -> Result<Expr> {
@@ -438,6 +361,9 @@ impl Binder<'_, '_> {
     }
 
     fn is_distinct(&mut self, d: &ast::IsDistinctExpr) -> Result<Expr> {
+        if let (ast::Expr::Row(left), ast::Expr::Row(right)) = (&d.left, &d.right) {
+            return self.rows_distinct(&left.args, &right.args, d);
+        }
         let left = self.expr(&d.left)?;
         let right = self.expr(&d.right)?;
         for (side, other) in [(&left, &right), (&right, &left)] {
@@ -541,6 +467,7 @@ impl Binder<'_, '_> {
             None => None,
         };
         let case = Expr::Case(Box::new(Case { arg, whens, default, ty }));
+        no_sets_in(&case, "CASE")?;
         self.check_explicit(&case)?;
         Ok(case)
     }
@@ -554,7 +481,9 @@ impl Binder<'_, '_> {
         };
         let own = arg.ty();
         if own.id == ty.id && ty.modifier < 0 && !matches!(arg, Expr::Const(_)) {
-            return Ok(arg);
+            // The same value, but it has no modifier any more.
+            let bare = own.modifier < 0;
+            return Ok(if bare { arg } else { super::coerce::relabel(arg, ty.id, true) });
         }
         match self.coerce(arg, ty, CastUse::Explicit, cast.loc)? {
             Some(expr) => Ok(expr),
@@ -691,6 +620,13 @@ impl Binder<'_, '_> {
     }
 
     fn grouping(&mut self, list: &ast::ArgList) -> Result<Expr> {
+        // One bit of an integer for each.
+        if list.args.len() > 31 {
+            return Err(at(
+                sql_error!(TOO_MANY_ARGUMENTS, "GROUPING must have fewer than 32 arguments"),
+                list.loc,
+            ));
+        }
         if !self.kind.allows_aggregates() {
             return Err(at(
                 sql_error!(

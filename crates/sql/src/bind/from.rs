@@ -390,6 +390,12 @@ impl Binder<'_, '_> {
     ) -> Result<Option<Expr>> {
         let mut conditions = Vec::new();
         for name in names {
+            if out.iter().any(|column| column.name == *name) {
+                bail!(
+                    DUPLICATE_COLUMN,
+                    "column name \"{name}\" appears more than once in USING clause"
+                );
+            }
             let l = using_column(left, name, "left")?;
             let r = using_column(right, name, "right")?;
             conditions.push(self.operator("=", l.clone(), r.clone(), Loc::NONE)?);

@@ -8,6 +8,7 @@ use crate::types::{Collation, Datum, TypeId};
 
 use super::operator::{Choice, choose};
 use super::scope::Scope;
+use super::select::find_aggregate;
 use super::tree::{AggCall, ArrayExpr, Call, Const, Expr, Shape, SortExpr, Ty};
 use super::types::{display, display_list, element_of, is_polymorphic};
 use super::{Binder, ExprKind, at, coerce, walk};
@@ -16,6 +17,29 @@ use super::{Binder, ExprKind, at, coerce, walk};
 /// sets may not nest.
 pub fn returns_set(expr: &Expr) -> bool {
     walk::any(expr, &mut |e| matches!(e, Expr::Call(call) if call.func.returns_set))
+}
+
+/// `0A000` where sets are made below an expression that need not evaluate all of its arguments. Of several the last one
+/// is pointed at.
+pub(super) fn no_sets_in(expr: &Expr, words: &str) -> Result<()> {
+    let mut last = None;
+    last_set(expr, &mut last);
+    let Some(loc) = last else { return Ok(()) };
+    let error =
+        sql_error!(FEATURE_NOT_SUPPORTED, "set-returning functions are not allowed in {words}")
+            .with_hint(
+                "You might be able to move the set-returning function into a LATERAL FROM item.",
+            );
+    Err(at(error, loc))
+}
+
+fn last_set(expr: &Expr, last: &mut Option<Loc>) {
+    walk::each_child(expr, &mut |child| last_set(child, last));
+    if let Expr::Call(call) = expr
+        && call.func.returns_set
+    {
+        *last = Some(call.loc);
+    }
 }
 
 /// What a name and argument types resolve to.
@@ -420,11 +444,10 @@ impl Binder<'_, '_> {
                     level = Some(level.map_or(own, |l| l.min(own)));
                 }
             });
-            let nested = walk::any(part, &mut |e| matches!(e, Expr::Aggregate(a) if a.level == 0));
-            if nested && level.unwrap_or(0) == 0 {
+            if let (Some(nested), 0) = (find_aggregate(part), level.unwrap_or(0)) {
                 return Err(at(
                     sql_error!(GROUPING_ERROR, "aggregate function calls cannot be nested"),
-                    loc,
+                    nested,
                 ));
             }
             if walk::any(part, &mut |e| matches!(e, Expr::Window(_))) {

@@ -14,6 +14,9 @@ use super::scope::Scope;
 use super::tree::{Column, Expr, Ty};
 use super::{Binder, ExprKind, at, coerce, locking, volatility, walk};
 
+/// How many grouping sets a query may have, as in PostgreSQL.
+const GROUPING_SETS_MAX: usize = 4096;
+
 impl Binder<'_, '_> {
     /// Binds a query in a scope of its own. `resolve` turns outputs of unknown type into text.
     pub(super) fn select(&mut self, select: &Select, resolve: bool) -> Result<Query> {
@@ -32,7 +35,7 @@ impl Binder<'_, '_> {
         }
         match &select.body {
             SelectBody::Core(core) => self.core(select, core, resolve),
-            SelectBody::Values(values) => self.values(select, values, resolve),
+            SelectBody::Values(values) => self.values(select, values),
             SelectBody::SetOp(op) => self.set_operation(select, op),
         }
     }
@@ -61,6 +64,7 @@ impl Binder<'_, '_> {
             self.resolve_targets(&mut query.targets)?;
         }
         self.finish(&mut query)?;
+        no_recursive_aggregate(&query)?;
         locking::lock(&mut query, &select.locking)?;
         if query.is_grouped() {
             super::grouping::check(&query)?;
@@ -241,7 +245,6 @@ impl Binder<'_, '_> {
                     }
                     return Ok(*position as usize - 1);
                 }
-                Literal::Null => {}
                 _ => {
                     return Err(at(
                         sql_error!(SYNTAX_ERROR, "non-integer constant in {clause}"),
@@ -364,6 +367,13 @@ impl Binder<'_, '_> {
         let mut group = Group { keys: Vec::new(), sets: vec![Vec::new()] };
         for item in &core.group_by {
             let sets = self.group_item(item, query, &mut group.keys)?;
+            // Refused before they are built: a few CUBEs make billions.
+            if group.sets.len() * sets.len() > GROUPING_SETS_MAX {
+                bail!(
+                    STATEMENT_TOO_COMPLEX,
+                    "too many grouping sets present (maximum {GROUPING_SETS_MAX})"
+                );
+            }
             group.sets = product(&group.sets, &sets);
         }
         if core.group_distinct {
@@ -459,6 +469,12 @@ impl Binder<'_, '_> {
                 aggregate,
             ));
         }
+        if let Some(window) = find_window(&key) {
+            return Err(at(
+                sql_error!(WINDOWING_ERROR, "window functions are not allowed in GROUP BY"),
+                window,
+            ));
+        }
         self.check_hashable(&key)?;
         if let Some(found) = keys.iter().position(|k| walk::same(k, &key)) {
             return Ok(found as u16);
@@ -468,14 +484,37 @@ impl Binder<'_, '_> {
     }
 }
 
-fn find_aggregate(expr: &Expr) -> Option<Loc> {
+/// The first aggregate of the query at hand in an expression. GROUPING counts as one.
+pub(super) fn find_aggregate(expr: &Expr) -> Option<Loc> {
+    let is_own = |e: &Expr| {
+        matches!(e, Expr::Aggregate(a) if a.level == 0) || matches!(e, Expr::Grouping(_))
+    };
+    find(expr, is_own)
+}
+
+/// `42P19` for an aggregate over the rows of a recursive query's last round: there are more rounds to come.
+fn no_recursive_aggregate(query: &Query) -> Result<()> {
+    if !query.rels.iter().any(|rel| matches!(rel.kind, RelKind::Recursive { .. })) {
+        return Ok(());
+    }
     let mut found = None;
-    walk::any(expr, &mut |e| match e {
-        Expr::Aggregate(a) if a.level == 0 => {
-            found = Some(a.loc);
-            true
+    walk::own_exprs(query, &mut |expr| found = found.or_else(|| find_aggregate(expr)));
+    let Some(loc) = found else { return Ok(()) };
+    let message = "aggregate functions are not allowed in a recursive query's recursive term";
+    Err(at(sql_error!(INVALID_RECURSION, "{message}"), loc))
+}
+
+fn find_window(expr: &Expr) -> Option<Loc> {
+    find(expr, |e| matches!(e, Expr::Window(_)))
+}
+
+fn find(expr: &Expr, is_it: impl Fn(&Expr) -> bool) -> Option<Loc> {
+    let mut found = None;
+    walk::any(expr, &mut |e| {
+        if is_it(e) {
+            found = Some(e.loc());
         }
-        _ => false,
+        found.is_some()
     });
     found
 }

@@ -23,22 +23,18 @@ impl Binder<'_, '_> {
     pub(super) fn set_operation(&mut self, select: &Select, op: &SetOperation) -> Result<Query> {
         let mut query = Query::default();
         let branch = self.set_branch(op)?;
-        // Literals that nothing gave a type are text.
-        let types: Vec<Ty> = branch.types.iter().map(|ty| known(*ty)).collect();
+        let types = branch.types;
         self.coerce_leaves(&branch.tree, &types)?;
-        let first = &self.scope().rels[usize::from(branch.first)];
-        let names: Vec<Box<str>> = first.columns.iter().map(|c| c.name.clone()).collect();
-        query.targets = names
-            .iter()
-            .zip(types.iter().zip(&branch.collations))
-            .enumerate()
-            .map(|(i, (name, (ty, collation)))| {
-                let column =
-                    RelColumn { collation: *collation, ..RelColumn::plain(name.clone(), *ty) };
-                let expr = var(branch.first, i, &column);
-                Target { expr, name: name.clone(), junk: false, origin: None }
-            })
-            .collect();
+        for (i, (ty, collation)) in types.iter().zip(&branch.collations).enumerate() {
+            let loc = self.leaf_target(branch.first, i).expr.loc();
+            let name = self.scope().rels[usize::from(branch.first)].columns[i].name.clone();
+            let column = RelColumn { collation: *collation, ..RelColumn::plain(name.clone(), *ty) };
+            let mut expr = var(branch.first, i, &column);
+            if let Expr::Var(var) = &mut expr {
+                var.loc = loc;
+            }
+            query.targets.push(Target { expr, name, junk: false, origin: None });
+        }
         query.from = vec![JoinTree::Rel(branch.first)];
         query.set_op = Some(branch.tree);
 
@@ -80,8 +76,8 @@ impl Binder<'_, '_> {
     fn set_branch(&mut self, op: &SetOperation) -> Result<Branch> {
         check_stack()?;
         let words = words(op.op);
-        let left = self.set_side(&op.left)?;
-        let right = self.set_side(&op.right)?;
+        let mut left = self.set_side(&op.left)?;
+        let mut right = self.set_side(&op.right)?;
         if left.types.len() != right.types.len() {
             let loc = self.leaf_loc(right.first);
             return Err(at(
@@ -93,17 +89,14 @@ impl Binder<'_, '_> {
         for i in 0..left.types.len() {
             let l = self.leaf_expr(left.first, i, left.types[i]);
             let r = self.leaf_expr(right.first, i, right.types[i]);
-            let mut ty = self.common_type(&[l, r], words)?;
-            // Unknown on both sides stays open for an enclosing operation.
-            if left.types[i].id == TypeId::UNKNOWN && right.types[i].id == TypeId::UNKNOWN {
-                ty = Ty::UNKNOWN;
-            }
-            let same = left.types[i] == right.types[i];
-            types.push(if same { left.types[i] } else { ty });
+            // Literals to which neither side gives a type are text, whatever an enclosing operation has beside them.
+            types.push(known(self.common_type(&[l, r], words)?));
         }
+        self.literals_to(&mut left, &types, words)?;
+        self.literals_to(&mut right, &types, words)?;
         if !op.all || op.op != SetOperator::Union {
             for (i, ty) in types.iter().enumerate() {
-                let expr = self.leaf_expr(left.first, i, known(*ty));
+                let expr = self.leaf_expr(left.first, i, *ty);
                 self.check_hashable(&expr)?;
             }
         }
@@ -130,9 +123,8 @@ impl Binder<'_, '_> {
         let union_all = op.all && op.op == SetOperator::Union;
         let mut collations = Vec::with_capacity(types.len());
         for (i, ty) in types.iter().enumerate() {
-            if ty.id == TypeId::UNKNOWN || !ty.collation().is_valid() {
-                // A literal that nothing gives a type is text.
-                collations.push(known(*ty).collation());
+            if !ty.collation().is_valid() {
+                collations.push(ty.collation());
                 continue;
             }
             let sides = [self.side_expr(left, i), self.side_expr(right, i)];
@@ -208,23 +200,39 @@ impl Binder<'_, '_> {
             }
             SetTree::Leaf(rel) => {
                 for (i, ty) in types.iter().enumerate() {
-                    let query = self.leaf_query(*rel);
-                    let target =
-                        query.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("same width");
-                    if target.expr.ty() == *ty {
-                        continue;
-                    }
-                    let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
-                    let expr = coerce::to_common(self, expr, *ty, "UNION")?;
-                    let query = self.leaf_query(*rel);
-                    let target =
-                        query.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("same width");
-                    target.expr = expr;
-                    self.scope().rels[usize::from(*rel)].columns[i].ty = *ty;
+                    self.coerce_leaf(*rel, i, *ty, "UNION")?;
                 }
                 Ok(())
             }
         }
+    }
+
+    /// A side's literals of no type become what its own operation has, not what an enclosing one has.
+    fn literals_to(&mut self, side: &mut Branch, types: &[Ty], words: &str) -> Result<()> {
+        for (i, ty) in types.iter().enumerate() {
+            if side.types[i].id == TypeId::UNKNOWN {
+                self.coerce_leaf(side.first, i, *ty, words)?;
+                side.types[i] = *ty;
+            }
+        }
+        Ok(())
+    }
+
+    fn coerce_leaf(&mut self, rel: u16, i: usize, ty: Ty, words: &str) -> Result<()> {
+        let target = self.leaf_target(rel, i);
+        if target.expr.ty() == ty {
+            return Ok(());
+        }
+        let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
+        let expr = coerce::to_common(self, expr, ty, words)?;
+        self.leaf_target(rel, i).expr = expr;
+        self.scope().rels[usize::from(rel)].columns[i].ty = ty;
+        Ok(())
+    }
+
+    fn leaf_target(&mut self, rel: u16, i: usize) -> &mut Target {
+        let targets = &mut self.leaf_query(rel).targets;
+        targets.iter_mut().filter(|t| !t.junk).nth(i).expect("branches have the same width")
     }
 }
 

@@ -595,9 +595,9 @@ impl Expr {
             Expr::Var(v) => v.loc,
             Expr::Call(c) => {
                 let first = c.args.first().map_or(Loc::NONE, Expr::loc);
-                match (&c.shape, first.offset()) {
-                    (Shape::Operator(_), Some(_)) if c.args.len() > 1 => first,
-                    (Shape::ImplicitCast, Some(_)) => first,
+                match (first.offset(), c.loc.offset()) {
+                    (Some(arg), Some(own)) if arg < own => first,
+                    (Some(_), None) => first,
                     _ => c.loc,
                 }
             }

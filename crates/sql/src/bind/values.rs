@@ -11,29 +11,21 @@ use super::tree::Expr;
 use super::{Binder, ExprKind, at, coerce, locking};
 
 impl Binder<'_, '_> {
-    /// `VALUES (…), (…)` as a query: one range-table entry named `*VALUES*`.
-    pub(super) fn values(
-        &mut self,
-        select: &Select,
-        values: &Values,
-        resolve: bool,
-    ) -> Result<Query> {
+    /// `VALUES (…), (…)` as a query: one range-table entry named `*VALUES*`. Literals that nothing gives a type are
+    /// text, whatever uses the query.
+    pub(super) fn values(&mut self, select: &Select, values: &Values) -> Result<Query> {
         let mut rows = self.value_rows(&values.rows, ExprKind::Values)?;
         let width = rows[0].len();
         let mut columns = Vec::with_capacity(width);
         for i in 0..width {
             let column: Vec<Expr> = rows.iter().map(|row| row[i].clone()).collect();
             let mut ty = self.common_type(&column, "VALUES")?;
-            if ty.id == TypeId::UNKNOWN && resolve {
+            if ty.id == TypeId::UNKNOWN {
                 ty = super::Ty::TEXT;
             }
             for row in &mut rows {
                 let expr = std::mem::replace(&mut row[i], Expr::bool(true));
-                row[i] = if ty.id == TypeId::UNKNOWN {
-                    expr
-                } else {
-                    coerce::to_common(self, expr, ty, "VALUES")?
-                };
+                row[i] = coerce::to_common(self, expr, ty, "VALUES")?;
             }
             let values = rows.iter().map(|row| &row[i]);
             let collation = self.column_collation(values, true)?;

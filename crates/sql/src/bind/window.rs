@@ -254,12 +254,7 @@ impl Binder<'_, '_> {
             }
             func => func,
         };
-        let filter = match &call.filter {
-            Some(filter) => {
-                Some(self.with_kind(ExprKind::Filter, |b| b.condition(filter, "FILTER"))?)
-            }
-            None => None,
-        };
+        let filter = self.window_filter(call, &func)?;
         let window = match call.over.as_ref().expect("the caller saw OVER") {
             Over::Named(name, loc) => {
                 let found =
@@ -289,6 +284,22 @@ impl Binder<'_, '_> {
             ty: Ty::of(id),
             loc: call.loc,
         })))
+    }
+
+    /// FILTER, which only aggregates may have.
+    fn window_filter(&mut self, call: &FuncCall, func: &WindowFunc) -> Result<Option<Expr>> {
+        let Some(filter) = &call.filter else { return Ok(None) };
+        let filter = self.with_kind(ExprKind::Filter, |b| b.condition(filter, "FILTER"))?;
+        match func {
+            WindowFunc::Aggregate(_) => Ok(Some(filter)),
+            WindowFunc::Function(_) => Err(at(
+                sql_error!(
+                    FEATURE_NOT_SUPPORTED,
+                    "FILTER is not implemented for non-aggregate window functions"
+                ),
+                call.loc,
+            )),
+        }
     }
 
     /// Equal windows are computed together.

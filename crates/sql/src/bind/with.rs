@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use syntax::ast::{self, Loc, SelectBody, SetOperator, Statement, With};
+use syntax::ast::{self, Loc, SelectBody, Statement, With};
 
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::TypeId;
@@ -10,8 +10,9 @@ use crate::types::TypeId;
 use super::from::rename;
 use super::query::{Cte, CteQuery, Query, Rel, RelColumn, RelKind};
 use super::setop::loose_rows;
-use super::tree::Ty;
-use super::{Binder, at};
+use super::tree::{Expr, Ty};
+use super::types::display;
+use super::{Binder, at, coerce, recursion};
 
 impl Binder<'_, '_> {
     /// Binds the CTEs of a WITH clause into the scope at hand.
@@ -29,18 +30,21 @@ impl Binder<'_, '_> {
                 ));
             }
         }
-        // The next is the last: it leaves the list when it is bound.
-        self.scope().future_ctes = with.ctes.iter().rev().map(|c| c.name.clone()).collect();
-        for cte in &with.ctes {
+        let ctes = if with.recursive {
+            recursion::in_order(&with.ctes)?
+        } else {
+            // The next is the last: it leaves the list when it is bound.
+            self.scope().future_ctes = with.ctes.iter().rev().map(|c| c.name.clone()).collect();
+            with.ctes.iter().map(|cte| (cte, false)).collect()
+        };
+        for (cte, recursive) in ctes {
             if cte.search.is_some() || cte.cycle.is_some() {
                 return Err(SqlError::unsupported(
                     "SEARCH and CYCLE clauses are not supported yet",
                 ));
             }
             let bound = match &*cte.query {
-                Statement::Select(select) if with.recursive && refers_to(select, &cte.name) => {
-                    self.recursive_cte(cte, select)?
-                }
+                Statement::Select(select) if recursive => self.recursive_cte(cte, select)?,
                 Statement::Select(select) => {
                     let query = self.select(select, true)?;
                     let columns = self.cte_columns(&query, cte)?;
@@ -96,27 +100,17 @@ impl Binder<'_, '_> {
 
     fn recursive_cte(&mut self, cte: &ast::Cte, select: &ast::Select) -> Result<Cte> {
         let SelectBody::SetOp(op) = &select.body else {
-            return Err(not_recursive(cte));
+            unreachable!("the form of recursive queries was looked at");
         };
-        if op.op != SetOperator::Union || refers_to(&op.left, &cte.name) {
-            return Err(not_recursive(cte));
-        }
-        let plain_tail = select.order_by.is_empty()
-            && select.limit.is_none()
-            && select.offset.is_none()
-            && select.locking.is_empty();
-        if !plain_tail {
-            return Err(SqlError::unsupported(
-                "ORDER BY, LIMIT or locking in a recursive query is not implemented",
-            ));
-        }
         let own = self.scope().ctes.len();
         if let Some(with) = &select.with {
             let later = std::mem::take(&mut self.scope().future_ctes);
             self.with_clause(with)?;
             self.scope().future_ctes = later;
         }
-        let first = self.select(&op.left, true)?;
+        let mut first = self.select(&op.left, false)?;
+        let given: Vec<Ty> = first.visible().map(|target| target.expr.ty()).collect();
+        self.resolve_targets(&mut first.targets)?;
         let columns = self.cte_columns(&first, cte)?;
         // Enter the name with the first part's columns: the second part sees that.
         let index = self.scope().ctes.len();
@@ -127,33 +121,26 @@ impl Binder<'_, '_> {
             references: u16::MAX,
             materialized: None,
         });
-        let again = self.select(&op.right, true);
+        let again = self.select(&op.right, false);
         self.scope().ctes.truncate(index);
         // What the query's own WITH names is planned with the rest, but nobody else may name it.
         self.scope().ctes[own..].iter_mut().for_each(|cte| cte.name = "".into());
         let mut again = again?;
-        let visible: Vec<Ty> = again.visible().map(|t| t.expr.ty()).collect();
-        if visible.len() != columns.len() {
-            bail!(SYNTAX_ERROR, "each UNION query must have the same number of columns");
+        if again.visible().count() != columns.len() {
+            let loc = again.visible().next().map_or(Loc::NONE, |target| target.expr.loc());
+            let message = "each UNION query must have the same number of columns";
+            return Err(at(sql_error!(SYNTAX_ERROR, "{message}"), loc));
         }
-        for (i, (column, ty)) in columns.iter().zip(&visible).enumerate() {
-            if column.ty.id == ty.id {
-                continue;
-            }
+        for (i, given) in given.into_iter().enumerate() {
             let target = again.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("counted");
-            let expr = std::mem::replace(&mut target.expr, super::Expr::bool(true));
-            let common = super::coerce::implicit(self, expr, column.ty)?;
-            let Some(expr) = common else {
-                return Err(sql_error!(
-                    DATATYPE_MISMATCH,
-                    "recursive query \"{}\" column {} has type {} in non-recursive term but type {} overall",
-                    cte.name,
-                    i + 1,
-                    super::types::display(column.ty),
-                    super::types::display(*ty)
-                )
-                .with_hint("Cast the output of the non-recursive term to the correct type."));
-            };
+            let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
+            let whole = RelColumn { ty: given, ..columns[i].clone() };
+            let overall = self.common_type(&[RelColumn::var_of(&whole), expr.clone()], "UNION")?;
+            if overall != columns[i].ty && overall.id != TypeId::UNKNOWN {
+                let loc = first.visible().nth(i).map_or(Loc::NONE, |target| target.expr.loc());
+                return Err(at(other_type(cte, i, columns[i].ty, overall), loc));
+            }
+            let expr = coerce::to_common(self, expr, columns[i].ty, "UNION")?;
             let target = again.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("counted");
             target.expr = expr;
         }
@@ -271,56 +258,14 @@ fn name_columns(columns: &mut [RelColumn], cte: &ast::Cte) -> Result<()> {
     Ok(())
 }
 
-fn not_recursive(cte: &ast::Cte) -> SqlError {
-    at(
-        sql_error!(
-            INVALID_RECURSION,
-            "recursive query \"{}\" does not have the form non-recursive-term UNION [ALL] recursive-term",
-            cte.name
-        ),
-        cte.loc,
+fn other_type(cte: &ast::Cte, i: usize, own: Ty, overall: Ty) -> SqlError {
+    sql_error!(
+        DATATYPE_MISMATCH,
+        "recursive query \"{}\" column {} has type {} in non-recursive term but type {} overall",
+        cte.name,
+        i + 1,
+        display(own),
+        display(overall)
     )
-}
-
-/// Does the query's FROM (at any depth) name this relation?
-fn refers_to(select: &ast::Select, name: &str) -> bool {
-    let in_with = select.with.as_ref().is_some_and(|with| {
-        with.ctes.iter().any(|c| match &*c.query {
-            Statement::Select(s) => refers_to(s, name),
-            _ => false,
-        })
-    });
-    in_with
-        || match &select.body {
-            SelectBody::Core(core) => {
-                core.from.iter().any(|item| from_refers(item, name))
-                    || core.filter.as_ref().is_some_and(|f| expr_refers(f, name))
-            }
-            SelectBody::SetOp(op) => refers_to(&op.left, name) || refers_to(&op.right, name),
-            SelectBody::Values(_) => false,
-        }
-}
-
-fn expr_refers(expr: &ast::Expr, name: &str) -> bool {
-    match expr {
-        ast::Expr::SubLink(link) => refers_to(&link.query, name),
-        ast::Expr::And(list) | ast::Expr::Or(list) => {
-            list.args.iter().any(|arg| expr_refers(arg, name))
-        }
-        ast::Expr::Not(not) => expr_refers(&not.arg, name),
-        _ => false,
-    }
-}
-
-fn from_refers(item: &ast::FromItem, name: &str) -> bool {
-    match item {
-        ast::FromItem::Table(table) => {
-            table.relation.schema.is_none() && *table.relation.name == *name
-        }
-        ast::FromItem::Subquery(sub) => refers_to(&sub.query, name),
-        ast::FromItem::Join(join) => {
-            from_refers(&join.left, name) || from_refers(&join.right, name)
-        }
-        ast::FromItem::Function(_) => false,
-    }
+    .with_hint("Cast the output of the non-recursive term to the correct type.")
 }
