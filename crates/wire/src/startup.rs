@@ -121,7 +121,11 @@ fn decode_pairs(list: &[u8]) -> Result<&[u8], Error> {
             return reader.end().map(|()| pairs).map_err(|_| Error::StartupLayout);
         }
         crate::utf8(name)?;
-        reader.string_bytes().map_err(|_| Error::StartupLayout)?;
+        let value = reader.string_bytes().map_err(|_| Error::StartupLayout)?;
+        // Nothing is named so, and what is lost of them must not make them another's name.
+        if matches!(name, b"user" | b"database") {
+            crate::utf8(value)?;
+        }
     }
 }
 
