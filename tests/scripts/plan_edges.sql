@@ -106,3 +106,14 @@ CREATE TABLE pe_q AS EXECUTE pe_p;
 SELECT * FROM pe_w ORDER BY 1;
 SELECT * FROM pe_n ORDER BY 1;
 DROP TABLE IF EXISTS pe_w, pe_n, pe_o, pe_q;
+
+-- Expressions that move to the query around theirs, with sub-selects in them.
+CREATE TABLE pe_o (b int); INSERT INTO pe_o VALUES (1), (2), (3);
+CREATE TABLE pe_i (a int); INSERT INTO pe_i VALUES (10), (30);
+CREATE TABLE pe_u (x int, y int); INSERT INTO pe_u VALUES (10, 1), (5, 1), (20, 2), (30, 3);
+WITH c AS MATERIALIZED (SELECT * FROM pe_u) SELECT * FROM pe_o o WHERE EXISTS (SELECT 1 FROM pe_i t WHERE t.a = (SELECT max(x) FROM c WHERE c.y = o.b)) ORDER BY 1;
+WITH c AS MATERIALIZED (SELECT * FROM pe_u) SELECT * FROM pe_o o WHERE NOT EXISTS (SELECT 1 FROM pe_i t WHERE t.a = (SELECT max(x) FROM c WHERE c.y = o.b AND EXISTS (SELECT 1 FROM c d WHERE d.x = c.x AND d.y = o.b))) ORDER BY 1;
+SELECT (SELECT sum((SELECT max(u.x) FROM pe_u u WHERE u.y = o.b))) FROM pe_o o;
+SELECT b % 2, (SELECT sum((SELECT max(u.x) FROM pe_u u WHERE u.y = o.b)) FROM pe_i LIMIT 1) FROM pe_o o GROUP BY 1 ORDER BY 1;
+WITH c AS MATERIALIZED (SELECT * FROM pe_u) SELECT (SELECT (SELECT sum((SELECT max(c.x) FROM c WHERE c.y = o.b)))) FROM pe_o o;
+DROP TABLE pe_o, pe_i, pe_u;

@@ -201,10 +201,7 @@ impl Binder<'_, '_> {
             not_a_set(&expr, clause)?;
         }
         match self.coerce(expr, Ty::BOOL, CastUse::Assignment, loc)? {
-            Some(expr) if ty.id == TypeId::BOOL || ty.id == TypeId::UNKNOWN => {
-                not_a_set(&expr, clause)?;
-                Ok(expr)
-            }
+            Some(expr) if ty.id == TypeId::BOOL || ty.id == TypeId::UNKNOWN => Ok(expr),
             _ => Err(at(
                 sql_error!(
                     DATATYPE_MISMATCH,

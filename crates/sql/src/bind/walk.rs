@@ -280,6 +280,41 @@ pub fn moved_in(mut expr: Expr, by: u16) -> Expr {
     expr
 }
 
+/// An expression as it is so many queries further out: what it has of queries that far out, and beyond, is nearer. Inside
+/// its sub-selects, too, and the WITH queries that these read.
+pub fn moved_out(mut expr: Expr, by: u16) -> Expr {
+    if by > 0 {
+        move_out(&mut expr, 0, by);
+        each_sublink_mut(&mut expr, 0, &mut |query, depth| {
+            for rel in &mut query.rels {
+                if let RelKind::Cte { level, .. } | RelKind::Recursive { level, .. } = &mut rel.kind
+                {
+                    nearer(level, depth, by);
+                }
+            }
+        });
+    }
+    expr
+}
+
+fn move_out(expr: &mut Expr, depth: u16, by: u16) {
+    match expr {
+        Expr::Var(var) => nearer(&mut var.level, depth, by),
+        Expr::Aggregate(agg) => nearer(&mut agg.level, depth, by),
+        Expr::SubLink(link) => {
+            query_exprs_mut(&mut link.query, depth + 1, &mut |e, d| move_out(e, d, by));
+        }
+        _ => {}
+    }
+    each_child_mut(expr, &mut |child| move_out(child, depth, by));
+}
+
+fn nearer(level: &mut u16, depth: u16, by: u16) {
+    if *level >= depth + by {
+        *level -= by;
+    }
+}
+
 /// Calls `f` for each column of this level that the expression uses, inside sub-selects too; the
 /// variable's `level` is as seen from where it stands, `depth` how many queries further in that is.
 pub fn each_var(expr: &Expr, depth: u16, f: &mut dyn FnMut(&Var, u16)) {

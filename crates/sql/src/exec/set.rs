@@ -8,7 +8,6 @@ use crate::types::Datum;
 
 use super::group::{ENTRY_BYTES, KeyMap, hash_of};
 use super::spill::{RowReader, RowStore, check_held, row_bytes};
-use super::state::CteRow;
 use super::{Cx, Operator, Running, run};
 
 /// One input after the other.
@@ -51,24 +50,21 @@ pub struct CteScan {
     rows: Option<Arc<RowStore>>,
     reader: RowReader,
     /// The row, where there may come more.
-    row: Box<[Datum]>,
+    row: Vec<Datum>,
 }
 
 impl CteScan {
     pub fn new(id: u16) -> CteScan {
-        CteScan { id, rows: None, reader: RowReader::default(), row: Box::default() }
+        CteScan { id, rows: None, reader: RowReader::default(), row: Vec::new() }
     }
 }
 
 impl Operator for CteScan {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         if self.rows.is_none() {
-            match cx.read_cte(self.id, &mut self.reader)? {
-                CteRow::Next(row) => {
-                    self.row = row;
-                    return Ok(true);
-                }
-                CteRow::OfAll(rows) => self.rows = Some(rows),
+            self.rows = cx.read_cte(self.id, &mut self.reader, &mut self.row)?;
+            if self.rows.is_none() {
+                return Ok(true);
             }
         }
         self.reader.next(self.rows.as_ref().expect("it was seen to"))

@@ -110,20 +110,18 @@ pub(super) struct Growing {
     rows: RowStore,
 }
 
-/// What a reader of a CTE has come to.
-pub(super) enum CteRow {
-    /// This row, of rows that may become more.
-    Next(Box<[Datum]>),
-    /// These are all of its rows: the reader goes on with them.
-    OfAll(Arc<RowStore>),
-}
-
 impl Growing {
-    /// The row that the reader comes to; `None` at the end.
-    fn next(&mut self, cx: &mut Cx<'_>, reader: &mut RowReader) -> Result<Option<Box<[Datum]>>> {
+    /// Puts the row that the reader comes to into `row`; false at the end.
+    fn next(
+        &mut self,
+        cx: &mut Cx<'_>,
+        reader: &mut RowReader,
+        row: &mut Vec<Datum>,
+    ) -> Result<bool> {
         if !reader.next(&self.rows)? {
+            check_stack()?;
             if !self.operator.next(cx)? {
-                return Ok(None);
+                return Ok(false);
             }
             self.rows.push(self.operator.row())?;
             if self.rows.len().is_multiple_of(1024) {
@@ -132,17 +130,9 @@ impl Growing {
             let found = reader.next(&self.rows)?;
             assert!(found, "one was added");
         }
-        Ok(Some(reader.row(&self.rows).into()))
-    }
-
-    fn after(self: Box<Self>, row: Option<Box<[Datum]>>) -> (Cte, CteRow) {
-        match row {
-            Some(row) => (Cte::Open(self), CteRow::Next(row)),
-            None => {
-                let rows = Arc::new(self.rows);
-                (Cte::Done(rows.clone()), CteRow::OfAll(rows))
-            }
-        }
+        row.clear();
+        row.extend_from_slice(reader.row(&self.rows));
+        Ok(true)
     }
 }
 
@@ -229,38 +219,46 @@ impl Cx<'_> {
         for at in (0..self.state.ctes.len()).rev() {
             let is_change = |node: &Node| matches!(node, Node::Modify(_));
             if matches!(&self.state.ctes[at], Cte::Pending(node) if is_change(node)) {
-                self.read_cte(at as u16, &mut RowReader::default())?;
+                self.read_cte(at as u16, &mut RowReader::default(), &mut Vec::new())?;
             }
         }
         Ok(())
     }
 
-    /// Moves a reader of a CTE's rows on, and runs the CTE as far as that takes; what changes rows is run to its end.
-    pub(super) fn read_cte(&mut self, id: u16, reader: &mut RowReader) -> Result<CteRow> {
+    /// Moves a reader of a CTE's rows on, to a row that is put into `row`, and runs the CTE as far as that takes; what changes
+    /// rows is run to its end. All rows there are, once that is known: the reader goes on with them.
+    pub(super) fn read_cte(
+        &mut self,
+        id: u16,
+        reader: &mut RowReader,
+        row: &mut Vec<Datum>,
+    ) -> Result<Option<Arc<RowStore>>> {
         let at = usize::from(id);
-        let (cte, read) = match std::mem::replace(&mut self.state.ctes[at], Cte::Running) {
+        let mut growing = match std::mem::replace(&mut self.state.ctes[at], Cte::Running) {
             Cte::Pending(node) if matches!(*node, Node::Modify(_)) => {
-                let rows = Arc::new(self.collect(&mut self.run(&node))?);
-                (Cte::Done(rows.clone()), CteRow::OfAll(rows))
+                let rows = self.collect(&mut self.run(&node))?;
+                return Ok(Some(self.cte_done(at, Arc::new(rows))));
             }
             Cte::Pending(node) => {
-                check_stack()?;
                 let (operator, rows) = (self.run(&node), self.row_store());
-                let mut growing = Box::new(Growing { operator, rows });
-                let row = growing.next(self, reader)?;
-                growing.after(row)
+                Box::new(Growing { operator, rows })
             }
-            Cte::Open(mut growing) => {
-                let row = growing.next(self, reader)?;
-                growing.after(row)
-            }
-            Cte::Done(rows) => (Cte::Done(rows.clone()), CteRow::OfAll(rows)),
+            Cte::Open(growing) => growing,
+            Cte::Done(rows) => return Ok(Some(self.cte_done(at, rows))),
             Cte::Running => {
                 return Err(sql_error!(INTERNAL_ERROR, "CTE {id} refers to itself"));
             }
         };
-        self.state.ctes[at] = cte;
-        Ok(read)
+        if growing.next(self, reader, row)? {
+            self.state.ctes[at] = Cte::Open(growing);
+            return Ok(None);
+        }
+        Ok(Some(self.cte_done(at, Arc::new(growing.rows))))
+    }
+
+    fn cte_done(&mut self, at: usize, rows: Arc<RowStore>) -> Arc<RowStore> {
+        self.state.ctes[at] = Cte::Done(rows.clone());
+        rows
     }
 }
 

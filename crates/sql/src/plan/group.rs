@@ -179,19 +179,7 @@ fn collect(expr: &Expr, depth: u16, keys: &[Expr], used: &mut Used) {
 
 /// The aggregate as its own level sees it.
 fn lowered(agg: &AggCall, by: u16) -> AggCall {
-    fn shift(expr: &mut Expr, by: u16) {
-        match expr {
-            Expr::Var(var) => var.level = var.level.saturating_sub(by),
-            Expr::Aggregate(agg) => agg.level = agg.level.saturating_sub(by),
-            _ => {}
-        }
-        walk::each_child_mut(expr, &mut |child| shift(child, by));
-    }
-    let mut expr = Expr::Aggregate(Box::new(agg.clone()));
-    if by > 0 {
-        shift(&mut expr, by);
-    }
-    match expr {
+    match walk::moved_out(Expr::Aggregate(Box::new(agg.clone())), by) {
         Expr::Aggregate(own) => *own,
         _ => agg.clone(),
     }

@@ -209,18 +209,7 @@ fn unless_null(marker: Slot, row: Expr) -> Expr {
 
 /// The expression as seen one query further out.
 fn lower(expr: &Expr) -> Expr {
-    let mut out = expr.clone();
-    lower_in_place(&mut out);
-    out
-}
-
-fn lower_in_place(expr: &mut Expr) {
-    match expr {
-        Expr::Var(var) => var.level = var.level.saturating_sub(1),
-        Expr::Aggregate(agg) => agg.level = agg.level.saturating_sub(1),
-        _ => {}
-    }
-    walk::each_child_mut(expr, &mut lower_in_place);
+    walk::moved_out(expr.clone(), 1)
 }
 
 fn lower_aggregate(agg: &AggCall) -> Expr {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::bind::query::{Query, Target};
-use crate::bind::tree::{Call, Expr, SubLink, SubLinkKind, Var};
+use crate::bind::tree::{Call, Expr, SubLink, SubLinkKind};
 use crate::bind::walk;
 use crate::error::Result;
 use crate::types::Collation;
@@ -217,11 +217,7 @@ fn sides(expr: &Expr) -> (bool, bool) {
     (inner, outer)
 }
 
+/// As the query around it sees the expression.
 fn lower(expr: &Expr) -> Expr {
-    let mut out = expr.clone();
-    walk::replace_vars(&mut out, 0, &mut |var, depth| {
-        let is_outside = var.level > depth;
-        is_outside.then(|| Expr::Var(Var { level: var.level - 1, ..*var }))
-    });
-    out
+    walk::moved_out(expr.clone(), 1)
 }

@@ -20,7 +20,7 @@ use base::Xid;
 use base::sync::unmodelled::Ordering;
 use std::collections::BTreeSet;
 
-/// A duty. It retries until it succeeds: a rollback can't fail.
+/// A duty. It retries until it succeeds, or meets a damaged page, whose rows nobody can take: a rollback can't fail.
 pub type Duty = Box<dyn FnOnce() + Send>;
 
 struct Left {
