@@ -189,20 +189,35 @@ impl TxLog {
             Fate::Committed(csn) => Ok(Outcome::Committed(csn)),
             Fate::Aborted => Ok(Outcome::Aborted),
             Fate::Running(_) => Ok(Outcome::Running),
-            Fate::SubOf(top) => self.outcome_of_top(top),
+            Fate::SubOf(top) => self.outcome_of_top(xid, top),
             Fate::Unknown => self.outcome_slow(xid),
         }
     }
 
-    /// One hop, never more: subtransactions point at their top-level transaction.
+    /// What became of `xid`, which pointed at `top`. One hop, never more: subtransactions point at their top-level
+    /// transaction.
     #[cold]
-    fn outcome_of_top(&self, top: Xid) -> Result<Outcome> {
-        match self.window.get(top)?.fate() {
-            Fate::Committed(csn) => Ok(Outcome::Committed(csn)),
-            Fate::Aborted => Ok(Outcome::Aborted),
-            Fate::Running(_) => Ok(Outcome::Running),
-            Fate::Unknown | Fate::SubOf(_) => self.outcome_slow(top),
+    fn outcome_of_top(&self, xid: Xid, top: Xid) -> Result<Outcome> {
+        #[cfg(test)]
+        looks::between();
+        let outcome = match self.window.get(top)?.fate() {
+            Fate::Running(_) => return Ok(Outcome::Running),
+            Fate::Committed(csn) => Outcome::Committed(csn),
+            Fate::Aborted => Outcome::Aborted,
+            Fate::Unknown | Fate::SubOf(_) => self.outcome_slow(top)?,
+        };
+        match self.points_still_at(xid, top)? {
+            None => Ok(outcome),
+            Some(_) => self.outcome(xid),
         }
+    }
+
+    /// Looks once more at a subtransaction, once its top-level transaction is seen to have ended: what it is now, unless it
+    /// points there still. A savepoint that was rolled back is marked before its transaction ends (release and acquire
+    /// of the latter's entry), so between two looks both may happen, and the first of them said nothing of it.
+    fn points_still_at(&self, xid: Xid, top: Xid) -> Result<Option<Entry>> {
+        let entry = self.window.get(xid)?;
+        Ok((entry.fate() != Fate::SubOf(top)).then_some(entry))
     }
 
     #[cold]
@@ -289,7 +304,7 @@ impl TxLog {
             if xid < start {
                 continue;
             }
-            fates[i] = match self.resolve(entry)? {
+            fates[i] = match self.resolve(xid, entry)? {
                 Fate::Committed(csn) => {
                     lsn = lsn.max(durable_at(csn));
                     Status::Committed
@@ -307,20 +322,28 @@ impl TxLog {
         Ok(finished)
     }
 
-    /// The fate of an entry, of its top-level transaction for a subtransaction.
-    fn resolve(&self, entry: Entry) -> Result<Fate> {
+    /// The fate of the entry of `xid`, of its top-level transaction for a subtransaction.
+    fn resolve(&self, xid: Xid, entry: Entry) -> Result<Fate> {
         let Fate::SubOf(top) = entry.fate() else {
             return Ok(entry.fate());
         };
-        let fate = self.window.get(top)?.fate();
-        if fate != Fate::Unknown {
-            return Ok(fate);
-        }
-        // The window has moved past the top-level transaction, but not yet past this one.
-        Ok(match self.outcome_slow(top)? {
-            Outcome::Committed(csn) => Fate::Committed(csn),
-            Outcome::Aborted | Outcome::Running => Fate::Aborted,
-        })
+        #[cfg(test)]
+        looks::between();
+        let fate = match self.window.get(top)?.fate() {
+            // The window has moved past the top-level transaction, but not yet past this one.
+            Fate::Unknown => match self.outcome_slow(top)? {
+                Outcome::Committed(csn) => Fate::Committed(csn),
+                Outcome::Aborted | Outcome::Running => Fate::Aborted,
+            },
+            fate => fate,
+        };
+        Ok(self.points_still_at(xid, top)?.map_or(fate, |now| now.fate()))
+    }
+
+    /// What the xact log says of `xid`.
+    #[cfg(test)]
+    pub(crate) fn written(&self, xid: Xid) -> Result<Status> {
+        Ok(self.xact.status(xid)?)
     }
 
     /// Lets the window forget transactions below `xid`: all of them ended, their commits are durable, and
@@ -409,4 +432,25 @@ fn open_slru(
 ) -> Result<Slru> {
     let banks = config.buffers.banks(log, config.shared_buffers);
     Ok(Slru::open(log, banks, oldest, Arc::clone(disk), Arc::clone(barrier))?)
+}
+
+/// What a test has happen between the looks at a subtransaction and at its top-level transaction.
+#[cfg(test)]
+pub(crate) mod looks {
+    use std::cell::RefCell;
+
+    thread_local! {
+        static NEXT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+    }
+
+    /// Once, when this thread comes there next.
+    pub fn set(happens: impl FnOnce() + 'static) {
+        NEXT.replace(Some(Box::new(happens)));
+    }
+
+    pub(super) fn between() {
+        if let Some(happens) = NEXT.take() {
+            happens();
+        }
+    }
 }

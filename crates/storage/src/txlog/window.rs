@@ -277,14 +277,20 @@ impl Window {
     /// All entries of a frame, subtransactions resolved, if every one is final (invariant N2).
     fn finished(&self, frame: &Frame) -> Result<Option<Vec<u64>>, SlruError> {
         let mut words = Vec::with_capacity(frame.entries.len());
-        for entry in &frame.entries {
-            let mut entry = Entry(entry.load(Ordering::Acquire));
+        for shared in &frame.entries {
+            let mut entry = Entry(shared.load(Ordering::Acquire));
             // What the window has forgotten ended long ago: such an entry, or one that points there, stays.
             let mut forgotten = entry == Entry::NOTHING && words.len() < self.first_index(frame);
             if let Fate::SubOf(top) = entry.fate() {
+                #[cfg(test)]
+                super::looks::between();
                 match self.get(top)? {
                     Entry::NOTHING => forgotten = true,
-                    of_top => entry = of_top,
+                    of_top => {
+                        // Rolled back by itself between the two looks: that comes before its transaction's end.
+                        let now = Entry(shared.load(Ordering::Acquire));
+                        entry = if now == entry { of_top } else { now };
+                    }
                 }
             }
             if !entry.is_final() && !forgotten {

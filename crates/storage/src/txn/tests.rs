@@ -537,3 +537,30 @@ fn a_snapshot_handed_round_is_never_overlooked() {
     drop(last);
     world.close();
 }
+
+/// A savepoint's transaction, whose savepoint is rolled back and which commits between the next two looks of this thread:
+/// at the savepoint's entry and at the transaction's. The savepoint's id.
+fn ends_between_looks(world: &World) -> Xid {
+    let txn = begin(world);
+    txn.xid().unwrap();
+    let level = txn.savepoint();
+    let xid = txn.xid().unwrap();
+    crate::txlog::looks::set(move || {
+        txn.rollback_to(level);
+        txn.commit().unwrap();
+    });
+    xid
+}
+
+#[test]
+fn a_savepoint_that_was_rolled_back_is_never_taken_for_committed() {
+    let world = World::new();
+    let xid = ends_between_looks(&world);
+    let txlog = world.txns.txlog();
+    assert_eq!(txlog.outcome(xid).unwrap(), Outcome::Aborted);
+    // Nor is it written down so.
+    let xid = ends_between_looks(&world);
+    txlog.fold(Xid(xid.0 + 1)).unwrap();
+    assert_eq!(txlog.written(xid).unwrap(), crate::txlog::Status::Aborted);
+    world.close();
+}
