@@ -119,7 +119,9 @@ impl HeapRel {
         own: Vec<Member>,
     ) -> bool {
         let (rel, txns) = (self.rel.clone(), Arc::clone(&self.txns));
-        let duty: Duty = Box::new(move || give_back(&rel, &txns, tid, xid, &own));
+        let duty: Duty = Box::new(move |ended| {
+            give_back(&rel, &txns, tid, &GivenUp { xid, ended, own: &own });
+        });
         self.txns.locks().leave_duty(runner, xid, self.key(tid), duty)
     }
 
@@ -257,10 +259,20 @@ enum Joined {
     Conflict(Xid),
 }
 
-/// A duty: puts locks back into the xmax that `xid`, about to roll back, had taken.
-fn give_back(rel: &Relation, txns: &TxnManager, tid: Tid, xid: Xid, own: &[Member]) {
+/// A place in a version's xmax that is given up.
+struct GivenUp<'a> {
+    /// Who had it, about to roll back.
+    xid: Xid,
+    /// All ids that roll back with it, ascending.
+    ended: &'a [Xid],
+    /// The locks of the same transaction that it took the place of.
+    own: &'a [Member],
+}
+
+/// A duty: puts locks back into the xmax that an id, about to roll back, had taken.
+fn give_back(rel: &Relation, txns: &TxnManager, tid: Tid, place: &GivenUp<'_>) {
     loop {
-        match try_give_back(rel, txns, tid, xid, own) {
+        match try_give_back(rel, txns, tid, place) {
             Ok(true) => return,
             // Somebody joined in between.
             Ok(false) => {}
@@ -279,15 +291,9 @@ fn give_back(rel: &Relation, txns: &TxnManager, tid: Tid, xid: Xid, own: &[Membe
 }
 
 /// Whether it is done; if not, the version changed meanwhile.
-fn try_give_back(
-    rel: &Relation,
-    txns: &TxnManager,
-    tid: Tid,
-    xid: Xid,
-    own: &[Member],
-) -> Result<bool> {
+fn try_give_back(rel: &Relation, txns: &TxnManager, tid: Tid, place: &GivenUp<'_>) -> Result<bool> {
     let Some((_, before)) = read(rel, tid)? else { return Ok(true) };
-    let Some(word) = word_without(rel, txns, tid, &before, xid, own)? else { return Ok(true) };
+    let Some(word) = word_without(rel, txns, tid, &before, place)? else { return Ok(true) };
     let mut page = rel.write(Fork::Main, tid.block)?;
     let Some(item) = page::version(page.view(), tid.offset) else { return Ok(true) };
     let mut header = page::header(page.view(), item);
@@ -300,15 +306,15 @@ fn try_give_back(
     Ok(true)
 }
 
-/// The locks of a version when `xid` gives up its place there; `None` if nothing is to be written.
+/// The locks of a version without who gives up its place there; `None` if nothing is to be written.
 fn word_without(
     rel: &Relation,
     txns: &TxnManager,
     tid: Tid,
     header: &TupleHeader,
-    xid: Xid,
-    own: &[Member],
+    place: &GivenUp<'_>,
 ) -> Result<Option<LockWord>> {
+    let GivenUp { xid, own, ended } = *place;
     let multis = txns.txlog().multis();
     let members_of = |word: LockWord| match word.flags.has(Flags::MULTI) {
         true => multis.members(MultiXactId(word.xmax.0)),
@@ -317,10 +323,10 @@ fn word_without(
     let locks = LockWord::of(header);
     let beside = match locks {
         Some(word) => Some(word),
-        // It ended the version; whoever got along with that is at the successor, where nobody can join any
+        // It ended the version; whoever got along with that is at the newest, where nobody can join any
         // more: the duties of `xid` are closed.
         None if header.xmax == xid && header.successor != tid => {
-            read(rel, header.successor)?.and_then(|(_, next)| LockWord::of(&next))
+            newest(rel, header.successor, ended)?.and_then(|newest| LockWord::of(&newest))
         }
         None if header.xmax == xid => None,
         None => return Ok(None),
@@ -342,6 +348,21 @@ fn word_without(
         [own] => LockWord::single(own),
         _ => LockWord::multi(multis.create(&members)?),
     }))
+}
+
+/// The version at `at`, or the last of those that `ended` have made of it: whether their own duties come before or after
+/// is then the same.
+fn newest(rel: &Relation, mut at: Tid, ended: &[Xid]) -> Result<Option<TupleHeader>> {
+    loop {
+        let Some((_, header)) = read(rel, at)? else { return Ok(None) };
+        let goes_on = !header.flags.any(Flags::XMAX_INVALID.with(Flags::LOCK_ONLY))
+            && ended.binary_search(&header.xmax).is_ok()
+            && header.successor != at;
+        if !goes_on {
+            return Ok(Some(header));
+        }
+        at = header.successor;
+    }
 }
 
 fn read(rel: &Relation, tid: Tid) -> Result<Option<(Item, TupleHeader)>> {

@@ -21,7 +21,8 @@ use base::sync::unmodelled::Ordering;
 use std::collections::BTreeSet;
 
 /// A duty. It retries until it succeeds, or meets a damaged page, whose rows nobody can take: a rollback can't fail.
-pub type Duty = Box<dyn FnOnce() + Send>;
+/// It is told all ids that are rolled back with its own, ascending.
+pub type Duty = Box<dyn FnOnce(&[Xid]) + Send>;
 
 struct Left {
     xid: Xid,
@@ -78,7 +79,7 @@ impl LockManager {
             duties.rows.retain(|(xid, _)| xids.binary_search(xid).is_err());
             due
         };
-        due.into_iter().rev().for_each(|left| (left.duty)());
+        due.into_iter().rev().for_each(|left| (left.duty)(xids));
     }
 
     /// The rollback is visible: the list is open again.

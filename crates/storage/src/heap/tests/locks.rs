@@ -120,6 +120,29 @@ fn key_share_follows_a_chain_of_updates_and_comes_back_with_each_savepoint() {
     assert!(try_lock(&heap, deleter, second, RowLock::Update));
 }
 
+/// The duty for the older version is left after that for the newer one, where another lock has gone before.
+#[test]
+fn key_share_comes_back_whichever_duty_was_left_first() {
+    for within in [false, true] {
+        let (_rig, heap, first, txns) = start(3);
+        let [updater, sharer, deleter] = &txns[..] else { unreachable!() };
+        let around = within.then(|| updater.savepoint());
+        let second = update(&heap, updater, first);
+        updater.next_command().unwrap();
+        assert!(try_lock(&heap, updater, second, RowLock::KeyShare));
+        updater.savepoint();
+        update(&heap, updater, second);
+        assert!(try_lock(&heap, sharer, first, RowLock::KeyShare));
+        match around {
+            Some(level) => updater.rollback_to(level),
+            None => updater.abort(),
+        }
+        assert!(!try_lock(&heap, deleter, first, RowLock::Update));
+        sharer.commit().unwrap();
+        assert!(try_lock(&heap, deleter, first, RowLock::Update));
+    }
+}
+
 /// Beside an update of a transaction that goes on, whose savepoint ended the new version and was rolled back.
 #[test]
 fn key_share_comes_beside_an_update_whose_savepoint_was_rolled_back() {
