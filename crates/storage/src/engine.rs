@@ -174,6 +174,7 @@ impl Engine {
         RelFiles::open(Arc::clone(disk), config.open_files_max)?;
         let nothing: WalBarrier = Arc::new(|_| ());
         TxLog::create(disk, &nothing, config.txlog.first)?;
+        disk.sync_dir("txlog").map_err(|e| Error::io("sync", "txlog", e))?;
         // The first segment's number is 1: position zero means none.
         let shape = LogShape {
             system_id: hash_of(&(clock::wall_micros(), clock::now().0)),

@@ -71,8 +71,14 @@ enum Attempt {
 /// The entries that a unique insert found, as long as nothing changes.
 struct Candidates {
     tids: Vec<Tid>,
-    /// Of all pages visited: differs if any of them changed.
-    stamp: u64,
+    stamp: Stamp,
+}
+
+/// All pages visited, each with the count of its changes: another one if any of them changed.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    first: (BlockNo, u32),
+    more: Vec<(BlockNo, u32)>,
 }
 
 /// Fixed part of an insert's log record: position, value; the key's length if the entry carries something.
@@ -137,7 +143,7 @@ impl BTree {
                     Latched::Incomplete(block) => Attempt::Incomplete(block),
                     Latched::Ready(page) => {
                         let found = self.candidates(&page, key)?;
-                        if !found.tids.is_empty() && judged != Some(found.stamp) {
+                        if !found.tids.is_empty() && judged.as_ref() != Some(&found.stamp) {
                             drop(page);
                             drop(journal);
                             judged = self.judge(txn, key, found, judge)?;
@@ -263,12 +269,15 @@ impl BTree {
 
     /// All entries with `key` that are not known to be dead, from the latched leaf on where they begin.
     fn candidates(&self, page: &WriteGuard<'_>, key: &[u8]) -> Result<Candidates> {
-        let mut found = Candidates { tids: Vec::new(), stamp: u64::from(page.block().0) };
-        let mut more = found.collect(Node(page.view()), key);
+        let node = Node(page.view());
+        let stamp = Stamp { first: (page.block(), node.changes()), more: Vec::new() };
+        let mut found = Candidates { tids: Vec::new(), stamp };
+        let mut more = found.collect(node, key);
         while let Some(right) = more {
             let page = self.rel.read(Fork::Main, right)?;
-            found.stamp = found.stamp.rotate_left(7) ^ u64::from(right.0);
-            more = found.collect(Node(page.view()), key);
+            let node = Node(page.view());
+            found.stamp.more.push((right, node.changes()));
+            more = found.collect(node, key);
         }
         Ok(found)
     }
@@ -280,7 +289,7 @@ impl BTree {
         key: &[u8],
         found: Candidates,
         judge: &mut Judge<'_>,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Option<Stamp>> {
         for candidate in found.tids {
             match judge(candidate)? {
                 Liveness::Dead => {}
@@ -339,7 +348,6 @@ impl BTree {
 impl Candidates {
     /// Collects from one page; returns where the key's entries may go on.
     fn collect(&mut self, node: Node<'_>, key: &[u8]) -> Option<BlockNo> {
-        self.stamp = self.stamp.rotate_left(7) ^ u64::from(node.changes());
         let mut at = node.lower_bound(Place::before(key));
         while at < node.count() {
             if !node.key_is(at, key) {

@@ -151,7 +151,7 @@ fn claims(purses: usize, chunk: u64, claimed: [u64; 2], spare: u64) {
                 let granted = space.try_claim(units, Claimant::Ordinary, hint).is_ok();
                 if granted {
                     insert(&reserve, &memory, hint, units - spare);
-                    space.give_back(spare, hint);
+                    space.give_back(spare, Claimant::Ordinary, hint);
                 }
                 if granted { units - spare } else { 0 }
             })
@@ -202,7 +202,7 @@ fn loom_no_record_is_longer_than_the_ring() {
             thread::spawn(move || {
                 space.try_claim(2, Claimant::Ordinary, 0).expect("the ring is empty");
                 insert(&reserve, &memory, 0, 1);
-                space.give_back(1, 0);
+                space.give_back(1, Claimant::Ordinary, 0);
             })
         };
         let claimant = {

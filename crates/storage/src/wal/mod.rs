@@ -160,6 +160,7 @@ const _: () = assert!(is_one_line::<Route>(), "an insert reads one line of what 
 pub struct Claim<'w> {
     wal: &'w Wal,
     left: u64,
+    who: Claimant,
 }
 
 thread_local! {
@@ -189,7 +190,7 @@ impl Wal {
         let wal = Arc::new(Wal {
             reserve: Reserve::new(1, config.insert_slots),
             publish: Publish::new(0),
-            space: Space::new(epoch.start.0, capacity, config.insert_slots),
+            space: Space::new(epoch.start.0, capacity, config.insert_slots, epoch.segment_bytes),
             route: Padded(Route { ring, origin, seed, epoch }),
             durable: Durable::new(epoch.start),
             flushing: Padded(Mutex::new(flusher::State::new(epoch.start))),
@@ -244,7 +245,7 @@ impl Wal {
         if self.space.try_claim(bytes, who, HINT.get()).is_err() {
             self.claim_slow(bytes, who)?;
         }
-        Ok(Claim { wal: self, left: bytes })
+        Ok(Claim { wal: self, left: bytes, who })
     }
 
     #[cold]
@@ -527,7 +528,7 @@ impl Claim<'_> {
 impl Drop for Claim<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.wal.space.give_back(self.left, HINT.get()) {
+        if self.wal.space.give_back(self.left, self.who, HINT.get()) {
             self.wal.durable.request(self.wal.position());
         }
     }

@@ -13,8 +13,11 @@ use base::pad::Padded;
 use base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// Ordinary claims leave this much of the last ready segment alone: with a full disk, the checkpointer
-/// must still be able to log a checkpoint, which sets old segments free.
-pub(super) const RESERVE_BYTES: u64 = 16 * 1024;
+/// must still be able to log a checkpoint, which sets old segments free. Most of it is for the files that
+/// running transactions have made, 12 bytes each: some 87,000 in a segment of 16 MiB.
+fn reserve_bytes(segment_bytes: u64) -> u64 {
+    (segment_bytes / 16).max(16 * 1024)
+}
 
 /// Log that one run may write, by the bits of a position in the reservation word: half a year at a gigabyte
 /// a second.
@@ -50,6 +53,7 @@ pub(super) struct Space {
     limits: Padded<Limits>,
     purses: Box<[Padded<AtomicU64>]>,
     chunk: u64,
+    reserve: u64,
     /// Positions from here on do not fit the reservation word (16 PiB from the start).
     end: u64,
 }
@@ -69,11 +73,12 @@ pub(super) enum Denied {
 }
 
 impl Space {
-    /// Books for a log that goes on at `start`, over a ring of `capacity` bytes.
-    pub fn new(start: u64, capacity: u64, purses: usize) -> Space {
+    /// Books for a log that goes on at `start`, over a ring of `capacity` bytes, in segments of so many.
+    pub fn new(start: u64, capacity: u64, purses: usize, segment_bytes: u64) -> Space {
         let purses = purses.max(1).next_power_of_two();
         let chunk = CHUNK_MAX.min(capacity / 8 / purses as u64);
-        Space::with_chunk(start, capacity, purses, chunk)
+        let space = Space::with_chunk(start, capacity, purses, chunk);
+        Space { reserve: reserve_bytes(segment_bytes), ..space }
     }
 
     /// As `new`, with purses filled `chunk` bytes at a time.
@@ -88,6 +93,7 @@ impl Space {
             }),
             purses: (0..purses).map(|_| Padded(AtomicU64::new(0))).collect(),
             chunk,
+            reserve: reserve_bytes(0),
             end: start + RUN_BYTES_MAX,
         }
     }
@@ -110,7 +116,8 @@ impl Space {
 
     #[cold]
     fn claim_common(&self, bytes: u64, who: Claimant, purse: &AtomicU64) -> Result<(), Denied> {
-        if self.grant(bytes + self.chunk, who).is_ok() {
+        // Whoever fills a purse fills it for everybody, and what is in it may not come from the reserve.
+        if who == Claimant::Ordinary && self.grant(bytes + self.chunk, who).is_ok() {
             // Release: hands on what `grant` acquired from the limits.
             purse.fetch_add(self.chunk, Ordering::Release);
             return Ok(());
@@ -131,7 +138,7 @@ impl Space {
             // been read by the flusher, the segments are announced.
             let segments = self.limits.segments.load(Ordering::Acquire);
             let usable = match who {
-                Claimant::Ordinary => segments.saturating_sub(RESERVE_BYTES),
+                Claimant::Ordinary => segments.saturating_sub(self.reserve),
                 Claimant::Checkpointer => segments,
             };
             if end > self.end {
@@ -166,12 +173,15 @@ impl Space {
     /// Takes back what a claim did not use. True if somebody waits for room: then the flusher must look at
     /// what the claim did use.
     #[inline]
-    pub fn give_back(&self, bytes: u64, hint: usize) -> bool {
+    pub fn give_back(&self, bytes: u64, who: Claimant, hint: usize) -> bool {
         let purse = &self.purses[hint & (self.purses.len() - 1)];
         // SeqCst: pairs with `wait`; either this sees the waiter, or the waiter sees the reservations made
         // under the claim and has them flushed.
         let somebody_waits = self.limits.waiting.load(Ordering::SeqCst) > 0;
-        if bytes > 0 {
+        if who == Claimant::Checkpointer {
+            self.granted.fetch_sub(bytes, Ordering::Relaxed);
+            self.wake();
+        } else if bytes > 0 {
             // Release: as in `claim_common`.
             let have = purse.fetch_add(bytes, Ordering::Release) + bytes;
             if have > 2 * self.chunk || somebody_waits {

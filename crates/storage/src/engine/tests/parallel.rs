@@ -35,7 +35,7 @@ fn lanes_leave_what_one_context_leaves_after_every_crash() {
         }
         let mut crashes = disk.crashes();
         let (from, end) = (disk.operations() / 4, disk.operations());
-        for at in (from..end).step_by(end / 8) {
+        for at in (from..end).step_by(end / 10) {
             crashes.advance_to(at);
             let after = |workers: usize| {
                 let image = crashes.image(&mut fastrand::Rng::with_seed(at as u64));
