@@ -293,9 +293,7 @@ impl Worker {
                     }
                 }
                 Order::Cancel(process) => match self.sessions.borrow().get(&process) {
-                    Some(link) => {
-                        link.interrupt(Interrupt::Cancel);
-                    }
+                    Some(link) => link.interrupt(Interrupt::Cancel),
                     None => self.shared.send_after(process, order),
                 },
                 Order::Mail(process) => match self.sessions.borrow().get(&process) {
@@ -364,14 +362,15 @@ impl Worker {
     /// Ends a session that nobody can serve, as when its client vanishes.
     fn dismiss(self: &Rc<Self>, guest: Box<Guest>) {
         let worker = Rc::clone(self);
+        // At once: orders for it would be passed on to this worker, over and over.
+        self.shared.leave(guest.process);
         tokio::task::spawn_local(async move {
             while worker.make_room(Need::End).is_err() {
                 tokio::time::sleep(FIBER_PAUSE).await;
             }
-            let (ending, process) = (Rc::clone(&worker), guest.process);
+            let ending = Rc::clone(&worker);
             worker.start_fiber(move || {
                 drop(guest);
-                ending.shared.leave(process);
                 ending.shared.leave_place();
                 ending.left();
             });

@@ -10,7 +10,11 @@ use sql::session::{Client, CopyInput, Field, Format, Formats, Notice, Session, S
 use sql::types::Encoding;
 
 /// An open database.
-pub struct Database(server::Database);
+pub struct Database {
+    inner: server::Database,
+    /// How closing it went has been told.
+    closed: bool,
+}
 
 impl Database {
     /// Opens the database in a directory, or makes one there that belongs to the role `superuser`.
@@ -22,7 +26,8 @@ impl Database {
         superuser: &str,
         config: &Config,
     ) -> std::result::Result<Database, StartError> {
-        server::Database::open(data.as_ref(), superuser, config).map(Database)
+        let inner = server::Database::open(data.as_ref(), superuser, config)?;
+        Ok(Database { inner, closed: false })
     }
 
     /// A connection to one of its databases; `postgres` is there from the beginning. Its texts are strings:
@@ -31,17 +36,30 @@ impl Database {
     /// # Errors
     /// `3D000` where there is no such database, `55000` where it takes no sessions, `28000` no such role.
     pub fn connect(&self, database: &str, user: &str) -> Result<Connection<'_>> {
-        let mut session = Session::open(self.0.cluster(), database, user)?;
+        let mut session = Session::open(self.inner.cluster(), database, user)?;
         session.stay_with_utf8()?;
         Ok(Connection { database: self, session })
     }
 
-    /// Closes it in order; the borrow checker sees to it that no connection is left.
+    /// Closes it in order, as dropping it does, and tells how that went; the borrow checker sees to it that no connection
+    /// is left.
     ///
     /// # Errors
     /// The directory is then as after a crash, and the next opening recovers it.
-    pub fn close(self) -> std::result::Result<(), StartError> {
-        self.0.close()
+    pub fn close(mut self) -> std::result::Result<(), StartError> {
+        self.closed = true;
+        self.inner.close()
+    }
+}
+
+/// What is dropped is closed, too: nothing of it may go on writing in a directory that somebody else may open then.
+impl Drop for Database {
+    fn drop(&mut self) {
+        if !self.closed
+            && let Err(fault) = self.inner.close()
+        {
+            base::log!("{fault}");
+        }
     }
 }
 
@@ -125,7 +143,6 @@ impl Connection<'_> {
         result.and(synced)
     }
 
-    /// Waits for what the session has told.
     /// What others have told the channels that this connection listens on (LISTEN) since it was last asked, in order,
     /// once it is durable. Nothing within a transaction.
     pub fn notifications(&mut self) -> Vec<Notification> {
@@ -137,7 +154,7 @@ impl Connection<'_> {
             told.append(&mut self.session.take_mail());
         }
         if let Some(gate) = told.iter().map(|letter| letter.gate).max() {
-            self.database.0.engine().wal().flush(gate);
+            self.database.inner.engine().wal().flush(gate);
         }
         let shown = told.into_iter().map(|letter| Notification {
             process: letter.process,
@@ -147,11 +164,12 @@ impl Connection<'_> {
         shown.collect()
     }
 
+    /// Waits for what the session has told.
     fn rest(&mut self) {
         // Nobody keeps track of settings here.
         let _changed = self.session.rest();
         // An error, too, may tell of what others have done.
-        self.database.0.engine().wal().flush(self.session.must_be_durable());
+        self.database.inner.engine().wal().flush(self.session.must_be_durable());
     }
 }
 

@@ -193,11 +193,19 @@ pub(crate) fn on_thread_stack<R>(f: impl FnOnce() -> R + Send) -> R {
     RUNNING.set(running);
     // SAFETY: as in `suspend`; the scheduler's own frames on the parent stack stay below what f uses.
     let yielder = unsafe { &*running.yielder };
-    let result = yielder.on_parent_stack(f);
-    let mut running = RUNNING.get();
-    running.on_thread_stack = false;
-    RUNNING.set(running);
-    result
+    let _back = BackOnFiber;
+    yielder.on_parent_stack(f)
+}
+
+/// The fiber's own stack is in use again, also after a panic.
+struct BackOnFiber;
+
+impl Drop for BackOnFiber {
+    fn drop(&mut self) {
+        let mut running = RUNNING.get();
+        running.on_thread_stack = false;
+        RUNNING.set(running);
+    }
 }
 
 #[cfg(test)]

@@ -53,6 +53,8 @@ pub(crate) struct Link {
     pub(crate) incoming: RefCell<Vec<u8>>,
     pub(crate) wants: Cell<Wants>,
     ended: Cell<Option<Box<Seat>>>,
+    /// The fiber closes the session: what it leaves undone nobody does, so nothing interrupts it.
+    pub(crate) closes: Cell<bool>,
     /// The client is gone: what is sent goes nowhere.
     pub(crate) hung_up: Cell<bool>,
     /// Among those that the worker is about to send.
@@ -86,6 +88,7 @@ impl Link {
             incoming: RefCell::default(),
             wants: Cell::new(Wants::Nothing),
             ended: Cell::new(None),
+            closes: Cell::new(false),
             hung_up: Cell::new(false),
             mail_waits: Cell::new(false),
             terminated: Cell::new(false),
@@ -124,27 +127,23 @@ impl Link {
 
     /// The seat, if the fiber has ended.
     pub(crate) fn take_ended(&self) -> Option<Box<Seat>> {
-        let seat = self.ended.take()?;
-        *self.fiber.borrow_mut() = None;
-        Some(seat)
+        self.ended.take()
     }
 
     /// The fiber's last act.
     pub(crate) fn end(&self, seat: Box<Seat>) {
         self.ended.set(Some(seat));
-        if self.fiber.borrow().is_some() {
+        // At once: the next job on this fiber is another session's, and no interrupt of this one may reach it.
+        if self.fiber.borrow_mut().take().is_some() {
             self.wake_task();
         }
     }
 
-    /// Interrupts the running request; false where none runs.
-    pub(crate) fn interrupt(&self, why: Interrupt) -> bool {
+    /// Interrupts the running request, if one runs.
+    pub(crate) fn interrupt(&self, why: Interrupt) {
         match &*self.fiber.borrow() {
-            Some(fiber) => {
-                fiber.interrupt(why);
-                true
-            }
-            None => false,
+            Some(fiber) if !self.closes.get() => fiber.interrupt(why),
+            _ => {}
         }
     }
 

@@ -196,8 +196,9 @@ impl Connection {
                 Phase::Startup if self.meet() => {}
                 Phase::Open if self.has_message() => self.start(Turn::Messages),
                 _ => match self.read(context) {
-                    Poll::Ready(Ok(count)) if count > 0 => {}
-                    Poll::Ready(_) => self.link.hang_up(),
+                    Poll::Ready(Ok(0)) => self.heard_all(),
+                    Poll::Ready(Ok(_)) => {}
+                    Poll::Ready(Err(_)) => self.link.hang_up(),
                     Poll::Pending => {
                         let why = ready!(self.idle_too_long(context));
                         self.say_goodbye(why);
@@ -377,6 +378,12 @@ impl Connection {
         } else {
             self.drain();
         }
+    }
+
+    /// The client says nothing more. Whether it still listens turns out when it is sent what it has not got yet.
+    fn heard_all(&mut self) {
+        self.seat().ends(Ending::Abandoned);
+        self.end();
     }
 
     /// Pending while the session may go on idling.

@@ -32,12 +32,12 @@ pub(super) fn run(seat: &mut Seat) {
             }
         };
         at += frame.size();
-        seat.is_ready = false;
         // Left over from a COPY that has failed: passed over, whatever they say, as in PostgreSQL.
         let is_left_over = matches!(frame.tag, b'd' | b'c' | b'f');
         if is_left_over || (seat.skipping && !matches!(frame.tag, b'S' | b'X')) {
             continue;
         }
+        seat.is_ready = false;
         let mut rest = Rest::of(&input[at..]);
         serve(seat, frame, &mut rest);
         if seat.replies.len() >= RELIEVE_BYTES {

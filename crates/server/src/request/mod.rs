@@ -232,6 +232,7 @@ impl Seat {
 
     /// Drops the session, which rolls back what it has not committed.
     fn end_session(&mut self) {
+        self.link.closes.set(true);
         drop(self.session.take());
         if let Some(process) = self.process.take() {
             self.worker.remove_session(process);

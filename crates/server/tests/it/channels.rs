@@ -167,3 +167,21 @@ fn a_client_that_does_not_read_gets_it_all_in_the_end() {
     }
     assert_eq!(slow.query("select 1"), "T ?column?\nD 1\nC SELECT 1\nZ I");
 }
+
+#[test]
+fn what_is_left_over_of_a_failed_copy_keeps_nobody_from_hearing() {
+    let house = House::new();
+    let mut hears = listener(&house, &["a"]);
+    hears.request(|r| r.query("copy t from stdin"));
+    assert_eq!(hears.next().unwrap(), "G 1");
+    hears.request(|r| r.copy_data(b"no number\n"));
+    assert!(hears.until_ready().ends_with("\nZ I"));
+    hears.request(|r| {
+        r.copy_data(b"1\n");
+        r.copy_done();
+    });
+    let mut tells = house.client();
+    let by = tells.process;
+    tells.query("notify a, 'news'");
+    assert_eq!(hears.next().unwrap(), format!("A {by} a news"));
+}

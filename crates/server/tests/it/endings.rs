@@ -51,3 +51,27 @@ fn ends_are_told_apart() {
     while slow.next().is_some() {}
     until("8,1,1,2,1");
 }
+
+#[test]
+fn who_says_no_more_still_hears_what_was_asked_before() {
+    let house = House::new();
+    for _ in 0..50 {
+        let mut me = house.client();
+        me.request(|r| r.query("insert into t values (1)"));
+        assert_eq!(me.last_words(), ["C INSERT 0 1", "Z I"]);
+    }
+}
+
+#[test]
+fn who_ends_itself_gets_no_answer() {
+    let house = House::new();
+    let mut me = house.client();
+    let told = me.query("select pg_cancel_backend(pg_backend_pid())");
+    let cancelled = "ERROR 57014 canceling statement due to user request\nZ I";
+    assert!(told.ends_with(cancelled), "{told}");
+    assert_eq!(me.query("select 5"), "T ?column?\nD 5\nC SELECT 1\nZ I");
+    let told = me.query("select pg_terminate_backend(pg_backend_pid())");
+    let ended = "FATAL 57P01 terminating connection due to administrator command";
+    assert!(told.ends_with(ended), "{told}");
+    me.expect_end();
+}

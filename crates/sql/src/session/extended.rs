@@ -247,6 +247,7 @@ impl Session {
             return Err(no_portal(name));
         };
         if portal.text.is_empty() && portal.planned.is_none() {
+            self.end_statement();
             client.empty_query();
             return Ok(());
         }

@@ -303,6 +303,8 @@ impl Session {
     /// # Errors
     /// If it can't be committed.
     pub fn sync(&mut self) -> Result<()> {
+        // What it had a time limit for is over, whatever became of it.
+        self.end_statement();
         self.commit_implicit()
     }
 

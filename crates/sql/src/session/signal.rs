@@ -42,6 +42,11 @@ pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option
              pg_signal_backend"
         );
     }
+    if pid == b.pid {
+        // At once: whoever ends itself gets no answer.
+        base::park::current().interrupt(how);
+        return Err(interrupted(how));
+    }
     let mut sent = cluster.interrupt_session(pid, how);
     if sent && timeout_ms > 0 {
         let give_up = clock::now().after(Duration::from_millis(timeout_ms as u64));

@@ -46,6 +46,36 @@ fn prepared_statements_run_with_values_and_keep_what_they_told() {
 }
 
 #[test]
+fn a_time_limit_ends_with_its_statement() {
+    let scratch = Scratch::new("embedded-timeout");
+    let database = Database::open(scratch.0.join("data"), "me", &config()).unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    connection.query("set statement_timeout = '20ms'").unwrap();
+    connection.prepare("one", "select 1").unwrap();
+    let mut other = database.connect("postgres", "me").unwrap();
+    other.query("select pg_sleep(0.05)").unwrap();
+    connection.execute("one", &[]).unwrap();
+    other.query("select pg_sleep(0.05)").unwrap();
+    let error = connection.query("select pg_sleep(60)").unwrap_err();
+    assert_eq!(error.sqlstate().as_str(), "57014");
+    other.query("select pg_sleep(0.05)").unwrap();
+}
+
+#[test]
+fn a_database_that_is_dropped_is_closed() {
+    let scratch = Scratch::new("embedded-dropped");
+    let data = scratch.0.join("data");
+    let database = Database::open(&data, "me", &config()).unwrap();
+    let mut connection = database.connect("postgres", "me").unwrap();
+    connection.query("create table t as select generate_series(1, 10000) a").unwrap();
+    drop(connection);
+    drop(database);
+    let database = server::Database::open(&data, "me", &config()).unwrap();
+    assert!(database.engine().recovery().is_none(), "nothing was left to recover");
+    database.close().unwrap();
+}
+
+#[test]
 fn connections_tell_each_other_something() {
     let scratch = Scratch::new("embedded-channels");
     let database = Database::open(scratch.0.join("data"), "me", &config()).unwrap();
