@@ -8,6 +8,7 @@ use storage::heap::Freeze;
 
 use super::Cx;
 use super::modify::{self, Work, foreign_key, index};
+use super::spill::row_bytes;
 use crate::bind::tree::Expr;
 use crate::catalog::TableDef;
 use crate::error::Result;
@@ -28,6 +29,13 @@ pub struct Loader {
     ends: Vec<usize>,
     /// The rows' values, kept when there are indexes to enter them into.
     rows: Vec<Box<[Datum]>>,
+    /// What these take: large values are none of `bytes`.
+    rows_bytes: usize,
+    /// Where the next row comes from, and where each of `rows` does.
+    pub line: u64,
+    lines: Vec<u64>,
+    /// Where the row comes from that an index has refused, if it is not the next row.
+    pub refused: Option<u64>,
     tids: Vec<Tid>,
     work: Work,
     /// What the pages go round in, from the first rows on.
@@ -62,6 +70,10 @@ impl Loader {
             bytes: Vec::new(),
             ends: Vec::new(),
             rows: Vec::new(),
+            rows_bytes: 0,
+            line: 0,
+            lines: Vec::new(),
+            refused: None,
             tids: Vec::new(),
             work: Work::default(),
             ring: None,
@@ -104,9 +116,12 @@ impl Loader {
         target.encode(row, &[], &mut Vec::new(), &mut self.bytes)?;
         self.ends.push(self.bytes.len());
         if !self.plan.table.indexes.is_empty() {
+            self.rows_bytes += row_bytes(row);
             self.rows.push(row.into());
+            self.lines.push(self.line);
         }
-        if self.ends.len() >= BATCH_ROWS || self.bytes.len() >= BATCH_BYTES {
+        let bytes = self.bytes.len().max(self.rows_bytes);
+        if self.ends.len() >= BATCH_ROWS || bytes >= BATCH_BYTES {
             self.flush(cx)?;
         }
         Ok(())
@@ -134,10 +149,13 @@ impl Loader {
         heap.multi_insert(cx.host.txn(), &rows, self.freeze, Some(ring), &mut self.tids)?;
         self.bytes.clear();
         self.ends.clear();
-        for (row, tid) in std::mem::take(&mut self.rows).into_iter().zip(&self.tids) {
+        self.rows_bytes = 0;
+        let rows = std::mem::take(&mut self.rows).into_iter().zip(self.lines.drain(..));
+        for ((row, line), tid) in rows.zip(&self.tids) {
             self.work.new.clear();
             self.work.new.extend(row);
-            index::insert_all(&self.plan.table, *tid, index::Made::Inserted, &mut self.work, cx)?;
+            index::insert_all(&self.plan.table, *tid, index::Made::Inserted, &mut self.work, cx)
+                .inspect_err(|_| self.refused = Some(line))?;
         }
         for tid in &self.tids {
             foreign_key::inserted(&self.plan.table, *tid, cx);

@@ -15,7 +15,7 @@ use storage::lock::RowTurn;
 
 use crate::bind::tree::Expr;
 use crate::catalog::TableDef;
-use crate::error::{Result, SqlError, sql_error};
+use crate::error::{Result, SqlError, SqlState, sql_error};
 use crate::plan::node::{self, ModifyAction, TargetRow};
 use crate::toast;
 use crate::types::row::{External, RowView};
@@ -334,18 +334,43 @@ pub(super) fn check_row(plan: &node::Modify, row: &[Datum], cx: &mut Cx<'_>) -> 
     Ok(())
 }
 
+/// The error about a row that was to be changed, which names its values that were not read, too.
+#[cold]
+fn with_whole_row(
+    mut error: SqlError,
+    plan: &node::Modify,
+    work: &mut Work,
+    cx: &mut Cx<'_>,
+) -> SqlError {
+    let table = &plan.table;
+    if error.sqlstate() != SqlState::NOT_NULL_VIOLATION || work.large.kept.is_empty() {
+        return error;
+    }
+    if let Err(worse) = decode_all(table, work) {
+        return worse;
+    }
+    for (column, _) in &work.large.kept {
+        let at = usize::from(*column);
+        work.new[at] = work.old[at].clone();
+    }
+    error.fields_mut().detail = Some(failing_row(table, &work.new, cx));
+    error
+}
+
 /// `Failing row contains (1, null, …).`, long values cut as PostgreSQL cuts them.
 fn failing_row(table: &TableDef, row: &[Datum], cx: &mut Cx<'_>) -> String {
-    const VALUE_CHARS_MAX: usize = 64;
+    const VALUE_BYTES_MAX: usize = 64;
     let mut shown = Vec::new();
     for (column, value) in table.columns.iter().zip(row).filter(|(c, _)| !c.dropped) {
         let text = match value {
             Datum::Null => "null".to_owned(),
             value => display(value, column.ty.id, cx),
         };
-        match text.char_indices().nth(VALUE_CHARS_MAX) {
-            Some((end, _)) => shown.push(format!("{}...", &text[..end])),
-            None => shown.push(text),
+        match text.len() > VALUE_BYTES_MAX {
+            true => {
+                shown.push(format!("{}...", &text[..text.floor_char_boundary(VALUE_BYTES_MAX)]))
+            }
+            false => shown.push(text),
         }
     }
     format!("Failing row contains ({}).", shown.join(", "))
@@ -401,7 +426,9 @@ pub(super) fn update_row(
     turn: Option<RowTurn>,
     cx: &mut Cx<'_>,
 ) -> Result<Outcome> {
-    complete_row(plan, &mut work.new, cx)?;
+    if let Err(error) = complete_row(plan, &mut work.new, cx) {
+        return Err(with_whole_row(error, plan, work, cx));
+    }
     let table = &plan.table;
     encode_new(table, work, true, cx)?;
     let change = Change {

@@ -19,7 +19,7 @@ use crate::types::scalar::check_text;
 use crate::types::{Datum, Encoding, IoContext, TypeId, TypeMod, input, output, receive};
 
 use super::Session;
-use super::client::{Client, CopyInput, Format};
+use super::client::{Client, CopyInput, Field, Format};
 use super::copy_binary::{self, BinaryReader, Next};
 use super::portal::{RELIEVE_BYTES, Run};
 
@@ -64,8 +64,14 @@ impl Session {
         let Some(fields) = planned.fields.clone() else {
             bail!(FEATURE_NOT_SUPPORTED, "COPY query must have a RETURNING clause");
         };
-        let force: Vec<bool> =
-            fields.iter().map(|f| format.force_quote.contains(&f.name)).collect();
+        let force = match &copy.source {
+            CopySource::Query(_) => forced_fields(&format.force_quote, &fields)?,
+            CopySource::Table { relation, columns } => {
+                let table = self.copied_table(relation, false)?;
+                let positions = copied_columns(&table, columns)?;
+                forced(&format.force_quote, "FORCE_QUOTE", &table, &positions)?
+            }
+        };
         let mut run = Run::start(&mut self.backend, &planned, Vec::new())?;
         let binary = format.kind == Kind::Binary;
         let own = self.backend.values.format.client_encoding;
@@ -146,23 +152,12 @@ impl Session {
     /// `SELECT columns FROM ONLY table`.
     fn table_query(&mut self, relation: &RelationRef, columns: &[ast::Name]) -> Result<Statement> {
         let table = self.copied_table(relation, false)?;
-        let names: Vec<ast::Name> = if columns.is_empty() {
-            table.live().filter(|(_, c)| !c.generated).map(|(_, c)| c.name.clone()).collect()
-        } else {
-            columns.to_vec()
+        let target = |at: &usize| {
+            let path = vec![table.columns[*at].name.clone()];
+            let value = ast::Expr::Column(ast::ColumnRef { path, loc: Loc::NONE });
+            Target { value, alias: None, loc: Loc::NONE }
         };
-        for name in &names {
-            let Some(column) = table.column(name) else { return Err(no_column(&table, name)) };
-            refuse_generated(&table, column)?;
-        }
-        let targets = names
-            .into_iter()
-            .map(|name| Target {
-                value: ast::Expr::Column(ast::ColumnRef { path: vec![name], loc: Loc::NONE }),
-                alias: None,
-                loc: Loc::NONE,
-            })
-            .collect();
+        let targets = copied_columns(&table, columns)?.iter().map(target).collect();
         let from = ast::FromItem::Table(Box::new(ast::FromTable {
             relation: relation.clone(),
             alias: None,
@@ -246,18 +241,7 @@ impl Session {
         format: &CopyFormat,
         filter: Option<&ast::Expr>,
     ) -> Result<Load> {
-        let mut positions = Vec::new();
-        if columns.is_empty() {
-            positions.extend(table.live().filter(|(_, c)| !c.generated).map(|(i, _)| i));
-        }
-        for name in columns {
-            let Some(i) = table.column(name) else { return Err(no_column(table, name)) };
-            refuse_generated(table, i)?;
-            if positions.contains(&i) {
-                bail!(DUPLICATE_COLUMN, "column \"{name}\" specified more than once");
-            }
-            positions.push(i);
-        }
+        let positions = copied_columns(table, columns)?;
         let (defaults, checks, generated, filter) = self.backend.with_catalog(|catalog| {
             let mut params = Params::none();
             let mut binder = Binder::new(catalog, &mut params);
@@ -284,9 +268,8 @@ impl Session {
             };
             Ok::<_, SqlError>((defaults, checks, generated, filter))
         })?;
-        let forced = |columns: &Columns| -> Vec<bool> {
-            positions.iter().map(|i| columns.contains(&table.columns[*i].name)).collect()
-        };
+        let not_null = forced(&format.force_not_null, "FORCE_NOT_NULL", table, &positions)?;
+        let null = forced(&format.force_null, "FORCE_NULL", table, &positions)?;
         let freeze = if format.freeze {
             if !self.backend.txn.made_at_this_level(table.storage) {
                 return Err(sql_error!(
@@ -299,8 +282,8 @@ impl Session {
             Freeze::No
         };
         Ok(Load {
-            not_null: forced(&format.force_not_null),
-            null: forced(&format.force_null),
+            not_null,
+            null,
             columns: positions,
             defaults,
             filter,
@@ -323,23 +306,16 @@ impl Session {
         let mut rows = 0;
         while self.read_row(load, &mut source, client, &mut row)? {
             let mut cx = Cx { state: &mut state, host: &mut self.backend };
-            for (i, default) in &load.defaults {
-                row[*i] = eval(default, &[], &mut cx)?;
-            }
-            if let Some(filter) = &load.filter
-                && !eval_bool(filter, &row, &mut cx)?
-            {
-                continue;
-            }
-            load.loader.push(&row, &mut cx)?;
-            rows += 1;
+            let stored = load.store(&mut row, &mut cx);
+            rows += u64::from(stored.map_err(|error| load.placed(error, &source))?);
             if rows % 1024 == 0 {
                 base::park::checkpoint();
                 base::interrupt::check().map_err(crate::error::interrupted)?;
             }
         }
         let mut cx = Cx { state: &mut state, host: &mut self.backend };
-        load.loader.flush(&mut cx)?;
+        let stored = load.loader.flush(&mut cx);
+        stored.map_err(|error| load.placed(error, &source))?;
         Ok(rows)
     }
 
@@ -519,6 +495,35 @@ struct Load {
     line: u64,
 }
 
+impl Load {
+    /// Completes a row and stores it; false if WHERE leaves it out.
+    fn store(&mut self, row: &mut [Datum], cx: &mut Cx<'_>) -> Result<bool> {
+        for (i, default) in &self.defaults {
+            row[*i] = eval(default, &[], cx)?;
+        }
+        if let Some(filter) = &self.filter
+            && !eval_bool(filter, row, cx)?
+        {
+            return Ok(false);
+        }
+        self.loader.line = self.line;
+        self.loader.push(row, cx)?;
+        Ok(true)
+    }
+
+    /// Says which line an error about a row is about, and what that says if it is still at hand.
+    #[cold]
+    fn placed(&self, error: SqlError, source: &Source) -> SqlError {
+        match (self.loader.refused, source) {
+            (Some(line), _) => with_line(error, &self.table, line),
+            (None, Source::Text(text)) if error.fields().context.is_none() => {
+                with_text(error, &self.table, &text.record)
+            }
+            (None, _) => with_line(error, &self.table, self.line),
+        }
+    }
+}
+
 fn check_header(load: &Load, record: &Record) -> Result<()> {
     if record.len() != load.columns.len() {
         bail!(
@@ -592,6 +597,60 @@ fn drain(client: &mut dyn Client) -> Result<()> {
         rest.clear();
     }
     Ok(())
+}
+
+/// Where the columns are that a COPY names, or all that it copies if it names none.
+fn copied_columns(table: &TableDef, names: &[ast::Name]) -> Result<Vec<usize>> {
+    match names.is_empty() {
+        true => Ok(table.live().filter(|(_, c)| !c.generated).map(|(i, _)| i).collect()),
+        false => positions_of(table, names.iter().map(|name| &**name)),
+    }
+}
+
+fn positions_of<'n>(table: &TableDef, names: impl Iterator<Item = &'n str>) -> Result<Vec<usize>> {
+    let mut positions = Vec::new();
+    for name in names {
+        let Some(i) = table.column(name) else { return Err(no_column(table, name)) };
+        refuse_generated(table, i)?;
+        if positions.contains(&i) {
+            bail!(DUPLICATE_COLUMN, "column \"{name}\" specified more than once");
+        }
+        positions.push(i);
+    }
+    Ok(positions)
+}
+
+/// Which of the copied columns an option names.
+fn forced(
+    columns: &Columns,
+    option: &str,
+    table: &TableDef,
+    copied: &[usize],
+) -> Result<Vec<bool>> {
+    let Columns::Named(names) = columns else {
+        return Ok(vec![*columns == Columns::All; copied.len()]);
+    };
+    let named = positions_of(table, names.iter().map(|name| &**name))?;
+    if let Some(other) = named.iter().find(|i| !copied.contains(i)) {
+        let name = &table.columns[*other].name;
+        bail!(INVALID_COLUMN_REFERENCE, "{option} column \"{name}\" not referenced by COPY");
+    }
+    Ok(copied.iter().map(|i| named.contains(i)).collect())
+}
+
+/// Which columns of a query FORCE_QUOTE names.
+fn forced_fields(columns: &Columns, fields: &[Field]) -> Result<Vec<bool>> {
+    let mut force = vec![*columns == Columns::All; fields.len()];
+    let Columns::Named(names) = columns else { return Ok(force) };
+    for name in names {
+        let Some(at) = fields.iter().position(|field| *field.name == **name) else {
+            bail!(UNDEFINED_COLUMN, "column \"{name}\" does not exist");
+        };
+        if std::mem::replace(&mut force[at], true) {
+            bail!(DUPLICATE_COLUMN, "column \"{name}\" specified more than once");
+        }
+    }
+    Ok(force)
 }
 
 fn refuse_generated(table: &TableDef, column: usize) -> Result<()> {

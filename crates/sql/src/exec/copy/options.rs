@@ -2,7 +2,7 @@
 
 use syntax::ast::{CopyDirection, DefOption, OptionValue};
 
-use crate::error::{Result, SqlError, sql_error};
+use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::Encoding;
 
 /// Which of the formats.
@@ -64,17 +64,6 @@ struct Given {
     force_null: Option<Columns>,
     freeze: Option<bool>,
     encoding: Option<Encoding>,
-}
-
-impl Columns {
-    /// Whether they hold this column.
-    pub fn contains(&self, name: &str) -> bool {
-        match self {
-            Columns::None => false,
-            Columns::All => true,
-            Columns::Named(names) => names.iter().any(|n| **n == *name),
-        }
-    }
 }
 
 impl CopyFormat {
@@ -204,6 +193,21 @@ impl Given {
         }
     }
 
+    /// What binary copies have nothing to do with.
+    fn check_binary(&self) -> Result<()> {
+        for (given, name) in
+            [(self.delimiter.is_some(), "DELIMITER"), (self.null.is_some(), "NULL")]
+        {
+            if given {
+                return Err(sql_error!(SYNTAX_ERROR, "cannot specify {name} in BINARY mode"));
+            }
+        }
+        if self.header.is_some_and(|header| header != Header::No) {
+            bail!(FEATURE_NOT_SUPPORTED, "cannot specify HEADER in BINARY mode");
+        }
+        Ok(())
+    }
+
     fn check(self, direction: CopyDirection) -> Result<CopyFormat> {
         let kind = self.format.unwrap_or(Kind::Text);
         let csv = kind == Kind::Csv;
@@ -214,19 +218,7 @@ impl Given {
             false => Ok(()),
         };
         if kind == Kind::Binary {
-            for (given, name) in
-                [(self.delimiter.is_some(), "DELIMITER"), (self.null.is_some(), "NULL")]
-            {
-                if given {
-                    return Err(sql_error!(SYNTAX_ERROR, "cannot specify {name} in BINARY mode"));
-                }
-            }
-            if self.header.is_some_and(|h| h != Header::No) {
-                return Err(sql_error!(
-                    FEATURE_NOT_SUPPORTED,
-                    "cannot specify HEADER in BINARY mode"
-                ));
-            }
+            self.check_binary()?;
         }
         let delimiter =
             one_byte(self.delimiter.as_deref(), if csv { "," } else { "\t" }, "delimiter")?;
@@ -277,6 +269,9 @@ impl Given {
         wrong_way(self.force_quote.is_some() && reading, "force quote", "TO")?;
         wrong_way(self.force_not_null.is_some() && !reading, "force not null", "FROM")?;
         wrong_way(self.force_null.is_some() && !reading, "force null", "FROM")?;
+        if self.header == Some(Header::Match) && !reading {
+            bail!(FEATURE_NOT_SUPPORTED, "cannot use \"match\" with HEADER in COPY TO");
+        }
         if null.as_bytes().contains(&delimiter) {
             return Err(sql_error!(
                 INVALID_PARAMETER_VALUE,
