@@ -49,7 +49,7 @@ fn find_path(from: TypeId, to: TypeId, context: CastUse) -> Option<Path> {
         });
     }
     // Everything goes to text on assignment, and comes from text when asked.
-    if context >= CastUse::Assignment && category(to) == b'S' && from != TypeId::RECORD {
+    if context >= CastUse::Assignment && category(to) == b'S' {
         return Some(Path::ViaText);
     }
     if context >= CastUse::Explicit && category(from) == b'S' {

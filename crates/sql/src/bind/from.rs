@@ -119,10 +119,8 @@ impl Binder<'_, '_> {
             // A sequence is read through its function, never as a heap.
             TableKind::Sequence => {
                 let text = format!(
-                    "SELECT coalesce(pg_catalog.pg_sequence_last_value({oid}), seqstart) \
-                     AS last_value, 0::int8 AS log_cnt, \
-                     pg_catalog.pg_sequence_last_value({oid}) IS NOT NULL AS is_called \
-                     FROM pg_catalog.pg_sequence WHERE seqrelid = {oid}",
+                    "SELECT last_value, 0::int8 AS log_cnt, is_called \
+                     FROM pg_catalog.pg_get_sequence_data({oid})",
                     oid = def.oid
                 );
                 return self.view_rel(def, &text, loc);

@@ -131,7 +131,7 @@ pub(super) fn column(
         Column::Whole => {
             let live = table.columns.iter().enumerate().filter(|(_, c)| !c.dropped);
             let fields = live.map(|(i, c)| (c.ty.id, view.get(i))).collect();
-            Datum::Record(Arc::new(Record { type_id: table.row_type, fields }))
+            Datum::Record(Arc::new(Record::new(table.row_type, fields)))
         }
     }
 }

@@ -86,7 +86,7 @@ const PRIVILEGES: Bodies = declared!(Body::Session,
 
 const SEQUENCES: Bodies = declared!(Body::Session,
     "nextval_oid" "currval_oid" "setval_oid" "setval3_oid" "lastval" "pg_sequence_last_value"
-    "pg_sequence_parameters"
+    "pg_sequence_parameters" "pg_get_sequence_data"
 );
 
 const SERVER: Bodies = declared!(Body::Session,

@@ -22,6 +22,7 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
     let name = func.name;
     for room in [
         super::xacts::call,
+        sequence::call_record,
         super::wal::call_record,
         super::control::call,
         super::walinspect::call,
@@ -32,7 +33,7 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         }
     }
     for room in [
-        of_sequences,
+        sequence::call,
         of_session,
         of_catalogs,
         of_locks,
@@ -53,22 +54,6 @@ pub fn call(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Result<
         }
     }
     Err(SqlError::unsupported(format!("function {name} is not supported yet")))
-}
-
-fn of_sequences(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
-    let oid = |i: usize| args[i].as_oid();
-    Ok(Some(match name {
-        "nextval" => sequence::next(b, oid(0))?.into(),
-        "currval" => sequence::current(b, oid(0))?.into(),
-        "lastval" => sequence::last(b)?.into(),
-        "setval" => {
-            let called = args.get(2).is_none_or(Datum::as_bool);
-            sequence::set(b, oid(0), args[1].as_int8(), called)?.into()
-        }
-        "pg_sequence_last_value" => sequence::last_value(b, oid(0))?.into(),
-        "pg_get_serial_sequence" => serial_sequence(b, args[0].as_text(), args[1].as_text())?,
-        _ => return Ok(None),
-    }))
 }
 
 fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
@@ -298,7 +283,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
     let types: Vec<TypeId> = func.columns.iter().map(|(_, id)| *id).collect();
     let as_record = move |values: Vec<Datum>| {
         let fields = types.iter().copied().zip(values).collect();
-        Datum::Record(Arc::new(Record { type_id: TypeId::RECORD, fields }))
+        Datum::Record(Arc::new(Record::new(TypeId::RECORD, fields)))
     };
     if let Some(rows) = super::walinspect::call_set(b, func.name, args)? {
         return Ok(Box::new(rows.map(move |row| row.map(&as_record))));
@@ -462,7 +447,7 @@ fn table_is_visible(b: &Backend, oid: Oid) -> Result<Datum> {
     Ok((found == Some(oid)).into())
 }
 
-fn serial_sequence(b: &Backend, table: &str, column: &str) -> Result<Datum> {
+pub(super) fn serial_sequence(b: &Backend, table: &str, column: &str) -> Result<Datum> {
     let oid = names::relation(b, table)?;
     let Some(def) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
     let Some(position) = def.column(column) else {

@@ -4,11 +4,15 @@ use storage::lock::LockMode;
 use storage::sequence::{Params, SequenceRel, State};
 
 use crate::catalog::ddl::sequence::params_of;
+use crate::catalog::store::row::CatalogRow;
 use crate::catalog::{TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
+use crate::func::Function;
 use crate::types::{Datum, Oid};
 
 use super::backend::Backend;
+use super::functions;
+use super::xacts::record;
 
 use std::sync::Arc;
 
@@ -17,6 +21,8 @@ struct Open {
     table: Arc<TableDef>,
     rel: SequenceRel,
     params: Params,
+    /// That of `pg_sequence`.
+    row: CatalogRow,
 }
 
 fn open(backend: &Backend, oid: Oid) -> Result<Open> {
@@ -36,7 +42,7 @@ fn open(backend: &Backend, oid: Oid) -> Result<Open> {
     let params = params_of(&row.row);
     let rel = store.sequence(table.storage);
     rel.begin_if_emptied(row.row.get("seqstart").as_int8())?;
-    Ok(Open { table, rel, params })
+    Ok(Open { table, rel, params, row: row.row })
 }
 
 fn may_write(backend: &Backend, sequence: &Open, what: &str) -> Result<()> {
@@ -108,4 +114,45 @@ pub fn last_value(backend: &Backend, oid: Oid) -> Result<Option<i64>> {
     let sequence = open(backend, oid)?;
     let state = sequence.rel.read(&backend.txn)?;
     Ok(state.is_called.then_some(state.last))
+}
+
+/// Functions of sequences that answer one value.
+pub(super) fn call(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datum>> {
+    let oid = |i: usize| args[i].as_oid();
+    Ok(Some(match name {
+        "nextval" => next(b, oid(0))?.into(),
+        "currval" => current(b, oid(0))?.into(),
+        "lastval" => last(b)?.into(),
+        "setval" => {
+            let called = args.get(2).is_none_or(Datum::as_bool);
+            set(b, oid(0), args[1].as_int8(), called)?.into()
+        }
+        "pg_sequence_last_value" => last_value(b, oid(0))?.into(),
+        "pg_get_serial_sequence" => {
+            functions::serial_sequence(b, args[0].as_text(), args[1].as_text())?
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Functions that tell several things of a sequence at once.
+pub(super) fn call_record(
+    b: &mut Backend,
+    func: &Function,
+    args: &[Datum],
+) -> Result<Option<Datum>> {
+    if !matches!(func.name, "pg_get_sequence_data" | "pg_sequence_parameters") {
+        return Ok(None);
+    }
+    let oid = args[0].as_oid();
+    let sequence = open(b, oid)?;
+    if func.name == "pg_get_sequence_data" {
+        // Also before the first `nextval`: the value that it will give then.
+        let state = sequence.rel.read(&b.txn)?;
+        return Ok(Some(record(func, vec![state.last.into(), state.is_called.into()])));
+    }
+    let row = sequence.row;
+    let names =
+        ["seqstart", "seqmin", "seqmax", "seqincrement", "seqcycle", "seqcache", "seqtypid"];
+    Ok(Some(record(func, names.map(|name| row.get(name).clone()).to_vec())))
 }

@@ -117,7 +117,7 @@ fn age(next: u64, id: u32, first_normal: u32) -> i32 {
 pub(super) fn record(func: &Function, values: Vec<Datum>) -> Datum {
     let types = func.columns.iter().map(|(_, id)| *id);
     let fields = types.zip(values).collect();
-    Datum::Record(Arc::new(Record { type_id: TypeId::RECORD, fields }))
+    Datum::Record(Arc::new(Record::new(TypeId::RECORD, fields)))
 }
 
 fn current_snapshot(b: &Backend) -> Result<SnapshotXids> {

@@ -11,8 +11,10 @@ use super::datetime::{
 use super::numeric::{MAX_DISPLAY_SCALE, NBASE, Numeric, Sign, Var};
 use super::row::ValueKind;
 use super::scalar::check_text;
-use super::{Datum, Oid, Record, Text, Tid, TypeId, TypeMod, json};
+use super::snapshot::parse_snapshot;
+use super::{Datum, Oid, Text, Tid, TypeId, TypeMod, json};
 use crate::error::{Result, SqlError, bail, sql_error};
+use storage::txn::SnapshotXids;
 
 /// Takes fields off a message; `08P01` when it ends too early.
 struct Reader<'a>(&'a [u8]);
@@ -115,7 +117,9 @@ fn receive_value(
         ValueKind::Bytea => Datum::bytea(reader.rest()),
         ValueKind::Text => receive_text(type_id, typmod, reader)?,
         ValueKind::Array => Datum::Array(Arc::new(receive_array(type_id, typmod, reader, cx)?)),
-        ValueKind::Record => Datum::Record(Arc::new(receive_record(reader, cx)?)),
+        ValueKind::Record => {
+            bail!(FEATURE_NOT_SUPPORTED, "input of anonymous composite types is not implemented")
+        }
     })
 }
 
@@ -129,6 +133,9 @@ fn no_function(direction: &str, type_id: TypeId) -> SqlError {
 }
 
 fn receive_text(type_id: TypeId, typmod: TypeMod, reader: &mut Reader<'_>) -> Result<Datum> {
+    if is_snapshot(type_id) {
+        return receive_snapshot(reader);
+    }
     let text = Text::new(check_text(reader.rest())?);
     Ok(Datum::Text(match type_id {
         TypeId::VARCHAR => to_varchar(text, typmod, Excess::Refuse)?,
@@ -141,6 +148,33 @@ fn receive_text(type_id: TypeId, typmod: TypeMod, reader: &mut Reader<'_>) -> Re
         TypeId::ACLITEM => return Err(no_function("input", type_id)),
         _ => text,
     }))
+}
+
+fn is_snapshot(type_id: TypeId) -> bool {
+    matches!(type_id, TypeId::PG_SNAPSHOT | TypeId::TXID_SNAPSHOT)
+}
+
+/// How many run, the bounds, and those that do.
+fn receive_snapshot(reader: &mut Reader<'_>) -> Result<Datum> {
+    let bad = || sql_error!(INVALID_BINARY_REPRESENTATION, "invalid external pg_snapshot data");
+    let count = usize::try_from(reader.i32()?).map_err(|_| bad())?;
+    let (xmin, xmax) = (reader.i64()?, reader.i64()?);
+    if count > reader.0.len() / 8 {
+        return Err(bad());
+    }
+    let running = (0..count).map(|_| Ok(reader.i64()?.to_string())).collect::<Result<Vec<_>>>()?;
+    let text = format!("{xmin}:{xmax}:{}", running.join(","));
+    let snapshot = parse_snapshot(&text).map_err(|_| bad())?;
+    Ok(Datum::text(snapshot.to_string()))
+}
+
+fn send_snapshot(text: &str, out: &mut Vec<u8>) -> Result<()> {
+    let SnapshotXids { xmin, xmax, running } = parse_snapshot(text)?;
+    out.extend_from_slice(&(running.len() as i32).to_be_bytes());
+    for xid in [xmin, xmax].iter().chain(&running) {
+        out.extend_from_slice(&xid.0.to_be_bytes());
+    }
+    Ok(())
 }
 
 fn receive_date(days: i32) -> Result<Datum> {
@@ -283,19 +317,6 @@ fn receive_part(
     Ok(value)
 }
 
-fn receive_record(reader: &mut Reader<'_>, cx: &IoContext<'_>) -> Result<Record> {
-    let count = reader.i32()?;
-    let mut fields = Vec::new();
-    for i in 0..count {
-        let type_id = TypeId(reader.u32()?);
-        let value = receive_part(type_id, TypeMod::NONE, reader, cx, || {
-            format!("improper binary format in record column {}", i + 1)
-        })?;
-        fields.push((type_id, value));
-    }
-    Ok(Record { type_id: TypeId::RECORD, fields })
-}
-
 /// Appends a value that is not null as the type's send function does.
 pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
     match value {
@@ -330,6 +351,7 @@ pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
         Datum::Text(_) if type_id == TypeId::ACLITEM => {
             return Err(no_function("output", type_id));
         }
+        Datum::Text(v) if is_snapshot(type_id) => send_snapshot(v, out)?,
         Datum::Text(v) => out.extend_from_slice(v.as_bytes()),
         Datum::Bytea(v) => out.extend_from_slice(v),
         Datum::Array(v) => send_array(v, out)?,

@@ -65,6 +65,35 @@ pub struct Record {
     /// The row type, or `RECORD` for an anonymous one.
     pub type_id: TypeId,
     pub fields: Vec<(TypeId, Datum)>,
+    /// How many records lie in each other here; 1 for one without others.
+    depth: u16,
+}
+
+/// Records may lie in each other this deep: whatever looks into them does so level by level.
+pub const RECORD_DEPTH_MAX: u16 = 500;
+
+impl Record {
+    pub fn new(type_id: TypeId, fields: Vec<(TypeId, Datum)>) -> Record {
+        let within = fields.iter().map(|(_, field)| record_depth(field)).max().unwrap_or(0);
+        Record { type_id, fields, depth: within.saturating_add(1) }
+    }
+
+    /// Whether it may lie in another one, or be kept.
+    pub fn is_too_deep(&self) -> bool {
+        self.depth > RECORD_DEPTH_MAX
+    }
+}
+
+fn record_depth(value: &Datum) -> u16 {
+    match value {
+        Datum::Record(record) => record.depth,
+        Datum::Array(array)
+            if matches!(array.elements.first(), Some(Datum::Record(_) | Datum::Null)) =>
+        {
+            array.elements.iter().map(record_depth).max().unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 impl Datum {

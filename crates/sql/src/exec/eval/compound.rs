@@ -8,7 +8,7 @@ use crate::bind::tree::{
     ArrayArg, ArrayExpr, ArrayOp, Case, CollationKey, Comparison, Distinct, Expr, FieldSelect,
     MinMax, RowCompare, Subscript, SubscriptStep, ViaText,
 };
-use crate::error::{Result, sql_error};
+use crate::error::{Result, sql_error, too_deep};
 use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
 use crate::types::chars::NAME_MAX;
 use crate::types::keycode::KeyColumn;
@@ -43,7 +43,11 @@ pub(super) fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum>
         Expr::Row(list) => {
             let fields = list.args.iter().map(|a| Ok((a.type_id(), value_of(a, row, cx)?)));
             let fields = fields.collect::<Result<Vec<_>>>()?;
-            Ok(Datum::Record(Arc::new(Record { type_id: list.ty.id, fields })))
+            let record = Record::new(list.ty.id, fields);
+            if record.is_too_deep() {
+                return Err(too_deep());
+            }
+            Ok(Datum::Record(Arc::new(record)))
         }
         Expr::RowCompare(comparison) => eval_row_compare(comparison, row, cx),
         Expr::Subscript(subscript) => eval_subscript(subscript, row, cx),

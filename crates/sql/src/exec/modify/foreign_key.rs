@@ -10,6 +10,7 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::error::Result;
 use crate::exec::Cx;
 use crate::types::Datum;
+use crate::types::row::is_identical;
 
 use super::Work;
 use super::index::same;
@@ -47,7 +48,7 @@ pub(in crate::exec) fn updated(
         }
     }
     for key in &table.foreign.referring {
-        if differ(&key.referenced_columns, &work.old, &work.new) {
+        if !identical(&key.referenced_columns, &work.old, &work.new) {
             gone(key, &work.old, Some(&work.new), cx);
         }
     }
@@ -74,6 +75,11 @@ fn gone(key: &Arc<ForeignKey>, old: &[Datum], new: Option<&[Datum]>, cx: &mut Cx
 
 fn differ(columns: &[u16], old: &[Datum], new: &[Datum]) -> bool {
     columns.iter().any(|c| !same(&old[usize::from(*c)], &new[usize::from(*c)]))
+}
+
+/// Whether nobody could tell the values apart: 1.0 and 1.00 are equal, but those that refer are to follow.
+fn identical(columns: &[u16], old: &[Datum], new: &[Datum]) -> bool {
+    columns.iter().map(|c| usize::from(*c)).all(|at| is_identical(&old[at], &new[at]))
 }
 
 /// An action of a foreign key under REPEATABLE READ reaches rows that the transaction's snapshot does not

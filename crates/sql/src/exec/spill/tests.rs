@@ -62,7 +62,7 @@ fn values_of_every_kind_survive_a_file() {
     let texts = vec![Datum::text("a"), Datum::Null, Datum::text("long ".repeat(9000))];
     let array = Datum::Array(Arc::new(Array::with_lower(TypeId::TEXT, -3, texts)));
     let fields = vec![(TypeId::INT4, Datum::Int4(-1)), (TypeId::TEXT_ARRAY, array.clone())];
-    let record = Record { type_id: TypeId::RECORD, fields };
+    let record = Record::new(TypeId::RECORD, fields);
     let values = vec![
         Datum::Bool(true),
         Datum::Char(200),

@@ -405,37 +405,43 @@ impl Translator {
             self.at += 2;
             self.out.push_str(if negated { "[^" } else { "[" });
             self.out.push_str(class);
-            if negated && self.flags.newline_stops && c != 'S' {
-                self.out.push_str("\\n");
-            }
             self.out.push(']');
             return Ok(Atom::Repeatable(start));
         }
-        if let Some(first) = c.to_digit(10).filter(|&d| d > 0) {
-            return self.back_reference(first as usize);
+        if c.is_ascii_digit() && c != '0' {
+            return self.back_reference();
         }
         let c = self.character_escape()?;
         self.literal(c);
         Ok(Atom::Repeatable(start))
     }
 
-    /// `\n`: a back reference if there are as many groups or it is a single digit.
-    fn back_reference(&mut self, first: usize) -> Result<Atom> {
+    /// A back reference, which a single digit always is, and more digits where there have been so many groups. What
+    /// is none is a character by its octal number.
+    fn back_reference(&mut self) -> Result<Atom> {
         let start = self.out.len();
-        let mut number = first;
-        let mut len = 2;
-        while let Some(digit) = self.peek_at(len).and_then(|c| c.to_digit(10)) {
-            let longer = number * 10 + digit as usize;
-            if longer > self.groups {
-                break;
+        let digits = |radix: u32, most: usize| {
+            let digit = |at: usize| self.peek_at(at).and_then(|c| c.to_digit(radix));
+            (1..).map(digit).take(most).map_while(|digit| digit).collect::<Vec<u32>>()
+        };
+        let (decimal, octal) = (digits(10, usize::MAX), digits(8, 3));
+        let number = decimal.iter().fold(0, |number: usize, digit| {
+            number.saturating_mul(10).saturating_add(*digit as usize)
+        });
+        if decimal.len() > 1 && number > self.groups {
+            if octal.is_empty() {
+                return Err(invalid("invalid escape \\ sequence"));
             }
-            number = longer;
-            len += 1;
+            self.at += 1 + octal.len();
+            let value = octal.iter().fold(0, |value, digit| value * 8 + digit);
+            let bad = || invalid("invalid escape \\ sequence");
+            self.literal(char::from_u32(value).ok_or_else(bad)?);
+            return Ok(Atom::Repeatable(start));
         }
         if !self.closed.contains(&number) {
             return Err(invalid("invalid backreference number"));
         }
-        self.at += len;
+        self.at += 1 + decimal.len();
         write!(self.out, "(?:\\{number})").expect("a String takes all");
         Ok(Atom::Repeatable(start))
     }

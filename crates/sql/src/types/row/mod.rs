@@ -15,7 +15,7 @@ mod tests;
 
 pub use external::{External, Part, has_external, inline_value, replace_parts};
 pub use loose::{read_values, write_values};
-pub use value::ValueKind;
+pub use value::{ValueKind, is_identical};
 pub use varlen::{Stored, read_varlen};
 
 use std::ops::Range;

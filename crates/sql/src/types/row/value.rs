@@ -42,6 +42,17 @@ pub enum ValueKind {
 
 use ValueKind as K;
 
+/// Whether two values of a type are the same in a row, byte by byte.
+pub fn is_identical(a: &Datum, b: &Datum) -> bool {
+    let image = |value: &Datum| {
+        let kind = ValueKind::of_datum(value)?;
+        let mut bytes = Vec::new();
+        kind.encode(value, &mut bytes);
+        Some(bytes)
+    };
+    image(a) == image(b)
+}
+
 impl ValueKind {
     const ALL: [ValueKind; 21] = [
         K::Bool,
@@ -393,5 +404,5 @@ fn read_record(raw: &[u8]) -> Record {
             (field_type, value)
         })
         .collect();
-    Record { type_id, fields }
+    Record::new(type_id, fields)
 }
