@@ -8,12 +8,13 @@ use syntax::ast::{
 
 use crate::catalog::{ColumnDef, Identity, TableDef, TableKind};
 use crate::error::{Result, SqlError, bail, sql_error};
-use crate::types::{Collation, TypeId};
+use crate::types::TypeId;
 
 use super::query::{JoinTree, Modify, ModifyAction, Query, Rel, RelColumn, RelKind, Target};
 use super::scope::{Scope, var};
+use super::sublink::field_of;
 use super::target::Goal;
-use super::tree::{Column, CurrentOf, Expr, FieldSelect, NextValue, SubLink, SubLinkKind, Ty};
+use super::tree::{Column, CurrentOf, Expr, NextValue, SubLinkKind, Ty};
 use super::{Binder, ExprKind, at};
 
 impl Binder<'_, '_> {
@@ -551,43 +552,12 @@ impl Binder<'_, '_> {
                 Ok(())
             }
             ast::Expr::SubLink(link) => {
-                let mut query = self.select(&link.query, true)?;
-                self.scope().has_sublinks = true;
-                let fields: Vec<Expr> = query.visible().map(|t| t.expr.clone()).collect();
-                count(fields.len(), link.loc)?;
-                let types: Vec<(Ty, Collation)> =
-                    fields.iter().map(|field| (field.ty(), super::collate::of(field))).collect();
-                let record = Ty::of(TypeId::RECORD);
-                // The sub-select yields one record; each column takes its field.
-                if query.set_op.is_some() || query.distinct.is_some() {
-                    return Err(SqlError::unsupported(
-                        "a set operation as the source of a multi-column UPDATE is not supported yet",
-                    ));
-                }
-                let row = Expr::Row(Box::new(super::tree::ArgList { args: fields, ty: record }));
-                query.targets.iter_mut().for_each(|t| t.junk = true);
-                query.targets.push(Target {
-                    expr: row,
-                    name: "row".into(),
-                    junk: false,
-                    origin: None,
-                });
-                let mut link = SubLink {
-                    id: self.next_sublink(),
-                    kind: SubLinkKind::Row { again: false },
-                    query: Box::new(query),
-                    ty: record,
-                    loc: link.loc,
-                };
-                for (i, (target, (ty, collation))) in targets.iter().zip(types).enumerate() {
+                let (mut row, columns) = self.row_link(link)?;
+                count(columns.len(), link.loc)?;
+                for (i, (target, column)) in targets.iter().zip(&columns).enumerate() {
                     let goal = Goal::of(table, target)?;
-                    let field = Expr::Field(Box::new(FieldSelect {
-                        arg: Expr::SubLink(Box::new(link.clone())),
-                        field: i as u16,
-                        ty,
-                        collation,
-                    }));
-                    link.kind = SubLinkKind::Row { again: true };
+                    let field = field_of(row.clone(), i, column);
+                    row.kind = SubLinkKind::Row { again: true };
                     let value = self.coerce_to_goal(field, table, &goal, target.loc)?;
                     self.push_set(out, table, &goal, value)?;
                 }

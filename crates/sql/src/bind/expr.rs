@@ -160,13 +160,10 @@ impl Binder<'_, '_> {
         if let (ast::Expr::Row(left), ast::Expr::Row(right)) = (&binary.left, &binary.right) {
             return self.row_compare(&binary.op, &left.args, &right.args);
         }
-        if let (ast::Expr::Row(_), ast::Expr::SubLink(link)) = (&binary.left, &binary.right)
+        if let (ast::Expr::Row(row), ast::Expr::SubLink(link)) = (&binary.left, &binary.right)
             && matches!(link.kind, ast::SubLinkKind::Scalar)
         {
-            return Err(at(
-                SqlError::unsupported("comparing a row with a sub-select is not supported yet"),
-                binary.op.loc,
-            ));
+            return self.row_compare_link(&binary.op, &row.args, link);
         }
         let left = self.expr(&binary.left)?;
         let right = self.expr(&binary.right)?;

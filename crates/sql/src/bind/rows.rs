@@ -69,6 +69,9 @@ impl Binder<'_, '_> {
             ">" => (Comparison::Gt, Some(">")),
             ">=" => (Comparison::Ge, Some(">")),
             other => {
+                for (l, r) in pairs {
+                    self.operator_call(other, l, r, op.loc)?;
+                }
                 return Err(at(
                     sql_error!(
                         FEATURE_NOT_SUPPORTED,

@@ -1,12 +1,13 @@
 //! Sub-selects inside expressions.
 
-use syntax::ast;
+use syntax::ast::{self, Loc};
 
-use crate::error::{Result, sql_error};
+use crate::error::{Result, SqlError, sql_error};
+use crate::plan::estimate::is_volatile_query;
 use crate::types::TypeId;
 
 use super::query::RelColumn;
-use super::tree::{Expr, Slot, SubLink, SubLinkKind, Ty};
+use super::tree::{Expr, FieldSelect, Slot, SubLink, SubLinkKind, Ty};
 use super::types::display;
 use super::{Binder, at};
 
@@ -72,6 +73,39 @@ impl Binder<'_, '_> {
         Ok(if rows_differ(&link.kind) { Expr::Not(Box::new(bound)) } else { bound })
     }
 
+    /// `(a, b) = (SELECT …)`: NULL where there is no row.
+    pub(super) fn row_compare_link(
+        &mut self,
+        op: &ast::Operator,
+        left: &[ast::Expr],
+        link: &ast::SubLink,
+    ) -> Result<Expr> {
+        let left = self.row_fields(left)?;
+        let (row, columns) = self.row_link(link)?;
+        check_width(left.len(), columns.len(), op.loc)?;
+        // Each field has a sub-select of its own, as conditions are asked one by one and in any order.
+        if columns.len() > 1 && is_volatile_query(&row.query) {
+            let what = "comparing a row with a sub-select that is volatile is not supported yet";
+            return Err(at(SqlError::unsupported(what), op.loc));
+        }
+        let mut pairs = Vec::with_capacity(left.len());
+        for (i, (left, column)) in left.into_iter().zip(&columns).enumerate() {
+            let row = SubLink { id: self.next_sublink(), ..row.clone() };
+            pairs.push((left, field_of(row, i, column)));
+        }
+        self.compare_pairs(op, pairs)
+    }
+
+    /// A sub-select that gives its one row as a record, and the row's columns.
+    pub(super) fn row_link(&mut self, link: &ast::SubLink) -> Result<(SubLink, Vec<RelColumn>)> {
+        let query = self.select(&as_record(&link.query), true)?;
+        self.scope().has_sublinks = true;
+        let columns = query.rels[0].columns.clone();
+        let (id, kind) = (self.next_sublink(), SubLinkKind::Row { again: false });
+        let (query, ty) = (Box::new(query), Ty::of(TypeId::RECORD));
+        Ok((SubLink { id, kind, query, ty, loc: link.loc }, columns))
+    }
+
     fn quantified_link(
         &mut self,
         left: &ast::Expr,
@@ -87,12 +121,7 @@ impl Binder<'_, '_> {
             }
             single => vec![self.expr(single)?],
         };
-        if left.len() < columns.len() {
-            return Err(at(sql_error!(SYNTAX_ERROR, "subquery has too many columns"), link.loc));
-        }
-        if left.len() > columns.len() {
-            return Err(at(sql_error!(SYNTAX_ERROR, "subquery has too few columns"), link.loc));
-        }
+        check_width(left.len(), columns.len(), link.loc)?;
         if left.len() > 1 && !matches!(&*op.symbol, "=" | "<>") {
             return Err(at(
                 crate::error::SqlError::unsupported(
@@ -124,6 +153,53 @@ impl Binder<'_, '_> {
         }
         Ok(SubLinkKind::Quantified { tests, all })
     }
+}
+
+fn check_width(left: usize, columns: usize, loc: Loc) -> Result<()> {
+    let wrong = match left.cmp(&columns) {
+        std::cmp::Ordering::Equal => return Ok(()),
+        std::cmp::Ordering::Less => "many",
+        std::cmp::Ordering::Greater => "few",
+    };
+    Err(at(sql_error!(SYNTAX_ERROR, "subquery has too {wrong} columns"), loc))
+}
+
+/// `SELECT row FROM (query) AS row`.
+fn as_record(query: &ast::Select) -> ast::Select {
+    // As no column is called.
+    let name: ast::Name = "?row?".into();
+    let alias = ast::Alias { name: name.clone(), columns: Vec::new() };
+    let from = ast::FromSubquery { lateral: false, query: query.clone(), alias: Some(alias) };
+    let value = ast::Expr::Column(ast::ColumnRef { path: vec![name], loc: Loc::NONE });
+    ast::Select {
+        with: None,
+        body: ast::SelectBody::Core(Box::new(ast::SelectCore {
+            distinct: None,
+            targets: vec![ast::Target { value, alias: None, loc: Loc::NONE }],
+            into: None,
+            from: vec![ast::FromItem::Subquery(Box::new(from))],
+            filter: None,
+            group_by: Vec::new(),
+            group_distinct: false,
+            having: None,
+            windows: Vec::new(),
+        })),
+        order_by: Vec::new(),
+        limit: None,
+        offset: None,
+        with_ties: false,
+        locking: Vec::new(),
+    }
+}
+
+/// A field of the record that a sub-select gives.
+pub(super) fn field_of(row: SubLink, at: usize, column: &RelColumn) -> Expr {
+    Expr::Field(Box::new(FieldSelect {
+        arg: Expr::SubLink(Box::new(row)),
+        field: at as u16,
+        ty: column.ty,
+        collation: column.collation,
+    }))
 }
 
 /// Whether a row of several columns is asked to differ from those of the sub-select.

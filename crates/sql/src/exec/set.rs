@@ -54,8 +54,8 @@ pub struct CteScan {
 }
 
 impl CteScan {
-    pub fn new(id: u16) -> CteScan {
-        CteScan { id, rows: None, reader: RowReader::default(), row: Vec::new() }
+    pub fn new(scan: &node::KeptScan) -> CteScan {
+        CteScan { id: scan.id, rows: None, reader: RowReader::default(), row: Vec::new() }
     }
 }
 
@@ -78,8 +78,52 @@ impl Operator for CteScan {
     }
 
     fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
+        // It may have other rows now.
+        self.rows = None;
         self.reader.seek(0);
         Ok(())
+    }
+
+    fn repeat(&mut self, _: &mut Cx<'_>) -> Result<()> {
+        self.reader.seek(0);
+        Ok(())
+    }
+}
+
+/// Forgets the rows of CTEs before each run of its input.
+pub struct Renew {
+    plan: Arc<node::Renew>,
+    input: Running,
+    /// They are forgotten for this run.
+    done: bool,
+}
+
+impl Renew {
+    pub fn new(plan: Arc<node::Renew>) -> Renew {
+        let input = run(&plan.input);
+        Renew { plan, input, done: false }
+    }
+}
+
+impl Operator for Renew {
+    fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if !std::mem::replace(&mut self.done, true) {
+            self.plan.ctes.iter().for_each(|id| cx.forget_cte(*id));
+        }
+        self.input.next(cx)
+    }
+
+    fn row(&self) -> &[Datum] {
+        self.input.row()
+    }
+
+    fn rescan(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.done = false;
+        self.input.rescan(cx)
+    }
+
+    fn repeat(&mut self, cx: &mut Cx<'_>) -> Result<()> {
+        self.input.repeat(cx)
     }
 }
 
@@ -91,8 +135,8 @@ pub struct WorkScan {
 }
 
 impl WorkScan {
-    pub fn new(id: u16) -> WorkScan {
-        WorkScan { id, rows: None, reader: RowReader::default() }
+    pub fn new(scan: &node::KeptScan) -> WorkScan {
+        WorkScan { id: scan.id, rows: None, reader: RowReader::default() }
     }
 }
 

@@ -1,27 +1,31 @@
 //! Window functions over sorted input, one partition at a time. A partition, and what is computed of it, that
-//! does not fit `work_mem` goes to temporary files.
+//! does not fit `work_mem` goes to temporary files. Where no call asks for rows behind the one at hand no partition is
+//! kept ([`stream`]).
 
+mod feeder;
 mod frame;
 mod functions;
 mod limit;
 mod partition;
+mod stream;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bind::tree::{WindowCall, WindowFunc};
+use crate::bind::tree::WindowFunc;
 use crate::error::Result;
-use crate::func;
+use crate::func::Accumulator;
 use crate::plan::node;
-use crate::types::{Datum, TypeId};
+use crate::types::Datum;
 
-use super::aggregate::arg_types;
-use super::eval::{eval, passes};
+use super::eval::eval;
 use super::group::are_equal;
 use super::sort::KeyOrder;
 use super::{Cx, Operator, Running, run};
+use feeder::{Feeder, Way};
 use frame::FrameBounds;
 use partition::{Partition, ValueStore};
+use stream::Stream;
 
 /// An input row with the key of its partition.
 type Ahead = (Vec<Datum>, Vec<Datum>);
@@ -36,8 +40,14 @@ pub struct Window {
     /// The partition's key of the input row at hand.
     key: Vec<Datum>,
     started: bool,
+    /// The frame, once its offsets are evaluated.
+    bounds: Option<FrameBounds>,
     /// What is given now.
     ready: Option<Box<Ready>>,
+    /// Where nothing is kept of partitions.
+    stream: Option<Box<Stream>>,
+    /// The key of the partition that `stream` is in.
+    within: Vec<Datum>,
     row: Vec<Datum>,
 }
 
@@ -45,7 +55,11 @@ impl Window {
     pub fn new(plan: Arc<node::WindowAgg>) -> Window {
         let input = run(&plan.input);
         let order = KeyOrder::of(&plan.order_by);
+        let stream = stream::can_stream(&plan);
         Window {
+            stream: stream.then(|| Box::new(Stream::new(&plan, order.clone()))),
+            within: Vec::new(),
+            bounds: None,
             plan,
             input,
             order,
@@ -97,17 +111,43 @@ impl Window {
 
     /// Computes every call for every row of the partition.
     fn compute(&mut self, mut partition: Partition, cx: &mut Cx<'_>) -> Result<Ready> {
-        let bounds = FrameBounds::of(&self.plan.frame, &self.order, cx)?;
+        let bounds = match &mut self.bounds {
+            Some(bounds) => bounds.in_next_partition(),
+            none => none.insert(FrameBounds::of(&self.plan.frame, &self.order, cx)?),
+        };
         let mut columns = Vec::with_capacity(self.plan.calls.len());
-        for call in &self.plan.calls {
-            columns.push(match call.func {
-                WindowFunc::Function(f) => {
-                    functions::compute(f, call, &mut partition, &bounds, cx)?
+        for (number, call) in self.plan.calls.iter().enumerate() {
+            let partition = &mut partition;
+            columns.push(match (call.func, Feeder::new(&self.plan, number)) {
+                (_, Some(feeder)) => aggregate(feeder, partition, bounds, cx)?,
+                (WindowFunc::Function(f), None) => {
+                    functions::compute(f, call, partition, bounds, cx)?
                 }
-                WindowFunc::Aggregate(agg) => aggregate(agg, call, &mut partition, &bounds, cx)?,
+                (WindowFunc::Aggregate(_), None) => unreachable!("each aggregate has a feeder"),
             });
         }
         Ok(Ready { partition, columns, at: 0 })
+    }
+
+    /// Puts the next row into `row` where nothing is kept of partitions; false at the end.
+    fn next_streamed(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        cx.breathe()?;
+        if !self.read(cx)? {
+            return Ok(false);
+        }
+        let is_first = !std::mem::replace(&mut self.started, true);
+        let same_type = |i: usize| self.plan.partition_by[i].type_id();
+        let is_new = is_first || !are_equal(&self.within, &self.key, same_type);
+        let stream = self.stream.as_mut().expect("asked for only there");
+        if is_new {
+            stream.begin();
+            self.within.clone_from(&self.key);
+        }
+        let input = self.input.row();
+        self.row.clear();
+        self.row.extend_from_slice(input);
+        stream.next(input, &mut self.row, cx)?;
+        Ok(true)
     }
 }
 
@@ -137,15 +177,13 @@ impl Ready {
 /// An aggregate over each row's frame. A frame that begins where the one before began or later, and reaches at least as
 /// far, continues its state.
 fn aggregate(
-    agg: &'static func::Aggregate,
-    call: &WindowCall,
+    mut feeder: Feeder,
     partition: &mut Partition,
     bounds: &FrameBounds,
     cx: &mut Cx<'_>,
 ) -> Result<ValueStore> {
     let mut values = ValueStore::new(cx);
     let mut value = Datum::Null;
-    let mut feeder = Feeder::new(agg, call);
     let mut held: Option<Held> = None;
     for i in 0..partition.len() {
         cx.breathe()?;
@@ -156,22 +194,20 @@ fn aggregate(
             continue;
         }
         let moved = match held.take().filter(|_| !bounds.excludes()) {
-            Some(held) => feeder.moved(held, (start, end), partition, cx)?,
+            Some(held) => held.moved(&mut feeder, (start, end), partition, cx)?,
             None => None,
         };
         let mut now = match moved {
             Some(moved) => moved,
             None => {
-                let accumulator = agg.begin(&feeder.types);
-                let mut new = Held { accumulator, start, end };
+                let mut new = Held { accumulator: feeder.begin(), start, end };
                 for rows in bounds.pieces(partition, i, (start, end)) {
-                    feeder.feed(&mut new, rows, Way::In, partition, cx)?;
+                    new.feed(&mut feeder, rows, Way::In, partition, cx)?;
                 }
                 new
             }
         };
-        value =
-            cx.with_context(&feeder.types, call.ty.id, |context| now.accumulator.finish(context))?;
+        value = feeder.value(&mut now.accumulator, cx)?;
         values.push(value.clone())?;
         held = Some(now);
     }
@@ -180,62 +216,40 @@ fn aggregate(
 
 /// An aggregate's state over the rows from `start` to before `end`.
 struct Held {
-    accumulator: Box<dyn func::Accumulator>,
+    accumulator: Box<dyn Accumulator>,
     start: usize,
     end: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    In,
-    Out,
-}
-
-/// Brings rows of a partition into an aggregate's state, or out of it.
-struct Feeder<'c> {
-    agg: &'static func::Aggregate,
-    call: &'c WindowCall,
-    types: Vec<TypeId>,
-    /// A row's arguments are the same whenever they are computed.
-    is_stable: bool,
-    args: Vec<Datum>,
-}
-
-impl<'c> Feeder<'c> {
-    fn new(agg: &'static func::Aggregate, call: &'c WindowCall) -> Feeder<'c> {
-        let mut exprs = call.args.iter().chain(&call.filter);
-        let is_stable = !exprs.any(super::is_volatile);
-        Feeder { agg, call, types: arg_types(&call.args), is_stable, args: Vec::new() }
-    }
-
+impl Held {
     /// The state moved on to other rows; `None` where adding them up anew is better, or the only way.
     fn moved(
-        &mut self,
-        mut held: Held,
+        mut self,
+        feeder: &mut Feeder,
         (start, end): (usize, usize),
         partition: &mut Partition,
         cx: &mut Cx<'_>,
     ) -> Result<Option<Held>> {
-        if start < held.start || end < held.end || held.end < start {
+        if start < self.start || end < self.end || self.end < start {
             return Ok(None);
         }
-        let gone = held.start..start;
+        let gone = self.start..start;
         if !gone.is_empty() {
-            let can = held.accumulator.is_reversible() && self.is_stable;
-            let is_more = gone.len() + (end - held.end) > end - start;
-            if !can || is_more || !self.feed(&mut held, gone, Way::Out, partition, cx)? {
+            let can = self.accumulator.is_reversible() && feeder.is_stable;
+            let is_more = gone.len() + (end - self.end) > end - start;
+            if !can || is_more || !self.feed(feeder, gone, Way::Out, partition, cx)? {
                 return Ok(None);
             }
         }
-        let new = held.end..end;
-        self.feed(&mut held, new, Way::In, partition, cx)?;
-        Ok(Some(Held { start, end, ..held }))
+        let new = self.end..end;
+        self.feed(feeder, new, Way::In, partition, cx)?;
+        Ok(Some(Held { start, end, ..self }))
     }
 
     /// False: a row can't be taken out.
     fn feed(
         &mut self,
-        held: &mut Held,
+        feeder: &mut Feeder,
         rows: Range<usize>,
         way: Way,
         partition: &mut Partition,
@@ -245,23 +259,7 @@ impl<'c> Feeder<'c> {
             if j.is_multiple_of(1024) {
                 cx.breathe()?;
             }
-            let row = partition.row(j)?;
-            if !passes(self.call.filter.as_ref(), row, cx)? {
-                continue;
-            }
-            self.args.clear();
-            for arg in &self.call.args {
-                self.args.push(eval(arg, row, cx)?);
-            }
-            if self.agg.strict && self.args.iter().any(Datum::is_null) {
-                continue;
-            }
-            let (accumulator, args) = (&mut held.accumulator, &self.args);
-            let done = cx.with_context(&self.types, self.call.ty.id, |context| match way {
-                Way::In => accumulator.add(context, args).map(|()| true),
-                Way::Out => accumulator.remove(context, args),
-            })?;
-            if !done {
+            if !feeder.feed_row(&mut self.accumulator, partition.row(j)?, way, cx)? {
                 return Ok(false);
             }
         }
@@ -271,6 +269,9 @@ impl<'c> Feeder<'c> {
 
 impl Operator for Window {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        if self.stream.is_some() {
+            return self.next_streamed(cx);
+        }
         loop {
             if let Some(ready) = &mut self.ready
                 && ready.next(&mut self.row)?
@@ -291,6 +292,7 @@ impl Operator for Window {
         self.started = false;
         self.ahead = None;
         self.ready = None;
+        self.bounds = None;
         self.input.rescan(cx)
     }
 }

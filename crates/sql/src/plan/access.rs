@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::bind::query::{Query, RelKind};
+use crate::bind::query::{Query, Rel, RelKind};
 use crate::bind::tree::{ArrayArg, Column, Expr, IsBool, Slot, Ty, Var};
 use crate::bind::walk;
 use crate::catalog::TableDef;
@@ -11,11 +11,11 @@ use crate::error::{Result, SqlError};
 use crate::types::{Collation, Datum, TypeId};
 
 use super::choose::choose_index;
-use super::cte::PlannedCte;
+use super::cte::{Again, PlannedCte, Read};
 use super::estimate::{self, filtered, is_volatile, operator};
 use super::level::{self, Layout};
 use super::members::query_rows;
-use super::node::{FunctionScan, Node, Project};
+use super::node::{FunctionScan, KeptScan, Node, Project};
 use super::push_down::pushed_down;
 use super::rewrite::Below;
 use super::{Indexes, Planner, gate};
@@ -185,17 +185,21 @@ impl Planner {
             }
             RelKind::Cte { level, index } => {
                 let (node, correlation, conditions) =
-                    self.cte_reference(rel, (*level, *index), conditions)?;
+                    self.cte_reference(rel, entry, (*level, *index), conditions)?;
                 let rows = estimate::FUNCTION_ROWS;
                 self.derived(rel, width, &entry.columns, node, rows, correlation, conditions, outer)
             }
             RelKind::Recursive { level, index } => {
-                let PlannedCte::Growing(table) = self.planned_cte(*level, *index) else {
+                let PlannedCte::Growing(table) =
+                    &self.levels[self.depth_of(*level)].ctes[usize::from(*index)]
+                else {
                     return Err(SqlError::internal("a recursive reference outside of its query"));
                 };
                 let table = *table;
-                self.work_scans.push(table);
-                let node = Node::WorkScan(table);
+                let depth = self.depth_of(*level);
+                self.reads.push(Read { depth, work_table: Some(table) });
+                let scan = self.kept_scan(table, entry, (*level, *index));
+                let node = Node::WorkScan(scan);
                 self.derived(rel, width, &entry.columns, node, 10.0, Vec::new(), conditions, outer)
             }
             RelKind::Function { calls, ordinality } => {
@@ -242,6 +246,7 @@ impl Planner {
     fn cte_reference(
         &mut self,
         rel: u16,
+        entry: &Rel,
         (level, index): (u16, u16),
         conditions: Vec<Expr>,
     ) -> Result<(Node, Vec<(u16, Expr)>, Vec<Expr>)> {
@@ -253,39 +258,39 @@ impl Planner {
             let (node, correlation) = self.subquery(&query)?;
             return Ok((node, correlation, conditions));
         }
-        let (node, correlation) = self.cte_rows(level, index)?;
-        Ok((node, correlation, conditions))
+        Ok((self.cte_rows(entry, (level, index))?, Vec::new(), conditions))
     }
 
-    fn cte_rows(&mut self, level: u16, index: u16) -> Result<(Node, Vec<(u16, Expr)>)> {
-        let depth = self.levels.len() - 1 - usize::from(level);
-        match &self.levels[depth].ctes[usize::from(index)] {
-            PlannedCte::Kept(id) => Ok((Node::CteScan(*id), Vec::new())),
-            PlannedCte::Correlated(node, correlation) if level == 0 => {
-                Ok((node.clone(), correlation.clone()))
-            }
-            PlannedCte::Correlated(..) => Err(SqlError::unsupported(
-                "a recursive WITH query that refers to an enclosing query can't be used in a nested \
-                 query yet",
-            )),
-            PlannedCte::Inline(query) => {
-                let query = query.clone();
-                // Plan it where it was written, so that what it refers to is found.
-                let inner = self.levels.split_off(depth + 1);
-                let planned = self.subquery(&query);
-                self.levels.extend(inner);
-                let (node, correlation) = planned?;
-                if !correlation.is_empty() {
-                    return Err(SqlError::unsupported(
-                        "a WITH query that refers to an enclosing query can't be used in a nested query yet",
-                    ));
-                }
-                Ok((node, Vec::new()))
-            }
-            PlannedCte::Unused | PlannedCte::Growing(_) => {
-                Err(SqlError::internal("a reference to a WITH query that is not planned"))
+    fn cte_rows(&mut self, entry: &Rel, (level, index): (u16, u16)) -> Result<Node> {
+        let depth = self.depth_of(level);
+        if let PlannedCte::Inline(query) = &self.levels[depth].ctes[usize::from(index)] {
+            let query = query.clone();
+            // Plan it where it was written, so that what it refers to is found.
+            let inner = self.levels.split_off(depth + 1);
+            let name = self.level().cte_names[usize::from(index)].clone();
+            let planned = self.plan_again(&name, &query);
+            self.levels.extend(inner);
+            match planned? {
+                Again::Node(node) => return Ok(node),
+                Again::Kept(kept) => self.levels[depth].ctes[usize::from(index)] = kept,
             }
         }
+        let PlannedCte::Kept { id, renewed } = self.levels[depth].ctes[usize::from(index)] else {
+            return Err(SqlError::internal("a reference to a WITH query that is not planned"));
+        };
+        if renewed {
+            self.reads.push(Read { depth, work_table: None });
+        }
+        Ok(Node::CteScan(self.kept_scan(id, entry, (level, index))))
+    }
+
+    fn kept_scan(&self, id: u16, entry: &Rel, (level, index): (u16, u16)) -> Arc<KeptScan> {
+        Arc::new(KeptScan {
+            id,
+            name: self.levels[self.depth_of(level)].cte_names[usize::from(index)].clone(),
+            alias: entry.alias.clone(),
+            columns: entry.columns.iter().map(|column| column.name.clone()).collect(),
+        })
     }
 
     /// An expression of this level over the outer side's row, as exec slots.

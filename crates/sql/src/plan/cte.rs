@@ -1,28 +1,43 @@
 //! WITH: each CTE is planned once; references scan its kept rows, or repeat its plan.
+//!
+//! A CTE that takes values of an enclosing query, or reads rows of a recursion around it, has other rows from run to run
+//! of the query that has it: that query's plan begins with a [`Renew`], and so does that of every CTE that reads such
+//! rows. A sub-select that does is run each time it is asked.
 
 use std::sync::Arc;
 
 use crate::bind::query::{Cte, CteQuery, Query};
 use crate::bind::tree::Expr;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 
 use super::Planner;
 use super::estimate::is_volatile_query;
-use super::node::{Node, RecursiveUnion};
+use super::node::{Node, RecursiveUnion, Renew};
 
 /// How references to a CTE are planned.
 pub(super) enum PlannedCte {
     /// Nobody refers to it.
     Unused,
-    /// Its rows are computed once and kept under this id.
-    Kept(u16),
-    /// Its query stands in for the one reference.
+    /// Its rows are computed once, or, `renewed`, once for each run of the query that has it, and kept under this id.
+    Kept { id: u16, renewed: bool },
+    /// Its query stands in for the one reference, or for each.
     Inline(Box<Query>),
-    /// It is recursive and takes values of an enclosing query, or rows of a recursion around it, so its rows differ
-    /// from run to run: each reference computes its own.
-    Correlated(Node, Vec<(u16, Expr)>),
     /// It is being planned: references are to its own growing result.
     Growing(u16),
+}
+
+/// How a CTE that stands in for its references is planned for one from a query further in.
+pub(super) enum Again {
+    Node(Node),
+    Kept(PlannedCte),
+}
+
+/// A reference to rows that are others from time to time.
+pub(super) struct Read {
+    /// The level that has them: whatever is run again within one run of that may keep them.
+    pub depth: usize,
+    /// Where they are the last round's of a recursion.
+    pub work_table: Option<u16>,
 }
 
 /// The query of a CTE that stands in for the one reference to it, or for each.
@@ -37,6 +52,7 @@ impl Planner {
     /// Plans a query's CTEs into the level at hand.
     pub(super) fn plan_ctes(&mut self, ctes: &[Cte]) -> Result<()> {
         for cte in ctes {
+            self.level().cte_names.push(cte.name.clone());
             let planned = self.plan_cte(cte)?;
             self.level().ctes.push(planned);
         }
@@ -52,19 +68,15 @@ impl Planner {
                 if inlined(cte).is_some() {
                     return Ok(PlannedCte::Inline(query.clone()));
                 }
-                let growth = self.growth();
+                let reads = self.reads.len();
                 let (node, correlation) = self.subquery(query)?;
-                if !correlation.is_empty() || self.has_read(growth) {
-                    // Its rows differ from run to run of the query around it.
-                    return Ok(PlannedCte::Inline(query.clone()));
-                }
-                Ok(PlannedCte::Kept(self.keep(node)))
+                self.kept(&cte.name, (node, correlation), reads, None)
             }
             CteQuery::Recursive { first, again, all } => {
                 if cte.references == 0 {
                     return Ok(PlannedCte::Unused);
                 }
-                let growth = self.growth();
+                let reads = self.reads.len();
                 let (first, mut correlation) = self.subquery(first)?;
                 let work_table = self.work_tables;
                 self.work_tables += 1;
@@ -80,29 +92,63 @@ impl Planner {
                     all: *all,
                     types: cte.columns.iter().map(|column| column.ty.id).collect(),
                 }));
-                if !correlation.is_empty() || self.has_read(growth) {
-                    return Ok(PlannedCte::Correlated(node, correlation));
-                }
-                Ok(PlannedCte::Kept(self.keep(node)))
+                self.kept(&cte.name, (node, correlation), reads, Some(work_table))
             }
             CteQuery::Modify(modify) => {
                 let node = self.modify(modify)?;
-                Ok(PlannedCte::Kept(self.keep(node)))
+                Ok(PlannedCte::Kept { id: self.keep(&cte.name, node), renewed: false })
             }
         }
     }
 
-    /// Where planning is: the work tables there are, and how many reads of them.
-    fn growth(&self) -> (u16, usize) {
-        (self.work_tables, self.work_scans.len())
+    /// Plans a CTE that stands in for its references once more, for one from a query further in.
+    pub(super) fn plan_again(&mut self, name: &str, query: &Query) -> Result<Again> {
+        let reads = self.reads.len();
+        let (node, correlation) = self.subquery(query)?;
+        if correlation.is_empty() {
+            return Ok(Again::Node(node));
+        }
+        // What it takes from outside is set only where it was written.
+        self.kept(name, (node, correlation), reads, None).map(Again::Kept)
     }
 
-    /// Does what was planned since then read the rows of a recursion around it, which are others in each round?
-    fn has_read(&self, (tables, scans): (u16, usize)) -> bool {
-        self.work_scans[scans..].iter().any(|table| *table < tables)
+    /// Keeps the rows of a CTE of the level at hand. `reads`: so many there were before it was planned; `own`: the work
+    /// table of its own recursion.
+    pub(super) fn kept(
+        &mut self,
+        name: &str,
+        (node, correlation): (Node, Vec<(u16, Expr)>),
+        reads: usize,
+        own: Option<u16>,
+    ) -> Result<PlannedCte> {
+        let depth = self.levels.len();
+        let others = |read: &Read| read.depth < depth && (own.is_none() || read.work_table != own);
+        let renewed = !correlation.is_empty() || self.reads[reads..].iter().any(others);
+        let id = self.keep(name, node);
+        if renewed {
+            self.level().renewed.push(id);
+        }
+        // What it takes from outside is set before the query that has it is run, and stays.
+        if !self.split_correlation(correlation).is_empty() {
+            return Err(SqlError::internal("a WITH query refers to entries of FROM beside it"));
+        }
+        Ok(PlannedCte::Kept { id, renewed })
     }
 
-    fn keep(&mut self, node: Node) -> u16 {
+    /// Does what was planned one level further in since there were so many reads read rows of this level or one around
+    /// it, which may be others when it is run again?
+    pub(super) fn has_read(&self, reads: usize) -> bool {
+        self.reads[reads..].iter().any(|read| read.depth < self.levels.len())
+    }
+
+    /// The plan of a level's query, beginning with what is to be done each time it is run.
+    pub(super) fn renewing(&mut self, input: Node) -> Node {
+        let ctes = std::mem::take(&mut self.level().renewed);
+        if ctes.is_empty() { input } else { Node::Renew(Arc::new(Renew { ctes, input })) }
+    }
+
+    fn keep(&mut self, name: &str, node: Node) -> u16 {
+        self.cte_names.push(name.into());
         self.ctes.push(Arc::new(node));
         (self.ctes.len() - 1) as u16
     }

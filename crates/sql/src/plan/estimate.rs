@@ -357,7 +357,7 @@ pub(super) fn operator(call: &Call) -> Option<&str> {
 pub(super) const FUNCTION_ROWS: f64 = 1000.0;
 
 /// Does a query give other rows each time, by what it calls at any depth?
-pub(super) fn is_volatile_query(query: &Query) -> bool {
+pub(crate) fn is_volatile_query(query: &Query) -> bool {
     let mut found = false;
     walk::query_exprs(query, 0, &mut |expr, _| {
         let in_sublink =

@@ -34,6 +34,9 @@ enum Right<'q> {
     Join { join: &'q Join, conditions: Vec<Expr> },
 }
 
+/// So many rows may be kept for a hash join, whatever is joined with them.
+const KEPT_ROWS_FEW: f64 = 10_000.0;
+
 impl Planner {
     /// The rows that a query starts from: its FROM under its WHERE.
     pub(super) fn from(
@@ -333,16 +336,24 @@ impl Planner {
         kind: JoinType,
         on: Vec<Expr>,
     ) -> Result<Planned> {
-        let layout = left.layout.join(&right.layout);
-        let full = kind == JoinType::Full;
-        let mut outer_keys = Vec::new();
-        let mut inner_keys = Vec::new();
-        let mut rest = Vec::new();
         // In a loop where hashing is switched off, if looping is not and can do it.
         let settings = &self.indexes.settings;
         let in_loop =
             matches!(kind, JoinType::Inner | JoinType::Left | JoinType::Semi | JoinType::Anti);
         let hashes = settings.hashjoin || !settings.nestloop || !in_loop;
+        let is_hashed = |condition| hash_keys(condition, &left.layout, &right.layout).is_some();
+        // As written, unless the side to be kept is large and the other one much smaller.
+        let is_large = right.rows > KEPT_ROWS_FEW && 4.0 * left.rows < right.rows;
+        let swaps = kind == JoinType::Inner && is_large && hashes;
+        let (left, right) = match swaps && on.iter().any(is_hashed) {
+            true => (right, left),
+            false => (left, right),
+        };
+        let layout = left.layout.join(&right.layout);
+        let full = kind == JoinType::Full;
+        let mut outer_keys = Vec::new();
+        let mut inner_keys = Vec::new();
+        let mut rest = Vec::new();
         let mut equal = Vec::new();
         for condition in on {
             match hash_keys(&condition, &left.layout, &right.layout) {
@@ -592,7 +603,8 @@ pub(super) fn equality_across(
     in_second: impl Fn(&u16) -> bool,
 ) -> Option<(&Call, &Expr, &Expr)> {
     let Expr::Call(call) = condition else { return None };
-    if operator(call) != Some("=") || call.ty.id != TypeId::BOOL {
+    // What may have another value each time is asked of each pair.
+    if operator(call) != Some("=") || call.ty.id != TypeId::BOOL || is_volatile(condition) {
         return None;
     }
     let [a, b] = &call.args[..] else { return None };

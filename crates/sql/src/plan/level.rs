@@ -14,6 +14,9 @@ pub(super) struct Level {
     /// set each to, in the enclosing query's terms.
     pub correlation: Vec<(u16, Expr)>,
     pub ctes: Vec<PlannedCte>,
+    pub cte_names: Vec<Box<str>>,
+    /// Those whose rows are others each time this level's query is run.
+    pub renewed: Vec<u16>,
     /// The range table's columns, for whole-row references.
     pub columns: Vec<Vec<RelColumn>>,
     /// Entries of which an outer join may give no row.

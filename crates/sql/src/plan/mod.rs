@@ -55,7 +55,7 @@ pub use alternatives::RANGES_MAX;
 pub use cost::Settings;
 pub use node::Plan;
 
-use cte::PlannedCte;
+use cte::Read;
 use level::Level;
 use node::Node;
 
@@ -112,6 +112,7 @@ pub fn plan(statement: &Statement, indexes: Indexes) -> Result<Plan> {
         exec_slots: planner.exec_slots,
         subplans: planner.subplans,
         ctes: planner.ctes,
+        cte_names: planner.cte_names,
         work_tables: planner.work_tables,
         by_constants: planner.indexes.by_constants.get(),
     })
@@ -138,9 +139,10 @@ struct Planner {
     exec_slots: u16,
     subplans: u16,
     work_tables: u16,
-    /// The work table of each reference to one, in the order of planning.
-    work_scans: Vec<u16>,
+    /// The references to rows that are others from time to time, in the order of planning.
+    reads: Vec<Read>,
     ctes: Vec<Arc<Node>>,
+    cte_names: Vec<Box<str>>,
     /// The query levels being planned, outermost first.
     levels: Vec<Level>,
     /// Sub-selects that several columns of an UPDATE take their values from, by number.
@@ -157,9 +159,8 @@ impl Planner {
         self.levels.last_mut().expect("planning happens inside a level")
     }
 
-    /// The CTE that a reference `level` queries outwards means.
-    fn planned_cte(&self, level: u16, index: u16) -> &PlannedCte {
-        let depth = self.levels.len() - 1 - usize::from(level);
-        &self.levels[depth].ctes[usize::from(index)]
+    /// The level that a reference `level` queries outwards means.
+    fn depth_of(&self, level: u16) -> usize {
+        self.levels.len() - 1 - usize::from(level)
     }
 }

@@ -24,8 +24,10 @@ pub struct Plan {
     pub exec_slots: u16,
     /// Size of the table of sub-plan states.
     pub subplans: u16,
-    /// CTEs in the order of their ids; each is run at most once, on demand.
+    /// CTEs in the order of their ids; each is run on demand, and at most once, or once for each run of its [`Renew`].
     pub ctes: Vec<Arc<Node>>,
+    /// What they are called.
+    pub cte_names: Vec<Box<str>>,
     /// How many work tables recursive unions need.
     pub work_tables: u16,
     /// Indexes' keys or conditions compare columns with constants that the statement has conditions on, too: which
@@ -78,10 +80,12 @@ pub enum Node {
     /// Rows by address: `ctid = …`.
     TidScan(Arc<TidScan>),
     FunctionScan(Arc<FunctionScan>),
-    /// Rows of the CTE with this id.
-    CteScan(u16),
-    /// Rows that the last round of the recursive union with this work table made.
-    WorkScan(u16),
+    /// Rows of a CTE.
+    CteScan(Arc<KeptScan>),
+    /// The input, each run of which finds the rows of some CTEs not made yet.
+    Renew(Arc<Renew>),
+    /// Rows that the last round of a recursive union made.
+    WorkScan(Arc<KeptScan>),
     Filter(Arc<Filter>),
     /// The input, if the condition, which is over no row, is true; else no row, and the input is not started.
     Gate(Arc<Filter>),
@@ -104,6 +108,22 @@ pub enum Node {
     RecursiveUnion(Arc<RecursiveUnion>),
     LockRows(Arc<LockRows>),
     Modify(Arc<Modify>),
+}
+
+/// A reference to rows that are kept under a number: of a CTE, or of a recursive union's work table.
+#[derive(Debug)]
+pub struct KeptScan {
+    pub id: u16,
+    /// What the CTE is called, and the reference to it.
+    pub name: Box<str>,
+    pub alias: Box<str>,
+    pub columns: Vec<Box<str>>,
+}
+
+#[derive(Debug)]
+pub struct Renew {
+    pub ctes: Vec<u16>,
+    pub input: Node,
 }
 
 /// Where a scan's slot comes from.

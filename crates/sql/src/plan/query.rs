@@ -57,6 +57,12 @@ impl Planner {
         check_stack()?;
         let query = &*members::joined(simplified(query), &self.indexes);
         self.enter(query)?;
+        let node = self.entered(query)?;
+        Ok(self.renewing(node))
+    }
+
+    /// Plans a query in its level, with its CTEs.
+    fn entered(&mut self, query: &Query) -> Result<Node> {
         if let Some(tree) = &query.set_op {
             let node = self.set_operation(query, tree)?;
             let slots = query.targets.iter().enumerate();

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::types::Collation;
 
 use super::access::Planned;
-use super::estimate::operator;
+use super::estimate::{is_volatile, operator};
 use super::join::of_one_type;
 use super::members::asked_by_row;
 use super::node::{HashJoin, JoinType, Node};
@@ -73,6 +73,9 @@ impl Planner {
         let SubLinkKind::Quantified { tests, .. } = &link.kind else { return Ok(None) };
         let mut pairs = Vec::with_capacity(tests.len());
         for test in tests {
+            if is_volatile(&test.args[0]) {
+                return Ok(None);
+            }
             let outer = self.rewrite(&test.args[0], &mut Below::row(&left.layout))?;
             let pair = same_type(outer, test.args[1].clone(), test.collation);
             let Some(pair) = pair else { return Ok(None) };
@@ -182,7 +185,8 @@ fn keys_of(query: &Query) -> Option<(Vec<(Expr, Expr, Collation)>, Vec<Expr>)> {
             rest.push(condition);
             continue;
         }
-        if !inner {
+        // What may have another value each time is asked of each pair.
+        if !inner || is_volatile(&condition) {
             return None;
         }
         let Expr::Call(call) = &condition else { return None };

@@ -21,11 +21,12 @@ impl Planner {
             let (kind, args) = (link.kind.clone(), Vec::new());
             return Ok(Expr::SubPlan(Box::new(SubPlan { kind, args, ..run.clone() })));
         }
+        let reads = self.reads.len();
         let (mut root, correlation) = self.subquery(&link.query)?;
         if matches!(link.kind, SubLinkKind::Exists) {
             root = first_row(root);
         }
-        let once = correlation.is_empty();
+        let once = correlation.is_empty() && !self.has_read(reads);
         let own = self.split_correlation(correlation);
         let mut args = Vec::with_capacity(own.len());
         for (slot, expr) in own {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bind::tree::{Expr, Slot};
 use crate::bind::walk;
 
+use super::estimate::is_volatile;
 use super::node::{Node, Project};
 
 /// Computes outputs that hold set-returning calls: the calls themselves first, beside the input's
@@ -34,13 +35,15 @@ pub(super) fn passed_on(width: u16) -> Vec<Expr> {
     (0..width).map(|slot| Expr::Slot(Slot { slot, ty: crate::bind::Ty::UNKNOWN })).collect()
 }
 
-/// Unfolds the sets among grouping keys beside the input's slots, for each of their rows to be grouped.
+/// Unfolds the sets among grouping keys beside the input's slots, for each of their rows to be grouped. Volatile keys are
+/// computed there, too: once for each row, whose group then does not depend on when it is looked at.
 pub(super) fn unfold_keys(input: Node, input_width: u16, keys: &mut [Expr]) -> Node {
-    if !keys.iter().any(contains_set) {
+    let is_computed = |key: &Expr| contains_set(key) || is_volatile(key);
+    if !keys.iter().any(is_computed) {
         return input;
     }
     let mut row = passed_on(input_width);
-    for key in keys.iter_mut().filter(|key| contains_set(key)) {
+    for key in keys.iter_mut().filter(|key| is_computed(key)) {
         let slot = Slot { slot: row.len() as u16, ty: key.ty() };
         row.push(std::mem::replace(key, Expr::Slot(slot)));
     }

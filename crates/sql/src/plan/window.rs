@@ -7,9 +7,11 @@ use crate::bind::tree::{Column, Expr, Slot, SortExpr, WindowCall};
 use crate::bind::walk;
 use crate::error::Result;
 
-use super::node::{Node, WindowAgg};
+use super::estimate::is_volatile;
+use super::node::{Node, Project, WindowAgg};
 use super::query::{Stage, sorted};
 use super::rewrite::Below;
+use super::target::passed_on;
 use super::{Planner, collate};
 
 impl Planner {
@@ -21,6 +23,7 @@ impl Planner {
         if calls.is_empty() {
             return Ok(());
         }
+        let fixed = self.volatile_keys(query, &calls, stage)?;
         let width = stage.layout.width();
         // Calls of the same window are computed together, so their slots are neighbours.
         let mut order: Vec<usize> = (0..calls.len()).collect();
@@ -35,7 +38,11 @@ impl Planner {
             if own.is_empty() {
                 continue;
             }
-            let mut partition_by = self.rewrite_all(&window.partition_by, &mut stage.below())?;
+            let mut fixed = fixed[number].iter();
+            let mut partition_by = Vec::with_capacity(window.partition_by.len());
+            for expr in &window.partition_by {
+                partition_by.push(self.window_key(expr, fixed.next(), stage)?);
+            }
             let mut keys = Vec::new();
             for (expr, own) in window.partition_by.iter().zip(&mut partition_by) {
                 let key = SortExpr::new(expr.clone(), false, false);
@@ -44,7 +51,7 @@ impl Planner {
             }
             let mut order_by = Vec::with_capacity(window.order_by.len());
             for key in &window.order_by {
-                let expr = self.rewrite(&key.expr, &mut stage.below())?;
+                let expr = self.window_key(&key.expr, fixed.next(), stage)?;
                 order_by.push(collate::sort_key(key, expr));
             }
             let mut rewritten = Vec::with_capacity(own.len());
@@ -78,6 +85,55 @@ impl Planner {
         }
         stage.windows = slots;
         Ok(())
+    }
+
+    /// Computes the volatile keys of windows beside the row, once: the sort and the window look at the same values. For
+    /// each window where its keys are, those of PARTITION BY first; `None` where the row's own columns make them.
+    fn volatile_keys(
+        &mut self,
+        query: &Query,
+        calls: &[WindowCall],
+        stage: &mut Stage,
+    ) -> Result<Vec<Vec<Option<Slot>>>> {
+        let width = stage.layout.width();
+        let mut computed = Vec::new();
+        let mut fixed = Vec::with_capacity(query.windows.len());
+        for (number, window) in query.windows.iter().enumerate() {
+            let is_used = calls.iter().any(|call| usize::from(call.window) == number);
+            let ordered = window.order_by.iter().map(|key| &key.expr);
+            let mut slots = Vec::new();
+            for expr in window.partition_by.iter().chain(ordered) {
+                slots.push(if is_used && is_volatile(expr) {
+                    let slot = Slot { slot: width + computed.len() as u16, ty: expr.ty() };
+                    computed.push(self.rewrite(expr, &mut stage.below())?);
+                    Some(slot)
+                } else {
+                    None
+                });
+            }
+            fixed.push(slots);
+        }
+        if !computed.is_empty() {
+            let own = computed.iter().enumerate().map(|(i, expr)| (width + i as u16, expr.ty()));
+            stage.layout.slots.extend(own.map(|(slot, ty)| (u16::MAX, Column::User(slot), ty)));
+            let input = std::mem::replace(&mut stage.node, Node::OneRow(None));
+            let mut exprs = passed_on(width);
+            exprs.extend(computed);
+            stage.node = Node::Project(Arc::new(Project { input, exprs }));
+        }
+        Ok(fixed)
+    }
+
+    fn window_key(
+        &mut self,
+        expr: &Expr,
+        fixed: Option<&Option<Slot>>,
+        stage: &Stage,
+    ) -> Result<Expr> {
+        match fixed {
+            Some(Some(slot)) => Ok(Expr::Slot(*slot)),
+            _ => self.rewrite(expr, &mut stage.below()),
+        }
     }
 
     fn bound(&mut self, bound: &Bound) -> Result<Bound> {

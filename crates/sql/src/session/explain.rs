@@ -6,6 +6,7 @@ mod entries;
 mod gate;
 mod scans;
 mod used;
+mod with;
 
 use std::sync::Arc;
 
@@ -35,6 +36,7 @@ use super::{Session, names};
 use cost::{Cost, Costs};
 use entries::EntryNames;
 use used::Show;
+use with::{own_names, quoted};
 
 /// Bytes of a sorted row beside its values.
 const SORT_ROW_BYTES: u64 = 24;
@@ -107,6 +109,7 @@ impl Session {
                 names: EntryNames::new(qualified),
             };
             printer.node(&planned.plan.root, 0);
+            printer.with_queries(&planned.plan);
             used::put_in_place(&mut printer.lines);
             (printer.lines, printer.names.taken.len() + usize::from(is_insert(&planned.plan.root)))
         };
@@ -371,16 +374,22 @@ impl<'a> Printer<'a> {
                 self.shown.get_or_insert(node);
                 let mark = self.lines.len() + 1;
                 let names = self.node(&filter.input, depth);
+                let own = own_names(&filter.input);
+                let of_filter = own.as_ref().unwrap_or(&names);
                 // Among the node's own lines, before its inputs.
                 let below = self.inputs_from(mark, depth);
                 self.between(below, |p| {
-                    p.filter(depth, "Filter", Some(&filter.condition), &names);
+                    p.filter(depth, "Filter", Some(&filter.condition), of_filter);
                     p.removed(depth, node, Some(&filter.input));
                 });
                 self.sub_select(&filter.condition, depth, &names);
                 names
             }
             Node::Gate(gate) => self.gate(node, gate, depth),
+            Node::Renew(renew) => {
+                self.shown.get_or_insert(node);
+                self.node(&renew.input, depth)
+            }
             Node::Project(project) => {
                 self.shown.get_or_insert(node);
                 let names = self.node(&project.input, depth);
@@ -525,18 +534,10 @@ impl<'a> Printer<'a> {
                 };
                 let (on, entry) = self.names.enter(name, &scan.alias);
                 self.head(depth, format!("Function Scan on {on}"), node);
-                let names =
-                    scan.columns.iter().map(|name| quote_ident(name).into_owned()).collect();
-                self.names.qualify(&entry, names)
+                self.names.qualify(&entry, quoted(&scan.columns))
             }
-            Node::CteScan(id) => {
-                self.head(depth, format!("CTE Scan on cte_{id}"), node);
-                Vec::new()
-            }
-            Node::WorkScan(id) => {
-                self.head(depth, format!("WorkTable Scan on work_{id}"), node);
-                Vec::new()
-            }
+            Node::CteScan(scan) => self.kept_scan("CTE Scan", depth, node, scan),
+            Node::WorkScan(scan) => self.kept_scan("WorkTable Scan", depth, node, scan),
             _ => Vec::new(),
         }
     }

@@ -23,7 +23,11 @@ pub(in crate::exec) struct SubplanState {
 /// A sub-plan's rows, to be compared with again and again.
 enum Kept {
     Hashed(HashedRows),
-    Stored(RowStore),
+    /// As far as somebody has read; `whole`: that is all.
+    Stored {
+        rows: RowStore,
+        whole: bool,
+    },
 }
 
 pub(super) fn eval(subplan: &SubPlan, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
@@ -49,12 +53,10 @@ fn eval_with(
         let lefts =
             tests.iter().map(|t| value_of(&t.args[0], row, cx)).collect::<Result<Vec<_>>>()?;
         if subplan.plan.once {
-            let rows = match state.rows.take() {
-                Some(rows) => rows,
-                None => kept_rows(subplan, state, row, cx)?,
-            };
-            let rows = state.rows.insert(rows);
-            return quantified_over(subplan, tests, *all, &lefts, rows, cx);
+            if state.rows.is_none() {
+                state.rows = Some(kept_rows(subplan, state, row, cx)?);
+            }
+            return quantified_over(subplan, tests, *all, &lefts, state, cx);
         }
         start(subplan, state, row, cx)?;
         return quantified(tests, *all, &lefts, &mut state.operator, cx);
@@ -76,7 +78,8 @@ fn eval_with(
     Ok(value)
 }
 
-/// All rows of a sub-plan, in a hash table if that can answer what is asked of them, and memory holds it.
+/// The rows of a sub-plan: all in a hash table if that can answer what is asked of them, and memory holds it; else to be
+/// read as they are asked for.
 fn kept_rows(
     subplan: &SubPlan,
     state: &mut SubplanState,
@@ -84,12 +87,12 @@ fn kept_rows(
     cx: &mut Cx<'_>,
 ) -> Result<Kept> {
     start(subplan, state, row, cx)?;
-    let rows = cx.collect(&mut state.operator)?;
-    let hashed = match &subplan.plan.hashed {
-        Some(keys) => HashedRows::of(&rows, keys, cx)?,
-        None => None,
+    let Some(keys) = &subplan.plan.hashed else {
+        return Ok(Kept::Stored { rows: cx.row_store(), whole: false });
     };
-    Ok(hashed.map_or(Kept::Stored(rows), Kept::Hashed))
+    let rows = cx.collect(&mut state.operator)?;
+    let hashed = HashedRows::of(&rows, keys, cx)?;
+    Ok(hashed.map_or(Kept::Stored { rows, whole: true }, Kept::Hashed))
 }
 
 /// Sets the correlated values and starts the operator over.
@@ -215,24 +218,31 @@ fn quantified_over(
     tests: &[Call],
     all: bool,
     lefts: &[Datum],
-    rows: &Kept,
+    state: &mut SubplanState,
     cx: &mut Cx<'_>,
 ) -> Result<Datum> {
-    let rows = match (rows, &subplan.plan.hashed) {
-        (Kept::Stored(rows), _) => rows,
-        (Kept::Hashed(rows), keys) => {
-            let keys = keys.as_ref().expect("rows are hashed by keys");
+    let (rows, whole) = match (&mut state.rows, &subplan.plan.hashed) {
+        (Some(Kept::Hashed(rows)), Some(keys)) => {
             let found = rows.contain(lefts, keys, cx)?;
             return Ok(found.map_or(Datum::Null, |found| Datum::Bool(found != all)));
         }
+        (Some(Kept::Stored { rows, whole }), _) => (rows, whole),
+        _ => unreachable!("rows are kept, and hashed by keys"),
     };
     let mut fold = Fold { all, open: false };
     let mut reader = RowReader::default();
-    while reader.next(rows)? {
+    loop {
         cx.breathe()?;
+        if !reader.next(rows)? {
+            if *whole || !state.operator.next(cx)? {
+                *whole = true;
+                return Ok(fold.end());
+            }
+            rows.push(state.operator.row())?;
+            continue;
+        }
         if let Some(answer) = fold.take(verdict(tests, lefts, reader.row(rows), cx)?) {
             return Ok(answer);
         }
     }
-    Ok(fold.end())
 }

@@ -37,7 +37,7 @@ pub(super) struct FrameBounds {
 }
 
 impl FrameBounds {
-    /// Evaluates the offsets, once per partition.
+    /// Evaluates the offsets, once for all partitions.
     pub(super) fn of(frame: &Frame, order: &[KeyOrder], cx: &mut Cx<'_>) -> Result<FrameBounds> {
         Ok(FrameBounds {
             units: frame.units,
@@ -47,6 +47,12 @@ impl FrameBounds {
             order: order.to_vec(),
             last: Default::default(),
         })
+    }
+
+    /// The same, for rows of another partition.
+    pub(super) fn in_next_partition(&mut self) -> &mut FrameBounds {
+        self.last = Default::default();
+        self
     }
 
     /// Whether an EXCLUDE clause takes rows out of the middle.

@@ -57,6 +57,7 @@ impl Costs<'_> {
                 Cost { startup: 0.0, total: 0.0, rows: 0.0, ..self.of(&gate.input) }
             }
             Node::Gate(gate) => self.of(&gate.input),
+            Node::Renew(renew) => self.of(&renew.input),
             Node::Project(project) => {
                 let input = self.of(&project.input);
                 let work = project.exprs.iter().filter(|e| !is_plain(e)).count() as f64;

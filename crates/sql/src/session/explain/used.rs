@@ -80,7 +80,8 @@ pub(super) fn put_in_place(lines: &mut Vec<String>) {
             waiting.push(line.trim_end_matches(LAST).to_owned());
             continue;
         }
-        if text.starts_with("->") || text.starts_with("SubPlan ") {
+        let is_with = text.starts_with("CTE ") && !text.starts_with("CTE Scan");
+        if text.starts_with("->") || text.starts_with("SubPlan ") || is_with {
             lines.append(&mut waiting);
         }
         lines.push(line);
