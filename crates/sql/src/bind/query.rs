@@ -216,8 +216,11 @@ pub enum SetTree {
 pub struct SetNode {
     pub op: SetOperator,
     pub all: bool,
-    /// By column, what rows are compared by.
+    /// By column, what rows are compared as, and by.
+    pub types: Vec<Ty>,
     pub collations: Vec<Collation>,
+    /// What the columns, as slots, become for the operation around it; nothing where they stay what they are.
+    pub casts: Vec<Expr>,
     pub left: SetTree,
     pub right: SetTree,
 }

@@ -7,7 +7,7 @@ use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Query, Rel, RelColumn, RelKind, SetNode, SetTree, Target};
 use super::scope::{NsColumn, NsItem, var};
-use super::tree::{Expr, Ty};
+use super::tree::{Expr, Slot, Ty, Var};
 use super::{Binder, at, coerce, locking};
 
 /// One branch of a set operation while its column types are being agreed on.
@@ -22,9 +22,9 @@ struct Branch {
 impl Binder<'_, '_> {
     pub(super) fn set_operation(&mut self, select: &Select, op: &SetOperation) -> Result<Query> {
         let mut query = Query::default();
-        let branch = self.set_branch(op)?;
+        let mut branch = self.set_branch(op)?;
         let types = branch.types;
-        self.coerce_leaves(&branch.tree, &types)?;
+        self.coerce_tree(&mut branch.tree, &types)?;
         for (i, (ty, collation)) in types.iter().zip(&branch.collations).enumerate() {
             let loc = self.leaf_target(branch.first, i).expr.loc();
             let name = self.scope().rels[usize::from(branch.first)].columns[i].name.clone();
@@ -101,11 +101,13 @@ impl Binder<'_, '_> {
             }
         }
         let collations = self.set_collations(op, &left, &right, &types)?;
-        let (first, collations_of) = (left.first, collations.clone());
+        let first = left.first;
         let node = SetNode {
             op: op.op,
             all: op.all,
-            collations: collations_of,
+            types: types.clone(),
+            collations: collations.clone(),
+            casts: Vec::new(),
             left: left.tree,
             right: right.tree,
         };
@@ -192,11 +194,21 @@ impl Binder<'_, '_> {
         Expr::null(ty)
     }
 
-    fn coerce_leaves(&mut self, tree: &SetTree, types: &[Ty]) -> Result<()> {
+    /// Has each part give the types that the operation around it has. What compares rows does that in its own types
+    /// first.
+    fn coerce_tree(&mut self, tree: &mut SetTree, types: &[Ty]) -> Result<()> {
         match tree {
             SetTree::Op(node) => {
-                self.coerce_leaves(&node.left, types)?;
-                self.coerce_leaves(&node.right, types)
+                if node.all && node.op == SetOperator::Union {
+                    node.types = types.to_vec();
+                }
+                let own = node.types.clone();
+                self.coerce_tree(&mut node.left, &own)?;
+                self.coerce_tree(&mut node.right, &own)?;
+                if own != types {
+                    node.casts = self.casts_of(&own, types)?;
+                }
+                Ok(())
             }
             SetTree::Leaf(rel) => {
                 for (i, ty) in types.iter().enumerate() {
@@ -205,6 +217,16 @@ impl Binder<'_, '_> {
                 Ok(())
             }
         }
+    }
+
+    /// Columns of these types as others.
+    fn casts_of(&mut self, own: &[Ty], types: &[Ty]) -> Result<Vec<Expr>> {
+        let mut casts = Vec::with_capacity(own.len());
+        for (i, (own, ty)) in own.iter().zip(types).enumerate() {
+            let slot = Expr::Slot(Slot { slot: i as u16, ty: *own });
+            casts.push(coerce::to_common(self, slot, *ty, "UNION")?);
+        }
+        Ok(casts)
     }
 
     /// A side's literals of no type become what its own operation has, not what an enclosing one has.
@@ -224,9 +246,28 @@ impl Binder<'_, '_> {
             return Ok(());
         }
         let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
-        let expr = coerce::to_common(self, expr, ty, words)?;
+        let expr = match self.leaf_query(rel).set_op.take() {
+            Some(mut tree) => {
+                self.cast_column(&mut tree, i, ty, words)?;
+                self.leaf_query(rel).set_op = Some(tree);
+                retyped(expr, ty)
+            }
+            None => coerce::to_common(self, expr, ty, words)?,
+        };
         self.leaf_target(rel, i).expr = expr;
         self.scope().rels[usize::from(rel)].columns[i].ty = ty;
+        Ok(())
+    }
+
+    /// Has a set operation give another type for a column.
+    fn cast_column(&mut self, tree: &mut SetTree, i: usize, ty: Ty, words: &str) -> Result<()> {
+        let SetTree::Op(node) = tree else { return Ok(()) };
+        if node.casts.is_empty() {
+            let own = node.types.clone();
+            node.casts = self.casts_of(&own, &own)?;
+        }
+        let own = std::mem::replace(&mut node.casts[i], Expr::bool(true));
+        node.casts[i] = coerce::to_common(self, own, ty, words)?;
         Ok(())
     }
 
@@ -243,6 +284,14 @@ pub(super) fn loose_rows(what: &str) -> SqlError {
 
 fn known(ty: Ty) -> Ty {
     if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { ty }
+}
+
+/// A set operation's column, which is of another type now.
+fn retyped(expr: Expr, ty: Ty) -> Expr {
+    match expr {
+        Expr::Var(var) => Expr::Var(Var { ty, ..var }),
+        other => other,
+    }
 }
 
 fn words(op: SetOperator) -> &'static str {
