@@ -117,3 +117,27 @@ SELECT (SELECT sum((SELECT max(u.x) FROM pe_u u WHERE u.y = o.b))) FROM pe_o o;
 SELECT b % 2, (SELECT sum((SELECT max(u.x) FROM pe_u u WHERE u.y = o.b)) FROM pe_i LIMIT 1) FROM pe_o o GROUP BY 1 ORDER BY 1;
 WITH c AS MATERIALIZED (SELECT * FROM pe_u) SELECT (SELECT (SELECT sum((SELECT max(c.x) FROM c WHERE c.y = o.b)))) FROM pe_o o;
 DROP TABLE pe_o, pe_i, pe_u;
+
+-- IN of a sub-select whose columns are cast for the comparison, asked by rows.
+CREATE TABLE pe_s (a int, i int, bp char(5)); CREATE INDEX ON pe_s (a);
+INSERT INTO pe_s SELECT g, g, 'x' FROM generate_series(1, 2000) g; ANALYZE pe_s;
+CREATE TABLE pe_t (id int PRIMARY KEY, a int, n numeric, x text, x5 char(8));
+INSERT INTO pe_t SELECT g, g, g, 'x', 'x' FROM generate_series(1, 100) g; ANALYZE pe_t;
+SELECT id FROM pe_t WHERE id = 1 AND (a, n) IN (SELECT a, i FROM pe_s);
+SELECT id FROM pe_t WHERE id = 2 AND (a, x) IN (SELECT a, bp FROM pe_s);
+SELECT id FROM pe_t WHERE id = 3 AND (a, x5) IN (SELECT a, bp FROM pe_s);
+SELECT id FROM pe_t WHERE id = 4 AND (a, n) IN (SELECT a, i + 1 FROM pe_s);
+SELECT id FROM pe_t WHERE id < 4 AND a IN (SELECT i::int8 FROM pe_s WHERE pe_s.a = pe_t.a) ORDER BY id;
+DROP TABLE pe_s, pe_t;
+
+-- Grouping sets over one column under two names.
+CREATE TABLE pe_g (x int, y int); INSERT INTO pe_g VALUES (1, 1), (1, 2), (2, 1);
+SELECT p, q, count(*), grouping(p), grouping(q) FROM (SELECT x AS p, x AS q FROM pe_g) s GROUP BY GROUPING SETS ((p), (q)) ORDER BY grouping(p), count(*) DESC;
+SELECT p, q, count(*) FROM (SELECT x AS p, x AS q FROM pe_g) s GROUP BY ROLLUP (p, q) ORDER BY 1, 2, 3;
+SELECT p, q, count(*) FROM (SELECT x AS p, y AS q FROM pe_g) s GROUP BY GROUPING SETS ((p), (q)) ORDER BY 1, 2;
+DROP TABLE pe_g;
+
+-- Frames whose offsets are wrong, whoever looks at them.
+SELECT row_number() OVER (ORDER BY g ROWS -1 PRECEDING) FROM generate_series(1, 3) g;
+SELECT rank() OVER (ORDER BY g ROWS NULL::int PRECEDING) FROM generate_series(1, 3) g;
+SELECT sum(g) OVER (ORDER BY g ROWS -1 PRECEDING) FROM generate_series(1, 0) g;

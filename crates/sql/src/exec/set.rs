@@ -78,9 +78,9 @@ impl Operator for CteScan {
     }
 
     fn rescan(&mut self, _: &mut Cx<'_>) -> Result<()> {
-        // It may have other rows now.
+        // It may have other rows now, kept elsewhere.
         self.rows = None;
-        self.reader.seek(0);
+        self.reader = RowReader::default();
         Ok(())
     }
 

@@ -111,10 +111,7 @@ impl Window {
 
     /// Computes every call for every row of the partition.
     fn compute(&mut self, mut partition: Partition, cx: &mut Cx<'_>) -> Result<Ready> {
-        let bounds = match &mut self.bounds {
-            Some(bounds) => bounds.in_next_partition(),
-            none => none.insert(FrameBounds::of(&self.plan.frame, &self.order, cx)?),
-        };
+        let bounds = self.bounds.as_mut().expect("evaluated first").in_next_partition();
         let mut columns = Vec::with_capacity(self.plan.calls.len());
         for (number, call) in self.plan.calls.iter().enumerate() {
             let partition = &mut partition;
@@ -269,6 +266,10 @@ impl Held {
 
 impl Operator for Window {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
+        // Whether there are rows or not, and whether somebody asks for them or not.
+        if self.bounds.is_none() {
+            self.bounds = Some(FrameBounds::of(&self.plan.frame, &self.order, cx)?);
+        }
         if self.stream.is_some() {
             return self.next_streamed(cx);
         }

@@ -268,7 +268,11 @@ impl Planner {
             // Plan it where it was written, so that what it refers to is found.
             let inner = self.levels.split_off(depth + 1);
             let name = self.level().cte_names[usize::from(index)].clone();
+            let before = self.reads.len();
             let planned = self.plan_again(&name, &query);
+            // Levels of its own are others than those that come back now.
+            let reads = self.reads.split_off(before);
+            self.reads.extend(reads.into_iter().filter(|read| read.depth <= depth));
             self.levels.extend(inner);
             match planned? {
                 Again::Node(node) => return Ok(node),

@@ -12,7 +12,7 @@ use crate::bind::tree::{
     ArrayArg, ArrayOp, Call, Column, Const, Expr, SubLink, SubLinkKind, Ty, Var,
 };
 use crate::bind::walk;
-use crate::types::{Datum, TypeId};
+use crate::types::{Collation, Datum, TypeId};
 use syntax::ast::Loc;
 
 use super::Indexes;
@@ -144,11 +144,19 @@ fn by_address(query: &Query, link: &SubLink, indexes: &Rc<Indexes>) -> Option<Ex
 
 /// A test against the members' entry.
 fn against(test: &Call, members: u16, column: usize) -> Expr {
-    let (ty, collation) = (test.args[1].ty(), test.collation);
-    let column = Column::User(column as u16);
-    let var = Var { level: 0, rel: members, column, ty, collation, loc: Loc::NONE };
-    let args = vec![test.args[0].clone(), Expr::Var(var)];
+    let mut member = test.args[1].clone();
+    name_slot(&mut member, members, Column::User(column as u16), test.collation);
+    let args = vec![test.args[0].clone(), member];
     Expr::Call(Box::new(Call { args, ..test.clone() }))
+}
+
+/// What stands for the sub-select's column in a test, which may cast it, as a column of an entry.
+fn name_slot(expr: &mut Expr, rel: u16, column: Column, collation: Collation) {
+    if let Expr::Slot(slot) = expr {
+        *expr = Expr::Var(Var { level: 0, rel, column, ty: slot.ty, collation, loc: Loc::NONE });
+        return;
+    }
+    walk::each_child_mut(expr, &mut |child| name_slot(child, rel, column, collation));
 }
 
 /// Each of the sub-select's rows once, as an entry of FROM.

@@ -95,7 +95,17 @@ fn candidate(query: &Query, rel: u16) -> Option<&Query> {
         matches!(target, Expr::Var(var) if var.level == 0)
             || !columns_only && !walk::any(target, &mut |part| matches!(part, Expr::SubLink(_)))
     };
-    used_columns(query, rel)?.iter().all(fits).then_some(within)
+    let used = used_columns(query, rel)?;
+    // Two keys that are one column would be one key.
+    let same = |a: &u16, b: &u16| {
+        let target = |column: &u16| &within.targets[usize::from(*column)].expr;
+        a != b && walk::same(target(a), target(b))
+    };
+    let is_double = |a: &u16| used.iter().any(|b| same(a, b));
+    if has_sets && used.iter().any(is_double) {
+        return None;
+    }
+    used.iter().all(fits).then_some(within)
 }
 
 pub(super) fn place_of(tree: &JoinTree, rel: u16) -> Option<Place> {

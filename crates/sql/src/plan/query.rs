@@ -7,6 +7,7 @@ use syntax::ast::Loc;
 use crate::bind::collate;
 use crate::bind::query::{Distinct, JoinKind, JoinTree, Query, RelKind, SortKey};
 use crate::bind::tree::{Column, Expr, IsNull, Slot, SortExpr, Ty, Var};
+use crate::bind::walk;
 use crate::error::{Result, SqlError, bail, check_stack};
 use crate::types::{Collation, Datum, TypeId};
 
@@ -327,6 +328,9 @@ impl Planner {
         for tree in &query.from {
             inner_conditions(tree, &mut conditions);
         }
+        // The row that a cursor is on is the same one, whatever became of it.
+        conditions
+            .retain(|condition| !walk::any(condition, &mut |e| matches!(e, Expr::CurrentOf(_))));
         Ok(Expr::all_of(self.rewrite_all(&conditions, &mut Below::row(layout))?))
     }
 

@@ -24,7 +24,7 @@ use crate::catalog::TableDef;
 use crate::catalog::foreign_key::{Action, ForeignKey};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Event;
-use crate::types::row::RowView;
+use crate::types::row::{RowView, write_values};
 use crate::types::{Datum, Oid, TypeId, output_string};
 
 use super::Session;
@@ -248,12 +248,7 @@ impl Session {
     ) -> Result<()> {
         let Some(values) = self.referring_values(key, row)? else { return Ok(()) };
         let mut encoded = Vec::new();
-        let table = self.table_of(key.table)?;
-        for (value, column) in values.iter().zip(&key.columns) {
-            let text = self.shown(value, table.columns[usize::from(*column)].ty.id);
-            encoded.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            encoded.extend_from_slice(text.as_bytes());
-        }
+        write_values(&values, &mut encoded);
         let known = (key.oid, encoded);
         if found.contains(&known) {
             return Ok(());
