@@ -69,6 +69,8 @@ pub struct RelColumn {
     pub collation: Collation,
     /// Dropped columns keep their number and can't be named.
     pub dropped: bool,
+    /// A row whose type has no name, or such rows in an array: told of what is to be stored, which they can't be.
+    pub nameless: bool,
 }
 
 impl RelColumn {
@@ -80,7 +82,8 @@ impl RelColumn {
     /// A table's column.
     pub fn of_table(column: &ColumnDef) -> RelColumn {
         let ColumnDef { name, ty, collation, dropped, .. } = column;
-        RelColumn { name: name.clone(), ty: *ty, collation: *collation, dropped: *dropped }
+        let (name, dropped) = (name.clone(), *dropped);
+        RelColumn { name, ty: *ty, collation: *collation, dropped, nameless: false }
     }
 
     /// An expression with the column's type and collation, and no other meaning.
@@ -95,13 +98,14 @@ impl RelColumn {
 
     /// One with the collation of its type.
     pub fn plain(name: impl Into<Box<str>>, ty: Ty) -> RelColumn {
-        RelColumn { name: name.into(), ty, collation: ty.collation(), dropped: false }
+        let (name, collation) = (name.into(), ty.collation());
+        RelColumn { name, ty, collation, dropped: false, nameless: false }
     }
 
     /// An output of a query, as the query around it sees it.
     pub fn of_target(target: &Target) -> RelColumn {
         let collation = super::collate::of(&target.expr);
-        RelColumn { name: target.name.clone(), ty: target.expr.ty(), collation, dropped: false }
+        RelColumn { collation, ..RelColumn::plain(target.name.clone(), target.expr.ty()) }
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::TypeId;
 
-use super::query::{RelColumn, RelKind};
-use super::tree::{Column, Expr, FieldSelect, Ty};
+use super::query::{Query, RelColumn, RelKind};
+use super::tree::{Column, Expr, FieldSelect, Ty, Var};
 use super::types::display;
 use super::{Binder, at};
 
@@ -66,6 +66,46 @@ impl Binder<'_, '_> {
                 }
             }
             _ => Err(no_fields(expr)),
+        }
+    }
+}
+
+impl Query {
+    /// Whether an expression of the query is a row whose type has no name, or has such rows for elements: not one of a
+    /// table or view.
+    pub fn is_nameless(&self, expr: &Expr) -> bool {
+        let is_row = |expr: &Expr| matches!(expr.type_id(), TypeId::RECORD | TypeId::RECORD_ARRAY);
+        if !is_row(expr) {
+            return false;
+        }
+        let is_any = |exprs: &[Expr]| exprs.iter().any(|expr| self.is_nameless(expr));
+        match expr {
+            Expr::Row(_) => true,
+            // Of what it takes, or a record of its own.
+            Expr::Call(call) => is_any(&call.args) || !call.args.iter().any(is_row),
+            Expr::Array(array) => is_any(&array.elements),
+            Expr::Coalesce(list) => is_any(&list.args),
+            Expr::Case(case) => {
+                let results = case.whens.iter().map(|(_, result)| result).chain(&case.default);
+                results.into_iter().any(|result| self.is_nameless(result))
+            }
+            Expr::SubLink(link) => {
+                link.query.visible().next().is_some_and(|only| link.query.is_nameless(&only.expr))
+            }
+            Expr::Var(var) if var.level == 0 => self.has_nameless(var),
+            _ => false,
+        }
+    }
+
+    fn has_nameless(&self, var: &Var) -> bool {
+        match (&self.rels[usize::from(var.rel)].kind, var.column) {
+            (RelKind::Subquery(query), Column::User(at)) => {
+                let target = query.visible().nth(usize::from(at));
+                target.is_some_and(|target| query.is_nameless(&target.expr))
+            }
+            (RelKind::Subquery(query), _) => !query.of_view,
+            (RelKind::Table(_), _) => false,
+            (_, column) => column == Column::Whole,
         }
     }
 }

@@ -32,6 +32,20 @@ pub enum TableKind {
     Virtual,
 }
 
+impl TableKind {
+    /// The detail of an error about a relation that something can't be done with.
+    pub fn not_supported(self) -> String {
+        let kinds = match self {
+            TableKind::Table => "tables",
+            TableKind::Toast => "TOAST tables",
+            TableKind::Index => "indexes",
+            TableKind::Sequence => "sequences",
+            TableKind::View | TableKind::Virtual => "views",
+        };
+        format!("This operation is not supported for {kinds}.")
+    }
+}
+
 /// A table, view, sequence, or an index seen as a relation.
 #[derive(Debug)]
 pub struct TableDef {

@@ -6,7 +6,7 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
-use crate::bind::query::{CteQuery, Query, RelColumn};
+use crate::bind::query::{CteQuery, Query, RelColumn, Target};
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate, walk};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
@@ -204,6 +204,7 @@ impl DdlHost for Backend {
         let text = view.view.as_deref().unwrap_or_default();
         self.with_catalog(|catalog| {
             let statement = catalog.parse_stored(text)?;
+            catalog.record = Some(Record::default());
             let mut query = view_query(catalog, &statement)?;
             Ok(walk::uses_column(&mut query, table, column))
         })
@@ -219,8 +220,7 @@ impl DdlHost for Backend {
                     "views must not contain data-modifying statements in WITH"
                 );
             }
-            let columns = query.visible().map(RelColumn::of_target).collect();
-            Ok((columns, catalog.record.take().unwrap_or_default()))
+            Ok((columns_of(&query), catalog.record.take().unwrap_or_default()))
         })
     }
 
@@ -257,15 +257,22 @@ impl DdlHost for Backend {
             let mut params = Params::none();
             let mut binder = Binder::new(catalog, &mut params);
             match binder.statement(query)? {
-                crate::bind::Statement::Query(query) => {
-                    Ok(query.visible().map(RelColumn::of_target).collect())
-                }
+                crate::bind::Statement::Query(query) => Ok(columns_of(&query)),
                 crate::bind::Statement::Modify(_) => {
                     Err(SqlError::internal("CREATE TABLE AS takes a query"))
                 }
             }
         })
     }
+}
+
+/// What a query yields, to be stored.
+fn columns_of(query: &Query) -> Columns {
+    let column = |target: &Target| {
+        let nameless = query.is_nameless(&target.expr);
+        RelColumn { nameless, ..RelColumn::of_target(target) }
+    };
+    query.visible().map(column).collect()
 }
 
 /// What a view is of.

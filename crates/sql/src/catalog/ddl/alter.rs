@@ -298,6 +298,7 @@ impl Ddl<'_> {
             self.host.notice("NOTICE", sql_error!(DUPLICATE_COLUMN, "{text}, skipping"));
             return Ok(Vec::new());
         }
+        super::column::has_room_for(table.columns.len() + 1)?;
         let mut constraints = Vec::new();
         let persistence = persistence_word(table.persistence);
         let column =

@@ -1,16 +1,19 @@
 //! A new column: its type, its constraints sorted apart, its default, the sequence behind it.
 
+use base::hash::HashSet;
 use syntax::ast::{
     self, ColumnDef, Constraint, ConstraintKind, QualifiedName, SequenceOption, SequenceOptionKind,
 };
 
+use crate::bind::query::RelColumn;
 use crate::bind::{Expr, Ty};
 use crate::catalog::collation;
 use crate::catalog::store::row::RowBuilder;
-use crate::error::{Result, sql_error};
+use crate::error::{Result, SqlError, sql_error};
+use crate::types::row::MAX_COLUMNS;
 use crate::types::{Collation, Datum, Oid, TypeId};
 
-use super::{Ddl, Stored, names};
+use super::{Ddl, Stored, column_clauses, names};
 
 /// A column to be made.
 pub(super) struct NewColumn {
@@ -74,33 +77,23 @@ impl Ddl<'_> {
             (None, Some(name)) => self.host.type_of(name)?,
             (None, None) => return Err(sql_error!(SYNTAX_ERROR, "a column needs a type")),
         };
-        check_column_type(&def.name, ty)?;
         let mut column = NewColumn::plain(def.name.clone(), ty);
         if let Some(name) = &def.collation {
             column.collation = self
                 .column_collation(ty, name)
                 .map_err(|error| crate::bind::at(error, name.loc))?;
         }
+        column.not_null = column_clauses::check(def, table, serial.is_some())?;
         check_column_name(&def.name)?;
-        let mut null_written = false;
+        check_column_type(&def.name, ty)?;
         for constraint in &def.constraints {
             match &constraint.kind {
-                ConstraintKind::Null => null_written = true,
-                ConstraintKind::NotNull { .. } => column.not_null = true,
+                ConstraintKind::Null | ConstraintKind::NotNull { .. } => {}
                 ConstraintKind::Default(expr) => {
-                    if column.default.is_some() {
-                        let error = sql_error!(
-                            SYNTAX_ERROR,
-                            "multiple default values specified for column \"{}\" of table \"{table}\"",
-                            def.name
-                        );
-                        return Err(crate::bind::at(error, constraint.loc));
-                    }
                     column.default = Some(super::text_of(expr)?.into());
                 }
                 ConstraintKind::Identity { always, options } => {
                     column.identity = Some(if *always { b'a' } else { b'd' });
-                    column.not_null = true;
                     let sequence = self.column_sequence(
                         table,
                         &def.name,
@@ -118,14 +111,6 @@ impl Ddl<'_> {
                     ));
                 }
                 ConstraintKind::Generated { expr, .. } => {
-                    if column.default.is_some() {
-                        let error = sql_error!(
-                            SYNTAX_ERROR,
-                            "both default and generation expression specified for column \"{}\" of table \"{table}\"",
-                            def.name
-                        );
-                        return Err(crate::bind::at(error, constraint.loc));
-                    }
                     let Ok(text) = super::text_of(expr) else {
                         return Err(sql_error!(
                             FEATURE_NOT_SUPPORTED,
@@ -138,20 +123,11 @@ impl Ddl<'_> {
                 _ => constraints.push(on_column(constraint, &def.name)),
             }
         }
-        if null_written && column.not_null {
-            let error = sql_error!(
-                SYNTAX_ERROR,
-                "conflicting NULL/NOT NULL declarations for column \"{}\" of table \"{table}\"",
-                def.name
-            );
-            return Err(crate::bind::at(error, def.loc));
-        }
         if serial.is_some() {
             let (oid, name) =
                 self.column_sequence(table, &def.name, ty.id, schema, persistence, &[])?;
             let qualified = self.qualified_for_default(schema, &name)?;
             column.default = Some(format!("nextval('{qualified}'::regclass)").into());
-            column.not_null = true;
             column.owned_sequence = Some(oid);
         }
         Ok(column)
@@ -190,11 +166,11 @@ impl Ddl<'_> {
             ));
         }
         let chosen = options.iter().find_map(|o| match &o.kind {
-            SequenceOptionKind::SequenceName(name) => Some(name.last().to_owned()),
+            SequenceOptionKind::SequenceName(name) => Some(name),
             _ => None,
         });
         let name = match chosen {
-            Some(name) => name,
+            Some(name) => self.chosen_name(name, schema)?,
             None => {
                 let txn = self.host.txn();
                 names::free_relation_name(&self.catalog, txn, schema, table, Some(column), "seq")?
@@ -203,6 +179,19 @@ impl Ddl<'_> {
         let persistence = super::create_table::persistence(persistence);
         let oid = self.new_sequence(&name, schema, persistence, Some(type_id), options)?;
         Ok((oid, name))
+    }
+
+    /// The name that a statement gives the sequence behind a column: one that is free, in the schema of the table.
+    fn chosen_name(&mut self, name: &QualifiedName, schema: Oid) -> Result<String> {
+        let own = match name.schema() {
+            Some(named) => self.schema_to_create_in(named, name.last())?,
+            None => schema,
+        };
+        self.name_is_taken(own, name.last(), false)?;
+        if own != schema {
+            return Err(in_other_schema());
+        }
+        Ok(name.last().to_owned())
     }
 
     /// What follows a new column's `pg_attribute` row: default, identity, ownership of its sequence.
@@ -301,9 +290,20 @@ pub(super) fn on_column(constraint: &Constraint, column: &str) -> Constraint {
     constraint
 }
 
-fn check_column_name(name: &str) -> Result<()> {
-    const SYSTEM: [&str; 6] = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"];
-    if SYSTEM.contains(&name) {
+/// `55000` for a sequence that would go with a column of a table elsewhere.
+pub(super) fn in_other_schema() -> SqlError {
+    sql_error!(
+        OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "sequence must be in same schema as table it is linked to"
+    )
+}
+
+/// The columns that every table has.
+pub(super) const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"];
+
+/// `42701` for a column that would be called as one that every table has.
+pub(super) fn check_column_name(name: &str) -> Result<()> {
+    if SYSTEM_COLUMNS.contains(&name) {
         return Err(sql_error!(
             DUPLICATE_COLUMN,
             "column name \"{name}\" conflicts with a system column name"
@@ -312,6 +312,35 @@ fn check_column_name(name: &str) -> Result<()> {
     Ok(())
 }
 
+/// `42701` for a name that two columns have.
+pub(super) fn are_named_apart<'n>(mut names: impl Iterator<Item = &'n str>) -> Result<()> {
+    let mut seen = HashSet::default();
+    match names.find(|name| !seen.insert(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            Err(sql_error!(DUPLICATE_COLUMN, "column \"{name}\" specified more than once"))
+        }
+    }
+}
+
+/// `54011` for more columns than a relation can have, those counted that were dropped.
+pub(super) fn has_room_for(columns: usize) -> Result<()> {
+    if columns > MAX_COLUMNS {
+        return Err(sql_error!(TOO_MANY_COLUMNS, "tables can have at most {MAX_COLUMNS} columns"));
+    }
+    Ok(())
+}
+
+/// `42P16` for a query's column that can't be stored. Rows of tables and views are of types with names in PostgreSQL.
+pub(super) fn check_type_of(column: &RelColumn) -> Result<()> {
+    let is_row = matches!(column.ty.id, TypeId::RECORD | TypeId::RECORD_ARRAY);
+    if is_row && !column.nameless {
+        return Ok(());
+    }
+    check_column_type(&column.name, column.ty)
+}
+
+/// `42P16` for a type that only functions have.
 pub(super) fn check_column_type(name: &str, ty: Ty) -> Result<()> {
     let pseudo = crate::types::type_info(ty.id).is_some_and(|info| info.kind == b'p');
     if pseudo {

@@ -9,6 +9,7 @@ use crate::error::{Result, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::Ddl;
+use super::column::SYSTEM_COLUMNS;
 
 impl Ddl<'_> {
     /// ALTER COLUMN … SET STATISTICS.
@@ -104,8 +105,7 @@ impl Ddl<'_> {
 
     /// The number of a column, from 1, that is none of those that every table has.
     fn user_column(&mut self, relation: &TableDef, name: &str) -> Result<i16> {
-        let is_system = ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"].contains(&name);
-        if is_system && relation.kind == TableKind::Table {
+        if SYSTEM_COLUMNS.contains(&name) && relation.kind == TableKind::Table {
             return Err(sql_error!(FEATURE_NOT_SUPPORTED, "cannot alter system column \"{name}\""));
         }
         Ok(self.column(relation.oid, name)?.1)

@@ -8,12 +8,13 @@ use syntax::ast::{
 };
 
 use crate::bind::Ty;
+use crate::bind::query::RelColumn;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
 
-use super::column::NewColumn;
+use super::column::{NewColumn, are_named_apart, check_column_name, check_type_of, has_room_for};
 use super::like::Place;
 use super::{Ddl, no_relation};
 
@@ -59,6 +60,8 @@ impl Ddl<'_> {
         let parameters = parameters::read(Of::Table, &create.options)?;
         // Its sequences are older, as in PostgreSQL: what depends on both is told in that order.
         let (columns, constraints) = self.collect(create, schema)?;
+        // One of them may have been given the table's name.
+        self.name_is_taken(schema, name, false)?;
         let oid = self.new_oid()?;
         self.new_table(oid, name, schema, persistence, &columns)?;
         if !parameters.is_empty() {
@@ -122,15 +125,7 @@ impl Ddl<'_> {
                 TableElement::Like(like) => self.like(like, &place, &mut columns)?,
             }
         }
-        for (i, column) in columns.iter().enumerate() {
-            if columns[..i].iter().any(|c| c.name == column.name) {
-                return Err(sql_error!(
-                    DUPLICATE_COLUMN,
-                    "column \"{}\" specified more than once",
-                    column.name
-                ));
-            }
-        }
+        are_named_apart(columns.iter().map(|column| &*column.name))?;
         let primary: Vec<&Constraint> = constraints
             .iter()
             .filter(|c| matches!(c.kind, ConstraintKind::PrimaryKey(_)))
@@ -169,13 +164,7 @@ impl Ddl<'_> {
         persistence: Persistence,
         columns: &[NewColumn],
     ) -> Result<()> {
-        if columns.len() > crate::types::row::MAX_COLUMNS {
-            return Err(sql_error!(
-                TOO_MANY_COLUMNS,
-                "tables can have at most {} columns",
-                crate::types::row::MAX_COLUMNS
-            ));
-        }
+        has_room_for(columns.len())?;
         // As PostgreSQL does: who comes by the OID before this is certain waits, or leaves it alone.
         self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let row_type = TypeId(self.new_oid()?.0);
@@ -248,22 +237,7 @@ impl Ddl<'_> {
         let into = &create.into;
         let name = &into.relation.name;
         self.check_tablespace_of_relation(into.tablespace.as_deref())?;
-        let from_query = self.host.query_columns(&create.query)?;
-        if into.columns.len() > from_query.len() {
-            return Err(sql_error!(SYNTAX_ERROR, "too many column names were specified"));
-        }
-        let mut columns = Vec::with_capacity(from_query.len());
-        for (i, mut column) in from_query.into_iter().enumerate() {
-            let name = into.columns.get(i).cloned().unwrap_or_else(|| column.name.clone());
-            if column.ty.id == TypeId::UNKNOWN {
-                (column.ty.id, column.collation) = (TypeId::TEXT, Ty::TEXT.collation());
-            }
-            if column.is_open() {
-                return Err(underived(&name, column.ty));
-            }
-            let collation = column.collation;
-            columns.push(NewColumn { collation, ..NewColumn::plain(name, column.ty) });
-        }
+        let columns = self.columns_as(create)?;
         let oid = self.new_oid()?;
         let parameters = parameters::read(Of::Table, &into.options)?;
         let persistence = persistence(into.persistence);
@@ -279,6 +253,35 @@ impl Ddl<'_> {
         }
         let rows = self.host.fill_from_query(&table, &create.query)?;
         Ok(format!("SELECT {rows}"))
+    }
+
+    /// The columns of the table that CREATE TABLE AS makes.
+    fn columns_as(&mut self, create: &CreateTableAs) -> Result<Vec<NewColumn>> {
+        let names = &create.into.columns;
+        let mut columns = self.host.query_columns(&create.query)?;
+        if names.len() > columns.len() {
+            return Err(sql_error!(SYNTAX_ERROR, "too many column names were specified"));
+        }
+        for (column, name) in columns.iter_mut().zip(names) {
+            column.name = name.clone();
+        }
+        for column in &mut columns {
+            if column.ty.id == TypeId::UNKNOWN {
+                (column.ty.id, column.collation) = (TypeId::TEXT, Ty::TEXT.collation());
+            }
+            if column.is_open() {
+                return Err(underived(&column.name, column.ty));
+            }
+        }
+        has_room_for(columns.len())?;
+        are_named_apart(columns.iter().map(|column| &*column.name))?;
+        columns.iter().try_for_each(|column| check_column_name(&column.name))?;
+        columns.iter().try_for_each(check_type_of)?;
+        let new = |column: RelColumn| {
+            let collation = column.collation;
+            NewColumn { collation, ..NewColumn::plain(column.name, column.ty) }
+        };
+        Ok(columns.into_iter().map(new).collect())
     }
 }
 

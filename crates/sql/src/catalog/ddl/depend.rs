@@ -1,13 +1,15 @@
 //! `pg_depend`: who goes with whom.
 
+use std::sync::Arc;
+
 use storage::lock::LockMode;
 
 use crate::bind::tree::Const;
 use crate::bind::{Expr, Ty, walk};
-use crate::catalog::FIRST_USER_OID;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::store::schema::catalog;
+use crate::catalog::{FIRST_USER_OID, TableDef};
 use crate::error::Result;
 use crate::types::{Datum, Oid, TypeId};
 
@@ -134,6 +136,15 @@ impl Ddl<'_> {
             store.delete(txn, "pg_depend", &row)?;
         }
         Ok(())
+    }
+
+    /// The identity column that a sequence is of, by its table and its number from 1.
+    pub(super) fn identity_of(&self, sequence: Oid) -> Result<Option<(Arc<TableDef>, i32)>> {
+        let key = [Datum::Oid(pg_class()), Datum::Oid(sequence)];
+        let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_depender_index", &key)?;
+        let found = rows.iter().find(|found| found.row.letter("deptype") == b'i');
+        let Some(row) = found.map(|found| &found.row) else { return Ok(None) };
+        Ok(Some((self.table(row.oid("refobjid"))?, row.int4("refobjsubid"))))
     }
 
     /// Sequences that go with a table, or with one of its columns.

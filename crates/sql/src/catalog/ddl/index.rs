@@ -104,14 +104,8 @@ impl IndexState {
 
 /// `42809` for what has no rows of its own.
 fn no_index_on(relation: &TableDef) -> SqlError {
-    let kinds = match relation.kind {
-        TableKind::Index => "indexes",
-        TableKind::Sequence => "sequences",
-        TableKind::Toast => "TOAST tables",
-        TableKind::Table | TableKind::View | TableKind::Virtual => "views",
-    };
     sql_error!(WRONG_OBJECT_TYPE, "cannot create index on relation \"{}\"", relation.name)
-        .with_detail(format!("This operation is not supported for {kinds}."))
+        .with_detail(relation.kind.not_supported())
 }
 
 /// `42P17` for what may be something else for the same row tomorrow.

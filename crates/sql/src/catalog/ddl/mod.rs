@@ -10,6 +10,7 @@ mod build;
 mod cascade;
 mod collation;
 mod column;
+mod column_clauses;
 mod column_statistics;
 pub mod concurrent;
 mod constraint;

@@ -16,6 +16,7 @@ use crate::error::{Result, bail, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
 use super::Ddl;
+use super::column::in_other_schema;
 use super::create_table::{persistence, persistence_letter};
 use super::drop::relation_ref;
 
@@ -262,6 +263,7 @@ impl Ddl<'_> {
         for option in options {
             let SequenceOptionKind::OwnedBy(owner) = &option.kind else { continue };
             let Some(owner) = owner else {
+                self.must_not_be_of_identity(sequence)?;
                 self.forget_owner(sequence)?;
                 continue;
             };
@@ -272,16 +274,21 @@ impl Ddl<'_> {
             };
             let name = QualifiedName { parts: table.to_vec(), loc: owner.loc };
             let table = self.open(&relation_ref(&name), LockMode::AccessShare)?;
-            if self.table(sequence)?.schema != table.schema {
-                bail!(
-                    OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    "sequence must be in same schema as table it is linked to"
-                );
-            }
+            let owned = self.table(sequence)?;
+            can_own(&table, &owned)?;
             let at = table.column(column).ok_or_else(|| super::no_column(&table, column))?;
+            self.must_not_be_of_identity(sequence)?;
             self.depend_on_column(sequence, table.oid, at as i16 + 1, b'a')?;
         }
         Ok(())
+    }
+
+    /// The sequence of an identity column goes with it, whatever else is said.
+    fn must_not_be_of_identity(&self, sequence: Oid) -> Result<()> {
+        let Some((table, _)) = self.identity_of(sequence)? else { return Ok(()) };
+        let name = &self.table(sequence)?.name;
+        Err(sql_error!(FEATURE_NOT_SUPPORTED, "cannot change ownership of identity sequence")
+            .with_detail(format!("Sequence \"{name}\" is linked to table \"{}\".", table.name)))
     }
 
     /// TRUNCATE … RESTART IDENTITY.
@@ -293,6 +300,28 @@ impl Ddl<'_> {
         let Some(found) = found else { return Ok(()) };
         self.renew_sequence(&sequence, found.row.get("seqstart").as_int8())
     }
+}
+
+/// An error unless a sequence can go with a column of this relation.
+fn can_own(relation: &TableDef, sequence: &TableDef) -> Result<()> {
+    if !matches!(relation.kind, TableKind::Table | TableKind::View) {
+        return Err(sql_error!(
+            WRONG_OBJECT_TYPE,
+            "sequence cannot be owned by relation \"{}\"",
+            relation.name
+        )
+        .with_detail(relation.kind.not_supported()));
+    }
+    if sequence.owner != relation.owner {
+        bail!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "sequence must have same owner as table it is linked to"
+        );
+    }
+    if sequence.schema != relation.schema {
+        return Err(in_other_schema());
+    }
+    Ok(())
 }
 
 /// Where a sequence stands must be within its bounds.
