@@ -15,12 +15,15 @@ use super::index::IndexState;
 
 impl Ddl<'_> {
     pub(super) fn truncate(&mut self, truncate: &Truncate) -> Result<()> {
-        let mut tables = Vec::new();
+        let mut tables: Vec<Arc<TableDef>> = Vec::new();
         for name in &truncate.relations {
             let table = self.open(name, LockMode::AccessExclusive)?;
             self.must_be_user_table(&table)?;
             if table.kind != TableKind::Table {
                 return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a table", table.name));
+            }
+            if tables.iter().any(|named| named.oid == table.oid) {
+                continue;
             }
             self.must_not_be_in_use(&table, "TRUNCATE")?;
             tables.push(table);
