@@ -212,7 +212,7 @@ impl Binder<'_, '_> {
     /// The collation of that name.
     pub(super) fn collation_named(&mut self, name: &QualifiedName) -> Result<Named> {
         let named = self.catalog.lookup.collation(name).map_err(|error| at(error, name.loc))?;
-        if let Some(record) = self.catalog.recording() {
+        if let Some(record) = &mut self.catalog.record {
             let open = name.schema().is_none() && &*named.schema != "pg_catalog";
             let (schema, oid) = (open.then(|| named.schema.clone()), named.collation.oid);
             record.collations.push(NamedRelation { loc: name.loc, schema, oid });

@@ -62,7 +62,7 @@ impl Binder<'_, '_> {
     /// The columns that `*` or `t.*` stands for, with their names.
     pub(super) fn star(&mut self, star: &StarRef) -> Result<Vec<(Box<str>, Expr)>> {
         let found = self.columns_of_star(star)?;
-        if self.catalog.recording().is_some() {
+        if self.catalog.record.is_some() {
             let rels = &self.scope().rels;
             let named = |(name, expr): &(Box<str>, Expr)| match expr {
                 Expr::Var(var) if var.level == 0 => {
@@ -71,7 +71,7 @@ impl Binder<'_, '_> {
                 _ => None,
             };
             let columns = found.iter().map(named).collect();
-            if let Some(record) = self.catalog.recording() {
+            if let Some(record) = &mut self.catalog.record {
                 record.stars.push(Star { loc: star.loc, columns });
             }
         }

@@ -5,7 +5,7 @@ use syntax::ast::{
     JoinKind, Loc, Name, RelationRef,
 };
 
-use crate::catalog::{TableDef, TableKind};
+use crate::catalog::{TableDef, TableKind, infinite_recursion};
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::types::{Oid, TypeId};
 
@@ -19,7 +19,8 @@ use std::sync::Arc;
 impl Rel {
     /// Does the entry have `ctid` and its kin?
     pub fn has_system(&self) -> bool {
-        matches!(&self.kind, RelKind::Table(def) if def.kind != TableKind::View)
+        let of_rows = |kind| !matches!(kind, TableKind::View | TableKind::Sequence);
+        matches!(&self.kind, RelKind::Table(def) if of_rows(def.kind))
     }
 }
 
@@ -112,9 +113,16 @@ impl Binder<'_, '_> {
                 ));
                 return Err(at(refusal, loc));
             }
+            TableKind::View | TableKind::Sequence if self.catalog.record.is_some() => {}
             TableKind::View => {
                 let text = def.view.as_deref().expect("a view has a query");
-                return self.view_rel(def, text, loc);
+                if self.views.contains(&def.oid) {
+                    return Err(infinite_recursion(def));
+                }
+                self.views.push(def.oid);
+                let rel = self.view_rel(def, text, loc);
+                self.views.pop();
+                return rel;
             }
             // A sequence is read through its function, never as a heap.
             TableKind::Sequence => {
@@ -146,9 +154,7 @@ impl Binder<'_, '_> {
         // A view sees nothing of the query that uses it.
         let scopes = std::mem::take(&mut self.scopes);
         let kind = std::mem::replace(&mut self.kind, ExprKind::None);
-        self.catalog.record.iter_mut().for_each(|record| record.nested += 1);
         let bound = self.query(select);
-        self.catalog.record.iter_mut().for_each(|record| record.nested -= 1);
         self.scopes = scopes;
         self.kind = kind;
         let query = Query { of_view: true, ..bound? };

@@ -2,19 +2,21 @@
 
 use syntax::ast::Loc;
 
-use crate::catalog::TableDef;
+use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, SqlError, sql_error};
+use crate::types::Oid;
 
 use super::query::{Query, RelKind};
 use super::tree::{Column, Expr, Grouping, Var};
 use super::{at, walk};
 
-/// Checks a grouped query's outputs and HAVING.
-pub(super) fn check(query: &Query) -> Result<()> {
+/// Checks a grouped query's outputs and HAVING. The primary keys, by their constraints, but for which it would be wrong.
+pub(super) fn check(query: &Query) -> Result<Vec<Oid>> {
     let keys = query.group.as_ref().map_or(&[][..], |group| &group.keys);
     let sets = query.group.as_ref().map_or(&[][..], |group| &group.sets);
     let common = (0..keys.len()).filter(|i| sets.iter().all(|set| set.contains(&(*i as u16))));
-    let checker = Checker { query, keys, common: common.map(|i| &keys[i]).collect() };
+    let common = common.map(|i| &keys[i]).collect();
+    let mut checker = Checker { query, keys, common, rests_on: Vec::new() };
     for target in &query.targets {
         checker.expr(&target.expr, 0)?;
     }
@@ -29,7 +31,7 @@ pub(super) fn check(query: &Query) -> Result<()> {
             checker.expr(&key.expr, 0)?;
         }
     }
-    Ok(())
+    Ok(checker.rests_on)
 }
 
 struct Checker<'a> {
@@ -37,10 +39,11 @@ struct Checker<'a> {
     keys: &'a [Expr],
     /// Those that are in every grouping set. In a row of another set a key is null, and determines nothing.
     common: Vec<&'a Expr>,
+    rests_on: Vec<Oid>,
 }
 
 impl Checker<'_> {
-    fn expr(&self, expr: &Expr, depth: u16) -> Result<()> {
+    fn expr(&mut self, expr: &Expr, depth: u16) -> Result<()> {
         if depth == 0 && self.keys.iter().any(|key| walk::same(key, expr)) {
             return Ok(());
         }
@@ -81,7 +84,7 @@ impl Checker<'_> {
         })
     }
 
-    fn var(&self, var: &Var, depth: u16) -> Result<()> {
+    fn var(&mut self, var: &Var, depth: u16) -> Result<()> {
         let own = Var { level: 0, ..*var };
         if self.keys.iter().any(|key| matches!(key, Expr::Var(k) if k.same(&own))) {
             return Ok(());
@@ -89,8 +92,9 @@ impl Checker<'_> {
         let rel = &self.query.rels[usize::from(var.rel)];
         // A primary key among the grouping columns determines the table's others.
         if let RelKind::Table(def) = &rel.kind
-            && self.has_primary_key(def, var.rel)
+            && let Some(primary) = self.primary_key(def, var.rel)
         {
+            self.rests_on.extend(primary.constraint);
             return Ok(());
         }
         let name = match var.column {
@@ -105,18 +109,16 @@ impl Checker<'_> {
         Err(ungrouped(&name, depth, var.loc))
     }
 
-    fn has_primary_key(&self, def: &TableDef, rel: u16) -> bool {
-        let Some(primary) = def.indexes.iter().find(|i| i.primary && i.immediate) else {
-            return false;
-        };
-        primary.key_columns().all(|column| {
-            column.is_some_and(|column| {
-                self.common.iter().any(|key| {
-                    matches!(key, Expr::Var(k)
-                        if k.level == 0 && k.rel == rel && k.column == Column::User(column))
-                })
+    /// The table's primary key, if it is among the grouping columns.
+    fn primary_key<'d>(&self, def: &'d TableDef, rel: u16) -> Option<&'d IndexDef> {
+        let primary: &IndexDef = def.indexes.iter().find(|i| i.primary && i.immediate)?;
+        let is_grouped = |column| {
+            self.common.iter().any(|key| {
+                matches!(key, Expr::Var(k)
+                    if k.level == 0 && k.rel == rel && k.column == Column::User(column))
             })
-        })
+        };
+        primary.key_columns().all(|column| column.is_some_and(is_grouped)).then_some(primary)
     }
 }
 

@@ -43,7 +43,7 @@ use syntax::ast::{self, Loc};
 
 use crate::catalog::Catalog;
 use crate::error::{Result, SqlError, bail};
-use crate::types::TypeId;
+use crate::types::{Oid, TypeId};
 
 pub use coerce::{CastContext, is_binary_coercible};
 pub use naming::key_name;
@@ -136,6 +136,8 @@ pub struct Binder<'a, 'c> {
     pub params: &'a mut Params,
     /// Query levels from the outermost to the one at hand.
     scopes: Vec<Scope>,
+    /// The views whose queries are at hand, from the outermost on.
+    views: Vec<Oid>,
     /// What the expression at hand is for.
     kind: ExprKind,
     /// How many sub-selects there are in expressions.
@@ -149,8 +151,16 @@ pub struct Binder<'a, 'c> {
 
 impl<'a, 'c> Binder<'a, 'c> {
     pub fn new(catalog: &'a mut Catalog<'c>, params: &'a mut Params) -> Binder<'a, 'c> {
-        let (scopes, kind) = (Vec::new(), ExprKind::None);
-        Binder { catalog, params, scopes, kind, sublinks: 0, collated: false, momentary: false }
+        Binder {
+            catalog,
+            params,
+            scopes: Vec::new(),
+            views: Vec::new(),
+            kind: ExprKind::None,
+            sublinks: 0,
+            collated: false,
+            momentary: false,
+        }
     }
 
     /// Whether a plan of what was bound serves only the text at hand, here and now.

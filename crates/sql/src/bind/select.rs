@@ -14,6 +14,8 @@ use super::scope::Scope;
 use super::tree::{Column, Expr, Ty};
 use super::{Binder, ExprKind, at, coerce, locking, volatility, walk};
 
+/// How many columns a query may have, those counted that it is ordered by, as in PostgreSQL.
+const TARGETS_MAX: usize = 1664;
 /// How many grouping sets a query may have, as in PostgreSQL.
 const GROUPING_SETS_MAX: usize = 4096;
 
@@ -26,7 +28,11 @@ impl Binder<'_, '_> {
         let bound = self.select_in_scope(select, resolve);
         self.kind = kind;
         self.scopes.pop();
-        bound
+        let query = bound?;
+        if query.targets.len() > TARGETS_MAX {
+            bail!(TOO_MANY_COLUMNS, "target lists can have at most {TARGETS_MAX} entries");
+        }
+        Ok(query)
     }
 
     fn select_in_scope(&mut self, select: &Select, resolve: bool) -> Result<Query> {
@@ -67,7 +73,10 @@ impl Binder<'_, '_> {
         no_recursive_aggregate(&query)?;
         locking::lock(&mut query, &select.locking)?;
         if query.is_grouped() {
-            super::grouping::check(&query)?;
+            let rests_on = super::grouping::check(&query)?;
+            if let Some(record) = &mut self.catalog.record {
+                record.constraints.extend(rests_on);
+            }
         }
         Ok(query)
     }

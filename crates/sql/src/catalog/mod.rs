@@ -22,4 +22,6 @@ pub use table::{
     AccessMethod, CheckDef, ColumnDef, FIRST_USER_OID, Identity, IndexDef, IndexKey, KeySource,
     TableDef, TableKind,
 };
-pub use view::{Access, Catalog, Lookup, NamedRelation, Record, Star, other_database, parse};
+pub use view::{
+    Access, Catalog, Lookup, NamedRelation, Record, Star, infinite_recursion, other_database, parse,
+};

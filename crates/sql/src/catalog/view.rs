@@ -49,20 +49,21 @@ pub struct Catalog<'c> {
     pub database: &'c str,
     /// `allow_system_table_mods`.
     pub system_table_mods: bool,
-    /// While a view's query is bound: what its text says only here and now.
+    /// While a view's query is bound for its own sake: what its text says only here and now. What it reads is not opened
+    /// then: a view in it is a relation like others, as its own query may be another one tomorrow.
     pub record: Option<Record>,
 }
 
 /// What must be written out in a view's text, so that it means the same anywhere and later.
 #[derive(Default)]
 pub struct Record {
-    /// Inside another view, whose text is as it should be.
-    pub nested: u32,
     /// Relations that were named: where, and their schema unless it was written.
     pub relations: Vec<NamedRelation>,
     /// Likewise collations: where the word COLLATE is.
     pub collations: Vec<NamedRelation>,
     pub stars: Vec<Star>,
+    /// Primary keys, by their constraints, that the query groups by to use what they determine.
+    pub constraints: Vec<Oid>,
 }
 
 pub struct NamedRelation {
@@ -75,6 +76,15 @@ pub struct NamedRelation {
 pub struct Star {
     pub loc: ast::Loc,
     pub columns: Option<Vec<(Box<str>, Box<str>)>>,
+}
+
+/// `42P17` for a view that names itself, or another one that does.
+pub fn infinite_recursion(view: &TableDef) -> SqlError {
+    sql_error!(
+        INVALID_OBJECT_DEFINITION,
+        "infinite recursion detected in rules for relation \"{}\"",
+        view.name
+    )
 }
 
 /// A statement stays in its database.
@@ -113,16 +123,11 @@ impl Catalog<'_> {
             return Err(crate::bind::at(other_database(name, catalog), name.loc));
         }
         let found = self.lookup.relation(name.schema.as_deref(), &name.name, access)?;
-        if let (Some(record), Some(table)) = (self.recording(), &found) {
+        if let (Some(record), Some(table)) = (&mut self.record, &found) {
             let schema = name.schema.is_none().then(|| table.schema_name.clone());
             record.relations.push(NamedRelation { loc: name.loc, schema, oid: table.oid });
         }
         Ok(found)
-    }
-
-    /// The record, where the text at hand is the new view's own.
-    pub fn recording(&mut self) -> Option<&mut Record> {
-        self.record.as_mut().filter(|record| record.nested == 0)
     }
 
     /// A type by name.

@@ -7,7 +7,7 @@ use syntax::ast::{self, RelationRef};
 
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::{TableDef, TableKind};
-use crate::error::{Result, SqlError, sql_error};
+use crate::error::{Result, check_stack, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::Session;
@@ -25,7 +25,7 @@ impl Session {
         for name in &lock.relations {
             let relation = locking.named(name)?;
             if relation.kind == TableKind::View {
-                locking.below_view(relation.oid)?;
+                locking.below_view(&relation, &mut Vec::new())?;
             }
         }
         Ok("LOCK TABLE".to_owned())
@@ -99,20 +99,26 @@ impl Locking<'_> {
         })
     }
 
-    /// Tables and views that a view's query names, and those below them. Catalogs of the system never change shape.
-    fn below_view(&self, view: Oid) -> Result<()> {
+    /// Tables and views that a view's query names, and those below them. Views may name each other in a circle: those
+    /// `above` are not met again. Catalogs of the system never change shape.
+    fn below_view(&self, view: &TableDef, above: &mut Vec<Oid>) -> Result<()> {
+        check_stack()?;
+        above.push(view.oid);
         let Backend { catalog, txn, .. } = self.backend;
-        // A view names only what was there before it: there is no circle.
-        for oid in txn.briefly(|| self.used_by(view))? {
+        for oid in txn.briefly(|| self.used_by(view.oid))? {
             let Some(relation) = txn.briefly(|| catalog.table(txn, oid))? else { continue };
             if !matches!(relation.kind, TableKind::Table | TableKind::View) {
                 continue;
             }
+            if above.contains(&oid) {
+                continue;
+            }
             self.take(oid, LockScope::Transaction, &relation.name)?;
             if relation.kind == TableKind::View {
-                self.below_view(oid)?;
+                self.below_view(&relation, above)?;
             }
         }
+        above.pop();
         Ok(())
     }
 
@@ -146,15 +152,11 @@ impl Locking<'_> {
 
 /// `42809` for what is neither a table nor a view.
 fn must_be_lockable(relation: &TableDef) -> Result<()> {
-    let kinds = match relation.kind {
-        TableKind::Table | TableKind::View | TableKind::Virtual => return Ok(()),
-        TableKind::Index => "indexes",
-        TableKind::Sequence => "sequences",
-        TableKind::Toast => "TOAST tables",
-    };
-    let refusal: SqlError =
-        sql_error!(WRONG_OBJECT_TYPE, "cannot lock relation \"{}\"", relation.name);
-    Err(refusal.with_detail(format!("This operation is not supported for {kinds}.")))
+    if matches!(relation.kind, TableKind::Table | TableKind::View | TableKind::Virtual) {
+        return Ok(());
+    }
+    Err(sql_error!(WRONG_OBJECT_TYPE, "cannot lock relation \"{}\"", relation.name)
+        .with_detail(relation.kind.not_supported()))
 }
 
 /// A name as the statement has it.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use storage::lock::LockMode;
-use syntax::ast::{CreateView, Statement};
+use syntax::ast::{CreateView, Persistence, Statement};
 use syntax::deparse::quote_ident;
 
 use crate::bind::Ty;
@@ -21,7 +21,8 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::func;
 use crate::types::{Datum, Oid, TypeId};
 
-use super::create_table::{persistence, persistence_letter};
+use super::column::{are_named_apart, check_type_of, has_room_for};
+use super::create_table::persistence_letter;
 use super::{Columns, Ddl};
 
 impl Ddl<'_> {
@@ -29,49 +30,60 @@ impl Ddl<'_> {
         if create.check_option.is_some() {
             return Err(SqlError::unsupported("WITH CHECK OPTION is not supported"));
         }
-        let name = &create.relation.name;
-        let schema = self.creation_schema(&create.relation, create.persistence)?;
         let query = Statement::Select(Box::new(create.query.clone()));
         let (mut columns, record) = self.host.bind_view(&query)?;
-        if create.columns.len() > columns.len() {
-            return Err(sql_error!(
-                SYNTAX_ERROR,
-                "CREATE VIEW specifies more column names than columns"
-            ));
-        }
-        for (column, name) in columns.iter_mut().zip(&create.columns) {
-            column.name = name.clone();
-        }
-        for column in columns.iter_mut().filter(|column| column.ty.id == TypeId::UNKNOWN) {
-            (column.ty, column.collation) = (Ty::TEXT, Ty::TEXT.collation());
-        }
-        if let Some(twice) = (1..columns.len())
-            .find(|i| columns[..*i].iter().any(|earlier| earlier.name == columns[*i].name))
-        {
-            return Err(sql_error!(
-                DUPLICATE_COLUMN,
-                "column \"{}\" specified more than once",
-                columns[twice].name
-            ));
-        }
+        name_columns(&mut columns, create)?;
+        let used = Used::of(&record);
+        let persistence = self.view_persistence(create, &used)?;
         if let Some(open) = columns.iter().find(|column| column.is_open()) {
             return Err(func::unclear_collation(&format!("view column \"{}\"", open.name)));
         }
-        let text = self.view_text(create, &record)?;
-        self.must_mean_the_same(&text, &columns)?;
-        let used = Used {
-            relations: record.relations.iter().map(|relation| relation.oid).collect(),
-            collations: record.collations.iter().map(|collation| collation.oid).collect(),
-        };
+        let name = &create.relation.name;
+        let schema = self.creation_schema(&create.relation, persistence)?;
         let known = self.catalog.relation_oid(self.host.txn(), schema, name)?;
         match known {
-            Some(oid) if create.replace => self.replace_view(oid, &columns, &text, &used),
-            Some(_) => Err(sql_error!(DUPLICATE_TABLE, "relation \"{name}\" already exists")),
+            Some(oid) if create.replace => self.can_be_replaced(oid, &columns)?,
+            _ => check_columns(&columns)?,
+        }
+        if known.is_some() && !create.replace {
+            return Err(sql_error!(DUPLICATE_TABLE, "relation \"{name}\" already exists"));
+        }
+        let text = self.view_text(create, &record)?;
+        self.must_mean_the_same(&text, &columns)?;
+        match known {
+            Some(oid) => self.replace_view(oid, &columns, &text, &used),
             None => {
-                let letter = persistence_letter(persistence(create.persistence));
+                let letter = persistence_letter(super::create_table::persistence(persistence));
                 self.new_view(name, schema, letter, &columns, &text, &used)
             }
         }
+    }
+
+    /// How long a view is there: no longer than the temporary relations that it names.
+    fn view_persistence(&mut self, create: &CreateView, used: &Used) -> Result<Persistence> {
+        match create.persistence {
+            Persistence::Unlogged => Err(sql_error!(
+                SYNTAX_ERROR,
+                "views cannot be unlogged because they do not have storage"
+            )),
+            Persistence::Permanent if self.names_temporary(used)? => {
+                let name = &create.relation.name;
+                let text = format!("view \"{name}\" will be a temporary view");
+                self.host.notice("NOTICE", sql_error!(SUCCESSFUL_COMPLETION, "{text}"));
+                Ok(Persistence::Temporary)
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn names_temporary(&self, used: &Used) -> Result<bool> {
+        for oid in used.relations.iter().filter(|oid| **oid >= FIRST_USER_OID) {
+            let relation = self.catalog.table(self.host.txn(), *oid)?;
+            if relation.is_some_and(|r| r.persistence == base::Persistence::Temporary) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn new_view(
@@ -121,10 +133,15 @@ impl Ddl<'_> {
             .set("ev_qual", "<>")
             .set("ev_action", text);
         self.store().insert(self.txn(), "pg_rewrite", &row.build())?;
-        let collations = catalog("pg_collation").oid;
-        let relations = used.relations.iter().map(|oid| (pg_class(), *oid));
-        let used = relations.chain(used.collations.iter().map(|oid| (collations, *oid)));
-        let mut used: Vec<(Oid, Oid)> = used.filter(|(_, oid)| *oid >= FIRST_USER_OID).collect();
+        let of =
+            |class, oids: &[Oid]| oids.iter().map(move |oid| (class, *oid)).collect::<Vec<_>>();
+        let mut used = [
+            of(pg_class(), &used.relations),
+            of(catalog("pg_collation").oid, &used.collations),
+            of(catalog("pg_constraint").oid, &used.constraints),
+        ]
+        .concat();
+        used.retain(|(_, oid)| *oid >= FIRST_USER_OID);
         used.sort_unstable();
         used.dedup();
         for (class, object) in used {
@@ -139,8 +156,8 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// CREATE OR REPLACE VIEW: columns may only be added.
-    fn replace_view(&mut self, oid: Oid, columns: &Columns, text: &str, used: &Used) -> Result<()> {
+    /// CREATE OR REPLACE VIEW: columns may only be added. Locks the view.
+    fn can_be_replaced(&mut self, oid: Oid, columns: &Columns) -> Result<()> {
         self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let old = self.table(oid)?;
         if old.kind != TableKind::View {
@@ -179,13 +196,24 @@ impl Ddl<'_> {
                 ));
             }
         }
-        if used.relations.contains(&oid) {
-            return Err(sql_error!(
-                INVALID_OBJECT_DEFINITION,
-                "infinite recursion detected in rules for relation \"{}\"",
-                old.name
-            ));
+        for (at, column) in columns.iter().enumerate().skip(old.columns.len()) {
+            if columns[..at].iter().any(|earlier| earlier.name == column.name) {
+                return Err(sql_error!(
+                    DUPLICATE_COLUMN,
+                    "column \"{}\" of relation \"{}\" already exists",
+                    column.name,
+                    old.name
+                ));
+            }
+            has_room_for(at + 1)?;
+            check_type_of(column)?;
         }
+        Ok(())
+    }
+
+    /// Its new query may name the view itself, or others that do: who reads it is told then, as in PostgreSQL.
+    fn replace_view(&mut self, oid: Oid, columns: &Columns, text: &str, used: &Used) -> Result<()> {
+        let old = self.table(oid)?;
         self.add_view_columns(oid, columns, old.columns.len())?;
         self.update_class(oid, &[("relnatts", Datum::Int2(columns.len() as i16))])?;
         self.delete_rows("pg_rewrite", "pg_rewrite_rel_rulename_index", &[Datum::Oid(oid)])?;
@@ -270,7 +298,12 @@ impl Ddl<'_> {
 
     /// The views that name a relation.
     pub(super) fn views_of(&self, relation: Oid) -> Result<Vec<Arc<TableDef>>> {
-        let key = [Datum::Oid(pg_class()), Datum::Oid(relation)];
+        self.views_naming(pg_class(), relation)
+    }
+
+    /// The views that depend on an object of the system table `class`, the oldest first.
+    pub(super) fn views_naming(&self, class: Oid, object: Oid) -> Result<Vec<Arc<TableDef>>> {
+        let key = [Datum::Oid(class), Datum::Oid(object)];
         let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_reference_index", &key)?;
         let mut views = Vec::new();
         let of_view =
@@ -292,6 +325,9 @@ impl Ddl<'_> {
         let key = [Datum::Oid(view.oid)];
         self.delete_rows("pg_rewrite", "pg_rewrite_rel_rulename_index", &key)?;
         self.delete_rows("pg_type", "pg_type_oid_index", &[Datum::Oid(view.row_type.oid())])?;
+        for sequence in self.owned_sequences(view.oid, None)? {
+            self.drop_sequence(sequence)?;
+        }
         self.drop_relation_rows(view.oid)
     }
 
@@ -328,10 +364,45 @@ impl Ddl<'_> {
     }
 }
 
-/// What a view's query names.
+/// What a view's query names, and the keys that it rests on.
 struct Used {
     relations: Vec<Oid>,
     collations: Vec<Oid>,
+    constraints: Vec<Oid>,
+}
+
+impl Used {
+    fn of(record: &Record) -> Used {
+        Used {
+            relations: record.relations.iter().map(|relation| relation.oid).collect(),
+            collations: record.collations.iter().map(|collation| collation.oid).collect(),
+            constraints: record.constraints.clone(),
+        }
+    }
+}
+
+/// Gives a view's columns the names that the statement has for them, and literals a type.
+fn name_columns(columns: &mut Columns, create: &CreateView) -> Result<()> {
+    if create.columns.len() > columns.len() {
+        return Err(sql_error!(
+            SYNTAX_ERROR,
+            "CREATE VIEW specifies more column names than columns"
+        ));
+    }
+    for (column, name) in columns.iter_mut().zip(&create.columns) {
+        column.name = name.clone();
+    }
+    for column in columns.iter_mut().filter(|column| column.ty.id == TypeId::UNKNOWN) {
+        (column.ty, column.collation) = (Ty::TEXT, Ty::TEXT.collation());
+    }
+    Ok(())
+}
+
+/// An error for columns that no view can have. Having none of the system's, it may have any name.
+fn check_columns(columns: &Columns) -> Result<()> {
+    has_room_for(columns.len())?;
+    are_named_apart(columns.iter().map(|column| &*column.name))?;
+    columns.iter().try_for_each(check_type_of)
 }
 
 /// Bytes of `*`, or of `a.b.*`, from its first name on.
