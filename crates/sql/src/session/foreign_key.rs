@@ -28,6 +28,7 @@ use crate::types::row::{RowView, write_values};
 use crate::types::{Datum, Oid, TypeId, output_string};
 
 use super::Session;
+use super::backend::Backend;
 use super::portal::Run;
 use super::prepare::Planned;
 
@@ -253,8 +254,7 @@ impl Session {
         if found.contains(&known) {
             return Ok(());
         }
-        let hit = self.run_rule(key, Rule::FindReferenced, &values, false)? > 0;
-        if !hit {
+        if self.run_rule(key, Rule::FindReferenced, &values, false)? == Some(0) {
             return Err(self.finds_nothing(key, &values)?);
         }
         if found.len() < FOUND_MAX {
@@ -303,7 +303,7 @@ impl Session {
         match action(key, update) {
             Action::NoAction => {
                 // Another row may have got the key meanwhile.
-                if self.run_rule(key, Rule::FindSame, old, false)? == 0 {
+                if self.run_rule(key, Rule::FindSame, old, false)? == Some(0) {
                     self.nobody_may_refer(key, old)?;
                 }
             }
@@ -321,8 +321,9 @@ impl Session {
                 self.run_rule(key, Rule::SetNull { update }, old, true)?;
             }
             Action::SetDefault => {
-                if self.run_rule(key, Rule::SetDefault { update }, old, true)? > 0
-                    && self.run_rule(key, Rule::FindSame, old, false)? == 0
+                let changed = self.run_rule(key, Rule::SetDefault { update }, old, true)?;
+                if changed.is_some_and(|rows| rows > 0)
+                    && self.run_rule(key, Rule::FindSame, old, false)? == Some(0)
                 {
                     self.nobody_may_refer(key, old)?;
                 }
@@ -332,7 +333,7 @@ impl Session {
     }
 
     fn nobody_may_refer(&mut self, key: &Arc<ForeignKey>, old: &[Datum]) -> Result<()> {
-        if self.run_rule(key, Rule::FindReferring, old, true)? == 0 {
+        if self.run_rule(key, Rule::FindReferring, old, true)?.is_none_or(|rows| rows == 0) {
             return Ok(());
         }
         let (referenced, table) = (self.table_of(key.referenced)?, self.table_of(key.table)?);
@@ -393,16 +394,16 @@ impl Session {
         table.ok_or_else(|| SqlError::internal(format!("a foreign key's relation {oid} is gone")))
     }
 
-    /// Runs one of a key's statements; how many rows it found or changed. `latest`: among all that is
-    /// committed by now, whatever the isolation level.
+    /// Runs one of a key's statements; how many rows it found or changed, or `None` where the key is there no more.
+    /// `latest`: among all that is committed by now, whatever the isolation level.
     fn run_rule(
         &mut self,
         key: &Arc<ForeignKey>,
         rule: Rule,
         params: &[Datum],
         latest: bool,
-    ) -> Result<u64> {
-        let planned = self.rule(key, rule)?;
+    ) -> Result<Option<u64>> {
+        let Some(planned) = self.rule(key, rule)? else { return Ok(None) };
         let started = Run::start(&mut self.backend, &planned, params.to_vec());
         let mut run = started.map_err(|error| self.of_rule(error, key, rule))?;
         if latest && self.backend.txn.isolation() != Isolation::ReadCommitted {
@@ -418,7 +419,7 @@ impl Session {
         run.finish(&mut self.backend);
         self.backend.txn.release_statement();
         self.backend.txn.next_command()?;
-        Ok(rows)
+        Ok(Some(rows))
     }
 
     /// An error of one of a key's statements, with the statement.
@@ -461,24 +462,31 @@ impl Session {
         })
     }
 
-    fn rule(&mut self, key: &Arc<ForeignKey>, rule: Rule) -> Result<Arc<Planned>> {
+    /// The plan of one of a key's statements. Both tables are locked before they are looked at: while they were waited
+    /// for, the key may have been dropped (`None`), and what it names renamed.
+    fn rule(&mut self, key: &Arc<ForeignKey>, rule: Rule) -> Result<Option<Arc<Planned>>> {
         if let Some(planned) = self.rules.get(&(key.oid, rule)).cloned()
             && self.revalidate(&planned)?
         {
-            return Ok(planned);
+            return Ok(Some(planned));
         }
-        let (table, referenced) = (self.table_of(key.table)?, self.table_of(key.referenced)?);
+        let Backend { catalog, txn, .. } = &self.backend;
         for (oid, mode) in
             [(key.table, LockMode::AccessShare), (key.referenced, LockMode::RowShare)]
         {
-            self.backend.catalog.lock(&self.backend.txn, oid, mode)?;
+            catalog.lock(txn, oid, mode)?;
         }
+        let Some(table) = catalog.table(txn, key.table)? else { return Ok(None) };
+        if !table.foreign.own.iter().any(|own| own.oid == key.oid) {
+            return Ok(None);
+        }
+        let referenced = self.table_of(key.referenced)?;
         let collate = self.collate_clauses(key, &table, &referenced)?;
         let sql = sql_of::statement(key, rule, &table, &referenced, &collate);
         let types = sql_of::params(key, rule, &table, &referenced);
         let planned = Arc::new(self.plan_text(&sql, types)?);
         self.rules.insert((key.oid, rule), planned.clone());
-        Ok(planned)
+        Ok(Some(planned))
     }
 
     /// By column, what has it compared by the referenced column's collation where its own is another one.

@@ -70,6 +70,15 @@ impl Object {
     }
 }
 
+/// What depends on something, and what that is called.
+pub(super) type User = (Object, Rc<str>);
+
+/// Users that are found through others, each lot behind the one it is found through: by age, the oldest first.
+pub(super) fn oldest_first(mut lots: Vec<(Oid, Vec<User>)>) -> Vec<User> {
+    lots.sort_by_key(|(through, _)| *through);
+    lots.into_iter().flat_map(|(_, users)| users).collect()
+}
+
 /// One that goes.
 struct Goer {
     object: Object,
@@ -133,15 +142,14 @@ impl Ddl<'_> {
         self.drop_found(whole, steps, &named, others)
     }
 
-    /// Drops what depends on a part of something that is dropped, `users`, the oldest first.
+    /// Drops what depends on something that is dropped, or on a part of it: `users`, the oldest first.
     pub(super) fn drop_users(
         &mut self,
         whole: &str,
-        users: Vec<Object>,
+        users: Vec<User>,
         others: Dependents,
     ) -> Result<()> {
-        let on: Rc<str> = whole.into();
-        let steps = users.into_iter().map(|user| Step::Visit(user, Some(on.clone()))).collect();
+        let steps = users.into_iter().map(|(user, on)| Step::Visit(user, Some(on))).collect();
         self.drop_found(Some(whole), steps, &HashSet::default(), others)
     }
 

@@ -1,15 +1,20 @@
 //! Constraints of tables: keys, checks; foreign keys have a room of their own beside this one.
 
+use std::rc::Rc;
+
 use syntax::ast::{Constraint, ConstraintKind, IndexConstraint, IndexOrder, SortNulls};
 
 use crate::bind::ExprKind;
 use crate::catalog::parameters::{self, Of};
+use crate::catalog::store::Found;
 use crate::catalog::store::row::RowBuilder;
-use crate::catalog::{AccessMethod, KeySource, TableDef};
+use crate::catalog::store::schema::catalog;
+use crate::catalog::{AccessMethod, IndexDef, KeySource, TableDef};
 use crate::error::{Result, sql_error};
 use crate::exec;
 use crate::types::{Array, Datum, Oid, TypeId};
 
+use super::cascade::{Dependents, Object, User, oldest_first};
 use super::index::{KeySpec, NewIndex};
 use super::using_index::several_primary_keys;
 use super::{Ddl, Stored, names};
@@ -283,22 +288,67 @@ impl Ddl<'_> {
             );
             return self.skip(error, if_exists);
         };
-        let kind = found.row.letter("contype");
-        if matches!(kind, b'p' | b'u') {
-            let what = format!("constraint {name} on {}", self.relation_words(&table)?);
-            self.release_index(&table, found.row.oid("conindid"), &what, cascade)?;
+        if found.row.letter("contype") == b'f' {
+            let other = found.row.oid("confrelid");
+            self.hold_alone(other)?;
+            let other = self.table(other)?;
+            self.must_not_be_in_use(&other, "ALTER TABLE")?;
         }
-        self.store().delete(self.txn(), "pg_constraint", &found)?;
+        self.remove_constraint(oid, &found, cascade)
+    }
+
+    /// Removes a constraint of a table, by its row, and what stands behind it.
+    pub(super) fn remove_constraint(
+        &mut self,
+        oid: Oid,
+        found: &Found,
+        cascade: bool,
+    ) -> Result<()> {
+        let table = self.table(oid)?;
+        let kind = found.row.letter("contype");
+        let (index, other) = (found.row.oid("conindid"), found.row.oid("confrelid"));
+        match kind {
+            b'p' | b'u' => self.release_key(&table, index, cascade)?,
+            b'f' => self.hold_alone(other)?,
+            _ => {}
+        }
+        self.store().delete(self.txn(), "pg_constraint", found)?;
         self.changed(oid)?;
         match kind {
-            b'p' | b'u' => self.drop_index(found.row.oid("conindid"), oid),
-            b'f' => {
-                let other = self.table(found.row.oid("confrelid"))?;
-                self.must_not_be_in_use(&other, "ALTER TABLE")?;
-                self.forget_foreign_key(found.row.oid("oid"), other.oid)
-            }
+            b'p' | b'u' => self.drop_index(index, oid),
+            b'f' => self.forget_foreign_key(found.row.oid("oid"), other),
             _ => self.count_checks(oid),
         }
+    }
+
+    /// Before a key goes: what depends on it goes, too (CASCADE), or is in the way.
+    fn release_key(&mut self, table: &TableDef, index: Oid, cascade: bool) -> Result<()> {
+        let Some(index) = table.index(index) else { return Ok(()) };
+        let what = self.key_words(table, index)?;
+        let users = self.users_of_index(table, index)?;
+        self.drop_users(&what, users, Dependents::of(cascade))
+    }
+
+    /// What depends on an index, or on the key that it stands behind, the oldest first: foreign keys; and views that group
+    /// by the key and use the columns that it determines.
+    pub(super) fn users_of_index(
+        &mut self,
+        table: &TableDef,
+        index: &IndexDef,
+    ) -> Result<Vec<User>> {
+        let mut lots = vec![(index.oid, self.keys_on(table, index)?)];
+        if let Some(constraint) = index.constraint {
+            let on = self.key_words(table, index)?;
+            let views = self.views_naming(catalog("pg_constraint").oid, constraint)?;
+            let lot = |oid| (oid, vec![(Object::Relation(oid), on.clone())]);
+            lots.extend(views.iter().map(|view| lot(view.oid)));
+        }
+        Ok(oldest_first(lots))
+    }
+
+    /// A key as messages name it, by the index behind it, whose name it has.
+    fn key_words(&mut self, table: &TableDef, index: &IndexDef) -> Result<Rc<str>> {
+        Ok(format!("constraint {} on {}", index.name, self.relation_words(table)?).into())
     }
 }
 

@@ -191,6 +191,7 @@ impl Ddl<'_> {
             self.drop_sequence(sequence)?;
         }
         for key in &table.foreign.own {
+            self.hold_alone(key.referenced)?;
             self.forget_foreign_key(key.oid, key.referenced)?;
         }
         self.drop_toast(table)?;
@@ -215,13 +216,8 @@ impl Ddl<'_> {
     }
 
     fn must_not_be_an_identity(&mut self, sequence: &TableDef) -> Result<()> {
-        let key = [Datum::Oid(pg_class()), Datum::Oid(sequence.oid)];
-        let rows = self.store().find(self.txn(), "pg_depend", "pg_depend_depender_index", &key)?;
-        let Some(owner) = rows.iter().find(|found| found.row.letter("deptype") == b'i') else {
-            return Ok(());
-        };
-        let table = self.table(owner.row.oid("refobjid"))?;
-        let column = &table.columns[owner.row.int4("refobjsubid") as usize - 1];
+        let Some((table, number)) = self.identity_of(sequence.oid)? else { return Ok(()) };
+        let column = &table.columns[number as usize - 1];
         let part = format!("column {} of {}", column.name, self.relation_words(&table)?);
         Err(sql_error!(
             DEPENDENT_OBJECTS_STILL_EXIST,
@@ -244,16 +240,15 @@ impl Ddl<'_> {
     }
 
     fn must_not_back_a_constraint(&mut self, index: &TableDef, table: Oid) -> Result<()> {
-        let rows = self.store().constraints(self.txn(), table)?;
-        let Some(found) = rows.iter().find(|f| f.row.oid("conindid") == index.oid) else {
+        let table = self.table(table)?;
+        if table.index(index.oid).is_none_or(|index| index.constraint.is_none()) {
             return Ok(());
-        };
-        let constraint = found.row.text("conname");
-        let table = self.table(table)?.name.clone();
+        }
+        // It has the index's name.
+        let (constraint, table) = (&index.name, &table.name);
         Err(sql_error!(
             DEPENDENT_OBJECTS_STILL_EXIST,
-            "cannot drop index {} because constraint {constraint} on table {table} requires it",
-            index.name
+            "cannot drop index {constraint} because constraint {constraint} on table {table} requires it"
         )
         .with_hint(format!("You can drop constraint {constraint} on table {table} instead.")))
     }

@@ -7,13 +7,14 @@ use storage::lock::LockMode;
 use syntax::ast::{self, Constraint, ConstraintKind, ForeignKeyAction, ForeignKeyMatch};
 
 use crate::catalog::foreign_key::{Action, ForeignKey};
+use crate::catalog::store::Found;
 use crate::catalog::store::row::RowBuilder;
 use crate::catalog::{IndexDef, TableDef, TableKind};
 use crate::error::{Result, SqlError, sql_error};
 use crate::func::CastUse;
 use crate::types::{Array, Datum, Oid, TypeId, TypeMod, format_type};
 
-use super::cascade::Dependents;
+use super::cascade::{Dependents, Object, User};
 use super::index::INDEX_COLUMNS_MAX;
 use super::{Ddl, names};
 
@@ -222,32 +223,39 @@ impl Ddl<'_> {
         what: &str,
         cascade: bool,
     ) -> Result<()> {
-        let mut resting = Vec::new();
+        let Some(index) = table.index(index) else { return Ok(()) };
+        let users = self.keys_on(table, index)?;
+        self.drop_users(what, users, Dependents::of(cascade))
+    }
+
+    /// The foreign keys that rest on a unique index, the oldest first.
+    pub(super) fn keys_on(&mut self, table: &TableDef, index: &IndexDef) -> Result<Vec<User>> {
+        let shown = self.shown_name(index.oid, &table.schema_name, &index.name)?;
+        let on: Rc<str> = format!("index {shown}").into();
+        let mut users = Vec::new();
         for key in &table.foreign.referring {
             let rows = self.store().constraints(self.txn(), key.table)?;
-            let rests = |f: &crate::catalog::store::Found| {
-                f.row.oid("oid") == key.oid && f.row.oid("conindid") == index
+            let rests = |found: &Found| {
+                found.row.oid("oid") == key.oid && found.row.oid("conindid") == index.oid
             };
             if rows.iter().any(rests) {
-                resting.push(key.clone());
+                users.push((Object::ForeignKey(key.clone()), on.clone()));
             }
         }
-        let Some(name) = table.index(index).map(|index| index.name.clone()) else { return Ok(()) };
-        let on: Rc<str> =
-            format!("index {}", self.shown_name(index, &table.schema_name, &name)?).into();
-        let mut words = Vec::new();
-        for key in &resting {
-            let of = self.table(key.table)?;
-            let of = self.relation_words(&of)?;
-            words.push((format!("constraint {} on {of}", key.name).into(), on.clone()));
-        }
-        self.settle(Some(what), &words, Dependents::of(cascade))?;
-        resting.iter().try_for_each(|key| self.drop_foreign_key(key))
+        users.sort_by_key(|(user, _)| user.oid());
+        Ok(users)
+    }
+
+    /// Takes a table from whose sight a foreign key is about to go, as PostgreSQL does: by then other sessions that have
+    /// changed the table's rows have seen to what the key says of them.
+    pub(super) fn hold_alone(&self, table: Oid) -> Result<()> {
+        self.catalog.lock(self.host.txn(), table, LockMode::AccessExclusive)
     }
 
     /// Removes a foreign key, unless it is gone by now.
     pub(super) fn drop_foreign_key(&mut self, key: &ForeignKey) -> Result<()> {
-        self.catalog.lock(self.host.txn(), key.table, LockMode::AccessExclusive)?;
+        self.hold_alone(key.table)?;
+        self.hold_alone(key.referenced)?;
         let (index, row) = ("pg_constraint_oid_index", [Datum::Oid(key.oid)]);
         let Some(found) = self.store().find_one(self.txn(), "pg_constraint", index, &row)? else {
             return Ok(());
