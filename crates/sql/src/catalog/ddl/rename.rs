@@ -9,10 +9,11 @@ use crate::bind::ExprKind;
 use crate::catalog::store::load::EXPRESSION_SEPARATOR;
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::RowBuilder;
-use crate::catalog::{IndexDef, KeySource, TableDef};
-use crate::error::{Result, sql_error};
+use crate::catalog::{IndexDef, KeySource, TableDef, TableKind};
+use crate::error::{Result, bail, sql_error};
 use crate::types::{Datum, Oid};
 
+use super::column::{SYSTEM_COLUMNS, check_column_name};
 use super::drop::relation_ref;
 use super::{Ddl, Stored};
 
@@ -20,11 +21,15 @@ impl Ddl<'_> {
     pub(super) fn rename(&mut self, rename: &Rename) -> Result<String> {
         match (&rename.kind, &rename.object) {
             (ObjectKind::Column, ObjectName::Of { relation, name }) => {
-                self.rename_column(relation, name, &rename.new_name)?;
-                Ok("ALTER TABLE".to_owned())
+                if let Some(table) = self.relation_to_rename(rename, relation)? {
+                    self.rename_column(&table, name, &rename.new_name)?;
+                }
+                Ok(tag_of(rename.relation_kind).to_owned())
             }
             (ObjectKind::TableConstraint, ObjectName::Of { relation, name }) => {
-                self.rename_constraint(relation, name, &rename.new_name)?;
+                if let Some(table) = self.relation_to_rename(rename, relation)? {
+                    self.rename_constraint(&table, name, &rename.new_name)?;
+                }
                 Ok("ALTER TABLE".to_owned())
             }
             (ObjectKind::Schema, ObjectName::Name(name)) => {
@@ -43,26 +48,35 @@ impl Ddl<'_> {
                 ObjectKind::Table | ObjectKind::Index | ObjectKind::Sequence | ObjectKind::View,
                 ObjectName::Name(name),
             ) => {
-                let tag = match rename.kind {
-                    ObjectKind::Index => "ALTER INDEX",
-                    ObjectKind::Sequence => "ALTER SEQUENCE",
-                    ObjectKind::View => "ALTER VIEW",
-                    _ => "ALTER TABLE",
-                };
-                let reference = relation_ref(name);
-                let Some(relation) = self.find(&reference, LockMode::AccessExclusive)? else {
-                    self.skip(super::no_relation(&reference), rename.if_exists)?;
-                    return Ok(tag.to_owned());
-                };
-                self.rename_relation(&relation, &rename.new_name)?;
-                Ok(tag.to_owned())
+                if let Some(relation) = self.relation_to_rename(rename, name)? {
+                    self.must_be_user_table(&relation)?;
+                    // ALTER TABLE and ALTER INDEX rename whatever it is.
+                    if matches!(rename.kind, ObjectKind::Sequence | ObjectKind::View) {
+                        must_be(rename.kind, &relation)?;
+                    }
+                    self.rename_relation(&relation, &rename.new_name)?;
+                }
+                Ok(tag_of(Some(rename.kind)).to_owned())
             }
             _ => Err(sql_error!(FEATURE_NOT_SUPPORTED, "this kind of RENAME is not supported")),
         }
     }
 
+    /// What a statement is to rename, or a part of which; `None`: there is none, and that is good enough.
+    fn relation_to_rename(
+        &mut self,
+        rename: &Rename,
+        name: &QualifiedName,
+    ) -> Result<Option<Arc<TableDef>>> {
+        let reference = relation_ref(name);
+        let found = self.find(&reference, LockMode::AccessExclusive)?;
+        if found.is_none() {
+            self.skip(super::no_relation(&reference), rename.if_exists)?;
+        }
+        Ok(found)
+    }
+
     fn rename_relation(&mut self, relation: &TableDef, new_name: &str) -> Result<()> {
-        self.must_be_user_table(relation)?;
         self.refuse_if_viewed(relation, None)?;
         self.name_is_taken(relation.schema, new_name, false)?;
         self.update_class(relation.oid, &[("relname", Datum::text(new_name))])?;
@@ -74,30 +88,47 @@ impl Ddl<'_> {
                 store.update_columns(txn, "pg_type", &found, &changes)?;
             }
         }
-        if relation.kind == crate::catalog::TableKind::Index {
-            let table = self.table_of_index(relation.oid)?;
-            for found in self.store().constraints(self.txn(), table)? {
-                if found.row.oid("conindid") == relation.oid {
-                    let changes = [("conname", Datum::text(new_name))];
-                    self.store().update_columns(self.txn(), "pg_constraint", &found, &changes)?;
-                }
-            }
-            self.changed(table)?;
+        if relation.kind == TableKind::Index {
+            self.rename_key(relation.oid, new_name)?;
         }
         self.changed(relation.oid)
     }
 
-    fn rename_column(
-        &mut self,
-        relation: &QualifiedName,
-        name: &str,
-        new_name: &str,
-    ) -> Result<()> {
-        let table = self.open(&relation_ref(relation), LockMode::AccessExclusive)?;
-        self.must_be_user_table(&table)?;
+    /// The key that an index stands behind, if it does, has the index's name.
+    fn rename_key(&mut self, index: Oid, new_name: &str) -> Result<()> {
+        let table = self.table_of_index(index)?;
+        let table = self.table(table)?;
+        if let Some(constraint) = table.index(index).and_then(|index| index.constraint) {
+            self.constraint_is_new(&table, new_name)?;
+            let rows = self.store().constraints(self.txn(), table.oid)?;
+            for found in rows.iter().filter(|found| found.row.oid("oid") == constraint) {
+                let changes = [("conname", Datum::text(new_name))];
+                self.store().update_columns(self.txn(), "pg_constraint", found, &changes)?;
+            }
+        }
+        self.changed(table.oid)
+    }
+
+    fn rename_column(&mut self, table: &Arc<TableDef>, name: &str, new_name: &str) -> Result<()> {
+        if matches!(table.kind, TableKind::Sequence | TableKind::Toast) {
+            return Err(sql_error!(
+                WRONG_OBJECT_TYPE,
+                "cannot rename columns of relation \"{}\"",
+                table.name
+            )
+            .with_detail(table.kind.not_supported()));
+        }
+        self.must_be_user_table(table)?;
+        let has_system_columns = table.kind == TableKind::Table;
         let Some(at) = table.column(name) else {
-            return Err(sql_error!(UNDEFINED_COLUMN, "column \"{name}\" does not exist"));
+            if has_system_columns && SYSTEM_COLUMNS.contains(&name) {
+                bail!(FEATURE_NOT_SUPPORTED, "cannot rename system column \"{name}\"");
+            }
+            bail!(UNDEFINED_COLUMN, "column \"{name}\" does not exist");
         };
+        if has_system_columns {
+            check_column_name(new_name)?;
+        }
         if table.column(new_name).is_some() {
             return Err(sql_error!(
                 DUPLICATE_COLUMN,
@@ -105,8 +136,8 @@ impl Ddl<'_> {
                 table.name
             ));
         }
-        self.refuse_if_viewed(&table, Some(at))?;
-        self.rename_in_expressions(&table, at, new_name)?;
+        self.refuse_if_viewed(table, Some(at))?;
+        self.rename_in_expressions(table, at, new_name)?;
         self.update_attribute(table.oid, at as i16 + 1, &[("attname", Datum::text(new_name))])?;
         for index in &table.indexes {
             for (i, column) in index.key_columns().enumerate() {
@@ -196,14 +227,8 @@ impl Ddl<'_> {
         })
     }
 
-    fn rename_constraint(
-        &mut self,
-        relation: &QualifiedName,
-        name: &str,
-        new_name: &str,
-    ) -> Result<()> {
-        let table = self.open(&relation_ref(relation), LockMode::AccessExclusive)?;
-        self.must_be_user_table(&table)?;
+    fn rename_constraint(&mut self, table: &TableDef, name: &str, new_name: &str) -> Result<()> {
+        self.must_be_user_table(table)?;
         let rows = self.store().constraints(self.txn(), table.oid)?;
         let Some(found) = rows.iter().find(|f| f.row.text("conname") == name) else {
             return Err(sql_error!(
@@ -220,7 +245,7 @@ impl Ddl<'_> {
         if index.is_valid() {
             self.name_is_taken(table.schema, new_name, false)?;
         }
-        self.constraint_is_new(&table, new_name)?;
+        self.constraint_is_new(table, new_name)?;
         let changes = [("conname", Datum::text(new_name))];
         self.store().update_columns(self.txn(), "pg_constraint", found, &changes)?;
         if index.is_valid() {
@@ -236,6 +261,9 @@ impl Ddl<'_> {
         let Some(found) = store.find_one(txn, "pg_namespace", index, &[Datum::text(name)])? else {
             return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist"));
         };
+        if self.catalog.schema(self.host.txn(), new_name)?.is_some() {
+            return Err(sql_error!(DUPLICATE_SCHEMA, "schema \"{new_name}\" already exists"));
+        }
         super::schema::check_new_name(new_name)?;
         let schema = found.row.oid("oid");
         for relation in store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)? {
@@ -257,6 +285,7 @@ impl Ddl<'_> {
             ) => {
                 let reference = relation_ref(name);
                 let relation = self.open(&reference, LockMode::ShareUpdateExclusive)?;
+                must_be(comment.kind, &relation)?;
                 (pg_class(), relation.oid, 0)
             }
             (ObjectKind::Column, ObjectName::Of { relation, name }) => {
@@ -264,6 +293,15 @@ impl Ddl<'_> {
                 let Some(at) = table.column(name) else {
                     return Err(super::no_column(&table, name));
                 };
+                // As in PostgreSQL, which dumps no others: names of an index's columns are the system's to pick.
+                if !matches!(table.kind, TableKind::Table | TableKind::View | TableKind::Virtual) {
+                    let refusal = sql_error!(
+                        WRONG_OBJECT_TYPE,
+                        "cannot set comment on relation \"{}\"",
+                        table.name
+                    );
+                    return Err(refusal.with_detail(table.kind.not_supported()));
+                }
                 (pg_class(), table.oid, at as i32 + 1)
             }
             (ObjectKind::Schema, ObjectName::Name(name)) => {
@@ -309,5 +347,31 @@ impl Ddl<'_> {
         }
         self.txn().next_command()?;
         Ok(())
+    }
+}
+
+/// The tag of a statement that renames a relation, or a column of one, of the kind that it says.
+fn tag_of(kind: Option<ObjectKind>) -> &'static str {
+    match kind {
+        Some(ObjectKind::Index) => "ALTER INDEX",
+        Some(ObjectKind::Sequence) => "ALTER SEQUENCE",
+        Some(ObjectKind::View) => "ALTER VIEW",
+        _ => "ALTER TABLE",
+    }
+}
+
+/// `42809` for a relation that is not of the kind that a statement says.
+fn must_be(kind: ObjectKind, relation: &TableDef) -> Result<()> {
+    let (fits, wanted) = match kind {
+        ObjectKind::Index => (relation.kind == TableKind::Index, "an index"),
+        ObjectKind::Sequence => (relation.kind == TableKind::Sequence, "a sequence"),
+        ObjectKind::View => {
+            (matches!(relation.kind, TableKind::View | TableKind::Virtual), "a view")
+        }
+        _ => (relation.kind == TableKind::Table, "a table"),
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not {wanted}", relation.name)),
     }
 }
