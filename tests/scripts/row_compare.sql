@@ -27,3 +27,15 @@ INSERT INTO t VALUES (1, 'w', 0);
 CREATE UNIQUE INDEX ON t (a) WHERE c = 0;
 INSERT INTO t VALUES (1, 'w', 0) ON CONFLICT (a) WHERE c = 0 DO UPDATE SET (b, c) = (SELECT excluded.b || t.b, 7) RETURNING *;
 DROP TABLE t;
+-- Where no sub-selects may stand.
+PREPARE rc_p (bool) AS SELECT $1;
+EXECUTE rc_p ((1, 2) = (SELECT 1, 2));
+DEALLOCATE rc_p;
+CREATE TABLE rc_t (a int, b int, CHECK ((a, b) = (SELECT 1, 2)));
+CREATE TABLE rc_t (a int, b int);
+INSERT INTO rc_t VALUES (1, 2);
+COPY rc_t FROM STDIN WHERE (a, b) = (SELECT 1, 2);
+ALTER TABLE rc_t ALTER a TYPE bool USING (a, b) = (SELECT 1, 2);
+CREATE INDEX ON rc_t (((a, b) = (SELECT 1, 2)));
+SELECT ROW () = (SELECT);
+DROP TABLE rc_t;

@@ -44,5 +44,6 @@ SELECT regexp_replace(E'a\nb', '\W', '-', 'gn'), regexp_replace(E'a\nb', '\D', '
 SELECT regexp_replace(E'a\nb', '[^x]', '-', 'gn'), regexp_replace(E'a\nb', '.', '-', 'gn');
 SELECT E'\n' ~ '^\12$', E'a\n' ~ '^(a)\12$', 'aa' ~ '^(a)\1$', 'S' ~ '^\123$', 'aa2' ~ '^(a)\12$';
 SELECT 'abcdefghijj' ~ '^(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)\10$';
+SELECT '?7' ~ '^\777$', 'S' ~ '^\123$';
 SELECT 'a' ~ '(a)\89';
 SELECT 'a' ~ '(a)\2';

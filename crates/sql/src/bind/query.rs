@@ -223,8 +223,8 @@ pub struct SetNode {
     /// By column, what rows are compared as, and by.
     pub types: Vec<Ty>,
     pub collations: Vec<Collation>,
-    /// What the columns, as slots, become for the operation around it; nothing where they stay what they are.
-    pub casts: Vec<Expr>,
+    /// What the columns of each side, as slots, become; nothing where they stay what they are.
+    pub casts: [Vec<Expr>; 2],
     pub left: SetTree,
     pub right: SetTree,
 }
@@ -246,6 +246,8 @@ pub enum CteQuery {
         first: Box<Query>,
         again: Box<Query>,
         all: bool,
+        /// What the columns of `again`, as slots, become; nothing where they stay what they are.
+        casts: Vec<Expr>,
     },
     Modify(Box<Modify>),
 }
@@ -310,6 +312,12 @@ pub enum Statement {
 }
 
 impl Query {
+    /// Whether what its columns are is also what its rows are compared or ordered by: other types come behind that.
+    pub fn hangs_on_types(&self) -> bool {
+        let picks = !self.order_by.is_empty() || self.limit.is_some() || self.offset.is_some();
+        self.set_op.is_some() || self.distinct.is_some() || picks
+    }
+
     /// The columns that the query's consumer sees.
     pub fn visible(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|target| !target.junk)

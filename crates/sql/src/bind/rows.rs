@@ -15,12 +15,6 @@ impl Binder<'_, '_> {
         right: &[ast::Expr],
     ) -> Result<Expr> {
         let pairs = self.row_pairs(left, right, op.loc)?;
-        if pairs.is_empty() {
-            return Err(at(
-                sql_error!(FEATURE_NOT_SUPPORTED, "cannot compare rows of zero length"),
-                op.loc,
-            ));
-        }
         self.compare_pairs(op, pairs)
     }
 
@@ -61,6 +55,12 @@ impl Binder<'_, '_> {
         op: &ast::Operator,
         pairs: Vec<(Expr, Expr)>,
     ) -> Result<Expr> {
+        if pairs.is_empty() {
+            return Err(at(
+                sql_error!(FEATURE_NOT_SUPPORTED, "cannot compare rows of zero length"),
+                op.loc,
+            ));
+        }
         let (comparison, strict) = match &*op.symbol {
             "=" => (Comparison::Eq, None),
             "<>" => (Comparison::Ne, None),

@@ -7,7 +7,7 @@ use crate::types::{Collation, TypeId};
 
 use super::query::{JoinTree, Query, Rel, RelColumn, RelKind, SetNode, SetTree, Target};
 use super::scope::{NsColumn, NsItem, var};
-use super::tree::{Expr, Slot, Ty, Var};
+use super::tree::{Expr, Slot, Ty};
 use super::{Binder, at, coerce, locking};
 
 /// One branch of a set operation while its column types are being agreed on.
@@ -24,7 +24,7 @@ impl Binder<'_, '_> {
         let mut query = Query::default();
         let mut branch = self.set_branch(op)?;
         let types = branch.types;
-        self.coerce_tree(&mut branch.tree, &types)?;
+        self.coerce_sides(&mut branch.tree)?;
         for (i, (ty, collation)) in types.iter().zip(&branch.collations).enumerate() {
             let loc = self.leaf_target(branch.first, i).expr.loc();
             let name = self.scope().rels[usize::from(branch.first)].columns[i].name.clone();
@@ -107,7 +107,7 @@ impl Binder<'_, '_> {
             all: op.all,
             types: types.clone(),
             collations: collations.clone(),
-            casts: Vec::new(),
+            casts: Default::default(),
             left: left.tree,
             right: right.tree,
         };
@@ -194,33 +194,29 @@ impl Binder<'_, '_> {
         Expr::null(ty)
     }
 
-    /// Has each part give the types that the operation around it has. What compares rows does that in its own types
-    /// first.
-    fn coerce_tree(&mut self, tree: &mut SetTree, types: &[Ty]) -> Result<()> {
-        match tree {
-            SetTree::Op(node) => {
-                if node.all && node.op == SetOperator::Union {
-                    node.types = types.to_vec();
+    /// Has each side of each operation give that operation's types. What a side compares or orders rows by are its own.
+    fn coerce_sides(&mut self, tree: &mut SetTree) -> Result<()> {
+        let SetTree::Op(node) = tree else { return Ok(()) };
+        let SetNode { left, right, casts, types, .. } = &mut **node;
+        for (side, casts) in [left, right].into_iter().zip(casts) {
+            self.coerce_sides(side)?;
+            let own = match side {
+                SetTree::Op(within) => within.types.clone(),
+                SetTree::Leaf(rel) => {
+                    self.coerce_leaf(*rel, types)?;
+                    let leaf = self.leaf_query(*rel);
+                    leaf.visible().map(|target| target.expr.ty()).collect()
                 }
-                let own = node.types.clone();
-                self.coerce_tree(&mut node.left, &own)?;
-                self.coerce_tree(&mut node.right, &own)?;
-                if own != types {
-                    node.casts = self.casts_of(&own, types)?;
-                }
-                Ok(())
-            }
-            SetTree::Leaf(rel) => {
-                for (i, ty) in types.iter().enumerate() {
-                    self.coerce_leaf(*rel, i, *ty, "UNION")?;
-                }
-                Ok(())
+            };
+            if own != *types {
+                *casts = self.casts_of(&own, types)?;
             }
         }
+        Ok(())
     }
 
     /// Columns of these types as others.
-    fn casts_of(&mut self, own: &[Ty], types: &[Ty]) -> Result<Vec<Expr>> {
+    pub(super) fn casts_of(&mut self, own: &[Ty], types: &[Ty]) -> Result<Vec<Expr>> {
         let mut casts = Vec::with_capacity(own.len());
         for (i, (own, ty)) in own.iter().zip(types).enumerate() {
             let slot = Expr::Slot(Slot { slot: i as u16, ty: *own });
@@ -229,45 +225,37 @@ impl Binder<'_, '_> {
         Ok(casts)
     }
 
+    /// Gives a leaf's columns these types, where nothing hangs on those that they have.
+    fn coerce_leaf(&mut self, rel: u16, types: &[Ty]) -> Result<()> {
+        if self.leaf_query(rel).hangs_on_types() {
+            return Ok(());
+        }
+        for (i, ty) in types.iter().enumerate() {
+            self.coerce_column(rel, i, *ty, "UNION")?;
+        }
+        Ok(())
+    }
+
     /// A side's literals of no type become what its own operation has, not what an enclosing one has.
     fn literals_to(&mut self, side: &mut Branch, types: &[Ty], words: &str) -> Result<()> {
         for (i, ty) in types.iter().enumerate() {
             if side.types[i].id == TypeId::UNKNOWN {
-                self.coerce_leaf(side.first, i, *ty, words)?;
+                self.coerce_column(side.first, i, *ty, words)?;
                 side.types[i] = *ty;
             }
         }
         Ok(())
     }
 
-    fn coerce_leaf(&mut self, rel: u16, i: usize, ty: Ty, words: &str) -> Result<()> {
+    fn coerce_column(&mut self, rel: u16, i: usize, ty: Ty, words: &str) -> Result<()> {
         let target = self.leaf_target(rel, i);
         if target.expr.ty() == ty {
             return Ok(());
         }
         let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
-        let expr = match self.leaf_query(rel).set_op.take() {
-            Some(mut tree) => {
-                self.cast_column(&mut tree, i, ty, words)?;
-                self.leaf_query(rel).set_op = Some(tree);
-                retyped(expr, ty)
-            }
-            None => coerce::to_common(self, expr, ty, words)?,
-        };
+        let expr = coerce::to_common(self, expr, ty, words)?;
         self.leaf_target(rel, i).expr = expr;
         self.scope().rels[usize::from(rel)].columns[i].ty = ty;
-        Ok(())
-    }
-
-    /// Has a set operation give another type for a column.
-    fn cast_column(&mut self, tree: &mut SetTree, i: usize, ty: Ty, words: &str) -> Result<()> {
-        let SetTree::Op(node) = tree else { return Ok(()) };
-        if node.casts.is_empty() {
-            let own = node.types.clone();
-            node.casts = self.casts_of(&own, &own)?;
-        }
-        let own = std::mem::replace(&mut node.casts[i], Expr::bool(true));
-        node.casts[i] = coerce::to_common(self, own, ty, words)?;
         Ok(())
     }
 
@@ -284,14 +272,6 @@ pub(super) fn loose_rows(what: &str) -> SqlError {
 
 fn known(ty: Ty) -> Ty {
     if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { ty }
-}
-
-/// A set operation's column, which is of another type now.
-fn retyped(expr: Expr, ty: Ty) -> Expr {
-    match expr {
-        Expr::Var(var) => Expr::Var(Var { ty, ..var }),
-        other => other,
-    }
 }
 
 fn words(op: SetOperator) -> &'static str {

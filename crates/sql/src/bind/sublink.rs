@@ -13,21 +13,7 @@ use super::{Binder, at};
 
 impl Binder<'_, '_> {
     pub(super) fn sublink(&mut self, link: &ast::SubLink) -> Result<Expr> {
-        if !self.kind.allows_sublinks() {
-            let words = match self.kind {
-                super::ExprKind::Default => "DEFAULT expression",
-                super::ExprKind::Check => "check constraint",
-                super::ExprKind::IndexExpr => "index expression",
-                super::ExprKind::IndexPredicate => "index predicate",
-                super::ExprKind::Execute => "EXECUTE parameter",
-                super::ExprKind::Generated => "column generation expression",
-                kind => kind.words(),
-            };
-            return Err(at(
-                sql_error!(FEATURE_NOT_SUPPORTED, "cannot use subquery in {words}"),
-                link.loc,
-            ));
-        }
+        self.may_stand_here(link.loc)?;
         let query = self.select(&link.query, true)?;
         self.scope().has_sublinks = true;
         let outputs: Vec<RelColumn> = query.visible().map(RelColumn::of_target).collect();
@@ -73,6 +59,27 @@ impl Binder<'_, '_> {
         Ok(if rows_differ(&link.kind) { Expr::Not(Box::new(bound)) } else { bound })
     }
 
+    fn may_stand_here(&self, loc: Loc) -> Result<()> {
+        if !self.kind.allows_sublinks() {
+            let words = match self.kind {
+                super::ExprKind::Default => "DEFAULT expression",
+                super::ExprKind::Check => "check constraint",
+                super::ExprKind::IndexExpr => "index expression",
+                super::ExprKind::IndexPredicate => "index predicate",
+                super::ExprKind::Execute => "EXECUTE parameter",
+                super::ExprKind::Using => "transform expression",
+                super::ExprKind::CopyWhere => "COPY FROM WHERE condition",
+                super::ExprKind::Generated => "column generation expression",
+                kind => kind.words(),
+            };
+            return Err(at(
+                sql_error!(FEATURE_NOT_SUPPORTED, "cannot use subquery in {words}"),
+                loc,
+            ));
+        }
+        Ok(())
+    }
+
     /// `(a, b) = (SELECT …)`: NULL where there is no row.
     pub(super) fn row_compare_link(
         &mut self,
@@ -80,6 +87,7 @@ impl Binder<'_, '_> {
         left: &[ast::Expr],
         link: &ast::SubLink,
     ) -> Result<Expr> {
+        self.may_stand_here(op.loc)?;
         let left = self.row_fields(left)?;
         let (row, columns) = self.row_link(link)?;
         check_width(left.len(), columns.len(), op.loc)?;
@@ -124,7 +132,7 @@ impl Binder<'_, '_> {
         check_width(left.len(), columns.len(), link.loc)?;
         if left.len() > 1 && !matches!(&*op.symbol, "=" | "<>") {
             return Err(at(
-                crate::error::SqlError::unsupported(
+                SqlError::unsupported(
                     "row comparison with a sub-select by an ordering operator is not supported yet",
                 ),
                 link.loc,

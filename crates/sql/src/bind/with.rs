@@ -131,6 +131,7 @@ impl Binder<'_, '_> {
             let message = "each UNION query must have the same number of columns";
             return Err(at(sql_error!(SYNTAX_ERROR, "{message}"), loc));
         }
+        let hangs_on_types = again.hangs_on_types();
         for (i, given) in given.into_iter().enumerate() {
             let target = again.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("counted");
             let expr = std::mem::replace(&mut target.expr, Expr::bool(true));
@@ -140,17 +141,24 @@ impl Binder<'_, '_> {
                 let loc = first.visible().nth(i).map_or(Loc::NONE, |target| target.expr.loc());
                 return Err(at(other_type(cte, i, columns[i].ty, overall), loc));
             }
-            let expr = coerce::to_common(self, expr, columns[i].ty, "UNION")?;
+            let expr = match hangs_on_types {
+                true => expr,
+                false => coerce::to_common(self, expr, columns[i].ty, "UNION")?,
+            };
             let target = again.targets.iter_mut().filter(|t| !t.junk).nth(i).expect("counted");
             target.expr = expr;
         }
         self.check_recursive_collations(cte, &columns, &first, &again, op.all)?;
+        let own: Vec<Ty> = again.visible().map(|target| target.expr.ty()).collect();
+        let types: Vec<Ty> = columns.iter().map(|column| column.ty).collect();
+        let casts = if own == types { Vec::new() } else { self.casts_of(&own, &types)? };
         Ok(Cte {
             name: cte.name.clone(),
             query: CteQuery::Recursive {
                 first: Box::new(first),
                 again: Box::new(again),
                 all: op.all,
+                casts,
             },
             columns,
             references: 0,

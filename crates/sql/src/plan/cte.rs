@@ -13,6 +13,7 @@ use crate::error::{Result, SqlError};
 use super::Planner;
 use super::estimate::is_volatile_query;
 use super::node::{Node, RecursiveUnion, Renew};
+use super::setop::cast_to;
 
 /// How references to a CTE are planned.
 pub(super) enum PlannedCte {
@@ -72,7 +73,7 @@ impl Planner {
                 let (node, correlation) = self.subquery(query)?;
                 self.kept(&cte.name, (node, correlation), reads, None)
             }
-            CteQuery::Recursive { first, again, all } => {
+            CteQuery::Recursive { first, again, all, casts } => {
                 if cte.references == 0 {
                     return Ok(PlannedCte::Unused);
                 }
@@ -84,6 +85,7 @@ impl Planner {
                 let planned = self.subquery(again);
                 self.level().ctes.pop();
                 let (again, more) = planned?;
+                let again = cast_to(again, casts);
                 correlation.extend(more);
                 let node = Node::RecursiveUnion(Arc::new(RecursiveUnion {
                     first,

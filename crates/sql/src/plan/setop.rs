@@ -25,47 +25,51 @@ impl Planner {
                 }
                 Ok(node)
             }
+            SetTree::Op(op) if op.op == SetOperator::Union && op.all => {
+                let mut parts = Vec::new();
+                self.union_all(query, op, &mut parts)?;
+                Ok(Node::Append(Arc::new(parts)))
+            }
             SetTree::Op(op) => {
-                let node = self.combined(query, op)?;
-                if op.casts.is_empty() {
-                    return Ok(node);
+                let left = self.side(query, &op.left, &op.casts[0])?;
+                let right = self.side(query, &op.right, &op.casts[1])?;
+                // The binder lets nothing else come here with such columns.
+                if op.collations.iter().any(|collation| collation.loose().is_some()) {
+                    return Ok(distinct_rows(left, right, op));
                 }
-                let exprs = op.casts.clone();
-                Ok(Node::Project(Arc::new(Project { input: node, exprs })))
+                let types = op.types.iter().map(|ty| ty.id).collect();
+                Ok(Node::SetOp(Arc::new(SetOp { left, right, op: op.op, all: op.all, types })))
             }
         }
     }
 
-    /// The rows of an operation, in its own types.
-    fn combined(&mut self, query: &Query, op: &SetNode) -> Result<Node> {
-        if op.op == SetOperator::Union && op.all {
-            let mut parts = Vec::new();
-            self.union_all(query, &op.left, &mut parts)?;
-            self.union_all(query, &op.right, &mut parts)?;
-            return Ok(Node::Append(Arc::new(parts)));
-        }
-        let left = self.set_operation(query, &op.left)?;
-        let right = self.set_operation(query, &op.right)?;
-        // The binder lets nothing else come here with such columns.
-        if op.collations.iter().any(|collation| collation.loose().is_some()) {
-            return Ok(distinct_rows(left, right, op));
-        }
-        let types = op.types.iter().map(|ty| ty.id).collect();
-        Ok(Node::SetOp(Arc::new(SetOp { left, right, op: op.op, all: op.all, types })))
+    /// The rows of a side, in the types of its operation.
+    fn side(&mut self, query: &Query, tree: &SetTree, casts: &[Expr]) -> Result<Node> {
+        let input = self.set_operation(query, tree)?;
+        Ok(cast_to(input, casts))
     }
 
-    fn union_all(&mut self, query: &Query, tree: &SetTree, out: &mut Vec<Node>) -> Result<()> {
+    fn union_all(&mut self, query: &Query, op: &SetNode, out: &mut Vec<Node>) -> Result<()> {
         check_stack()?;
-        match tree {
-            SetTree::Op(op) if op.op == SetOperator::Union && op.all && op.casts.is_empty() => {
-                self.union_all(query, &op.left, out)?;
-                self.union_all(query, &op.right, out)
-            }
-            other => {
-                out.push(self.set_operation(query, other)?);
-                Ok(())
+        for (side, casts) in [&op.left, &op.right].into_iter().zip(&op.casts) {
+            match side {
+                SetTree::Op(within)
+                    if within.op == SetOperator::Union && within.all && casts.is_empty() =>
+                {
+                    self.union_all(query, within, out)?;
+                }
+                other => out.push(self.side(query, other, casts)?),
             }
         }
+        Ok(())
+    }
+}
+
+/// Rows with their columns, as slots, made others; as they are if there is nothing to make.
+pub(super) fn cast_to(input: Node, casts: &[Expr]) -> Node {
+    match casts.is_empty() {
+        true => input,
+        false => Node::Project(Arc::new(Project { input, exprs: casts.to_vec() })),
     }
 }
 

@@ -432,8 +432,11 @@ impl Translator {
             if octal.is_empty() {
                 return Err(invalid("invalid escape \\ sequence"));
             }
-            self.at += 1 + octal.len();
-            let value = octal.iter().fold(0, |value, digit| value * 8 + digit);
+            let number = |digits: &[u32]| digits.iter().fold(0, |value, digit| value * 8 + digit);
+            // Three digits that are more than a byte are two, and a character behind them.
+            let len = if number(&octal) > 0xff { 2 } else { octal.len() };
+            self.at += 1 + len;
+            let value = number(&octal[..len]);
             let bad = || invalid("invalid escape \\ sequence");
             self.literal(char::from_u32(value).ok_or_else(bad)?);
             return Ok(Atom::Repeatable(start));
