@@ -62,3 +62,53 @@ RELEASE s;
 SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 ROLLBACK;
 DEALLOCATE divided;
+
+-- What a renamed schema or constraint is called everywhere.
+CREATE SCHEMA se_a;
+CREATE TABLE se_a.p (id int PRIMARY KEY);
+CREATE TABLE se_a.c (id int CONSTRAINT fk1 REFERENCES se_a.p, s serial);
+INSERT INTO se_a.p VALUES (1);
+INSERT INTO se_a.c VALUES (1);
+ALTER SCHEMA se_a RENAME TO se_b;
+INSERT INTO se_b.p VALUES (2);
+INSERT INTO se_b.c VALUES (2);
+INSERT INTO se_b.c VALUES (3);
+SELECT se_b.c.id FROM se_b.c ORDER BY 1;
+SELECT 'se_b.c'::regclass, pg_get_serial_sequence('se_b.c', 's');
+CREATE VIEW se_b.v AS SELECT p.id FROM se_b.p;
+SELECT * FROM se_b.v ORDER BY 1;
+DROP VIEW se_b.v;
+ALTER TABLE se_b.c RENAME CONSTRAINT fk1 TO fk2;
+DELETE FROM se_b.p WHERE id = 1;
+DROP SCHEMA se_b CASCADE;
+-- set_config with nulls; names with a dot stay known.
+SELECT set_config(NULL, 'x', false);
+SELECT set_config('work_mem', '1MB', NULL);
+SHOW work_mem;
+SELECT set_config('work_mem', NULL, false);
+SHOW work_mem;
+BEGIN;
+SET LOCAL se.user = '1';
+COMMIT;
+SELECT current_setting('se.user'), current_setting('se.user', true);
+-- The same view twice in a message.
+CREATE TABLE se_t (a int);
+CREATE OR REPLACE VIEW se_v AS SELECT * FROM se_t\; CREATE OR REPLACE VIEW se_v AS SELECT * FROM se_t;
+SELECT pg_get_viewdef('se_v') ~ 'se_t';
+DROP VIEW se_v;
+DROP TABLE se_t;
+-- A parameter where there is none, beside constants.
+CREATE TABLE se_n (a int, id int);
+INSERT INTO se_n VALUES (1, 5);
+UPDATE se_n SET a = $1 WHERE id = 5;
+INSERT INTO se_n VALUES ($1, 2);
+SELECT $1 + 1;
+SELECT a FROM se_n WHERE id = 5 AND a = $2;
+SELECT * FROM se_n;
+DROP TABLE se_n;
+-- Told channels that were left.
+LISTEN se_c;
+BEGIN;
+NOTIFY se_c, 'kept';
+UNLISTEN se_c;
+COMMIT;

@@ -401,3 +401,86 @@ fn the_replies_to_a_batch_leave_in_one_write() {
         }
     }
 }
+
+#[test]
+fn portals_of_what_needs_no_transaction_end_with_sync() {
+    let house = House::new();
+    let mut me = house.client();
+    for text in ["show work_mem", ""] {
+        me.request(|r| {
+            r.parse("s", text, &[]);
+            r.sync();
+        });
+        assert_eq!(me.until_ready(), "1\nZ I");
+        for _ in 0..2 {
+            me.request(|r| {
+                r.bind("p", "s", &[], &[], &[]);
+                r.sync();
+            });
+            assert_eq!(me.until_ready(), "2\nZ I", "{text}");
+        }
+        me.request(|r| {
+            r.close(Target::Statement("s"));
+            r.sync();
+        });
+        assert_eq!(me.until_ready(), "3\nZ I");
+    }
+}
+
+/// A statement that was prepared keeps the types of its parameters; who prepares the text anew finds those of now.
+#[test]
+fn who_prepares_anew_finds_the_types_of_now() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create table changing (id int, name text); insert into changing values (1, 'one')");
+    let text = "select name from changing where id = $1";
+    let parse = |name: &'static str| {
+        move |r: &mut Requests| {
+            r.parse(name, text, &[]);
+            r.describe(Target::Statement(name));
+            r.sync();
+        }
+    };
+    let run = |name: &'static str, value: &'static [u8]| {
+        move |r: &mut Requests| {
+            r.bind("", name, &[], &[Some(value)], &[]);
+            r.execute(Execute { portal: "", rows_max: 0 });
+            r.sync();
+        }
+    };
+    me.request(parse("old"));
+    assert_eq!(me.until_ready(), "1\nt 1\nT name\nZ I");
+    me.query("alter table changing alter id type bigint");
+    me.request(run("old", b"1"));
+    assert_eq!(me.until_ready(), "2\nD one\nC SELECT 1\nZ I");
+    let mut other = house.client();
+    for client in [&mut me, &mut other] {
+        client.request(parse("new"));
+        assert_eq!(client.until_ready(), "1\nt 1\nT name\nZ I");
+        client.request(run("new", b"3000000000"));
+        assert_eq!(client.until_ready(), "2\nC SELECT 0\nZ I");
+    }
+    // And the one of before does not take over what the others found.
+    me.query("create index on changing (id)");
+    other.request(run("new", b"3000000000"));
+    assert_eq!(other.until_ready(), "2\nC SELECT 0\nZ I");
+    me.request(run("old", b"3000000000"));
+    let told = me.until_ready();
+    assert!(told.starts_with("ERROR 22003 "), "{told}");
+}
+
+#[test]
+fn what_was_prepared_is_described_after_discard_plans() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("prepare p as select 1 as one");
+    me.query("discard plans");
+    me.request(|r| {
+        r.parse("", "execute p", &[]);
+        r.bind("", "", &[], &[], &[]);
+        r.describe(Target::Portal(""));
+        r.execute(Execute { portal: "", rows_max: 0 });
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "1\n2\nT one\nD 1\nC SELECT 1\nZ I");
+}

@@ -66,6 +66,15 @@ pub struct Record {
     pub constraints: Vec<Oid>,
 }
 
+impl Record {
+    /// Where in the text all of it stands.
+    pub fn places(&self) -> Vec<u32> {
+        let relations = self.relations.iter().chain(&self.collations).map(|named| named.loc);
+        let stars = self.stars.iter().map(|star| star.loc);
+        relations.chain(stars).filter_map(|loc| loc.offset()).collect()
+    }
+}
+
 pub struct NamedRelation {
     pub loc: ast::Loc,
     pub schema: Option<Box<str>>,

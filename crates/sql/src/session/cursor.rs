@@ -14,7 +14,9 @@ use crate::types::Datum;
 use super::Session;
 use super::client::{Client, Field, Format, Formats};
 use super::portal::{Portal, RELIEVE_BYTES, Run, cannot_be_run, send_row};
-use super::prepare::is_plannable;
+
+use super::prepare::{Planned, is_plannable};
+use super::simple::is_of_the_moment;
 use super::standing::{StandingCursor, Targets, scans_backward, with_addresses};
 use super::transaction::no_block;
 
@@ -137,7 +139,7 @@ impl Session {
     fn cursor_portal(&mut self, query: &Statement) -> Result<Portal> {
         let text = self.backend.query_text.clone();
         if let Some((addressed, added)) = with_addresses(query)
-            && let Ok(planned) = self.plan(&addressed, self.given.params())
+            && let Some(planned) = self.planned_or_not(&addressed)?
             && let Some(fields) = planned.fields.clone()
         {
             let own = fields[..fields.len() - added].to_vec();
@@ -146,6 +148,14 @@ impl Session {
             return Ok(self.portal_of(Arc::new(planned), query, &text));
         }
         self.portal_for(query, &text)
+    }
+
+    /// The plan, unless there is none: not unless somebody else stood in the way just now.
+    fn planned_or_not(&mut self, query: &Statement) -> Result<Option<Planned>> {
+        match self.plan(query, self.given.params()) {
+            Err(error) if is_of_the_moment(&error) => Err(error),
+            planned => Ok(planned.ok()),
+        }
     }
 
     pub(super) fn fetch(

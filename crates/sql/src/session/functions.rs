@@ -72,12 +72,15 @@ fn of_session(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Datu
         "current_query" => Datum::text(&*b.query_text),
         "current_setting" => current_setting(b, args)?,
         "set_config" => {
-            let text = match &args[1] {
-                Datum::Null => String::new(),
-                value => value.as_text().to_string(),
-            };
-            set_config(b, args[0].as_text(), &text, args[2].as_bool())?;
-            b.show(args[0].as_text()).into()
+            if args[0].is_null() {
+                bail!(NULL_VALUE_NOT_ALLOWED, "SET requires parameter name");
+            }
+            let (name, local) = (args[0].as_text(), !args[2].is_null() && args[2].as_bool());
+            match &args[1] {
+                Datum::Null => b.values.reset(name, local)?,
+                value => set_config(b, name, value.as_text(), local)?,
+            }
+            b.show(name).into()
         }
         "now" | "transaction_timestamp" => b.transaction_start.into(),
         "statement_timestamp" => b.statement_start.into(),

@@ -305,7 +305,12 @@ impl Session {
     pub fn sync(&mut self) -> Result<()> {
         // What it had a time limit for is over, whatever became of it.
         self.end_statement();
-        self.commit_implicit()
+        self.commit_implicit()?;
+        if self.status() == Status::Idle {
+            // Those of what needs no transaction.
+            self.drop_portals();
+        }
+        Ok(())
     }
 
     /// A new statement begins: the clock is read, an old cancel request forgotten.

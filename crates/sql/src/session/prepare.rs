@@ -187,9 +187,12 @@ impl Session {
             Some(planned) => planned,
             None => self.plan_anew(name, &statement)?,
         };
-        if let Some(before) = &before
-            && !same_columns(&before.fields, &planned.fields)
-        {
+        let told = match &before {
+            Some(before) => before.fields.clone(),
+            None => self.prepared(name)?.fields.clone(),
+        };
+        let has_been_told = before.is_some() || told.is_some();
+        if has_been_told && !same_columns(&told, &planned.fields) {
             // Drivers know by the routine that preparing anew helps.
             let message = "cached plan must not change result type";
             return Err(sql_error!(FEATURE_NOT_SUPPORTED, "{message}")
@@ -206,16 +209,31 @@ impl Session {
         let place = self.backend.place();
         let prepared = self.statements.get(name).expect("the caller has it");
         let Some(types) = &prepared.declared else { return Ok(None) };
+        let params = prepared.params.clone();
         let Some(known) = self.plans.text(place, &prepared.text, types) else { return Ok(None) };
         match known.planned {
-            Some(planned) if self.revalidate(&planned)? => Ok(Some(planned)),
+            Some(planned) if planned.params == params && self.revalidate(&planned)? => {
+                Ok(Some(planned))
+            }
             _ => Ok(None),
         }
     }
 
+    /// Its parameters keep the types that they have; who prepares the text now may find others.
     fn plan_anew(&mut self, name: &str, statement: &Arc<Statement>) -> Result<Arc<Planned>> {
-        let params = Params::open(self.prepared(name)?.params.clone());
-        let planned = Arc::new(self.plan(statement, params)?);
+        let prepared = self.prepared(name)?;
+        let (own, declared) = (prepared.params.clone(), prepared.declared.clone());
+        let as_declared = match &declared {
+            None => None,
+            Some(types) => {
+                let types = types.iter().map(|oid| TypeId(oid.0)).collect();
+                self.plan(statement, Params::open(types)).ok().filter(|plan| plan.params == own)
+            }
+        };
+        let Some(planned) = as_declared else {
+            return Ok(Arc::new(self.plan(statement, Params::open(own))?));
+        };
+        let planned = Arc::new(planned);
         let prepared = self.statements.get(name).expect("the caller has it");
         if let Some(types) = &prepared.declared {
             let known = KnownText {

@@ -431,8 +431,9 @@ impl Values {
             UndoTarget::Custom(name, Some(before)) => {
                 self.custom.insert(name, before);
             }
+            // Its name stays known.
             UndoTarget::Custom(name, None) => {
-                self.custom.remove(&name);
+                self.custom.insert(name, String::new());
             }
         }
     }

@@ -311,7 +311,7 @@ impl Session {
 
 /// Whether an error of planning tells of what else goes on (waits, interruptions, resources), and not of the text: it
 /// would be wrong to try another way and wait for the same again.
-fn is_of_the_moment(error: &SqlError) -> bool {
+pub(super) fn is_of_the_moment(error: &SqlError) -> bool {
     matches!(error.sqlstate().class(), "40" | "53" | "55" | "57" | "58")
         || error.sqlstate() == SqlState::DATA_CORRUPTED
 }

@@ -553,7 +553,10 @@ impl Session {
             Statement::Explain(_) => Some(Arc::from(vec![plain_field("QUERY PLAN", TypeId::TEXT)])),
             Statement::Execute(execute) => {
                 let prepared = self.statements.get(&*execute.name);
-                prepared.and_then(|p| p.planned.as_ref()).and_then(|p| p.fields.clone())
+                prepared.and_then(|p| match &p.planned {
+                    Some(planned) => planned.fields.clone(),
+                    None => p.fields.clone(),
+                })
             }
             Statement::Fetch(fetch) if !fetch.is_move => {
                 let portal = self.portals.get(&fetch.cursor);

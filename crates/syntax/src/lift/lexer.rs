@@ -502,17 +502,12 @@ impl Lexer<'_> {
         Some(())
     }
 
-    /// `$1`, or `$tag$…$tag$`.
+    /// `$tag$…$tag$`.
     fn dollar(&mut self) -> Step {
         let start = self.at;
+        // A parameter, which would be taken for a lifted constant.
         if self.peek(1).is_ascii_digit() {
-            self.at += 1;
-            self.skip_digits();
-            if is_name_byte(self.peek(0)) {
-                return None;
-            }
-            self.keep(None, start, self.at);
-            return Some(());
+            return None;
         }
         let tag = self.bytes[start + 1..].iter().position(|byte| !is_tag_byte(*byte))?;
         let opening = &self.bytes[start..start + tag + 2];

@@ -252,6 +252,9 @@ impl Ddl<'_> {
             self.update_class(index, &[("relname", Datum::text(new_name))])?;
             self.changed(index)?;
         }
+        if found.row.letter("contype") == b'f' {
+            self.changed(found.row.oid("confrelid"))?;
+        }
         self.changed(table.oid)
     }
 
@@ -266,7 +269,8 @@ impl Ddl<'_> {
         }
         super::schema::check_new_name(new_name)?;
         let schema = found.row.oid("oid");
-        for relation in store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)? {
+        let within = store.scan(txn, "pg_class", |row| row.oid("relnamespace") == schema)?;
+        for relation in &within {
             if let Some(relation) = self.catalog.table(self.host.txn(), relation.row.oid("oid"))? {
                 self.refuse_if_viewed(&relation, None)?;
             }
@@ -274,6 +278,10 @@ impl Ddl<'_> {
         let (txn, store) = (self.txn(), self.store());
         let changes = [("nspname", Datum::text(new_name))];
         store.update_columns(txn, "pg_namespace", &found, &changes)?;
+        // What is known of them names their schema.
+        for relation in &within {
+            self.changed(relation.row.oid("oid"))?;
+        }
         self.changed(found.row.oid("oid"))
     }
 

@@ -226,8 +226,13 @@ impl Ddl<'_> {
     fn view_text(&self, create: &CreateView, record: &Record) -> Result<String> {
         let whole = self.host.statement_text();
         let parsed = parse(&whole)?;
+        let places = record.places();
         let own = parsed.iter().find(|one| match &one.statement {
-            Statement::CreateView(other) => **other == *create,
+            // The same may stand there more than once.
+            Statement::CreateView(other) => {
+                let span = one.span.start..one.span.end;
+                **other == *create && places.iter().all(|at| span.contains(at))
+            }
             _ => false,
         });
         let own = own.ok_or_else(|| SqlError::internal("a view's statement is in its text"))?;

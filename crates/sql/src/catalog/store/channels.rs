@@ -99,6 +99,16 @@ impl Mail {
         taken
     }
 
+    /// Drops what waits of channels that the session has left.
+    fn forget(&self, of: impl Fn(&Notification) -> bool) {
+        let mut letters = self.letters.lock();
+        let bytes: usize =
+            letters.iter().filter(|letter| of(letter)).map(Notification::bytes).sum();
+        letters.retain(|letter| !of(letter));
+        self.waiting.store(letters.len(), Ordering::Release);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
     /// The channels that the session listens on, in order.
     pub fn channels(&self) -> Vec<Arc<str>> {
         self.channels.lock().iter().cloned().collect()
@@ -182,9 +192,13 @@ impl Channels {
             Asked::Unlisten(channel) => {
                 if own.mail.channels.lock().remove(channel) {
                     self.leave(own, channel);
+                    own.mail.forget(|letter| letter.channel == *channel);
                 }
             }
-            Asked::UnlistenAll => self.leave_all(own),
+            Asked::UnlistenAll => {
+                self.leave_all(own);
+                own.mail.forget(|_| true);
+            }
             Asked::Notify { .. } => {}
         }
     }
