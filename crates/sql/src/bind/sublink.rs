@@ -3,12 +3,12 @@
 use syntax::ast::{self, Loc};
 
 use crate::error::{Result, SqlError, sql_error};
-use crate::plan::estimate::is_volatile_query;
 use crate::types::TypeId;
 
 use super::query::RelColumn;
 use super::tree::{Expr, FieldSelect, Slot, SubLink, SubLinkKind, Ty};
 use super::types::display;
+use super::volatility::is_volatile_query;
 use super::{Binder, at};
 
 impl Binder<'_, '_> {
@@ -179,25 +179,8 @@ fn as_record(query: &ast::Select) -> ast::Select {
     let alias = ast::Alias { name: name.clone(), columns: Vec::new() };
     let from = ast::FromSubquery { lateral: false, query: query.clone(), alias: Some(alias) };
     let value = ast::Expr::Column(ast::ColumnRef { path: vec![name], loc: Loc::NONE });
-    ast::Select {
-        with: None,
-        body: ast::SelectBody::Core(Box::new(ast::SelectCore {
-            distinct: None,
-            targets: vec![ast::Target { value, alias: None, loc: Loc::NONE }],
-            into: None,
-            from: vec![ast::FromItem::Subquery(Box::new(from))],
-            filter: None,
-            group_by: Vec::new(),
-            group_distinct: false,
-            having: None,
-            windows: Vec::new(),
-        })),
-        order_by: Vec::new(),
-        limit: None,
-        offset: None,
-        with_ties: false,
-        locking: Vec::new(),
-    }
+    let target = ast::Target { value, alias: None, loc: Loc::NONE };
+    ast::Select::plain(vec![target], ast::FromItem::Subquery(Box::new(from)))
 }
 
 /// A field of the record that a sub-select gives.

@@ -3,9 +3,30 @@
 use crate::func::{self, Function, Volatility};
 use crate::types::{TypeId, TypeInfo, type_info};
 
+use super::query::Query;
 use super::tree::{Call, Expr};
 use super::types::element_of;
 use super::walk;
+
+/// Whether a query gives other rows each time, by what it calls at any depth.
+pub fn is_volatile_query(query: &Query) -> bool {
+    let mut found = false;
+    walk::query_exprs(query, 0, &mut |expr, _| {
+        let in_sublink =
+            |e: &Expr| matches!(e, Expr::SubLink(link) if is_volatile_query(&link.query));
+        found = found || is_volatile(expr) || walk::any(expr, &mut |e| in_sublink(e));
+    });
+    found
+}
+
+/// Whether an expression may give another value each time.
+pub fn is_volatile(expr: &Expr) -> bool {
+    walk::any(expr, &mut |e| match e {
+        Expr::Call(call) => call.func.volatility == Volatility::Volatile,
+        Expr::NextValue(_) => true,
+        _ => false,
+    })
+}
 
 /// Whether it has the same value for the same row for ever, whatever the settings and the time: what the keys and
 /// predicates of indexes must be, and what generated columns are computed by.
@@ -76,13 +97,4 @@ fn is_iso(text: &str, zoned: bool) -> bool {
         && is_of(date, b"-")
         && is_of(time, b":.+-")
         && (!zoned || time.contains(['+', '-']))
-}
-
-/// Whether each evaluation may give another value.
-pub(super) fn is_volatile(expr: &Expr) -> bool {
-    walk::any(expr, &mut |part| match part {
-        Expr::Call(call) => call.func.volatility == Volatility::Volatile,
-        Expr::NextValue(_) => true,
-        _ => false,
-    })
 }

@@ -6,7 +6,6 @@ use crate::bind::tree::{Column, Expr, NextValue, Ty};
 use crate::bind::walk;
 use crate::catalog::{IndexDef, TableDef};
 use crate::error::{Result, SqlError};
-use crate::func::Volatility;
 use crate::types::{Datum, Oid};
 
 use super::Cx;
@@ -70,18 +69,6 @@ fn collect_columns(expr: &Expr, columns: &mut Vec<u16>) {
         }
         other => walk::each_child(other, &mut |child| collect_columns(child, columns)),
     }
-}
-
-/// Whether an expression may give another value each time.
-pub fn is_volatile(expr: &Expr) -> bool {
-    let own = match expr {
-        Expr::Call(call) => call.func.volatility == Volatility::Volatile,
-        Expr::NextValue(_) => true,
-        _ => false,
-    };
-    let mut found = own;
-    walk::each_child(expr, &mut |child| found = found || is_volatile(child));
-    found
 }
 
 /// The next value of a column's own sequence.

@@ -37,8 +37,7 @@ mod window;
 pub use choice::choose;
 pub use eval::{eval, eval_bool};
 pub use help::{
-    carry, columns_of, duplicate, index_key, index_values, is_volatile, key_text, must_be_alone,
-    next_value_of,
+    carry, columns_of, duplicate, index_key, index_values, key_text, must_be_alone, next_value_of,
 };
 pub use index_only_scan::covers;
 pub use load::Loader;

@@ -108,7 +108,7 @@ impl Renew {
 impl Operator for Renew {
     fn next(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         if !std::mem::replace(&mut self.done, true) {
-            self.plan.ctes.iter().for_each(|id| cx.forget_cte(*id));
+            self.plan.ctes.iter().for_each(|(id, plan)| cx.forget_cte(*id, plan));
         }
         self.input.next(cx)
     }

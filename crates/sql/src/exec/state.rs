@@ -80,7 +80,6 @@ pub struct State {
     pub exec: Vec<Datum>,
     pub(super) subplans: Vec<Option<super::eval::SubplanState>>,
     pub(super) ctes: Vec<Cte>,
-    cte_plans: Vec<Arc<Node>>,
     pub(super) work_tables: Vec<Option<Arc<RowStore>>>,
     /// The subject of the innermost `CASE x WHEN` or array cast.
     pub(super) element: Datum,
@@ -145,7 +144,6 @@ impl State {
             exec: vec![Datum::Null; usize::from(plan.exec_slots)],
             subplans: (0..plan.subplans).map(|_| None).collect(),
             ctes: plan.ctes.iter().cloned().map(Cte::Pending).collect(),
-            cte_plans: plan.ctes.clone(),
             work_tables: vec![None; usize::from(plan.work_tables)],
             element: Datum::Null,
             variadic: false,
@@ -259,9 +257,8 @@ impl Cx<'_> {
     }
 
     /// Whoever reads the CTE next finds that it has not been run.
-    pub(super) fn forget_cte(&mut self, id: u16) {
-        let at = usize::from(id);
-        self.state.ctes[at] = Cte::Pending(self.state.cte_plans[at].clone());
+    pub(super) fn forget_cte(&mut self, id: u16, plan: &Arc<Node>) {
+        self.state.ctes[usize::from(id)] = Cte::Pending(Arc::clone(plan));
     }
 
     fn cte_done(&mut self, at: usize, rows: Arc<RowStore>) -> Arc<RowStore> {

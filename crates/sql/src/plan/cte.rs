@@ -145,8 +145,12 @@ impl Planner {
 
     /// The plan of a level's query, beginning with what is to be done each time it is run.
     pub(super) fn renewing(&mut self, input: Node) -> Node {
-        let ctes = std::mem::take(&mut self.level().renewed);
-        if ctes.is_empty() { input } else { Node::Renew(Arc::new(Renew { ctes, input })) }
+        let renewed = std::mem::take(&mut self.level().renewed);
+        if renewed.is_empty() {
+            return input;
+        }
+        let of = |id: u16| (id, Arc::clone(&self.ctes[usize::from(id)]));
+        Node::Renew(Arc::new(Renew { ctes: renewed.into_iter().map(of).collect(), input }))
     }
 
     fn keep(&mut self, name: &str, node: Node) -> u16 {

@@ -1,9 +1,9 @@
 //! How many rows: guesses that order joins and choose between indexes and scans, from what ANALYZE has found
 //! where it has been.
 
-use crate::bind::query::Query;
+pub(super) use crate::bind::volatility::{is_volatile, is_volatile_query};
+
 use crate::bind::tree::{ArrayArg, Call, Expr, Shape};
-use crate::bind::walk;
 use crate::catalog::statistics::{below_share, equal_share};
 use crate::catalog::{KeySource, TableDef};
 use crate::types::{Datum, Oid, TypeId};
@@ -355,23 +355,3 @@ pub(super) fn operator(call: &Call) -> Option<&str> {
 
 /// Rows that a set-returning call is supposed to give.
 pub(super) const FUNCTION_ROWS: f64 = 1000.0;
-
-/// Does a query give other rows each time, by what it calls at any depth?
-pub(crate) fn is_volatile_query(query: &Query) -> bool {
-    let mut found = false;
-    walk::query_exprs(query, 0, &mut |expr, _| {
-        let in_sublink =
-            |e: &Expr| matches!(e, Expr::SubLink(link) if is_volatile_query(&link.query));
-        found = found || is_volatile(expr) || walk::any(expr, &mut |e| in_sublink(e));
-    });
-    found
-}
-
-/// Is the condition free of functions whose answer may change from row to row?
-pub(super) fn is_volatile(expr: &Expr) -> bool {
-    walk::any(expr, &mut |e| match e {
-        Expr::Call(call) => call.func.volatility == crate::func::Volatility::Volatile,
-        Expr::NextValue(_) => true,
-        _ => false,
-    })
-}

@@ -122,7 +122,8 @@ pub struct KeptScan {
 
 #[derive(Debug)]
 pub struct Renew {
-    pub ctes: Vec<u16>,
+    /// Their ids and plans.
+    pub ctes: Vec<(u16, Arc<Node>)>,
     pub input: Node,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use storage::heap::Freeze;
 use syntax::ast::{
     self, CopyDirection, CopyEndpoint, CopySource, CopyStatement, Loc, RelationRef, Select,
-    SelectBody, SelectCore, Statement, Target,
+    Statement, Target,
 };
 
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty};
@@ -163,25 +163,7 @@ impl Session {
             alias: None,
             sample: None,
         }));
-        Ok(Statement::Select(Box::new(Select {
-            with: None,
-            body: SelectBody::Core(Box::new(SelectCore {
-                distinct: None,
-                targets,
-                into: None,
-                from: vec![from],
-                filter: None,
-                group_by: Vec::new(),
-                group_distinct: false,
-                having: None,
-                windows: Vec::new(),
-            })),
-            order_by: Vec::new(),
-            limit: None,
-            offset: None,
-            with_ties: false,
-            locking: Vec::new(),
-        })))
+        Ok(Statement::Select(Box::new(Select::plain(targets, from))))
     }
 
     fn copied_table(&mut self, relation: &RelationRef, write: bool) -> Result<Arc<TableDef>> {

@@ -16,6 +16,7 @@ use crate::types::{Oid, TypeId, type_info};
 use super::Session;
 use super::client::Field;
 use super::read_only::written_as;
+use super::simple::is_of_the_moment;
 
 /// What the tag of a finished statement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,7 +228,10 @@ impl Session {
             None => None,
             Some(types) => {
                 let types = types.iter().map(|oid| TypeId(oid.0)).collect();
-                self.plan(statement, Params::open(types)).ok().filter(|plan| plan.params == own)
+                match self.plan(statement, Params::open(types)) {
+                    Err(error) if is_of_the_moment(&error) => return Err(error),
+                    planned => planned.ok().filter(|planned| planned.params == own),
+                }
             }
         };
         let Some(planned) = as_declared else {

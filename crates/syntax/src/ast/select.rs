@@ -17,6 +17,32 @@ pub struct Select {
     pub locking: Vec<Locking>,
 }
 
+impl Select {
+    /// `SELECT targets FROM from`.
+    pub fn plain(targets: Vec<Target>, from: FromItem) -> Select {
+        let core = SelectCore {
+            distinct: None,
+            targets,
+            into: None,
+            from: vec![from],
+            filter: None,
+            group_by: Vec::new(),
+            group_distinct: false,
+            having: None,
+            windows: Vec::new(),
+        };
+        Select {
+            with: None,
+            body: SelectBody::Core(Box::new(core)),
+            order_by: Vec::new(),
+            limit: None,
+            offset: None,
+            with_ties: false,
+            locking: Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum SelectBody {
     Core(Box<SelectCore>),

@@ -8,6 +8,7 @@ use syntax::ast::{
 };
 
 use crate::bind::Expr;
+use crate::bind::volatility::is_volatile;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::attribute_row;
 use crate::catalog::{AccessMethod, TableDef, TableKind};
@@ -348,7 +349,7 @@ impl Ddl<'_> {
             return Ok(());
         }
         let value = match fill {
-            Some(fill) if column.owned_sequence.is_some() || exec::is_volatile(&fill) => {
+            Some(fill) if column.owned_sequence.is_some() || is_volatile(&fill) => {
                 self.rework().set(at, fill);
                 return Ok(());
             }

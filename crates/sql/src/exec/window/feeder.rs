@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::bind::tree::WindowFunc;
+use crate::bind::volatility::is_volatile;
 use crate::error::Result;
+use crate::exec::Cx;
 use crate::exec::aggregate::arg_types;
 use crate::exec::eval::{eval, passes};
-use crate::exec::{Cx, is_volatile};
 use crate::func::{Accumulator, Aggregate};
 use crate::plan::node::WindowAgg;
 use crate::types::{Datum, TypeId};

@@ -48,7 +48,13 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn new(plan: &Arc<WindowAgg>, order: Vec<KeyOrder>) -> Stream {
-        let mut stream = Stream {
+        let totals = (0..plan.calls.len()).map(|number| {
+            let feeder = Feeder::new(plan, number)?;
+            let accumulator = feeder.begin();
+            Some((feeder, accumulator))
+        });
+        Stream {
+            totals: totals.collect(),
             plan: Arc::clone(plan),
             order,
             row_number: 0,
@@ -56,21 +62,14 @@ impl Stream {
             dense_rank: 0,
             keys: Vec::new(),
             last: Vec::new(),
-            totals: Vec::new(),
-        };
-        stream.begin();
-        stream
+        }
     }
 
     /// The next row is the first of its partition.
     pub(super) fn begin(&mut self) {
         (self.row_number, self.rank, self.dense_rank) = (0, 0, 0);
-        self.totals.clear();
-        for number in 0..self.plan.calls.len() {
-            self.totals.push(Feeder::new(&self.plan, number).map(|feeder| {
-                let accumulator = feeder.begin();
-                (feeder, accumulator)
-            }));
+        for (feeder, accumulator) in self.totals.iter_mut().flatten() {
+            *accumulator = feeder.begin();
         }
     }
 
