@@ -484,3 +484,57 @@ fn what_was_prepared_is_described_after_discard_plans() {
     });
     assert_eq!(me.until_ready(), "1\n2\nT one\nD 1\nC SELECT 1\nZ I");
 }
+
+/// What can't be part of a transaction is committed before it is told: no later error of the pipeline takes it back.
+#[test]
+fn a_database_that_was_told_stays() {
+    let house = House::new();
+    let mut me = house.client();
+    me.request(|r| {
+        extended(r, "create database told", &[], 0);
+        extended(r, "select 1/0", &[], 0);
+        r.sync();
+    });
+    let told = me.until_ready();
+    assert!(told.starts_with("1\n2\nn\nC CREATE DATABASE\n"), "{told}");
+    assert!(told.contains("ERROR 22012 "), "{told}");
+    let found = "select count(*) from pg_database where datname = 'told'";
+    assert_eq!(me.query(found), "T count\nD 1\nC SELECT 1\nZ I");
+    me.request(|r| {
+        r.parse("drop", "drop database told", &[]);
+        r.bind("dropping", "drop", &[], &[], &[]);
+        r.execute(Execute { portal: "dropping", rows_max: 0 });
+        r.execute(Execute { portal: "dropping", rows_max: 0 });
+        r.sync();
+    });
+    let told = me.until_ready();
+    assert!(told.starts_with("1\n2\nC DROP DATABASE\nERROR 34000 "), "{told}");
+    assert_eq!(me.query(found), "T count\nD 0\nC SELECT 1\nZ I");
+}
+
+/// A prepared statement is described as it would run now, or the describer is told that it can't run any more.
+#[test]
+fn a_statement_is_described_as_of_now() {
+    let house = House::new();
+    let mut me = house.client();
+    me.query("create table described (a int)");
+    let describe = |me: &mut Client| {
+        me.request(|r| {
+            r.describe(Target::Statement("s"));
+            r.sync();
+        });
+        me.until_ready()
+    };
+    me.request(|r| {
+        r.parse("s", "select * from described", &[]);
+        r.sync();
+    });
+    assert_eq!(me.until_ready(), "1\nZ I");
+    assert_eq!(describe(&mut me), "t\nT a\nZ I");
+    me.query("alter table described add b int");
+    let told = describe(&mut me);
+    assert!(told.starts_with("ERROR 0A000 "), "{told}");
+    me.query("drop table described");
+    let told = describe(&mut me);
+    assert!(told.starts_with("ERROR 42P01 "), "{told}");
+}

@@ -72,7 +72,7 @@ impl SessionCatalog {
     ) -> Result<Option<Found>> {
         let schemas = match name.schema() {
             None => path.schemas.clone(),
-            Some(schema) => match self.schema(txn, schema)? {
+            Some(schema) => match self.named_schema(txn, schema)? {
                 Some(oid) => vec![oid],
                 None => {
                     return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"));

@@ -116,16 +116,13 @@ impl Planner {
     }
 }
 
-/// The aggregate of a query that has only one, and uses nothing else of its rows.
-pub(super) fn only_call(query: &Query) -> Option<AggCall> {
+/// The aggregates of a query without groups, each once, if it uses nothing else of its rows.
+pub(super) fn only_calls(query: &Query) -> Option<Vec<AggCall>> {
     let mut used = Used::default();
     let exprs = query.targets.iter().map(|target| &target.expr).chain(&query.having);
     exprs.for_each(|expr| collect(expr, 0, &[], &mut used));
     let alone = query.windows.is_empty() && used.groupings.is_empty() && used.columns.is_empty();
-    match used.calls.pop() {
-        Some(call) if alone && used.calls.is_empty() => Some(call),
-        _ => None,
-    }
+    alone.then_some(used.calls)
 }
 
 /// Do two expressions of a grouped query stand for one computed value? Volatile aggregates do only where they are one

@@ -15,6 +15,7 @@ mod collate;
 mod cte;
 mod equal;
 pub mod estimate;
+mod extremes;
 mod fit;
 mod full_join;
 pub mod gate;

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use syntax::ast::Loc;
-
 use crate::bind::collate;
 use crate::bind::query::{Distinct, JoinKind, JoinTree, Query, RelKind, SortKey};
-use crate::bind::tree::{Column, Expr, IsNull, Slot, SortExpr, Ty, Var};
+use crate::bind::tree::{Column, Expr, Slot, SortExpr, Ty};
 use crate::bind::walk;
 use crate::error::{Result, SqlError, bail, check_stack};
 use crate::types::{Collation, Datum, TypeId};
@@ -22,7 +20,7 @@ use super::pull_up::{Place, place_of};
 use super::reduce::simplified;
 use super::rewrite::Below;
 use super::target::{contains_set, passed_on, project_sets};
-use super::{Planner, gate, members};
+use super::{Planner, extremes, gate, members};
 
 /// What the outputs are computed from.
 pub(super) struct Stage {
@@ -56,7 +54,8 @@ impl Planner {
     /// Plans a query in a level of its own, which is left on the stack for the caller to take.
     pub(super) fn query(&mut self, query: &Query) -> Result<Node> {
         check_stack()?;
-        let query = &*members::joined(simplified(query), &self.indexes);
+        let query = members::joined(simplified(query), &self.indexes);
+        let query = &*extremes::apart(query, &self.indexes);
         self.enter(query)?;
         let node = self.entered(query)?;
         Ok(self.renewing(node))
@@ -79,7 +78,7 @@ impl Planner {
         for lock in &query.locking {
             cx.need(lock.rel, Column::Ctid, Ty::of(TypeId::TID));
         }
-        let order = wanted_order(query).or_else(|| extreme(query));
+        let order = wanted_order(query).or_else(|| extremes::extreme(query));
         let mut planned = self.rows(&cx, order.as_ref())?;
         if planned.sorted && order.is_some_and(|order| order.extreme) {
             planned.node = first_row(planned.node);
@@ -511,46 +510,6 @@ fn wanted_order(query: &Query) -> Option<WantedOrder> {
         }
     }
     Some(WantedOrder { rel, keys, limited: query.limit.is_some(), extreme: false, rows: None })
-}
-
-/// The order whose first row tells what `min` or `max` of a column is, if the query asks just that of one
-/// table.
-fn extreme(query: &Query) -> Option<WantedOrder> {
-    let [JoinTree::Rel(rel)] = query.from[..] else { return None };
-    let group = query.group.as_ref()?;
-    let whole = group.keys.is_empty() && matches!(&group.sets[..], [set] if set.is_empty());
-    let filter = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
-    if !whole || filter.iter().any(super::semijoin::is_candidate) {
-        return None;
-    }
-    let call = super::group::only_call(query)?;
-    let desc = match call.agg.name {
-        "min" => false,
-        "max" => true,
-        _ => return None,
-    };
-    match (&call.args[..], &call.filter) {
-        ([Expr::Var(var)], None) if var.level == 0 && var.rel == rel => match var.column {
-            Column::User(column) => {
-                let (nulls_first, collation) = (None, collate::of(&call.args[0]));
-                let keys = vec![WantedKey { column, desc, nulls_first, collation }];
-                Some(WantedOrder { rel, keys, limited: true, extreme: true, rows: None })
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-impl WantedOrder {
-    fn first_key_not_null(&self, query: &Query) -> Expr {
-        let column = self.keys[0].column;
-        let own = &query.rels[usize::from(self.rel)].columns[usize::from(column)];
-        let (ty, collation, column) = (own.ty, own.collation, Column::User(column));
-        let (rel, loc) = (self.rel, Loc::NONE);
-        let arg = Expr::Var(Var { level: 0, rel, column, ty, collation, loc });
-        Expr::IsNull(Box::new(IsNull { arg, negated: true, row: false }))
-    }
 }
 
 fn first_row(input: Node) -> Node {

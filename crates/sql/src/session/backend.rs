@@ -20,13 +20,13 @@ use crate::catalog::collation::Named;
 use crate::catalog::foreign_key::ForeignKeys;
 use crate::catalog::statistics::Statistics;
 use crate::catalog::store::building::Building;
-use crate::catalog::store::lookup::lock_mode;
-use crate::catalog::store::{Instance, SearchPath, SessionCatalog, Stamp};
+use crate::catalog::store::lookup::{TEMPORARY, lock_mode};
+use crate::catalog::store::{Instance, PG_CATALOG, SearchPath, SessionCatalog, Stamp};
 use crate::catalog::{
     Access, Catalog, ColumnDef, Handle, IndexDef, KeySource, Lookup, TableDef, TableKind,
     system_views,
 };
-use crate::error::{Result, SqlError, sql_error};
+use crate::error::{Result, SqlError, bail, sql_error};
 use crate::exec::spill::{Helpers, TempSpace};
 use crate::exec::watch::Profile;
 use crate::exec::{Event, Host, IndexExprs};
@@ -63,9 +63,7 @@ pub struct Backend {
     /// The last value that `nextval` gave in this session, by sequence.
     pub currvals: BTreeMap<Oid, i64>,
     pub last_sequence: Option<Oid>,
-    /// The schema of this session's temporary tables, once it has one.
-    pub temp_schema: Cell<Option<Oid>>,
-    /// It was made in the running transaction, and goes with it, or with a savepoint.
+    /// The catalog's schema of temporary relations was made in the running transaction, and goes with it, or with a savepoint.
     pub temp_schema_new: Cell<New>,
     /// Temporary tables that a commit does something to.
     pub on_commit: Vec<(Oid, OnCommit)>,
@@ -169,7 +167,6 @@ impl Backend {
             pid,
             currvals: BTreeMap::new(),
             last_sequence: None,
-            temp_schema: Cell::new(None),
             temp_schema_new: Cell::new(New::No),
             on_commit: Vec::new(),
             notices: Vec::new(),
@@ -223,7 +220,7 @@ impl Backend {
     /// With which sessions this one shares plans.
     #[inline]
     pub fn scope(&self) -> Scope {
-        let (generation, temp) = (self.values.path_generation, self.temp_schema.get());
+        let (generation, temp) = (self.values.path_generation, self.catalog.temporary());
         match self.known_scope.get() {
             Some((at, with, scope)) if (at, with) == (generation, temp) => scope,
             _ => self.find_scope(generation, temp),
@@ -249,7 +246,7 @@ impl Backend {
         let key = PathKey {
             generation: self.values.path_generation,
             version: self.catalog.version(),
-            temp: self.temp_schema.get(),
+            temp: self.catalog.temporary(),
             changed: self.catalog.is_changed(),
         };
         if let Some((known, path)) = &*self.path.borrow()
@@ -262,29 +259,29 @@ impl Backend {
     }
 
     fn look_up_path(&self, key: PathKey) -> Result<Arc<SearchPath>> {
-        let mut schemas = Vec::new();
-        let mut creation = None;
-        let mut has_catalog = false;
+        let mut found = SearchPath::default();
         let mut has_temp = false;
         for name in super::words::path_words(self.values.text("search_path")) {
             let name = if name == "$user" { self.user.to_string() } else { name };
-            if name == "pg_temp" {
+            let oid = match &*name {
+                TEMPORARY => key.temp,
+                name => self.catalog.schema(&self.txn, name)?,
+            };
+            if name == TEMPORARY {
                 has_temp = true;
-                schemas.extend(key.temp);
-                continue;
+                found.creates_temporary |= found.schemas.is_empty();
             }
-            let Some(oid) = self.catalog.schema(&self.txn, &name)? else { continue };
-            has_catalog |= name == "pg_catalog";
-            creation = creation.or(Some(oid));
-            schemas.push(oid);
+            let Some(oid) = oid.filter(|oid| !found.schemas.contains(oid)) else { continue };
+            found.schemas.push(oid);
         }
-        if !has_catalog && let Some(oid) = self.catalog.schema(&self.txn, "pg_catalog")? {
-            schemas.insert(0, oid);
+        found.creation = found.schemas.first().copied();
+        let has_catalog = found.schemas.contains(&PG_CATALOG);
+        let unnamed = [(!has_catalog).then_some(PG_CATALOG), key.temp.filter(|_| !has_temp)];
+        for oid in unnamed.into_iter().flatten() {
+            found.schemas.insert(0, oid);
+            found.unnamed += 1;
         }
-        if !has_temp && let Some(oid) = key.temp {
-            schemas.insert(0, oid);
-        }
-        let path = Arc::new(SearchPath { schemas, creation });
+        let path = Arc::new(found);
         *self.path.borrow_mut() = Some((key, path.clone()));
         Ok(path)
     }
@@ -421,17 +418,14 @@ impl Lookup for Backend {
     ) -> Result<Option<Arc<TableDef>>> {
         let mode = lock_mode(access);
         let path = self.search_path()?;
-        let temp = self.temp_schema.get();
-        if schema == Some("pg_temp") {
-            let Some(temp) = temp else { return Ok(None) };
-            let only = SearchPath { schemas: vec![temp], creation: Some(temp) };
-            return self.catalog.open(&self.txn, &only, None, name, mode);
-        }
         if let Some(view) = self.system_view(schema, name)? {
             return Ok(Some(view));
         }
         let found = self.catalog.open(&self.txn, &path, schema, name, mode)?;
         if let Some(table) = &found {
+            if self.catalog.is_anothers(table) {
+                bail!(FEATURE_NOT_SUPPORTED, "cannot access temporary tables of other sessions");
+            }
             for index in &table.indexes {
                 let Some(maker) = index.check_xmin else { continue };
                 if !self.txn.will_see(maker)? {

@@ -143,7 +143,7 @@ impl Session {
             let told = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, text);
             self.backend.notice("WARNING", told);
         }
-        let temporary = self.backend.temp_schema.get();
+        let temporary = self.backend.catalog.temporary();
         let store = &self.backend.instance.store;
         let classes = store.scan(&self.backend.txn, "pg_class", |row| {
             let namespace = row.oid("relnamespace");

@@ -65,7 +65,7 @@ impl DdlHost for Backend {
     }
 
     fn temporary_schema(&mut self) -> Result<Oid> {
-        if let Some(oid) = self.temp_schema.get() {
+        if let Some(oid) = self.catalog.temporary() {
             return Ok(oid);
         }
         let name = temporary_schema_name(self.txn.session().0);
@@ -89,7 +89,7 @@ impl DdlHost for Backend {
                 oid
             }
         };
-        self.temp_schema.set(Some(oid));
+        self.catalog.set_temporary(Some(oid));
         Ok(oid)
     }
 

@@ -262,9 +262,11 @@ impl Session {
         let start = self.backend.statement_start;
         super::show_prepared(self.board, &mut self.shown, &portal.text, start);
         self.backend.query_text = portal.text.clone();
+        self.commits_at_once = false;
         let result = self.execute_portal(name, &mut portal, max_rows, client);
         // A transaction's end drops portals; this one may go with it.
-        let survives = result.is_ok() && !super::utility::ends_transaction(&portal.statement);
+        let ended = super::utility::ends_transaction(&portal.statement) || self.commits_at_once;
+        let survives = result.is_ok() && !ended;
         self.portals.insert(name, portal);
         if !survives {
             self.close_portal(name);
@@ -350,6 +352,9 @@ impl Session {
         self.given = Given::default();
         self.wanted_formats = Formats::default();
         let tag = tag?;
+        if self.commits_at_once {
+            self.commit_implicit()?;
+        }
         if portal.fields.is_some() {
             portal.last_tag = for_rows(&tag, 0);
         }

@@ -169,8 +169,8 @@ fn of_catalogs(b: &mut Backend, name: &str, args: &[Datum]) -> Result<Option<Dat
         "shobj_description" => shared_description(b, oid(0))?,
         "pg_client_encoding" => Datum::text(b.values.format.client_encoding.name()),
         "pg_tablespace_location" => Datum::text(""),
-        "pg_my_temp_schema" => b.temp_schema.get().unwrap_or_default().into(),
-        "pg_is_other_temp_schema" => false.into(),
+        "pg_my_temp_schema" => b.catalog.temporary().unwrap_or_default().into(),
+        "pg_is_other_temp_schema" => names::is_anothers_temporary(b, oid(0))?.into(),
         "regclass" => object(b, TypeId::REGCLASS, &args[0])?,
         "to_regclass" => object_if_any(b, TypeId::REGCLASS, &args[0])?,
         "to_regtype" => object_if_any(b, TypeId::REGTYPE, &args[0])?,
@@ -424,12 +424,8 @@ fn schemas(b: &Backend, implicit: bool) -> Result<Datum> {
     let path = b.search_path()?;
     let store = &b.instance.store;
     let mut names = Vec::new();
-    for oid in &path.schemas {
-        let name = store.schema_name(&b.txn, *oid)?;
-        let hidden = name == "pg_catalog" || Some(*oid) == b.temp_schema.get();
-        if implicit || !hidden {
-            names.push(Datum::text(name));
-        }
+    for oid in &path.schemas[if implicit { 0 } else { path.unnamed }..] {
+        names.push(Datum::text(store.schema_name(&b.txn, *oid)?));
     }
     Ok(Array::from_elements(TypeId::NAME, names).into())
 }

@@ -86,7 +86,7 @@ impl Locking<'_> {
         let path = self.backend.search_path()?;
         let schema = name.schema.as_deref();
         if let Some(schema) = schema
-            && txn.briefly(|| catalog.schema(txn, schema))?.is_none()
+            && txn.briefly(|| catalog.named_schema(txn, schema))?.is_none()
         {
             return Err(sql_error!(INVALID_SCHEMA_NAME, "schema \"{schema}\" does not exist"));
         }

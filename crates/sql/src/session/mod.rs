@@ -94,6 +94,8 @@ pub struct Session {
     savepoints: Vec<Savepoint>,
     /// The transaction has run a query: its isolation level is fixed.
     had_query: bool,
+    /// What runs can't be part of a transaction that goes on: Execute commits it before it is told.
+    commits_at_once: bool,
     /// How many statements the message at hand has.
     statements_in_message: usize,
     statements: HashMap<Box<str>, Prepared>,
@@ -192,6 +194,7 @@ impl Session {
             block: Block::Idle,
             savepoints: Vec::new(),
             had_query: false,
+            commits_at_once: false,
             statements_in_message: 0,
             statements: HashMap::default(),
             portals: Portals::default(),
@@ -295,7 +298,7 @@ impl Session {
     /// After a panic in [`Session::recover`]: the session ends, and does no more than roll back what it has not
     /// committed. Its temporary relations stay to the next start, or to the next session in its place that makes some.
     pub fn abandon(self) {
-        self.backend.temp_schema.set(None);
+        self.backend.catalog.set_temporary(None);
     }
 
     /// Sync: ends what the session began by itself.

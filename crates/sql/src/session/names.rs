@@ -6,6 +6,7 @@ use syntax::deparse::quote_ident;
 
 use crate::catalog::TableDef;
 use crate::catalog::collation::undefined;
+use crate::catalog::ddl::is_temporary_schema;
 use crate::catalog::store::{Found, Store};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Datum, Oid, TypeId, type_by_name, type_info, type_name};
@@ -120,6 +121,15 @@ pub fn current_schema(backend: &Backend) -> Result<Option<String>> {
     }
 }
 
+/// Has the schema temporary relations of another session?
+pub fn is_anothers_temporary(backend: &Backend, schema: Oid) -> Result<bool> {
+    let (txn, store) = (&backend.txn, &backend.instance.store);
+    let index = "pg_namespace_oid_index";
+    let found = store.find_one(txn, "pg_namespace", index, &[Datum::Oid(schema)])?;
+    let is_temporary = found.is_some_and(|found| is_temporary_schema(&found.row.text("nspname")));
+    Ok(is_temporary && backend.catalog.temporary() != Some(schema))
+}
+
 /// A relation by the text of its name.
 pub fn relation(backend: &Backend, text: &str) -> Result<Oid> {
     let parts = parts(text)?;
@@ -180,7 +190,7 @@ pub fn row_type(backend: &Backend, schema: Option<&str>, name: &str) -> Result<O
     let path = backend.search_path()?;
     let found = match schema {
         // A schema that is not there has no types.
-        Some(schema) if backend.catalog.schema(&backend.txn, schema)?.is_none() => None,
+        Some(schema) if backend.catalog.named_schema(&backend.txn, schema)?.is_none() => None,
         schema => backend.catalog.resolve(&backend.txn, &path, schema, name)?,
     };
     let Some(oid) = found else { return Ok(None) };
@@ -257,7 +267,7 @@ pub fn deferrable_constraints(backend: &Backend, name: &ast::QualifiedName) -> R
     let shown = name.parts.join(".");
     let schemas = match name.parts.len() {
         1 => backend.search_path()?.schemas.clone(),
-        n => backend.catalog.schema(&backend.txn, &name.parts[n - 2])?.into_iter().collect(),
+        n => backend.catalog.named_schema(&backend.txn, &name.parts[n - 2])?.into_iter().collect(),
     };
     let store = &backend.instance.store;
     for schema in schemas {

@@ -442,6 +442,10 @@ impl Session {
     /// `25P02` if it has columns, and the transaction has failed, as in PostgreSQL: to look columns up takes one. What has
     /// none may be described: clients do that to ROLLBACK.
     pub fn describe_statement(&mut self, name: &str) -> Result<(Vec<TypeId>, Option<Vec<Field>>)> {
+        if self.prepared(name)?.planned.is_some() && self.refuse_if_failed().is_ok() {
+            self.begin_if_idle();
+            self.current_plan(name)?;
+        }
         let prepared = self.prepared(name)?;
         let fields = match &prepared.planned {
             Some(planned) => planned.fields.as_deref(),

@@ -28,7 +28,7 @@ fn routines_of(
         _ => bail!(SYNTAX_ERROR, "improper qualified name (too many dotted names): {text}"),
     };
     if let Some(schema) = schema
-        && backend.catalog.schema(&backend.txn, schema)?.is_none()
+        && backend.catalog.named_schema(&backend.txn, schema)?.is_none()
     {
         bail!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist");
     }

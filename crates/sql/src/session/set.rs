@@ -231,9 +231,10 @@ impl Values {
 
     pub fn reset_all(&mut self) {
         for (i, setting) in TABLE.iter().enumerate() {
-            if matches!(setting.context, Context::User | Context::Superuser)
-                && self.current[i] != self.defaults[i]
-            {
+            // One that a value for the transaction hides is reset, too.
+            let hides = |undo: &Undo| matches!(undo.target, UndoTarget::Known(known, _) if known == i);
+            let is_set = self.current[i] != self.defaults[i] || self.undo.iter().any(hides);
+            if matches!(setting.context, Context::User | Context::Superuser) && is_set {
                 self.store(i, self.defaults[i].clone(), false);
             }
         }
@@ -524,25 +525,40 @@ fn checked(setting: &Setting, value: Value) -> Result<Value> {
     })
 }
 
-/// Reads `ISO, MDY` and its kin; what is not named stays as in `now`.
+/// Reads `ISO, MDY` and its kin; what is not named stays as in `now`. `None` for other words, and for words that contradict
+/// each other.
 fn date_style(text: &str, now: &FormatContext) -> Option<(DateStyle, DateOrder)> {
-    let (mut style, mut order) = (now.date_style, now.date_order);
+    let (mut style, mut order) = (None, None);
+    let said = |before: Option<DateStyle>, now| before.is_none_or(|before| before == now);
     for word in text.split(',').map(|word| word.trim().to_ascii_lowercase()) {
-        match &*word {
-            "iso" => style = DateStyle::Iso,
-            "sql" => style = DateStyle::Sql,
-            "postgres" => style = DateStyle::Postgres,
-            "german" => {
-                style = DateStyle::German;
-                order = DateOrder::Dmy;
+        let named = match &*word {
+            "iso" => Some(DateStyle::Iso),
+            "sql" => Some(DateStyle::Sql),
+            "postgres" => Some(DateStyle::Postgres),
+            "german" => Some(DateStyle::German),
+            _ => None,
+        };
+        if let Some(named) = named {
+            if !said(style, named) {
+                return None;
             }
-            "ymd" => order = DateOrder::Ymd,
-            "dmy" | "european" | "euro" => order = DateOrder::Dmy,
-            "mdy" | "us" | "noneuropean" | "noneuro" => order = DateOrder::Mdy,
-            _ => return None,
+            style = Some(named);
+            continue;
         }
+        let named = match &*word {
+            "ymd" => DateOrder::Ymd,
+            "dmy" | "european" | "euro" => DateOrder::Dmy,
+            "mdy" | "us" | "noneuropean" | "noneuro" => DateOrder::Mdy,
+            _ => return None,
+        };
+        if order.is_some_and(|before| before != named) {
+            return None;
+        }
+        order = Some(named);
     }
-    Some((style, order))
+    let of_style = (style == Some(DateStyle::German)).then_some(DateOrder::Dmy);
+    let order = order.or(of_style).unwrap_or(now.date_order);
+    Some((style.unwrap_or(now.date_style), order))
 }
 
 fn style_words(style: DateStyle, order: DateOrder) -> String {

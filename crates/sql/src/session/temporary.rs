@@ -102,7 +102,7 @@ impl Session {
 
     /// Drops the session's temporary relations and whatever else is made of them, without a word.
     pub(super) fn discard_temporary(&mut self) -> Result<()> {
-        let Some(schema) = self.backend.temp_schema.get() else { return Ok(()) };
+        let Some(schema) = self.backend.catalog.temporary() else { return Ok(()) };
         let told = self.backend.notices.len();
         let dropped = ddl::empty_temporary_schema(&mut self.backend, schema);
         self.backend.notices.truncate(told);
@@ -112,7 +112,7 @@ impl Session {
     /// The transaction is rolled back: the schema of temporary relations that it made is gone.
     pub(super) fn forget_new_temp_schema(&self) {
         if self.backend.temp_schema_new.replace(New::No) != New::No {
-            self.backend.temp_schema.set(None);
+            self.backend.catalog.set_temporary(None);
         }
     }
 
@@ -144,7 +144,7 @@ impl Session {
             txn.abort();
         }
         self.forget_new_temp_schema();
-        let Some(schema) = self.backend.temp_schema.get() else { return };
+        let Some(schema) = self.backend.catalog.temporary() else { return };
         // A commit while the stack unwinds would end the process.
         if std::thread::panicking() {
             return;

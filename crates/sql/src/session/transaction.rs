@@ -459,10 +459,11 @@ impl Session {
     }
 
     /// Some commands can't be rolled back.
-    pub(super) fn refuse_block(&self, what: &str) -> Result<()> {
+    pub(super) fn refuse_block(&mut self, what: &str) -> Result<()> {
         if self.is_in_block() || self.had_query {
             bail!(ACTIVE_SQL_TRANSACTION, "{what} cannot run inside a transaction block");
         }
+        self.commits_at_once = true;
         Ok(())
     }
 }

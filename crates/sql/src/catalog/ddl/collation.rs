@@ -8,7 +8,7 @@ use std::rc::Rc;
 use storage::lock::{LockMode, LockTag};
 use syntax::ast::{
     AlterObjectSchema, AlterOwner, CreateCollation, DefOption, DropObjects, ObjectKind, ObjectName,
-    OptionValue, Persistence, QualifiedName, Statement,
+    OptionValue, Persistence, QualifiedName, RelationRef, Statement,
 };
 use syntax::deparse::quote_ident;
 
@@ -99,9 +99,16 @@ impl Ddl<'_> {
         Ok(self.txn().lock(LockTag::Object { db, class, object: oid.0, sub: 0 }, mode)?)
     }
 
+    fn collation_schema(&mut self, name: &RelationRef) -> Result<Oid> {
+        match self.creation_schema(name, Persistence::Permanent)? {
+            (schema, Persistence::Permanent) => Ok(schema),
+            _ => Err(SqlError::unsupported("collations in temporary schemas are not supported")),
+        }
+    }
+
     fn create_collation(&mut self, create: &CreateCollation) -> Result<()> {
         let reference = relation_ref(&create.name);
-        let schema = self.creation_schema(&reference, Persistence::Permanent)?;
+        let schema = self.collation_schema(&reference)?;
         let row = match &create.from {
             Some(from) => {
                 if !create.options.is_empty() {
@@ -185,7 +192,7 @@ impl Ddl<'_> {
         let found = self.collation_to_alter(name)?;
         let mut wanted = relation_ref(&QualifiedName::bare(found.row.text("collname")));
         wanted.schema = Some(alter.new_schema.clone());
-        let schema = self.creation_schema(&wanted, Persistence::Permanent)?;
+        let schema = self.collation_schema(&wanted)?;
         if schema == found.row.oid("collnamespace") {
             return Ok(());
         }
@@ -250,7 +257,7 @@ impl Ddl<'_> {
         for name in &drop.names {
             let ObjectName::Name(name) = name else { continue };
             if let Some(schema) = name.schema()
-                && self.catalog.schema(self.host.txn(), schema)?.is_none()
+                && self.catalog.named_schema(self.host.txn(), schema)?.is_none()
             {
                 let text = format!("schema \"{schema}\" does not exist");
                 self.missing::<()>(drop, SqlState::UNDEFINED_SCHEMA, text)?;

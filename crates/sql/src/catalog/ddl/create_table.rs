@@ -51,15 +51,15 @@ impl Ddl<'_> {
         let name = &create.relation.name;
         let of = &create.relation;
         self.refuse_other_database(of).map_err(|error| crate::bind::at(error, of.loc))?;
-        let schema = self.creation_schema(of, create.persistence)?;
+        let (schema, lasts) = self.creation_schema(of, create.persistence)?;
         if self.name_is_taken(schema, name, create.if_not_exists)? {
             return Ok(());
         }
         self.check_tablespace_of_relation(create.tablespace.as_deref())?;
-        let persistence = persistence(create.persistence);
+        let persistence = persistence(lasts);
         let parameters = parameters::read(Of::Table, &create.options)?;
         // Its sequences are older, as in PostgreSQL: what depends on both is told in that order.
-        let (columns, constraints) = self.collect(create, schema)?;
+        let (columns, constraints) = self.collect(create, schema, lasts)?;
         // One of them may have been given the table's name.
         self.name_is_taken(schema, name, false)?;
         let oid = self.new_oid()?;
@@ -109,16 +109,17 @@ impl Ddl<'_> {
         &mut self,
         create: &CreateTable,
         schema: Oid,
+        persistence: ast::Persistence,
     ) -> Result<(Vec<NewColumn>, Vec<Constraint>)> {
         let table = &create.relation.name;
-        let place = Place { table, schema, persistence: create.persistence };
+        let place = Place { table, schema, persistence };
         let mut columns: Vec<NewColumn> = Vec::new();
         let mut constraints = Vec::new();
         for element in &create.elements {
             match element {
                 TableElement::Column(def) => {
                     let column =
-                        self.new_column(def, table, schema, create.persistence, &mut constraints)?;
+                        self.new_column(def, table, schema, persistence, &mut constraints)?;
                     columns.push(column);
                 }
                 TableElement::Constraint(constraint) => constraints.push(constraint.clone()),
@@ -220,18 +221,21 @@ impl Ddl<'_> {
     ///
     /// # Errors
     /// `42P07` if it is not.
-    pub(super) fn place_as(&mut self, create: &CreateTableAs) -> Result<Option<Oid>> {
+    pub(super) fn place_as(
+        &mut self,
+        create: &CreateTableAs,
+    ) -> Result<Option<(Oid, ast::Persistence)>> {
         if create.materialized_view {
             return Err(sql_error!(FEATURE_NOT_SUPPORTED, "materialized views are not supported"));
         }
         let into = &create.into;
-        let schema = self.creation_schema(&into.relation, into.persistence)?;
+        let (schema, lasts) = self.creation_schema(&into.relation, into.persistence)?;
         let taken = self.name_is_taken(schema, &into.relation.name, create.if_not_exists)?;
-        Ok((!taken).then_some(schema))
+        Ok((!taken).then_some((schema, lasts)))
     }
 
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<String> {
-        let Some(schema) = self.place_as(create)? else {
+        let Some((schema, lasts)) = self.place_as(create)? else {
             return Ok("CREATE TABLE AS".to_owned());
         };
         let into = &create.into;
@@ -240,7 +244,7 @@ impl Ddl<'_> {
         let columns = self.columns_as(create)?;
         let oid = self.new_oid()?;
         let parameters = parameters::read(Of::Table, &into.options)?;
-        let persistence = persistence(into.persistence);
+        let persistence = persistence(lasts);
         self.new_table(oid, name, schema, persistence, &columns)?;
         if !parameters.is_empty() {
             self.set_parameters(oid, &parameters)?;

@@ -91,7 +91,7 @@ impl Ddl<'_> {
     ) -> Result<Option<Arc<TableDef>>> {
         let reference = relation_ref(name);
         let missing_schema = match &reference.schema {
-            Some(schema) => self.catalog.schema(self.host.txn(), schema)?.is_none(),
+            Some(schema) => self.catalog.named_schema(self.host.txn(), schema)?.is_none(),
             None => false,
         };
         if missing_schema {

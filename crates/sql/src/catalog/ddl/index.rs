@@ -322,7 +322,7 @@ impl Ddl<'_> {
             _ => {}
         }
         if let Some(schema) = name.schema()
-            && self.catalog.schema(self.host.txn(), schema)?.is_none()
+            && self.catalog.named_schema(self.host.txn(), schema)?.is_none()
         {
             return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"));
         }

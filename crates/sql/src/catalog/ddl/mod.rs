@@ -48,6 +48,7 @@ use crate::bind::query::RelColumn;
 use crate::bind::{Expr, ExprKind, Ty};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::building::{Building, Command, Phase, Told, Working};
+use crate::catalog::store::lookup::TEMPORARY;
 use crate::catalog::store::{SearchPath, SessionCatalog, Store};
 use crate::catalog::{Record, TableDef, TableKind, other_database};
 use crate::error::{Result, SqlError, sql_error};
@@ -60,7 +61,7 @@ pub use database::{SETTINGS_INDEX, change_database_settings, settings_of};
 pub use extension::{available_extension_versions, available_extensions};
 pub use schema::{
     empty_temporary_schema, empty_temporary_schema_in_steps, empty_temporary_schemas_in_steps,
-    temporary_schema_name,
+    is_temporary as is_temporary_schema, temporary_schema_name,
 };
 
 /// What a query yields.
@@ -291,40 +292,64 @@ impl Ddl<'_> {
         }
     }
 
-    /// The schema that a new relation goes to.
+    /// The schema that a new relation goes to, and how long it is there: what is made in the schema of temporary
+    /// relations is one.
     fn creation_schema(
         &mut self,
         name: &RelationRef,
         persistence: ast::Persistence,
-    ) -> Result<Oid> {
+    ) -> Result<(Oid, ast::Persistence)> {
         self.refuse_other_database(name)?;
-        if persistence == ast::Persistence::Temporary {
-            if let Some(schema) = name.schema.as_deref().filter(|s| *s != "pg_temp") {
-                let _ = schema;
-                return Err(sql_error!(
-                    INVALID_TABLE_DEFINITION,
-                    "cannot create temporary relation in non-temporary schema"
-                ));
-            }
-            return self.host.temporary_schema();
+        let schema = self.wanted_schema(name, persistence)?;
+        let persistence = self.persistence_in(schema, persistence)?;
+        if persistence == ast::Persistence::Temporary
+            || self.catalog.lock_schema(self.host.txn(), schema, LockMode::AccessShare)?
+        {
+            return Ok((schema, persistence));
         }
-        let schema = match &name.schema {
-            Some(schema) => self.schema_to_create_in(schema, &name.name)?,
-            None => self.host.search_path()?.creation.ok_or_else(|| {
-                sql_error!(UNDEFINED_SCHEMA, "no schema has been selected to create in")
-            })?,
+        Err(name.schema.as_deref().map_or_else(no_schema_selected, no_schema))
+    }
+
+    fn wanted_schema(
+        &mut self,
+        name: &RelationRef,
+        persistence: ast::Persistence,
+    ) -> Result<Oid> {
+        let path = self.host.search_path()?;
+        let is_temporary = match name.schema.as_deref() {
+            Some(schema) => schema == TEMPORARY,
+            None => persistence == ast::Persistence::Temporary || path.creates_temporary,
         };
-        if self.catalog.lock_schema(self.host.txn(), schema, LockMode::AccessShare)? {
-            return Ok(schema);
+        match name.schema.as_deref() {
+            _ if is_temporary => self.host.temporary_schema(),
+            Some(schema) => self.schema_to_create_in(schema, &name.name),
+            None => path.creation.ok_or_else(no_schema_selected),
         }
-        Err(match &name.schema {
-            Some(schema) => no_schema(schema),
-            None => sql_error!(UNDEFINED_SCHEMA, "no schema has been selected to create in"),
-        })
+    }
+
+    fn persistence_in(
+        &self,
+        schema: Oid,
+        wanted: ast::Persistence,
+    ) -> Result<ast::Persistence> {
+        let is_own = self.catalog.temporary() == Some(schema);
+        let is_temporary = is_own || is_temporary_schema(&self.store().schema_name(self.txn(), schema)?);
+        let wrong = match wanted {
+            ast::Persistence::Unlogged if is_temporary => {
+                "only temporary relations may be created in temporary schemas"
+            }
+            ast::Persistence::Temporary if !is_temporary => {
+                "cannot create temporary relation in non-temporary schema"
+            }
+            _ if is_own => return Ok(ast::Persistence::Temporary),
+            _ if is_temporary => "cannot create relations in temporary schemas of other sessions",
+            _ => return Ok(wanted),
+        };
+        Err(sql_error!(INVALID_TABLE_DEFINITION, "{wrong}"))
     }
 
     fn schema_to_create_in(&self, schema: &str, object: &str) -> Result<Oid> {
-        let oid = self.catalog.schema(self.host.txn(), schema)?;
+        let oid = self.catalog.named_schema(self.host.txn(), schema)?;
         let oid = oid.ok_or_else(|| no_schema(schema))?;
         if oid == crate::catalog::store::PG_CATALOG {
             return Err(sql_error!(
@@ -336,8 +361,20 @@ impl Ddl<'_> {
         Ok(oid)
     }
 
-    /// What a cursor of the session reads stays as it is, and so do rows that are yet to be checked.
+    /// What a cursor of the session reads stays as it is, and so do rows that are yet to be checked. Another session's
+    /// temporary table can only be dropped.
     fn must_not_be_in_use(&self, table: &TableDef, command: &str) -> Result<()> {
+        let verb = match command {
+            "CREATE INDEX" => "create indexes on",
+            "TRUNCATE" => "truncate",
+            _ => "alter",
+        };
+        if command != "DROP TABLE" && self.catalog.is_anothers(table) {
+            return Err(sql_error!(
+                FEATURE_NOT_SUPPORTED,
+                "cannot {verb} temporary tables of other sessions"
+            ));
+        }
         // Cursors read what is below views.
         if table.kind != TableKind::View && self.host.is_in_use(table.oid) {
             return Err(sql_error!(
@@ -389,6 +426,10 @@ fn without_place<T>(bound: Result<T>) -> Result<T> {
 
 fn no_schema(name: &str) -> SqlError {
     sql_error!(UNDEFINED_SCHEMA, "schema \"{name}\" does not exist")
+}
+
+fn no_schema_selected() -> SqlError {
+    sql_error!(UNDEFINED_SCHEMA, "no schema has been selected to create in")
 }
 
 /// `relation "x" does not exist`, with its place.

@@ -13,11 +13,17 @@ use crate::types::{Datum, Oid};
 use super::cascade::{Dependents, Object};
 use super::{Ddl, DdlHost};
 
-const TEMPORARY: &str = "pg_temp_";
+/// What the names of schemas of temporary relations begin with, toast tables' not among them.
+const PREFIX: &str = "pg_temp_";
 
 /// The schema of a session's temporary relations.
 pub fn temporary_schema_name(session: u32) -> String {
-    format!("{TEMPORARY}{session}")
+    format!("{PREFIX}{session}")
+}
+
+/// Does a schema of that name have a session's temporary relations?
+pub fn is_temporary(schema: &str) -> bool {
+    schema.starts_with(PREFIX)
 }
 
 pub(super) fn check_new_name(name: &str) -> Result<()> {
@@ -156,8 +162,8 @@ pub fn empty_temporary_schema_in_steps(host: &mut dyn DdlHost, schema: Oid) -> R
 /// Drops some of what is in any session's schema of temporary relations; whether that was all.
 pub fn empty_temporary_schemas_in_steps(host: &mut dyn DdlHost) -> Result<bool> {
     let mut ddl = Ddl::new(host);
-    let is_temporary = |row: &CatalogRow| row.text("nspname").starts_with(TEMPORARY);
-    let schemas = ddl.store().scan(ddl.txn(), "pg_namespace", is_temporary)?;
+    let has_temporary = |row: &CatalogRow| is_temporary(&row.text("nspname"));
+    let schemas = ddl.store().scan(ddl.txn(), "pg_namespace", has_temporary)?;
     let schemas: Vec<Oid> = schemas.iter().map(|found| found.row.oid("oid")).collect();
     if schemas.is_empty() {
         return Ok(true);

@@ -49,7 +49,7 @@ fn type_range(type_id: TypeId) -> (i64, i64) {
 
 impl Ddl<'_> {
     pub(super) fn create_sequence(&mut self, create: &CreateSequence) -> Result<()> {
-        let schema = self.creation_schema(&create.relation, create.persistence)?;
+        let (schema, lasts) = self.creation_schema(&create.relation, create.persistence)?;
         let name = &create.relation.name;
         if self.name_is_taken(schema, name, create.if_not_exists)? {
             return Ok(());
@@ -57,7 +57,7 @@ impl Ddl<'_> {
         let oid = self.new_sequence(
             name,
             schema,
-            persistence(create.persistence),
+            persistence(lasts),
             None,
             &create.options,
         )?;

@@ -39,7 +39,7 @@ impl Ddl<'_> {
             return Err(func::unclear_collation(&format!("view column \"{}\"", open.name)));
         }
         let name = &create.relation.name;
-        let schema = self.creation_schema(&create.relation, persistence)?;
+        let (schema, persistence) = self.creation_schema(&create.relation, persistence)?;
         let known = self.catalog.relation_oid(self.host.txn(), schema, name)?;
         match known {
             Some(oid) if create.replace => self.can_be_replaced(oid, &columns)?,

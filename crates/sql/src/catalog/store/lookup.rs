@@ -1,9 +1,10 @@
 //! Names to definitions, for one session.
 
-use base::sync::unmodelled::{AtomicBool, AtomicU64, Ordering};
+use base::sync::unmodelled::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::Arc;
 
 use base::hash::HashMap;
+use base::ids::Persistence;
 use base::latch::Latch;
 use base::rank::Rank;
 use storage::lock::{LockMode, LockTag};
@@ -23,15 +24,24 @@ use super::schema::{catalog, catalog_by_oid};
 pub struct SearchPath {
     /// OIDs in order; `pg_catalog` and the temporary schema included where they are searched.
     pub schemas: Vec<Oid>,
+    /// How many of the first are searched without being named.
+    pub unnamed: usize,
     /// Where new objects go; `None` when no schema of the path exists.
     pub creation: Option<Oid>,
+    /// They go to the session's temporary schema, which need not exist yet.
+    pub creates_temporary: bool,
 }
+
+/// What statements and `search_path` call the schema of their session's temporary relations.
+pub const TEMPORARY: &str = "pg_temp";
 
 /// The catalogs as one session sees them.
 pub struct SessionCatalog {
     pub instance: Arc<Instance>,
     /// The database's OID.
     pub database: Oid,
+    /// The schema of this session's temporary relations; 0 as long as there is none.
+    temporary: AtomicU32,
     /// Definitions as this transaction's own changes made them.
     own: Latch<Own>,
     /// `own.changed` is not empty: asked for every statement.
@@ -63,6 +73,7 @@ impl SessionCatalog {
         SessionCatalog {
             instance,
             database,
+            temporary: AtomicU32::new(0),
             own: Latch::new(Rank::Outer, Own::default()),
             has_changed: AtomicBool::new(false),
             moves,
@@ -161,6 +172,30 @@ impl SessionCatalog {
         Ok(row.map(|found| found.row.oid("oid")))
     }
 
+    /// The schema that a statement names before an object: one of its session's temporary relations by any session's
+    /// name for it.
+    pub fn named_schema(&self, txn: &Txn, name: &str) -> Result<Option<Oid>> {
+        match self.temporary() {
+            Some(temporary) if name == TEMPORARY => Ok(Some(temporary)),
+            _ => self.schema(txn, name),
+        }
+    }
+
+    /// The schema of this session's temporary relations, once it has one.
+    pub fn temporary(&self) -> Option<Oid> {
+        // Relaxed, as below: only the session's own thread of execution sets it.
+        Some(Oid(self.temporary.load(Ordering::Relaxed))).filter(|oid| oid.is_valid())
+    }
+
+    pub fn set_temporary(&self, schema: Option<Oid>) {
+        self.temporary.store(schema.unwrap_or_default().0, Ordering::Relaxed);
+    }
+
+    /// Is it another session's temporary relation?
+    pub fn is_anothers(&self, relation: &TableDef) -> bool {
+        relation.persistence == Persistence::Temporary && self.temporary() != Some(relation.schema)
+    }
+
     /// A relation's OID by name in a schema.
     pub fn relation_oid(&self, txn: &Txn, schema: Oid, name: &str) -> Result<Option<Oid>> {
         if schema == PG_CATALOG
@@ -187,7 +222,7 @@ impl SessionCatalog {
         name: &str,
     ) -> Result<Option<Oid>> {
         if let Some(schema) = schema {
-            let Some(schema_oid) = self.schema(txn, schema)? else {
+            let Some(schema_oid) = self.named_schema(txn, schema)? else {
                 return Err(sql_error!(
                     UNDEFINED_TABLE,
                     "relation \"{schema}.{name}\" does not exist"

@@ -123,3 +123,22 @@ fn where_a_parameter_switches_a_condition_off() {
     let plan = bench.run(&format!("EXPLAIN (COSTS OFF) {named}"));
     assert!(plan.contains("Tid Scan on ord") && !plan.contains("Seq Scan"), "{plan}");
 }
+
+#[test]
+fn of_tables_whose_extremes_are_asked_for() {
+    let mut bench = bench();
+    for query in [
+        "SELECT min(id), max(id) FROM ord",
+        "SELECT max(id) - min(id), min(cust_id) FROM ord HAVING max(id) > 5",
+        "SELECT min(id), max(id) FROM ord WHERE id > 100 AND id < 200",
+        "SELECT c.id, (SELECT max(o.cust_id) - min(o.cust_id) FROM ord o WHERE o.cust_id = c.id)
+         FROM cust c WHERE c.id < 3",
+    ] {
+        goes_by_index(&mut bench, query);
+    }
+    // One of them without an index, and the table is read anyhow.
+    for query in ["SELECT min(id), max(state) FROM ord", "SELECT min(id), count(*) FROM ord"] {
+        let plan = bench.run(&format!("EXPLAIN (COSTS OFF) {query}"));
+        assert!(plan.contains("Seq Scan") && !plan.contains("InitPlan"), "{query}:\n{plan}");
+    }
+}

@@ -147,7 +147,7 @@ fn what_a_crash_leaves_goes_with_the_next_start() {
         let mut other = Session::open(&bench.cluster, database, "postgres").unwrap();
         run(&mut other, MAKE);
         // The session's end finds nothing to drop, as if it had not come.
-        other.backend.temp_schema.set(None);
+        other.backend.catalog.set_temporary(None);
     }
     assert!(bench.run("DROP TABLE base1").starts_with("2BP01"));
     let mut bench = bench.restarted();
