@@ -42,7 +42,8 @@ fn in_parts(query: &Query, indexes: &Rc<Indexes>) -> Option<Query> {
     let filter = query.filter.as_ref();
     let is_of_groups = |part: &Expr| matches!(part, Expr::Aggregate(_) | Expr::Grouping(_));
     // Those in WHERE are of queries further out.
-    let has_more = query.has_sublinks || filter.is_some_and(|f| walk::any(f, &mut { is_of_groups }));
+    let has_more =
+        query.has_sublinks || filter.is_some_and(|f| walk::any(f, &mut { is_of_groups }));
     if has_more || !indexes.settings.indexscan {
         return None;
     }

@@ -172,7 +172,7 @@ impl Session {
             false => catalog.relation(relation),
         })?;
         let Some(table) = found else {
-            bail!(UNDEFINED_TABLE, "relation \"{}\" does not exist", relation.name);
+            return Err(self.backend.no_relation(relation));
         };
         let (verb, way) = if write { ("to", "copy to") } else { ("from", "copy from") };
         match table.kind {

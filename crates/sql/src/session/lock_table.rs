@@ -85,18 +85,11 @@ impl Locking<'_> {
         let Backend { catalog, txn, .. } = self.backend;
         let path = self.backend.search_path()?;
         let schema = name.schema.as_deref();
-        if let Some(schema) = schema
-            && txn.briefly(|| catalog.named_schema(txn, schema))?.is_none()
-        {
-            return Err(sql_error!(INVALID_SCHEMA_NAME, "schema \"{schema}\" does not exist"));
-        }
         let found = txn.briefly(|| match catalog.resolve(txn, &path, schema, &name.name)? {
             Some(oid) => catalog.table(txn, oid),
             None => Ok(None),
         })?;
-        found.ok_or_else(|| {
-            sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", written(name))
-        })
+        found.ok_or_else(|| self.backend.no_relation(name))
     }
 
     /// Tables and views that a view's query names, and those below them. Views may name each other in a circle: those

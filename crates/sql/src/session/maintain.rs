@@ -105,8 +105,7 @@ impl Session {
         for one in named {
             let found = self.backend.with_catalog(|catalog| catalog.relation(&one.relation))?;
             let Some(table) = found else {
-                let name = &one.relation.name;
-                bail!(UNDEFINED_TABLE, "relation \"{name}\" does not exist");
+                return Err(self.backend.no_relation(&one.relation));
             };
             let columns = one.columns.iter().map(|name| (**name).into()).collect();
             let other = !matches!(table.kind, TableKind::Table | TableKind::Toast);

@@ -149,9 +149,15 @@ pub fn relation(backend: &Backend, text: &str) -> Result<Oid> {
         _ => bail!(SYNTAX_ERROR, "improper relation name (too many dotted names): {text}"),
     };
     let path = backend.search_path()?;
-    match backend.catalog.resolve(&backend.txn, &path, schema, name)? {
-        Some(oid) => Ok(oid),
-        None => Err(sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", parts.join("."))),
+    let (catalog, txn) = (&backend.catalog, &backend.txn);
+    let found = catalog.resolve(txn, &path, schema, name)?;
+    found.ok_or_else(|| catalog.no_relation(txn, schema, name))
+}
+
+impl Backend {
+    /// See [`SessionCatalog::no_relation`].
+    pub fn no_relation(&self, name: &ast::RelationRef) -> SqlError {
+        self.catalog.no_relation(&self.txn, name.schema.as_deref(), &name.name)
     }
 }
 

@@ -232,7 +232,8 @@ impl Values {
     pub fn reset_all(&mut self) {
         for (i, setting) in TABLE.iter().enumerate() {
             // One that a value for the transaction hides is reset, too.
-            let hides = |undo: &Undo| matches!(undo.target, UndoTarget::Known(known, _) if known == i);
+            let hides =
+                |undo: &Undo| matches!(undo.target, UndoTarget::Known(known, _) if known == i);
             let is_set = self.current[i] != self.defaults[i] || self.undo.iter().any(hides);
             if matches!(setting.context, Context::User | Context::Superuser) && is_set {
                 self.store(i, self.defaults[i].clone(), false);
@@ -329,7 +330,7 @@ impl Values {
         let value = &self.current[i];
         match setting.name {
             "DateStyle" => {
-                if let Some((style, order)) = date_style(value.as_text(), &self.format) {
+                if let Ok((style, order)) = date_style(value.as_text(), &self.format) {
                     self.format.date_style = style;
                     self.format.date_order = order;
                     self.current[i] = Value::Text(style_words(style, order).into());
@@ -498,38 +499,41 @@ fn refuse_other_than_utf8(name: &str) -> Result<()> {
 
 /// Values whose text has a meaning that the table does not know.
 fn checked(setting: &Setting, value: Value) -> Result<Value> {
-    let (valid, detail) = match setting.name {
-        "DateStyle" => (date_style(value.as_text(), &FormatContext::new()).is_some(), None),
-        "TimeZone" => (time_zone(value.as_text()).is_some(), None),
-        "default_table_access_method" => {
-            (value.as_text() == "heap", Some("Table access method \"{}\" does not exist."))
-        }
-        "default_tablespace" => (
-            matches!(value.as_text(), "" | "pg_default"),
-            Some("Tablespace \"{}\" does not exist."),
-        ),
-        _ => (true, None),
-    };
-    if valid {
-        return Ok(value);
-    }
+    let Some(detail) = fault_of(setting.name, &value) else { return Ok(value) };
     let text = value.as_text();
     let error = sql_error!(
         INVALID_PARAMETER_VALUE,
         "invalid value for parameter \"{}\": \"{text}\"",
         setting.name
     );
-    Err(match detail {
-        Some(detail) => error.with_detail(detail.replace("{}", text)),
-        None => error,
-    })
+    Err(if detail.is_empty() { error } else { error.with_detail(detail) })
 }
 
-/// Reads `ISO, MDY` and its kin; what is not named stays as in `now`. `None` for other words, and for words that contradict
-/// each other.
-fn date_style(text: &str, now: &FormatContext) -> Option<(DateStyle, DateOrder)> {
+/// What is wrong with a value, if something is; empty: there is no more to say of it.
+fn fault_of(name: &str, value: &Value) -> Option<String> {
+    match name {
+        "DateStyle" => date_style(value.as_text(), &FormatContext::new()).err(),
+        "TimeZone" => time_zone(value.as_text()).is_none().then(String::new),
+        "default_table_access_method" => {
+            let text = value.as_text();
+            (text != "heap").then(|| format!("Table access method \"{text}\" does not exist."))
+        }
+        "default_tablespace" => {
+            let text = value.as_text();
+            let is_there = matches!(text, "" | "pg_default");
+            (!is_there).then(|| format!("Tablespace \"{text}\" does not exist."))
+        }
+        _ => None,
+    }
+}
+
+/// Reads `ISO, MDY` and its kin; what is not named stays as in `now`.
+///
+/// # Errors
+/// What is wrong with it: another word, or words that contradict each other.
+fn date_style(text: &str, now: &FormatContext) -> std::result::Result<Styles, String> {
     let (mut style, mut order) = (None, None);
-    let said = |before: Option<DateStyle>, now| before.is_none_or(|before| before == now);
+    let mut contradicts = false;
     for word in text.split(',').map(|word| word.trim().to_ascii_lowercase()) {
         let named = match &*word {
             "iso" => Some(DateStyle::Iso),
@@ -539,9 +543,7 @@ fn date_style(text: &str, now: &FormatContext) -> Option<(DateStyle, DateOrder)>
             _ => None,
         };
         if let Some(named) = named {
-            if !said(style, named) {
-                return None;
-            }
+            contradicts |= style.is_some_and(|before| before != named);
             style = Some(named);
             continue;
         }
@@ -549,17 +551,21 @@ fn date_style(text: &str, now: &FormatContext) -> Option<(DateStyle, DateOrder)>
             "ymd" => DateOrder::Ymd,
             "dmy" | "european" | "euro" => DateOrder::Dmy,
             "mdy" | "us" | "noneuropean" | "noneuro" => DateOrder::Mdy,
-            _ => return None,
+            _ => return Err(format!("Unrecognized key word: \"{word}\".")),
         };
-        if order.is_some_and(|before| before != named) {
-            return None;
-        }
+        contradicts |= order.is_some_and(|before| before != named);
         order = Some(named);
+    }
+    if contradicts {
+        return Err("Conflicting \"datestyle\" specifications.".to_owned());
     }
     let of_style = (style == Some(DateStyle::German)).then_some(DateOrder::Dmy);
     let order = order.or(of_style).unwrap_or(now.date_order);
-    Some((style.unwrap_or(now.date_style), order))
+    Ok((style.unwrap_or(now.date_style), order))
 }
+
+/// How dates are shown, and read.
+type Styles = (DateStyle, DateOrder);
 
 fn style_words(style: DateStyle, order: DateOrder) -> String {
     let style = match style {

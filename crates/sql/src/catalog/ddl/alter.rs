@@ -110,7 +110,7 @@ impl Ddl<'_> {
             _ => "ALTER TABLE",
         };
         let Some(table) = self.find(&alter.relation, LockMode::AccessExclusive)? else {
-            self.skip(super::no_relation(&alter.relation), alter.if_exists)?;
+            self.without_relation(&alter.relation, alter.if_exists)?;
             return Ok(tag.to_owned());
         };
         self.must_be_user_table(&table)?;

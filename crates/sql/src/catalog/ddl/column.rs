@@ -184,7 +184,7 @@ impl Ddl<'_> {
     /// The name that a statement gives the sequence behind a column: one that is free, in the schema of the table.
     fn chosen_name(&mut self, name: &QualifiedName, schema: Oid) -> Result<String> {
         let own = match name.schema() {
-            Some(named) => self.schema_to_create_in(named, name.last())?,
+            Some(named) => self.named_schema(named)?,
             None => schema,
         };
         self.name_is_taken(own, name.last(), false)?;

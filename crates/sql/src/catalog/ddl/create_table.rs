@@ -14,9 +14,9 @@ use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
 
+use super::Ddl;
 use super::column::{NewColumn, are_named_apart, check_column_name, check_type_of, has_room_for};
 use super::like::Place;
-use super::{Ddl, no_relation};
 
 /// From the syntax tree's to storage's.
 pub(super) fn persistence(p: ast::Persistence) -> Persistence {
@@ -50,8 +50,8 @@ impl Ddl<'_> {
         refuse_unsupported(create)?;
         let name = &create.relation.name;
         let of = &create.relation;
-        self.refuse_other_database(of).map_err(|error| crate::bind::at(error, of.loc))?;
-        let (schema, lasts) = self.creation_schema(of, create.persistence)?;
+        let place = self.creation_schema(of, create.persistence);
+        let (schema, lasts) = place.map_err(|error| crate::bind::at(error, of.loc))?;
         if self.name_is_taken(schema, name, create.if_not_exists)? {
             return Ok(());
         }
@@ -324,9 +324,6 @@ fn refuse_unsupported(create: &CreateTable) -> Result<()> {
     }
     if let Some(method) = create.access_method.as_deref().filter(|m| *m != "heap") {
         return Err(sql_error!(UNDEFINED_OBJECT, "access method \"{method}\" does not exist"));
-    }
-    if create.relation.schema.is_none() && create.relation.name.is_empty() {
-        return Err(no_relation(&create.relation));
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ use crate::bind::{Expr, ExprKind, Ty};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::building::{Building, Command, Phase, Told, Working};
 use crate::catalog::store::lookup::TEMPORARY;
-use crate::catalog::store::{SearchPath, SessionCatalog, Store};
+use crate::catalog::store::{PG_CATALOG, SearchPath, SessionCatalog, Store};
 use crate::catalog::{Record, TableDef, TableKind, other_database};
 use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Host;
@@ -279,7 +279,20 @@ impl Ddl<'_> {
 
     /// A relation by name under a lock; `42P01` without one.
     fn open(&mut self, name: &RelationRef, mode: LockMode) -> Result<Arc<TableDef>> {
-        self.find(name, mode)?.ok_or_else(|| no_relation(name))
+        self.find(name, mode)?.ok_or_else(|| self.no_relation(name))
+    }
+
+    fn no_relation(&self, name: &RelationRef) -> SqlError {
+        self.catalog.no_relation(self.host.txn(), name.schema.as_deref(), &name.name)
+    }
+
+    /// There is no such relation: an error, or with IF EXISTS a notice.
+    fn without_relation(&mut self, name: &RelationRef, if_exists: bool) -> Result<()> {
+        let error = match if_exists {
+            true => sql_error!(UNDEFINED_TABLE, "relation \"{}\" does not exist", name.name),
+            false => self.no_relation(name),
+        };
+        self.skip(error, if_exists)
     }
 
     /// A statement stays in its database.
@@ -302,6 +315,16 @@ impl Ddl<'_> {
         self.refuse_other_database(name)?;
         let schema = self.wanted_schema(name, persistence)?;
         let persistence = self.persistence_in(schema, persistence)?;
+        if schema == PG_CATALOG {
+            let refused = sql_error!(
+                INSUFFICIENT_PRIVILEGE,
+                "permission denied to create \"pg_catalog.{}\"",
+                name.name
+            );
+            return Err(
+                refused.with_detail("System catalog modifications are currently disallowed.")
+            );
+        }
         if persistence == ast::Persistence::Temporary
             || self.catalog.lock_schema(self.host.txn(), schema, LockMode::AccessShare)?
         {
@@ -310,11 +333,7 @@ impl Ddl<'_> {
         Err(name.schema.as_deref().map_or_else(no_schema_selected, no_schema))
     }
 
-    fn wanted_schema(
-        &mut self,
-        name: &RelationRef,
-        persistence: ast::Persistence,
-    ) -> Result<Oid> {
+    fn wanted_schema(&mut self, name: &RelationRef, persistence: ast::Persistence) -> Result<Oid> {
         let path = self.host.search_path()?;
         let is_temporary = match name.schema.as_deref() {
             Some(schema) => schema == TEMPORARY,
@@ -322,18 +341,21 @@ impl Ddl<'_> {
         };
         match name.schema.as_deref() {
             _ if is_temporary => self.host.temporary_schema(),
-            Some(schema) => self.schema_to_create_in(schema, &name.name),
+            Some(schema) => self.named_schema(schema),
             None => path.creation.ok_or_else(no_schema_selected),
         }
     }
 
-    fn persistence_in(
-        &self,
-        schema: Oid,
-        wanted: ast::Persistence,
-    ) -> Result<ast::Persistence> {
+    /// A schema that a statement names before an object; `3F000` without one.
+    fn named_schema(&self, schema: &str) -> Result<Oid> {
+        let found = self.catalog.named_schema(self.host.txn(), schema)?;
+        found.ok_or_else(|| no_schema(schema))
+    }
+
+    fn persistence_in(&self, schema: Oid, wanted: ast::Persistence) -> Result<ast::Persistence> {
         let is_own = self.catalog.temporary() == Some(schema);
-        let is_temporary = is_own || is_temporary_schema(&self.store().schema_name(self.txn(), schema)?);
+        let is_temporary =
+            is_own || is_temporary_schema(&self.store().schema_name(self.txn(), schema)?);
         let wrong = match wanted {
             ast::Persistence::Unlogged if is_temporary => {
                 "only temporary relations may be created in temporary schemas"
@@ -346,19 +368,6 @@ impl Ddl<'_> {
             _ => return Ok(wanted),
         };
         Err(sql_error!(INVALID_TABLE_DEFINITION, "{wrong}"))
-    }
-
-    fn schema_to_create_in(&self, schema: &str, object: &str) -> Result<Oid> {
-        let oid = self.catalog.named_schema(self.host.txn(), schema)?;
-        let oid = oid.ok_or_else(|| no_schema(schema))?;
-        if oid == crate::catalog::store::PG_CATALOG {
-            return Err(sql_error!(
-                INSUFFICIENT_PRIVILEGE,
-                "permission denied to create \"pg_catalog.{object}\""
-            )
-            .with_detail("System catalog modifications are currently disallowed."));
-        }
-        Ok(oid)
     }
 
     /// What a cursor of the session reads stays as it is, and so do rows that are yet to be checked. Another session's
@@ -430,16 +439,6 @@ fn no_schema(name: &str) -> SqlError {
 
 fn no_schema_selected() -> SqlError {
     sql_error!(UNDEFINED_SCHEMA, "no schema has been selected to create in")
-}
-
-/// `relation "x" does not exist`, with its place.
-pub(super) fn no_relation(name: &RelationRef) -> SqlError {
-    let shown = match &name.schema {
-        Some(schema) => format!("{schema}.{}", name.name),
-        None => name.name.to_string(),
-    };
-    let _ = name.loc;
-    sql_error!(UNDEFINED_TABLE, "relation \"{shown}\" does not exist")
 }
 
 /// `column "x" of relation "t" does not exist`.

@@ -13,7 +13,7 @@ use crate::types::{Datum, Oid};
 
 use super::concurrent::Beside;
 use super::index::IndexState;
-use super::{Ddl, DdlHost, no_relation};
+use super::{Ddl, DdlHost};
 
 /// What a REINDEX was told.
 #[derive(Clone, Copy, Default, Debug)]
@@ -131,7 +131,7 @@ impl Ddl<'_> {
             Some((None, other)) => {
                 Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not an index", other.name))
             }
-            None => Err(no_relation(name)),
+            None => Err(self.no_relation(name)),
         }
     }
 

@@ -71,7 +71,7 @@ impl Ddl<'_> {
         let reference = relation_ref(name);
         let found = self.find(&reference, LockMode::AccessExclusive)?;
         if found.is_none() {
-            self.skip(super::no_relation(&reference), rename.if_exists)?;
+            self.without_relation(&reference, rename.if_exists)?;
         }
         Ok(found)
     }

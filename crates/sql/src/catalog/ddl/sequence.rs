@@ -54,13 +54,7 @@ impl Ddl<'_> {
         if self.name_is_taken(schema, name, create.if_not_exists)? {
             return Ok(());
         }
-        let oid = self.new_sequence(
-            name,
-            schema,
-            persistence(lasts),
-            None,
-            &create.options,
-        )?;
+        let oid = self.new_sequence(name, schema, persistence(lasts), None, &create.options)?;
         self.set_owner(oid, &create.options)
     }
 
@@ -197,7 +191,7 @@ impl Ddl<'_> {
     pub(super) fn alter_sequence(&mut self, alter: &AlterSequence) -> Result<()> {
         let mode = LockMode::ShareRowExclusive;
         let Some(sequence) = self.find(&alter.relation, mode)? else {
-            return self.skip(super::no_relation(&alter.relation), alter.if_exists);
+            return self.without_relation(&alter.relation, alter.if_exists);
         };
         if sequence.kind != TableKind::Sequence {
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", sequence.name));

@@ -11,7 +11,7 @@ use storage::lock::{LockMode, LockTag};
 use storage::txn::{Txn, When};
 
 use crate::catalog::{Access, TableDef};
-use crate::error::{Result, sql_error};
+use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::cleaning::locked;
@@ -222,13 +222,10 @@ impl SessionCatalog {
         name: &str,
     ) -> Result<Option<Oid>> {
         if let Some(schema) = schema {
-            let Some(schema_oid) = self.named_schema(txn, schema)? else {
-                return Err(sql_error!(
-                    UNDEFINED_TABLE,
-                    "relation \"{schema}.{name}\" does not exist"
-                ));
+            return match self.named_schema(txn, schema)? {
+                Some(schema) => self.relation_oid(txn, schema, name),
+                None => Ok(None),
             };
-            return self.relation_oid(txn, schema_oid, name);
         }
         for schema in &path.schemas {
             if let Some(oid) = self.relation_oid(txn, *schema, name)? {
@@ -236,6 +233,20 @@ impl SessionCatalog {
             }
         }
         Ok(None)
+    }
+
+    /// What is said of a relation that a statement, other than a query, names in vain: its schema may be what there is not.
+    pub fn no_relation(&self, txn: &Txn, schema: Option<&str>, name: &str) -> SqlError {
+        let Some(schema) = schema else {
+            return sql_error!(UNDEFINED_TABLE, "relation \"{name}\" does not exist");
+        };
+        match txn.briefly(|| self.named_schema(txn, schema)) {
+            Ok(Some(_)) => {
+                sql_error!(UNDEFINED_TABLE, "relation \"{schema}.{name}\" does not exist")
+            }
+            Ok(None) => sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"),
+            Err(error) => error,
+        }
     }
 
     /// A relation by name, locked. When the catalogs change while the lock is waited for, the name is
