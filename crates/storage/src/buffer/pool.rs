@@ -20,7 +20,7 @@ use super::{Config, HugePages, PoolStats, Ring};
 use crate::error::{Error, Result};
 use crate::page::{PAGE_BYTES, PageView};
 use crate::relfile::RelFiles;
-use crate::wal::Wal;
+use crate::wal::{RedoHold, Wal};
 use base::clock;
 use base::env::Env;
 use base::hash::{HashMap, hash_of};
@@ -184,9 +184,17 @@ impl Pool {
         self.relations.lock().get(&rel).map(|map| map.main_rank())
     }
 
+    /// Keeps the redo point before every record that a page in memory stands for. Who takes pages out of memory unwritten
+    /// holds it until their file is as it is to be: on the file as it was, redo can't do the later of their records alone.
+    /// Redo itself makes no restart point meanwhile.
+    pub fn hold_for_discard(&self) -> Option<RedoHold> {
+        self.wal.get().map(|wal| wal.hold_redo_at(self.min_rec_lsn()))
+    }
+
     /// Removes the relation: its pages leave the cache unwritten, its files are deleted. Nobody may use it any
     /// more; pins that are about to go are waited for. Fine if it does not exist. To be called without a latch.
     pub fn drop_relation(self: &Arc<Self>, rel: RelId) -> Result<()> {
+        let _hold = self.hold_for_discard();
         self.drop_map(rel);
         self.forget_copies(|page| page.rel == rel);
         self.files.remove(rel)?;
@@ -398,8 +406,8 @@ impl Pool {
             if let Some(index) = self.free.take() {
                 return Ok(index);
             }
-            if self.files.awaits_inherited() {
-                // The cleaner can't write a page until that is over: redo waits with it.
+            if self.files.awaits_inherited() || self.is_redone() {
+                // The cleaner may be a long time about its writes, and redo has nothing better to do than to wait.
                 deadline = clock::now().after(self.config.frame_wait);
             } else if clock::now() >= deadline {
                 return Err(Error::NoFreeBuffer { waited: self.config.frame_wait });
@@ -413,6 +421,12 @@ impl Pool {
             self.cleaner.wake();
             self.free.wait(deadline.min(clock::now().after(LOOK_UP)));
         }
+    }
+
+    /// Is it redo that uses the cache?
+    fn is_redone(&self) -> bool {
+        // Relaxed: for who waits, and looks again.
+        self.wal.get().is_none() && self.redo_at.load(Ordering::Relaxed) > 1
     }
 
     /// Evicts a batch of clean victims, unless somebody else is at it.

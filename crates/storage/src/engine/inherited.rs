@@ -7,10 +7,11 @@
 
 use crate::error::{Error, Result, or_abort};
 use crate::recovery::control;
+use crate::relfile::inherited::{has_failed_sync, mark_failed_sync};
 use crate::relfile::{RelFiles, sync_path};
 use crate::txlog::ALL_LOGS;
 use crate::wal::segment;
-use base::disk::Disk;
+use base::disk::{Disk, Open};
 use base::env::{Background, Env};
 use std::sync::{Arc, Mutex};
 
@@ -24,12 +25,7 @@ pub(super) struct Syncing {
 /// next. To be called before anything else reads.
 pub(super) fn sync(env: &Env, relfiles: &Arc<RelFiles>) -> Result<Syncing> {
     let disk = &*env.disk;
-    sync_path(disk, control::PATH)?;
-    sync_directory(disk, segment::DIRECTORY)?;
-    for log in ALL_LOGS.into_iter().filter(|log| log.is_durable()) {
-        sync_directory(disk, log.directory())?;
-    }
-    disk.sync_dir("").map_err(|e| Error::io("sync", ".", e))?;
+    sync_logs(disk).inspect_err(|_| mark_failed_sync(disk))?;
     relfiles.expect_inherited();
     let outcome = Arc::new(Mutex::new(Ok(())));
     let (files, told) = (Arc::clone(relfiles), Arc::clone(&outcome));
@@ -63,13 +59,32 @@ impl Drop for Syncing {
     }
 }
 
-fn sync_directory(disk: &dyn Disk, directory: &str) -> Result<()> {
+/// Where a sync has failed before, what the system has cached of the logs may not be what the disk has: it is dropped.
+fn sync_logs(disk: &dyn Disk) -> Result<()> {
+    let distrusts = has_failed_sync(disk)?;
+    if distrusts {
+        base::log!("a sync has failed before: what is there is read from the disk anew");
+    }
+    sync_path(disk, control::PATH)?;
+    sync_directory(disk, segment::DIRECTORY, distrusts)?;
+    for log in ALL_LOGS.into_iter().filter(|log| log.is_durable()) {
+        sync_directory(disk, log.directory(), distrusts)?;
+    }
+    disk.sync_dir("").map_err(|e| Error::io("sync", ".", e))
+}
+
+fn sync_directory(disk: &dyn Disk, directory: &str, distrusts: bool) -> Result<()> {
     // The logs' directories are made when they are first opened.
     if !disk.exists(directory).map_err(|e| Error::io("open", directory, e))? {
         return Ok(());
     }
     for name in disk.list(directory).map_err(|e| Error::io("list", directory, e))? {
-        sync_path(disk, &format!("{directory}/{name}"))?;
+        let path = format!("{directory}/{name}");
+        let file = disk.open(&path, Open::Existing).map_err(|e| Error::io("open", &*path, e))?;
+        file.sync().map_err(|e| Error::io("sync", &*path, e))?;
+        if distrusts {
+            file.drop_cached().map_err(|e| Error::io("read anew", path, e))?;
+        }
     }
     disk.sync_dir(directory).map_err(|e| Error::io("sync", directory, e))
 }

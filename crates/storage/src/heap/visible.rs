@@ -92,7 +92,7 @@ impl HeapRel {
             if !visibility::is_visible_to_all(txlog, horizon, durable, &header)? {
                 return Ok(false);
             }
-            if visibility::is_held(txlog, &header)? {
+            if visibility::is_held(txlog, horizon, &header)? {
                 return Ok(false);
             }
         }

@@ -20,7 +20,7 @@ use super::files::{RelationFiles, log_pending};
 use crate::buffer::Pool;
 use crate::complaint::complain;
 use crate::engine::oids::Oids;
-use crate::error::{Error, Result, fatal, or_abort};
+use crate::error::{Result, or_abort};
 use crate::txn::TxnManager;
 use crate::wal::{Kind, Record, Wal, record_bound};
 use base::clock::{self, Instant};
@@ -185,7 +185,7 @@ impl Checkpointer {
         let mut control = self.control.lock();
         let content = *control.content();
         let clean = super::control::Control { state: State::Clean, ..content };
-        control.write(clean).map_err(or_fatal)
+        control.write(clean).map_err(|e| self.pool.files().or_fatal(e))
     }
 
     fn run(&self) {
@@ -235,7 +235,9 @@ impl Checkpointer {
         if extent != Extent::AsItIs {
             self.pool.clean_up_to(begin)?;
         }
-        let redo = [Some(begin), self.wal.redo_held(), Some(self.pool.min_rec_lsn())];
+        // Holds last: a page that is not dirty any more may have left a hold behind.
+        let pages = self.pool.min_rec_lsn();
+        let redo = [Some(begin), Some(pages), self.wal.redo_held()];
         let redo = redo.into_iter().flatten().min().expect("the position is there");
         debug_assert!(extent != Extent::Shutdown || redo == begin, "nothing is open at shutdown");
         // Before the files that are pending: what has a number by now is among them.
@@ -249,6 +251,7 @@ impl Checkpointer {
             next_oid: self.oids.limit(),
             ..control.content().counters
         };
+        let or_fatal = |error| self.pool.files().or_fatal(error);
         self.txns.checkpoint().map_err(or_fatal)?;
         self.pool.sync_all().map_err(or_fatal)?;
         let at = self.log(&counters, &txns.created)?;
@@ -277,14 +280,6 @@ impl Checkpointer {
         let record = Record::new(Kind::CHECKPOINT, Xid::INVALID).data(&bytes);
         let at = self.wal.insert(&mut claim, &record);
         Ok((at.start, at.end))
-    }
-}
-
-/// A sync that failed can't be repeated: what the system dropped is not known.
-fn or_fatal(error: Error) -> Error {
-    match &error {
-        Error::Io(e) if e.what == "sync" => fatal(&error.to_string()),
-        _ => error,
     }
 }
 

@@ -19,6 +19,7 @@ use crate::error::{Error, Result, fatal, or_abort};
 use crate::txlog::Status;
 use crate::txn::{Txn, TxnManager};
 use crate::wal::{Kind, Record, RecordView, RedoHold, Wal, record_bound};
+use base::clock;
 use base::env::{Background, Env};
 use base::latch::Latch;
 use base::park::{self, Context};
@@ -27,6 +28,7 @@ use base::wait_event::{self, Event};
 use base::{Fork, Lsn, Persistence, RelId, Xid};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::Duration;
 
 /// Relations' files of a running engine.
 pub struct RelationFiles {
@@ -57,7 +59,12 @@ struct Removal {
     after: Lsn,
     /// Keeps the redo point before the record that says so.
     hold: Option<RedoHold>,
+    /// Keeps it before the records of their pages, since these are leaving the cache.
+    pages: Option<RedoHold>,
 }
+
+/// How long until what could not be removed is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 impl RelationFiles {
     /// Starts the remover. Ids are handed out from `next_rel`.
@@ -159,7 +166,7 @@ impl RelationFiles {
 
     /// Removes relations once the log is durable up to `after`. Does not wait for it.
     pub fn remove_later(&self, rels: Vec<RelId>, after: Lsn, hold: Option<RedoHold>) {
-        self.lock().jobs.push_back(Removal { rels, after, hold });
+        self.lock().jobs.push_back(Removal { rels, after, hold, pages: None });
         if let Some(remover) = self.remover.get() {
             remover.unpark();
         }
@@ -194,6 +201,7 @@ impl RelationFiles {
 
     fn run(&self) {
         let _ = self.remover.set(park::current());
+        let mut stuck: Vec<Removal> = Vec::new();
         loop {
             let next = {
                 let mut queue = self.lock();
@@ -205,24 +213,39 @@ impl RelationFiles {
                 next
             };
             match next {
-                Some(job) => self.remove(job),
-                None => park::park(),
+                Some(job) => stuck.extend(self.remove(job)),
+                None if stuck.is_empty() => park::park(),
+                None => {
+                    park::park_until(Some(clock::now().after(AGAIN)));
+                    stuck = stuck.into_iter().filter_map(|job| self.remove(job)).collect();
+                }
             }
         }
     }
 
-    fn remove(&self, job: Removal) {
+    /// Removes the files; those are left that can't be removed now.
+    fn remove(&self, mut job: Removal) -> Option<Removal> {
         self.wal.flush(job.after);
-        for &rel in &job.rels {
-            if let Err(e) = self.pool.drop_relation(rel) {
-                // Wasted room until the next start after a crash, nothing worse.
-                complain(&format!("relation {rel} was dropped, but its files remain"), &e);
+        job.pages = job.pages.or_else(|| self.pool.hold_for_discard());
+        let (mut gone, mut left) = (Vec::new(), Vec::new());
+        for rel in std::mem::take(&mut job.rels) {
+            match self.pool.drop_relation(rel) {
+                Ok(()) => gone.push(rel),
+                Err(e) => {
+                    complain(&format!("relation {rel} was dropped, but its files remain"), &e);
+                    left.push(rel);
+                }
             }
         }
         if let Some(txns) = self.txns.get().and_then(Weak::upgrade) {
-            txns.files_settled(&job.rels);
+            txns.files_settled(&gone);
         }
-        drop(job.hold);
+        if left.is_empty() {
+            drop((job.hold, job.pages));
+            return None;
+        }
+        job.rels = left;
+        Some(job)
     }
 }
 

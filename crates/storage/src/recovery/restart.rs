@@ -13,7 +13,7 @@
 
 use super::control::{Control, ControlFile};
 use super::redo::Redo;
-use crate::error::{Error, Result, fatal};
+use crate::error::Result;
 use crate::txlog::{Status, TxLogStart};
 use base::clock::{self, Instant};
 use base::{Lsn, Xid, sim};
@@ -72,10 +72,11 @@ impl Redo<'_> {
         self.counters.next_xid = self.counters.next_xid.max(next_xid);
         self.counters.next_multixact = self.counters.next_multixact.max(next_multixact.0);
         self.ctx.pool().files().await_inherited()?;
-        self.ctx.pool().sync_all().map_err(or_fatal)?;
+        self.ctx.pool().sync_all().map_err(|e| self.ctx.pool().files().or_fatal(e))?;
         let content = *self.restart.control.content();
         let content = Control { redo, checkpoint, counters: self.counters, ..content };
-        self.restart.control.write(content).map_err(or_fatal)?;
+        let written = self.restart.control.write(content);
+        written.map_err(|e| self.ctx.pool().files().or_fatal(e))?;
         self.report.restart_points += 1;
         drop(window);
         self.restart.window.get_or_insert_with(|| sim::window("redo-behind-restart-point"));
@@ -98,13 +99,5 @@ impl Redo<'_> {
     fn unexplained(&self) -> Result<Option<Lsn>> {
         let rolled_back = |xid: Xid| Ok(self.txns.status(xid)? == Status::Aborted);
         self.ctx.oldest_unexplained(rolled_back)
-    }
-}
-
-/// A sync that failed can't be repeated: what the system dropped is not known.
-fn or_fatal(error: Error) -> Error {
-    match &error {
-        Error::Io(e) if e.what == "sync" => fatal(&error.to_string()),
-        _ => error,
     }
 }

@@ -11,8 +11,8 @@
 //! leaves a mark, and a start that finds it has the system's cache of the files dropped before it reads any of them.
 
 use super::{BASE_DIR, RelFiles, parse_name};
-use crate::error::{Error, Result};
-use base::disk::{File, Open};
+use crate::error::{Error, Result, fatal};
+use base::disk::{Disk, File, Open};
 use base::lot;
 use base::sync::unmodelled::{AtomicU8, Ordering};
 use std::io::ErrorKind;
@@ -104,24 +104,28 @@ impl RelFiles {
         Ok(())
     }
 
-    /// Leaves the mark, as well as the disk lets it.
+    /// See [`mark_failed_sync`].
     pub(super) fn mark_failed_sync(&self) {
-        let left = self.disk.open(SYNC_FAILED, Open::Create).and_then(|mark| {
-            mark.sync()?;
-            self.disk.sync_dir("")
-        });
-        if let Err(fault) = left {
-            base::log!("the failed sync could not be noted in \"{SYNC_FAILED}\": {fault}");
+        mark_failed_sync(&*self.disk);
+    }
+
+    /// A sync that failed can't be repeated, as what the system dropped is not known: ends the process if it is that.
+    pub fn or_fatal(&self, error: Error) -> Error {
+        match &error {
+            Error::Io(e) if e.what == "sync" => {
+                self.mark_failed_sync();
+                fatal(&error.to_string())
+            }
+            _ => error,
         }
     }
 
     /// Where an earlier process has left the mark: has the system read logged relations from the device again. What it still
     /// takes for unwritten is written first. To be called before anything of them is read.
     pub fn distrust_cache(&self) -> Result<()> {
-        if !self.has_failed_sync()? {
+        if !has_failed_sync(&*self.disk)? {
             return Ok(());
         }
-        base::log!("a sync of relation files has failed before: they are read from the disk anew");
         self.each_logged(|path, file| {
             file.sync().map_err(|e| Error::io("sync", path, e))?;
             file.drop_cached().map_err(|e| Error::io("read anew", path, e))
@@ -130,14 +134,26 @@ impl RelFiles {
 
     /// Takes the mark away. Redo has read what the disk has, and the redo point waits for what it changed.
     pub fn trust_cache(&self) -> Result<()> {
-        if self.has_failed_sync()? {
+        if has_failed_sync(&*self.disk)? {
             self.disk.remove(SYNC_FAILED).map_err(|e| Error::io("remove", SYNC_FAILED, e))?;
             self.disk.sync_dir("").map_err(|e| Error::io("sync", ".", e))?;
         }
         Ok(())
     }
+}
 
-    fn has_failed_sync(&self) -> Result<bool> {
-        self.disk.exists(SYNC_FAILED).map_err(|e| Error::io("open", SYNC_FAILED, e))
+/// Leaves the mark of a failed sync, as well as the disk lets it. Of the process nothing is left thereafter.
+pub(crate) fn mark_failed_sync(disk: &dyn Disk) {
+    let left = disk.open(SYNC_FAILED, Open::Create).and_then(|mark| {
+        mark.sync()?;
+        disk.sync_dir("")
+    });
+    if let Err(fault) = left {
+        base::log!("the failed sync could not be noted in \"{SYNC_FAILED}\": {fault}");
     }
+}
+
+/// Has an earlier process left the mark?
+pub(crate) fn has_failed_sync(disk: &dyn Disk) -> Result<bool> {
+    disk.exists(SYNC_FAILED).map_err(|e| Error::io("open", SYNC_FAILED, e))
 }

@@ -266,11 +266,23 @@ impl RelFiles {
     fn sync_names(&self) -> Result<()> {
         self.in_turn(|| {
             // Relaxed: whoever needs a name durable has made it before, in program order or through a latch.
-            if self.names_changed.swap(false, Ordering::Relaxed) {
-                self.disk.sync_dir(BASE_DIR).map_err(|e| Error::io("sync", BASE_DIR, e))?;
+            if !self.names_changed.swap(false, Ordering::Relaxed) {
+                return Ok(Ok(()));
             }
-            Ok(())
-        })
+            let mut synced = self.disk.sync_dir(BASE_DIR);
+            if matches!(&synced, Err(e) if is_out_of_files(e)) && self.close_idle() {
+                synced = self.disk.sync_dir(BASE_DIR);
+            }
+            match synced {
+                Ok(()) => Ok(Ok(())),
+                // The directory could not be opened: nothing was synced, and nothing failed to be.
+                Err(e) if is_out_of_files(&e) || e.raw_os_error() == Some(libc::ENOMEM) => {
+                    self.names_changed.store(true, Ordering::Relaxed);
+                    Ok(Err(Error::io("open", BASE_DIR, e)))
+                }
+                Err(e) => Err(Error::io("sync", BASE_DIR, e)),
+            }
+        })?
     }
 
     /// Has one context sync at a time, and none after a failure: what that one was to make durable is lost to all.

@@ -262,23 +262,34 @@ pub fn lockers(txn: &Txn, t: &TupleHeader) -> Result<Lockers> {
     for member in members {
         if txn.is_mine(member.xid) {
             lockers.mine.push(member);
-        } else if txn.outcome(member.xid)? == Outcome::Running {
-            lockers.others.push(member);
+            continue;
+        }
+        match txn.outcome(member.xid)? {
+            Outcome::Running => lockers.others.push(member),
+            // Its lock is gone: snapshots from now on must include what was done under it.
+            Outcome::Committed(csn) => txn.manager().wal().await_published(csn),
+            Outcome::Aborted => {}
         }
     }
     Ok(lockers)
 }
 
-/// Whether a running transaction holds a lock in the version's xmax, or has ended it.
-pub fn is_held(txlog: &TxLog, t: &TupleHeader) -> Result<bool> {
+/// Whether the version's xmax is of somebody who holds a lock, or has ended it, or did so until a moment ago: its commit
+/// is not yet one that all snapshots include.
+pub fn is_held(txlog: &TxLog, horizon: Csn, t: &TupleHeader) -> Result<bool> {
+    let holds = |xid| match txlog.outcome(xid)? {
+        Outcome::Running => Ok(true),
+        Outcome::Committed(csn) => Ok(csn >= horizon),
+        Outcome::Aborted => Ok(false),
+    };
     if t.flags.has(Flags::XMAX_INVALID) {
         return Ok(false);
     }
     if !t.flags.has(Flags::MULTI) {
-        return Ok(txlog.runner(t.xmax)?.is_some());
+        return holds(t.xmax);
     }
     for member in txlog.multis().members(MultiXactId(t.xmax.0))? {
-        if txlog.runner(member.xid)?.is_some() {
+        if holds(member.xid)? {
             return Ok(true);
         }
     }

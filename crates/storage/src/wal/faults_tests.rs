@@ -307,7 +307,7 @@ fn fail_to_sync_a_segment(errno: i32, spares: bool) {
         // The sync that follows the header's writing.
         match access {
             Access::Write => is_header = path.starts_with("wal/") && offset == 0,
-            Access::Sync if is_header => {
+            Access::Sync if is_header && path.starts_with("wal/") => {
                 eprintln!("sync met");
                 return Some(io::Error::from_raw_os_error(errno));
             }

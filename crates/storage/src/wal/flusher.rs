@@ -12,7 +12,7 @@ use super::Wal;
 use super::gather::Gathering;
 use super::ring::BLOCK_BYTES;
 use super::stats::count;
-use crate::error::{Error, fatal};
+use crate::error::Error;
 use base::clock;
 use base::disk::SyncMethod;
 use base::park;
@@ -164,8 +164,8 @@ impl State {
             true => self.sync_mapped(wal, complete).map(|()| true),
             false => self.write(wal, complete),
         };
-        let is_durable =
-            written.unwrap_or_else(|e| fatal(&format!("the log can't be made durable: {e}")));
+        let is_durable = written
+            .unwrap_or_else(|e| wal.store.fail(&format!("the log can't be made durable: {e}")));
         let took = clock::now().since(writing).as_nanos() as u64;
         let counters = &wal.counters;
         wal.count_time(if is_durable { &counters.sync_nanos } else { &counters.write_nanos }, took);
@@ -271,7 +271,7 @@ impl State {
             let _waiting = wait_event::during(Event::WalSync);
             if let Err(e) = wal.store.file(segment).sync() {
                 let path = super::segment::path(wal.route.epoch.timeline, segment);
-                fatal(&format!(
+                wal.store.fail(&format!(
                     "the log can't be made durable: could not sync file \"{path}\": {e}"
                 ));
             }

@@ -4,7 +4,7 @@
 //! that would need the segment, and tries again, after longer and longer pauses, until it is over.
 
 use super::Wal;
-use crate::error::{Error, fatal};
+use crate::error::Error;
 use base::clock;
 use base::park;
 use std::sync::Mutex;
@@ -71,7 +71,7 @@ pub(super) fn run(wal: &Wal) {
                 park::park();
             }
             Err(Error::Io(e)) if e.what == "sync" => {
-                fatal(&format!("no log segment can be made: {e}"))
+                wal.store.fail(&format!("no log segment can be made: {e}"))
             }
             Err(e) => {
                 wal.seldom.trouble.begin(named(wal, e));

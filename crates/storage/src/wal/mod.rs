@@ -481,6 +481,11 @@ impl Wal {
         self.holds.hold(|| self.position())
     }
 
+    /// Keeps the redo point from passing a position, until dropped. It has not passed it so far.
+    pub fn hold_redo_at(&self, position: Lsn) -> RedoHold {
+        self.holds.hold(|| position)
+    }
+
     /// The lowest position that somebody holds; to be asked after [`Wal::settled_position`].
     pub fn redo_held(&self) -> Option<Lsn> {
         self.holds.lowest()

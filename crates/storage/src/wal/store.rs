@@ -9,7 +9,8 @@
 
 use super::mapped::Segments;
 use super::segment::{self, DIRECTORY, Epoch};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, fatal};
+use crate::relfile::inherited::mark_failed_sync;
 use base::disk::map::Mapping;
 use base::disk::{Disk, File, Open};
 use std::collections::{BTreeMap, BTreeSet};
@@ -215,6 +216,12 @@ impl Store {
         self.disk.rename_new(from, &to).map_err(|e| Error::io("rename", from, e))?;
         *named = Some(number);
         Ok(())
+    }
+
+    /// Ends the process, as what it is to have made durable is not. The next does not trust what the system has cached.
+    pub fn fail(&self, why: &str) -> ! {
+        mark_failed_sync(&*self.disk);
+        fatal(why)
     }
 
     /// Makes the directory's names durable.

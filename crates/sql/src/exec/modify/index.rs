@@ -8,6 +8,7 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
 use crate::exec::waiting::waiting;
+use crate::types::row::write_values;
 use crate::types::{Datum, is_equal};
 
 use super::Work;
@@ -244,9 +245,11 @@ pub(in crate::exec) fn any_key_changed(
             continue;
         }
         if !index.ready {
-            // It may be building still, and fail: its expressions' errors are not the writer's yet.
+            // It may be building still, and fail: its expressions' errors are not the writer's yet. They may tell values
+            // apart that are equal.
             let exprs = cx.host.index_exprs(index)?;
             let all = exprs.keys.iter().chain(&exprs.predicate);
+            let changed = |c: u16| !is_same_image(&old[usize::from(c)], &new[usize::from(c)]);
             if all.flat_map(crate::exec::columns_of).any(changed) {
                 return Ok(true);
             }
@@ -289,6 +292,16 @@ pub(in crate::exec) fn referenced_key_changed(
         let at = usize::from(c);
         !same(&old[at], &new[at])
     })
+}
+
+/// Are they stored alike? Values may be equal and yet not the same, as 1.0 and 1.00 are.
+fn is_same_image(a: &Datum, b: &Datum) -> bool {
+    let image = |value: &Datum| {
+        let mut bytes = Vec::new();
+        write_values(std::slice::from_ref(value), &mut bytes);
+        bytes
+    };
+    image(a) == image(b)
 }
 
 pub(super) fn same(a: &Datum, b: &Datum) -> bool {

@@ -81,3 +81,50 @@ fn a_start_that_can_not_erase_the_logs_tail_leaves_nobody_behind() {
     assert_eq!(failed.sqlstate(), "58030", "{failed}");
     assert_eq!(Arc::strong_count(&env.disk), 1);
 }
+
+/// The pages of a dropped relation leave the cache before its file does. If the redo point passed their first records as
+/// long as the file is there, redo would meet later ones on the file as it was.
+#[test]
+fn the_redo_point_waits_for_files_that_cannot_be_removed() {
+    let disk = SimDisk::new();
+    let here = env(&disk);
+    Engine::create(&config(), &here).unwrap();
+    let engine = Engine::open(&config(), &here).unwrap();
+    let txn = begin(&engine);
+    let rel = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+    let other = engine.create_relation(&txn, Persistence::Permanent, Rank::HeapPage).unwrap();
+    set(&engine, &txn, &rel, 0, 1);
+    engine.wal().flush(txn.commit().unwrap().must_be_durable);
+    engine.checkpoint().unwrap();
+
+    let id = rel.id();
+    let fails = move |access, path: &str, _: u64| {
+        let fails = access == Access::Directory && path == crate::relfile::path(id, Fork::Main);
+        fails.then(|| io::Error::from_raw_os_error(5))
+    };
+    disk.set_fault(Some(Box::new(fails)));
+    let txn = begin(&engine);
+    let changed = set(&engine, &txn, &rel, 0, 2);
+    engine.wal().flush(txn.commit().unwrap().must_be_durable);
+    let txn = begin(&engine);
+    txn.drop_at_commit(id).unwrap();
+    engine.wal().flush(txn.commit().unwrap().must_be_durable);
+    let checkpoints = engine.checkpointer().count();
+    for value in 0..20 {
+        let txn = begin(&engine);
+        set(&engine, &txn, &other, 0, value);
+        txn.commit().unwrap();
+        sleep(20);
+    }
+    engine.checkpoint().unwrap();
+    assert!(engine.checkpointer().count() > checkpoints);
+    assert!(engine.checkpointer().redo() <= changed.start, "the file is there");
+
+    disk.set_fault(None);
+    while engine.checkpointer().redo() <= changed.start {
+        sleep(20);
+        engine.checkpoint().unwrap();
+    }
+    assert!(!disk.exists(&crate::relfile::path(id, Fork::Main)).unwrap());
+    engine.shutdown().unwrap();
+}

@@ -127,7 +127,7 @@ fn nothing_may_be_written_after_inherited_files_could_not_be_synced() {
 #[test]
 fn after_a_failed_sync_files_are_read_from_the_disk_anew() {
     let disk = left_by_crashes(1).pop().unwrap();
-    let names = disk.list("base").unwrap();
+    let (names, logs) = (disk.list("base").unwrap(), files_of_logs(&disk));
     assert!(!names.is_empty());
     let follow = |disk: &SimDisk, bad: Option<String>| {
         let seen = Seen::default();
@@ -155,7 +155,43 @@ fn after_a_failed_sync_files_are_read_from_the_disk_anew() {
         let (synced, dropped) = (of(Access::Sync).unwrap(), of(Access::DropCached).unwrap());
         assert!(synced < dropped && dropped < first_read, "{path}");
     }
+    // The log and the status logs, too: what they tell of commits is not written anew where it seems to be there.
+    for path in logs {
+        let of = |is: Access| seen.iter().position(|(access, of)| (*access, of) == (is, &path));
+        let (synced, dropped) = (of(Access::Sync).unwrap(), of(Access::DropCached).unwrap());
+        assert!(synced < dropped && dropped < first_read, "{path}");
+    }
     assert!(!disk.exists(SYNC_FAILED).unwrap());
     let (_, seen) = follow(&disk, None);
     assert!(seen.iter().all(|(access, _)| *access != Access::DropCached));
+}
+
+fn files_of_logs(disk: &SimDisk) -> Vec<String> {
+    let durable = crate::txlog::ALL_LOGS.into_iter().filter(|log| log.is_durable());
+    let directories = durable.map(|log| log.directory()).chain([segment::DIRECTORY]);
+    let directories = directories.filter(|directory| disk.exists(directory).unwrap());
+    let files = directories.flat_map(|directory| {
+        let names = disk.list(directory).unwrap().into_iter();
+        names.map(move |name| format!("{directory}/{name}"))
+    });
+    files.collect()
+}
+
+/// Linux tells one process of a failed write, and no other.
+#[test]
+fn a_failed_sync_of_what_an_earlier_process_left_is_the_next_start_s_to_know() {
+    let disk = left_by_crashes(1).pop().unwrap();
+    let files = files_of_logs(&disk);
+    assert!(files.iter().any(|path| !path.starts_with(segment::DIRECTORY)), "{files:?}");
+    for path in files {
+        let bad = path.clone();
+        let hook = move |access, path: &str, _: u64| {
+            let fails = access == Access::Sync && *path == bad;
+            fails.then(|| io::Error::from_raw_os_error(5))
+        };
+        assert!(start(&disk, Box::new(hook)).is_err(), "{path}");
+        assert!(disk.exists(SYNC_FAILED).unwrap(), "{path}");
+    }
+    start(&disk, Box::new(|_, _, _| None)).unwrap();
+    assert!(!disk.exists(SYNC_FAILED).unwrap());
 }

@@ -6,10 +6,11 @@ use crate::lock::{RowLock, WaitPolicy};
 use crate::rig::Rig;
 use crate::txlog::MultiXactId;
 use crate::txn::{Isolation, Txn};
+use crate::wal::{Kind, Record, record_bound};
 use base::interrupt::{self, Interrupt};
-use base::{Env, Fork, Tid, park, sim};
+use base::{Env, Fork, Tid, Xid, park, sim};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
 const ALL: [RowLock; 4] =
@@ -411,4 +412,44 @@ fn each_level_keeps_its_lock_when_those_within_it_go() {
         txn.commit().unwrap();
         assert!(try_lock(&heap, other, tid, RowLock::Update));
     }
+}
+
+/// A committer that is slow to publish has others wait behind it, whose fates are known by then. Their locks are nobody's
+/// any more; but who takes one next must see, in its next snapshot, what was done under it.
+#[test]
+fn who_finds_a_lock_gone_with_a_commit_has_snapshots_that_include_it() {
+    let (rig, heap, tid, txns) = start(1);
+    let (reserved, go_on) = (&Barrier::new(2), &Barrier::new(2));
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let (wal, shared) = (&rig.wal, (&rig, &heap));
+        scope.spawn(move || {
+            let mut claim = wal.claim(record_bound(1, 0, 16)).unwrap();
+            let record = Record::new(Kind::COMMIT, Xid(1)).data(&[0; 16]);
+            wal.insert_commit(&mut claim, &record, |_| {
+                reserved.wait();
+                go_on.wait();
+                (0..1000).for_each(|_| std::thread::yield_now());
+            });
+        });
+        reserved.wait();
+        scope.spawn(move || {
+            let (rig, heap) = shared;
+            let txn = rig.begin();
+            assert!(try_lock(heap, &txn, tid, RowLock::KeyShare));
+            tell.send(txn.xid().unwrap()).unwrap();
+            txn.commit().unwrap();
+        });
+        let holder = told.recv().unwrap();
+        let csn = loop {
+            match rig.txns.txlog().outcome(holder).unwrap() {
+                crate::txlog::Outcome::Committed(csn) => break csn,
+                _ => std::thread::yield_now(),
+            }
+        };
+        assert!(rig.wal.published() <= csn, "its fate is known, and no snapshot includes it");
+        go_on.wait();
+        assert!(try_lock(&heap, &txns[0], tid, RowLock::Update));
+        assert!(rig.wal.published() > csn);
+    });
 }
