@@ -1,7 +1,9 @@
 //! SQL cursors: DECLARE, FETCH, MOVE, CLOSE.
 //!
-//! A cursor keeps the rows that it has read, so that it can go back to them; one WITH HOLD reads the
-//! rest when its transaction commits.
+//! A cursor that scrolls keeps the rows that it has read, so that it can go back to them; others keep none
+//! (`forward`). One WITH HOLD reads the rest when its transaction commits.
+
+mod forward;
 
 use std::sync::Arc;
 
@@ -12,9 +14,9 @@ use crate::exec::spill::{RowReader, RowStore};
 use crate::types::Datum;
 
 use super::Session;
+use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
 use super::portal::{Portal, RELIEVE_BYTES, Run, cannot_be_run, send_row};
-
 use super::prepare::{Planned, is_plannable};
 use super::simple::is_of_the_moment;
 use super::standing::{StandingCursor, Targets, scans_backward, with_addresses};
@@ -23,9 +25,12 @@ use super::transaction::no_block;
 /// What a cursor adds to a portal.
 #[derive(Default)]
 pub struct Cursor {
-    /// Rows read so far.
+    /// Rows read so far; of one that only goes forward those that its transaction's commit left to be read.
     rows: Option<RowStore>,
     reader: RowReader,
+    /// How many went by where none are kept, and the one that it is on.
+    passed: usize,
+    current: Vec<Datum>,
     /// There are no more.
     complete: bool,
     /// 0 before the first row, n on row n, one more after the last.
@@ -42,7 +47,25 @@ pub struct Cursor {
 impl Cursor {
     /// How many rows were read so far.
     fn known(&self) -> usize {
-        self.rows.as_ref().map_or(0, RowStore::len)
+        match self.forward_only {
+            true => self.passed,
+            false => self.rows.as_ref().map_or(0, RowStore::len),
+        }
+    }
+
+    fn is_on_row(&self) -> bool {
+        (1..=self.known()).contains(&self.position)
+    }
+
+    /// The row that it is on, if it is on one.
+    fn current(&mut self) -> Result<Option<&[Datum]>> {
+        if !self.is_on_row() {
+            return Ok(None);
+        }
+        if self.forward_only {
+            return Ok(Some(&self.current));
+        }
+        self.row(self.position).map(Some)
     }
 
     /// The row with this number, from 1, which was read.
@@ -86,6 +109,29 @@ impl Iterator for Wanted {
         }
         self.first += 1;
         Some(self.first - 1)
+    }
+}
+
+/// Who gets the rows of a FETCH; nobody gets those of a MOVE.
+struct Told<'a> {
+    client: &'a mut dyn Client,
+    fields: &'a [Field],
+    formats: &'a Formats,
+    is_move: bool,
+    rows: u64,
+}
+
+impl Told<'_> {
+    fn tell(&mut self, backend: &Backend, row: &[Datum]) -> Result<()> {
+        if self.is_move {
+            return Ok(());
+        }
+        let waiting = send_row(backend, self.client, self.fields, self.formats, row)?;
+        self.rows += 1;
+        if self.rows.is_multiple_of(64) || waiting > RELIEVE_BYTES {
+            self.client.relieve(backend.txn.must_be_durable())?;
+        }
+        Ok(())
     }
 }
 
@@ -189,9 +235,7 @@ impl Session {
             && let Some(cursor) = &mut portal.cursor
         {
             standing.row = None;
-            if (1..=cursor.known()).contains(&cursor.position) {
-                standing.row = Some(Arc::from(cursor.row(cursor.position)?));
-            }
+            standing.row = cursor.current()?.map(Arc::from);
         }
         Ok(())
     }
@@ -218,32 +262,33 @@ impl Session {
         if !fetch.is_move && !described {
             client.row_description(&fields, &formats);
         }
-        let wanted = self.wanted_rows(portal, fetch.direction, fetch.is_move)?;
-        let count = wanted.rows();
-        if !fetch.is_move {
-            self.send_wanted(portal, wanted, &fields, &formats, client)?;
-        }
+        let (fields, formats, is_move) = (&*fields, &formats, fetch.is_move);
+        let mut told = Told { client, fields, formats, is_move, rows: 0 };
+        let count = self.go(portal, fetch.direction, &mut told)?;
         self.tell_everything();
         Ok(count)
     }
 
-    fn send_wanted(
-        &self,
+    /// Moves a cursor in a direction, and tells the rows that it yields. How many there were.
+    fn go(
+        &mut self,
         portal: &mut Portal,
-        wanted: Wanted,
-        fields: &[Field],
-        formats: &Formats,
-        client: &mut dyn Client,
-    ) -> Result<()> {
-        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
-        for (sent, number) in wanted.enumerate() {
-            let row = cursor.row(number)?;
-            let waiting = send_row(&self.backend, client, fields, formats, row)?;
-            if sent % 64 == 63 || waiting > RELIEVE_BYTES {
-                client.relieve(self.backend.txn.must_be_durable())?;
-            }
+        direction: FetchDirection,
+        told: &mut Told<'_>,
+    ) -> Result<u64> {
+        if portal.cursor.as_ref().is_some_and(|cursor| cursor.forward_only) {
+            return self.go_forward(portal, direction, told);
         }
-        Ok(())
+        let wanted = self.wanted_rows(portal, direction)?;
+        let count = wanted.rows();
+        if told.is_move {
+            return Ok(count);
+        }
+        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+        for number in wanted {
+            told.tell(&self.backend, cursor.row(number)?)?;
+        }
+        Ok(count)
     }
 
     /// As [`Session::deliver`], of a portal that FETCH reads, too: each goes on where the other left it.
@@ -258,9 +303,8 @@ impl Session {
         let fields = planned.fields.as_deref().unwrap_or(&[]);
         let formats = portal.formats.clone();
         let most = (max_rows > 0).then_some(i64::from(max_rows));
-        let wanted = self.wanted_rows(portal, FetchDirection::Forward(most), false)?;
-        let count = wanted.rows();
-        self.send_wanted(portal, wanted, fields, &formats, client)?;
+        let mut told = Told { client, fields, formats: &formats, is_move: false, rows: 0 };
+        let count = self.go(portal, FetchDirection::Forward(most), &mut told)?;
         self.show_current(name, portal)?;
         self.finish_statement()?;
         self.tell_everything();
@@ -268,28 +312,17 @@ impl Session {
         Ok((count, cursor.position > cursor.known()))
     }
 
-    /// The numbers of the rows that a direction yields, in its order; the cursor is moved. One that can't go back does
-    /// not stay on a row and give it again, either; it need not, where nobody wants the row.
-    fn wanted_rows(
-        &mut self,
-        portal: &mut Portal,
-        direction: FetchDirection,
-        is_move: bool,
-    ) -> Result<Wanted> {
+    /// The numbers of the rows that a direction yields, in its order; the cursor, which scrolls, is moved.
+    fn wanted_rows(&mut self, portal: &mut Portal, direction: FetchDirection) -> Result<Wanted> {
         let position = portal.cursor.as_ref().expect("the portal has a cursor").position;
         match direction {
             FetchDirection::Forward(Some(n)) if n < 0 => {
-                self.wanted_rows(portal, FetchDirection::Backward(Some(-n)), is_move)
+                self.wanted_rows(portal, FetchDirection::Backward(Some(-n)))
             }
             FetchDirection::Backward(Some(n)) if n < 0 => {
-                self.wanted_rows(portal, FetchDirection::Forward(Some(-n)), is_move)
+                self.wanted_rows(portal, FetchDirection::Forward(Some(-n)))
             }
-            FetchDirection::Forward(Some(0))
-            | FetchDirection::Backward(Some(0))
-            | FetchDirection::Relative(0) => {
-                if !is_move && (1..=self.read_to(portal, Some(position))?).contains(&position) {
-                    self.check_scroll(portal)?;
-                }
+            FetchDirection::Forward(Some(0)) | FetchDirection::Backward(Some(0)) => {
                 self.single(portal, position)
             }
             FetchDirection::Forward(count) => {
@@ -302,9 +335,6 @@ impl Session {
                 Ok(Wanted { first: position + 1, end: end + 1, backward: false })
             }
             FetchDirection::Backward(count) => {
-                if position > 0 || count.is_some() || !is_move {
-                    self.check_scroll(portal)?;
-                }
                 let first = match count {
                     Some(n) => position.saturating_sub(n as usize),
                     None => 0,
@@ -315,27 +345,16 @@ impl Session {
                 let lowest = if count.is_none() { 1 } else { first.max(1) };
                 Ok(Wanted { first: lowest, end: position, backward: true })
             }
-            FetchDirection::Absolute(n) => {
-                let target = if n >= 0 {
-                    n as usize
-                } else {
-                    let all = self.read_to(portal, None)?;
-                    (all + 1).saturating_sub(n.unsigned_abs() as usize)
-                };
-                // From the end, or from the beginning where it has been.
-                if n < 0 || (position > 0 && target <= position) {
-                    self.check_scroll(portal)?;
-                }
-                self.single(portal, target)
+            FetchDirection::Absolute(n) if n < 0 => {
+                let all = self.read_to(portal, None)?;
+                self.single(portal, (all + 1).saturating_sub(n.unsigned_abs() as usize))
             }
+            FetchDirection::Absolute(n) => self.single(portal, n as usize),
             FetchDirection::Relative(n) => {
-                if n < 0 {
-                    self.check_scroll(portal)?;
-                }
-                let target = if n >= 0 {
-                    position.saturating_add(n as usize)
-                } else {
-                    position.saturating_sub(n.unsigned_abs() as usize)
+                let distance = n.unsigned_abs() as usize;
+                let target = match n < 0 {
+                    true => position.saturating_sub(distance),
+                    false => position.saturating_add(distance),
                 };
                 self.single(portal, target)
             }
@@ -350,24 +369,9 @@ impl Session {
         Ok(Wanted { first: target, end: target + usize::from(there), backward: false })
     }
 
-    fn check_scroll(&self, portal: &Portal) -> Result<()> {
-        if portal.cursor.as_ref().is_some_and(|cursor| cursor.forward_only) {
-            return Err(SqlError::new(
-                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                "cursor can only scan forward",
-            )
-            .with_hint("Declare it with SCROLL option to enable backward scan."));
-        }
-        Ok(())
-    }
-
     /// Reads on until row `until` (or the end); how many rows there are up to there.
     fn read_to(&mut self, portal: &mut Portal, until: Option<usize>) -> Result<usize> {
-        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
-        cursor.complete |= portal.done;
-        if portal.run.is_none() && !cursor.complete {
-            portal.run = Some(Box::new(self.start_fetching(portal)?));
-        }
+        self.start_if_new(portal)?;
         let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
         while !cursor.complete && until.is_none_or(|until| cursor.known() < until) {
             let Some(run) = portal.run.as_mut() else {
@@ -393,6 +397,16 @@ impl Session {
         // At most what was asked for, so that callers can tell the end from a pause.
         let known = cursor.known();
         Ok(until.map_or(known, |until| until.min(known)))
+    }
+
+    /// There is something to read from, if there is anything left to read.
+    fn start_if_new(&mut self, portal: &mut Portal) -> Result<()> {
+        let cursor = portal.cursor.as_mut().expect("the portal has a cursor");
+        cursor.complete |= portal.done;
+        if portal.run.is_none() && !cursor.complete {
+            portal.run = Some(Box::new(self.start_fetching(portal)?));
+        }
+        Ok(())
     }
 
     /// Starts a portal of the protocol, of which nothing was asked before.

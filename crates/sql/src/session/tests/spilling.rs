@@ -249,6 +249,30 @@ fn cursors_keep_their_rows_in_files() {
 }
 
 #[test]
+fn cursors_that_only_go_forward_keep_no_rows() {
+    let mut bench = Bench::new();
+    let (files, temp) = (bench.cluster.temp_files.clone(), bench.session.backend.temp.clone());
+    let s = &mut bench.session;
+    tables(s);
+    remember(s, false);
+    let before = temp.written();
+    run(s, "BEGIN");
+    run(s, "DECLARE n NO SCROLL CURSOR FOR SELECT id, p FROM t");
+    run(s, "DECLARE g CURSOR FOR SELECT id, p, generate_series(1, 5) FROM t");
+    assert_eq!(run(s, "MOVE 700 IN n"), "MOVE 700\n");
+    assert!(run(s, "FETCH ALL FROM n").ends_with("\nFETCH 200\n"));
+    assert!(run(s, "FETCH 4400 FROM g").ends_with("\nFETCH 4400\n"));
+    assert!(run(s, "FETCH ABSOLUTE 4499 FROM g").ends_with("|4\nFETCH 1\n"));
+    assert_eq!((temp.written(), files.count()), (before, 0));
+    // WITH HOLD, they keep what is left of them.
+    run(s, "DECLARE h NO SCROLL CURSOR WITH HOLD FOR SELECT id, p FROM t");
+    assert_eq!(run(s, "MOVE 899 IN h"), "MOVE 899\n");
+    run(s, "COMMIT");
+    assert_eq!((temp.written(), files.count()), (before, 0));
+    assert!(run(s, "FETCH ALL FROM h").ends_with("\nFETCH 1\n"));
+}
+
+#[test]
 fn an_error_and_a_limit_leave_no_file() {
     let mut bench = Bench::new();
     let files = bench.cluster.temp_files.clone();
