@@ -14,6 +14,7 @@ use base::hash::HashMap;
 use syntax::ast::Statement;
 use syntax::lift::Lifter;
 
+use crate::catalog::store::Instance;
 use crate::session::Planned;
 use crate::types::{Oid, TypeId};
 
@@ -27,19 +28,16 @@ pub enum Known {
     /// A command that begins or ends a transaction.
     Command(Arc<Statement>),
     /// Which index serves it may depend on its constants, or they are read by the settings and the time: it is planned
-    /// each time, as it is written.
-    AsWritten {
-        /// The state of the catalogs in which that was seen.
-        version: u64,
-    },
+    /// each time, as it is written. By this plan that was seen.
+    AsWritten(Arc<Planned>),
 }
 
-/// Where and when a plan is wanted.
+/// Where a plan is wanted.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct Place<'a> {
     pub scope: Scope,
-    /// The catalogs' version.
-    pub version: u64,
+    /// Whose catalogs tell whether a plan is out of date.
+    pub instance: &'a Instance,
 }
 
 /// A text that clients of the extended protocol prepare again and again.
@@ -56,18 +54,17 @@ pub struct KnownText {
 }
 
 impl Known {
-    fn is_of(&self, now: u64) -> bool {
+    fn is_current(&self, instance: &Instance) -> bool {
         match self {
-            Known::Plan(planned) => planned.version() == now,
-            Known::AsWritten { version } => *version == now,
+            Known::Plan(planned) | Known::AsWritten(planned) => planned.is_current(instance),
             Known::Command(_) => true,
         }
     }
 }
 
 impl KnownText {
-    fn is_of(&self, now: u64) -> bool {
-        self.planned.as_ref().is_none_or(|planned| planned.version() == now)
+    fn is_current(&self, instance: &Instance) -> bool {
+        self.planned.as_ref().is_none_or(|planned| planned.is_current(instance))
     }
 }
 
@@ -86,11 +83,14 @@ pub struct PlanCache {
 impl PlanCache {
     /// What is kept for texts with this key.
     #[inline]
-    pub fn find(&mut self, place: Place, key: &[u8]) -> Option<Known> {
-        if let Some(known) = self.plans.get(key).filter(|known| known.is_of(place.version)) {
+    pub fn find(&mut self, place: Place<'_>, key: &[u8]) -> Option<Known> {
+        if let Some(known) = self.plans.get(key).filter(|known| known.is_current(place.instance)) {
             return Some(known.clone());
         }
-        let known = shared::find(place.scope, key).filter(|known| known.is_of(place.version))?;
+        let known = shared::find(place.scope, key)?;
+        if !known.is_current(place.instance) {
+            return None;
+        }
         self.insert(key, known.clone());
         Some(known)
     }
@@ -114,8 +114,8 @@ impl PlanCache {
 
     /// What is kept for this text with these declared types.
     #[inline]
-    pub fn text(&mut self, place: Place, text: &str, types: &[Oid]) -> Option<KnownText> {
-        let serves = |known: &KnownText| *known.types == *types && known.is_of(place.version);
+    pub fn text(&mut self, place: Place<'_>, text: &str, types: &[Oid]) -> Option<KnownText> {
+        let serves = |known: &KnownText| *known.types == *types && known.is_current(place.instance);
         if let Some(known) = self.texts.get(text).filter(|known| serves(known)) {
             return Some(known.clone());
         }

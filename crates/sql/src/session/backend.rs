@@ -77,8 +77,8 @@ pub struct Backend {
     pub makers: Vec<base::Xid>,
     /// The search path resolved, and the state of affairs it was resolved in.
     path: RefCell<Option<(PathKey, Arc<SearchPath>)>>,
-    /// What [`Backend::scope`] found last, and for which search path and temporary schema.
-    known_scope: Cell<Option<(u64, Option<Oid>, Scope)>>,
+    /// What [`Backend::scope`] found last.
+    known_scope: Cell<Option<(ScopeKey, Scope)>>,
     /// Definitions of the system views that were used.
     views: BTreeMap<u32, Arc<TableDef>>,
     /// What `random()` draws from.
@@ -129,6 +129,9 @@ fn sizes(instance: &Instance, table: &TableDef) -> Result<Vec<(Oid, u32)>> {
     }
     Ok(sizes)
 }
+
+/// A search path, a temporary schema, and a state of what is in that.
+type ScopeKey = (u64, Option<Oid>, u64);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct PathKey {
@@ -213,32 +216,39 @@ impl Backend {
     }
 
     /// Which plans this session could run now.
-    pub fn place(&self) -> Place {
-        Place { scope: self.scope(), version: self.catalog.version() }
+    pub fn place(&self) -> Place<'_> {
+        Place { scope: self.scope(), instance: &self.instance }
     }
 
     /// With which sessions this one shares plans.
     #[inline]
     pub fn scope(&self) -> Scope {
-        let (generation, temp) = (self.values.path_generation, self.catalog.temporary());
+        let moves = self.catalog.temporary_moves();
+        let key = (self.values.path_generation, self.catalog.temporary(), moves);
         match self.known_scope.get() {
-            Some((at, with, scope)) if (at, with) == (generation, temp) => scope,
-            _ => self.find_scope(generation, temp),
+            Some((known, scope)) if known == key => scope,
+            _ => self.find_scope(key),
         }
     }
 
     #[cold]
-    fn find_scope(&self, generation: u64, temp: Option<Oid>) -> Scope {
+    fn find_scope(&self, key: ScopeKey) -> Scope {
         let path = self.values.text("search_path");
         let planner = &self.values.planner;
-        let scope = match temp {
+        let scope = match key.1 {
+            // What its names meant before, they may not mean now.
             Some(_) => Scope::unique(),
             None if *planner == plan::Settings::default() => self.instance.scope(&self.user, path),
             // Who plans by other settings shares with those who plan by the same.
             None => self.instance.scope(&self.user, &format!("{path}\0{planner:?}")),
         };
-        self.known_scope.set(Some((generation, temp, scope)));
+        self.known_scope.set(Some((key, scope)));
         scope
+    }
+
+    /// Whether names may lead later to temporary relations of other sessions, which tell nobody of them.
+    pub(super) fn may_meet_others_temporary(&self) -> bool {
+        self.values.text("search_path").contains("pg_temp_")
     }
 
     /// The schemas that names are looked up in, in order.

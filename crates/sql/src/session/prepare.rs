@@ -1,5 +1,6 @@
 //! From text to plans: parsing, binding, planning; when a plan may be used again.
 
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use base::Xid;
@@ -9,6 +10,7 @@ use syntax::ast::{self, Statement};
 use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
 use crate::bind::{Binder, Params, Ty};
 use crate::cache::{KnownText, Scope};
+use crate::catalog::store::Instance;
 use crate::error::{Result, sql_error};
 use crate::plan::{self, Plan};
 use crate::types::{Oid, TypeId, type_info};
@@ -39,8 +41,10 @@ pub struct Planned {
     tables: Vec<(Oid, LockMode)>,
     /// Who made indexes that only snapshots may use that see it; without those that every snapshot sees.
     makers: Vec<Xid>,
-    /// The state of the catalogs that it was made in.
-    version: u64,
+    /// A state of the catalogs in which it holds: the one that it was made in, or a later one.
+    version: AtomicU64,
+    /// It holds in no other: names in it may lead to what other sessions make and drop by themselves.
+    only_then: bool,
     scope: Scope,
     /// Made in a transaction that had changed catalogs, or could not use an index yet: not for another
     /// one.
@@ -68,9 +72,22 @@ pub struct Prepared {
 }
 
 impl Planned {
-    /// The state of the catalogs in which it was made.
-    pub fn version(&self) -> u64 {
-        self.version
+    /// Whether nothing that it was made of has changed since, as far as all sessions are concerned.
+    #[inline]
+    pub fn is_current(&self, instance: &Instance) -> bool {
+        // Relaxed: it holds in that state, whoever found that out.
+        let version = self.version.load(Ordering::Relaxed);
+        version == instance.version() || (!self.only_then && self.still_holds(version, instance))
+    }
+
+    #[cold]
+    fn still_holds(&self, version: u64, instance: &Instance) -> bool {
+        let now = instance.holds(version, self.relations());
+        if let Some(now) = now {
+            // Relaxed: see `is_current`.
+            self.version.store(now, Ordering::Relaxed);
+        }
+        now.is_some()
     }
 
     /// The relations that it uses.
@@ -130,6 +147,7 @@ impl Session {
         });
         self.backend.txn.release_statement();
         let (bound, momentary) = bound?;
+        let only_then = momentary || self.backend.may_meet_others_temporary();
         let plan = plan::plan(&bound, self.backend.indexes()?)?;
         let point = super::point::Point::of(&plan);
         #[cfg(test)]
@@ -144,7 +162,8 @@ impl Session {
             params: params.types,
             tables: std::mem::take(&mut self.backend.used),
             makers: std::mem::take(&mut self.backend.makers),
-            version,
+            version: AtomicU64::new(version),
+            only_then,
             scope,
             local,
             momentary,
@@ -168,7 +187,7 @@ impl Session {
                 return Ok(false);
             }
         }
-        Ok(backend.catalog.version() == planned.version)
+        Ok(planned.is_current(&backend.instance))
     }
 
     /// The plan of a prepared statement, made anew if it is out of date; `None` if it is not planned.

@@ -114,7 +114,7 @@ impl Session {
             None => self.plan_lifted(&lift, sql)?,
         };
         match known {
-            None | Some(Known::AsWritten { .. }) => return Ok(false),
+            None | Some(Known::AsWritten(_)) => return Ok(false),
             Some(Known::Plan(planned)) => {
                 let params = self.lifted_values(&lift, &planned)?;
                 self.backend.query_text = Arc::from(sql);
@@ -149,9 +149,10 @@ impl Session {
             Ok(planned) => {
                 let by_constants = planned.plan.by_constants && !lift.is_empty();
                 let as_written = by_constants || planned.is_momentary();
+                let planned = Arc::new(planned);
                 let known = match as_written {
-                    true => Known::AsWritten { version: planned.version() },
-                    false => Known::Plan(Arc::new(planned)),
+                    true => Known::AsWritten(planned),
+                    false => Known::Plan(planned),
                 };
                 self.plans.keep(self.backend.scope(), lift.key(), known.clone());
                 Ok(Some(known))

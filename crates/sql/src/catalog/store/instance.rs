@@ -36,9 +36,23 @@ pub struct Instance {
     cluster: Weak<Cluster>,
     /// Counts committed catalog changes; plans remember it.
     version: AtomicU64,
+    /// Its value at the last [`Change::Any`], and at the last [`Change::Figures`].
+    any_changed: AtomicU64,
+    figures_changed: AtomicU64,
     cache: Latch<Cache>,
     /// By user and search path.
     scopes: Mutex<BTreeMap<UserAndPath, Scope>>,
+}
+
+/// What a change of a relation's catalog rows may have an effect on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Whatever was made of the catalogs.
+    Any,
+    /// What the relation's own session does: no other looks names up where it is.
+    Temporary,
+    /// What was made of the relation, by what is known of its size and values.
+    Figures,
 }
 
 type UserAndPath = (Box<str>, Box<str>);
@@ -51,6 +65,8 @@ struct Cache {
     tables: HashMap<Oid, Arc<TableDef>>,
     /// OIDs by schema and name; names that lead nowhere are not kept.
     names: HashMap<(Oid, Box<str>), Oid>,
+    /// The version at the last change of a relation's figures, if it came after the last of [`Change::Any`].
+    figures: HashMap<Oid, u64>,
 }
 
 impl Instance {
@@ -62,6 +78,8 @@ impl Instance {
             temp_counts: Arc::default(),
             cluster: Arc::downgrade(cluster),
             version: AtomicU64::new(1),
+            any_changed: AtomicU64::new(0),
+            figures_changed: AtomicU64::new(0),
             cache: Latch::new(Rank::Outer, Cache::default()),
             scopes: Mutex::default(),
         }
@@ -82,15 +100,50 @@ impl Instance {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Forgets relations that a commit changed (all names, since renames and drops move those too).
-    pub fn changed(&self, oids: &[Oid]) {
+    /// Forgets a relation that a commit changed (all names, since renames and drops move those too).
+    pub fn changed(&self, oid: Oid, change: Change) {
         let mut cache = self.cache.lock();
-        for oid in oids {
-            cache.tables.remove(oid);
+        cache.tables.remove(&oid);
+        // Relaxed: it moves under the latch only.
+        let now = self.version.load(Ordering::Relaxed) + 1;
+        // Relaxed: whoever asks has seen the version that is stored below.
+        match change {
+            Change::Any => {
+                cache.names.clear();
+                cache.figures.clear();
+                self.any_changed.store(now, Ordering::Relaxed);
+            }
+            Change::Temporary => {
+                cache.names.clear();
+                cache.figures.remove(&oid);
+            }
+            Change::Figures => {
+                cache.figures.insert(oid, now);
+                self.figures_changed.store(now, Ordering::Relaxed);
+            }
         }
-        cache.names.clear();
         // Release: pairs with the acquire in `version`; under the latch, so that `remember` can compare.
-        self.version.fetch_add(1, Ordering::Release);
+        self.version.store(now, Ordering::Release);
+    }
+
+    /// Whether what was made of these relations under one number would be made the same now: the number of now.
+    /// Temporary relations and their names are their session's own business.
+    pub fn holds(&self, made: u64, mut relations: impl Iterator<Item = Oid>) -> Option<u64> {
+        let now = self.version();
+        if made == now {
+            return Some(now);
+        }
+        // Relaxed: what has moved the version to `now` was stored before it.
+        if made < self.any_changed.load(Ordering::Relaxed) {
+            return None;
+        }
+        if made < self.figures_changed.load(Ordering::Relaxed) {
+            let cache = self.cache.lock();
+            if relations.any(|oid| cache.figures.get(&oid).is_some_and(|at| *at > made)) {
+                return None;
+            }
+        }
+        Some(now)
     }
 
     /// What sessions of this user with this search path, and without temporary tables, have in common.

@@ -1,6 +1,7 @@
 //! Names to definitions, for one session.
 
 use base::sync::unmodelled::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::hash::HashMap;
@@ -15,7 +16,7 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::types::{Datum, Oid};
 
 use super::cleaning::locked;
-use super::instance::Instance;
+use super::instance::{Change, Instance};
 use super::load::PG_CATALOG;
 use super::schema::{catalog, catalog_by_oid};
 
@@ -48,6 +49,8 @@ pub struct SessionCatalog {
     has_changed: AtomicBool,
     /// Moves with each own change, and when a rollback (of a savepoint, too) took some back.
     moves: Arc<AtomicU64>,
+    /// Moves with each change of a temporary relation of the session's own.
+    temporary_moves: AtomicU64,
 }
 
 /// What the catalogs were like for this session at some time: while it is the same, so are they.
@@ -64,6 +67,8 @@ struct Own {
     tables: HashMap<Oid, Arc<TableDef>>,
     /// What `tables` is good for: indexes come and go beside readers and writers, too.
     stamp: Stamp,
+    /// Temporary relations of the session's own that were looked at: what is dropped has no row to be told by.
+    temporary: BTreeSet<Oid>,
 }
 
 impl SessionCatalog {
@@ -77,6 +82,7 @@ impl SessionCatalog {
             own: Latch::new(Rank::Outer, Own::default()),
             has_changed: AtomicBool::new(false),
             moves,
+            temporary_moves: AtomicU64::new(0),
         }
     }
 
@@ -97,12 +103,39 @@ impl SessionCatalog {
         Stamp { version: self.version(), moves: self.moves.load(Ordering::Relaxed) }
     }
 
+    /// A number that moves whenever names may lead to other temporary relations of the session's own.
+    #[inline]
+    pub fn temporary_moves(&self) -> u64 {
+        // Relaxed: the session's own thread of execution moves it.
+        self.temporary_moves.load(Ordering::Relaxed)
+    }
+
     /// This transaction has changed a relation's catalog rows (or dropped or made it). What comes next
     /// sees the change; others do when it is committed.
     pub fn note_change(&self, txn: &Txn, oid: Oid) -> Result<()> {
         txn.next_command()?;
+        let change = match self.is_own_temporary(txn, oid)? {
+            true => Change::Temporary,
+            false => Change::Any,
+        };
+        self.note(txn, oid, change);
+        Ok(())
+    }
+
+    /// Likewise, where only what is known of its size and values is another.
+    pub fn note_figures(&self, txn: &Txn, oid: Oid) -> Result<()> {
+        txn.next_command()?;
+        self.note(txn, oid, Change::Figures);
+        Ok(())
+    }
+
+    fn note(&self, txn: &Txn, oid: Oid, change: Change) {
+        if change == Change::Temporary {
+            // Relaxed: see `temporary_moves`.
+            self.temporary_moves.fetch_add(1, Ordering::Relaxed);
+        }
         let instance = self.instance.clone();
-        txn.on(When::Commit, move || instance.changed(&[oid]));
+        txn.on(When::Commit, move || instance.changed(oid, change));
         self.moves.fetch_add(1, Ordering::Relaxed);
         let moves = self.moves.clone();
         // Relaxed: the session's own thread of execution runs it.
@@ -113,7 +146,30 @@ impl SessionCatalog {
         self.has_changed.store(true, Ordering::Relaxed);
         own.changed.push(oid);
         own.tables.clear();
-        Ok(())
+    }
+
+    /// Whether a relation is one of the session's temporary ones, or was until it was dropped just now.
+    fn is_own_temporary(&self, txn: &Txn, oid: Oid) -> Result<bool> {
+        if self.own.lock().temporary.contains(&oid) {
+            return Ok(true);
+        }
+        let (store, key) = (&self.instance.store, [Datum::Oid(oid)]);
+        txn.briefly(|| {
+            let found = store.find_one(txn, "pg_class", "pg_class_oid_index", &key)?;
+            let Some(found) = found.filter(|found| found.row.letter("relpersistence") == b't')
+            else {
+                return Ok(false);
+            };
+            Ok(self.temporary() == Some(found.row.oid("relnamespace")))
+        })
+    }
+
+    /// Notes what belongs to a temporary table of the session's own.
+    fn note_temporary(&self, table: &TableDef) {
+        let mut own = self.own.lock();
+        own.temporary.insert(table.oid);
+        own.temporary.extend(table.indexes.iter().map(|index| index.oid));
+        own.temporary.extend(table.toast.iter().map(|toast| toast.oid));
     }
 
     /// The transaction has ended, either way.
@@ -125,10 +181,22 @@ impl SessionCatalog {
         self.has_changed.store(false, Ordering::Relaxed);
         own.changed.clear();
         own.tables.clear();
+        own.temporary.clear();
     }
 
     /// A relation's definition. The caller holds a lock on it, or takes what it gets as of now.
     pub fn table(&self, txn: &Txn, oid: Oid) -> Result<Option<Arc<TableDef>>> {
+        let found = self.find_table(txn, oid)?;
+        if let Some(table) = &found
+            && table.persistence == Persistence::Temporary
+            && self.temporary() == Some(table.schema)
+        {
+            self.note_temporary(table);
+        }
+        Ok(found)
+    }
+
+    fn find_table(&self, txn: &Txn, oid: Oid) -> Result<Option<Arc<TableDef>>> {
         if let Some(system) = catalog_by_oid(oid) {
             return Ok(Some(self.instance.store.system_table(system.name)));
         }

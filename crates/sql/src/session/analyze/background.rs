@@ -83,7 +83,7 @@ pub(crate) fn note_cleaned(
         || is_worth_plans(table.stored_blocks.into(), pages.into())
         || is_shown_otherwise(table, visible)
     {
-        backend.catalog.note_change(&backend.txn, table.oid)?;
+        backend.catalog.note_figures(&backend.txn, table.oid)?;
     }
     indexes::note(&backend, table, &indexes::of_all_rows(table, rows))?;
     backend.txn.commit()?;

@@ -74,7 +74,7 @@ pub(super) fn note_vacuumed(b: &Backend, table: &TableDef, rows: f64, pages: u32
 }
 
 /// Writes down how many rows and pages a table has, how many of these are visible to all, and the same of its indexes;
-/// plans are made anew.
+/// the table's plans are made anew.
 fn note_size(
     b: &Backend,
     table: &TableDef,
@@ -86,7 +86,7 @@ fn note_size(
         let (visible, _) = vm::count(b.heap(table)?.relation())?;
         let counts = size(rows, pages, visible);
         b.instance.store.update_columns(&b.txn, "pg_class", &row, &counts)?;
-        b.catalog.note_change(&b.txn, table.oid)?;
+        b.catalog.note_figures(&b.txn, table.oid)?;
     }
     indexes::note(b, table, entries)
 }

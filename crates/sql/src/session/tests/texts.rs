@@ -7,7 +7,7 @@ use crate::session::client::Formats;
 use crate::session::{Planned, Session};
 use crate::types::{Oid, TypeId};
 
-use super::{Bench, Recorder};
+use super::{Bench, Recorder, run};
 
 /// Prepares without a name, binds and executes.
 fn call(bench: &mut Bench, sql: &str, types: &[Oid], params: &[&str]) -> String {
@@ -185,4 +185,74 @@ fn what_a_transaction_has_changed_is_planned_for_it_alone() {
     bench.run("COMMIT");
     let own = plan_of(&mut bench.session, "q");
     assert!(Arc::ptr_eq(&own, &plan_of(&mut other, "q")));
+}
+
+#[test]
+fn what_others_do_elsewhere_leaves_plans_as_they_are() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY); CREATE TABLE u (a int)");
+    bench.run("CREATE VIEW v AS SELECT a FROM t");
+    let mut other = bench.another();
+    run(&mut other, "CREATE TEMP TABLE earlier (a int)");
+    for name in ["t", "v"] {
+        let text = format!("SELECT a FROM {name} WHERE a = $1");
+        bench.session.parse(name, &text, &[]).unwrap();
+    }
+    let plans = |session: &mut Session| ["t", "v"].map(|name| plan_of(session, name));
+    let mut known = plans(&mut bench.session);
+    for elsewhere in [
+        "ANALYZE u",
+        "VACUUM u",
+        "CREATE TEMP TABLE t (a serial PRIMARY KEY, b text)",
+        "INSERT INTO t VALUES (2, 'b')",
+        "CREATE INDEX ON t (b)",
+        "ALTER TABLE t ADD c int",
+        "ANALYZE t",
+        "TRUNCATE t",
+        "DROP TABLE t",
+        "BEGIN; CREATE TEMP TABLE t (a int, b text) ON COMMIT DROP; COMMIT",
+        "BEGIN; CREATE TEMP TABLE t (a int); ROLLBACK",
+    ] {
+        let told = run(&mut other, elsewhere);
+        assert!(!told.contains(": "), "{elsewhere}: {told}");
+        let now = plans(&mut bench.session);
+        assert!(known.iter().zip(&now).all(|(a, b)| Arc::ptr_eq(a, b)), "{elsewhere}");
+    }
+    for change in ["ANALYZE t", "CREATE INDEX ON t (a)", "CREATE TABLE w (a int)"] {
+        run(&mut other, change);
+        let now = plans(&mut bench.session);
+        assert!(known.iter().zip(&now).all(|(a, b)| !Arc::ptr_eq(a, b)), "{change}");
+        known = now;
+    }
+}
+
+#[test]
+fn temporary_tables_are_found_and_missed_at_once() {
+    let mut bench = Bench::new();
+    bench.run("CREATE TABLE t (a int PRIMARY KEY); INSERT INTO t VALUES (2)");
+    bench.run("CREATE TEMP TABLE earlier (a int)");
+    let all = "SELECT * FROM t WHERE a = $1";
+    for end in ["DROP TABLE t", "ALTER TABLE t RENAME TO gone", ""] {
+        assert_eq!(call(&mut bench, all, &[], &["2"]), "2\nSELECT 1\n", "before {end}");
+        bench.run("CREATE TEMP TABLE t (a int, b int); INSERT INTO t VALUES (2, 7)");
+        assert_eq!(call(&mut bench, all, &[], &["2"]), "2|7\nSELECT 1\n");
+        if !end.is_empty() {
+            bench.run(end);
+        }
+    }
+    bench.run("BEGIN; DROP TABLE t; ROLLBACK");
+    assert_eq!(call(&mut bench, all, &[], &["2"]), "2|7\nSELECT 1\n");
+    bench.run("DISCARD TEMP");
+    assert_eq!(call(&mut bench, all, &[], &["2"]), "2\nSELECT 1\n");
+    // Another session's, by the path.
+    let mut other = bench.another();
+    run(&mut other, "CREATE TEMP TABLE theirs (a int)");
+    let schema = format!("pg_temp_{}", other.backend.txn.session().0);
+    let theirs = format!("SELECT * FROM {schema}.theirs WHERE a = $1");
+    let refused = "cannot access temporary tables of other sessions";
+    assert!(call(&mut bench, &theirs, &[], &["2"]).contains(refused));
+    bench.run(&format!("SET search_path = {schema}, public"));
+    assert_eq!(call(&mut bench, all, &[], &["2"]), "2\nSELECT 1\n");
+    run(&mut other, "CREATE TEMP TABLE t (a int)");
+    assert!(call(&mut bench, all, &[], &["2"]).contains(refused));
 }
