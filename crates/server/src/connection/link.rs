@@ -57,6 +57,8 @@ pub(crate) struct Link {
     pub(crate) closes: Cell<bool>,
     /// The client is gone: what is sent goes nowhere.
     pub(crate) hung_up: Cell<bool>,
+    /// The client says nothing more, as far as a fiber has asked. It may still listen.
+    pub(crate) said_all: Cell<bool>,
     /// Among those that the worker is about to send.
     pub(crate) outgoing: Cell<bool>,
     /// The socket had no room when the worker wrote: the task is to say when it has.
@@ -90,6 +92,7 @@ impl Link {
             ended: Cell::new(None),
             closes: Cell::new(false),
             hung_up: Cell::new(false),
+            said_all: Cell::new(false),
             mail_waits: Cell::new(false),
             terminated: Cell::new(false),
             gated: Cell::new(Lsn::ZERO),
@@ -262,7 +265,8 @@ impl Link {
         Ok(())
     }
 
-    /// Fiber: parks until the client has sent more, and exchanges `input`, which is kept, for it.
+    /// Fiber: parks until the client has sent more, and exchanges `input`, which is kept, for it. There is no more where
+    /// the client has said all.
     ///
     /// # Errors
     /// The interrupt that ended the wait.
@@ -270,7 +274,7 @@ impl Link {
         let before = input.len();
         *self.incoming.borrow_mut() = std::mem::take(input);
         let mut waited = Ok(());
-        while waited.is_ok() && self.incoming.borrow().len() == before {
+        while waited.is_ok() && self.incoming.borrow().len() == before && !self.said_all.get() {
             waited = self.wait_for(Wants::Input);
         }
         *input = std::mem::take(&mut *self.incoming.borrow_mut());

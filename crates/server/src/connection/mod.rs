@@ -266,8 +266,9 @@ impl Connection {
                 let polled = self.reader.poll_read(context, &mut incoming);
                 *self.link.incoming.borrow_mut() = incoming;
                 match ready!(polled) {
-                    Ok(count) if count > 0 => {}
-                    _ => self.link.hang_up(),
+                    Ok(0) => self.link.said_all.set(true),
+                    Ok(_) => {}
+                    Err(_) => self.link.hang_up(),
                 }
             }
             _ => return Poll::Pending,

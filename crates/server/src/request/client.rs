@@ -2,7 +2,7 @@
 //! COPY's data come out of messages.
 
 use base::Lsn;
-use sql::error::{Result, Severity, interrupted};
+use sql::error::{Result, Severity, SqlError, SqlState, interrupted};
 use sql::session::{CopyInput, Field, Format, Formats, Notice, Session};
 use sql::types::Encoding;
 use wire::backend::{OpenRow, Replies, Tag};
@@ -83,9 +83,18 @@ impl<'a, 'b> Client<'a, 'b> {
     }
 
     /// Waits until the client has sent more.
+    ///
+    /// # Errors
+    /// `08006` where it sends no more, which it may be told: it may still listen.
     fn receive(&mut self) -> Result<()> {
         let more = self.rest.make_room();
-        self.link.receive(more).map_err(interrupted)
+        let before = more.len();
+        self.link.receive(more).map_err(interrupted)?;
+        if more.len() == before {
+            let message = "unexpected EOF on client connection with an open transaction";
+            return Err(SqlError::new(SqlState::CONNECTION_FAILURE, message));
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::House;
+use crate::client::extended;
 
 #[test]
 fn ends_are_told_apart() {
@@ -60,6 +61,31 @@ fn who_says_no_more_still_hears_what_was_asked_before() {
         me.request(|r| r.query("insert into t values (1)"));
         assert_eq!(me.last_words(), ["C INSERT 0 1", "Z I"]);
     }
+}
+
+#[test]
+fn who_says_no_more_within_copy_hears_what_was_asked_before() {
+    let house = House::new();
+    let lost = "ERROR 08006 unexpected EOF on client connection with an open transaction";
+    for _ in 0..50 {
+        let mut me = house.client();
+        me.request(|r| {
+            r.query("insert into t values (1)");
+            r.query("copy t from stdin");
+            r.copy_data(b"2\n");
+        });
+        assert_eq!(me.last_words(), ["C INSERT 0 1", "Z I", "G 1", lost, "Z I"]);
+        let mut me = house.client();
+        me.request(|r| {
+            extended(r, "copy t from stdin", &[], 0);
+            r.copy_data(b"3\n");
+            r.copy_done();
+            r.sync();
+        });
+        assert_eq!(me.last_words(), ["1", "2", "n", "G 1", "C COPY 1", "Z I"]);
+    }
+    let told = house.client().query("select count(*), sum(a) from t");
+    assert_eq!(told, "T count,sum\nD 100,200\nC SELECT 1\nZ I");
 }
 
 #[test]
