@@ -38,6 +38,22 @@ pub enum Request<'a> {
     },
 }
 
+impl Request<'_> {
+    /// What is wrong with a request that comes where it may not: its code is no version of the protocol.
+    pub fn unexpected(&self) -> Error {
+        unsupported(match self {
+            Request::Session(session) => PROTOCOL_3_0 | u32::from(session.minor),
+            Request::Ssl => SSL,
+            Request::GssEnc => GSS_ENC,
+            Request::Cancel { .. } => CANCEL,
+        })
+    }
+}
+
+fn unsupported(version: u32) -> Error {
+    Error::UnsupportedProtocol { major: (version >> 16) as u16, minor: version as u16 }
+}
+
 /// The parameters of a new session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session<'a> {
@@ -104,9 +120,7 @@ fn decode(packet: &[u8]) -> Result<Request<'_>, Error> {
             let pairs = decode_pairs(reader.rest())?;
             Ok(Request::Session(Session { minor: version as u16, pairs }))
         }
-        version => {
-            Err(Error::UnsupportedProtocol { major: (version >> 16) as u16, minor: version as u16 })
-        }
+        version => Err(unsupported(version)),
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) struct Connection {
     /// The session; away while a fiber runs.
     seat: Option<Box<Seat>>,
     phase: Phase,
+    /// What its client was refused last.
+    refused: Option<Encryption>,
     /// Ends the connection if its client has not said who it is by then.
     patience: Option<Pin<Box<Sleep>>>,
     /// When the session has idled for too long, once it has begun to.
@@ -65,6 +67,13 @@ enum Phase {
     Ending,
     /// Only what is in the outbox is left to do.
     Draining,
+}
+
+/// What a client may ask for before it says who it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Encryption {
+    Tls,
+    Gss,
 }
 
 /// How a connection's time with a worker ends.
@@ -103,6 +112,7 @@ impl Connection {
             input: Vec::new(),
             seat: Some(Box::new(seat)),
             phase,
+            refused: None,
             patience: None,
             idle_until: None,
             idle_timer: None,
@@ -285,25 +295,34 @@ impl Connection {
         !self.input.is_empty() && !matches!(frame::split(&self.input), Ok(frame::Split::Need(_)))
     }
 
-    /// Looks at the first packet; false where more of it must come first.
+    /// Looks at the first packet; false where more of it must come first. As with PostgreSQL, a client that was refused
+    /// one kind of encryption may ask for the other, and not for the same again at once.
     fn meet(&mut self) -> bool {
-        let size = match startup::split(&self.input) {
+        let (wanted, size) = match startup::split(&self.input) {
             Ok(startup::Split::Need(_)) => return false,
-            Ok(startup::Split::Packet(Request::Ssl | Request::GssEnc, size)) => {
-                self.push_now(|replies| replies.encoded(b"N"));
-                size
+            Ok(startup::Split::Packet(Request::Ssl, size))
+                if self.refused != Some(Encryption::Tls) =>
+            {
+                (Encryption::Tls, size)
+            }
+            Ok(startup::Split::Packet(Request::GssEnc, size))
+                if self.refused != Some(Encryption::Gss) =>
+            {
+                (Encryption::Gss, size)
             }
             Ok(startup::Split::Packet(Request::Cancel { process, key }, _)) => {
                 self.worker.shared.cancel(process, key);
                 self.end();
                 return true;
             }
-            Ok(startup::Split::Packet(Request::Session(_), _)) | Err(_) => {
+            Ok(startup::Split::Packet(..)) | Err(_) => {
                 self.phase = Phase::Opening;
                 self.start(Turn::Startup);
                 return true;
             }
         };
+        self.refused = Some(wanted);
+        self.push_now(|replies| replies.encoded(b"N"));
         self.input.drain(..size);
         true
     }

@@ -28,7 +28,10 @@ pub(super) fn run(seat: &mut Seat) {
             // Nobody goes on from here, so whatever it is ends the session.
             Err(error) => seat.complain(&error.with_severity(Severity::Fatal)),
         },
-        Ok(_) => unreachable!("the task answers every other request itself"),
+        Ok(startup::Split::Packet(request, _)) => {
+            seat.complain(&report::broken(&request.unexpected()));
+        }
+        Ok(startup::Split::Need(_)) => unreachable!("the task waits for a whole packet"),
         Err(fault) => {
             seat.complain(&report::broken(&fault).with_severity(Severity::Fatal));
         }

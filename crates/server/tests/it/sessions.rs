@@ -61,6 +61,27 @@ fn encryption_is_declined_and_the_session_goes_on() {
 }
 
 #[test]
+fn encryption_is_declined_once() {
+    let house = House::new();
+    let (mut tls, mut gss) = (Vec::new(), Vec::new());
+    startup::put_ssl_request(&mut tls);
+    startup::put_gss_enc_request(&mut gss);
+    for (first, other, code) in [(&tls, &gss, 5679), (&gss, &tls, 5680)] {
+        let unsupported = format!(
+            "FATAL 0A000 unsupported frontend protocol 1234.{code}: server supports 3.0 to 3.0"
+        );
+        let mut me = house.stranger();
+        for packet in [first, other, first] {
+            me.send(packet);
+            assert_eq!(me.next_byte(), b'N');
+        }
+        me.send(first);
+        assert_eq!(me.next().as_deref(), Some(&*unsupported));
+        me.expect_end();
+    }
+}
+
+#[test]
 fn a_newer_protocol_is_talked_down() {
     let house = House::new();
     let mut me = house.stranger();
