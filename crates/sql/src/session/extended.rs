@@ -35,12 +35,12 @@ impl Session {
             // Gone even if no other takes its place.
             self.statements.remove(name);
         }
-        let prepared = match self.known_text(sql, types)? {
+        let mut prepared = match self.known_text(sql, types)? {
             Some(prepared) => prepared,
             None => self.prepare_text(sql, types)?,
         };
         if !name.is_empty() {
-            self.stand(name, &prepared, false);
+            self.stand(name, &mut prepared, false);
         }
         self.statements.insert(name.into(), prepared);
         Ok(())
@@ -65,6 +65,7 @@ impl Session {
             params: known.params.to_vec(),
             planned: known.planned,
             fields: None,
+            uses: None,
         }))
     }
 
@@ -84,6 +85,7 @@ impl Session {
             params: types.iter().map(|oid| TypeId(oid.0)).collect(),
             planned: None,
             fields: None,
+            uses: None,
         };
         if let Some(statement) = prepared.statement.clone() {
             if is_plannable(&statement) {
@@ -131,12 +133,15 @@ impl Session {
         let text = &self.statements[statement].text;
         super::show_prepared(self.board, &mut self.shown, text, start);
         match self.make_portal(statement, params, formats, result_formats) {
-            Ok(made) => {
+            Ok(mut bound) => {
+                bound.made = start;
                 if portal.is_empty() {
                     // The one before may hold a snapshot.
                     self.close_portal(portal);
+                } else {
+                    self.backend.standing.portals.insert(portal.into(), bound.standing());
                 }
-                self.portals.insert(portal, made);
+                self.portals.insert(portal, bound);
                 Ok(())
             }
             Err(error) => {
@@ -155,6 +160,7 @@ impl Session {
     ) -> Result<Portal> {
         let prepared = &self.statements[name];
         let Some(statement) = prepared.statement.clone() else {
+            prepared.count_use();
             return Ok(self.empty_portal());
         };
         self.refuse_portal_if_failed(&statement)?;
@@ -189,6 +195,7 @@ impl Session {
         for (i, (bytes, id)) in params.iter().zip(&prepared.params).enumerate() {
             values.push(self.parameter(i, *bytes, *id, formats.of(i))?);
         }
+        prepared.count_use();
         // What EXECUTE and FETCH name is known only now.
         let fields = match &*statement {
             Statement::Execute(_) | Statement::Fetch(_) => self.utility_fields(&statement),
@@ -263,6 +270,7 @@ impl Session {
         super::show_prepared(self.board, &mut self.shown, &portal.text, start);
         self.backend.query_text = portal.text.clone();
         self.commits_at_once = false;
+        self.show_unnamed(name, &portal);
         let result = self.execute_portal(name, &mut portal, max_rows, client);
         // A transaction's end drops portals; this one may go with it.
         let ended = super::utility::ends_transaction(&portal.statement) || self.commits_at_once;
@@ -274,6 +282,18 @@ impl Session {
         self.end_statement();
         self.flush_notices(client);
         result.map_err(|error| super::placed(error, &self.backend.query_text))
+    }
+
+    /// The portal without a name comes and goes with nearly every statement: what SQL is to know of it is noted when SQL
+    /// may ask.
+    #[inline]
+    fn show_unnamed(&mut self, name: &str, running: &Portal) {
+        let standing = &mut self.backend.standing;
+        standing.unnamed_runs = name.is_empty().then_some(running.made);
+        match self.portals.get("").filter(|_| !name.is_empty()) {
+            Some(rests) => standing.portals.insert(Box::default(), rests.standing()),
+            None => standing.portals.remove(""),
+        };
     }
 
     fn execute_portal(
@@ -410,7 +430,12 @@ impl Session {
 
     /// Close of a portal.
     pub fn close_portal(&mut self, name: &str) {
-        self.backend.standing.cursors.remove(name);
+        let standing = &mut self.backend.standing;
+        standing.cursors.remove(name);
+        standing.portals.remove(name);
+        if name.is_empty() {
+            standing.unnamed_runs = None;
+        }
         if let Some(mut portal) = self.portals.remove(name)
             && let Some(run) = &mut portal.run
         {

@@ -308,7 +308,7 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
             return Ok(Box::new(ids.into_iter().map(Ok)));
         }
         "pg_ls_waldir" => super::wal::files(b)?,
-        "pg_cursor" => b.standing.all_cursors(),
+        "pg_cursor" => b.standing.all_cursors(&b.query_text),
         "pg_prepared_statement" => b.standing.all_statements(),
         "pg_available_extensions" => ddl::available_extensions(),
         "pg_available_extension_versions" => ddl::available_extension_versions(),

@@ -11,12 +11,13 @@ use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
 use crate::plan::node::Node;
 use crate::types::scalar::check_text;
-use crate::types::{Datum, Encoding, IoContext, Oid, TypeId, output, send};
+use crate::types::{Datum, Encoding, IoContext, Oid, TimestampTz, TypeId, output, send};
 
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
 use super::held::HeldRows;
 use super::prepare::{Planned, Prepared};
+use super::standing::StandingPortal;
 use super::within::Given;
 use super::{Session, Status};
 
@@ -43,6 +44,8 @@ pub struct Portal {
     pub cursor: Option<super::cursor::Cursor>,
     /// How many savepoints were open when it was made: it goes with those that it came after.
     pub level: usize,
+    /// When Bind made it.
+    pub made: TimestampTz,
 }
 
 impl Portal {
@@ -66,6 +69,7 @@ impl Portal {
             held: None,
             cursor: None,
             level,
+            made: TimestampTz(0),
         }
     }
 
@@ -80,6 +84,11 @@ impl Portal {
             Some(planned) => planned.fields.as_deref(),
             None => self.fields.as_deref(),
         }
+    }
+
+    /// What SQL is to see of it.
+    pub(super) fn standing(&self) -> StandingPortal {
+        StandingPortal { statement: self.text.clone(), made: self.made }
     }
 
     /// Nothing more can be asked of it: a FETCH failed, or it is done and has no rows to tell of.

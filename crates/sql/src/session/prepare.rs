@@ -19,6 +19,7 @@ use super::Session;
 use super::client::Field;
 use super::read_only::written_as;
 use super::simple::is_of_the_moment;
+use super::standing::Uses;
 
 /// What the tag of a finished statement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,18 @@ pub struct Prepared {
     pub planned: Option<Arc<Planned>>,
     /// The result's columns when it is not a planned statement (SHOW, EXPLAIN, FETCH, …).
     pub fields: Option<Arc<[Field]>>,
+    /// How often it was run, if it has a name.
+    pub uses: Option<Uses>,
+}
+
+impl Prepared {
+    /// Counts one more run.
+    #[inline]
+    pub fn count_use(&self) {
+        if let Some(uses) = &self.uses {
+            uses.count();
+        }
+    }
 }
 
 impl Planned {

@@ -1,9 +1,10 @@
-//! What SQL itself can see of a session's cursors and prepared statements: WHERE CURRENT OF, `pg_cursors`,
+//! What SQL itself can see of a session's cursors, portals and prepared statements: WHERE CURRENT OF, `pg_cursors`,
 //! `pg_prepared_statements`.
 //!
 //! The query of a cursor that may be used so reads two more columns for each table in its FROM, behind its
 //! own: the row's address and the table's OID.
 
+use base::sync::unmodelled::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,6 +20,11 @@ use crate::types::{Array, Datum, Oid, TimestampTz, TypeId};
 #[derive(Default)]
 pub struct Standing {
     pub cursors: BTreeMap<Box<str>, StandingCursor>,
+    /// Portals that clients have made by message, those that have names; beside another that is executed the one that
+    /// has none, too.
+    pub portals: BTreeMap<Box<str>, StandingPortal>,
+    /// When the portal without a name was made, where it is the one that is executed: it is of the session's text.
+    pub unnamed_runs: Option<TimestampTz>,
     pub statements: BTreeMap<Box<str>, StandingStatement>,
     /// What open cursors and portals read, while a command runs that must not change it under them.
     pub in_use: Vec<Oid>,
@@ -40,6 +46,29 @@ pub struct StandingCursor {
     pub row: Option<Arc<[Datum]>>,
 }
 
+/// A portal that a client has made by message, as others see it.
+pub struct StandingPortal {
+    pub statement: Arc<str>,
+    pub made: TimestampTz,
+}
+
+/// How often a prepared statement was run, whoever counts.
+#[derive(Clone, Default)]
+pub struct Uses(Arc<AtomicU64>);
+
+impl Uses {
+    #[inline]
+    pub fn count(&self) {
+        // Relaxed, and in two steps: only the session itself counts.
+        self.0.store(self.get() + 1, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        // Relaxed: see `count`.
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// A prepared statement as others see it.
 pub struct StandingStatement {
     pub text: Arc<str>,
@@ -47,8 +76,7 @@ pub struct StandingStatement {
     pub made: TimestampTz,
     /// By PREPARE, not by message.
     pub from_sql: bool,
-    /// How often EXECUTE ran it.
-    pub uses: u64,
+    pub uses: Uses,
 }
 
 /// The tables that WHERE CURRENT OF may name.
@@ -187,9 +215,15 @@ impl Standing {
         Ok(found.map_or(Datum::Null, |pair| pair[0].clone()))
     }
 
-    /// The rows of `pg_cursors`.
-    pub fn all_cursors(&self) -> Vec<Vec<Datum>> {
-        let rows = self.cursors.iter().map(|(name, cursor)| {
+    /// The rows of `pg_cursors`, while a text is run.
+    pub fn all_cursors(&self, running: &str) -> Vec<Vec<Datum>> {
+        let portal = |name: &str, statement: &str, made: TimestampTz| {
+            let (name, statement) = (Datum::text(name), Datum::text(statement));
+            vec![name, statement, false.into(), false.into(), false.into(), made.into()]
+        };
+        let unnamed = self.unnamed_runs.map(|made| portal("", running, made));
+        let portals = self.portals.iter().map(|(name, of)| portal(name, &of.statement, of.made));
+        let cursors = self.cursors.iter().map(|(name, cursor)| {
             vec![
                 Datum::text(&**name),
                 Datum::text(&*cursor.statement),
@@ -199,7 +233,7 @@ impl Standing {
                 cursor.made.into(),
             ]
         });
-        rows.collect()
+        cursors.chain(portals).chain(unnamed).collect()
     }
 
     /// The rows of `pg_prepared_statements`.
@@ -207,14 +241,15 @@ impl Standing {
         let rows = self.statements.iter().map(|(name, statement)| {
             let types = statement.params.iter().map(|id| Datum::Oid(Oid(id.0))).collect();
             // Told as PostgreSQL would have planned: with the values the first five times.
-            let custom = if statement.params.is_empty() { 0 } else { statement.uses.min(5) };
+            let uses = statement.uses.get();
+            let custom = if statement.params.is_empty() { 0 } else { uses.min(5) };
             vec![
                 Datum::text(&**name),
                 Datum::text(&*statement.text),
                 statement.made.into(),
                 Datum::from(Array::from_elements(TypeId::REGTYPE, types)),
                 statement.from_sql.into(),
-                ((statement.uses - custom) as i64).into(),
+                ((uses - custom) as i64).into(),
                 (custom as i64).into(),
             ]
         });

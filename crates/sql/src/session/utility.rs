@@ -19,7 +19,7 @@ use super::command::{called, form};
 use super::notify;
 use super::portal::{Portal, send_row};
 use super::prepare::{Prepared, Verb, is_plannable, is_select_into, plain_field};
-use super::standing::StandingStatement;
+use super::standing::{StandingStatement, Uses};
 
 /// Does it end a transaction, or take part of one back?
 pub fn ends_transaction(statement: &Statement) -> bool {
@@ -430,6 +430,7 @@ impl Session {
             params: types.clone(),
             planned: None,
             fields: None,
+            uses: None,
         };
         if !is_plannable(&statement) {
             return Err(SqlError::unsupported("PREPARE of this statement is not supported yet"));
@@ -437,19 +438,21 @@ impl Session {
         let planned = self.plan(&statement, Params::open(types))?;
         prepared.params = planned.params.clone();
         prepared.planned = Some(Arc::new(planned));
-        self.stand(&prepare.name, &prepared, true);
+        self.stand(&prepare.name, &mut prepared, true);
         self.statements.insert(prepare.name.clone(), prepared);
         Ok("PREPARE".to_owned())
     }
 
     /// Shows a prepared statement to SQL.
-    pub(super) fn stand(&mut self, name: &str, prepared: &Prepared, from_sql: bool) {
+    pub(super) fn stand(&mut self, name: &str, prepared: &mut Prepared, from_sql: bool) {
+        let uses = Uses::default();
+        prepared.uses = Some(uses.clone());
         let statement = StandingStatement {
             text: prepared.text.clone(),
             params: prepared.params.clone(),
             made: self.backend.statement_start,
             from_sql,
-            uses: 0,
+            uses,
         };
         self.backend.standing.statements.insert(name.into(), statement);
     }
@@ -489,9 +492,6 @@ impl Session {
         // Its arguments are looked at by the transaction's snapshot.
         self.had_query = true;
         let types = self.prepared(&execute.name)?.params.clone();
-        if let Some(standing) = self.backend.standing.statements.get_mut(&execute.name) {
-            standing.uses += 1;
-        }
         let Some(planned) = self.current_plan(&execute.name)? else {
             return Err(SqlError::internal("a prepared statement without a plan"));
         };
@@ -511,6 +511,7 @@ impl Session {
         for (i, (arg, id)) in execute.args.iter().zip(&types).enumerate() {
             values.push(self.evaluate(arg, *id, i)?);
         }
+        self.prepared(&execute.name)?.count_use();
         Ok((planned, values))
     }
 

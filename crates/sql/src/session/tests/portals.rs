@@ -369,3 +369,41 @@ fn what_execute_and_fetch_name_may_come_after_their_preparation() {
     session.bind("", "", &[], &Formats::default(), Formats::default()).unwrap();
     assert_eq!(ask(&mut bench, "", 0), "7\nSELECT 1\n");
 }
+
+#[test]
+fn sql_sees_portals_and_how_often_statements_were_bound() {
+    let mut bench = five_and_none();
+    bench.run("BEGIN");
+    bound(&mut bench, "p", "SELECT i FROM t", &[]);
+    let all = "SELECT * FROM pg_cursors";
+    let told =
+        bench.run(&all.replace('*', "name, statement, is_holdable, is_binary, is_scrollable"));
+    assert!(told.ends_with("\np|SELECT i FROM t|f|f|f\nSELECT 1\n"), "{told}");
+    // What asks is one itself, unless it is a simple query.
+    let names = "SELECT name, statement FROM pg_cursors ORDER BY name";
+    bound(&mut bench, "", names, &[]);
+    assert_eq!(ask(&mut bench, "", 0), format!("|{names}\np|SELECT i FROM t\nSELECT 2\n"));
+    let now = "SELECT name, creation_time = statement_timestamp() FROM pg_cursors";
+    bound(&mut bench, "q", now, &[]);
+    assert_eq!(ask(&mut bench, "q", 1), "|f\nSUSPENDED\n");
+    assert_eq!(ask(&mut bench, "q", 0), "p|f\nq|t\nSELECT 2\n");
+    bench.session.close_portal("p");
+    assert_eq!(bench.run(names), format!("[name|statement]\nq|{now}\nSELECT 1\n"));
+    bench.run("ROLLBACK");
+    assert_eq!(count(&mut bench, "pg_cursors"), "0");
+
+    for (name, text) in
+        [("with", "SELECT $1::int"), ("without", "SELECT 1"), ("shows", "SHOW work_mem")]
+    {
+        bench.session.parse(name, text, &[]).unwrap();
+        let params: &[Option<&[u8]>] = if name == "with" { &[Some(b"1")] } else { &[] };
+        for _ in 0..7 {
+            let (none, session) = (Formats::default(), &mut bench.session);
+            session.bind("", name, params, &none, Formats::default()).unwrap();
+        }
+        bench.session.sync().unwrap();
+    }
+    let counted = "SELECT name, generic_plans, custom_plans FROM pg_prepared_statements ORDER BY 1";
+    let told = bench.run(counted);
+    assert!(told.ends_with("\nshows|7|0\nwith|2|5\nwithout|7|0\nSELECT 3\n"), "{told}");
+}
