@@ -155,8 +155,8 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
             }
             seat.replies.close_complete();
         }
-        // What it asks for is done for every message that ends a stretch of replies.
-        Message::Flush => {}
+        // What else it asks for is done for every message that ends a stretch of replies.
+        Message::Flush => seat.session().pause(),
         Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {
             unreachable!("what is left over from a COPY is passed over")
         }

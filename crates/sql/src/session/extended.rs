@@ -132,7 +132,14 @@ impl Session {
         self.prepared(statement)?;
         let text = &self.statements[statement].text;
         super::show_prepared(self.board, &mut self.shown, text, start);
-        match self.make_portal(statement, params, formats, result_formats) {
+        let mut made = self.make_portal(statement, params, formats, result_formats);
+        if !portal.is_empty()
+            && let Ok(bound) = &mut made
+            && let Err(error) = self.begin_reading(bound)
+        {
+            made = Err(error);
+        }
+        match made {
             Ok(mut bound) => {
                 bound.made = start;
                 if portal.is_empty() {
@@ -264,6 +271,9 @@ impl Session {
             return Err(cannot_be_run(name));
         }
         self.go_on();
+        if !name.is_empty() {
+            self.pause();
+        }
         // Not before: what was refused stays as it was.
         let mut portal = self.portals.remove(name).expect("it was looked at");
         let start = self.backend.statement_start;

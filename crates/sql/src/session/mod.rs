@@ -309,9 +309,11 @@ impl Session {
         // What it had a time limit for is over, whatever became of it.
         self.end_statement();
         self.commit_implicit()?;
-        if self.status() == Status::Idle {
+        match self.status() {
             // Those of what needs no transaction.
-            self.drop_portals();
+            Status::Idle => self.drop_portals(),
+            Status::InTransaction => self.pause(),
+            Status::Failed => {}
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::types::{Datum, Encoding, IoContext, Oid, TimestampTz, TypeId, output,
 use super::backend::Backend;
 use super::client::{Client, Field, Format, Formats};
 use super::held::HeldRows;
-use super::prepare::{Planned, Prepared};
+use super::prepare::{Planned, Prepared, Verb};
 use super::standing::StandingPortal;
 use super::within::Given;
 use super::{Session, Status};
@@ -84,6 +84,12 @@ impl Portal {
             Some(planned) => planned.fields.as_deref(),
             None => self.fields.as_deref(),
         }
+    }
+
+    /// It only reads, and nothing was asked of it.
+    fn is_to_read(&self) -> bool {
+        let reads = |p: &Arc<Planned>| p.verb == Verb::Select && !p.plan.changes();
+        !self.done && self.run.is_none() && self.planned.as_ref().is_some_and(reads)
     }
 
     /// What SQL is to see of it.
@@ -382,6 +388,44 @@ impl Session {
             self.tell_everything();
         }
         Ok((rows, true))
+    }
+
+    /// A portal that only reads sees what there is now, whenever it is asked for it.
+    ///
+    /// # Errors
+    /// `25006` if it locks rows, and the transaction must not.
+    pub(super) fn begin_reading(&mut self, portal: &mut Portal) -> Result<()> {
+        let Some(planned) = portal.planned.clone().filter(|_| portal.is_to_read()) else {
+            return Ok(());
+        };
+        self.backend.refuse_if_read_only(&planned)?;
+        self.had_query = true;
+        let params = std::mem::take(&mut portal.params);
+        let mut run = Run::start(&mut self.backend, &planned, params)?;
+        run.rest(&mut self.backend);
+        self.backend.txn.release_statement();
+        portal.run = Some(Box::new(run));
+        Ok(())
+    }
+
+    /// Something else may be done before the client asks for what it has bound last. In PostgreSQL each portal that
+    /// reads has its snapshot from Bind; that without a name, which nearly always is asked next, gets it here.
+    #[inline]
+    pub fn pause(&mut self) {
+        if self.portals.unnamed.as_ref().is_some_and(Portal::is_to_read) {
+            self.begin_reading_unnamed();
+        }
+    }
+
+    #[cold]
+    fn begin_reading_unnamed(&mut self) {
+        if self.backend.txn.state() != storage::txn::TxnState::Active {
+            return;
+        }
+        let Some(mut portal) = self.portals.remove("") else { return };
+        // What may not be run is refused when it is to be.
+        let _ = self.begin_reading(&mut portal);
+        self.portals.insert("", portal);
     }
 
     /// Runs what changes rows to its end: what it changes does not hang on how many of its rows the client asks for.

@@ -407,3 +407,34 @@ fn sql_sees_portals_and_how_often_statements_were_bound() {
     let told = bench.run(counted);
     assert!(told.ends_with("\nshows|7|0\nwith|2|5\nwithout|7|0\nSELECT 3\n"), "{told}");
 }
+
+#[test]
+fn a_portal_sees_what_there_was_when_it_was_bound() {
+    let mut bench = five_and_none();
+    let mut other = bench.another();
+    let all = "SELECT count(*) FROM t";
+    bench.run("BEGIN");
+    bound(&mut bench, "all", all, &[]);
+    bound(&mut bench, "one", "SELECT i FROM t WHERE i = 6", &[]);
+    bound(&mut bench, "gone", "DELETE FROM t WHERE i > 4 RETURNING i", &[]);
+    bound(&mut bench, "", all, &[]);
+    bench.session.sync().unwrap();
+    run(&mut other, "INSERT INTO t VALUES (6)");
+    assert_eq!(ask(&mut bench, "", 0), "5\nSELECT 1\n");
+    assert_eq!(ask(&mut bench, "all", 0), "5\nSELECT 1\n");
+    assert_eq!(ask(&mut bench, "one", 0), "SELECT 0\n");
+    // What changes rows looks when it is asked for.
+    bound(&mut bench, "", all, &[]);
+    assert_eq!(ask(&mut bench, "gone", 0), "5\n6\nDELETE 2\n");
+    assert_eq!(ask(&mut bench, "", 0), "6\nSELECT 1\n");
+    bound(&mut bench, "", all, &[]);
+    assert_eq!(ask(&mut bench, "", 0), "4\nSELECT 1\n");
+    // One that waits for Flush holds what it sees, and no longer than it is there.
+    bound(&mut bench, "", all, &[]);
+    bench.session.pause();
+    run(&mut other, "INSERT INTO t VALUES (7)");
+    assert_eq!(ask(&mut bench, "", 0), "4\nSELECT 1\n");
+    assert_eq!(count(&mut bench, "t"), "5");
+    bench.run("ROLLBACK");
+    assert_eq!(count(&mut bench, "t"), "7");
+}
