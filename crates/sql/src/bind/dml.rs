@@ -204,6 +204,7 @@ impl Binder<'_, '_> {
                 name: column.name.clone(),
                 junk: false,
                 origin: None,
+                nameless: false,
             });
         }
         Ok(query)

@@ -236,7 +236,9 @@ impl Binder<'_, '_> {
             let record = declared.is_some();
             let own = declared.unwrap_or_else(|| {
                 let collation = super::collate::of(&expr);
-                vec![RelColumn { collation, ..RelColumn::plain(name.clone(), expr.ty()) }]
+                let nameless = self.is_nameless(&expr);
+                let plain = RelColumn::plain(name.clone(), expr.ty());
+                vec![RelColumn { collation, nameless, ..plain }]
             });
             calls.push(FunctionCall { expr, width: own.len() as u16, set, record });
             columns.extend(own);

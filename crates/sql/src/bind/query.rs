@@ -8,6 +8,7 @@ use syntax::ast::{Loc, LockStrength, LockWait};
 use crate::catalog::{ColumnDef, TableDef};
 use crate::types::{Collation, Oid};
 
+use super::record::is_row;
 use super::tree::{Expr, SortExpr, Ty};
 
 /// A SELECT, or the query inside INSERT, UPDATE, DELETE.
@@ -47,6 +48,8 @@ pub struct Target {
     pub junk: bool,
     /// The table column it is, for RowDescription.
     pub origin: Option<(Oid, i16)>,
+    /// A row whose type has no name, or such rows in an array: these can't be stored.
+    pub nameless: bool,
 }
 
 /// One entry of the range table.
@@ -69,7 +72,7 @@ pub struct RelColumn {
     pub collation: Collation,
     /// Dropped columns keep their number and can't be named.
     pub dropped: bool,
-    /// A row whose type has no name, or such rows in an array: told of what is to be stored, which they can't be.
+    /// See [`Target::nameless`].
     pub nameless: bool,
 }
 
@@ -99,13 +102,13 @@ impl RelColumn {
     /// One with the collation of its type.
     pub fn plain(name: impl Into<Box<str>>, ty: Ty) -> RelColumn {
         let (name, collation) = (name.into(), ty.collation());
-        RelColumn { name, ty, collation, dropped: false, nameless: false }
+        RelColumn { name, ty, collation, dropped: false, nameless: is_row(ty) }
     }
 
     /// An output of a query, as the query around it sees it.
     pub fn of_target(target: &Target) -> RelColumn {
-        let collation = super::collate::of(&target.expr);
-        RelColumn { collation, ..RelColumn::plain(target.name.clone(), target.expr.ty()) }
+        let (collation, nameless) = (super::collate::of(&target.expr), target.nameless);
+        RelColumn { collation, nameless, ..RelColumn::plain(target.name.clone(), target.expr.ty()) }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::TypeId;
 
-use super::query::{Query, RelColumn, RelKind};
+use super::query::{RelColumn, RelKind};
 use super::tree::{Column, Expr, FieldSelect, Ty, Var};
 use super::types::display;
 use super::{Binder, at};
@@ -70,44 +70,70 @@ impl Binder<'_, '_> {
     }
 }
 
-impl Query {
-    /// Whether an expression of the query is a row whose type has no name, or has such rows for elements: not one of a
-    /// table or view.
-    pub fn is_nameless(&self, expr: &Expr) -> bool {
-        let is_row = |expr: &Expr| matches!(expr.type_id(), TypeId::RECORD | TypeId::RECORD_ARRAY);
-        if !is_row(expr) {
-            return false;
-        }
-        let is_any = |exprs: &[Expr]| exprs.iter().any(|expr| self.is_nameless(expr));
+impl Binder<'_, '_> {
+    /// Whether an expression is a row whose type has no name, or has such rows for elements: not one of a table or view.
+    pub(super) fn is_nameless(&self, expr: &Expr) -> bool {
+        self.are_nameless(expr.ty(), [expr])
+    }
+
+    /// Whether what has its values of these expressions is: all of them have to be of types with names.
+    pub(super) fn are_nameless<'e>(
+        &self,
+        ty: Ty,
+        exprs: impl IntoIterator<Item = &'e Expr>,
+    ) -> bool {
+        is_row(ty) && self.have_names(exprs) != Some(true)
+    }
+
+    /// Whether the types of all rows among the expressions have names; `None`: there are none but nulls.
+    fn have_names<'e>(&self, exprs: impl IntoIterator<Item = &'e Expr>) -> Option<bool> {
+        let rows = exprs.into_iter().filter(|expr| is_row(expr.ty()));
+        rows.filter_map(|row| self.has_name(row)).reduce(|all, one| all && one)
+    }
+
+    /// Whether the type of a row, or of an array's rows, has a name; `None`: it takes that of those beside it.
+    fn has_name(&self, expr: &Expr) -> Option<bool> {
         match expr {
-            Expr::Row(_) => true,
-            // Of what it takes, or a record of its own.
-            Expr::Call(call) => is_any(&call.args) || !call.args.iter().any(is_row),
-            Expr::Array(array) => is_any(&array.elements),
-            Expr::Coalesce(list) => is_any(&list.args),
+            Expr::Const(constant) if constant.value.is_null() => None,
+            Expr::Param(_) => None,
+            Expr::Var(var) => Some(self.is_of_named(var)),
+            Expr::Call(call) => self.have_names(&call.args),
+            Expr::Aggregate(aggregate) => self.have_names(&aggregate.args),
+            Expr::Window(window) => self.have_names(&window.args),
+            Expr::Array(array) => self.have_names(&array.elements),
+            Expr::Coalesce(list) => self.have_names(&list.args),
+            Expr::MinMax(list) => self.have_names(&list.args),
+            Expr::NullIf(null_if) => self.has_name(&null_if.equal.args[0]),
             Expr::Case(case) => {
-                let results = case.whens.iter().map(|(_, result)| result).chain(&case.default);
-                results.into_iter().any(|result| self.is_nameless(result))
+                let results = case.whens.iter().map(|(_, result)| result);
+                self.have_names(results.chain(&case.default))
             }
-            Expr::SubLink(link) => {
-                link.query.visible().next().is_some_and(|only| link.query.is_nameless(&only.expr))
-            }
-            Expr::Var(var) if var.level == 0 => self.has_nameless(var),
-            _ => false,
+            Expr::Subscript(part) => self.has_name(&part.arg),
+            Expr::Relabel(relabel) => self.has_name(&relabel.arg),
+            Expr::Field(select) => match &select.arg {
+                Expr::Row(row) => self.has_name(&row.args[usize::from(select.field)]),
+                _ => Some(false),
+            },
+            Expr::SubLink(link) => Some(link.query.visible().all(|target| !target.nameless)),
+            _ => Some(false),
         }
     }
 
-    fn has_nameless(&self, var: &Var) -> bool {
-        match (&self.rels[usize::from(var.rel)].kind, var.column) {
-            (RelKind::Subquery(query), Column::User(at)) => {
-                let target = query.visible().nth(usize::from(at));
-                target.is_some_and(|target| query.is_nameless(&target.expr))
-            }
-            (RelKind::Subquery(query), _) => !query.of_view,
-            (RelKind::Table(_), _) => false,
-            (_, column) => column == Column::Whole,
+    fn is_of_named(&self, var: &Var) -> bool {
+        let depth = self.scopes.len() - 1 - usize::from(var.level);
+        let rel = &self.scopes[depth].rels[usize::from(var.rel)];
+        match (var.column, &rel.kind) {
+            (Column::User(at), _) => !rel.columns[usize::from(at)].nameless,
+            (_, RelKind::Table(_) | RelKind::Excluded) => true,
+            (_, RelKind::Subquery(query)) => query.of_view,
+            _ => false,
         }
     }
+}
+
+/// Whether values of the type are rows, or arrays of rows.
+pub(super) fn is_row(ty: Ty) -> bool {
+    matches!(ty.id, TypeId::RECORD | TypeId::RECORD_ARRAY)
 }
 
 fn no_fields(expr: &Expr) -> SqlError {

@@ -140,14 +140,15 @@ impl Binder<'_, '_> {
         };
         for (i, field) in self.record_fields(&inner)?.into_iter().enumerate() {
             let expr = self.field(inner.clone(), i as u16, &field);
-            out.push(Target { expr, name: field.name, junk: false, origin: None });
+            let nameless = self.is_nameless(&expr);
+            out.push(Target { expr, name: field.name, junk: false, origin: None, nameless });
         }
         Ok(())
     }
 
     fn target(&mut self, expr: Expr, name: Box<str>) -> Target {
-        let origin = self.origin(&expr);
-        Target { expr, name, junk: false, origin }
+        let (origin, nameless) = (self.origin(&expr), self.is_nameless(&expr));
+        Target { expr, name, junk: false, origin, nameless }
     }
 
     /// The table column that an expression is, for RowDescription.
@@ -278,7 +279,7 @@ impl Binder<'_, '_> {
         // which matters where each evaluation gives another value.
         self.momentary |= self.params.may_be_lifted() && volatility::is_volatile(&expr);
         let name = self.output_name(item);
-        targets.push(Target { expr, name, junk: true, origin: None });
+        targets.push(Target { expr, name, junk: true, origin: None, nameless: false });
         Ok(targets.len() - 1)
     }
 

@@ -33,7 +33,8 @@ impl Binder<'_, '_> {
             if let Expr::Var(var) = &mut expr {
                 var.loc = loc;
             }
-            query.targets.push(Target { expr, name, junk: false, origin: None });
+            let nameless = self.scope().rels.iter().any(|leaf| leaf.columns[i].nameless);
+            query.targets.push(Target { expr, name, junk: false, origin: None, nameless });
         }
         query.from = vec![JoinTree::Rel(branch.first)];
         query.set_op = Some(branch.tree);

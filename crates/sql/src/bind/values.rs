@@ -28,9 +28,10 @@ impl Binder<'_, '_> {
                 row[i] = coerce::to_common(self, expr, ty, "VALUES")?;
             }
             let values = rows.iter().map(|row| &row[i]);
+            let nameless = self.are_nameless(ty, values.clone());
             let collation = self.column_collation(values, true)?;
             let name = format!("column{}", i + 1);
-            columns.push(RelColumn { collation, ..RelColumn::plain(name, ty) });
+            columns.push(RelColumn { collation, nameless, ..RelColumn::plain(name, ty) });
         }
         let rel = Rel {
             alias: "*VALUES*".into(),
@@ -49,6 +50,7 @@ impl Binder<'_, '_> {
                 name: column.name.clone(),
                 junk: false,
                 origin: None,
+                nameless: column.nameless,
             });
         }
         query.order_by = self.order_by(&select.order_by, &mut query.targets)?;

@@ -166,7 +166,7 @@ fn entry_of(members: &Query) -> Rel {
         let RelColumn { ty, collation, .. } = *column;
         let column = Column::User(i as u16);
         let expr = Expr::Var(Var { level: 0, rel: 0, column, ty, collation, loc: Loc::NONE });
-        Target { expr, name: "".into(), junk: false, origin: None }
+        Target { expr, name: "".into(), junk: false, origin: None, nameless: false }
     };
     let targets = columns.iter().enumerate().map(target).collect();
     let mut within = members.clone();

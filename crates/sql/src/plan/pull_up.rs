@@ -50,7 +50,7 @@ pub(super) fn simplified_change(modify: &Modify) -> Cow<'_, Modify> {
 }
 
 fn unnamed(expr: Expr) -> Target {
-    Target { expr, name: "".into(), junk: true, origin: None }
+    Target { expr, name: "".into(), junk: true, origin: None, nameless: false }
 }
 
 /// The expressions over the query's entries that are not its own.

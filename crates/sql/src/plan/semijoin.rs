@@ -125,6 +125,7 @@ impl Planner {
                 name: "key".into(),
                 junk: false,
                 origin: None,
+                nameless: false,
             });
         }
         let (inner, correlation) = self.subquery(&query)?;

@@ -74,6 +74,8 @@ pub struct Field {
     pub type_mod: i32,
     /// No part of the description, but of a table made from the result.
     pub collation: Collation,
+    /// Likewise: a row whose type has no name, or such rows in an array.
+    pub nameless: bool,
 }
 
 /// A message that is not an error.

@@ -6,7 +6,7 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
-use crate::bind::query::{CteQuery, Query, RelColumn, Target};
+use crate::bind::query::{CteQuery, Query, RelColumn};
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate, walk};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
@@ -249,6 +249,7 @@ impl DdlHost for Backend {
             let ty = |f: &Field| Ty { id: f.type_id, modifier: f.type_mod };
             let column = |field: &Field| RelColumn {
                 collation: field.collation,
+                nameless: field.nameless,
                 ..RelColumn::plain(field.name.clone(), ty(field))
             };
             return Ok(fields.iter().map(column).collect());
@@ -268,11 +269,7 @@ impl DdlHost for Backend {
 
 /// What a query yields, to be stored.
 fn columns_of(query: &Query) -> Columns {
-    let column = |target: &Target| {
-        let nameless = query.is_nameless(&target.expr);
-        RelColumn { nameless, ..RelColumn::of_target(target) }
-    };
-    query.visible().map(column).collect()
+    query.visible().map(RelColumn::of_target).collect()
 }
 
 /// What a view is of.

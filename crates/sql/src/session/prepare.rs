@@ -336,6 +336,7 @@ fn field_of(target: &Target) -> Field {
         type_len: type_info(ty.id).map_or(-1, |info| info.len),
         type_mod: ty.modifier,
         collation: crate::bind::collate::of(&target.expr),
+        nameless: target.nameless,
     }
 }
 
@@ -349,5 +350,6 @@ pub fn plain_field(name: &str, type_id: TypeId) -> Field {
         type_len: type_info(type_id).map_or(-1, |info| info.len),
         type_mod: -1,
         collation: Ty::of(type_id).collation(),
+        nameless: false,
     }
 }
