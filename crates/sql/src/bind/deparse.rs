@@ -337,6 +337,10 @@ impl Deparser<'_> {
 
     fn case(&self, expr: &Expr, out: &mut String) {
         let Expr::Case(case) = expr else { return };
+        // A row is compared with a sub-select's: PostgreSQL shows no more.
+        if let ([], Some(row)) = (&case.whens[..], &case.arg) {
+            return self.put(row, true, out);
+        }
         let (line, indented) = if self.one_line { (" ", " ") } else { ("\n", "\n    ") };
         out.push_str(if self.one_line { "CASE" } else { "\nCASE" });
         if let Some(arg) = &case.arg {

@@ -6,10 +6,10 @@ use crate::error::{Result, SqlError, sql_error};
 use crate::types::TypeId;
 
 use super::query::RelColumn;
-use super::tree::{Expr, FieldSelect, Slot, SubLink, SubLinkKind, Ty};
+use super::tree::{Case, Expr, FieldSelect, Slot, SubLink, SubLinkKind, Ty};
 use super::types::display;
 use super::volatility::is_volatile_query;
-use super::{Binder, at};
+use super::{Binder, at, walk};
 
 impl Binder<'_, '_> {
     pub(super) fn sublink(&mut self, link: &ast::SubLink) -> Result<Expr> {
@@ -91,17 +91,14 @@ impl Binder<'_, '_> {
         let left = self.row_fields(left)?;
         let (row, columns) = self.row_link(link)?;
         check_width(left.len(), columns.len(), op.loc)?;
-        // Each field has a sub-select of its own, as conditions are asked one by one and in any order.
-        if columns.len() > 1 && is_volatile_query(&row.query) {
-            let what = "comparing a row with a sub-select that is volatile is not supported yet";
-            return Err(at(SqlError::unsupported(what), op.loc));
-        }
         let mut pairs = Vec::with_capacity(left.len());
         for (i, (left, column)) in left.into_iter().zip(&columns).enumerate() {
-            let row = SubLink { id: self.next_sublink(), ..row.clone() };
-            pairs.push((left, field_of(row, i, column)));
+            pairs.push((left, field_of(row.clone(), i, column)));
         }
-        self.compare_pairs(op, pairs)
+        let compared = self.compare_pairs(op, pairs)?;
+        // Otherwise the fields are of one run in any case, and may be asked for apart.
+        let by_row = is_volatile_query(&row.query) || walk::is_correlated(&row.query);
+        Ok(if columns.len() > 1 && by_row { of_one_run(row, compared) } else { compared })
     }
 
     /// A sub-select that gives its one row as a record, and the row's columns.
@@ -191,6 +188,20 @@ pub(super) fn field_of(row: SubLink, at: usize, column: &RelColumn) -> Expr {
         ty: column.ty,
         collation: column.collation,
     }))
+}
+
+/// A comparison with the fields of the row that a sub-select gives, for which it is run once.
+fn of_one_run(row: SubLink, mut compared: Expr) -> Expr {
+    take_from_element(&mut compared, &row);
+    let (arg, ty) = (Some(Expr::SubLink(Box::new(row))), Ty::BOOL);
+    Expr::Case(Box::new(Case { arg, whens: Vec::new(), default: Some(compared), ty }))
+}
+
+fn take_from_element(expr: &mut Expr, row: &SubLink) {
+    match expr {
+        Expr::SubLink(link) if link.id == row.id => *expr = Expr::Element(row.ty),
+        _ => walk::each_child_mut(expr, &mut |child| take_from_element(child, row)),
+    }
 }
 
 /// Whether a row of several columns is asked to differ from those of the sub-select.

@@ -220,7 +220,8 @@ pub struct IsBool {
 
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// The subject of `CASE x WHEN …`; the conditions compare with [`Expr::Element`].
+    /// The subject of `CASE x WHEN …`; the conditions compare with [`Expr::Element`]. Without conditions it is a row of
+    /// a sub-select, and the default compares its fields.
     pub arg: Option<Expr>,
     pub whens: Vec<(Expr, Expr)>,
     pub default: Option<Expr>,
@@ -464,7 +465,7 @@ pub enum SubLinkKind {
     Exists,
     /// One column of at most one row.
     Scalar,
-    /// One row for several columns of an UPDATE, as a record.
+    /// One row for several columns of an UPDATE, or to be compared with another, as a record.
     Row {
         /// It is what the other one with the same number gave last.
         again: bool,

@@ -347,6 +347,15 @@ pub fn uses_column(query: &mut Query, table: Oid, column: usize) -> bool {
     uses
 }
 
+/// Does the query use anything from outside itself?
+pub fn is_correlated(query: &Query) -> bool {
+    let mut found = false;
+    query_exprs(query, 0, &mut |expr, depth| {
+        each_var(expr, depth, &mut |var, depth| found |= var.level > depth);
+    });
+    found
+}
+
 /// The range-table entries of the level `depth` queries out that the expression uses, sorted.
 pub fn rels_of(expr: &Expr) -> Vec<u16> {
     let mut rels = Vec::new();

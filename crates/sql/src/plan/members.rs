@@ -23,7 +23,7 @@ use super::fit::array_of;
 use super::join::{entry_rows, index_pays, lookup_cost};
 use super::pull_up::{Place, place_of};
 use super::push_down;
-use super::semijoin::{is_correlated, is_equality};
+use super::semijoin::is_equality;
 
 /// What fetching a row by its address costs, in rows read one after the other.
 const ADDRESS: f64 = 4.0;
@@ -63,7 +63,7 @@ fn asks_for_keys(query: &Query, link: &SubLink) -> Option<u16> {
             && compares_as_distinct(test, target)
             && !walk::any(&test.args[0], &mut |part| matches!(part, Expr::SubLink(_)))
     });
-    if !is_simple || is_correlated(&link.query) {
+    if !is_simple || walk::is_correlated(&link.query) {
         return None;
     }
     tests.iter().find_map(|test| {
@@ -125,7 +125,7 @@ fn by_address(query: &Query, link: &SubLink, indexes: &Rc<Indexes>) -> Option<Ex
         && var.column == Column::Ctid
         && test.args[1].type_id() == TypeId::TID
         && is_equality(test)
-        && !is_correlated(&link.query)
+        && !walk::is_correlated(&link.query)
         && query_rows(&link.query, indexes) * ADDRESS < table_rows(table);
     let ty = Ty::of(array_of(TypeId::TID)?);
     fits.then(|| {

@@ -146,7 +146,7 @@ struct Planner {
     cte_names: Vec<Box<str>>,
     /// The query levels being planned, outermost first.
     levels: Vec<Level>,
-    /// Sub-selects that several columns of an UPDATE take their values from, by number.
+    /// Sub-selects of which several take fields, by number.
     row_sources: Vec<(u32, SubPlan)>,
 }
 

@@ -23,7 +23,7 @@ pub(super) fn is_candidate(condition: &Expr) -> bool {
         Expr::SubLink(link) => match &link.kind {
             SubLinkKind::Exists => keys_of(&link.query).is_some(),
             SubLinkKind::Quantified { tests, all: false } => {
-                tests.iter().all(is_equality) && !is_correlated(&link.query)
+                tests.iter().all(is_equality) && !walk::is_correlated(&link.query)
             }
             _ => false,
         },
@@ -154,15 +154,6 @@ pub(super) fn is_equality(call: &Call) -> bool {
     operator(call) == Some("=") && collate::of_equality(call).is_some()
 }
 
-/// Does the query use anything from outside itself?
-pub(super) fn is_correlated(query: &Query) -> bool {
-    let mut found = false;
-    walk::query_exprs(query, 0, &mut |expr, depth| {
-        walk::each_var(expr, depth, &mut |var, d| found |= var.level > d);
-    });
-    found
-}
-
 /// For an EXISTS whose only ties to the outer query are equalities: the pairs (outer side as the
 /// outer query sees it, inner side, what they are compared by) and the conditions that are left.
 #[allow(clippy::type_complexity, reason = "pairs and the rest")]
@@ -206,7 +197,7 @@ fn keys_of(query: &Query) -> Option<(Vec<(Expr, Expr, Collation)>, Vec<Expr>)> {
     bare.filter = None;
     bare.targets = Vec::new();
     bare.order_by = Vec::new();
-    (!keys.is_empty() && !is_correlated(&bare)).then_some((keys, rest))
+    (!keys.is_empty() && !walk::is_correlated(&bare)).then_some((keys, rest))
 }
 
 /// Does the expression use columns of the query itself, and of queries around it?

@@ -15,8 +15,9 @@ use super::{Planner, collate};
 
 impl Planner {
     pub(super) fn sublink(&mut self, link: &SubLink, below: &mut Below<'_>) -> Result<Expr> {
-        if let SubLinkKind::Row { again: true } = link.kind
+        if let SubLinkKind::Row { again } = link.kind
             && let Some((_, run)) = self.row_sources.iter().rfind(|(id, _)| *id == link.id)
+            && (again || run.plan.once)
         {
             let (kind, args) = (link.kind.clone(), Vec::new());
             return Ok(Expr::SubPlan(Box::new(SubPlan { kind, args, ..run.clone() })));

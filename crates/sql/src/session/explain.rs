@@ -106,6 +106,7 @@ impl Session {
                 used,
                 show,
                 shown: None,
+                sub_plans: Vec::new(),
                 names: EntryNames::new(qualified),
             };
             printer.node(&planned.plan.root, 0);
@@ -214,6 +215,8 @@ struct Printer<'a> {
     show: Show,
     /// The projection or filter that the next node is shown with: its rows are the ones that count.
     shown: Option<&'a Node>,
+    /// The sub-selects that are shown, of which several expressions may have something.
+    sub_plans: Vec<u16>,
     names: EntryNames,
 }
 
@@ -351,7 +354,10 @@ impl<'a> Printer<'a> {
     }
 
     fn sub_select(&mut self, expr: &'a Expr, depth: usize, names: &Names) {
-        if let Expr::SubPlan(plan) = expr {
+        if let Expr::SubPlan(plan) = expr
+            && !self.sub_plans.contains(&plan.id)
+        {
+            self.sub_plans.push(plan.id);
             for (slot, value) in &plan.args {
                 let text = self.text(value, names);
                 self.names.set_outer(*slot, text);
