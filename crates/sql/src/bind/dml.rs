@@ -553,7 +553,8 @@ impl Binder<'_, '_> {
                 Ok(())
             }
             ast::Expr::SubLink(link) => {
-                let (mut row, columns) = self.row_link(link)?;
+                let (mut row, columns) =
+                    self.with_kind(ExprKind::UpdateSource, |b| b.row_link(link))?;
                 count(columns.len(), link.loc)?;
                 for (i, (target, column)) in targets.iter().zip(&columns).enumerate() {
                     let goal = Goal::of(table, target)?;

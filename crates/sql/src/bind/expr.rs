@@ -624,22 +624,12 @@ impl Binder<'_, '_> {
                 list.loc,
             ));
         }
-        if !self.kind.allows_aggregates() {
-            return Err(at(
-                sql_error!(
-                    GROUPING_ERROR,
-                    "grouping operations are not allowed in {}",
-                    self.kind.words()
-                ),
-                list.loc,
-            ));
-        }
         let mut args = Vec::with_capacity(list.args.len());
         for arg in &list.args {
             args.push(self.expr(arg)?);
         }
-        self.scope().has_aggregates = true;
-        Ok(Expr::Grouping(Box::new(super::tree::Grouping { args, loc: list.loc })))
+        let level = self.aggregate_level("grouping operations", &args, list.loc)?;
+        Ok(Expr::Grouping(Box::new(super::tree::Grouping { args, level, loc: list.loc })))
     }
 }
 

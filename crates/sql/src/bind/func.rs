@@ -412,7 +412,8 @@ impl Binder<'_, '_> {
                 ));
             }
         }
-        let level = self.aggregate_level(&args, &order_by, filter.as_ref(), call.loc)?;
+        let parts = args.iter().chain(order_by.iter().map(|key| &key.expr)).chain(&filter);
+        let level = self.aggregate_level("aggregate functions", parts, call.loc)?;
         let (_, order) = self.common_collation(&args)?;
         let agg = func::aggregate_under(agg, order)?;
         Ok(Expr::Aggregate(Box::new(AggCall {
@@ -428,16 +429,14 @@ impl Binder<'_, '_> {
         })))
     }
 
-    /// An aggregate belongs to the innermost query whose columns its arguments use.
-    fn aggregate_level(
+    /// An aggregate, or GROUPING, belongs to the innermost query whose columns its parts use.
+    pub(super) fn aggregate_level<'e>(
         &mut self,
-        args: &[Expr],
-        order_by: &[SortExpr],
-        filter: Option<&Expr>,
+        what: &str,
+        parts: impl IntoIterator<Item = &'e Expr>,
         loc: Loc,
     ) -> Result<u16> {
         let mut level: Option<u16> = None;
-        let parts = args.iter().chain(order_by.iter().map(|key| &key.expr)).chain(filter);
         for part in parts {
             walk::each_var(part, 0, &mut |var, depth| {
                 if let Some(own) = var.level.checked_sub(depth) {
@@ -461,12 +460,13 @@ impl Binder<'_, '_> {
             }
         }
         let level = level.unwrap_or(0);
-        if level == 0 && !self.kind.allows_aggregates() {
-            let message = match self.kind {
-                ExprKind::JoinOn => "aggregate functions are not allowed in JOIN conditions".into(),
-                kind => format!("aggregate functions are not allowed in {}", kind.words()),
+        let kind = self.kind_at(level);
+        if !kind.allows_aggregates() {
+            let words = match kind {
+                ExprKind::None if level > 0 => "FROM clause of their own query level",
+                kind => kind.words(),
             };
-            return Err(at(SqlError::new(crate::error::SqlState::GROUPING_ERROR, message), loc));
+            return Err(at(sql_error!(GROUPING_ERROR, "{what} are not allowed in {words}"), loc));
         }
         let depth = self.scopes.len().saturating_sub(1 + usize::from(level));
         if let Some(scope) = self.scopes.get_mut(depth) {

@@ -50,8 +50,8 @@ impl Checker<'_> {
         match expr {
             // The arguments of this level's aggregates are computed before grouping.
             Expr::Aggregate(agg) if agg.level == depth => return Ok(()),
-            Expr::Grouping(grouping) if depth == 0 => return self.grouping(grouping),
-            Expr::Grouping(_) => return Ok(()),
+            Expr::Grouping(grouping) if grouping.level == depth => return self.grouping(grouping),
+            Expr::Grouping(grouping) if grouping.level > depth => return Ok(()),
             Expr::Var(var) if var.level == depth => return self.var(var, depth),
             Expr::SubLink(link) => {
                 let mut first: Result<()> = Ok(());
@@ -74,7 +74,10 @@ impl Checker<'_> {
     }
 
     fn grouping(&self, grouping: &Grouping) -> Result<()> {
-        let foreign = |arg: &&Expr| !self.keys.iter().any(|key| walk::same(key, arg));
+        let foreign = |arg: &&Expr| {
+            let own = walk::moved_out((*arg).clone(), grouping.level);
+            !self.keys.iter().any(|key| walk::same(key, &own))
+        };
         grouping.args.iter().find(foreign).map_or(Ok(()), |arg| {
             let error = sql_error!(
                 GROUPING_ERROR,

@@ -209,6 +209,14 @@ impl<'a, 'c> Binder<'a, 'c> {
         self.scopes.last_mut().expect("expressions are bound inside a scope")
     }
 
+    /// What the expression at hand, or the one of the query so many queries outwards that it stands in, is for.
+    fn kind_at(&self, level: u16) -> ExprKind {
+        match level {
+            0 => self.kind,
+            level => self.scopes[self.scopes.len() - usize::from(level)].around,
+        }
+    }
+
     /// Runs `f` with the expression kind set, for messages about what is not allowed where.
     fn with_kind<T>(
         &mut self,

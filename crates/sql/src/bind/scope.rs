@@ -7,8 +7,9 @@ use super::tree::{Column, Expr, Ty, Var};
 use syntax::ast::Loc;
 
 /// What an expression stands in: decides what may not occur in it, and in which words that is said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExprKind {
+    #[default]
     None,
     Target,
     Where,
@@ -151,6 +152,8 @@ pub(super) struct NsColumn {
 /// One query level while it is bound.
 #[derive(Default)]
 pub(super) struct Scope {
+    /// What the expression of the query around it is for that it stands in; `None` in FROM.
+    pub around: ExprKind,
     pub rels: Vec<Rel>,
     pub items: Vec<NsItem>,
     /// A LATERAL item is being bound: it sees what stands before it.

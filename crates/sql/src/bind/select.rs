@@ -23,8 +23,8 @@ impl Binder<'_, '_> {
     /// Binds a query in a scope of its own. `resolve` turns outputs of unknown type into text.
     pub(super) fn select(&mut self, select: &Select, resolve: bool) -> Result<Query> {
         check_stack()?;
-        self.scopes.push(Scope::default());
         let kind = std::mem::replace(&mut self.kind, ExprKind::None);
+        self.scopes.push(Scope { around: kind, ..Scope::default() });
         let bound = self.select_in_scope(select, resolve);
         self.kind = kind;
         self.scopes.pop();
@@ -497,7 +497,8 @@ impl Binder<'_, '_> {
 /// The first aggregate of the query at hand in an expression. GROUPING counts as one.
 pub(super) fn find_aggregate(expr: &Expr) -> Option<Loc> {
     let is_own = |e: &Expr| {
-        matches!(e, Expr::Aggregate(a) if a.level == 0) || matches!(e, Expr::Grouping(_))
+        matches!(e, Expr::Aggregate(a) if a.level == 0)
+            || matches!(e, Expr::Grouping(g) if g.level == 0)
     };
     find(expr, is_own)
 }

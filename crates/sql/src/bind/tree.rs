@@ -456,6 +456,8 @@ pub struct WindowCall {
 #[derive(Clone, Debug)]
 pub struct Grouping {
     pub args: Vec<Expr>,
+    /// The query level it belongs to, outwards.
+    pub level: u16,
     pub loc: Loc,
 }
 

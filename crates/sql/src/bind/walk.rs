@@ -301,6 +301,7 @@ fn move_out(expr: &mut Expr, depth: u16, by: u16) {
     match expr {
         Expr::Var(var) => nearer(&mut var.level, depth, by),
         Expr::Aggregate(agg) => nearer(&mut agg.level, depth, by),
+        Expr::Grouping(grouping) => nearer(&mut grouping.level, depth, by),
         Expr::SubLink(link) => {
             query_exprs_mut(&mut link.query, depth + 1, &mut |e, d| move_out(e, d, by));
         }

@@ -152,9 +152,10 @@ fn collect(expr: &Expr, depth: u16, keys: &[Expr], used: &mut Used) {
             }
             return;
         }
-        Expr::Grouping(_) if depth == 0 => {
-            if !used.groupings.iter().any(|g| walk::same(g, expr)) {
-                used.groupings.push(expr.clone());
+        Expr::Grouping(grouping) if grouping.level == depth => {
+            let own = walk::moved_out(expr.clone(), depth);
+            if !used.groupings.iter().any(|g| walk::same(g, &own)) {
+                used.groupings.push(own);
             }
             return;
         }

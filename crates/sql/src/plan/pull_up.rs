@@ -206,10 +206,10 @@ fn move_out(query: &mut Query, entries: u16) {
 }
 
 fn aggregates_out(expr: &mut Expr, depth: u16) {
-    if let Expr::Aggregate(call) = expr
-        && call.level > depth
-    {
-        call.level -= 1;
+    match expr {
+        Expr::Aggregate(call) if call.level > depth => call.level -= 1,
+        Expr::Grouping(call) if call.level > depth => call.level -= 1,
+        _ => {}
     }
     walk::each_child_mut(expr, &mut |child| aggregates_out(child, depth));
 }

@@ -90,6 +90,11 @@ impl Planner {
                 *expr = self.outer(outer, ty);
                 return Ok(());
             }
+            Expr::Grouping(grouping) if grouping.level > 0 => {
+                let outer = lower(expr);
+                *expr = self.outer(outer, Ty::INT4);
+                return Ok(());
+            }
             Expr::Aggregate(_) | Expr::Grouping(_) => {
                 return Err(SqlError::internal("an aggregate outside of a grouped query"));
             }
