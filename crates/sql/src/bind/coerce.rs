@@ -348,17 +348,8 @@ pub(super) fn relabel(arg: Expr, to: TypeId, explicit: bool) -> Expr {
 
 /// The value as another type that it goes to by itself.
 pub fn implicit_cast(expr: Expr, to: TypeId) -> Option<Expr> {
-    cast_of(expr, to, CastUse::Implicit)
-}
-
-/// The value as another type that it is stored as without more ado.
-pub fn assignment_cast(expr: Expr, to: TypeId) -> Option<Expr> {
-    cast_of(expr, to, CastUse::Assignment)
-}
-
-fn cast_of(expr: Expr, to: TypeId, wanted: CastUse) -> Option<Expr> {
     let loc = expr.loc();
-    find_path(expr.type_id(), to, wanted).and_then(|path| match path {
+    find_path(expr.type_id(), to, CastUse::Implicit).and_then(|path| match path {
         Path::Relabel => Some(relabel(expr, to, false)),
         Path::Function(func) => {
             Some(cast_call(func, expr, Ty::of(to), -1, Shape::ImplicitCast, loc))

@@ -367,7 +367,7 @@ pub struct CollationKey {
 /// What the planner makes of values beside keys of another type.
 #[derive(Clone, Debug)]
 pub struct Narrow {
-    /// A number of more bits than the key's; a date or time of the key's type.
+    /// A number of more bits than the key's; a date or time of another type.
     pub arg: Expr,
     pub ty: Ty,
     pub to: NarrowTo,
@@ -375,7 +375,8 @@ pub struct Narrow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NarrowTo {
-    /// The same number; null where the type has none, since nothing is equal to it.
+    /// The same number; null where the type has none, since nothing is equal to it. The same time; one beyond all where
+    /// the type has none.
     Equal,
     /// A value of which surely none that is asked for is below: the least number where the type has none; a day before.
     Lower,

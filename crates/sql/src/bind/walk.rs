@@ -438,7 +438,7 @@ fn same_node(a: &Expr, b: &Expr) -> bool {
         }
         (Expr::Collate(x), Expr::Collate(y)) => x.collation == y.collation,
         (Expr::SortKey(x), Expr::SortKey(y)) => x.collation == y.collation,
-        (Expr::Narrow(x), Expr::Narrow(y)) => x.to == y.to,
+        (Expr::Narrow(x), Expr::Narrow(y)) => x.to == y.to && x.ty == y.ty,
         (Expr::IsNull(x), Expr::IsNull(y)) => x.negated == y.negated && x.row == y.row,
         (Expr::IsBool(x), Expr::IsBool(y)) => x.negated == y.negated && x.value == y.value,
         (Expr::Case(x), Expr::Case(y)) => {

@@ -35,6 +35,7 @@ mod tests;
 
 pub(crate) use aggregate::Arrays;
 pub use collate::{aggregate_under, compares_records, first_value, unclear_collation, under};
+pub(crate) use datetime::compared_as;
 pub use quote::{is_plain_identifier, quote_identifier, quote_literal};
 pub use system::RandomSequence;
 pub use table::{

@@ -2,7 +2,7 @@
 
 use crate::bind::tree::{ArrayCast, Const, Expr, Narrow, NarrowTo, Ty};
 use crate::bind::{coerce, element_of};
-use crate::types::{Date, Datum, TypeId, type_info};
+use crate::types::{Datum, TypeId, type_info};
 
 /// Do the two types have the same values in the same order?
 pub(super) fn compatible(a: TypeId, b: TypeId) -> bool {
@@ -26,17 +26,8 @@ pub(super) fn fit(value: &Expr, ty: TypeId) -> Option<Expr> {
         (TypeId::DATE, TypeId::TIMESTAMP | TypeId::TIMESTAMPTZ)
             | (TypeId::TIMESTAMP, TypeId::TIMESTAMPTZ)
     );
-    let is_time = is_time && !is_beyond_times(value);
-    let time = || is_time.then(|| coerce::implicit_cast(value.clone(), ty)).flatten();
+    let time = || is_time.then(|| narrow(value.clone(), ty, NarrowTo::Equal));
     widen(value, ty).or_else(time)
-}
-
-/// A date for which there is no time: what is compared with it is asked without the index.
-fn is_beyond_times(value: &Expr) -> bool {
-    let Expr::Const(Const { value: Datum::Date(date), .. }) = value.bare() else { return false };
-    // And a day before the end, for the sake of zones.
-    let is_time = |date: Date| !date.is_finite() || date.to_timestamp().is_some();
-    !is_time(*date) || !is_time(Date(date.0.saturating_add(1)))
 }
 
 /// Integers of a narrower type, as the wider one.
@@ -89,16 +80,12 @@ pub(super) fn equal_to(value: &Expr, ty: TypeId) -> Option<Expr> {
 /// A value of the key's type before or behind which there is nothing that is asked for.
 pub(super) fn about(value: &Expr, ty: TypeId, to: NarrowTo) -> Option<Expr> {
     let own = value.type_id();
-    if has_more_bits(own, ty) {
-        return Some(narrow(value.clone(), ty, to));
-    }
     // What it is there and then, which clocks that are put forward or back have a say in.
     let is_time = matches!(
         (own, ty),
         (TypeId::TIMESTAMPTZ, TypeId::TIMESTAMP | TypeId::DATE) | (TypeId::TIMESTAMP, TypeId::DATE)
     );
-    let there = is_time.then(|| coerce::assignment_cast(value.clone(), ty)).flatten()?;
-    Some(narrow(there, ty, to))
+    (is_time || has_more_bits(own, ty)).then(|| narrow(value.clone(), ty, to))
 }
 
 fn has_more_bits(own: TypeId, ty: TypeId) -> bool {

@@ -55,7 +55,8 @@ pub(super) fn eval(expr: &Expr, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum>
         Expr::Collate(collate) => value_of(&collate.arg, row, cx),
         Expr::SortKey(key) => Ok(sort_key(key, value_of(&key.arg, row, cx)?)),
         Expr::Narrow(narrow) => {
-            Ok(narrow::value(value_of(&narrow.arg, row, cx)?, narrow.ty.id, narrow.to))
+            let value = value_of(&narrow.arg, row, cx)?;
+            Ok(narrow::value(value, narrow.ty.id, narrow.to, cx))
         }
         Expr::ViaText(cast) => eval_via_text(cast, row, cx),
         Expr::ArrayCast(cast) => {

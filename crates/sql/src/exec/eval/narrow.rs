@@ -1,6 +1,8 @@
 //! Values as keys of an index of another type.
 
 use crate::bind::tree::NarrowTo;
+use crate::exec::Cx;
+use crate::func;
 use crate::types::datetime::{Date, Timestamp};
 use crate::types::{Datum, TypeId};
 
@@ -8,10 +10,17 @@ use crate::types::{Datum, TypeId};
 const DAY: i64 = 86_400_000_000;
 
 /// See [`NarrowTo`].
-pub(super) fn value(value: Datum, ty: TypeId, to: NarrowTo) -> Datum {
+pub(super) fn value(value: Datum, ty: TypeId, to: NarrowTo, cx: &Cx<'_>) -> Datum {
     match value {
+        Datum::Null => Datum::Null,
         Datum::Int8(value) => number(value, ty, to),
         Datum::Int4(value) => number(value.into(), ty, to),
+        value => time(func::compared_as(&value, ty, &cx.host.io().format.time_zone), to),
+    }
+}
+
+fn time(value: Datum, to: NarrowTo) -> Datum {
+    match value {
         Datum::Timestamp(at) if at.is_finite() => Datum::Timestamp(Timestamp(moved(at.0, DAY, to))),
         Datum::Date(at) if at.is_finite() => {
             let day = moved(at.0.into(), 1, to);

@@ -8,7 +8,9 @@ use crate::func::Context;
 use crate::func::bodies::{Bodies, comparisons, cross_comparisons, scalars};
 use crate::types::datetime::USECS_PER_DAY;
 use crate::types::datetime::span::{add_to_timestamp, add_to_timestamptz};
-use crate::types::{Date, Datum, Interval, Time, TimeZone, Timestamp, TypeId, compare};
+use crate::types::{
+    Date, Datum, Interval, Time, TimeZone, Timestamp, TimestampTz, TypeId, compare,
+};
 
 pub(super) const ROOMS: &[Bodies] =
     &[DATE, TIME, TIMETZ, TIMESTAMP, INTERVAL, DATE_TIMESTAMP, TIMESTAMP_DATE, ZONED, OVERLAPS];
@@ -70,7 +72,41 @@ fn instant(value: &Datum, zone: &TimeZone) -> i128 {
             None => return midnight(date.as_date()),
         },
     };
-    local_to_instant(local, zone).map_or(wide(local), |v| wide(Timestamp(v.0)))
+    match local_to_instant(local, zone) {
+        Some(instant) => wide(Timestamp(instant.0)),
+        None if local.0 > 0 => i128::MAX - 1,
+        None => i128::MIN + 1,
+    }
+}
+
+/// A date or time as one of another type that compares with that type's as it does: beyond all of them, but within the
+/// infinities, where there is no such.
+pub(crate) fn compared_as(value: &Datum, ty: TypeId, zone: &TimeZone) -> Datum {
+    match (value, ty) {
+        (_, TypeId::TIMESTAMPTZ) => Datum::TimestampTz(TimestampTz(micros(instant(value, zone)))),
+        (Datum::Date(date), _) => Datum::Timestamp(Timestamp(micros(midnight(*date)))),
+        (_, TypeId::TIMESTAMP) => Datum::Timestamp(local(value, zone)),
+        _ => super::convert::timestamp_to_date(local(value, zone)),
+    }
+}
+
+/// A moment's reading on the zone's clock, even where it is no timestamp any more.
+fn local(value: &Datum, zone: &TimeZone) -> Timestamp {
+    match value {
+        Datum::TimestampTz(at) if at.is_finite() => at.local(zone.at(at.unix_s()).east_s),
+        Datum::TimestampTz(at) => Timestamp(at.0),
+        other => other.as_timestamp(),
+    }
+}
+
+/// What [`wide`] made wide; what is no timestamp comes next to the infinities.
+fn micros(at: i128) -> i64 {
+    let (first, last) = (i64::MIN + 1, i64::MAX - 1);
+    match at {
+        i128::MIN => i64::MIN,
+        i128::MAX => i64::MAX,
+        at => at.clamp(first.into(), last.into()) as i64,
+    }
 }
 
 fn zoned(cx: &Context<'_>, args: &[Datum]) -> Ordering {

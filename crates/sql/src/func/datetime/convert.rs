@@ -54,7 +54,7 @@ fn session_local(cx: &Context<'_>, value: TimestampTz) -> Result<Timestamp> {
     instant_to_local(value, cx.session.format().time_zone.at(value.unix_s()).east_s)
 }
 
-fn timestamp_to_date(value: Timestamp) -> Datum {
+pub(super) fn timestamp_to_date(value: Timestamp) -> Datum {
     Datum::Date(match value {
         Timestamp::INFINITY => Date::INFINITY,
         Timestamp::NEG_INFINITY => Date::NEG_INFINITY,

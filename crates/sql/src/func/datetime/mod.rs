@@ -9,5 +9,7 @@ mod trunc;
 
 use super::bodies::Bodies;
 
+pub(crate) use compare::compared_as;
+
 pub(super) const ROOMS: &[&[Bodies]] =
     &[arithmetic::ROOMS, compare::ROOMS, convert::ROOMS, make::ROOMS, part::ROOMS, trunc::ROOMS];
