@@ -146,3 +146,16 @@ RESET TimeZone;
 SELECT d FROM re_t WHERE t <= '5874897-12-31'::date AND z > '4714-11-24 BC'::timestamp ORDER BY d;
 DEALLOCATE ALL;
 DROP TABLE re_t;
+-- A sub-select in the argument of a function that takes columns of several entries before it.
+CREATE TABLE re_a (i int);
+CREATE TABLE re_b (i int, j int);
+INSERT INTO re_a VALUES (1), (2), (3);
+INSERT INTO re_b VALUES (1, 0), (2, 1), (2, 2);
+SELECT * FROM re_a a JOIN re_b b ON a.i = b.i, LATERAL generate_series(1, (SELECT a.i + b.i)) g ORDER BY 1, 2, 3, 4;
+SELECT a.i, b.j, g FROM re_a a LEFT JOIN (re_b b CROSS JOIN LATERAL generate_series(1, (SELECT a.i + b.j)) g) ON b.i = a.i ORDER BY 1, 2, 3;
+SELECT a.i, b.j, g FROM re_a a JOIN (re_b b LEFT JOIN LATERAL generate_series(1, (SELECT a.i + b.j - 1)) g ON true) ON b.i = a.i ORDER BY 1, 2, 3;
+SELECT a.i, b.j, g FROM re_a a LEFT JOIN (re_b b LEFT JOIN LATERAL unnest(ARRAY(SELECT u.j + a.i * b.j FROM re_b u WHERE u.i <= a.i)) g ON g > b.j) ON b.i = a.i ORDER BY 1, 2, 3;
+SELECT a.i, b.j, g FROM re_a a LEFT JOIN (re_b b CROSS JOIN LATERAL generate_series(1, CASE WHEN a.i + b.j IN (SELECT u.j + a.i FROM re_b u WHERE u.i < b.i + a.i) THEN 2 ELSE 1 END) g) ON b.i = a.i ORDER BY 1, 2, 3;
+SELECT a.i, b.j, g FROM re_a a LEFT JOIN (re_b b CROSS JOIN LATERAL unnest(ARRAY[(SELECT a::text || b::text)]) g) ON b.i = a.i ORDER BY 1, 2, 3;
+SELECT a.i, b.j, c.i, g FROM re_a a LEFT JOIN (re_b b LEFT JOIN (re_a c CROSS JOIN LATERAL generate_series(1, (SELECT a.i + b.j + c.i - 2)) g) ON c.i = b.i) ON b.i = a.i ORDER BY 1, 2, 3, 4;
+DROP TABLE re_a, re_b;

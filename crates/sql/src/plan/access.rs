@@ -304,12 +304,18 @@ impl Planner {
         outer: Option<&mut Outer<'_>>,
     ) -> Result<Expr> {
         let mut out = expr.clone();
-        let mut outer = outer;
-        self.parameterize(&mut out, &mut outer)?;
-        self.rewrite(&out, &mut Below::nothing())
+        let (mut outer, mut given) = (outer, Vec::new());
+        self.parameterize(&mut out, &mut outer, &mut given)?;
+        self.rewrite(&out, &mut Below { given: &given, ..Below::default() })
     }
 
-    fn parameterize(&mut self, expr: &mut Expr, outer: &mut Option<&mut Outer<'_>>) -> Result<()> {
+    /// `given`: columns that sub-selects take from here, and where these are.
+    fn parameterize(
+        &mut self,
+        expr: &mut Expr,
+        outer: &mut Option<&mut Outer<'_>>,
+        given: &mut Vec<(Var, Expr)>,
+    ) -> Result<()> {
         if let Expr::Var(var) = expr
             && var.level == 0
         {
@@ -317,21 +323,43 @@ impl Planner {
             return Ok(());
         }
         if matches!(expr, Expr::SubLink(_)) {
-            // The whole sub-select is evaluated on the outer row.
-            let mut local = false;
-            walk::each_var(expr, 0, &mut |var, depth| local |= var.level == depth);
-            if local {
-                *expr = self.earlier(&expr.clone(), outer)?;
-            }
-            return Ok(());
+            return self.parameterize_sublink(expr, outer, given);
         }
         let mut result = Ok(());
         walk::each_child_mut(expr, &mut |child| {
             if result.is_ok() {
-                result = self.parameterize(child, outer);
+                result = self.parameterize(child, outer, given);
             }
         });
         result
+    }
+
+    /// The whole sub-select is evaluated on one outer row, if that has all columns that it takes.
+    fn parameterize_sublink(
+        &mut self,
+        expr: &mut Expr,
+        outer: &mut Option<&mut Outer<'_>>,
+        given: &mut Vec<(Var, Expr)>,
+    ) -> Result<()> {
+        let mut taken: Vec<Var> = Vec::new();
+        walk::each_var(expr, 0, &mut |var, depth| {
+            if var.level == depth {
+                taken.push(Var { level: 0, ..*var });
+            }
+        });
+        let has_all = outer.as_ref().is_some_and(|outer| outer.layout.covers(expr))
+            || self.level().laterals.iter().any(|join| join.layout.covers(expr));
+        if has_all && !taken.is_empty() {
+            *expr = self.earlier(&expr.clone(), outer)?;
+            return Ok(());
+        }
+        for var in taken {
+            if !given.iter().any(|(known, _)| known.same(&var)) {
+                let value = self.earlier(&Expr::Var(var), outer)?;
+                given.push((var, value));
+            }
+        }
+        Ok(())
     }
 
     /// A value of entries before the one at hand: from the outer row of its own join, or of a join further out.

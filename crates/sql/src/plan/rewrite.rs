@@ -17,6 +17,8 @@ pub(super) struct Below<'a> {
     /// Whole expressions that are in the row already, with their slots: grouping keys,
     /// aggregates.
     pub computed: &'a [(Expr, Slot)],
+    /// Columns that are in no row, but given.
+    pub given: &'a [(Var, Expr)],
     /// Slots of window calls, in the order in which the calls are met.
     pub windows: Option<&'a [Slot]>,
     pub next_window: usize,
@@ -124,6 +126,9 @@ impl Planner {
     }
 
     fn column(&mut self, var: &Var, below: &mut Below<'_>) -> Result<Expr> {
+        if let Some((_, value)) = below.given.iter().find(|(known, _)| known.same(var)) {
+            return Ok(value.clone());
+        }
         if let Some(layout) = below.layout {
             if let Some(slot) = layout.slot(var) {
                 return Ok(slot);
