@@ -4,7 +4,10 @@ use std::hash::Hasher;
 
 use base::hash::{FixedHasher, HashMap};
 
+use crate::error::Result;
 use crate::types::{Datum, TypeId, hash_datum, is_equal_as};
+
+use super::sort::{self, KeyOrder, compare_keys, sort_rows};
 
 /// What an entry of a hash table takes beside its key's row and what is kept with it.
 pub(super) const ENTRY_BYTES: usize = 32;
@@ -100,6 +103,21 @@ impl<V> KeyMap<V> {
 pub(super) fn are_equal(a: &[Datum], b: &[Datum], type_of: impl Fn(usize) -> TypeId) -> bool {
     let mut pairs = a.iter().zip(b).enumerate();
     a.len() == b.len() && pairs.all(|(i, (a, b))| is_equal_as(a, b, || type_of(i)))
+}
+
+/// Fails where not all of the rows can be compared with each other, as PostgreSQL, which sorts them, does.
+pub(super) fn check_alike<'k>(
+    rows: impl Iterator<Item = &'k [Datum]>,
+    types: impl Iterator<Item = TypeId>,
+) -> Result<()> {
+    let order = types.map(|ty| KeyOrder { ty, desc: false, nulls_first: false });
+    let order: Vec<KeyOrder> = order.collect();
+    if !sort::are_rows(&order) {
+        return Ok(());
+    }
+    let mut rows: Vec<&[Datum]> = rows.collect();
+    let check = |a: &&[Datum], b: &&[Datum]| sort::check_alike(&order, a, b);
+    sort_rows(&mut rows, |a, b| compare_keys(&order, a, b), Some(&check))
 }
 
 /// A hash of values, to be compared afterwards.

@@ -12,7 +12,7 @@ use crate::error::{Result, check_stack};
 use crate::plan::node;
 use crate::types::Datum;
 
-use super::group::{ENTRY_BYTES, KeyMap, hash_of};
+use super::group::{ENTRY_BYTES, KeyMap, check_alike, hash_of};
 use super::spill::{Drain, Partitions, SpillFile, Spool, row_bytes};
 use super::{Cx, Operator, Running, run};
 
@@ -169,6 +169,7 @@ impl SetOp {
     /// Goes on to the next part; false when there is none.
     fn next_part(&mut self, cx: &mut Cx<'_>) -> Result<bool> {
         cx.host.temp().note_peak(self.used);
+        check_alike(self.table.keys(), self.plan.types.iter().copied())?;
         self.table.clear();
         self.used = 0;
         if let Some(overflow) = self.overflow.take() {

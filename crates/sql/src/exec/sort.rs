@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::bind::tree::SortExpr;
 use crate::error::{Result, check_stack};
 use crate::plan::node;
-use crate::types::{Datum, TypeId, compare};
+use crate::types::{Datum, TypeId, compare, compare_alike};
 
 use super::eval::eval;
 use super::spill::{RowReader, RowStore, Sorted, Sorter, Usage};
@@ -143,6 +143,41 @@ pub(super) fn compare_keys(order: &[KeyOrder], a: &[Datum], b: &[Datum]) -> Orde
         }
     }
     Ordering::Equal
+}
+
+/// Fails where rows, or arrays of rows, among the keys can't be compared.
+pub(super) fn check_alike(order: &[KeyOrder], a: &[Datum], b: &[Datum]) -> Result<()> {
+    for (key, (a, b)) in order.iter().zip(a.iter().zip(b)) {
+        if compare_alike(key.ty, a, b)?.is_ne() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether keys are rows or arrays of rows: not any two of these can be compared.
+pub(super) fn are_rows(order: &[KeyOrder]) -> bool {
+    order.iter().any(|key| matches!(key.ty, TypeId::RECORD | TypeId::RECORD_ARRAY))
+}
+
+/// Sorts, stably. `check` is asked of what is compared, the earlier one first.
+pub(super) fn sort_rows<T>(
+    rows: &mut [T],
+    compare: impl Fn(&T, &T) -> Ordering,
+    check: Option<&dyn Fn(&T, &T) -> Result<()>>,
+) -> Result<()> {
+    let Some(check) = check else {
+        rows.sort_by(compare);
+        return Ok(());
+    };
+    let mut failed = Ok(());
+    rows.sort_by(|a, b| {
+        if failed.is_ok() {
+            failed = check(b, a);
+        }
+        compare(a, b)
+    });
+    failed
 }
 
 /// Evaluates the sort keys over a row.

@@ -1,6 +1,8 @@
 //! Arrays: shape, search, building, set-like operators.
 
-use super::bodies::{Bodies, comparisons, scalars};
+use std::cmp::Ordering;
+
+use super::bodies::{Bodies, scalars};
 use super::text::{MAX_BYTES, check_length};
 use super::{Body, Context, Rows};
 use crate::error::{Result, SqlError, bail, sql_error};
@@ -8,7 +10,8 @@ use crate::steps::Steps;
 use crate::types::array::{Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, too_many_elements};
 use crate::types::numeric::int_out_of_range;
 use crate::types::{
-    Array, Datum, Rules, TypeId, compare, compare_under, equals, output_string, type_info,
+    Array, Datum, Rules, TypeId, compare, compare_alike, compare_under, equals, output_string,
+    type_info,
 };
 
 pub(super) const ROOMS: &[Bodies] = &[SHAPE, COMPARE, SETS, BUILDING, SEARCH, TEXTS, ROWS];
@@ -40,8 +43,26 @@ const SHAPE: Bodies = scalars! {
     "array_cardinality" => |_, a| Ok(Datum::Int4(a[0].as_array().elements.len() as i32));
 };
 
-const COMPARE: Bodies = comparisons!(INT4_ARRAY, "array_eq" "array_ne" "array_lt" "array_le"
-    "array_gt" "array_ge" "btarraycmp" "array_larger" "array_smaller");
+const COMPARE: Bodies = scalars! {
+    "array_eq" => |_, a| are_equal(a).map(Datum::Bool);
+    "array_ne" => |_, a| Ok(Datum::Bool(!are_equal(a)?));
+    "array_lt" => |_, a| Ok(Datum::Bool(order(a)?.is_lt()));
+    "array_le" => |_, a| Ok(Datum::Bool(order(a)?.is_le()));
+    "array_gt" => |_, a| Ok(Datum::Bool(order(a)?.is_gt()));
+    "array_ge" => |_, a| Ok(Datum::Bool(order(a)?.is_ge()));
+    "btarraycmp" => |_, a| Ok(Datum::Int4(order(a)? as i32));
+    "array_larger" => |_, a| Ok(a[usize::from(!order(a)?.is_gt())].clone());
+    "array_smaller" => |_, a| Ok(a[usize::from(!order(a)?.is_lt())].clone());
+};
+
+fn order(args: &[Datum]) -> Result<Ordering> {
+    compare_alike(TypeId::INT4_ARRAY, &args[0], &args[1])
+}
+
+/// Elements are compared where the shapes are the same.
+fn are_equal(args: &[Datum]) -> Result<bool> {
+    Ok(args[0].as_array().dims == args[1].as_array().dims && order(args)?.is_eq())
+}
 
 /// Whether every element of `small` occurs in `large`; nulls occur nowhere.
 fn contains(large: &Array, small: &Array) -> Result<bool> {

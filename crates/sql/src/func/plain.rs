@@ -51,24 +51,8 @@ fn compare_vectors(a: &Datum, b: &Datum) -> std::cmp::Ordering {
 const COMPARE_OIDVECTOR: Bodies = cross_comparisons!(compare_vectors, "oidvectoreq" "oidvectorne"
     "oidvectorlt" "oidvectorle" "oidvectorgt" "oidvectorge" "btoidvectorcmp");
 
-/// Rows compare column by column, nulls last; their columns must agree in number and type.
 fn compare_records(a: &Datum, b: &Datum) -> Result<std::cmp::Ordering> {
-    let (x, y) = (a.as_record(), b.as_record());
-    for (i, ((left, _), (right, _))) in x.fields.iter().zip(&y.fields).enumerate() {
-        if left != right {
-            bail!(
-                DATATYPE_MISMATCH,
-                "cannot compare dissimilar column types {} and {} at record column {}",
-                crate::types::format_type(*left, crate::types::TypeMod::NONE),
-                crate::types::format_type(*right, crate::types::TypeMod::NONE),
-                i + 1
-            );
-        }
-    }
-    if x.fields.len() != y.fields.len() {
-        bail!(DATATYPE_MISMATCH, "cannot compare record types with different numbers of columns");
-    }
-    Ok(crate::types::compare(TypeId::RECORD, a, b))
+    crate::types::compare_alike(TypeId::RECORD, a, b)
 }
 
 const COMPARE_RECORD: Bodies = scalars! {

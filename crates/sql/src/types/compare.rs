@@ -6,7 +6,8 @@ use std::hash::{Hash, Hasher};
 use super::array::Array;
 use super::chars::without_padding;
 use super::numeric::Sign;
-use super::{Datum, Record, Rules, TypeId};
+use super::{Datum, Record, Rules, TypeId, TypeMod, format_type};
+use crate::error::{Result, bail};
 
 /// Orders two values of one type as its default B-tree order does; nulls come last and are equal.
 ///
@@ -106,6 +107,10 @@ fn compare_arrays(
             return order;
         }
     }
+    compare_shapes(a, b)
+}
+
+fn compare_shapes(a: &Array, b: &Array) -> Ordering {
     let lens = |array: &Array| array.dims.iter().map(|dim| dim.len).collect::<Vec<_>>();
     let lowers = |array: &Array| array.dims.iter().map(|dim| dim.lower).collect::<Vec<_>>();
     a.elements
@@ -116,15 +121,54 @@ fn compare_arrays(
         .then_with(|| lowers(a).cmp(&lowers(b)))
 }
 
-/// Field by field; the binder has checked that the types agree.
+/// Field by field. Those of other types are ordered by these, which is for [`compare_alike`] to refuse.
 fn compare_records(a: &Record, b: &Record) -> Ordering {
-    for ((type_id, x), (_, y)) in a.fields.iter().zip(&b.fields) {
-        let order = compare(*type_id, x, y);
+    for ((own, x), (other, y)) in a.fields.iter().zip(&b.fields) {
+        let order = own.cmp(other).then_with(|| compare(*own, x, y));
         if order.is_ne() {
             return order;
         }
     }
     a.fields.len().cmp(&b.fields.len())
+}
+
+/// [`compare`]; `42804` where rows, or those in arrays, turn out to have columns of other types, or another number of them.
+pub fn compare_alike(type_id: TypeId, a: &Datum, b: &Datum) -> Result<Ordering> {
+    match (a, b) {
+        (Datum::Record(a), Datum::Record(b)) => compare_rows(a, b),
+        (Datum::Array(a), Datum::Array(b)) if a.element_type == TypeId::RECORD => {
+            for (x, y) in a.elements.iter().zip(&b.elements) {
+                let order = compare_alike(TypeId::RECORD, x, y)?;
+                if order.is_ne() {
+                    return Ok(order);
+                }
+            }
+            Ok(compare_shapes(a, b))
+        }
+        _ => Ok(compare(type_id, a, b)),
+    }
+}
+
+fn compare_rows(a: &Record, b: &Record) -> Result<Ordering> {
+    for (i, ((own, x), (other, y))) in a.fields.iter().zip(&b.fields).enumerate() {
+        if own != other {
+            bail!(
+                DATATYPE_MISMATCH,
+                "cannot compare dissimilar column types {} and {} at record column {}",
+                format_type(*own, TypeMod::NONE),
+                format_type(*other, TypeMod::NONE),
+                i + 1
+            );
+        }
+        let order = compare_alike(*own, x, y)?;
+        if order.is_ne() {
+            return Ok(order);
+        }
+    }
+    if a.fields.len() != b.fields.len() {
+        bail!(DATATYPE_MISMATCH, "cannot compare record types with different numbers of columns");
+    }
+    Ok(Ordering::Equal)
 }
 
 /// Whether two values are equal as their type's `=` sees it, nulls being equal to each other.

@@ -33,7 +33,8 @@ pub use binary::{receive, send};
 pub use builtin::{BUILTIN_TYPES, TypeInfo, type_by_name, type_info};
 pub use collation::{Collation, Rules};
 pub use compare::{
-    ValueOrder, compare, compare_f64, compare_under, equals, hash_datum, is_equal, is_equal_as,
+    ValueOrder, compare, compare_alike, compare_f64, compare_under, equals, hash_datum, is_equal,
+    is_equal_as,
 };
 pub use context::{FormatContext, IoContext, Names};
 pub use datetime::{Date, Interval, Time, TimeTz, TimeZone, Timestamp, TimestampTz};

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::exec::Cx;
 use crate::exec::eval::{eval, passes};
 use crate::exec::group::{ENTRY_BYTES, KeyMap, hash_of};
-use crate::exec::sort::{KeyOrder, compare_keys, key_values};
+use crate::exec::sort::{KeyOrder, are_rows, check_alike, compare_keys, key_values, sort_rows};
 use crate::exec::spill::{check_held, row_bytes, values_bytes};
 use crate::func::Accumulator;
 use crate::types::row::ValueKind;
@@ -217,17 +217,27 @@ impl CallState {
         match std::mem::replace(&mut self.kept, Rows::No) {
             Rows::No => Ok(()),
             Rows::All(mut kept) => {
-                kept.sort_by(|a, b| compare_keys(&order, &a.0, &b.0));
+                let by_keys = |a: &Kept, b: &Kept| compare_keys(&order, &a.0, &b.0);
+                let are_alike = |a: &Kept, b: &Kept| check_alike(&order, &a.0, &b.0);
+                sort_rows(&mut kept, by_keys, are_rows(&order).then_some(&are_alike))?;
                 kept.into_iter().try_for_each(|(_, args)| self.add(call, &args, cx))
             }
             Rows::Distinct(seen) => {
                 let mut kept: Vec<Kept> = seen.into_entries().collect();
-                if order_matters(call) {
-                    let args_order = late_order(call).split_off(order.len());
-                    kept.sort_by(|(args, keys), (other_args, other_keys)| {
+                let mut whole = late_order(call);
+                let of_rows = are_rows(&whole);
+                // PostgreSQL sorts them all, and fails where that can't be done.
+                if of_rows || order_matters(call) {
+                    let args_order = whole.split_off(order.len());
+                    let by_keys = |(args, keys): &Kept, (other_args, other_keys): &Kept| {
                         compare_keys(&order, keys, other_keys)
                             .then_with(|| compare_keys(&args_order, args, other_args))
-                    });
+                    };
+                    let are_alike = |(args, keys): &Kept, (other_args, other_keys): &Kept| {
+                        check_alike(&order, keys, other_keys)?;
+                        check_alike(&args_order, args, other_args)
+                    };
+                    sort_rows(&mut kept, by_keys, of_rows.then_some(&are_alike))?;
                 }
                 kept.into_iter().try_for_each(|(args, _)| self.add(call, &args, cx))
             }

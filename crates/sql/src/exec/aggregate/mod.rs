@@ -16,7 +16,7 @@ use crate::plan::node;
 use crate::types::{Datum, TypeId};
 
 use super::eval::eval;
-use super::group::{ENTRY_BYTES, KeyMap, hash_of};
+use super::group::{ENTRY_BYTES, KeyMap, check_alike, hash_of};
 use super::spill::{Drain, Partitions, SpillFile, Spool, Usage, check_held, row_bytes};
 use super::{Cx, Operator, Running, run};
 use call::{CallState, STATE_BYTES};
@@ -176,6 +176,8 @@ impl Aggregate {
                     self.parts.push(Part { set: groups.set, round: round + 1, rows });
                 }
             }
+            let keys = self.plan.sets[groups.set].iter().map(|i| &self.plan.keys[usize::from(*i)]);
+            check_alike(groups.groups.keys(), keys.map(Expr::type_id))?;
             groups.finish_late(&self.plan)?;
             self.ready.push(Ready {
                 set: groups.set,

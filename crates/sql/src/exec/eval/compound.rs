@@ -12,7 +12,7 @@ use crate::error::{Result, sql_error, too_deep};
 use crate::types::array::{Dimension, MAX_DIMENSIONS, too_many_dimensions};
 use crate::types::chars::NAME_MAX;
 use crate::types::keycode::KeyColumn;
-use crate::types::{Array, Datum, Record, TypeId, TypeMod, compare, compare_under};
+use crate::types::{Array, Datum, Record, TypeId, TypeMod, compare_alike, compare_under};
 
 use super::{Cx, eval as value_of, eval_bool, invoke, invoke_pair, narrow};
 
@@ -94,20 +94,23 @@ fn eval_branches(case: &Case, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
 }
 
 fn eval_minmax(minmax: &MinMax, row: &[Datum], cx: &mut Cx<'_>) -> Result<Datum> {
-    let wanted = if minmax.greatest { Ordering::Greater } else { Ordering::Less };
+    let wanted = if minmax.greatest { Ordering::Less } else { Ordering::Greater };
     let mut best = Datum::Null;
     for arg in &minmax.args {
         let value = value_of(arg, row, cx)?;
         if value.is_null() {
             continue;
         }
-        let order = |a: &Datum, b: &Datum| match minmax.collation.rules() {
-            None => compare(minmax.ty.id, a, b),
-            Some(rules) => compare_under(rules, minmax.ty.id, a, b),
-        };
-        if best.is_null() || order(&value, &best) == wanted {
-            best = value;
+        if !best.is_null() {
+            let order = match minmax.collation.rules() {
+                None => compare_alike(minmax.ty.id, &best, &value)?,
+                Some(rules) => compare_under(rules, minmax.ty.id, &best, &value),
+            };
+            if order != wanted {
+                continue;
+            }
         }
+        best = value;
     }
     Ok(best)
 }

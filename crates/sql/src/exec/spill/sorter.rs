@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::exec::sort::{KeyOrder, compare_keys};
+use crate::exec::sort::{KeyOrder, are_rows, check_alike, compare_keys, sort_rows};
 use crate::types::Datum;
 
 use super::Usage;
@@ -32,6 +32,8 @@ impl Keyed {
 pub(in crate::exec) struct Sorter {
     space: Arc<TempSpace>,
     order: Vec<KeyOrder>,
+    /// See [`are_rows`].
+    of_rows: bool,
     /// Only the first so many rows are wanted.
     top: Option<usize>,
     /// How many rows were offered.
@@ -57,6 +59,7 @@ impl Sorter {
     ) -> Sorter {
         Sorter {
             space: space.clone(),
+            of_rows: are_rows(&order),
             order,
             top,
             taken: 0,
@@ -77,10 +80,14 @@ impl Sorter {
         if self.bounded
             && let Some(last) = self.top.and_then(|top| self.rows.get(top - 1))
             && prefix >= last.prefix
-            && compare_keys(&self.order, keys, &last.whole).is_ge()
         {
-            keys.clear();
-            return Ok(());
+            if self.of_rows {
+                check_alike(&self.order, &last.whole, keys)?;
+            }
+            if compare_keys(&self.order, keys, &last.whole).is_ge() {
+                keys.clear();
+                return Ok(());
+            }
         }
         self.coming.clear();
         self.coming.append(keys);
@@ -91,18 +98,19 @@ impl Sorter {
         if let Some(top) = self.top
             && self.rows.len() >= top.saturating_mul(2).max(1024)
         {
-            self.cut(top);
+            self.cut(top)?;
         }
         if self.used > self.limit { self.spill() } else { Ok(()) }
     }
 
     /// Keeps the first `top` rows.
-    fn cut(&mut self, top: usize) {
-        self.sort();
+    fn cut(&mut self, top: usize) -> Result<()> {
+        self.sort()?;
         self.space.note_peak(self.used);
         self.rows.truncate(top);
         self.used = self.rows.iter().map(Keyed::bytes).sum();
         self.bounded = top > 0;
+        Ok(())
     }
 
     /// Memory is full: what is there becomes a run.
@@ -110,14 +118,14 @@ impl Sorter {
         if let Some(top) = self.top
             && self.rows.len() > top
         {
-            self.cut(top);
+            self.cut(top)?;
             // Room enough that this does not happen for every row.
             if self.used <= self.limit / 2 {
                 return Ok(());
             }
         }
         self.space.note_peak(self.used);
-        self.sort();
+        self.sort()?;
         let file = match &self.file {
             Some(file) => file,
             None => self.file.insert(SpillFile::create(&self.space, self.limit)?),
@@ -137,19 +145,21 @@ impl Sorter {
         Ok(())
     }
 
-    fn sort(&mut self) {
+    fn sort(&mut self) -> Result<()> {
         let order = &self.order;
-        self.rows.sort_by(|a, b| {
+        let by_keys = |a: &Keyed, b: &Keyed| {
             base::park::checkpoint();
             // Most rows differ in what is at hand; their keys lie elsewhere.
             a.prefix.cmp(&b.prefix).then_with(|| compare_keys(order, &a.whole, &b.whole))
-        });
+        };
+        let are_alike = |a: &Keyed, b: &Keyed| check_alike(order, &a.whole, &b.whole);
+        sort_rows(&mut self.rows, by_keys, self.of_rows.then_some(&are_alike))
     }
 
     /// All rows were taken.
     pub fn finish(mut self) -> Result<Sorted> {
         if self.runs.is_empty() {
-            self.sort();
+            self.sort()?;
             self.space.note_peak(self.used);
             // PostgreSQL says so of more than twice the rows wanted.
             let top = self.top.is_some_and(|top| self.taken > top.saturating_mul(2));
@@ -277,11 +287,14 @@ pub(in crate::exec) struct Merge {
     heap: Vec<usize>,
     /// The top's row has been given.
     given: bool,
+    /// Of rows that not always can be compared ([`are_rows`]), the keys that were given last.
+    last: Option<Box<[Datum]>>,
 }
 
 impl Merge {
     pub(super) fn start(runs: Vec<Spool>, order: Vec<KeyOrder>) -> Result<Merge> {
-        let mut merge = Merge { order, runs: Vec::new(), heap: Vec::new(), given: false };
+        let last = are_rows(&order).then(Box::default);
+        let mut merge = Merge { order, runs: Vec::new(), heap: Vec::new(), given: false, last };
         for run in runs {
             let mut drain = run.drain();
             if drain.next()? {
@@ -303,7 +316,16 @@ impl Merge {
             }
             self.sink(0);
         }
-        Ok(!self.heap.is_empty())
+        if self.heap.is_empty() {
+            return Ok(false);
+        }
+        if let Some(last) = &self.last {
+            // What can't be compared with anything else of its kind comes next to it.
+            let keys = &self.whole_row()[..self.order.len()];
+            check_alike(&self.order, last, keys)?;
+            self.last = Some(keys.into());
+        }
+        Ok(true)
     }
 
     /// Keys and values of the least row.

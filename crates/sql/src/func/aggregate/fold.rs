@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::exec::spill::values_bytes;
 use crate::func::{Accumulator, Context};
 use crate::types::numeric::int_out_of_range;
-use crate::types::{Datum, Rules, TypeId, compare, compare_under};
+use crate::types::{Datum, Rules, TypeId, compare_alike, compare_under};
 
 /// Every type that has an order has the extremes.
 macro_rules! extremes {
@@ -119,8 +119,8 @@ impl Extreme {
 impl Accumulator for Extreme {
     fn add(&mut self, _: &mut Context<'_>, args: &[Datum]) -> Result<()> {
         let better = self.value.is_null() || {
-            let order = compare(self.type_id, &args[0], &self.value);
-            let better = if self.largest { order.is_gt() } else { order.is_lt() };
+            let order = compare_alike(self.type_id, &self.value, &args[0])?;
+            let better = if self.largest { order.is_lt() } else { order.is_gt() };
             better || (order.is_eq() && self.type_id != TypeId::BPCHAR)
         };
         if better {
