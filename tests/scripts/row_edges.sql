@@ -190,3 +190,6 @@ SELECT r = s FROM (SELECT ROW (1, 2) AS r, ROW (1) AS s) t;
 SELECT ARRAY[ROW (1)] < ARRAY[ROW ('x'::text)];
 SELECT ARRAY[ROW (1)] = ARRAY[ROW ('x'::text), ROW ('y'::text)], ARRAY[ROW (1), ROW (2)] < ARRAY[ROW (2), ROW ('x'::text)];
 SELECT ARRAY[ROW (1)] = ARRAY[ROW ('x'::text)];
+-- What a recursive query's own WITH names is not named by others.
+WITH RECURSIVE r AS (WITH c AS (SELECT 1 AS n) SELECT n FROM c UNION ALL SELECT n + 1 FROM r WHERE n < 2) SELECT * FROM c;
+WITH RECURSIVE r AS (WITH c AS (SELECT 1 AS n) SELECT n FROM c UNION ALL SELECT n + 1 FROM r WHERE n < 2), c AS (SELECT 7 AS n) SELECT c.n, r.n FROM c, r ORDER BY 1, 2;

@@ -239,6 +239,8 @@ pub struct Cte {
     pub columns: Vec<RelColumn>,
     pub references: u16,
     pub materialized: Option<bool>,
+    /// Of a recursive query's own WITH, which is planned with the rest, but nobody else may name.
+    pub hidden: bool,
 }
 
 #[derive(Clone, Debug)]

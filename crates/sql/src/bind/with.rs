@@ -54,6 +54,7 @@ impl Binder<'_, '_> {
                         columns,
                         references: 0,
                         materialized: cte.materialized,
+                        hidden: false,
                     }
                 }
                 other => self.modifying_cte(cte, other)?,
@@ -95,6 +96,7 @@ impl Binder<'_, '_> {
             columns,
             references: 0,
             materialized: Some(true),
+            hidden: false,
         })
     }
 
@@ -120,11 +122,11 @@ impl Binder<'_, '_> {
             columns: columns.clone(),
             references: u16::MAX,
             materialized: None,
+            hidden: false,
         });
         let again = self.select(&op.right, false);
         self.scope().ctes.truncate(index);
-        // What the query's own WITH names is planned with the rest, but nobody else may name it.
-        self.scope().ctes[own..].iter_mut().for_each(|cte| cte.name = "".into());
+        self.scope().ctes[own..].iter_mut().for_each(|cte| cte.hidden = true);
         let mut again = again?;
         if again.visible().count() != columns.len() {
             let loc = again.visible().next().map_or(Loc::NONE, |target| target.expr.loc());
@@ -163,6 +165,7 @@ impl Binder<'_, '_> {
             columns,
             references: 0,
             materialized: Some(true),
+            hidden: false,
         })
     }
 
@@ -207,9 +210,8 @@ impl Binder<'_, '_> {
             let at_depth = self.scopes.len() - 1 - level;
             let scope = &mut self.scopes[at_depth];
             // The last of a name is the innermost: a recursive query's own WITH shares its level.
-            let Some(index) = scope.ctes.iter().rposition(|cte| *cte.name == *name) else {
-                continue;
-            };
+            let is_it = |cte: &Cte| !cte.hidden && *cte.name == *name;
+            let Some(index) = scope.ctes.iter().rposition(is_it) else { continue };
             let cte = &mut scope.ctes[index];
             let recursive = cte.references == u16::MAX;
             if !recursive {

@@ -386,6 +386,16 @@ fn queries_join_group_and_sort() {
 }
 
 #[test]
+fn a_recursive_query_s_own_with_is_shown_by_its_name() {
+    let mut bench = Bench::new();
+    let plan = bench.run(
+        "EXPLAIN (COSTS OFF) WITH RECURSIVE r AS (WITH c AS MATERIALIZED (SELECT 1 AS n) \
+         SELECT n FROM c UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r",
+    );
+    assert!(plan.contains("CTE c\n") && plan.contains("CTE Scan on c\n"), "{plan}");
+}
+
+#[test]
 fn what_pgbench_sends() {
     let mut bench = Bench::new();
     assert_eq!(
