@@ -113,7 +113,7 @@ fn asked_alone(query: &Query, call: &AggCall) -> Expr {
         rels: query.rels.clone(),
         from: query.from.clone(),
         filter,
-        targets: vec![Target { expr, name: "".into(), junk: false, origin: None }],
+        targets: vec![Target { expr, name: "".into(), junk: false, origin: None, nameless: false }],
         group: query.group.clone(),
         ..Query::default()
     };
