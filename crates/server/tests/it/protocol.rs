@@ -530,7 +530,7 @@ fn a_statement_is_described_as_of_now() {
         r.sync();
     });
     assert_eq!(me.until_ready(), "1\nZ I");
-    assert_eq!(describe(&mut me), "t\nT a\nZ I");
+    assert_eq!(describe(&mut me), "t 0\nT a\nZ I");
     me.query("alter table described add b int");
     let told = describe(&mut me);
     assert!(told.starts_with("ERROR 0A000 "), "{told}");
