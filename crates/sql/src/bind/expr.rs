@@ -254,12 +254,7 @@ impl Binder<'_, '_> {
             members.push(self.expr(item)?);
         }
         // Members of one type make one comparison with a list; else each is compared by itself.
-        let constant = members.len() > 1
-            && members.iter().all(|m| {
-                let mut uses = false;
-                super::walk::each_var(m, 0, &mut |_, _| uses = true);
-                !uses && !matches!(m, Expr::SubLink(_))
-            });
+        let constant = members.len() > 1 && members.iter().all(super::walk::is_one_for_all);
         if constant {
             let mut all = vec![arg.clone()];
             all.extend(members.iter().cloned());

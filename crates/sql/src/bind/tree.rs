@@ -276,11 +276,11 @@ pub enum ArrayArg {
 }
 
 impl ArrayArg {
-    /// Constants that are listed need not become an array first; IN is stored like this.
+    /// What is listed and the same for all rows need not become an array first; IN is stored like this.
     pub fn of(array: Expr) -> ArrayArg {
         let listed = matches!(&array, Expr::Array(a) if !a.nested
             && !a.elements.is_empty()
-            && a.elements.iter().all(|e| matches!(e, Expr::Const(_))));
+            && a.elements.iter().all(super::walk::is_one_for_all));
         match array {
             Expr::Array(array) if listed => ArrayArg::List(array.elements),
             array => ArrayArg::Array(array),

@@ -402,6 +402,13 @@ pub fn set_leaves(tree: &SetTree, out: &mut Vec<u16>) {
     }
 }
 
+/// Whether a member of a list has no columns, and is no sub-select.
+pub fn is_one_for_all(member: &Expr) -> bool {
+    let mut uses = false;
+    each_var(member, 0, &mut |_, _| uses = true);
+    !uses && !matches!(member, Expr::SubLink(_))
+}
+
 /// Structural equality, places in the text aside: does the one expression compute what the other
 /// does? Constants are compared by their printed form, which tells any two values apart.
 pub fn same(a: &Expr, b: &Expr) -> bool {

@@ -13,6 +13,7 @@ use crate::types::{Collation, Datum, TypeId};
 use super::choose::choose_index;
 use super::cte::{Again, PlannedCte, Read};
 use super::estimate::{self, filtered, is_volatile, operator};
+use super::keys::array_of_list;
 use super::level::{self, Layout};
 use super::members::query_rows;
 use super::node::{FunctionScan, KeptScan, Node, Project};
@@ -516,21 +517,24 @@ pub(super) fn tid_conditions(rel: u16, conditions: &[Expr]) -> Option<(Expr, Vec
     let (position, value) = named?;
     let rest =
         conditions.iter().enumerate().filter(|(i, _)| *i != position).map(|(_, c)| c.clone());
-    Some((value.clone(), rest.collect()))
+    Some((value, rest.collect()))
 }
 
-fn named_tids(rel: u16, condition: &Expr) -> Option<&Expr> {
+fn named_tids(rel: u16, condition: &Expr) -> Option<Expr> {
     let is_ctid = |e: &Expr| matches!(e, Expr::Var(v) if v.level == 0 && v.rel == rel && v.column == Column::Ctid);
     let is_known = |value: &&Expr| walk::rels_of(value).is_empty();
     match condition {
         Expr::Call(call) if operator(call) == Some("=") => {
             let [left, right] = &call.args[..] else { return None };
             let other = is_ctid(left).then_some(right).or(is_ctid(right).then_some(left));
-            other.filter(is_known)
+            other.filter(is_known).cloned()
         }
         Expr::ArrayOp(op) if !op.all && &*op.symbol == "=" && is_ctid(&op.left) => {
-            let ArrayArg::Array(array) = &op.right else { return None };
-            Some(array).filter(is_known)
+            let array = match &op.right {
+                ArrayArg::Array(array) => array.clone(),
+                ArrayArg::List(list) => array_of_list(list.clone(), TypeId::TID)?,
+            };
+            Some(array).filter(|array| is_known(&array))
         }
         _ => None,
     }

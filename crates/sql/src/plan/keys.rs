@@ -186,11 +186,15 @@ fn any_of(op: &ArrayOp, key: &Key<'_>, outer: bool) -> Option<KeyValue> {
                 fitted.filter(|_| usable(value, rel, outer))
             };
             let elements = list.iter().map(fitted).collect::<Option<Vec<Expr>>>()?;
-            let (element_type, ty) = (ty.id, Ty::of(array_of(ty.id)?));
-            let array = ArrayExpr { elements, element_type, nested: false, ty };
-            Some(KeyValue::AnyOf(Expr::Array(Box::new(array))))
+            Some(KeyValue::AnyOf(array_of_list(elements, ty.id)?))
         }
     }
+}
+
+/// The members of a list as an array.
+pub(super) fn array_of_list(elements: Vec<Expr>, element_type: TypeId) -> Option<Expr> {
+    let ty = Ty::of(array_of(element_type)?);
+    Some(Expr::Array(Box::new(ArrayExpr { elements, element_type, nested: false, ty })))
 }
 
 /// The condition as `column op value`, the value fitted to the column's type.

@@ -39,7 +39,7 @@ impl Printer {
 
     /// Parentheses that only the plain style has.
     fn grouped(&mut self, inside: impl FnOnce(&mut Self) -> Printed) -> Printed {
-        let plain = self.style == Style::Plain;
+        let plain = self.style != Style::Pretty;
         if plain {
             self.out.push('(');
         }
@@ -56,8 +56,8 @@ impl Printer {
     }
 
     fn operand_at(&mut self, node: &Expr, parent: &Expr, place: Place) -> Printed {
-        let node = &*rewrite(node);
-        if self.style == Style::Plain || reads_alone(node, parent, place) {
+        let node = &*rewrite(node, self.style);
+        if self.style != Style::Pretty || reads_alone(node, parent, place) {
             return self.expr(node);
         }
         self.out.push('(');
@@ -77,7 +77,7 @@ impl Printer {
     }
 
     pub(super) fn expr(&mut self, node: &Expr) -> Printed {
-        let node: Cow<'_, Expr> = rewrite(node);
+        let node: Cow<'_, Expr> = rewrite(node, self.style);
         let node = &*node;
         match node {
             Expr::Column(column) => {
@@ -95,6 +95,11 @@ impl Printer {
                 Some(())
             }
             Expr::Unary(_) | Expr::Binary(_) | Expr::Quantified(_) => self.operator(node),
+            Expr::InList(list) => self.grouped(|printer| {
+                printer.operand(&list.arg, node)?;
+                printer.push(if list.negated { " NOT IN (" } else { " IN (" });
+                printer.listed("", &list.list, ")")
+            }),
             Expr::And(_) | Expr::Or(_) | Expr::Not(_) => self.boolean(node),
             Expr::IsNull(_) | Expr::IsBool(_) | Expr::IsDistinct(_) => self.test(node),
             Expr::NullIf(nullif) => {

@@ -30,6 +30,9 @@ pub enum Style {
     Plain,
     /// Where they are needed, roughly.
     Pretty,
+    /// As `Plain`, of a tree whose types are yet to be found: an IN list stays one, as its members have the type
+    /// of what is compared with them, and those of an array have their own.
+    Untyped,
 }
 
 #[cfg(test)]

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use super::Style;
 use crate::ast::*;
 
 /// The expression in the form that is printed.
-pub(super) fn rewrite(expr: &Expr) -> Cow<'_, Expr> {
+pub(super) fn rewrite(expr: &Expr, style: Style) -> Cow<'_, Expr> {
     match expr {
+        Expr::InList(list) if style == Style::Untyped && is_array(list) => Cow::Borrowed(expr),
         Expr::Between(between) => Cow::Owned(comparisons(between)),
-        Expr::InList(list) => Cow::Owned(membership(list)),
+        Expr::InList(list) => Cow::Owned(membership(list, style)),
         Expr::Like(like) => Cow::Owned(match_operator(like)),
         Expr::IsDistinct(distinct) if distinct.negated => {
             let positive = IsDistinctExpr { negated: false, ..(**distinct).clone() };
@@ -73,11 +75,16 @@ fn comparisons(between: &BetweenExpr) -> Expr {
     }
 }
 
-fn membership(list: &InListExpr) -> Expr {
-    let symbol = if list.negated { "<>" } else { "=" };
+/// Whether a list's members are compared as those of an array.
+fn is_array(list: &InListExpr) -> bool {
     let rows =
         matches!(list.arg, Expr::Row(_)) || list.list.iter().any(|e| matches!(e, Expr::Row(_)));
-    if list.list.len() > 1 && !rows {
+    list.list.len() > 1 && !rows
+}
+
+fn membership(list: &InListExpr, style: Style) -> Expr {
+    let symbol = if list.negated { "<>" } else { "=" };
+    if is_array(list) {
         let array = Expr::Array(Box::new(ArgList { args: list.list.clone(), loc: Loc::NONE }));
         return Expr::Quantified(Box::new(QuantifiedExpr {
             op: operator(symbol),
@@ -89,7 +96,7 @@ fn membership(list: &InListExpr) -> Expr {
     let mut each: Vec<Expr> =
         list.list.iter().map(|item| binary(symbol, &list.arg, item)).collect();
     match (each.pop(), each.is_empty()) {
-        (Some(only), true) => rewrite(&only).into_owned(),
+        (Some(only), true) => rewrite(&only, style).into_owned(),
         (Some(last), false) => {
             each.push(last);
             if list.negated { and(each) } else { or(each) }

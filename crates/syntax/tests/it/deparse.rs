@@ -124,6 +124,20 @@ fn rewritten_expressions() {
     }
 }
 
+/// Members of a list have no types of their own yet.
+#[test]
+fn lists_stay_lists_where_types_are_open() {
+    let cases = [
+        ("d NOT IN ('2024-01-01', b)", "(d NOT IN ('2024-01-01', b))"),
+        ("a IN (1, 2) AND NOT e", "((a IN (1, 2)) AND (NOT e))"),
+        ("a IN ('1')", "(a = '1')"),
+        ("(a, b) IN ((1, 2), (3, 4))", "(((a = 1) AND (b = 2)) OR ((a = 3) AND (b = 4)))"),
+    ];
+    for (text, wanted) in cases {
+        assert_eq!(expr(&expression(text), Style::Untyped).as_deref(), Some(wanted), "{text}");
+    }
+}
+
 #[test]
 fn equal_operands_keep_their_parentheses() {
     let text = "b - c - (b - c)";

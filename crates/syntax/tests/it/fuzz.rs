@@ -209,7 +209,7 @@ fn print_targets(statement: &Statement) {
     let Statement::Select(select) = statement else { return };
     let SelectBody::Core(core) = &select.body else { return };
     for target in &core.targets {
-        for style in [Style::Plain, Style::Pretty] {
+        for style in [Style::Plain, Style::Pretty, Style::Untyped] {
             if let Some(text) = expr(&target.value, style) {
                 let again = parse(&format!("SELECT {text}"));
                 assert!(again.is_ok(), "{text}: {again:?}");

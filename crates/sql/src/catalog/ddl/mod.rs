@@ -448,7 +448,7 @@ fn no_column(table: &TableDef, name: &str) -> SqlError {
 
 /// An expression as it is stored. What can't be stored (a sub-select) the binder would refuse anyway.
 pub(super) fn text_of(expr: &ast::Expr) -> Result<String> {
-    syntax::deparse::expr(expr, syntax::deparse::Style::Plain).ok_or_else(|| {
+    syntax::deparse::expr(expr, syntax::deparse::Style::Untyped).ok_or_else(|| {
         sql_error!(FEATURE_NOT_SUPPORTED, "this expression cannot be stored in a catalog")
     })
 }
