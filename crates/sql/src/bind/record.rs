@@ -11,7 +11,7 @@ use super::{Binder, at};
 impl Binder<'_, '_> {
     pub(super) fn field_by_name(&mut self, expr: Expr, name: &str) -> Result<Expr> {
         let fields = self.record_fields(&expr)?;
-        match fields.iter().position(|field| *field.name == *name) {
+        match fields.iter().position(|field| !field.dropped && *field.name == *name) {
             Some(i) => Ok(self.field(expr, i as u16, &fields[i])),
             None => Err(at(
                 sql_error!(
@@ -34,7 +34,7 @@ impl Binder<'_, '_> {
         Expr::Field(Box::new(FieldSelect { arg, field, ty, collation }))
     }
 
-    /// Names and types of a record expression's fields.
+    /// Names and types of a record expression's fields, those that were dropped among them.
     pub(super) fn record_fields(&mut self, expr: &Expr) -> Result<Vec<RelColumn>> {
         match expr {
             Expr::Var(var) if var.column == Column::Whole => {

@@ -138,7 +138,8 @@ impl Binder<'_, '_> {
                 self.expr(&ast::Expr::Indirection(Box::new(inner)))?
             }
         };
-        for (i, field) in self.record_fields(&inner)?.into_iter().enumerate() {
+        let fields = self.record_fields(&inner)?.into_iter().enumerate();
+        for (i, field) in fields.filter(|(_, field)| !field.dropped) {
             let expr = self.field(inner.clone(), i as u16, &field);
             let nameless = self.is_nameless(&expr);
             out.push(Target { expr, name: field.name, junk: false, origin: None, nameless });
