@@ -38,11 +38,7 @@ fn what_an_error_undoes_is_told_with_it() {
         ("client_encoding = 'LATIN1'", "client_encoding=LATIN1", "client_encoding=UTF8"),
         ("timezone = 'UTC'", "TimeZone=UTC", "TimeZone="),
         ("datestyle = 'SQL, DMY'", "DateStyle=SQL, DMY", "DateStyle=ISO, MDY"),
-        (
-            "standard_conforming_strings = off",
-            "standard_conforming_strings=off",
-            "standard_conforming_strings=on",
-        ),
+        ("intervalstyle = 'iso_8601'", "IntervalStyle=iso_8601", "IntervalStyle=postgres"),
     ] {
         me.query("set timezone = 'Asia/Tokyo'");
         for (end, ended) in [

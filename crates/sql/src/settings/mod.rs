@@ -145,7 +145,8 @@ impl Setting {
     /// Reads a value as `SET` and the configuration file write it.
     ///
     /// # Errors
-    /// `22023`, in PostgreSQL's words, for a value of another kind or out of range; `0A000` for SERIALIZABLE.
+    /// `22023`, in PostgreSQL's words, for a value of another kind or out of range; `0A000` for SERIALIZABLE, and for
+    /// escapes in plain literals.
     pub fn parse(&self, text: &str) -> Result<Value> {
         value::parse(self, text)
     }

@@ -37,6 +37,11 @@ fn faults_are_told_in_postgres_words() {
         "22023 parameter \"standard_conforming_strings\" requires a Boolean value"
     );
     assert_eq!(
+        parsed("standard_conforming_strings", "off").unwrap_err(),
+        "0A000 standard_conforming_strings = off is not supported Write literals with backslash \
+         escapes as E'...'."
+    );
+    assert_eq!(
         parsed("bytea_output", "base64").unwrap_err(),
         "22023 invalid value for parameter \"bytea_output\": \"base64\" Available values: \
          escape, hex."

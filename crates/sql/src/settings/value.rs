@@ -129,10 +129,16 @@ impl Unit {
 
 pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
     match setting.kind {
-        Kind::Bool { .. } => parse_bool(text).map(Value::Bool).ok_or_else(|| {
-            let message = format!("parameter \"{}\" requires a Boolean value", setting.name);
-            SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
-        }),
+        Kind::Bool { .. } => match parse_bool(text) {
+            Some(false) if setting.name == "standard_conforming_strings" => {
+                Err(backslashes_refused())
+            }
+            Some(value) => Ok(Value::Bool(value)),
+            None => {
+                let message = format!("parameter \"{}\" requires a Boolean value", setting.name);
+                Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message))
+            }
+        },
         Kind::Integer { min, max, unit, .. } => {
             let number = parse_number(text, unit).ok_or_else(|| {
                 let hint = unit.hint().filter(|_| begins_with_a_number(text));
@@ -179,6 +185,12 @@ pub(super) fn parse(setting: &Setting, text: &str) -> Result<Value> {
             }
         }
     }
+}
+
+/// Who says that a backslash escapes in plain literals writes others than would be read.
+fn backslashes_refused() -> SqlError {
+    SqlError::unsupported("standard_conforming_strings = off is not supported")
+        .with_hint("Write literals with backslash escapes as E'...'.")
 }
 
 /// Whether what is wrong with this can be what follows a number.

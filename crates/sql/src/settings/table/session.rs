@@ -107,7 +107,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         "standard_conforming_strings",
         true,
         User,
-        "Whether a backslash in a plain string literal is just that.",
+        "That a backslash in a plain string literal is just that; `off` is refused.",
     ),
     number(
         "statement_timeout",
