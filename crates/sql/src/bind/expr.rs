@@ -671,7 +671,10 @@ pub(super) fn constant(value: &Literal, loc: Loc) -> Result<Expr> {
                 return Err(at(sql_error!(NUMERIC_VALUE_OUT_OF_RANGE, "{message}"), loc));
             }
         },
-        Literal::String(text) | Literal::Bits(text) => (Datum::text(&**text), Ty::UNKNOWN),
+        Literal::String(text) => (Datum::text(&**text), Ty::UNKNOWN),
+        Literal::Bits(_) => {
+            return Err(at(SqlError::unsupported("type bit is not supported"), loc));
+        }
     };
     Ok(Expr::Const(Const { value, ty, loc }))
 }
