@@ -330,10 +330,15 @@ impl Binder<'_, '_> {
         let arg = self.expr(&between.arg)?;
         let low = self.expr(&between.low)?;
         let high = self.expr(&between.high)?;
-        let one = |b: &mut Self, low: &Expr, high: &Expr| -> Result<Expr> {
+        let (low, high) = ((&between.low, low), (&between.high, high));
+        let one = |b: &mut Self, low: &(_, Expr), high: &(_, Expr)| -> Result<Expr> {
             let (below, above) = if between.negated { ("<", ">") } else { (">=", "<=") };
-            let first = b.operator(below, arg.clone(), low.clone(), between.loc)?;
-            let second = b.operator(above, arg.clone(), high.clone(), between.loc)?;
+            let mut side = |symbol: &str, (written, bound): &(&ast::Expr, Expr)| {
+                let arg = b.once_more(&between.arg, &arg)?;
+                let bound = b.once_more(written, bound)?;
+                b.operator(symbol, arg, bound, between.loc)
+            };
+            let (first, second) = (side(below, low)?, side(above, high)?);
             Ok(if between.negated {
                 Expr::Or(vec![first, second])
             } else {
@@ -350,6 +355,14 @@ impl Binder<'_, '_> {
         } else {
             Expr::Or(vec![straight, swapped])
         })
+    }
+
+    /// What was bound already, for another use: a parameter has the type that its first use gave it.
+    fn once_more(&mut self, written: &ast::Expr, bound: &Expr) -> Result<Expr> {
+        match written {
+            ast::Expr::Param(_) => self.expr(written),
+            _ => Ok(bound.clone()),
+        }
     }
 
     fn is_distinct(&mut self, d: &ast::IsDistinctExpr) -> Result<Expr> {
