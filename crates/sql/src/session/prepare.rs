@@ -140,9 +140,13 @@ pub fn is_plannable(statement: &Statement) -> bool {
     }
 }
 
-/// `SELECT … INTO t`.
+/// `SELECT … INTO t`; of a set operation the first query says it.
 pub fn is_select_into(select: &ast::Select) -> bool {
-    matches!(&select.body, ast::SelectBody::Core(core) if core.into.is_some())
+    let mut body = &select.body;
+    while let ast::SelectBody::SetOp(op) = body {
+        body = &op.left.body;
+    }
+    matches!(body, ast::SelectBody::Core(core) if core.into.is_some())
 }
 
 impl Session {

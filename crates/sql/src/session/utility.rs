@@ -580,7 +580,11 @@ fn show_all_fields() -> Vec<Field> {
 /// `SELECT … INTO t` as CREATE TABLE t AS SELECT ….
 pub(super) fn select_into(select: &ast::Select) -> Result<ast::CreateTableAs> {
     let mut query = select.clone();
-    let into = match &mut query.body {
+    let mut body = &mut query.body;
+    while let ast::SelectBody::SetOp(op) = body {
+        body = &mut op.left.body;
+    }
+    let into = match body {
         ast::SelectBody::Core(core) => core.into.take(),
         _ => None,
     };
