@@ -154,9 +154,16 @@ impl Binder<'_, '_> {
         let plain = select.with.is_none()
             && select.order_by.is_empty()
             && select.limit.is_none()
-            && select.offset.is_none();
+            && select.offset.is_none()
+            && select.locking.is_empty();
         if let (true, SelectBody::SetOp(op)) = (plain, &select.body) {
             return self.set_branch(op);
+        }
+        if let SelectBody::Core(core) = &select.body
+            && let Some(into) = &core.into
+        {
+            let message = "INTO is only allowed on first SELECT of UNION/INTERSECT/EXCEPT";
+            return Err(at(sql_error!(SYNTAX_ERROR, "{message}"), into.relation.loc));
         }
         let query = self.select(select, false)?;
         let columns: Vec<RelColumn> = query.visible().map(RelColumn::of_target).collect();
