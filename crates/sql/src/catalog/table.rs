@@ -118,6 +118,8 @@ pub struct CheckDef {
     /// As text.
     pub expr: Box<str>,
     pub validated: bool,
+    /// NO INHERIT.
+    pub no_inherit: bool,
 }
 
 /// How an index finds its entries.

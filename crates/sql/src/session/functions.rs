@@ -610,8 +610,9 @@ fn constraint_definition(b: &mut Backend, oid: Oid, pretty: Option<&Datum>) -> R
         b'c' => {
             let pretty = pretty.is_some_and(Datum::as_bool);
             let shown = shown(b, row.text("conbin"), &table, pretty);
+            let heirs = if row.bool("connoinherit") { " NO INHERIT" } else { "" };
             let validity = if row.bool("convalidated") { "" } else { " NOT VALID" };
-            Datum::text(format!("CHECK ({shown}){validity}"))
+            Datum::text(format!("CHECK ({shown}){heirs}{validity}"))
         }
         b'f' => {
             let Some(referenced) = names::table_by_oid(b, row.oid("confrelid"))? else {

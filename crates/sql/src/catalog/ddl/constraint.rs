@@ -19,6 +19,15 @@ use super::index::{KeySpec, NewIndex};
 use super::using_index::several_primary_keys;
 use super::{Ddl, Stored, names};
 
+/// What a CHECK says of itself.
+#[derive(Clone, Copy, Default)]
+pub(super) struct CheckMarks {
+    /// The rows that are there are not looked at.
+    pub not_valid: bool,
+    /// Only told: no table inherits from another.
+    pub no_inherit: bool,
+}
+
 impl Ddl<'_> {
     /// Adds a constraint to a table that exists, checking the rows it has.
     pub(super) fn add_constraint(&mut self, table: Oid, constraint: &Constraint) -> Result<()> {
@@ -26,10 +35,11 @@ impl Ddl<'_> {
             ConstraintKind::PrimaryKey(key) => self.add_key(table, constraint, key, true),
             ConstraintKind::Unique(key) => self.add_key(table, constraint, key, false),
             ConstraintKind::Check(expr) => {
-                let (name, not_valid) = (constraint.name.as_deref(), constraint.not_valid);
+                let (not_valid, no_inherit) = (constraint.not_valid, constraint.no_inherit);
                 let of = self.table(table)?;
                 let (text, _) = self.expr_to_store(expr, &of, ExprKind::Check)?;
-                self.add_check(table, name, not_valid, text)
+                let marks = CheckMarks { not_valid, no_inherit };
+                self.add_check(table, constraint.name.as_deref(), text, marks)
             }
             ConstraintKind::ForeignKey(key) => self.add_foreign_key(table, constraint, key),
             ConstraintKind::Exclude(_) => {
@@ -204,8 +214,8 @@ impl Ddl<'_> {
         &mut self,
         oid: Oid,
         name: Option<&str>,
-        not_valid: bool,
         text: String,
+        marks: CheckMarks,
     ) -> Result<()> {
         let table = self.table(oid)?;
         let stored = Stored::Over { table: &table, kind: ExprKind::Check };
@@ -227,7 +237,7 @@ impl Ddl<'_> {
                 names::free_constraint_name(catalog, txn, oid, &table.name, column, "check", &[])?
             }
         };
-        if !not_valid {
+        if !marks.not_valid {
             self.must_meet(&name);
         }
         let numbers: Vec<Datum> =
@@ -235,7 +245,8 @@ impl Ddl<'_> {
         let row = self
             .constraint_row(&name, &table, b'c')?
             .set("conkey", Array::from_elements(TypeId::INT2, numbers))
-            .set("convalidated", !not_valid)
+            .set("convalidated", !marks.not_valid)
+            .set("connoinherit", marks.no_inherit)
             .set("conbin", text);
         self.store().insert(self.txn(), "pg_constraint", &row.build())?;
         self.changed(oid)?;

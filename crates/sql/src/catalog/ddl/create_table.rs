@@ -240,6 +240,7 @@ impl Ddl<'_> {
         };
         let into = &create.into;
         let name = &into.relation.name;
+        check_access_method(into.access_method.as_deref())?;
         self.check_tablespace_of_relation(into.tablespace.as_deref())?;
         let columns = self.columns_as(create)?;
         let oid = self.new_oid()?;
@@ -322,10 +323,20 @@ fn refuse_unsupported(create: &CreateTable) -> Result<()> {
                 .with_hint("See docs/compatibility.md for what this version supports."));
         }
     }
-    if let Some(method) = create.access_method.as_deref().filter(|m| *m != "heap") {
-        return Err(sql_error!(UNDEFINED_OBJECT, "access method \"{method}\" does not exist"));
+    check_access_method(create.access_method.as_deref())
+}
+
+fn check_access_method(method: Option<&str>) -> Result<()> {
+    match method {
+        None | Some("heap") => Ok(()),
+        Some(method @ ("btree" | "hash")) => Err(sql_error!(
+            OBJECT_NOT_IN_PREREQUISITE_STATE,
+            "access method \"{method}\" is not of type TABLE"
+        )),
+        Some(method) => {
+            Err(sql_error!(UNDEFINED_OBJECT, "access method \"{method}\" does not exist"))
+        }
     }
-    Ok(())
 }
 
 /// What rows written before hold in a new column: a constant default's value, in the one-element array that

@@ -11,6 +11,7 @@ use crate::error::{Result, sql_error};
 use crate::types::{Datum, Oid, TypeId};
 
 use super::column::NewColumn;
+use super::constraint::CheckMarks;
 use super::index::{KeySpec, NewIndex};
 use super::{Ddl, names};
 
@@ -71,7 +72,8 @@ impl Ddl<'_> {
         }
         if like.including.constraints {
             for check in &other.checks {
-                self.add_check(oid, Some(&check.name), false, check.expr.to_string())?;
+                let marks = CheckMarks { no_inherit: check.no_inherit, ..CheckMarks::default() };
+                self.add_check(oid, Some(&check.name), check.expr.to_string(), marks)?;
             }
         }
         if like.including.indexes {

@@ -243,6 +243,7 @@ impl Store {
                 name: row.text("conname").into(),
                 expr: row.text("conbin").into(),
                 validated: row.bool("convalidated"),
+                no_inherit: row.bool("connoinherit"),
             })
             .collect())
     }
