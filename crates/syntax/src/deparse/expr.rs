@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Style;
-use super::ident::{literal, quote_ident, unqualified_builtin};
+use super::ident::{literal, quote_ident, stored_ident, unqualified_builtin};
 use super::rewrite::rewrite;
 use super::types::type_name;
 use crate::ast::*;
@@ -81,8 +81,11 @@ impl Printer {
         let node = &*node;
         match node {
             Expr::Column(column) => {
-                let path: Vec<Cow<'_, str>> =
-                    column.path.iter().map(|part| quote_ident(part)).collect();
+                let quoted = match self.style {
+                    Style::Untyped => stored_ident,
+                    _ => quote_ident,
+                };
+                let path: Vec<Cow<'_, str>> = column.path.iter().map(|part| quoted(part)).collect();
                 self.push(&path.join("."));
                 Some(())
             }

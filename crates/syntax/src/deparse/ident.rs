@@ -18,6 +18,14 @@ pub fn quote_ident(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// Likewise, but so that the parser here takes it, which is of a later PostgreSQL: `system_user` is reserved there.
+pub fn stored_ident(name: &str) -> Cow<'_, str> {
+    match name {
+        "system_user" => Cow::Borrowed("\"system_user\""),
+        name => quote_ident(name),
+    }
+}
+
 /// A qualified name, each part quoted where it must be.
 pub fn qualified(name: &QualifiedName) -> String {
     name.parts.iter().map(|part| quote_ident(part)).collect::<Vec<_>>().join(".")

@@ -20,7 +20,7 @@ mod types;
 
 pub use definition::{constraint, index, index_key};
 pub use expr::expr;
-pub use ident::{literal, qualified, quote_ident};
+pub use ident::{literal, qualified, quote_ident, stored_ident};
 pub use types::type_name;
 
 /// How many parentheses: PostgreSQL's `pretty_bool` argument.

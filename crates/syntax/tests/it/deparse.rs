@@ -131,6 +131,7 @@ fn lists_stay_lists_where_types_are_open() {
         ("d NOT IN ('2024-01-01', b)", "(d NOT IN ('2024-01-01', b))"),
         ("a IN (1, 2) AND NOT e", "((a IN (1, 2)) AND (NOT e))"),
         ("a IN ('1')", "(a = '1')"),
+        ("\"system_user\" = \"user\"", "(\"system_user\" = \"user\")"),
         ("(a, b) IN ((1, 2), (3, 4))", "(((a = 1) AND (b = 2)) OR ((a = 3) AND (b = 4)))"),
     ];
     for (text, wanted) in cases {
