@@ -5,7 +5,7 @@ use syntax::ast::Loc;
 use crate::error::{Result, SqlError, sql_error};
 use crate::func::{self, CastMethod, CastUse, Function};
 use crate::types::row::ValueKind;
-use crate::types::{Collation, Datum, TypeId};
+use crate::types::{Collation, Datum, TypeId, is_oid_alias};
 
 use super::tree::{ArrayCast, Call, Const, Expr, Param, Relabel, Shape, Ty, ViaText};
 use super::types::{category, display, element_of, is_polymorphic, is_preferred};
@@ -187,7 +187,11 @@ impl Binder<'_, '_> {
                 // is read whole and fitted afterwards.
                 let modifier = if id == TypeId::INTERVAL { ty.modifier } else { -1 };
                 self.momentary |= volatility::reads_by_settings(id, text);
-                self.catalog.text_in(id, modifier, text).map_err(|e| at(e, c.loc))?
+                let value = self.catalog.text_in(id, modifier, text).map_err(|e| at(e, c.loc))?;
+                if volatility::reads_by_settings(id, text) || is_oid_alias(id) {
+                    self.catalog.note_literal(id, &value, c.loc)?;
+                }
+                value
             }
             other => other.clone(),
         };

@@ -1,12 +1,12 @@
 //! Looking up columns, from the innermost query outwards.
 
-use syntax::ast::{ColumnRef, Loc, StarRef};
+use syntax::ast::{ColumnRef, Loc, Name, StarRef};
 
-use crate::catalog::Star;
+use crate::catalog::{NamedColumn, Star, StarForm};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Collation, TypeId};
 
-use super::scope::{NsItem, var_of};
+use super::scope::{NsColumn, NsItem, var_of};
 use super::tree::{Column, Expr, Ty, Var};
 use super::{Binder, at, walk};
 
@@ -16,7 +16,10 @@ impl Binder<'_, '_> {
         let loc = reference.loc;
         match &reference.path[..] {
             [name] => {
-                if let Some(expr) = self.unqualified(name, loc)? {
+                if let Some((expr, alias)) = self.unqualified(name, loc)? {
+                    if let (Some(record), Some(alias)) = (&mut self.catalog.record, alias) {
+                        record.columns.push(NamedColumn { loc, alias });
+                    }
                     return Ok(expr);
                 }
                 // A bare table name is its row.
@@ -63,19 +66,29 @@ impl Binder<'_, '_> {
     pub(super) fn star(&mut self, star: &StarRef) -> Result<Vec<(Box<str>, Expr)>> {
         let found = self.columns_of_star(star)?;
         if self.catalog.record.is_some() {
-            let rels = &self.scope().rels;
-            let named = |(name, expr): &(Box<str>, Expr)| match expr {
-                Expr::Var(var) if var.level == 0 => {
-                    Some((rels[usize::from(var.rel)].alias.clone(), name.clone()))
-                }
-                _ => None,
+            let is_table = star.path.is_empty() && star.loc.offset().is_none();
+            let (loc, form) = match self.scope().rels.first() {
+                Some(table) if is_table => (table.loc, StarForm::Table),
+                _ => (star.loc, StarForm::Plain),
             };
-            let columns = found.iter().map(named).collect();
-            if let Some(record) = &mut self.catalog.record {
-                record.stars.push(Star { loc: star.loc, columns });
-            }
+            self.record_star(loc, form, &found);
         }
         Ok(found)
+    }
+
+    /// Notes what a star at this place stands for, if a view's query is bound for its own sake.
+    pub(super) fn record_star(&mut self, loc: Loc, form: StarForm, found: &[(Name, Expr)]) {
+        let scopes = &self.scopes;
+        let named = |(name, expr): &(Name, Expr)| match expr {
+            Expr::Var(var) => {
+                let scope = &scopes[scopes.len() - 1 - usize::from(var.level)];
+                (Some(scope.rels[usize::from(var.rel)].alias.clone()), name.clone())
+            }
+            _ => (None, name.clone()),
+        };
+        if let Some(record) = &mut self.catalog.record {
+            record.stars.push(Star { loc, form, columns: found.iter().map(named).collect() });
+        }
     }
 
     fn columns_of_star(&mut self, star: &StarRef) -> Result<Vec<(Box<str>, Expr)>> {
@@ -122,9 +135,10 @@ impl Binder<'_, '_> {
         Ok(items.iter().filter(|i| i.unqualified).flat_map(|i| shown(i, 0, loc)).collect())
     }
 
-    fn unqualified(&self, name: &str, loc: Loc) -> Result<Option<Expr>> {
+    /// The column of that name, and what stands before it in a view's text if another one could come to have the name.
+    fn unqualified(&self, name: &str, loc: Loc) -> Result<Option<(Expr, Option<Name>)>> {
         for (level, scope) in self.scopes.iter().rev().enumerate() {
-            let mut found: Option<&Expr> = None;
+            let mut found: Option<(&NsItem, &NsColumn)> = None;
             for item in &scope.items {
                 if !item.unqualified || (item.lateral_only && !scope.lateral_active) {
                     continue;
@@ -134,11 +148,16 @@ impl Binder<'_, '_> {
                         return Err(ambiguous(name, loc));
                     }
                     check_lateral(item, loc)?;
-                    found = Some(&column.expr);
+                    found = Some((item, column));
                 }
             }
-            if let Some(expr) = found {
-                return Ok(Some(raise(expr, level as u16, loc)));
+            let level = level as u16;
+            if let Some((item, column)) = found {
+                let alias = match &self.catalog.record {
+                    Some(_) => self.alias_of(level, item, column),
+                    None => None,
+                };
+                return Ok(Some((raise(&column.expr, level, loc), alias)));
             }
             // A system column belongs to the only entry that has it.
             if let Some(column) = system_column(name) {
@@ -147,11 +166,32 @@ impl Binder<'_, '_> {
                         && i.rel.is_some_and(|rel| scope.rels[usize::from(rel)].has_system())
                 });
                 if let (Some(item), None) = (items.next(), items.next()) {
-                    return Ok(Some(system_var(item, level as u16, column, loc)));
+                    return Ok(Some((system_var(item, level, column, loc), None)));
                 }
             }
         }
         Ok(None)
+    }
+
+    /// The name by which a column is told from all that may ever stand beside it; `None` if it is alone, or has none.
+    fn alias_of(&self, level: u16, item: &NsItem, column: &NsColumn) -> Option<Name> {
+        let scope = &self.scopes[self.scopes.len() - 1 - usize::from(level)];
+        if level == 0 && scope.rels.len() == 1 {
+            return None;
+        }
+        let has_it = |other: &&NsItem| {
+            let is_it = |c: &NsColumn| {
+                !c.hidden && c.name == column.name && walk::same(&c.expr, &column.expr)
+            };
+            other.qualified && other.columns.iter().any(is_it)
+        };
+        let named = Some(item).filter(has_it).or_else(|| scope.items.iter().find(has_it))?;
+        match self.find_item(None, &named.alias, Loc::NONE) {
+            Ok(Some((at, found))) if at == level && found.rel == named.rel => {
+                Some(named.alias.clone())
+            }
+            _ => None,
+        }
     }
 
     /// The FROM item of that name, and how many levels out it is.

@@ -2,10 +2,10 @@
 
 use syntax::ast::{
     Alias, FromFunction, FromItem, FromSubquery, FromTable, Join as AstJoin, JoinCondition,
-    JoinKind, Loc, Name, RelationRef,
+    JoinKind, Loc, Name, RelationRef, Select, SelectBody,
 };
 
-use crate::catalog::{TableDef, TableKind, infinite_recursion};
+use crate::catalog::{Natural, TableDef, TableKind, infinite_recursion};
 use crate::error::{Result, SqlError, bail, check_stack, sql_error};
 use crate::types::{Oid, TypeId};
 
@@ -341,6 +341,10 @@ impl Binder<'_, '_> {
             }
             JoinCondition::Natural => {
                 let names = common_names(&left_items, &right_items);
+                if let Some(record) = &mut self.catalog.record {
+                    let loc = beginning(&join.right);
+                    record.naturals.push(Natural { loc, names: names.clone() });
+                }
                 self.merge(join.kind, &names, &left_items, &right_items, &mut columns)?
             }
         };
@@ -476,6 +480,29 @@ fn merged_item(alias: &str, columns: &[NsColumn]) -> NsItem {
         unqualified: false,
         lateral_only: false,
         lateral_ok: true,
+    }
+}
+
+/// Where the first name of an entry stands.
+fn beginning(item: &FromItem) -> Loc {
+    match item {
+        FromItem::Table(table) => table.relation.loc,
+        FromItem::Join(join) => beginning(&join.left),
+        FromItem::Function(function) => {
+            let call = function.calls.first().and_then(|item| item.as_func());
+            call.map_or(Loc::NONE, |call| call.loc)
+        }
+        FromItem::Subquery(sub) => first_output(&sub.query),
+    }
+}
+
+fn first_output(query: &Select) -> Loc {
+    match &query.body {
+        // What comes first there has names of its own.
+        _ if query.with.is_some() => Loc::NONE,
+        SelectBody::Core(core) => core.targets.first().map_or(Loc::NONE, |target| target.loc),
+        SelectBody::SetOp(op) => first_output(&op.left),
+        SelectBody::Values(_) => Loc::NONE,
     }
 }
 

@@ -28,6 +28,7 @@ mod record;
 mod recursion;
 mod references;
 mod rows;
+pub mod same;
 mod scope;
 mod select;
 mod setop;

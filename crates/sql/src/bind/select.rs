@@ -6,6 +6,7 @@ use syntax::ast::{
     self, GroupItem, Literal, Loc, Select, SelectBody, SelectCore, SortBy, SortDirection, SortNulls,
 };
 
+use crate::catalog::StarForm;
 use crate::error::{Result, bail, check_stack, sql_error};
 use crate::types::{Oid, TypeId};
 
@@ -114,7 +115,7 @@ impl Binder<'_, '_> {
                 ast::Expr::Indirection(ind)
                     if matches!(ind.steps.last(), Some(ast::Indirection::Star)) =>
                 {
-                    self.with_kind(kind, |b| b.expand_record(ind, &mut out))?;
+                    self.with_kind(kind, |b| b.expand_record(ind, target.loc, &mut out))?;
                 }
                 value => {
                     let expr = self.with_kind(kind, |b| b.expr(value))?;
@@ -130,7 +131,12 @@ impl Binder<'_, '_> {
     }
 
     /// `(record).*`.
-    fn expand_record(&mut self, ind: &ast::IndirectionExpr, out: &mut Vec<Target>) -> Result<()> {
+    fn expand_record(
+        &mut self,
+        ind: &ast::IndirectionExpr,
+        loc: Loc,
+        out: &mut Vec<Target>,
+    ) -> Result<()> {
         let inner = match &ind.steps[..ind.steps.len() - 1] {
             [] => self.expr(&ind.arg)?,
             steps => {
@@ -139,10 +145,16 @@ impl Binder<'_, '_> {
             }
         };
         let fields = self.record_fields(&inner)?.into_iter().enumerate();
+        let mut found = Vec::new();
         for (i, field) in fields.filter(|(_, field)| !field.dropped) {
-            let expr = self.field(inner.clone(), i as u16, &field);
+            found.push((field.name.clone(), self.field(inner.clone(), i as u16, &field)));
+        }
+        if matches!(&inner, Expr::Var(var) if var.column == Column::Whole) {
+            self.record_star(loc, StarForm::Row, &found);
+        }
+        for (name, expr) in found {
             let nameless = self.is_nameless(&expr);
-            out.push(Target { expr, name: field.name, junk: false, origin: None, nameless });
+            out.push(Target { expr, name, junk: false, origin: None, nameless });
         }
         Ok(())
     }

@@ -435,7 +435,7 @@ fn same_children(a: &Expr, b: &Expr) -> bool {
 }
 
 /// Do the two nodes agree, their children aside?
-fn same_node(a: &Expr, b: &Expr) -> bool {
+pub(super) fn same_node(a: &Expr, b: &Expr) -> bool {
     if std::mem::discriminant(a) != std::mem::discriminant(b) || a.ty() != b.ty() {
         return false;
     }

@@ -23,5 +23,6 @@ pub use table::{
     TableDef, TableKind,
 };
 pub use view::{
-    Access, Catalog, Lookup, NamedRelation, Record, Star, infinite_recursion, other_database, parse,
+    Access, Catalog, Lookup, NamedColumn, NamedRelation, Natural, Record, Star, StarForm,
+    infinite_recursion, other_database, parse,
 };

@@ -39,6 +39,13 @@ pub trait Lookup {
     /// Likewise quoted, and with its schema if it would not be found without.
     fn collation_label(&mut self, oid: Oid) -> Result<Option<String>>;
 
+    /// How a literal is written that is this value to every session; `None`: as it is. And the relation that it names.
+    fn lasting_literal(
+        &mut self,
+        id: TypeId,
+        value: &Datum,
+    ) -> Result<(Option<String>, Option<Oid>)>;
+
     /// Reads a literal as a value of a type.
     fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum>;
 }
@@ -61,7 +68,12 @@ pub struct Record {
     pub relations: Vec<NamedRelation>,
     /// Likewise collations: where the word COLLATE is.
     pub collations: Vec<NamedRelation>,
+    /// Columns that were named alone, where another column could come to have the name.
+    pub columns: Vec<NamedColumn>,
     pub stars: Vec<Star>,
+    pub naturals: Vec<Natural>,
+    /// Literals that are read by settings.
+    pub literals: Vec<ReadLiteral>,
     /// Primary keys, by their constraints, that the query groups by to use what they determine.
     pub constraints: Vec<Oid>,
 }
@@ -71,7 +83,11 @@ impl Record {
     pub fn places(&self) -> Vec<u32> {
         let relations = self.relations.iter().chain(&self.collations).map(|named| named.loc);
         let stars = self.stars.iter().map(|star| star.loc);
-        relations.chain(stars).filter_map(|loc| loc.offset()).collect()
+        let columns = self.columns.iter().map(|column| column.loc);
+        let naturals = self.naturals.iter().map(|natural| natural.loc);
+        let literals = self.literals.iter().map(|read| read.loc);
+        let all = relations.chain(stars).chain(columns).chain(naturals).chain(literals);
+        all.filter_map(|loc| loc.offset()).collect()
     }
 }
 
@@ -81,10 +97,41 @@ pub struct NamedRelation {
     pub oid: Oid,
 }
 
-/// A `*`: where, and the columns that it stands for with their tables' names; `None` if they have none.
+/// A column: where, and the name of its entry of FROM.
+pub struct NamedColumn {
+    pub loc: ast::Loc,
+    pub alias: Box<str>,
+}
+
+/// A `*`: where, and the columns that it stands for with their tables' names; a column that JOIN USING merged has
+/// none.
 pub struct Star {
     pub loc: ast::Loc,
-    pub columns: Option<Vec<(Box<str>, Box<str>)>>,
+    pub form: StarForm,
+    pub columns: Vec<(Option<Box<str>>, Box<str>)>,
+}
+
+/// How it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StarForm {
+    /// `*`, `t.*`.
+    Plain,
+    /// `(t).*`; its place is the bracket's.
+    Row,
+    /// `TABLE t`; its place is the table's.
+    Table,
+}
+
+/// NATURAL JOIN: where its right side begins, and the names that the sides share.
+pub struct Natural {
+    pub loc: ast::Loc,
+    pub names: Vec<ast::Name>,
+}
+
+/// A literal: where, and how it is written that it means the same to every session.
+pub struct ReadLiteral {
+    pub loc: ast::Loc,
+    pub text: String,
 }
 
 /// `42P17` for a view that names itself, or another one that does.
@@ -157,6 +204,16 @@ impl Catalog<'_> {
     /// Reads a literal.
     pub fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum> {
         self.lookup.text_in(id, modifier, text)
+    }
+
+    /// Notes how a literal at this place is to be written, if a view's query is bound for its own sake.
+    pub fn note_literal(&mut self, id: TypeId, value: &Datum, loc: ast::Loc) -> Result<()> {
+        let Some(record) = &mut self.record else { return Ok(()) };
+        let (text, relation) = self.lookup.lasting_literal(id, value)?;
+        record.literals.extend(text.map(|text| ReadLiteral { loc, text }));
+        let named = |oid| NamedRelation { loc: ast::Loc::NONE, schema: None, oid };
+        record.relations.extend(relation.map(named));
+        Ok(())
     }
 
     /// Parses a statement that a catalog row holds.

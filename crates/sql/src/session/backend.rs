@@ -470,6 +470,14 @@ impl Lookup for Backend {
         self.txn.briefly(|| super::names::collation_name(self, oid))
     }
 
+    fn lasting_literal(
+        &mut self,
+        id: TypeId,
+        value: &Datum,
+    ) -> Result<(Option<String>, Option<Oid>)> {
+        Backend::lasting_literal(self, id, value)
+    }
+
     fn text_in(&mut self, id: TypeId, modifier: i32, text: &str) -> Result<Datum> {
         input(id, TypeMod(modifier), text, &self.io())
     }

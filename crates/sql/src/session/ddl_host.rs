@@ -6,7 +6,7 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
-use crate::bind::query::{CteQuery, Query, RelColumn};
+use crate::bind::query::{CteQuery, Query, RelColumn, Target};
 use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate, walk};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
@@ -200,17 +200,16 @@ impl DdlHost for Backend {
         Ok(count)
     }
 
-    fn view_uses(&mut self, view: &TableDef, table: Oid, column: usize) -> Result<bool> {
+    fn view_query(&mut self, view: &TableDef) -> Result<Box<Query>> {
         let text = view.view.as_deref().unwrap_or_default();
         self.with_catalog(|catalog| {
             let statement = catalog.parse_stored(text)?;
             catalog.record = Some(Record::default());
-            let mut query = view_query(catalog, &statement)?;
-            Ok(walk::uses_column(&mut query, table, column))
+            view_query(catalog, &statement)
         })
     }
 
-    fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)> {
+    fn bind_view(&mut self, query: &Statement) -> Result<(Box<Query>, Columns, Record)> {
         self.with_catalog(|catalog| {
             catalog.record = Some(Record::default());
             let query = view_query(catalog, query)?;
@@ -220,7 +219,8 @@ impl DdlHost for Backend {
                     "views must not contain data-modifying statements in WITH"
                 );
             }
-            Ok((columns_of(&query), catalog.record.take().unwrap_or_default()))
+            let columns = columns_of(&query);
+            Ok((query, columns, catalog.record.take().unwrap_or_default()))
         })
     }
 

@@ -4,17 +4,20 @@
 //! path: constants have their types, dates and times are ISO and UTC, objects such as a sequence stand as
 //! their numbers. They are shown in the words of the session that asks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::bind::deparse::Deparser;
 use crate::bind::tree::{Column, Expr, Shape};
 use crate::bind::{Binder, ExprKind, Params, walk};
-use crate::catalog::TableDef;
 use crate::catalog::ddl::Stored;
+use crate::catalog::{FIRST_USER_OID, TableDef};
 use crate::error::Result;
-use crate::types::{Datum, FormatContext, IoContext, Names, Oid, TypeId, TypeMod};
+use crate::types::{
+    Datum, FormatContext, IoContext, Names, Oid, TypeId, TypeMod, is_oid_alias, output_string,
+};
 use syntax::ast;
-use syntax::deparse::quote_ident;
+use syntax::deparse::{quote_ident, stored_ident};
 
 use super::backend::Backend;
 
@@ -69,10 +72,32 @@ impl Backend {
         Ok(Some(self.neutral_text(&bound, &names)))
     }
 
+    /// How a literal is written that is this value to every session; `None`: as it is. And the relation that it names.
+    pub(super) fn lasting_literal(
+        &self,
+        id: TypeId,
+        value: &Datum,
+    ) -> Result<(Option<String>, Option<Oid>)> {
+        if !is_oid_alias(id) {
+            let text = self.neutrally(|io| output_string(id, value, io))?;
+            return Ok((Some(text), None));
+        }
+        let oid = value.as_oid();
+        if id == TypeId::REGCLASS {
+            let named = |table: Arc<TableDef>| {
+                let (schema, name) = (quote_ident(&table.schema_name), quote_ident(&table.name));
+                (Some(format!("{schema}.{name}")), Some(table.oid))
+            };
+            return Ok(self.catalog.table(&self.txn, oid)?.map_or((None, None), named));
+        }
+        // The system's own have one name for all.
+        Ok(((oid >= FIRST_USER_OID).then(|| oid.to_string()), None))
+    }
+
     /// How a stored expression looks to this session.
     pub(super) fn shown_expr(&mut self, text: &str, table: &Arc<TableDef>) -> String {
         let Ok(bound) = self.bind_shown(text, table) else { return text.to_owned() };
-        put(&bound, &self.io(), &|at| Some(&*table.columns[at].name))
+        put(&bound, &self.io(), quote_ident, &|at| Some(&*table.columns[at].name))
     }
 
     /// Whether an index key's expression can stand without parentheses.
@@ -92,10 +117,14 @@ impl Backend {
     }
 
     fn neutral_text<'n>(&self, expr: &Expr, name: &dyn Fn(usize) -> Option<&'n str>) -> String {
+        self.neutrally(|io| put(expr, io, stored_ident, name))
+    }
+
+    /// Writes something as no session's settings say.
+    fn neutrally<T>(&self, write: impl FnOnce(&IoContext<'_>) -> T) -> T {
         let format = FormatContext::new();
         let numbers = Numbers(self);
-        let io = IoContext { format: &format, now: self.io().now, names: &numbers };
-        put(expr, &io, name)
+        write(&IoContext { format: &format, now: self.io().now, names: &numbers })
     }
 }
 
@@ -107,7 +136,12 @@ fn finished(binder: &mut Binder<'_, '_>, expr: Expr, kind: ExprKind) -> Result<E
     }
 }
 
-fn put<'n>(expr: &Expr, io: &IoContext<'_>, column: &dyn Fn(usize) -> Option<&'n str>) -> String {
+fn put<'n>(
+    expr: &Expr,
+    io: &IoContext<'_>,
+    quoted: fn(&str) -> Cow<'_, str>,
+    column: &dyn Fn(usize) -> Option<&'n str>,
+) -> String {
     let name = |expr: &Expr| {
         let found = match expr {
             Expr::Var(var) => match var.column {
@@ -117,7 +151,7 @@ fn put<'n>(expr: &Expr, io: &IoContext<'_>, column: &dyn Fn(usize) -> Option<&'n
             _ => None,
         };
         // What has no name here can't be bound again.
-        found.map_or_else(|| "?".to_owned(), |name| quote_ident(name).into_owned())
+        found.map_or_else(|| "?".to_owned(), |name| quoted(name).into_owned())
     };
     Deparser { io, name: &name, one_line: false }.expr(expr)
 }

@@ -89,7 +89,7 @@ fn no_input(type_name: &str) -> SqlError {
 }
 
 /// Types whose values are OIDs and whose texts are names.
-fn is_oid_alias(type_id: TypeId) -> bool {
+pub fn is_oid_alias(type_id: TypeId) -> bool {
     matches!(
         type_id,
         TypeId::REGPROC

@@ -41,7 +41,7 @@ pub use datetime::{Date, Interval, Time, TimeTz, TimeZone, Timestamp, TimestampT
 pub use datum::{Datum, Record, Tid};
 pub use encoding::Encoding;
 pub use format_type::{format_type, type_name};
-pub use io::{input, output, output_string};
+pub use io::{input, is_oid_alias, output, output_string};
 pub use numeric::Numeric;
 pub use oid::{Oid, TypeId};
 pub use snapshot::parse_snapshot;

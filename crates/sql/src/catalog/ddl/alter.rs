@@ -305,6 +305,7 @@ impl Ddl<'_> {
         let column =
             self.new_column(def, &table.name, table.schema, persistence, &mut constraints)?;
         let number = table.columns.len() as i16 + 1;
+        let asked = self.asked_of(oid)?;
         let row = attribute_row(oid, number, &column.name, column.ty, column.collation)
             .set("attnotnull", column.not_null);
         self.store().insert(self.txn(), "pg_attribute", &row.build())?;
@@ -316,6 +317,7 @@ impl Ddl<'_> {
         };
         self.finish_column(oid, number, &column)?;
         self.changed(oid)?;
+        self.must_ask_the_same(&table, asked)?;
         self.toast_if_needed(oid)?;
         if column.generated {
             self.set_generated(oid, number, &column)?;

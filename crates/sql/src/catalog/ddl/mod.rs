@@ -37,6 +37,7 @@ mod truncate;
 mod using_index;
 mod validate;
 mod view;
+mod view_text;
 
 use std::sync::Arc;
 
@@ -45,7 +46,7 @@ use storage::txn::Txn;
 use syntax::ast::{self, RelationRef, Statement, TypeName};
 
 use crate::bind::query::RelColumn;
-use crate::bind::{Expr, ExprKind, Ty};
+use crate::bind::{Expr, ExprKind, Query, Ty};
 use crate::catalog::foreign_key::ForeignKey;
 use crate::catalog::store::building::{Building, Command, Phase, Told, Working};
 use crate::catalog::store::lookup::TEMPORARY;
@@ -144,10 +145,10 @@ pub trait DdlHost: Host {
     fn fill_from_query(&mut self, table: &Arc<TableDef>, query: &Statement) -> Result<u64>;
     /// The columns that a query yields.
     fn query_columns(&mut self, query: &Statement) -> Result<Columns>;
-    /// Likewise, with what the query's text leaves open.
-    fn bind_view(&mut self, query: &Statement) -> Result<(Columns, Record)>;
-    /// Whether a view's query uses a column (from 0) of a table.
-    fn view_uses(&mut self, view: &TableDef, table: Oid, column: usize) -> Result<bool>;
+    /// A query that is to be a view's: what it yields, and what its text leaves open.
+    fn bind_view(&mut self, query: &Statement) -> Result<(Box<Query>, Columns, Record)>;
+    /// What a view's query is now, views in it being relations like others.
+    fn view_query(&mut self, view: &TableDef) -> Result<Box<Query>>;
     /// What each commit is to do to a temporary table.
     fn at_commit(&mut self, table: Oid, what: ast::OnCommit);
     /// The statement at hand makes indexes, until what is returned is dropped.

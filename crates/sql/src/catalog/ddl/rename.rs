@@ -137,6 +137,7 @@ impl Ddl<'_> {
             ));
         }
         self.refuse_if_viewed(table, Some(at))?;
+        let asked = self.asked_of(table.oid)?;
         self.rename_in_expressions(table, at, new_name)?;
         self.update_attribute(table.oid, at as i16 + 1, &[("attname", Datum::text(new_name))])?;
         for index in &table.indexes {
@@ -147,7 +148,8 @@ impl Ddl<'_> {
                 }
             }
         }
-        self.changed(table.oid)
+        self.changed(table.oid)?;
+        self.must_ask_the_same(table, asked)
     }
 
     /// The table's conditions, generated columns and index keys are stored as text: with the column's new

@@ -1,17 +1,17 @@
 //! CREATE VIEW and DROP VIEW.
 //!
-//! A view is stored as the text of its query, made to mean the same anywhere and later: relations get their
-//! schemas, and each `*` the columns that it stands for when the view is made. What a view names depends on it
-//! (`pg_depend`): it can't be dropped without the view, nor renamed.
+//! A view is stored as the text of its query, made to mean the same anywhere and later ([`super::view_text`]). What a
+//! view names depends on it (`pg_depend`): it can't be dropped without the view, nor renamed; nor can it have a new
+//! column by whose name the text would mean something else.
 
 use std::sync::Arc;
 
 use storage::lock::LockMode;
 use syntax::ast::{CreateView, Persistence, Statement};
-use syntax::deparse::quote_ident;
 
-use crate::bind::Ty;
 use crate::bind::query::RelColumn;
+use crate::bind::same::same_query;
+use crate::bind::{Query, Ty, walk};
 use crate::catalog::store::builtin::{attribute_row, class_row, row_type_row};
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
@@ -23,6 +23,7 @@ use crate::types::{Datum, Oid, TypeId};
 
 use super::column::{are_named_apart, check_type_of, has_room_for};
 use super::create_table::persistence_letter;
+use super::view_text::written_out;
 use super::{Columns, Ddl};
 
 impl Ddl<'_> {
@@ -31,7 +32,7 @@ impl Ddl<'_> {
             return Err(SqlError::unsupported("WITH CHECK OPTION is not supported"));
         }
         let query = Statement::Select(Box::new(create.query.clone()));
-        let (mut columns, record) = self.host.bind_view(&query)?;
+        let (bound, mut columns, record) = self.host.bind_view(&query)?;
         name_columns(&mut columns, create)?;
         let used = Used::of(&record);
         let persistence = self.view_persistence(create, &used)?;
@@ -49,7 +50,7 @@ impl Ddl<'_> {
             return Err(sql_error!(DUPLICATE_TABLE, "relation \"{name}\" already exists"));
         }
         let text = self.view_text(create, &record)?;
-        self.must_mean_the_same(&text, &columns)?;
+        self.must_mean_the_same(&text, &bound)?;
         match known {
             Some(oid) => self.replace_view(oid, &columns, &text, &used),
             None => {
@@ -214,12 +215,15 @@ impl Ddl<'_> {
     /// Its new query may name the view itself, or others that do: who reads it is told then, as in PostgreSQL.
     fn replace_view(&mut self, oid: Oid, columns: &Columns, text: &str, used: &Used) -> Result<()> {
         let old = self.table(oid)?;
+        let mut over = self.asked_of(oid)?;
+        over.retain(|(view, _)| view.oid != oid);
         self.add_view_columns(oid, columns, old.columns.len())?;
         self.update_class(oid, &[("relnatts", Datum::Int2(columns.len() as i16))])?;
         self.delete_rows("pg_rewrite", "pg_rewrite_rel_rulename_index", &[Datum::Oid(oid)])?;
         self.forget_owner(oid)?;
         self.write_query(oid, text, used)?;
-        self.changed(oid)
+        self.changed(oid)?;
+        self.must_ask_the_same(&old, over)
     }
 
     /// The query's text with everything written out.
@@ -237,64 +241,17 @@ impl Ddl<'_> {
         });
         let own = own.ok_or_else(|| SqlError::internal("a view's statement is in its text"))?;
         let statement = &whole[own.span.start as usize..own.span.end as usize];
-        let start =
-            after_as(statement).ok_or_else(|| SqlError::internal("CREATE VIEW has an AS"))?;
-        let base = own.span.start as usize + start;
-        let mut text = statement[start..].to_owned();
-        let mut edits: Vec<(usize, usize, String)> = Vec::new();
-        for relation in &record.relations {
-            if let (Some(at), Some(schema)) = (relation.loc.offset(), &relation.schema) {
-                edits.push((at as usize - base, 0, format!("{}.", quote_ident(schema))));
-            }
-        }
-        for collation in &record.collations {
-            if let (Some(at), Some(schema)) = (collation.loc.offset(), &collation.schema) {
-                // The place is that of the word COLLATE.
-                let at = at as usize - base + "collate".len();
-                let name = text[at..].len() - text[at..].trim_start().len();
-                edits.push((at + name, 0, format!("{}.", quote_ident(schema))));
-            }
-        }
-        for star in &record.stars {
-            let Some(at) = star.loc.offset().map(|at| at as usize - base) else { continue };
-            let Some(columns) = &star.columns else {
-                return Err(SqlError::unsupported(
-                    "a view of \"*\" over columns that JOIN USING merges is not supported",
-                )
-                .with_hint("Name the columns."));
-            };
-            let len = star_bytes(&text[at..]);
-            let names: Vec<String> = columns
-                .iter()
-                .map(|(table, column)| format!("{}.{}", quote_ident(table), quote_ident(column)))
-                .collect();
-            edits.push((at, len, names.join(", ")));
-        }
-        // From the end, each place once: what is bound twice was recorded twice.
-        edits.sort();
-        edits.dedup();
-        for (at, len, new) in edits.into_iter().rev() {
-            text.replace_range(at..at + len, &new);
-        }
-        Ok(text.trim().to_owned())
+        written_out(statement, own.span.start as usize, record)
     }
 
     /// Fails where the text, as it is stored, is not the query that was given.
-    fn must_mean_the_same(&mut self, text: &str, columns: &Columns) -> Result<()> {
+    fn must_mean_the_same(&mut self, text: &str, query: &Query) -> Result<()> {
         let mut parsed = parse(text)?;
         let again = match parsed.pop() {
             Some(only) if parsed.is_empty() => self.host.bind_view(&only.statement).ok(),
             _ => None,
         };
-        let known = |ty: Ty| if ty.id == TypeId::UNKNOWN { Ty::TEXT } else { ty };
-        let same = again.is_some_and(|(again, _)| {
-            again.len() == columns.len()
-                && again
-                    .iter()
-                    .zip(columns)
-                    .all(|(a, b)| known(a.ty) == b.ty && a.collation == b.collation)
-        });
-        if same {
+        if again.is_some_and(|(again, ..)| same_query(&again, query)) {
             return Ok(());
         }
         Err(SqlError::unsupported("this form of query is not supported in a view")
@@ -353,6 +310,37 @@ impl Ddl<'_> {
             .with_hint("Drop the view, and make it again afterwards."))
     }
 
+    /// What the views over a relation ask now, for [`Ddl::must_ask_the_same`].
+    pub(super) fn asked_of(&mut self, relation: Oid) -> Result<Vec<(Arc<TableDef>, Box<Query>)>> {
+        let views = self.views_of(relation)?.into_iter();
+        Ok(views
+            .filter_map(|view| {
+                let query = self.host.view_query(&view).ok()?;
+                Some((view, query))
+            })
+            .collect())
+    }
+
+    /// A new name of a relation must not be found where texts of views mean another one.
+    pub(super) fn must_ask_the_same(
+        &mut self,
+        relation: &TableDef,
+        before: Vec<(Arc<TableDef>, Box<Query>)>,
+    ) -> Result<()> {
+        for (view, asked) in before {
+            if !self.host.view_query(&view).is_ok_and(|now| same_query(&now, &asked)) {
+                let (view, relation) =
+                    (self.relation_words(&view)?, self.relation_words(relation)?);
+                return Err(SqlError::unsupported(
+                    "a column whose name would change what a view means is not supported",
+                )
+                .with_detail(format!("{view} depends on {relation}"))
+                .with_hint("Drop the view, and make it again afterwards."));
+            }
+        }
+        Ok(())
+    }
+
     /// The views that use a column (from 0) of a relation, the oldest first.
     pub(super) fn views_over(
         &mut self,
@@ -361,7 +349,8 @@ impl Ddl<'_> {
     ) -> Result<Vec<Arc<TableDef>>> {
         let mut users = Vec::new();
         for view in self.views_of(relation.oid)? {
-            if self.host.view_uses(&view, relation.oid, column)? {
+            let mut query = self.host.view_query(&view)?;
+            if walk::uses_column(&mut query, relation.oid, column) {
                 users.push(view);
             }
         }
@@ -408,46 +397,4 @@ fn check_columns(columns: &Columns) -> Result<()> {
     has_room_for(columns.len())?;
     are_named_apart(columns.iter().map(|column| &*column.name))?;
     columns.iter().try_for_each(check_type_of)
-}
-
-/// Bytes of `*`, or of `a.b.*`, from its first name on.
-fn star_bytes(text: &str) -> usize {
-    let mut quoted = false;
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'*' if !quoted => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
-/// Where the query of a CREATE VIEW begins: behind the first AS that is not in brackets.
-fn after_as(text: &str) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let (mut at, mut depth) = (0, 0_i32);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => at += 2 + bytes[at + 1..].iter().position(|b| *b == b'"')?,
-            b'\'' => at += 2 + bytes[at + 1..].iter().position(|b| *b == b'\'')?,
-            b'-' if bytes.get(at + 1) == Some(&b'-') => {
-                at += bytes[at..].iter().position(|b| *b == b'\n')?;
-            }
-            b'/' if bytes.get(at + 1) == Some(&b'*') => at += 4 + text[at + 2..].find("*/")?,
-            b'(' => (depth, at) = (depth + 1, at + 1),
-            b')' => (depth, at) = (depth - 1, at + 1),
-            b if b.is_ascii_alphabetic() || b == b'_' || b >= 0x80 => {
-                let is_part =
-                    |b: &u8| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..));
-                let len = bytes[at..].iter().position(is_part).unwrap_or(bytes.len() - at);
-                if depth == 0 && text[at..at + len].eq_ignore_ascii_case("as") {
-                    return Some(at + len);
-                }
-                at += len;
-            }
-            _ => at += 1,
-        }
-    }
-    None
 }
