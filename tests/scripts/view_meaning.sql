@@ -82,3 +82,14 @@ SELECT * FROM o;
 SELECT * FROM o;
 SELECT * FROM l;
 DROP SEQUENCE s.sq;
+-- What a view is told of itself.
+CREATE VIEW o1 WITH (nonsense = 1) AS SELECT 1;
+CREATE VIEW o2 WITH (security_barrier = maybe) AS SELECT 1;
+CREATE VIEW o3 WITH (a.b = 1) AS SELECT 1;
+CREATE VIEW o4 WITH (security_barrier, security_invoker = off) AS SELECT 1;
+SELECT reloptions FROM pg_class WHERE relname = 'o4';
+ALTER VIEW o4 SET (nonsense = 1);
+ALTER VIEW o4 SET (security_barrier = off);
+SELECT reloptions FROM pg_class WHERE relname = 'o4';
+CREATE OR REPLACE VIEW o4 AS SELECT 1;
+SELECT reloptions FROM pg_class WHERE relname = 'o4';

@@ -28,6 +28,7 @@ const INT_MAX: i64 = i32::MAX as i64;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Of {
     Table,
+    View,
     Index(AccessMethod),
     /// Of a table's; kept in `pg_attribute.attoptions`.
     Column,
@@ -38,6 +39,10 @@ const COLUMN_PARAMETERS: &[(&str, Kind, bool)] = &[
     ("n_distinct", Kind::Real(-1.0, f64::MAX), false),
     ("n_distinct_inherited", Kind::Real(-1.0, f64::MAX), false),
 ];
+
+/// Of views: there is one role, and it may read all. CHECK OPTION is refused before.
+const VIEW_PARAMETERS: &[(&str, Kind, bool)] =
+    &[("security_barrier", Kind::Bool, false), ("security_invoker", Kind::Bool, false)];
 
 /// Of B-trees.
 const BTREE_PARAMETERS: &[(&str, Kind, bool)] = &[
@@ -241,6 +246,7 @@ fn check(of: Of, name: &str, text: &str, of_toast: bool) -> Result<()> {
     let parameters = match of {
         Of::Table => TABLE_PARAMETERS,
         Of::Column => COLUMN_PARAMETERS,
+        Of::View => VIEW_PARAMETERS,
         Of::Index(AccessMethod::BTree) => BTREE_PARAMETERS,
         Of::Index(AccessMethod::Hash) => HASH_PARAMETERS,
     };

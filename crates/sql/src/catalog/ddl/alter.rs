@@ -226,6 +226,7 @@ impl Ddl<'_> {
         let relation = self.table(oid)?;
         let of = match relation.kind {
             TableKind::Table => Of::Table,
+            TableKind::View => Of::View,
             TableKind::Index => {
                 let table = self.table_of_index(oid)?;
                 self.changed(table)?;

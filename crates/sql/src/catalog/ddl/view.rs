@@ -7,11 +7,12 @@
 use std::sync::Arc;
 
 use storage::lock::LockMode;
-use syntax::ast::{CreateView, Persistence, Statement};
+use syntax::ast::{CreateView, DefOption, Persistence, Statement};
 
 use crate::bind::query::RelColumn;
 use crate::bind::same::same_query;
 use crate::bind::{Query, Ty, walk};
+use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::{attribute_row, class_row, row_type_row};
 use crate::catalog::store::lookup::pg_class;
 use crate::catalog::store::row::{CatalogRow, RowBuilder};
@@ -28,9 +29,12 @@ use super::{Columns, Ddl};
 
 impl Ddl<'_> {
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<()> {
-        if create.check_option.is_some() {
+        let checks =
+            |option: &DefOption| option.namespace.is_none() && &*option.name == "check_option";
+        if create.check_option.is_some() || create.options.iter().any(checks) {
             return Err(SqlError::unsupported("WITH CHECK OPTION is not supported"));
         }
+        let parameters = parameters::read(Of::View, &create.options)?;
         let query = Statement::Select(Box::new(create.query.clone()));
         let (bound, mut columns, record) = self.host.bind_view(&query)?;
         name_columns(&mut columns, create)?;
@@ -51,13 +55,20 @@ impl Ddl<'_> {
         }
         let text = self.view_text(create, &record)?;
         self.must_mean_the_same(&text, &bound)?;
-        match known {
-            Some(oid) => self.replace_view(oid, &columns, &text, &used),
+        let view = match known {
+            Some(oid) => {
+                self.replace_view(oid, &columns, &text, &used)?;
+                oid
+            }
             None => {
                 let letter = persistence_letter(super::create_table::persistence(persistence));
-                self.new_view(name, schema, letter, &columns, &text, &used)
+                self.new_view(name, schema, letter, &columns, &text, &used)?
             }
+        };
+        if known.is_some() || !parameters.is_empty() {
+            self.set_parameters(view, &parameters)?;
         }
+        Ok(())
     }
 
     /// How long a view is there: no longer than the temporary relations that it names.
@@ -95,7 +106,7 @@ impl Ddl<'_> {
         columns: &Columns,
         text: &str,
         used: &Used,
-    ) -> Result<()> {
+    ) -> Result<Oid> {
         let oid = self.new_oid()?;
         let row_type = TypeId(self.new_oid()?.0);
         let owner = self.host.user();
@@ -109,7 +120,8 @@ impl Ddl<'_> {
         store.insert(txn, "pg_type", &row_type_row(row_type, name, schema, oid, owner))?;
         self.add_view_columns(oid, columns, 0)?;
         self.write_query(oid, text, used)?;
-        self.changed(oid)
+        self.changed(oid)?;
+        Ok(oid)
     }
 
     fn add_view_columns(&mut self, oid: Oid, columns: &Columns, from: usize) -> Result<()> {
