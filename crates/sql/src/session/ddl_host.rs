@@ -6,8 +6,8 @@ use storage::heap::Freeze;
 use storage::txn::TxnState;
 use syntax::ast::{self, OnCommit, Statement, TypeName};
 
-use crate::bind::query::{CteQuery, Query, RelColumn, Target};
-use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate, walk};
+use crate::bind::query::{CteQuery, Query, RelColumn};
+use crate::bind::{Binder, Expr, ExprKind, Params, Ty, collate};
 use crate::catalog::ddl::{
     Columns, DdlHost, Stored, empty_temporary_schema, temporary_schema_name,
 };
