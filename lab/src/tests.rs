@@ -479,7 +479,7 @@ fn records_of_different_questions_are_refused() {
     assert!(told.contains("s4-hash: short form, scale 10, runs of 2 s in A,"), "{told}");
     assert!(told.ends_with("runs of 8 s in B"), "{told}");
     assert!(refused(&|b| b.request.scale = Some(20)).ends_with("scale 20, runs of 2 s in B"));
-    assert!(refused(&|b| b.request.long = true).contains("long form, scale 50"));
+    assert!(refused(&|b| b.request.long = true).contains("long form, scale 10"));
     // What is asked for by hand is no other question.
     let mut b = a.clone();
     b.request.scale = Some(10);

@@ -1,6 +1,6 @@
 //! What experiments' figures have to be: each figure on a line, with its bound where there is one.
 
-use crate::model::{Results, figure};
+use crate::model::{Results, Run, figure};
 use crate::statistics::{cell, places};
 use crate::table::short;
 
@@ -156,7 +156,46 @@ pub fn hash_protocols(results: &Results) -> Vec<Check> {
     checks
 }
 
-/// What the double-write area costs, and log bytes of each protection.
+/// Pages that a transaction reads in, at most, where the cache holds the data: next to none but what the tables grow by.
+const READ_IN: f64 = 0.1;
+
+/// Pages that each transaction reads in, of every server and in the run that read most, where the cache is said to hold the
+/// data: for the variants of which `fits` says so.
+fn read_in(results: &Results, fits: impl Fn(&str) -> bool) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (variant, x) in places(results).filter(|(variant, _)| fits(variant)) {
+        for target in results.targets() {
+            let runs = results.runs.iter().filter(|r| {
+                (&*r.target, &*r.variant, r.x) == (target, variant, x) && r.seconds > 0
+            });
+            let pages = runs.filter_map(pages_per_transaction).reduce(f64::max);
+            let what = format!(
+                "{variant}, {x} {}, {target}: pages read in per transaction, in any run",
+                results.axis
+            );
+            checks.extend(check(what, pages, Some(Bound::AtMost(READ_IN))));
+        }
+    }
+    checks
+}
+
+/// Of one run.
+fn pages_per_transaction(run: &Run) -> Option<f64> {
+    let of = |name| run.figures.get(name).copied();
+    Some(of(figure::ALLOCATED)? / (of(figure::TPS)? * f64::from(run.seconds)))
+}
+
+/// That no server of them reads pages in.
+pub fn ceiling(results: &Results) -> Vec<Check> {
+    read_in(results, |_| true)
+}
+
+/// Whether a variant's name says that the cache holds the data.
+fn says_it_fits(variant: &str) -> bool {
+    variant.ends_with(", fits") || variant.ends_with(", in memory")
+}
+
+/// What the double-write area costs, log bytes of each protection, and that data fits where it is said to.
 pub fn protection(results: &Results) -> Vec<Check> {
     let mut checks = Vec::new();
     for (place, least) in [("fits", 0.90), ("does not fit", 0.75)] {
@@ -171,10 +210,11 @@ pub fn protection(results: &Results) -> Vec<Check> {
             checks.extend(check(what, bytes, None));
         }
     }
+    checks.extend(read_in(results, says_it_fits));
     checks
 }
 
-/// What the double-write area gains over images of pages, and what it costs.
+/// What the double-write area gains over images of pages, and what it costs; and that data fits where it is said to.
 pub fn after_checkpoint(results: &Results) -> Vec<Check> {
     let mut checks = Vec::new();
     for (place, least) in [("fits", 0.90), ("does not fit", 0.75)] {
@@ -183,6 +223,7 @@ pub fn after_checkpoint(results: &Results) -> Vec<Check> {
         checks.extend(over(results, &ours, &named("full-page images"), Bound::AtLeast(1.2)));
         checks.extend(over(results, &ours, &named("no protection"), Bound::AtLeast(least)));
     }
+    checks.extend(read_in(results, says_it_fits));
     checks
 }
 
@@ -384,6 +425,22 @@ mod tests {
             results.runs.push(one);
         }
         record.experiments.remove(0)
+    }
+
+    /// Of every server, the run that read most, and only where data is said to fit.
+    #[test]
+    fn where_data_fits_next_to_nothing_is_read_in() {
+        let results = results(&[
+            ("thalweg", "doublewrite, fits", [100.0, 1.0, 1.0, 2.0]),
+            ("thalweg", "doublewrite, fits", [100.0, 1.0, 1.0, 4.0]),
+            ("pg15", "full-page images, fits", [100.0, 1.0, 1.0, 80.0]),
+            ("pg15", "full-page images, does not fit", [100.0, 1.0, 1.0, 300.0]),
+        ]);
+        let told: Vec<String> = read_in(&results, says_it_fits).iter().map(Check::text).collect();
+        let what = "clients, thalweg: pages read in per transaction, in any run: 0.02 (at most 0.1: holds)";
+        assert_eq!(told[0], format!("doublewrite, fits, 8 {what}"));
+        assert!(told[1].starts_with("full-page images, fits, 8 clients, pg15:"), "{told:?}");
+        assert!(told[1].ends_with("0.40 (at most 0.1: MISSED)") && told.len() == 2, "{told:?}");
     }
 
     /// What a check says, by the beginning of its sentence.

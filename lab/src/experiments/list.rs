@@ -13,7 +13,8 @@ use super::{
 const PEERS: &[&str] = &["thalweg", "pg15", "pg18"];
 const WITH_CEILING: &[&str] = &["thalweg", "pg15", "pg18", "canned"];
 
-/// A cache that holds the data, checkpoints out of the way of short runs: the same for everybody.
+/// A cache that holds pgbench's tables of scale 20 (300 MB) and what they grow by, checkpoints out of the way of short runs: the
+/// same for everybody.
 const ROOMY: &[&str] = bench::servers::ROOMY;
 /// Room for as many clients as a process each allows; Thalweg and the canned replies go further.
 const CROWDED: &[&str] = &["max_connections=10100", "shared_buffers=512MB", "max_wal_size=4GB"];
@@ -120,7 +121,7 @@ const PLAIN: Plan = Plan {
     counts: false,
     instructions: false,
     short: form(10, 2, 2, &[]),
-    long: form(50, 8, 3, &[]),
+    long: form(20, 8, 3, &[]),
 };
 
 /// In the order in which they run.
@@ -156,7 +157,7 @@ const CEILING: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
-    checks: checks::none,
+    checks: checks::ceiling,
     over_time: &[],
     kind: Kind::Load(Plan {
         targets: WITH_CEILING,
@@ -244,7 +245,7 @@ const S1_SUBTRANS: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(50, 5, 3, &[1, 8, 64, 128]),
+        long: form(20, 3, 3, &[1, 8, 64, 128]),
         ..PLAIN
     }),
 };
@@ -280,7 +281,7 @@ const S1_MULTIXACT: Experiment = Experiment {
             ..WRITE_ASYNC
         }],
         short: form(10, 2, 2, &[8, 128]),
-        long: form(50, 6, 3, &[1, 8, 64, 128]),
+        long: form(20, 5, 3, &[1, 8, 64, 128]),
         ..PLAIN
     }),
 };
@@ -365,7 +366,7 @@ const S3_LATENCY: Experiment = Experiment {
         loads: SKEWS,
         short: form(20, 4, 2, &[8]),
         // Of two repetitions each is as far from the median as the other.
-        long: form(20, 18, 3, &[1, 8, 32]),
+        long: form(20, 15, 3, &[1, 8, 32]),
         ..PLAIN
     }),
 };
@@ -432,7 +433,7 @@ const S3_TPCC: Experiment = Experiment {
         loads: &[Load { name: "", ..READ }],
         // The scale is the number of warehouses.
         short: form(1, 7, 2, &[8]),
-        long: form(10, 30, 3, &[8, 32]),
+        long: form(10, 25, 3, &[8, 32]),
         ..PLAIN
     }),
 };
@@ -461,6 +462,10 @@ const S4_HASH: Experiment = Experiment {
             "CREATE TABLE pgbench_accounts_hash AS SELECT * FROM pgbench_accounts",
             "CREATE INDEX pgbench_accounts_hash_aid ON pgbench_accounts_hash USING hash (aid)",
             "VACUUM ANALYZE pgbench_accounts_hash",
+            // Into the cache, by way of the hash index.
+            "SET enable_hashjoin = off",
+            "SET enable_mergejoin = off",
+            "SELECT sum(h.abalance) FROM pgbench_accounts a JOIN pgbench_accounts_hash h ON h.aid = a.aid",
         ],
         loads: &[
             Load {
@@ -475,7 +480,8 @@ const S4_HASH: Experiment = Experiment {
             },
         ],
         short: form(10, 2, 2, &[8, 64]),
-        long: form(50, 5, 3, &[1, 8, 80, 128]),
+        // The accounts are there twice.
+        long: form(10, 5, 3, &[1, 8, 80, 128]),
         ..PLAIN
     }),
 };
@@ -513,7 +519,7 @@ const S4_PROTOCOLS: Experiment = Experiment {
             ],
             seconds: 26,
         },
-        long: Round { arguments: &["--paths", "--seconds", "0.5", "--rounds", "2"], seconds: 150 },
+        long: Round { arguments: &["--paths", "--seconds", "0.3", "--rounds", "2"], seconds: 100 },
     }),
 };
 
@@ -554,14 +560,14 @@ const S5_WAL_IO: Experiment = Experiment {
         setups: log_setups,
         loads: &[WRITE],
         short: form(10, 2, 2, &[32]),
-        long: form(50, 4, 3, &[1, 64]),
+        long: form(20, 4, 3, &[1, 64]),
         ..PLAIN
     }),
 };
 
 const S5_CHECKPOINT: Experiment = Experiment {
     name: "s5-checkpoint",
-    title: "The minute after a checkpoint",
+    title: "After a checkpoint",
     question: "How much slower is each protection from torn pages right after a checkpoint, when pages are changed for \
                the first time again?",
     axis: "clients",
@@ -577,7 +583,7 @@ const S5_CHECKPOINT: Experiment = Experiment {
         loads: &[WRITE],
         // Not in it unless rounds are asked for: too long.
         short: form(10, 4, 0, &[32]),
-        long: form(50, 60, 2, &[32]),
+        long: form(20, 30, 3, &[32]),
         ..PLAIN
     }),
 };
@@ -609,7 +615,7 @@ const WAL_COMMITS: Experiment = Experiment {
         bare: &[1, 8],
         counts: true,
         short: form(10, 2, 2, &[32]),
-        long: form(10, 4, 3, &[1, 8, 32, 128]),
+        long: form(10, 3, 3, &[1, 8, 32, 128]),
         ..PLAIN
     }),
 };
@@ -631,9 +637,9 @@ const COMMIT_LATENCY: Experiment = Experiment {
         settings: CHECKPOINTED,
         setups: small_segments,
         loads: &[Load { pace: Some(300), sampling: 1.0, before: &[], ..WRITE }],
-        // Each server once, at length: a stall comes when it comes.
+        // In the short form once. In the long one each run comes through two checkpoints at least, and many segments.
         short: form(10, 12, 1, &[16]),
-        long: form(10, 400, 1, &[16]),
+        long: form(10, 90, 3, &[16]),
         ..PLAIN
     }),
 };
@@ -687,7 +693,7 @@ const SCALE_CORES: Experiment = Experiment {
             Load { name: "TPC-B, asynchronous commit", ..WRITE_ASYNC },
         ],
         short: form(10, 2, 2, &[64]),
-        long: form(50, 10, 3, &[128]),
+        long: form(20, 8, 3, &[128]),
         ..PLAIN
     }),
 };

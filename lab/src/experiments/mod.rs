@@ -190,6 +190,9 @@ pub struct Plan {
     pub long: Form,
 }
 
+/// A cache in which pgbench's tables of scale 20 have room.
+const HOLDS_DATA: &str = "shared_buffers=512MB";
+
 /// How large, how long, how often.
 pub struct Form {
     pub scale: u32,
@@ -286,6 +289,13 @@ impl Plan {
         let made =
             self.prepare.iter().filter_map(|statement| statement.strip_prefix("CREATE TABLE "));
         made.filter_map(|rest| rest.split(' ').next())
+    }
+
+    /// Whether the cache of a server that is set up so holds pgbench's tables, so that runs begin with all of them in it.
+    pub fn holds_data(&self, setup: &Setup) -> bool {
+        let is_size = |setting: &&str| setting.starts_with("shared_buffers=");
+        let of_setup = setup.settings.iter().map(String::as_str).find(is_size);
+        of_setup.or_else(|| self.settings.iter().copied().find(is_size)) == Some(HOLDS_DATA)
     }
 
     /// The form that was asked for.
