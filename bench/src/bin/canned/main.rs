@@ -17,14 +17,19 @@
 //! The form is the one Thalweg's server has: one current-thread tokio runtime per worker,
 //! connections dealt out in turn, one read buffer per worker instead of one per connection, one
 //! write per batch of messages. A read that does not fill the buffer clears tokio's readiness, so
-//! a request costs one `read`, one `write` and its share of an `epoll_wait`.
+//! a request costs one `read`, one `write` and its share of an `epoll_wait`. A worker that has one
+//! client looks at its socket for a moment before it sleeps.
 
+mod busy_poll;
 mod sync;
 
+use busy_poll::BusyPoll;
 use std::cell::RefCell;
+use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -187,16 +192,26 @@ struct Connection {
 }
 
 impl Connection {
-    async fn serve<S: AsyncRead + AsyncWrite + Unpin>(mut self, mut stream: S) -> io::Result<()> {
+    async fn serve<S>(mut self, mut stream: S) -> io::Result<()>
+    where
+        S: AsyncRead + AsyncWrite + AsFd + Unpin,
+    {
+        let mut busy_poll = BusyPoll::new();
+        // The same socket: its reads do not wait either.
+        let mut socket = File::from(stream.as_fd().try_clone_to_owned()?);
         loop {
-            let next = poll_fn(|context| {
-                READ.with_borrow_mut(|buffer| {
-                    let mut into = ReadBuf::new(buffer);
-                    std::task::ready!(Pin::new(&mut stream).poll_read(context, &mut into))?;
-                    Poll::Ready(Ok::<Next, io::Error>(self.receive(into.filled())))
-                })
-            })
-            .await?;
+            let soon = READ.with_borrow_mut(|buffer| {
+                let count = busy_poll.read(&mut socket, buffer)?;
+                Some(self.receive(&buffer[..count]))
+            });
+            let next = match soon {
+                Some(next) => {
+                    // Who connects to this worker meanwhile is not to wait for this client's end.
+                    tokio::task::consume_budget().await;
+                    next
+                }
+                None => self.read(&mut stream).await?,
+            };
             if std::mem::take(&mut self.commits)
                 && let Some(synced) = &self.synced
             {
@@ -211,6 +226,18 @@ impl Connection {
                 return Ok(());
             }
         }
+    }
+
+    /// Waits for what comes next, and answers it.
+    async fn read<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> io::Result<Next> {
+        poll_fn(|context| {
+            READ.with_borrow_mut(|buffer| {
+                let mut into = ReadBuf::new(buffer);
+                std::task::ready!(Pin::new(&mut *stream).poll_read(context, &mut into))?;
+                Poll::Ready(Ok(self.receive(into.filled())))
+            })
+        })
+        .await
     }
 
     /// Answers what has come; no bytes at all mean that the client has hung up.
