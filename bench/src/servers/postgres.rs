@@ -141,6 +141,8 @@ fn start(plan: &Start, bin: &Path, lib: Option<PathBuf>) -> Result<Peer, String>
     let data = home.join("data");
     let mut initdb = prepare("initdb");
     initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"]).arg(&data);
+    // Thalweg always has them, and PostgreSQL 18 unless told otherwise.
+    initdb.arg("--data-checksums");
     // PostgreSQL counts the size of its log's segments when the directory is made, and not as a setting.
     let mut sizes = plan.settings.iter().filter_map(|s| s.strip_prefix("wal_segment_size="));
     if let Some(size) = sizes.next_back().and_then(|size| size.strip_suffix("MB")) {

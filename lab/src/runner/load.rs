@@ -79,10 +79,8 @@ fn attempt(
         instance.beside = None;
     }
     before(instance, load)?;
-    if load.pace.is_some() {
-        // What another server left to be written is not to be written while this one is timed.
-        bench::record::shell("sync");
-    }
+    // What another server left to be written is not to be written while this one is timed.
+    bench::record::shell("sync");
     let logs = fresh(&work.join("latencies"))?;
     beside::arrange(instance, load.beside, work)?;
     let views = Some(&instance.reach).filter(|_| !instance.is_canned());
@@ -105,6 +103,9 @@ fn attempt(
     let latencies = Latencies::read(&logs)?;
     let measured = figures(&printed.out, &seen, client_cpu_s).map(|mut figures| {
         latencies.figures(&mut figures);
+        if amount.clients >= CROWD {
+            without_connecting(&mut figures, &printed.out, &seen.samples, amount.seconds);
+        }
         beside_done.map(|done| figures.insert(figure::BESIDE.to_owned(), done));
         let held = instance.server.as_ref().and_then(|server| held_by_system(&server.socket_dir));
         if let Some((mib, share)) = held {
@@ -114,6 +115,35 @@ fn attempt(
         (figures, course(seen.samples, &printed.complaints, &latencies))
     });
     Ok((printed.out, measured))
+}
+
+/// From so many clients on, what it takes a server to let them in is much of a run of seconds.
+const CROWD: u32 = 128;
+
+/// Takes the server's processor time per transaction from the looks between which all clients were connected; absent where there
+/// were none.
+pub fn without_connecting(
+    figures: &mut BTreeMap<String, f64>,
+    printed: &str,
+    samples: &[Sample],
+    seconds: u32,
+) {
+    figures.remove(figure::SERVER_CPU);
+    let connected = number_after(printed, "initial connection time = ");
+    let Some((begin_s, tps)) = connected.map(|ms| ms / 1000.0).zip(figures.get(figure::TPS)) else {
+        return;
+    };
+    let within = |pair: &&[Sample]| pair[0].at_s >= begin_s && pair[1].at_s <= f64::from(seconds);
+    let (mut used_s, mut all_s) = (0.0, 0.0);
+    for pair in samples.windows(2).filter(within) {
+        let Some(cores) = pair[1].server_cpu else { continue };
+        let between_s = pair[1].at_s - pair[0].at_s;
+        used_s += cores * between_s;
+        all_s += between_s;
+    }
+    if all_s > 0.0 {
+        figures.insert(figure::SERVER_CPU.to_owned(), used_s * 1e6 / (tps * all_s));
+    }
 }
 
 /// Seconds that connecting takes, about. A process for each connection takes milliseconds.

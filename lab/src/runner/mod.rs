@@ -41,7 +41,9 @@ const COUNTING_S: f64 = counts::SECONDS as f64 + EACH_RUN_S;
 /// What the bare loop of syncs takes with one number of threads.
 const BARE_S: f64 = 2.5;
 /// Rounds of what is measured in process.
-const PATHS_ROUNDS: u32 = 2;
+const fn paths_rounds(long: bool) -> u32 {
+    if long { 3 } else { 2 }
+}
 
 /// A run of the lab.
 pub struct Lab {
@@ -174,8 +176,9 @@ impl Lab {
             Kind::Load(plan) | Kind::Tpcc(plan) => plan,
             Kind::Paths(_) if !measures_in_process(&self.targets) => return 0.0,
             Kind::Paths(paths) => {
-                let seconds = paths.round(self.record.request.long).seconds;
-                return f64::from(seconds * self.record.request.rounds.unwrap_or(PATHS_ROUNDS));
+                let long = self.record.request.long;
+                let rounds = self.record.request.rounds.unwrap_or(paths_rounds(long));
+                return f64::from(paths.round(long).seconds * rounds);
             }
         };
         let cells = self.cells(e, plan);
@@ -219,7 +222,7 @@ impl Lab {
     }
 
     /// Every run of an experiment, in order: repetitions outermost, so that what changes while it lasts shows
-    /// in the spread; servers innermost, so that it shows in all of them.
+    /// in the spread; servers innermost, so that it shows in all of them, each time in another order.
     pub fn cells(&self, e: &Experiment, plan: &Plan) -> Vec<Cell> {
         let form = self.form(plan);
         let clients: Vec<u32> =
@@ -245,19 +248,23 @@ impl Lab {
         cells: &mut Vec<Cell>,
     ) {
         let (form, request) = (self.form(plan), &self.record.request);
+        let mut servers: Vec<(&Wanted, usize, &Setup)> = Vec::new();
+        for (target, setups) in targets {
+            let of = setups.iter().enumerate().map(|(number, setup)| (*target, number, setup));
+            servers.extend(of.filter(|(_, _, setup)| {
+                setup.batch == batch && (request.long || !setup.long_only)
+            }));
+        }
         for round in 0..request.rounds.unwrap_or(form.rounds) {
+            let mut turn = round as usize;
             for &clients in clients {
                 for load in (0..plan.loads.len()).filter(|at| is_asked(request, &plan.loads[*at])) {
-                    for (target, setups) in targets {
-                        for (setup, how) in setups.iter().enumerate() {
-                            if how.batch != batch || (how.long_only && !request.long) {
-                                continue;
-                            }
-                            let x = how.cores.map_or(clients, |n| n as u32);
-                            let target = target.name().to_owned();
-                            cells.push(Cell { target, setup, load, clients, x, round, batch });
-                        }
+                    for (target, setup, how) in in_turn(&servers, turn) {
+                        let x = how.cores.map_or(clients, |n| n as u32);
+                        let target = target.name().to_owned();
+                        cells.push(Cell { target, setup, load, clients, x, round, batch });
                     }
+                    turn += 1;
                 }
             }
         }
@@ -580,8 +587,8 @@ impl Lab {
         work: &Path,
         progress: &mut Progress,
     ) -> Result<(), String> {
-        let rounds = self.record.request.rounds.unwrap_or(PATHS_ROUNDS);
         let long = self.record.request.long;
+        let rounds = self.record.request.rounds.unwrap_or(paths_rounds(long));
         let round_s = f64::from(program.round(long).seconds);
         if !measures_in_process(&self.targets) {
             return Ok(());
@@ -656,6 +663,17 @@ impl Lab {
         let results = self.record.results(e.name, e.axis, 0);
         results.skipped.push(Skipped { target, variant, x, round, why });
     }
+}
+
+/// Servers in the order of one turn: each begins with another one, and every second goes the other way, so that none always
+/// finds what the same one has left.
+fn in_turn<T: Copy>(servers: &[T], turn: usize) -> Vec<T> {
+    let mut order = servers.to_vec();
+    if turn % 2 == 1 {
+        order.reverse();
+    }
+    order.rotate_left(turn % servers.len().max(1));
+    order
 }
 
 /// Whether a load is among those that were asked for.

@@ -32,6 +32,7 @@ pub fn run(
     }
     let mut command = Command::new(program);
     command.args(arguments).env("TMPDIR", work);
+    bench::record::shell("sync");
     let runs = parse(&process::run(command, Limits::minutes(10))?.out, round);
     if runs.is_empty() { Err(format!("{name} told of no path")) } else { Ok(runs) }
 }

@@ -54,16 +54,23 @@ fn tpcc(program: &PathBuf, instance: &Instance, step: &str, warehouses: u32) -> 
     command
 }
 
-/// Loads the tables.
+/// Loads the tables, and leaves nothing of that to be done while they are measured: no statistics to be gathered, no pages to be
+/// written.
 pub fn prepare(program: &PathBuf, instance: &Instance, warehouses: u32) -> Result<(), String> {
     let mut command = tpcc(program, instance, "prepare", warehouses);
     command.args(["-T", "2", "--no-check"]);
     let within = filling(warehouses, EACH_WAREHOUSE_S);
-    process::run(command, Limits::seconds(within.as_secs())).map(drop)
+    process::run(command, Limits::seconds(within.as_secs()))?;
+    let mut session = instance.reach.connect_and_hear()?;
+    for statement in ["VACUUM ANALYZE", "CHECKPOINT"] {
+        session.ask(statement, within)?;
+    }
+    Ok(())
 }
 
 /// Runs the mix once.
 pub fn run(program: &PathBuf, instance: &Instance, amount: &Amount) -> Result<Measured, String> {
+    bench::record::shell("sync");
     let sampler = Sampler::begin(Probes::new(instance.pid(), Some(&instance.reach)));
     let before = cpu::of_children();
     let mut command = tpcc(program, instance, "run", amount.scale);
