@@ -13,7 +13,7 @@ RELEASE = THALWEG_COMMIT=$$(git describe --always --dirty --exclude '*' 2>/dev/n
 
 .PHONY: serve test deps deps-test lint tidy unit test-tiny-cache test-tiny-logs sim-test kill-test fuzz-test torture mutations bench \
 	bench-connections bench-eviction bench-hash-pages bench-indexes bench-operations bench-point-lookups bench-status-logs drivers tpcc traces \
-	loom deps-lab lab lab-long pack-test
+	loom deps-lab lab lab-long lab-programs pack-test
 
 ## Build the server and run it on $(DATA).
 serve: deps
@@ -148,6 +148,12 @@ lab: deps deps-test deps-lab
 lab-long: deps deps-test deps-lab
 	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --long --resume $(LAB)
+
+## Every program of a whole run into $(DIR), so that none changes while it lasts: $(DIR)/lab run all --long
+DIR ?= target/lab-programs
+lab-programs: deps deps-lab
+	$(RELEASE) -p lab
+	./target/release/lab build $(DIR)
 
 ## Packs the lab for another machine, and runs it unpacked without network, by root and by an ordinary user, two minutes.
 pack-test: deps deps-test

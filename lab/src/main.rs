@@ -13,6 +13,7 @@ mod model;
 mod options;
 mod pack;
 mod process;
+mod programs;
 mod progress;
 mod readme;
 mod report;
@@ -26,14 +27,13 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use bench::servers::Places;
-use experiments::{Experiment, Paths};
+use experiments::Experiment;
 use folder::Folder;
 use model::Record;
 use options::{Order, Run};
 use runner::Lab;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words = std::env::args().skip(1).collect();
@@ -74,10 +74,11 @@ fn obey(order: Order) -> Result<(), String> {
             if worse > 0 { Err(format!("{worse} cells are worse or missing")) } else { Ok(()) }
         }
         Order::Pack(file) => {
-            let places = places(None)?;
-            build_variants(runner::in_process(experiments::ALL), &places)?;
+            let places = programs::places(None)?;
+            programs::build_variants(runner::in_process(experiments::ALL), &places)?;
             pack::pack(&places, &file)
         }
+        Order::Build(folder) => programs::build_into(&folder),
     }
 }
 
@@ -86,12 +87,14 @@ fn measure(run: Run) -> Result<(), String> {
     Experiment::chosen(&run.request.experiments)?;
     interrupt::listen();
     bench::servers::raise_open_files();
-    let places = places(run.programs)?;
-    if runner::wants(&run.request, &run.targets, COUNTING) {
-        let (package, program, feature) = ("thalweg", "thalweg", "lab-counts");
-        Variant { package, program, feature, name: COUNTING }.build(&places)?;
+    let places = programs::places(run.programs)?;
+    if runner::wants(&run.request, &run.targets, programs::COUNTING) {
+        programs::build_counting(&places)?;
     }
-    build_variants(runner::wanted_paths(&run.request, &run.targets), &places)?;
+    programs::build_variants(runner::wanted_paths(&run.request, &run.targets), &places)?;
+    if let Some(said) = programs::missing(&run.request, &run.targets, &places) {
+        eprintln!("{said}");
+    }
     let out = run.out.unwrap_or_else(|| base().join("record"));
     let programs = runner::programs(&run.request, &run.targets, &places);
     let fresh =
@@ -134,91 +137,5 @@ fn base() -> PathBuf {
     match pack::unpacked() {
         Some(pack) => pack,
         None => bench::record::checkout().join("lab"),
-    }
-}
-
-/// Where the programs are. Those of a checkout are built if they aren't there.
-fn places(programs: Option<PathBuf>) -> Result<Places, String> {
-    if let Some(pack) = pack::unpacked() {
-        return Ok(pack::places(&pack));
-    }
-    let mut places = Places::of_checkout();
-    let beside = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned));
-    let complete =
-        |folder: &PathBuf| folder.join("thalweg").exists() && folder.join("canned").exists();
-    match programs.or(beside.filter(complete)) {
-        Some(programs) => places.programs = programs,
-        None => {
-            eprintln!("building release programs …");
-            build(&["-p", "thalweg", "-p", "bench"])?;
-        }
-    }
-    for program in ["thalweg", "canned"] {
-        let path = places.programs.join(program);
-        if !path.exists() {
-            return Err(format!("{} is not there", path.display()));
-        }
-    }
-    if !places.pg15.join("pgbench").exists() {
-        return Err(format!(
-            "pgbench is not in {}: install Debian's postgresql-15",
-            places.pg15.display()
-        ));
-    }
-    Ok(places)
-}
-
-/// The build of Thalweg that counts.
-const COUNTING: &str = "thalweg-counting";
-
-/// A program that is built with a feature of the laboratory, and what it is called then.
-struct Variant<'a> {
-    package: &'a str,
-    program: &'a str,
-    feature: &'a str,
-    name: &'a str,
-}
-
-impl Variant<'_> {
-    /// Makes it of what the checkout has now, where its programs are used; programs from elsewhere have it, or the record says that
-    /// they have not. In a directory of the feature's own: it would replace the other one.
-    fn build(&self, places: &Places) -> Result<(), String> {
-        let root = bench::record::checkout();
-        if pack::unpacked().is_some() || places.programs != root.join("target/release") {
-            return Ok(());
-        }
-        let Variant { package, program, feature, name } = self;
-        eprintln!("building {name} …");
-        let target = format!("target/{feature}");
-        let what =
-            ["-p", package, "--bin", program, "--features", feature, "--target-dir", &target];
-        build(&what)?;
-        let built = root.join(&target).join("release").join(program);
-        let place = places.programs.join(name);
-        let _ = std::fs::remove_file(&place);
-        std::os::unix::fs::symlink(&built, &place).map_err(|e| format!("{}: {e}", place.display()))
-    }
-}
-
-/// Makes what is measured in process with a feature of the laboratory.
-fn build_variants(wanted: Vec<&Paths>, places: &Places) -> Result<(), String> {
-    for paths in wanted {
-        if let Some(feature) = paths.feature {
-            let program = paths.program;
-            Variant { package: "bench", program, feature, name: &paths.file() }.build(places)?;
-        }
-    }
-    Ok(())
-}
-
-/// Builds release programs of the checkout.
-fn build(what: &[&str]) -> Result<(), String> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--release", "--locked"]).args(what);
-    cargo.env("THALWEG_COMMIT", bench::record::commit());
-    let built = cargo.current_dir(bench::record::checkout()).status();
-    match built.map_err(|e| format!("cargo: {e}"))?.success() {
-        true => Ok(()),
-        false => Err(format!("cargo can't build {}", what.join(" "))),
     }
 }

@@ -13,6 +13,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
        lab results RECORD
        lab compare A B
        lab pack FILE.tar.xz
+       lab build DIRECTORY
        lab --help
 
   run         measures, keeps what was measured after each run, and draws it. Exits with 1 if it ended before its plan did, and
@@ -26,6 +27,8 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
               or a repetition alone, which can't tell. PostgreSQL and canned replies are controls. Records of another form,
               scale or duration are refused (1).
   pack        makes a tarball for another machine without network.
+  build       builds every program that a whole run needs, and puts them into a directory: DIRECTORY/lab run … uses them, whatever
+              is built in the checkout meanwhile.
 
   RECORD, A and B are a record's directory or the record.json in it.
 
@@ -42,7 +45,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
               databases that are given by URL, where they stay, and to drop and make pgbench_accounts_hash,
               pgbench_inserts, pgbench_savepoints and pgbench_test, which go after the runs.
   --programs  where thalweg, canned and the programs of bench are (LAB_PROGRAMS); by default those beside this program, or
-              else the checkout's release build, which is made.
+              else the checkout's release build, which is made. What is not there is told first, and left out.
   --out       where the record's directory is made; lab/record by default.
   --resume    goes on with the newest partial record under --out that is of the same machine, programs and request and
               that no other lab is writing. What failed there is tried again.";
@@ -57,6 +60,8 @@ pub enum Order {
     Results(PathBuf),
     Compare(PathBuf, PathBuf),
     Pack(PathBuf),
+    /// Every program into a directory.
+    Build(PathBuf),
 }
 
 /// What to run, with what, and where to keep it.
@@ -82,6 +87,7 @@ pub fn parse(words: Vec<String>) -> Result<Order, String> {
         ("results", [record]) => Ok(Order::Results(record.clone())),
         ("compare", [a, b]) => Ok(Order::Compare(a.clone(), b.clone())),
         ("pack", [file]) => Ok(Order::Pack(file.clone())),
+        ("build", [folder]) => Ok(Order::Build(folder.clone())),
         _ => Err(USAGE.to_owned()),
     }
 }

@@ -598,9 +598,14 @@ fn what_is_understood_is_described_and_the_other_way_round() {
         let known = parsed.contains(&option) || ["--help", "--features"].contains(&option);
         assert!(known, "{option} is no option");
     }
-    for (order, arguments) in
-        [("list", ""), ("report", " a"), ("results", " a"), ("compare", " a b"), ("pack", " a")]
-    {
+    for (order, arguments) in [
+        ("list", ""),
+        ("report", " a"),
+        ("results", " a"),
+        ("compare", " a b"),
+        ("pack", " a"),
+        ("build", " a"),
+    ] {
         let line = format!("{order}{arguments}").split(' ').map(str::to_owned).collect();
         assert!(options::parse(line).is_ok(), "{order}");
         assert!(synopsis.contains(&format!("lab {order}")), "{order}");

@@ -23,7 +23,7 @@ use crate::statistics::is_postgres;
 use crate::target::{Instance, MEMORY, MOST_PROCESSES, Wanted};
 use bench::servers::{Places, Scratch};
 use load::Amount;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Space that a run is begun with at least.
@@ -101,33 +101,57 @@ pub fn in_process(
     experiments.into_iter().filter_map(of).collect()
 }
 
+/// The lab's own programs and servers that have part in what is asked for, and in which experiments of it.
+pub fn needed(request: &Request, targets: &[Wanted]) -> BTreeMap<String, Vec<&'static str>> {
+    let mut needed: BTreeMap<String, Vec<&'static str>> = BTreeMap::new();
+    for e in Experiment::chosen(&request.experiments).unwrap_or_default() {
+        let plan = match &e.kind {
+            Kind::Paths(paths) => {
+                if measures_in_process(targets) {
+                    needed.entry(paths.file()).or_default().push(e.name);
+                }
+                continue;
+            }
+            Kind::Load(plan) | Kind::Tpcc(plan) => plan,
+        };
+        let asked = Request { experiments: vec![e.name.to_owned()], ..request.clone() };
+        let servers = targets.iter().map(Wanted::name).filter(|name| wants(&asked, targets, name));
+        let mut programs: Vec<&str> = Vec::new();
+        for server in servers {
+            match server {
+                "canned" | "bare-sync" => programs.push("canned"),
+                "thalweg" | "thalweg-counting" => programs.push(server),
+                _ => {}
+            }
+            if !plan.bare.is_empty() {
+                programs.push("sync_loop");
+            }
+        }
+        for program in programs {
+            let of = needed.entry(program.to_owned()).or_default();
+            if of.last() != Some(&e.name) {
+                of.push(e.name);
+            }
+        }
+    }
+    needed
+}
+
 /// The programs that have part in what is asked for, by name, and where they are: who goes on with it has to have the same.
 pub fn programs(request: &Request, targets: &[Wanted], places: &Places) -> Vec<(String, PathBuf)> {
-    let chosen = Experiment::chosen(&request.experiments).unwrap_or_default();
-    let mut names = BTreeSet::new();
-    for e in chosen {
-        match &e.kind {
-            Kind::Paths(paths) if measures_in_process(targets) => names.extend([paths.file()]),
-            Kind::Load(plan) | Kind::Tpcc(plan) if !plan.bare.is_empty() => {
-                names.extend(["sync_loop".to_owned()]);
-            }
-            _ => {}
-        }
-    }
-    let servers = targets.iter().map(Wanted::name).filter(|name| wants(request, targets, name));
-    for server in servers {
-        match server {
-            "canned" | "bare-sync" => names.extend(["canned".to_owned()]),
-            "thalweg" | "thalweg-counting" => names.extend([server.to_owned()]),
-            _ => {}
-        }
-    }
-    let of_bench = names.into_iter().map(|name| (name.clone(), places.programs.join(name)));
+    let names = needed(request, targets).into_keys();
+    let of_bench = names.map(|name| (name.clone(), places.programs.join(name)));
     let lab = std::env::current_exe().ok().map(|path| ("lab".to_owned(), path));
     // PostgreSQL 15 has the clients of all of them.
     let theirs = [("pg15", places.pg15.join("postgres")), ("pg18", places.pg18().join("postgres"))];
     let theirs = theirs.map(|(name, path)| (name.to_owned(), path));
     of_bench.chain(lab).chain(theirs).collect()
+}
+
+/// Builds the client of TPC-C, and says where it is.
+pub fn build_tpcc(places: &Places) -> Result<PathBuf, String> {
+    tpcc::build(places)?;
+    Ok(tpcc::program(places))
 }
 
 /// What is measured in process is Thalweg.
