@@ -17,6 +17,8 @@ pub struct Progress {
 }
 
 const BAR: usize = 24;
+/// So many seconds at the planned pace the first ones are seen beside: one server that is slow to start is no pace.
+const AS_PLANNED_S: f64 = 60.0;
 
 impl Progress {
     /// Of a run that takes `whole` seconds, about.
@@ -82,9 +84,9 @@ impl Progress {
         format!("{bar} {:3.0} %  {}  {}", share * 100.0, self.left(elapsed_s), self.now)
     }
 
-    /// What is left if it goes on as it went, or as planned as long as little went. What was skipped says nothing of the pace.
+    /// What is left if it goes on as it went, and the more as planned the less went. What was skipped says nothing of the pace.
     fn left(&self, elapsed_s: f64) -> String {
-        let pace = if self.done > 10.0 { elapsed_s / self.done } else { 1.0 };
+        let pace = (elapsed_s + AS_PLANNED_S) / (self.done + AS_PLANNED_S);
         let left_s = (self.whole - self.done - self.skipped).max(0.0) * pace;
         match left_s {
             s if s < 90.0 => format!("{s:.0} s left"),
@@ -101,9 +103,11 @@ mod tests {
     fn what_is_left_follows_the_pace() {
         let mut progress = Progress::new(400.0);
         assert_eq!(progress.left(0.0), "7 min left");
-        progress.advance(100.0);
-        assert_eq!(progress.left(200.0), "10 min left");
-        progress.advance(290.0);
+        progress.advance(10.0);
+        assert_eq!(progress.left(40.0), "9 min left", "and not 26");
+        progress.advance(130.0);
+        assert_eq!(progress.left(340.0), "9 min left");
+        progress.advance(250.0);
         assert_eq!(progress.left(390.0), "10 s left");
         assert!(progress.line(390.0).contains(" 98 %"), "{}", progress.line(390.0));
     }
@@ -116,6 +120,6 @@ mod tests {
         assert_eq!(progress.left(0.1), "10 min left");
         assert!(progress.line(0.1).contains(" 50 %"), "{}", progress.line(0.1));
         progress.advance(100.0);
-        assert_eq!(progress.left(150.0), "12 min left");
+        assert_eq!(progress.left(180.0), "12 min left");
     }
 }

@@ -481,7 +481,7 @@ const S4_HASH: Experiment = Experiment {
         ],
         short: form(10, 2, 2, &[8, 64]),
         // The accounts are there twice.
-        long: form(10, 5, 3, &[1, 8, 80, 128]),
+        long: form(10, 4, 3, &[1, 8, 80, 128]),
         ..PLAIN
     }),
 };
@@ -615,7 +615,7 @@ const WAL_COMMITS: Experiment = Experiment {
         bare: &[1, 8],
         counts: true,
         short: form(10, 2, 2, &[32]),
-        long: form(10, 3, 3, &[1, 8, 32, 128]),
+        long: form(10, 4, 3, &[1, 8, 32, 128]),
         ..PLAIN
     }),
 };

@@ -398,12 +398,9 @@ impl Lab {
                 continue;
             };
             let instance = &mut instances[at].1;
-            let measured = self.cell(e, plan, cell, instance, scratch.path(), progress)?;
+            let takes_s = weight + counting;
+            self.cell(e, plan, cell, instance, scratch.path(), (progress, takes_s))?;
             self.record.save(&self.folder)?;
-            match measured {
-                true => progress.advance(weight + counting),
-                false => progress.skip(weight + counting),
-            }
         }
         Ok(())
     }
@@ -536,7 +533,7 @@ impl Lab {
         plan.counts && place && cell.round == 0 && cell.target != "canned"
     }
 
-    /// Whether it was tried at all.
+    /// One run, which takes so many seconds, about.
     fn cell(
         &mut self,
         e: &Experiment,
@@ -544,8 +541,8 @@ impl Lab {
         cell: &Cell,
         instance: &mut Instance,
         work: &Path,
-        progress: &mut Progress,
-    ) -> Result<bool, String> {
+        (progress, takes_s): (&mut Progress, f64),
+    ) -> Result<(), String> {
         let request = &self.record.request;
         let amount = Amount {
             clients: cell.clients,
@@ -558,7 +555,8 @@ impl Lab {
         instance.given_up = instance.given_up.take().or_else(|| self.lacks_memory(instance));
         if let Some(why) = instance.given_up.clone() {
             self.skip(e, &cell.target, &name, Some(cell.x as usize), &why);
-            return Ok(false);
+            progress.skip(takes_s);
+            return Ok(());
         }
         self.enough_space(work)?;
         let measured = match e.kind {
@@ -579,6 +577,8 @@ impl Lab {
                 let (target, variant) = (cell.target.clone(), name);
                 let (x, round) = (cell.x, cell.round);
                 let run = Run { target, variant, x, round, seconds, figures, samples };
+                // Before what is left is told: the run is behind us.
+                progress.advance(takes_s);
                 progress.result(&run);
                 self.record.results(e.name, e.axis, 0).runs.push(run);
             }
@@ -594,6 +594,7 @@ impl Lab {
                 }
                 interrupt::check()?;
                 let why = instance.given_up.clone().unwrap_or(why);
+                progress.advance(takes_s);
                 progress.note(&format!("{}: {} {name}: {why}", e.name, cell.target));
                 match instance.given_up {
                     Some(_) => self.skip(e, &cell.target, &name, Some(cell.x as usize), &why),
@@ -601,7 +602,7 @@ impl Lab {
                 }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     fn paths(
