@@ -121,6 +121,11 @@ fn crowded(e: &Experiment, results: &Results, measure: Measure) -> Option<Vec<Ch
     Some(loads.iter().filter_map(of).collect())
 }
 
+/// A file's name, with that of a variant where it has one.
+fn named(what: &str, variant: &str) -> String {
+    if variant.is_empty() { what.to_owned() } else { format!("{what}-{}", slug(variant)) }
+}
+
 fn slug(variant: &str) -> String {
     variant.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
@@ -478,6 +483,9 @@ fn course_points(seen: &[(f64, f64)]) -> (Vec<Point>, usize) {
     (groups.into_iter().filter_map(point).collect(), span as usize)
 }
 
+/// Sessions of PostgreSQL tell of their syncs once a second at most: of the first second next to nothing is known.
+const TOLD_LATE_S: f64 = 1.5;
+
 /// Reads one value out of a sample.
 type Reader = fn(&Sample) -> Option<f64>;
 
@@ -503,6 +511,12 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         }
         Course::Fsyncs => ("fsyncs", "syncs of the log per second", |s| s.fsyncs),
     };
+    let (from_s, late) = match course {
+        Course::Fsyncs => {
+            (TOLD_LATE_S, " Without the first, of which PostgreSQL's sessions tell in the second.")
+        }
+        _ => (0.0, ""),
+    };
     let mut charts = Vec::new();
     for variant in course_variants(results) {
         let (mut series, mut spans) = (Vec::new(), 1);
@@ -510,7 +524,7 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
             let runs = results.runs.iter().filter(|r| {
                 r.target == target && r.variant == variant && r.x == x && r.samples.len() > 1
             });
-            let read = |s: &Sample| of(s).map(|y| (s.at_s, y));
+            let read = |s: &Sample| of(s).filter(|_| s.at_s >= from_s).map(|y| (s.at_s, y));
             let seen: Vec<(f64, f64)> =
                 runs.flat_map(|run| run.samples.iter().filter_map(read)).collect();
             let (points, several) = course_points(&seen);
@@ -525,11 +539,11 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
         }
         let of_variant = if variant.is_empty() { String::new() } else { format!("{variant}, ") };
         charts.push(Chart {
-            name: format!("{}-{name}-over-time-{}", e.name, slug(variant)),
+            name: named(&format!("{}-{name}-over-time", e.name), variant),
             title: format!("{}: {label}", e.title),
             finding: match spans {
-                1 => format!("{of_variant}{x} {}: medians of each second, and what repetitions scatter.", e.axis),
-                _ => format!("{of_variant}{x} {}: medians of {spans} seconds each, and their least and greatest.", e.axis),
+                1 => format!("{of_variant}{x} {}: medians of each second, and what repetitions scatter.{late}", e.axis),
+                _ => format!("{of_variant}{x} {}: medians of {spans} seconds each, and their least and greatest.{late}", e.axis),
             },
             x_label: "seconds since the run began".to_owned(),
             y_label: label.to_owned(),
