@@ -157,6 +157,7 @@ const CEILING: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::ceiling,
     over_time: &[],
     kind: Kind::Load(Plan {
@@ -184,6 +185,7 @@ const SCALE_CLIENTS: Experiment = Experiment {
     read_only: true,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::none,
     over_time: &[],
     kind: Kind::Load(Plan {
@@ -216,6 +218,10 @@ const S1_SUBTRANS: Experiment = Experiment {
         ),
     ],
     own_baseline: Some(Baseline::Last("control")),
+    ratios_say: Some([
+        "Ours: with savepoints over without. Below 1 is what they cost everybody.",
+        "The thread's: its patch over its unpatched server. Above 1 is what the patch gains.",
+    ]),
     checks: checks::none,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
@@ -263,6 +269,7 @@ const S1_MULTIXACT: Experiment = Experiment {
         published("S1 banks, locks / its head", ("exp2_multixact", "banks_locks"), EXP2),
     ],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::none,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
@@ -296,6 +303,7 @@ const S1_LOOKUPS: Experiment = Experiment {
     read_only: true,
     seeds: &[],
     own_baseline: Some(Baseline::First("one bank, one latch")),
+    ratios_say: None,
     checks: checks::none,
     over_time: &[],
     kind: paths("status_lookups", &["--paths", "--rounds", "3", "--lookups", "1000000"]),
@@ -318,6 +326,7 @@ const S2_WAL_PADDING: Experiment = Experiment {
         ),
     ],
     own_baseline: Some(Baseline::Last("packed")),
+    ratios_say: None,
     checks: checks::none,
     over_time: &[],
     kind: paths("wal_padding", &["chosen", "--rounds", "3"]),
@@ -332,6 +341,7 @@ const LOG_PATHS: Experiment = Experiment {
     read_only: true,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::none,
     over_time: &[],
     kind: paths("wal_paths", &[]),
@@ -355,6 +365,7 @@ const S3_LATENCY: Experiment = Experiment {
         )
     }],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::steady,
     over_time: &[Course::Latency, Course::Dirty, Course::Cleaned, Course::Written],
     kind: Kind::Load(Plan {
@@ -377,6 +388,7 @@ const S3_POLICIES: Experiment = Experiment {
     question: "Does the policy by which pages make room change what a steady load waits for, where a page that went is \
                read from the disk?",
     own_baseline: Some(Baseline::First("clock")),
+    ratios_say: None,
     checks: checks::policies,
     over_time: &[Course::Latency, Course::Cleaned],
     kind: Kind::Load(Plan {
@@ -399,6 +411,7 @@ const S3_POLICIES_TPCC: Experiment = Experiment {
     question: "Does the policy by which pages make room change what TPC-C reaches, where a page that went is read from the \
                disk?",
     own_baseline: Some(Baseline::Variant("clock")),
+    ratios_say: None,
     checks: checks::policies,
     over_time: &[Course::Throughput],
     kind: Kind::Tpcc(Plan {
@@ -422,6 +435,7 @@ const S3_TPCC: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::written,
     over_time: &[Course::Throughput, Course::Dirty, Course::Cleaned, Course::Written],
     kind: Kind::Tpcc(Plan {
@@ -451,6 +465,7 @@ const S4_HASH: Experiment = Experiment {
         ("hash_metapage", "master"),
     )],
     own_baseline: Some(Baseline::Variant("B-tree")),
+    ratios_say: None,
     checks: checks::hash_index,
     over_time: &[],
     kind: Kind::Load(Plan {
@@ -500,6 +515,7 @@ const S4_PROTOCOLS: Experiment = Experiment {
         ("hash_metapage", "master"),
     )],
     own_baseline: Some(Baseline::First("hash, master")),
+    ratios_say: None,
     checks: checks::hash_protocols,
     over_time: &[],
     kind: Kind::Paths(Paths {
@@ -554,6 +570,7 @@ const S5_WAL_IO: Experiment = Experiment {
         ),
     ],
     own_baseline: Some(Baseline::First("full-page images")),
+    ratios_say: None,
     checks: checks::protection,
     over_time: &[Course::Fsyncs],
     kind: Kind::Load(Plan {
@@ -575,6 +592,7 @@ const S5_CHECKPOINT: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: Some(Baseline::First("full-page images")),
+    ratios_say: None,
     checks: checks::after_checkpoint,
     over_time: &[Course::Throughput],
     kind: Kind::Load(Plan {
@@ -598,6 +616,7 @@ const WAL_COMMITS: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::commits,
     over_time: &[Course::Fsyncs],
     kind: Kind::Load(Plan {
@@ -630,6 +649,7 @@ const COMMIT_LATENCY: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::commit_latency,
     over_time: &[Course::Latency, Course::Throughput],
     kind: Kind::Load(Plan {
@@ -654,6 +674,7 @@ const PER_TRANSACTION: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::none,
     over_time: &[],
     kind: Kind::Load(Plan {
@@ -680,6 +701,7 @@ const SCALE_CORES: Experiment = Experiment {
     read_only: false,
     seeds: &[],
     own_baseline: None,
+    ratios_say: None,
     checks: checks::none,
     over_time: &[],
     kind: Kind::Load(Plan {

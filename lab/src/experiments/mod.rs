@@ -27,6 +27,8 @@ pub struct Experiment {
     /// Our own ratio to draw beside theirs: each variant over another one of the same server; without, ours
     /// over the better PostgreSQL.
     pub own_baseline: Option<Baseline>,
+    /// What our ratios say and what the seed's do, where these are not the same: each stands above its own.
+    pub ratios_say: Option<[&'static str; 2]>,
     /// What its figures have to be, and others that it is made for.
     pub checks: fn(&Results) -> Vec<Check>,
     /// What is drawn over time.

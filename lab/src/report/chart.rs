@@ -28,6 +28,8 @@ pub struct Chart {
     pub log: bool,
     /// Whether it shows ratios: then one is where nothing changes.
     pub ratio: bool,
+    /// Which of the bars' groups are none, but headings of those below.
+    pub headings: Vec<usize>,
     pub series: Vec<Series>,
 }
 
@@ -122,6 +124,12 @@ impl Chart {
     fn bars_of(&self, group: usize) -> impl Iterator<Item = (&Series, &Point)> {
         let of = move |s: &'_ Series| s.points.iter().position(|p| p.x == group as f64);
         self.series.iter().filter_map(move |s| Some((s, &s.points[of(s)?])))
+    }
+
+    /// Where bars begin. A heading lies above them.
+    fn bar_left(&self, groups: &[String]) -> f64 {
+        let named = groups.iter().enumerate().filter(|(at, _)| !self.headings.contains(at));
+        bar_left(&named.map(|(_, name)| name.clone()).collect::<Vec<_>>())
     }
 
     fn group_height(&self, group: usize) -> f64 {
@@ -392,7 +400,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
 
     fn bars(&self, chart: &Chart, groups: &[String]) -> Drawn<DB> {
         let (width, bottom) = (f64::from(WIDTH), f64::from(chart.height()) - BOTTOM);
-        let (left, right) = (bar_left(groups), width - 130.0);
+        let (left, right) = (chart.bar_left(groups), width - 130.0);
         let scale = chart.scale();
         let plot_top = chart.top();
         let x = |value: f64| left + scale.share(value) * (right - left);
@@ -417,6 +425,11 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
         for (g, group) in groups.iter().enumerate() {
             let group_height = chart.group_height(g);
             let middle = top + (group_height - GROUP_GAP) / 2.0;
+            if chart.headings.contains(&g) {
+                self.text(group, 12.0, middle, &Look { bold: true, size: 12.5, ..LABEL })?;
+                top += group_height;
+                continue;
+            }
             let lines = wrapped(group, BAR_NAME);
             for (number, line) in lines.iter().enumerate() {
                 let y = middle + 13.0 * (number as f64 - (lines.len() - 1) as f64 / 2.0);
@@ -440,7 +453,7 @@ impl<DB: DrawingBackend> Canvas<'_, DB> {
     }
 }
 
-/// Where bars begin: behind the longest line of their names.
+/// Where bars with these names begin: behind the longest line of them.
 pub fn bar_left(groups: &[String]) -> f64 {
     let lines = groups.iter().flat_map(|group| wrapped(group, BAR_NAME));
     let longest = lines.map(|line| line.chars().count()).max().unwrap_or(0);

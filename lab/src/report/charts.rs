@@ -3,11 +3,13 @@
 use super::chart::{Chart, Form, Point, Series};
 use super::colours::{self, SEED};
 use super::finding;
-use crate::experiments::{Baseline, Course, Experiment, Kind, Measure, THROUGHPUT, WORST_LATENCY};
+use crate::experiments::{
+    BARE, Baseline, Course, Experiment, Kind, Measure, THROUGHPUT, WORST_LATENCY,
+};
 use crate::grid;
 use crate::model::{Results, Sample, figure};
 use crate::statistics::{Spread, better_postgres, cell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const CPU: Measure = Measure {
     figure: figure::SERVER_CPU,
@@ -58,7 +60,7 @@ pub fn charts(e: &Experiment, results: &Results) -> Vec<Chart> {
 }
 
 /// One figure. Loads that are not asked to be compared with each other have a chart each where one would press the
-/// other to the floor, or lines of several would cross.
+/// other to the floor, or lines of several would cross; and all, where those of several servers are too many for one.
 fn figure_charts(e: &Experiment, results: &Results, measure: Measure) -> Vec<Chart> {
     let variants = results.variants();
     let asked = e.own_baseline.is_some() || matches!(e.kind, Kind::Paths(_));
@@ -71,22 +73,47 @@ fn figure_charts(e: &Experiment, results: &Results, measure: Measure) -> Vec<Cha
     if let Some(charts) = crowded(e, results, measure) {
         return charts;
     }
-    if asked || variants.len() < 2 || (results.xs().len() == 1 && most < least * TOO_FAR) {
-        return figure_chart(e, results, measure).into_iter().collect();
+    let over_axis = results.xs().len() > 1;
+    let too_many = over_axis && lines(results) > MOST_LINES && variants.len() <= MOST_VARIANTS;
+    let together = asked || (!over_axis && most < least * TOO_FAR);
+    if variants.len() < 2 || (together && !too_many) {
+        return figure_chart(e, results, measure, results).into_iter().collect();
     }
-    let mut charts = Vec::new();
-    for variant in variants {
-        // Of a part nobody knows how many runs were planned.
-        let mut alone = Results { planned: 0, ..results.clone() };
-        alone.runs.retain(|run| run.variant == variant);
-        alone.runs.iter_mut().for_each(|run| run.variant.clear());
-        if let Some(mut chart) = figure_chart(e, &alone, measure) {
-            chart.name = format!("{}-{}", chart.name, slug(variant));
-            chart.title = format!("{}, {variant}: {}", e.title, measure.label);
-            charts.push(chart);
-        }
+    variants.into_iter().filter_map(|variant| one_variant(e, results, measure, variant)).collect()
+}
+
+/// One figure of one variant, which the title names.
+fn one_variant(
+    e: &Experiment,
+    results: &Results,
+    measure: Measure,
+    variant: &str,
+) -> Option<Chart> {
+    let mut alone = results.clone();
+    alone.runs.retain(|run| run.variant == variant);
+    let measure = match variant {
+        BARE => Measure { label: "syncs per second", ..measure },
+        _ => measure,
+    };
+    let mut chart = figure_chart(e, &alone, measure, results)?;
+    chart.name = named(&chart.name, variant);
+    let comma = if variant.is_empty() { "" } else { ", " };
+    chart.title = format!("{}{comma}{variant}: {}", e.title, measure.label);
+    if variant == BARE {
+        chart.x_label = "threads".to_owned();
     }
-    charts
+    for series in &mut chart.series {
+        series.label =
+            series.label.strip_suffix(variant).unwrap_or(&series.label).trim().to_owned();
+    }
+    Some(chart)
+}
+
+/// How many lines all servers' variants are.
+fn lines(results: &Results) -> usize {
+    let pairs: BTreeSet<(&str, &str)> =
+        results.runs.iter().map(|run| (&*run.target, &*run.variant)).collect();
+    pairs.len()
 }
 
 /// Ways of one server that are more than there are colours: a chart for each load that they are compared under, which is
@@ -106,10 +133,9 @@ fn crowded(e: &Experiment, results: &Results, measure: Measure) -> Option<Vec<Ch
     }
     let of = |load: &&str| {
         let behind = format!(", {load}");
-        // Of a part nobody knows how many runs were planned.
-        let mut alone = Results { planned: 0, ..results.clone() };
+        let mut alone = results.clone();
         alone.runs.retain(|run| run.variant.ends_with(&behind));
-        let mut chart = figure_chart(e, &alone, measure)?;
+        let mut chart = figure_chart(e, &alone, measure, results)?;
         chart.name = format!("{}-{}", chart.name, slug(load));
         chart.title = format!("{}, {load}: {}", e.title, measure.label);
         chart.finding = chart.finding.replace(&behind, "");
@@ -130,8 +156,13 @@ fn slug(variant: &str) -> String {
     variant.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// One figure over the axis, or as bars where the axis has one place.
-fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<Chart> {
+/// One figure over the axis, or as bars where the axis has one place; of a part of the `whole`, by which it is judged.
+fn figure_chart(
+    e: &Experiment,
+    results: &Results,
+    measure: Measure,
+    whole: &Results,
+) -> Option<Chart> {
     let xs = results.xs();
     let (targets, variants) = (results.targets(), results.variants());
     let of = |target, variant, x| cell(results, target, variant, x, measure.figure);
@@ -143,13 +174,8 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
     };
     let mut series = Vec::new();
     // Nobody can tell more lines apart: bars then, of the axis' last place.
-    let pairs = targets.iter().flat_map(|t| variants.iter().map(move |v| (*t, *v)));
-    let has = |(target, variant): &(&str, &str)| {
-        results.runs.iter().any(|run| run.target == *target && run.variant == *variant)
-    };
-    let bars = xs.len() == 1
-        || targets.len() > 1
-            && (variants.len() > MOST_VARIANTS || pairs.filter(has).count() > MOST_LINES);
+    let many = variants.len() > MOST_VARIANTS || lines(results) > MOST_LINES;
+    let bars = xs.len() == 1 || targets.len() > 1 && many;
     let shown = *xs.last()?;
     for (t, &target) in targets.iter().enumerate() {
         let colour = colours::of_target(target, t);
@@ -190,7 +216,7 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
             false => format!("{}: {}", e.title, measure.label),
         },
         finding: if decides {
-            finding::sentence(e, results)
+            finding::sentence_of(e, results, whole)
         } else if measure.lower_is_better {
             "Lower is better.".to_owned()
         } else {
@@ -202,6 +228,7 @@ fn figure_chart(e: &Experiment, results: &Results, measure: Measure) -> Option<C
         // Paths in process differ by orders of magnitude, and so do latencies.
         log: (measure.figure.starts_with("latency") || matches!(e.kind, Kind::Paths(_))) && !bars,
         ratio: false,
+        headings: Vec::new(),
         series,
     })
 }
@@ -220,7 +247,7 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
     let published: Vec<(&str, Vec<(u32, f64)>)> =
         e.seeds.iter().map(|curve| (curve.label, curve.points())).collect();
     let ours = own_ratios(e, results, measure);
-    if ours.len() + published.len() > MOST_RATIOS {
+    if e.ratios_say.is_some() || ours.len() + published.len() > MOST_RATIOS {
         return ratio_bars(e, results, &ours);
     }
     let mut xs: Vec<u32> = ours.iter().flat_map(|(_, _, p)| p.iter().map(|(x, _)| *x)).collect();
@@ -263,8 +290,17 @@ fn ratios(e: &Experiment, results: &Results) -> Option<Chart> {
 /// Ratios as bars, of the axis' last place; of the seeds', the place nearest to it.
 fn ratio_bars(e: &Experiment, results: &Results, ours: &[Ratios]) -> Option<Chart> {
     let shown = *results.xs().last()?;
+    let mut headings = Vec::new();
     let mut groups: Vec<String> = Vec::new();
     let mut series: Vec<Series> = Vec::new();
+    let said = e.ratios_say.map(|said| said.map(str::to_owned));
+    let mut head = |groups: &mut Vec<String>, number: usize| {
+        if let Some(said) = &said {
+            headings.push(groups.len());
+            groups.push(said[number].clone());
+        }
+    };
+    head(&mut groups, 0);
     for (number, target) in results.targets().into_iter().enumerate() {
         let mut points = Vec::new();
         for (label, _, ratios) in ours.iter().filter(|(_, of, _)| of == target) {
@@ -279,6 +315,7 @@ fn ratio_bars(e: &Experiment, results: &Results, ours: &[Ratios]) -> Option<Char
         let colour = colours::of_target(target, number);
         series.push(Series { label: target.to_owned(), colour, dashed: false, points });
     }
+    head(&mut groups, 1);
     let mut points = Vec::new();
     for curve in e.seeds {
         let Some((x, y)) = curve.points().into_iter().min_by_key(|(x, _)| x.abs_diff(shown)) else {
@@ -289,7 +326,8 @@ fn ratio_bars(e: &Experiment, results: &Results, ours: &[Ratios]) -> Option<Char
     }
     series.push(Series { label: "the seed".to_owned(), colour: SEED, dashed: false, points });
     series.retain(|s| !s.points.is_empty());
-    (!ours.is_empty()).then(|| ratio_chart(e, results, Form::Bars(groups), series))
+    let chart = ratio_chart(e, results, Form::Bars(groups), series);
+    (!ours.is_empty()).then_some(Chart { headings, ..chart })
 }
 
 fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series>) -> Chart {
@@ -319,6 +357,7 @@ fn ratio_chart(e: &Experiment, results: &Results, form: Form, series: Vec<Series
         form,
         log: false,
         ratio: true,
+        headings: Vec::new(),
         series,
     }
 }
@@ -329,7 +368,7 @@ fn instructions(e: &Experiment, results: &Results) -> Option<Chart> {
     those.runs.retain(|run| run.figures.contains_key(figure::INSTRUCTIONS));
     let last = those.xs().last().copied();
     those.runs.retain(|run| Some(run.x) == last);
-    figure_chart(e, &those, INSTRUCTIONS)
+    figure_chart(e, &those, INSTRUCTIONS, &those)
 }
 
 /// What a build that counts tells, at the last place where it did: counts beside the other servers', a chart for each
@@ -372,6 +411,7 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
             form: Form::Bars(drawn.iter().map(|(_, head)| (*head).to_owned()).collect()),
             log: false,
             ratio: false,
+            headings: Vec::new(),
             series: series.filter(|series| !series.points.is_empty()).collect(),
         });
     }
@@ -399,6 +439,7 @@ fn counted(e: &Experiment, results: &Results) -> Vec<Chart> {
         form: Form::Bars(kinds.iter().map(|kind| (*kind).to_owned()).collect()),
         log: true,
         ratio: false,
+        headings: Vec::new(),
         series: series.filter(|series| !series.points.is_empty()).collect(),
     });
     charts.retain(|chart| !chart.series.is_empty());
@@ -550,6 +591,7 @@ fn courses(e: &Experiment, results: &Results, course: Course) -> Vec<Chart> {
             form: Form::Course,
             log: course == Course::Latency,
             ratio: false,
+            headings: Vec::new(),
             series,
         });
     }

@@ -3,7 +3,7 @@
 use crate::compare::{Verdict, verdict};
 use crate::evidence::{Noise, Pair, Shift, logarithms, together};
 use crate::experiments::{DEVICE, Experiment, Kind, Measure, THROUGHPUT};
-use crate::model::{Results, Run};
+use crate::model::{Results, Run, figure};
 use crate::statistics::{advantage, cell, is_postgres, places};
 use crate::table::short;
 use std::collections::BTreeSet;
@@ -17,18 +17,24 @@ const ONE_REPETITION: &str = "one repetition cannot tell";
 
 /// Who is faster where.
 pub fn sentence(e: &Experiment, results: &Results) -> String {
+    sentence_of(e, results, results)
+}
+
+/// The same of a part of the whole, judged by what all repetitions scatter: what is said of parts adds up to what is said of
+/// the whole.
+pub fn sentence_of(e: &Experiment, part: &Results, whole: &Results) -> String {
     if matches!(e.kind, Kind::Paths(_)) {
         let plain = "In process, no server beside it; higher is better.";
-        return costs(e, results).unwrap_or_else(|| plain.to_owned());
+        return costs_of(e, part, whole).unwrap_or_else(|| plain.to_owned());
     }
-    let ratios = ratios(e, results);
-    let Some(least) = ratios.iter().copied().reduce(f64::min) else { return alone(e, results) };
+    let ratios = ratios(e, part);
+    let Some(least) = ratios.iter().copied().reduce(f64::min) else { return alone(e, part) };
     let most = ratios.iter().copied().fold(least, f64::max);
     let range = match short(least) == short(most) {
         true => short(least),
         false => format!("{} to {}", short(least), short(most)),
     };
-    let Decided { ahead, behind, told } = decided(e, results);
+    let Decided { ahead, behind, told } = decided(e, part, whole);
     let (faster, slower) = e.measure.words();
     let times = match e.measure.lower_is_better {
         false => format!("{range} times the better PostgreSQL"),
@@ -41,7 +47,7 @@ pub fn sentence(e: &Experiment, results: &Results) -> String {
             format!("Medians are ahead, but repetitions scatter too much to be sure: {times}.")
         }
         (0, 0) => format!("No difference beyond what repetitions scatter; medians: {times}."),
-        (ahead, _) if ahead == all && is_whole(e, results) => {
+        (ahead, _) if ahead == all && is_whole(e, part, whole) => {
             format!("Thalweg {faster} everywhere: {times}.")
         }
         (ahead, _) if ahead == all => {
@@ -78,20 +84,21 @@ fn alone(e: &Experiment, results: &Results) -> String {
     said.to_owned()
 }
 
-/// Whether every cell that was to be measured was, by us and by a PostgreSQL.
-fn is_whole(e: &Experiment, results: &Results) -> bool {
+/// Whether every cell of a part that was to be measured was, by us and by a PostgreSQL. How many runs of it were planned is not
+/// known: all of the whole are to be there.
+fn is_whole(e: &Experiment, part: &Results, whole: &Results) -> bool {
     let compared = |target: &str| target == "thalweg" || is_postgres(target);
     let both = |run: &Run| {
-        let found = advantage(results, &e.measure, &run.variant, run.x);
+        let found = advantage(part, &e.measure, &run.variant, run.x);
         !compared(&run.target) || found.is_some()
     };
     let cells: BTreeSet<(&str, &str, u32)> =
-        results.runs.iter().map(|run| (&*run.target, &*run.variant, run.x)).collect();
-    let rounds = results.runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
-    results.runs.iter().all(both) && cells.len() * rounds as usize >= results.planned
+        whole.runs.iter().map(|run| (&*run.target, &*run.variant, run.x)).collect();
+    let rounds = whole.runs.iter().map(|run| run.round + 1).max().unwrap_or(0);
+    part.runs.iter().all(both) && cells.len() * rounds as usize >= whole.planned
 }
 
-/// In how many cells we are better than each PostgreSQL, in how many worse than some, beyond what repetitions account
+/// In how many cells of a part we are better than each PostgreSQL, in how many worse than some, beyond what repetitions account
 /// for, and in how many there are repetitions.
 struct Decided {
     ahead: usize,
@@ -99,12 +106,12 @@ struct Decided {
     told: usize,
 }
 
-fn decided(e: &Experiment, results: &Results) -> Decided {
+fn decided(e: &Experiment, part: &Results, whole: &Results) -> Decided {
     let figure = e.measure.figure;
-    let noise = Noise::of(&[results], figure);
-    let peers: Vec<&str> = results.targets().into_iter().filter(|t| is_postgres(t)).collect();
+    let noise = Noise::of(&[whole], figure);
+    let peers: Vec<&str> = whole.targets().into_iter().filter(|t| is_postgres(t)).collect();
     let of_cell = |variant: &str, x: u32| -> Vec<(usize, Pair)> {
-        let of = |target: &str| logarithms(results, target, variant, x, figure);
+        let of = |target: &str| logarithms(whole, target, variant, x, figure);
         let pair = |(number, peer): (usize, &&str)| {
             let pair =
                 Pair { a: of(peer), b: of("thalweg"), noise: noise.between(peer, "thalweg") };
@@ -112,15 +119,18 @@ fn decided(e: &Experiment, results: &Results) -> Decided {
         };
         peers.iter().enumerate().filter_map(pair).collect()
     };
-    let cells: Vec<Vec<(usize, Pair)>> = places(results).map(|(v, x)| of_cell(v, x)).collect();
+    let cells = |results: &Results| -> Vec<Vec<(usize, Pair)>> {
+        places(results).map(|(v, x)| of_cell(v, x)).filter(|cell| !cell.is_empty()).collect()
+    };
+    let all = cells(whole);
     let beside = |number: usize| {
-        let all = cells.iter().flatten().filter(|(peer, _)| *peer == number);
-        together(&all.map(|(_, pair)| pair).collect::<Vec<_>>(), noise.weather)
+        let of_peer = all.iter().flatten().filter(|(peer, _)| *peer == number);
+        together(&of_peer.map(|(_, pair)| pair).collect::<Vec<_>>(), noise.weather)
     };
     let shifts: Vec<Vec<Shift>> =
         (0..peers.len()).map(|n| beside(n).into_iter().collect()).collect();
     let mut decided = Decided { ahead: 0, behind: 0, told: 0 };
-    for cell in cells.iter().filter(|cell| !cell.is_empty()) {
+    for cell in cells(part) {
         let found =
             cell.iter().map(|(n, pair)| verdict(pair, e.measure.lower_is_better, &shifts[*n]));
         let found: Vec<Verdict> = found.collect();
@@ -140,10 +150,15 @@ fn ratios(e: &Experiment, results: &Results) -> Vec<f64> {
 /// there is one only, on each server; where there is one server only, each, or if they are too many, the largest
 /// changes. What the repetitions alone account for is no difference.
 pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
+    costs_of(e, results, results)
+}
+
+/// The same of a part, judged by what all repetitions of the whole scatter.
+fn costs_of(e: &Experiment, results: &Results, whole: &Results) -> Option<String> {
     let baseline = e.own_baseline?;
     let Measure { figure, label, lower_is_better } = e.measure;
     let x = *results.xs().last()?;
-    let noise = Noise::of(&[results], figure);
+    let noise = Noise::of(&[whole], figure);
     let others: Vec<&str> =
         results.variants().into_iter().filter(|v| baseline.of(v).is_some()).collect();
     let targets = results.targets();
@@ -175,6 +190,28 @@ pub fn costs(e: &Experiment, results: &Results) -> Option<String> {
     // What more of it is, who reads has to know.
     let label = if figure == THROUGHPUT.figure { String::new() } else { format!(", {label}") };
     (!changes.is_empty()).then(|| format!("{of}, {x} {}{label}: {}.", e.axis, listed(changes)))
+}
+
+/// Where a server does more than the canned replies, which are no ceiling there.
+pub fn above_the_ceiling(results: &Results) -> Option<String> {
+    let of = |target: &str, variant: &str, x| {
+        Some(cell(results, target, variant, x, figure::TPS)?.median)
+    };
+    let mut above = Vec::new();
+    for (variant, x) in places(results) {
+        let Some(ceiling) = of("canned", variant, x) else { continue };
+        for target in results.targets() {
+            let times = of(target, variant, x).map(|tps| tps / ceiling);
+            if let Some(times) = times.filter(|times| *times > 1.0) {
+                let comma = if variant.is_empty() { "" } else { ", " };
+                let axis = if x == 1 { results.axis.trim_end_matches('s') } else { &results.axis };
+                above
+                    .push(format!("{target}, {variant}{comma}{x} {axis} ({} times)", short(times)));
+            }
+        }
+    }
+    let all = above.join("; ");
+    (!above.is_empty()).then(|| format!("The canned replies are no ceiling of: {all}."))
 }
 
 /// What a variant changes.

@@ -137,6 +137,9 @@ fn section(
         if let Some(costs) = finding::costs(e, results).filter(|costs| *costs != said) {
             put(format!("<p>{}</p>", escape(&costs)));
         }
+        if let Some(above) = finding::above_the_ceiling(results) {
+            put(format!("<p>{}</p>", escape(&above)));
+        }
     }
     if results.runs.len() < results.planned {
         let (done, planned) = (results.runs.len(), results.planned);

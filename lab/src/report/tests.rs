@@ -565,3 +565,110 @@ fn long_titles_have_two_lines() {
         lines.len() == 2 && lines.iter().all(|line| svg.contains(&line.replace('\'', "&apos;")))
     );
 }
+
+/// Savepoints of four ways on two servers, over clients.
+fn savepoints() -> Results {
+    let mut record = record(1.0, 1.0);
+    let results = record.results("s1-subtrans", "clients", 2 * 3 * 2 * 4 * 2);
+    for round in 0..3 {
+        for x in [8, 128] {
+            for pools in ["", "four-times pools, "] {
+                for load in ["control", "savepoints"] {
+                    for (target, tps) in [("thalweg", 300.0), ("pg15", 100.0), ("pg18", 90.0)] {
+                        let tps = tps + f64::from(x + round);
+                        results.runs.push(run(target, &format!("{pools}{load}"), x, round, tps));
+                    }
+                }
+            }
+        }
+    }
+    record.experiments.swap_remove(1)
+}
+
+/// A line over the clients for each server, and not bars of the last place; harm and gain stand apart, each with its sentence.
+#[test]
+fn too_many_lines_for_one_chart_have_one_for_each_variant() {
+    let e = Experiment::find("s1-subtrans").unwrap();
+    let charts = charts::charts(e, &savepoints());
+    let names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+    assert!(names.contains(&"s1-subtrans-tps-control"), "{names:?}");
+    assert!(names.contains(&"s1-subtrans-tps-four-times-pools--savepoints"), "{names:?}");
+    let labels: Vec<&str> = charts[0].series.iter().map(|series| series.label.as_str()).collect();
+    assert_eq!(labels, ["thalweg", "pg15", "pg18"]);
+    assert!(matches!(charts[0].form, chart::Form::Lines(_)));
+    let seed = charts.iter().find(|chart| chart.name == "s1-subtrans-seed").unwrap();
+    let chart::Form::Bars(groups) = &seed.form else { panic!("bars") };
+    assert_eq!((seed.headings.as_slice(), groups.len()), (&[0, 3][..], 6), "{groups:?}");
+    assert!(groups[0].starts_with("Ours") && groups[3].starts_with("The thread's"));
+    assert!(seed.svg().unwrap().contains("Below 1 is what they cost"));
+}
+
+/// What charts of parts say adds up to what the section says; and no name ends in nothing.
+#[test]
+fn parts_are_judged_by_the_whole() {
+    let e = Experiment::find("s1-multixact").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 0);
+    for round in 0..3 {
+        for x in [1, 8, 64, 128] {
+            for pools in ["", "four-times pools"] {
+                let scatter = if pools.is_empty() && x < 64 { 0.5 } else { 0.01 };
+                for (target, tps) in [("thalweg", 200.0), ("pg15", 100.0)] {
+                    let tps = tps * (1.0 + scatter * (f64::from((round + x) % 3) - 1.0));
+                    results.runs.push(run(target, pools, x, round, tps));
+                }
+            }
+        }
+    }
+    let ahead = |said: &str, cells: usize| -> usize {
+        let number =
+            said.split(" in ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+        number.unwrap_or(if said.contains("everywhere") { cells } else { 0 })
+    };
+    let said = finding::sentence(e, results);
+    let all = ahead(&said, 8);
+    assert!(0 < all && all < 8, "{said}");
+    let charts = charts::charts(e, results);
+    let tps: Vec<_> = charts.iter().filter(|c| c.name.contains("-tps")).collect();
+    let names: Vec<&str> = tps.iter().map(|chart| chart.name.as_str()).collect();
+    assert_eq!(names, ["s1-multixact-tps", "s1-multixact-tps-four-times-pools"]);
+    assert!(
+        tps[0].title.ends_with("behind a savepoint: transactions per second"),
+        "{}",
+        tps[0].title
+    );
+    assert_eq!(tps.iter().map(|chart| ahead(&chart.finding, 4)).sum::<usize>(), all);
+}
+
+/// A ceiling below what it is to be above of.
+#[test]
+fn what_is_above_the_ceiling_is_told() {
+    let mut record = record(1.0, 1.0);
+    let results = record.results("ceiling", "clients", 0);
+    for (target, x, tps) in
+        [("thalweg", 1, 30.0), ("canned", 1, 20.0), ("thalweg", 64, 90.0), ("canned", 64, 100.0)]
+    {
+        results.runs.push(run(target, "reads", x, 0, tps));
+    }
+    let told = "The canned replies are no ceiling of: thalweg, reads, 1 client (1.50 times).";
+    assert_eq!(finding::above_the_ceiling(results).as_deref(), Some(told));
+    results.runs.retain(|run| run.x == 64);
+    assert_eq!(finding::above_the_ceiling(results), None);
+}
+
+/// The disk knows no clients and no transactions.
+#[test]
+fn the_bare_loop_has_its_own_words() {
+    let e = Experiment::find("wal-commits").unwrap();
+    let mut record = record(1.0, 1.0);
+    let results = record.results(e.name, e.axis, 0);
+    for x in [1, 8] {
+        results.runs.push(run("device", crate::experiments::BARE, x, 0, 1000.0));
+        results.runs.push(run("thalweg", "TPC-B", x, 0, 100.0));
+    }
+    let charts = charts::charts(e, results);
+    let bare = charts.iter().find(|chart| chart.name.ends_with("fdatasync")).unwrap();
+    let (x, y) = (bare.x_label.as_str(), bare.y_label.as_str());
+    assert_eq!((x, y), ("threads", "syncs per second"));
+    assert!(bare.title.ends_with(": syncs per second"), "{}", bare.title);
+}
