@@ -58,13 +58,16 @@ fn obey(order: Order) -> Result<(), String> {
             println!("{}", report::write(&record, folder)?.display());
             Ok(())
         }
-        Order::Results(path) => {
+        Order::Results(path, names) => {
+            Experiment::chosen(&names)?;
             let record = Record::load(&path)?;
             let folder =
                 if path.is_dir() { &path } else { path.parent().unwrap_or(Path::new(".")) };
             let name = folder.file_name().ok_or("the record's folder has no name")?;
-            let written = readme::write(&record, &name.to_string_lossy(), &base())?;
+            let name = name.to_string_lossy();
+            let (written, kept) = readme::write(&record, &name, &names, &base())?;
             println!("READMEs of {}", written.join(", "));
+            kept.iter().for_each(|why| println!("{why}"));
             Ok(())
         }
         Order::Compare(a, b) => {

@@ -10,7 +10,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
                [--loads uniform,zipf,…] [--scale N] [--writes] [--programs DIRECTORY] [--out DIRECTORY] [--resume]
        lab list
        lab report RECORD
-       lab results RECORD
+       lab results RECORD [EXPERIMENT…]
        lab compare A B
        lab pack FILE.tar.xz
        lab build DIRECTORY
@@ -21,7 +21,8 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   list        tells the experiments' names and what each asks; servers given by URL are asked those marked [read-only], with
               --writes all that pgbench runs with different numbers of clients.
   report      draws page and plots of a record once more, into its directory.
-  results     writes a record's tables into the READMEs of its experiments.
+  results     writes a record's tables into the READMEs of its experiments, or of those that are named. A table of a machine with
+              more cores stays, and that is told.
   compare     tells what changed from A to B by more than repetitions scatter. Exits with 1 if a cell of Thalweg's, or of a
               server given by URL, is worse, or B was asked for it and has it not; else with 0: better, no difference,
               or a repetition alone, which can't tell. PostgreSQL and canned replies are controls. Records of another form,
@@ -56,8 +57,8 @@ pub enum Order {
     Help,
     List,
     Report(PathBuf),
-    /// Into the experiments' READMEs.
-    Results(PathBuf),
+    /// Into the READMEs of its experiments, or of those of these names.
+    Results(PathBuf, Vec<String>),
     Compare(PathBuf, PathBuf),
     Pack(PathBuf),
     /// Every program into a directory.
@@ -84,7 +85,7 @@ pub fn parse(words: Vec<String>) -> Result<Order, String> {
         ("run", _) => run(rest.to_vec()).map(|run| Order::Run(Box::new(run))),
         ("list", []) => Ok(Order::List),
         ("report", [record]) => Ok(Order::Report(record.clone())),
-        ("results", [record]) => Ok(Order::Results(record.clone())),
+        ("results", [record, ..]) => Ok(Order::Results(record.clone(), rest[1..].to_vec())),
         ("compare", [a, b]) => Ok(Order::Compare(a.clone(), b.clone())),
         ("pack", [file]) => Ok(Order::Pack(file.clone())),
         ("build", [folder]) => Ok(Order::Build(folder.clone())),

@@ -14,28 +14,54 @@ use std::path::Path;
 const RESULT: &str = "**Result.** ";
 const VERDICT: &str = "**Verdict.** ";
 const OPEN: &str = "Open.";
+/// Behind it and a record's name, up to `-->`: which record people wrote of in a verdict, so that a stale one is found.
+#[cfg(test)]
+const WRITTEN_OF: &str = "<!-- of ";
 /// Around a sentence that is this program's, so that the next record's takes its place.
 const GENERATED: &str = "<!-- generated -->";
 const END: &str = "<!-- end -->";
 
-/// Writes the READMEs under `base`, the lab's folder, of what the record in `record/NAME` there has; the names of the
-/// experiments whose README it has changed.
+/// Writes the READMEs under `base`, the lab's folder, of what the record in `record/NAME` there has, or of those of its
+/// experiments that are `asked` for; which experiments' it has changed, and why it has left others as they are.
 ///
 /// # Errors
 /// A README that can't be read or written, or has no such parts.
-pub fn write(record: &Record, name: &str, base: &Path) -> Result<Vec<String>, String> {
-    let mut written = Vec::new();
-    for results in record.experiments.iter().filter(|results| !results.runs.is_empty()) {
+pub fn write(
+    record: &Record,
+    name: &str,
+    asked: &[String],
+    base: &Path,
+) -> Result<(Vec<String>, Vec<String>), String> {
+    let (mut written, mut kept) = (Vec::new(), Vec::new());
+    let all = asked.is_empty() || asked.iter().any(|name| name == "all");
+    let wanted =
+        |results: &&Results| !results.runs.is_empty() && (all || asked.contains(&results.name));
+    for results in record.experiments.iter().filter(wanted) {
         let Ok(e) = Experiment::find(&results.name) else { continue };
         let path = base.join(e.name).join("README.md");
         let failed = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
         let old = std::fs::read_to_string(&path).map_err(|fault| failed(&fault))?;
+        let (there, here) = (cores_of(&old), record.machine.cores);
+        if let Some(there) = there.filter(|there| *there > here) {
+            kept.push(format!(
+                "{}: its table is of {there} cores and stays, this is of {here}",
+                e.name
+            ));
+            continue;
+        }
         let new = renewed(&old, e, results, record, name)
             .ok_or_else(|| failed(&"there is no Result followed by a Verdict"))?;
         std::fs::write(&path, new).map_err(|fault| failed(&fault))?;
         written.push(e.name.to_owned());
     }
-    Ok(written)
+    Ok((written, kept))
+}
+
+/// Cores of the machine that a README's table is of.
+fn cores_of(readme: &str) -> Option<usize> {
+    let (_, result) = readme.split_once(RESULT)?;
+    let (_, rest) = result.lines().next()?.split_once(", ")?;
+    rest.split_once(" cores")?.0.parse().ok()
 }
 
 fn renewed(
@@ -142,6 +168,48 @@ mod tests {
         let again = renewed(&more, e, &other.experiments[0], &other, "later").unwrap();
         assert!(again.ends_with(&format!("3.00 times the better PostgreSQL.{END} And more.\n")));
         assert_eq!(renewed("nothing", e, results, &record, "x"), None);
+    }
+
+    /// More cores than the new record's: what no such machine can measure again soon stays.
+    #[test]
+    fn a_table_of_a_larger_machine_stays() {
+        let scratch = bench::servers::Scratch::new("lab-results").unwrap();
+        let mut record = crate::tests::record(200.0, 100.0);
+        record.machine.cores = 2;
+        let path = scratch.path().join("s4-hash/README.md");
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let old = format!("{RESULT}2026-11-27, 16 cores, short form: x\n\n{VERDICT}Ours.\n");
+        std::fs::write(&path, &old).unwrap();
+        let write = |record: &Record, asked: &[&str]| {
+            let asked: Vec<String> = asked.iter().map(|&name| name.to_owned()).collect();
+            write(record, "now", &asked, scratch.path()).unwrap()
+        };
+        let (written, kept) = write(&record, &[]);
+        assert!(written.is_empty() && kept[0].contains("16 cores and stays"), "{kept:?}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+        record.machine.cores = 32;
+        assert_eq!(write(&record, &["ceiling"]), (Vec::new(), Vec::new()), "not asked for");
+        assert_eq!(write(&record, &["s4-hash"]).0, ["s4-hash"]);
+        assert!(std::fs::read_to_string(&path).unwrap().contains(", 32 cores,"));
+    }
+
+    /// What people wrote under "Verdict" is of the record that the table above it is of: who puts in another table is to read it
+    /// again.
+    #[test]
+    fn verdicts_that_people_wrote_are_of_the_record_above() {
+        let lab = bench::record::checkout().join("lab");
+        for e in crate::experiments::ALL {
+            let text = std::fs::read_to_string(lab.join(e.name).join("README.md")).unwrap();
+            let (result, verdict) = text.split_once(VERDICT).unwrap();
+            let (_, result) = result.split_once(RESULT).unwrap();
+            let (_, link) = result.split_once("](../record/").unwrap();
+            let record = link.split('/').next().unwrap();
+            let own = verdict.strip_prefix(GENERATED).and_then(|rest| rest.split_once(END));
+            let people = own.map_or(verdict, |(_, rest)| rest).trim();
+            let of = people.split_once(WRITTEN_OF).and_then(|(_, rest)| rest.split_once(" -->"));
+            let of = of.map(|(name, _)| name);
+            assert!(people.is_empty() || of == Some(record), "{}: of {of:?}, not {record}", e.name);
+        }
     }
 
     /// Experiments that have no record yet. A new one comes in here, and goes when it has one.
