@@ -27,9 +27,9 @@ use busy_poll::BusyPoll;
 use std::cell::RefCell;
 use std::fs::File;
 use std::future::poll_fn;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -197,20 +197,18 @@ impl Connection {
         S: AsyncRead + AsyncWrite + AsFd + Unpin,
     {
         let mut busy_poll = BusyPoll::new();
-        // The same socket: its reads do not wait either.
+        // The same socket: what is there, it reads without the runtime.
         let mut socket = File::from(stream.as_fd().try_clone_to_owned()?);
         loop {
-            let soon = READ.with_borrow_mut(|buffer| {
-                let count = busy_poll.read(&mut socket, buffer)?;
-                Some(self.receive(&buffer[..count]))
-            });
-            let next = match soon {
-                Some(next) => {
-                    // Who connects to this worker meanwhile is not to wait for this client's end.
-                    tokio::task::consume_budget().await;
-                    next
-                }
-                None => self.read(&mut stream).await?,
+            let next = if busy_poll.look(socket.as_raw_fd()) {
+                // Who connects to this worker meanwhile is not to wait for this client's end.
+                tokio::task::consume_budget().await;
+                READ.with_borrow_mut(|buffer| {
+                    let count = socket.read(buffer)?;
+                    Ok::<Next, io::Error>(self.receive(&buffer[..count]))
+                })?
+            } else {
+                self.read(&mut stream).await?
             };
             if std::mem::take(&mut self.commits)
                 && let Some(synced) = &self.synced
