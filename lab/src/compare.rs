@@ -9,7 +9,7 @@ use crate::experiments::{Experiment, PROCESSOR, THROUGHPUT, WORST_LATENCY};
 use crate::model::{Record, Results, figure};
 use crate::statistics::{Spread, cell, is_postgres, places};
 use crate::target::is_control;
-use asked::{Lacking, differences, lacking, moved};
+use asked::{Lacking, differences, lacking, moved, untold};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -39,6 +39,16 @@ pub struct Change {
     /// cells in that direction.
     pub changed: f64,
     pub chance: f64,
+    /// From which share on a change in that direction is claimed of the cell alone.
+    pub claimed: f64,
+    lower_is_better: bool,
+}
+
+impl Change {
+    /// Whether it changed for the worse, certain or not.
+    fn is_for_the_worse(&self) -> bool {
+        (self.changed > 0.0) == self.lower_is_better
+    }
 }
 
 /// How b stands to a.
@@ -140,6 +150,8 @@ fn change(
         verdict: verdict(pair, one.lower_is_better, shifts),
         changed: pair.changed(),
         chance: pair.chance(),
+        claimed: pair.claimed(),
+        lower_is_better: one.lower_is_better,
     })
 }
 
@@ -165,6 +177,9 @@ pub fn report(a: &Record, b: &Record) -> Result<(String, usize), String> {
     }
     for moved in moved(a, b) {
         writeln!(text, "Another server: {moved}.").expect("strings take writes");
+    }
+    if let Some(untold) = untold(a, b) {
+        writeln!(text, "{untold}").expect("strings take writes");
     }
     if !a.machine.is(&b.machine) {
         text.push_str("The machines differ: compare ratios within each, not these.\n");
@@ -198,12 +213,17 @@ fn line(change: &Change) -> String {
         Verdict::Worse if control => "control, worse",
         Verdict::Better => "BETTER",
         Verdict::Worse => "WORSE",
-        Verdict::Unsure => &format!("beyond ±{percent:.0} %, unsure"),
+        Verdict::Unsure => {
+            let to = if change.is_for_the_worse() { "worse" } else { "better" };
+            &format!("beyond ±{percent:.0} %, unsure, {to}")
+        }
         Verdict::Unknown => "one repetition can't tell",
     };
     let chance = match change.verdict {
         Verdict::Unknown => "a single repetition".to_owned(),
-        _ => format!("repetitions: ±{percent:.0} %"),
+        _ => {
+            format!("repetitions: ±{percent:.0} %, claimed from {:.0} %", change.claimed * 100.0)
+        }
     };
     format!(
         "{:<76} {:>10.1} → {:>10.1}  {:+6.1} % ({chance})  {said}\n",
@@ -219,6 +239,9 @@ fn summary(changes: &[&Change], lacking: usize) -> String {
     let count = |verdict| changes.iter().filter(|c| c.verdict == verdict).count();
     let [same, better, worse] = [Verdict::Same, Verdict::Better, Verdict::Worse].map(count);
     let [unsure, unknown] = [Verdict::Unsure, Verdict::Unknown].map(count);
+    let unsure_worse = changes.iter().filter(|c| c.verdict == Verdict::Unsure);
+    let unsure_worse = unsure_worse.filter(|c| c.is_for_the_worse()).count();
+    let unsure_better = unsure - unsure_worse;
     let mut parts = Vec::new();
     match (better, worse) {
         (0, 0) if same > 0 => {
@@ -228,7 +251,12 @@ fn summary(changes: &[&Change], lacking: usize) -> String {
         _ => parts.push(format!("{better} better, {worse} worse of {} cells", changes.len())),
     }
     for (number, what) in [
-        (unsure, format!("{unsure} beyond their spread, unsure")),
+        (
+            unsure,
+            format!(
+                "{unsure} beyond their spread, unsure: {unsure_better} better, {unsure_worse} worse"
+            ),
+        ),
         (unknown, format!("one repetition can't tell of {unknown}")),
         (lacking, format!("B lacks {lacking}")),
     ] {

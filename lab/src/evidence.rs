@@ -16,8 +16,9 @@ const LEAST: f64 = 0.05;
 /// each cell's own counts. Chosen, as the next ones, on records of the same drawn anew from their own residuals (the test
 /// beside `compare`): with more of it, or less of them, some were claimed to differ.
 const PRIOR: f64 = 10.0;
-/// Standard deviations that a cell alone has to be beyond; a record has hundreds of figures, and scatter has long tails.
-const ALONE: f64 = 5.0;
+/// Standard deviations that a cell alone has to be beyond: of six hundred figures that nothing changed one is, once in a hundred
+/// records.
+const ALONE: f64 = 4.5;
 /// Those that the cells of a server have to be beyond together.
 const TOGETHER: f64 = 4.5;
 /// And each cell of theirs, then.
@@ -208,12 +209,23 @@ impl Pair {
     /// The share by which repetitions alone change it, in the direction in which it changed, in nineteen of twenty cells: what is
     /// [WITHIN] deviations off.
     pub fn chance(&self) -> f64 {
+        self.beyond(WITHIN)
+    }
+
+    /// The share from which on a change in that direction is claimed of this cell alone, where its repetitions are apart.
+    pub fn claimed(&self) -> f64 {
+        let least = if self.change() < 0.0 { 1.0 - 1.0 / (1.0 + LEAST) } else { LEAST };
+        self.beyond(ALONE).max(least)
+    }
+
+    /// The share that is so many deviations off, in the direction in which it changed.
+    fn beyond(&self, deviations: f64) -> f64 {
         let Shift { variance, free, .. } = self.shift();
         if free <= 0.0 {
             return 0.0;
         }
         // The inverse of what tells the deviations.
-        let size = WITHIN * (8.0 * free + 3.0) / (8.0 * free + 1.0);
+        let size = deviations * (8.0 * free + 3.0) / (8.0 * free + 1.0);
         let student = (free * ((size * size / free).exp() - 1.0)).sqrt();
         // What is as far below as a half more is above, is a third less.
         let direction = if self.change() < 0.0 { -1.0 } else { 1.0 };

@@ -108,7 +108,7 @@ fn measure(run: Run) -> Result<(), String> {
             "no partial record is of this machine, these programs and this request: a new one is begun"
         );
     }
-    let (record, folder) = match found {
+    let (mut record, folder) = match found {
         Some((record, folder)) => {
             eprintln!("going on with {}", folder.path().display());
             (record, folder)
@@ -120,7 +120,8 @@ fn measure(run: Run) -> Result<(), String> {
         }
     };
     let path = folder.path().to_owned();
-    record.save(&path)?;
+    record.sit_down();
+    record.keep(&path)?;
     let least_free = runner::FREE_BYTES;
     let mut lab = Lab { record, folder: path, places, targets: run.targets, least_free };
     let ended = lab.run(&|results| println!("{}", table::table(results)));

@@ -33,12 +33,26 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<String, String>,
     pub machine: Machine,
+    /// File system and device that servers' directories were on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_on: Option<String>,
+    /// When something was measured: a record that was gone on with has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sittings: Vec<Sitting>,
     /// What was asked for; what resumes takes it from here.
     pub request: Request,
     /// Why the record is partial; absent when it is whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     pub experiments: Vec<Results>,
+}
+
+/// Date and time, UTC.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Sitting {
+    pub begun: String,
+    /// When it was written last.
+    pub ended: String,
 }
 
 /// Where it ran.
@@ -83,6 +97,16 @@ pub struct Results {
     pub axis: String,
     /// Runs that a whole record has.
     pub planned: usize,
+    /// Of pgbench's tables, or warehouses. Absent, as the next two, in records from before it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<u32>,
+    /// What all servers were started with, by the empty name, and besides each server of a setup; of what is measured in process,
+    /// what it was told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Vec<String>>,
+    /// Seconds, of all sittings, servers' starts included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_s: Option<f64>,
     /// What could not be measured, and why.
     pub skipped: Vec<Skipped>,
     pub runs: Vec<Run>,
@@ -247,10 +271,31 @@ impl Record {
                 memory_kib: number("awk '/MemTotal/ {print $2}' /proc/meminfo").unwrap_or(0),
                 kernel: shell("uname -r"),
             },
+            data_on: None,
+            sittings: Vec::new(),
             request,
             stopped: Some(CUT_OFF.to_owned()),
             experiments: Vec::new(),
         }
+    }
+
+    /// That measuring begins, or goes on.
+    pub fn sit_down(&mut self) {
+        let place = std::env::temp_dir().display().to_string();
+        let told =
+            bench::record::shell(&format!("df --output=fstype,source '{place}' | tail -n 1"));
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" on ");
+        self.data_on = Some(told).filter(|told| !told.is_empty());
+        let now = bench::record::date();
+        self.sittings.push(Sitting { begun: now.clone(), ended: now });
+    }
+
+    /// Writes it as [`Record::save`] does, and that it was measured until now.
+    pub fn keep(&mut self, folder: &Path) -> Result<PathBuf, String> {
+        if let Some(sitting) = self.sittings.last_mut() {
+            sitting.ended = bench::record::date();
+        }
+        self.save(folder)
     }
 
     /// That this program of Thalweg's is what is measured.
@@ -312,6 +357,9 @@ impl Record {
                 name: name.to_owned(),
                 axis: axis.to_owned(),
                 planned,
+                scale: None,
+                settings: BTreeMap::new(),
+                took_s: None,
                 skipped: Vec::new(),
                 runs: Vec::new(),
             });

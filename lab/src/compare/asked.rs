@@ -102,8 +102,32 @@ pub fn differences(a: &Record, b: &Record) -> Vec<String> {
         if in_a != in_b {
             found.push(format!("{}: {in_a} in A, {in_b} in B", of_a.name));
         }
+        for (of, in_a) in &of_a.settings {
+            let Some(in_b) = of_b.settings.get(of).filter(|in_b| *in_b != in_a) else { continue };
+            let of = if of.is_empty() { "all servers" } else { of };
+            let [in_a, in_b] = [in_a, in_b].map(|settings| settings.join(" "));
+            found.push(format!("{}, {of}: {in_a} in A, {in_b} in B", of_a.name));
+        }
     }
     found
+}
+
+/// That a record is from before scale and settings were written down.
+pub fn untold(a: &Record, b: &Record) -> Option<String> {
+    let lacks = |record: &Record, other: &Record| {
+        let common = |results: &&Results| other.experiments.iter().any(|e| e.name == results.name);
+        let mut all = record.experiments.iter().filter(common);
+        all.any(|results| !results.runs.is_empty() && results.settings.is_empty())
+    };
+    let who = match (lacks(a, b), lacks(b, a)) {
+        (false, false) => return None,
+        (true, true) => "Neither record tells",
+        (true, false) => "A does not tell",
+        (false, true) => "B does not tell",
+    };
+    Some(format!(
+        "{who} scale and settings of all its experiments: where they are missing, they are taken for those of today's list."
+    ))
 }
 
 /// How an experiment was asked: the form, the scale, how long each run took.
@@ -116,11 +140,15 @@ fn question(record: &Record, results: &Results) -> String {
     let form = if long { "long form" } else { "short form" };
     match Experiment::find(&results.name).map(|e| &e.kind) {
         Ok(Kind::Load(plan) | Kind::Tpcc(plan)) => {
-            let scale = record.request.scale.unwrap_or(plan.form(long).scale);
+            let scale = results.scale.or(record.request.scale);
+            let scale = scale.unwrap_or(plan.form(long).scale);
             format!("{form}, scale {scale}, runs of {seconds} s")
         }
         // It may be asked alike in both forms, and does not count the seconds.
-        Ok(Kind::Paths(paths)) => paths.round(long).arguments.join(" "),
+        Ok(Kind::Paths(paths)) => match results.settings.get("") {
+            Some(told) => told.join(" "),
+            None => paths.round(long).arguments.join(" "),
+        },
         Err(_) => format!("{form}, runs of {seconds} s"),
     }
 }

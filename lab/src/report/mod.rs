@@ -101,7 +101,7 @@ fn page(record: &Record, body: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <title>Thalweg's lab, {started}</title><style>{STYLE}\
          @media (prefers-color-scheme:dark){{{DARK}{rules}}}</style></head><body>\
-         <h1>Thalweg's lab</h1><p class=\"muted\">{started}, {form}{commit}; {processor}, {cores} cores, {memory:.0} GiB, Linux {kernel}</p>\
+         <h1>Thalweg's lab</h1><p class=\"muted\">{started}, {form}{commit}; {processor}, {cores} cores, {memory:.0} GiB, Linux {kernel}{data_on}{sittings}</p>\
          {partial}<p>Repetitions are interleaved; points are medians, bars on them reach from the least to the \
          greatest repetition. Servers have equal memory and durability settings. Context switches and memory to be \
          written are the whole machine's; processor time is user and kernel, per transaction.{few}</p>\
@@ -112,6 +112,8 @@ fn page(record: &Record, body: &str) -> String {
         cores = machine.cores,
         memory = machine.memory_kib as f64 / f64::from(1 << 20),
         kernel = escape(&machine.kernel),
+        data_on = told("data on", &record.data_on),
+        sittings = sittings(record),
         partial = partial.unwrap_or_default(),
         few = if machine.cores < 4 {
             " Curves over many cores need a larger machine: there are none in this record."
@@ -119,6 +121,14 @@ fn page(record: &Record, body: &str) -> String {
             ""
         },
     )
+}
+
+/// When it was measured, where it was gone on with.
+fn sittings(record: &Record) -> String {
+    let all = record.sittings.iter();
+    let all: Vec<String> =
+        all.map(|sitting| escape(&format!("{} to {}", sitting.begun, sitting.ended))).collect();
+    if all.len() > 1 { format!("; measured {}", all.join(", ")) } else { String::new() }
 }
 
 fn section(
@@ -140,6 +150,12 @@ fn section(
         if let Some(above) = finding::above_the_ceiling(results) {
             put(format!("<p>{}</p>", escape(&above)));
         }
+    }
+    let scale = results.scale.map(|scale| format!("Scale {scale}."));
+    let took = results.took_s.map(|seconds| format!("It took {:.0} minutes.", seconds / 60.0));
+    let how: Vec<String> = scale.into_iter().chain(took).collect();
+    if !how.is_empty() {
+        put(format!("<p class=\"muted\">{}</p>", how.join(" ")));
     }
     if results.runs.len() < results.planned {
         let (done, planned) = (results.runs.len(), results.planned);

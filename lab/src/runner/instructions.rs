@@ -69,7 +69,7 @@ impl Lab {
                     }
                 }
                 progress.advance(EACH_S);
-                self.record.save(&self.folder)?;
+                self.record.keep(&self.folder)?;
             }
         }
         Ok(())

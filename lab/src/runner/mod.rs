@@ -2,6 +2,7 @@
 
 mod beside;
 mod counts;
+mod how;
 mod instructions;
 mod load;
 mod paths;
@@ -168,7 +169,9 @@ impl Lab {
         for experiment in chosen {
             let begun = std::time::Instant::now();
             ended = self.experiment(experiment, &mut progress);
-            progress.note(&format!("{}: {:.0} s", experiment.name, begun.elapsed().as_secs_f64()));
+            let took_s = begun.elapsed().as_secs_f64();
+            progress.note(&format!("{}: {took_s:.0} s", experiment.name));
+            self.took(experiment, took_s);
             progress.clear();
             if let Some(results) =
                 self.record.experiments.iter().find(|r| r.name == experiment.name)
@@ -181,12 +184,13 @@ impl Lab {
         }
         self.record.stopped = ended.as_ref().err().cloned();
         // Why a run ended comes before what that kept from being written.
-        let saved = self.record.save(&self.folder);
+        let saved = self.record.keep(&self.folder);
         ended.and(saved.map(drop))
     }
 
     fn experiment(&mut self, e: &Experiment, progress: &mut Progress) -> Result<(), String> {
         interrupt::check()?;
+        self.tell_how(e);
         let scratch = Scratch::new("lab")?;
         match &e.kind {
             Kind::Load(plan) | Kind::Tpcc(plan) => self.servers(e, plan, &scratch, progress),
@@ -400,7 +404,7 @@ impl Lab {
             let instance = &mut instances[at].1;
             let takes_s = weight + counting;
             self.cell(e, plan, cell, instance, scratch.path(), (progress, takes_s))?;
-            self.record.save(&self.folder)?;
+            self.record.keep(&self.folder)?;
         }
         Ok(())
     }
@@ -636,7 +640,7 @@ impl Lab {
                         self.failed(e, ("thalweg", "", 0), round, &why);
                     }
                 }
-                self.record.save(&self.folder)?;
+                self.record.keep(&self.folder)?;
                 progress.advance(round_s);
             } else {
                 progress.skip(round_s);

@@ -453,3 +453,24 @@ fn time_in_which_clients_connect_is_no_time_to_measure_in() {
     assert_eq!(load::missing_s(nothing, 2, 4), Some(8), "nothing in six seconds");
     assert_eq!(load::missing_s("tps = 1", 2, 4), None);
 }
+
+/// Scale, settings and time go into the record: another list of experiments may ask otherwise.
+#[test]
+fn how_it_was_asked_is_written_down() {
+    let (mut lab, _scratch) = lab("s5-checkpoint", &["thalweg", "pg15"]);
+    let e = Experiment::find("s5-checkpoint").unwrap();
+    lab.record.request.scale = Some(7);
+    lab.tell_how(e);
+    lab.took(e, 1.26);
+    lab.took(e, 2.0);
+    let results = &lab.record.experiments[0];
+    assert_eq!((results.scale, results.took_s), (Some(7), Some(3.3)));
+    assert!(results.settings[""].iter().any(|setting| setting == "shared_buffers=512MB"));
+    let ours = &results.settings["thalweg doublewrite, does not fit"];
+    assert_eq!(ours[..], ["torn_page_protection=doublewrite", "shared_buffers=16MB"]);
+    assert!(!results.settings.contains_key("pg15 no protection, fits"), "not asked for");
+    let (mut lab, _scratch) = self::lab("s2-wal-padding", &["thalweg"]);
+    let e = Experiment::find("s2-wal-padding").unwrap();
+    lab.tell_how(e);
+    assert_eq!(lab.record.experiments[0].settings[""][0], "chosen");
+}
