@@ -120,6 +120,9 @@ fn attempt(
 /// From so many clients on, what it takes a server to let them in is much of a run of seconds.
 const CROWD: u32 = 128;
 
+/// So much after a run's end the look at its last second may be done.
+const LATE_S: f64 = 0.1;
+
 /// Takes the server's processor time per transaction from the looks between which all clients were connected; absent where there
 /// were none.
 pub fn without_connecting(
@@ -133,7 +136,8 @@ pub fn without_connecting(
     let Some((begin_s, tps)) = connected.map(|ms| ms / 1000.0).zip(figures.get(figure::TPS)) else {
         return;
     };
-    let within = |pair: &&[Sample]| pair[0].at_s >= begin_s && pair[1].at_s <= f64::from(seconds);
+    let end_s = f64::from(seconds) + LATE_S;
+    let within = |pair: &&[Sample]| pair[0].at_s >= begin_s && pair[1].at_s <= end_s;
     let (mut used_s, mut all_s) = (0.0, 0.0);
     for pair in samples.windows(2).filter(within) {
         let Some(cores) = pair[1].server_cpu else { continue };
