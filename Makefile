@@ -144,7 +144,7 @@ lab: deps deps-test deps-lab
 	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --resume $(LAB)
 
-## The same, longer, larger, under three hours.
+## The same, longer, larger, two and a half hours.
 lab-long: deps deps-test deps-lab
 	$(RELEASE) -p thalweg -p bench -p lab
 	./target/release/lab run $(EXPERIMENTS) --long --resume $(LAB)

@@ -34,7 +34,7 @@ usage: lab run [EXPERIMENT…|all] [--long] [--target NAME|NAME=URL]… [--secon
   RECORD, A and B are a record's directory or the record.json in it.
 
   EXPERIMENT  of those that `lab list` tells; all of them by default.
-  --long      the long form, about three hours for all; without it the short one, under twenty minutes.
+  --long      the long form, two and a half hours for all; without it the short one, under twenty minutes.
   --target    thalweg, pg15, pg18, canned, bare-sync, thalweg-counting (a build with --features lab-counts), all of them by
               default; or NAME=postgres://USER@HOST:PORT/DATABASE, any server, which is only read unless --writes is given.
               Each has a name of its own.
