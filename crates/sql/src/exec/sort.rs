@@ -160,11 +160,14 @@ pub(super) fn are_rows(order: &[KeyOrder]) -> bool {
     order.iter().any(|key| matches!(key.ty, TypeId::RECORD | TypeId::RECORD_ARRAY))
 }
 
+/// What is asked of two that are compared.
+type Check<'c, T> = dyn Fn(&T, &T) -> Result<()> + 'c;
+
 /// Sorts, stably. `check` is asked of what is compared, the earlier one first.
 pub(super) fn sort_rows<T>(
     rows: &mut [T],
     compare: impl Fn(&T, &T) -> Ordering,
-    check: Option<&dyn Fn(&T, &T) -> Result<()>>,
+    check: Option<&Check<'_, T>>,
 ) -> Result<()> {
     let Some(check) = check else {
         rows.sort_by(compare);

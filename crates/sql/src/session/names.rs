@@ -126,7 +126,7 @@ pub fn is_anothers_temporary(backend: &Backend, schema: Oid) -> Result<bool> {
     let (txn, store) = (&backend.txn, &backend.instance.store);
     let index = "pg_namespace_oid_index";
     let found = store.find_one(txn, "pg_namespace", index, &[Datum::Oid(schema)])?;
-    let is_temporary = found.is_some_and(|found| is_temporary_schema(&found.row.text("nspname")));
+    let is_temporary = found.is_some_and(|found| is_temporary_schema(found.row.text("nspname")));
     Ok(is_temporary && backend.catalog.temporary() != Some(schema))
 }
 

@@ -162,7 +162,7 @@ pub fn empty_temporary_schema_in_steps(host: &mut dyn DdlHost, schema: Oid) -> R
 /// Drops some of what is in any session's schema of temporary relations; whether that was all.
 pub fn empty_temporary_schemas_in_steps(host: &mut dyn DdlHost) -> Result<bool> {
     let mut ddl = Ddl::new(host);
-    let has_temporary = |row: &CatalogRow| is_temporary(&row.text("nspname"));
+    let has_temporary = |row: &CatalogRow| is_temporary(row.text("nspname"));
     let schemas = ddl.store().scan(ddl.txn(), "pg_namespace", has_temporary)?;
     let schemas: Vec<Oid> = schemas.iter().map(|found| found.row.oid("oid")).collect();
     if schemas.is_empty() {
