@@ -85,6 +85,12 @@ pub(crate) fn no_stack(fault: &std::io::Error) -> SqlError {
         .with_severity(Severity::Fatal)
 }
 
+/// `08P01`: no message can begin where the client's bytes have ended.
+pub(crate) fn lost_synchronization() -> SqlError {
+    violation("terminating connection because protocol synchronization was lost")
+        .with_severity(Severity::Fatal)
+}
+
 /// `08P01`, and the session goes on.
 pub(crate) fn violation(message: impl Into<String>) -> SqlError {
     SqlError::new(SqlState::PROTOCOL_VIOLATION, message)

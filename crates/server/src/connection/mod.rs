@@ -44,8 +44,7 @@ pub(crate) struct Connection {
     /// The session; away while a fiber runs.
     seat: Option<Box<Seat>>,
     phase: Phase,
-    /// What its client was refused last.
-    refused: Option<Encryption>,
+    refused: Refused,
     /// Ends the connection if its client has not said who it is by then.
     patience: Option<Pin<Box<Sleep>>>,
     /// When the session has idled for too long, once it has begun to.
@@ -69,11 +68,11 @@ enum Phase {
     Draining,
 }
 
-/// What a client may ask for before it says who it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Encryption {
-    Tls,
-    Gss,
+/// The kinds of encryption that a client has asked for in vain.
+#[derive(Default)]
+struct Refused {
+    tls: bool,
+    gss: bool,
 }
 
 /// How a connection's time with a worker ends.
@@ -112,7 +111,7 @@ impl Connection {
             input: Vec::new(),
             seat: Some(Box::new(seat)),
             phase,
-            refused: None,
+            refused: Refused::default(),
             patience: None,
             idle_until: None,
             idle_timer: None,
@@ -295,20 +294,17 @@ impl Connection {
         !self.input.is_empty() && !matches!(frame::split(&self.input), Ok(frame::Split::Need(_)))
     }
 
-    /// Looks at the first packet; false where more of it must come first. As with PostgreSQL, a client that was refused
-    /// one kind of encryption may ask for the other, and not for the same again at once.
+    /// Looks at the first packet; false where more of it must come first. Each kind of encryption may be asked for once.
     fn meet(&mut self) -> bool {
-        let (wanted, size) = match startup::split(&self.input) {
+        let size = match startup::split(&self.input) {
             Ok(startup::Split::Need(_)) => return false,
-            Ok(startup::Split::Packet(Request::Ssl, size))
-                if self.refused != Some(Encryption::Tls) =>
-            {
-                (Encryption::Tls, size)
+            Ok(startup::Split::Packet(Request::Ssl, size)) if !self.refused.tls => {
+                self.refused.tls = true;
+                size
             }
-            Ok(startup::Split::Packet(Request::GssEnc, size))
-                if self.refused != Some(Encryption::Gss) =>
-            {
-                (Encryption::Gss, size)
+            Ok(startup::Split::Packet(Request::GssEnc, size)) if !self.refused.gss => {
+                self.refused.gss = true;
+                size
             }
             Ok(startup::Split::Packet(Request::Cancel { process, key }, _)) => {
                 self.worker.shared.cancel(process, key);
@@ -321,7 +317,6 @@ impl Connection {
                 return true;
             }
         };
-        self.refused = Some(wanted);
         self.push_now(|replies| replies.encoded(b"N"));
         self.input.drain(..size);
         true

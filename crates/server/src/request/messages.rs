@@ -120,6 +120,10 @@ fn serve(seat: &mut Seat, frame: frame::Frame<'_>, rest: &mut Rest<'_>) {
         return;
     };
     seat.complain(&error);
+    if seat.link.said_all.get() {
+        // It was COPY that wanted more, perhaps in the midst of a message.
+        seat.complain(&report::lost_synchronization());
+    }
     if extended {
         seat.skipping = true;
     } else if !seat.closing {

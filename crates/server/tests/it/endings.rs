@@ -66,7 +66,10 @@ fn who_says_no_more_still_hears_what_was_asked_before() {
 #[test]
 fn who_says_no_more_within_copy_hears_what_was_asked_before() {
     let house = House::new();
-    let lost = "ERROR 08006 unexpected EOF on client connection with an open transaction";
+    let lost = [
+        "ERROR 08006 unexpected EOF on client connection with an open transaction",
+        "FATAL 08P01 terminating connection because protocol synchronization was lost",
+    ];
     for _ in 0..50 {
         let mut me = house.client();
         me.request(|r| {
@@ -74,7 +77,7 @@ fn who_says_no_more_within_copy_hears_what_was_asked_before() {
             r.query("copy t from stdin");
             r.copy_data(b"2\n");
         });
-        assert_eq!(me.last_words(), ["C INSERT 0 1", "Z I", "G 1", lost, "Z I"]);
+        assert_eq!(me.last_words(), ["C INSERT 0 1", "Z I", "G 1", lost[0], lost[1]]);
         let mut me = house.client();
         me.request(|r| {
             extended(r, "copy t from stdin", &[], 0);
