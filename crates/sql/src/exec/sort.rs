@@ -1,5 +1,10 @@
 //! Operators that keep rows: materialize and sort.
 
+mod parts;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -160,27 +165,27 @@ pub(super) fn are_rows(order: &[KeyOrder]) -> bool {
     order.iter().any(|key| matches!(key.ty, TypeId::RECORD | TypeId::RECORD_ARRAY))
 }
 
-/// What is asked of two that are compared.
+/// Fails for two rows that can't be compared.
 type Check<'c, T> = dyn Fn(&T, &T) -> Result<()> + 'c;
 
-/// Sorts, stably. `check` is asked of what is compared, the earlier one first.
+/// Sorts, stably, unless the statement is to end meanwhile. `check` is asked of what is compared, the earlier one first.
+/// Where it fails the rows are gone.
 pub(super) fn sort_rows<T>(
-    rows: &mut [T],
+    rows: &mut Vec<T>,
     compare: impl Fn(&T, &T) -> Ordering,
     check: Option<&Check<'_, T>>,
 ) -> Result<()> {
-    let Some(check) = check else {
-        rows.sort_by(compare);
-        return Ok(());
-    };
-    let mut failed = Ok(());
-    rows.sort_by(|a, b| {
-        if failed.is_ok() {
-            failed = check(b, a);
+    let Some(check) = check else { return parts::sort(rows, &compare) };
+    let failed = RefCell::new(None);
+    let checked = |a: &T, b: &T| {
+        let mut failed = failed.borrow_mut();
+        if failed.is_none() {
+            *failed = check(b, a).err();
         }
         compare(a, b)
-    });
-    failed
+    };
+    parts::sort(rows, &checked)?;
+    failed.into_inner().map_or(Ok(()), Err)
 }
 
 /// Evaluates the sort keys over a row.
