@@ -191,5 +191,5 @@ SELECT ARRAY[ROW (1)] < ARRAY[ROW ('x'::text)];
 SELECT ARRAY[ROW (1)] = ARRAY[ROW ('x'::text), ROW ('y'::text)], ARRAY[ROW (1), ROW (2)] < ARRAY[ROW (2), ROW ('x'::text)];
 SELECT ARRAY[ROW (1)] = ARRAY[ROW ('x'::text)];
 -- What a recursive query's own WITH names is not named by others.
-WITH RECURSIVE r AS (WITH c AS (SELECT 1 AS n) SELECT n FROM c UNION ALL SELECT n + 1 FROM r WHERE n < 2) SELECT * FROM c;
-WITH RECURSIVE r AS (WITH c AS (SELECT 1 AS n) SELECT n FROM c UNION ALL SELECT n + 1 FROM r WHERE n < 2), c AS (SELECT 7 AS n) SELECT c.n, r.n FROM c, r ORDER BY 1, 2;
+WITH RECURSIVE r AS (WITH own_c AS (SELECT 1 AS n) SELECT n FROM own_c UNION ALL SELECT n + 1 FROM r WHERE n < 2) SELECT * FROM own_c;
+WITH RECURSIVE r AS (WITH own_c AS (SELECT 1 AS n) SELECT n FROM own_c UNION ALL SELECT n + 1 FROM r WHERE n < 2), own_c AS (SELECT 7 AS n) SELECT own_c.n, r.n FROM own_c, r ORDER BY 1, 2;

@@ -1,4 +1,6 @@
 -- What is stored means later what it meant when it was written.
+CREATE DATABASE stored_texts;
+\c stored_texts
 CREATE TABLE e(d date CHECK (d IN ('2024-01-01', '2024-07-01')));
 CREATE INDEX e_some ON e(d) WHERE d IN ('2024-01-01', '2024-07-01');
 INSERT INTO e VALUES ('2024-01-01');

@@ -1,4 +1,6 @@
 -- A view means later what it meant when it was made, whatever columns come.
+CREATE DATABASE view_meaning;
+\c view_meaning
 CREATE TABLE t(a int, b int);
 INSERT INTO t VALUES (1, 2);
 ALTER TABLE t DROP COLUMN b;
