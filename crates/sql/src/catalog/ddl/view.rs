@@ -324,13 +324,23 @@ impl Ddl<'_> {
 
     /// What the views over a relation ask now, for [`Ddl::must_ask_the_same`].
     pub(super) fn asked_of(&mut self, relation: Oid) -> Result<Vec<(Arc<TableDef>, Box<Query>)>> {
-        let views = self.views_of(relation)?.into_iter();
-        Ok(views
-            .filter_map(|view| {
-                let query = self.host.view_query(&view).ok()?;
-                Some((view, query))
-            })
-            .collect())
+        let mut asked = Vec::new();
+        for view in self.views_of(relation)? {
+            if let Some(query) = self.asked_by(&view)? {
+                asked.push((view, query));
+            }
+        }
+        Ok(asked)
+    }
+
+    /// What a view asks now; `None` if its text means nothing.
+    fn asked_by(&mut self, view: &TableDef) -> Result<Option<Box<Query>>> {
+        match self.host.view_query(view) {
+            Ok(query) => Ok(Some(query)),
+            // It is names, types or literals that are wrong; what else went wrong ends the statement.
+            Err(error) if matches!(error.sqlstate().class(), "0A" | "22" | "42") => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// A new name of a relation must not be found where texts of views mean another one.
@@ -340,7 +350,7 @@ impl Ddl<'_> {
         before: Vec<(Arc<TableDef>, Box<Query>)>,
     ) -> Result<()> {
         for (view, asked) in before {
-            if !self.host.view_query(&view).is_ok_and(|now| same_query(&now, &asked)) {
+            if !self.asked_by(&view)?.is_some_and(|now| same_query(&now, &asked)) {
                 let (view, relation) =
                     (self.relation_words(&view)?, self.relation_words(relation)?);
                 return Err(SqlError::unsupported(

@@ -195,16 +195,19 @@ impl Edits<'_> {
     /// The token after the brackets that begin here, if any do.
     fn after_brackets(&self, mut at: usize) -> usize {
         let mut depth = 0;
-        loop {
-            depth += i32::from(self.is(at, "(")) - i32::from(self.is(at, ")"));
-            if depth == 0 {
-                return at + usize::from(self.is(at, ")"));
-            }
-            if at == self.tokens.len() {
-                return at;
+        while at < self.tokens.len() {
+            match (self.is(at, "("), self.is(at, ")")) {
+                (true, _) => depth += 1,
+                (_, true) if depth > 0 => depth -= 1,
+                _ if depth == 0 => break,
+                _ => {}
             }
             at += 1;
+            if depth == 0 {
+                break;
+            }
         }
+        at
     }
 }
 

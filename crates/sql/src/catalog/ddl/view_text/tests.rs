@@ -30,6 +30,8 @@ fn an_entry_of_from_ends_with_its_alias() {
         ("lateral f(1, (2)) with ordinality g", ", h"),
         ("b as left", ")"),
         ("b", ""),
+        ("b", ") natural join c"),
+        ("f(1)", ") natural join c"),
     ] {
         let text = format!("{entry}{rest}");
         let edits = Edits { tokens: tokens(&text), text: &text, base: 0, all: Vec::new() };
