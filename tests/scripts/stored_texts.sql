@@ -1,6 +1,6 @@
 -- What is stored means later what it meant when it was written.
-CREATE DATABASE stored_texts;
-\c stored_texts
+CREATE SCHEMA stx;
+SET search_path = stx;
 CREATE TABLE e(d date CHECK (d IN ('2024-01-01', '2024-07-01')));
 CREATE INDEX e_some ON e(d) WHERE d IN ('2024-01-01', '2024-07-01');
 INSERT INTO e VALUES ('2024-01-01');
@@ -49,3 +49,5 @@ INSERT INTO su VALUES (0);
 CREATE VIEW suv AS SELECT *, (su).* FROM su;
 INSERT INTO su VALUES (1, 2);
 SELECT * FROM suv;
+SET client_min_messages = warning;
+DROP SCHEMA stx CASCADE;

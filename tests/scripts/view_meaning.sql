@@ -1,6 +1,6 @@
 -- A view means later what it meant when it was made, whatever columns come.
-CREATE DATABASE view_meaning;
-\c view_meaning
+CREATE SCHEMA vm;
+SET search_path = vm;
 CREATE TABLE t(a int, b int);
 INSERT INTO t VALUES (1, 2);
 ALTER TABLE t DROP COLUMN b;
@@ -17,7 +17,7 @@ INSERT INTO a VALUES (1, 10), (2, 20);
 INSERT INTO b VALUES (1, 100), (3, 300);
 INSERT INTO d VALUES (1, 1000), (4, 4000);
 CREATE VIEW n1 AS SELECT * FROM a NATURAL JOIN b;
-CREATE VIEW n2 AS SELECT * FROM a NATURAL LEFT JOIN public.b AS e NATURAL LEFT OUTER JOIN d ORDER BY id;
+CREATE VIEW n2 AS SELECT * FROM a NATURAL LEFT JOIN vm.b AS e NATURAL LEFT OUTER JOIN d ORDER BY id;
 CREATE VIEW n3 AS SELECT * FROM a NATURAL FULL JOIN d ORDER BY id;
 CREATE VIEW n4 AS SELECT x, y FROM a NATURAL JOIN b AS e(jd, y) ORDER BY x, y;
 CREATE VIEW n5 AS SELECT * FROM a NATURAL JOIN (b JOIN d USING (id));
@@ -72,20 +72,20 @@ CREATE VIEW over AS SELECT more, z FROM v JOIN d ON d.id = v.a;
 CREATE OR REPLACE VIEW v AS SELECT a, 'x' AS k, 5 AS more, 6 AS z FROM t;
 SELECT * FROM over;
 -- Names of objects and literals do not go by who reads.
-CREATE SCHEMA s;
-CREATE SEQUENCE s.sq;
-CREATE TABLE s.tt(a int);
-SET search_path = s, public;
-CREATE VIEW public.o AS SELECT 'tt'::regclass::oid = tt.tableoid AS same, nextval('sq') AS next, relname FROM s.tt, pg_class WHERE pg_class.oid = 'sq'::regclass;
+CREATE SCHEMA vms;
+CREATE SEQUENCE vms.sq;
+CREATE TABLE vms.tt(a int);
+SET search_path = vms, vm;
+CREATE VIEW vm.o AS SELECT 'tt'::regclass::oid = tt.tableoid AS same, nextval('sq') AS next, relname FROM vms.tt, pg_class WHERE pg_class.oid = 'sq'::regclass;
 SET datestyle = 'sql, dmy';
-CREATE VIEW public.l AS SELECT date '01/02/2024' AS d, '03/04/2024 05:06'::timestamp AS ts, x FROM (VALUES (date '2024-02-01')) v(x) WHERE x = '01/02/2024';
+CREATE VIEW vm.l AS SELECT date '01/02/2024' AS d, '03/04/2024 05:06'::timestamp AS ts, x FROM (VALUES (date '2024-02-01')) v(x) WHERE x = '01/02/2024';
 RESET datestyle;
-RESET search_path;
-INSERT INTO s.tt VALUES (1);
+SET search_path = vm;
+INSERT INTO vms.tt VALUES (1);
 SELECT * FROM o;
 SELECT * FROM o;
 SELECT * FROM l;
-DROP SEQUENCE s.sq;
+DROP SEQUENCE vms.sq;
 -- What a view is told of itself.
 CREATE VIEW o1 WITH (nonsense = 1) AS SELECT 1;
 CREATE VIEW o2 WITH (security_barrier = maybe) AS SELECT 1;
@@ -97,3 +97,5 @@ ALTER VIEW o4 SET (security_barrier = off);
 SELECT reloptions FROM pg_class WHERE relname = 'o4';
 CREATE OR REPLACE VIEW o4 AS SELECT 1;
 SELECT reloptions FROM pg_class WHERE relname = 'o4';
+SET client_min_messages = warning;
+DROP SCHEMA vm, vms CASCADE;
