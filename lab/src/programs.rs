@@ -139,8 +139,9 @@ pub fn build_into(folder: &Path) -> Result<(), String> {
     for (name, built) in parts {
         let place = folder.join(name);
         // A program that runs can't be written to, but another one can take its place.
-        let _ = std::fs::remove_file(&place);
-        std::fs::copy(&built, &place).map_err(|e| failed(&place, e))?;
+        let new = place.with_extension("new");
+        std::fs::copy(&built, &new).map_err(|e| failed(&new, e))?;
+        std::fs::rename(&new, &place).map_err(|e| failed(&place, e))?;
     }
     println!("{0}/lab run … uses what is in {0}", folder.display());
     Ok(())

@@ -16,10 +16,21 @@ const TICKS_PER_S: f64 = 100.0;
 
 /// What process `pid` and its living children used, and children that it has reaped.
 pub fn usage(pid: u32) -> Usage {
-    let reaped = reaped(pid).unwrap_or(0.0);
-    let living = std::iter::once(pid).chain(children(pid)).filter_map(of_process);
-    Usage { cpu_s: reaped + living.sum::<f64>(), switches: machine_switches() }
+    let mut cpu_s = 0.0;
+    // Who is reaped meanwhile is in neither sum: looked at again.
+    for _ in 0..LOOKS {
+        let before = reaped(pid).unwrap_or(0.0);
+        let living = std::iter::once(pid).chain(children(pid)).filter_map(of_process);
+        cpu_s = before + living.sum::<f64>();
+        if reaped(pid).unwrap_or(0.0) == before {
+            break;
+        }
+    }
+    Usage { cpu_s, switches: machine_switches() }
 }
+
+/// How often a server is looked at whose processes end meanwhile.
+const LOOKS: usize = 20;
 
 /// What one process used, seconds; nothing when it is gone. By its living threads in nanoseconds, of which a hundred processes
 /// that take a few milliseconds each have no tick to show; by the system's ticks where threads that have ended make those more.

@@ -694,14 +694,14 @@ impl Lab {
     }
 }
 
-/// Servers in the order of one turn: each begins with another one, and every second goes the other way, so that none always
-/// finds what the same one has left.
+/// Servers in the order of one turn: each begins with another one, and once all have begun they go the other way, so that none
+/// always finds what the same one has left.
 fn in_turn<T: Copy>(servers: &[T], turn: usize) -> Vec<T> {
-    let mut order = servers.to_vec();
-    if turn % 2 == 1 {
+    let (mut order, count) = (servers.to_vec(), servers.len().max(1));
+    order.rotate_left(turn % count);
+    if turn / count % 2 == 1 {
         order.reverse();
     }
-    order.rotate_left(turn % servers.len().max(1));
     order
 }
 

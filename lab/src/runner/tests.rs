@@ -59,7 +59,13 @@ fn servers_take_turns() {
     let before: BTreeSet<&str> = names.windows(2).filter(before).map(|pair| pair[0]).collect();
     assert!(before.len() > 1, "{turns:?}");
     assert_eq!(in_turn(&[1, 2, 3], 0), [1, 2, 3]);
-    assert_eq!(in_turn(&[1, 2, 3], 1), [2, 1, 3]);
+    assert_eq!(in_turn(&[1, 2, 3], 1), [2, 3, 1]);
+    assert_eq!(in_turn(&[1, 2, 3], 3), [3, 2, 1]);
+    for servers in [&[1, 2][..], &[1, 2, 3, 4]] {
+        let first: BTreeSet<i32> =
+            (0..servers.len()).map(|turn| in_turn(servers, turn)[0]).collect();
+        assert_eq!(first.len(), servers.len(), "each is the first at some time");
+    }
     assert!(in_turn::<u8>(&[], 5).is_empty());
 }
 

@@ -135,7 +135,7 @@ fn watch(socket: RawFd) -> bool {
 fn is_readable(socket: RawFd) -> bool {
     let mut asked = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry, which outlives the call.
-    unsafe { libc::poll(&raw mut asked, 1, 0) != 0 }
+    unsafe { libc::poll(&raw mut asked, 1, 0) > 0 }
 }
 
 #[cfg(test)]

@@ -96,8 +96,8 @@ impl Binder<'_, '_> {
             pairs.push((left, field_of(row.clone(), i, column)));
         }
         let compared = self.compare_pairs(op, pairs)?;
-        // Otherwise the fields are of one run in any case, and may be asked for apart.
-        let by_row = is_volatile_query(&row.query) || walk::is_correlated(&row.query);
+        // Otherwise the fields are the same for all rows of the query at hand, and may be asked for apart, by an index.
+        let by_row = is_volatile_query(&row.query) || walk::asks_around(&row.query);
         Ok(if columns.len() > 1 && by_row { of_one_run(row, compared) } else { compared })
     }
 

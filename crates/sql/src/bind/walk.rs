@@ -357,6 +357,15 @@ pub fn is_correlated(query: &Query) -> bool {
     found
 }
 
+/// Does the query use columns of the one that it stands in?
+pub fn asks_around(query: &Query) -> bool {
+    let mut found = false;
+    query_exprs(query, 0, &mut |expr, depth| {
+        each_var(expr, depth, &mut |var, depth| found |= var.level == depth + 1);
+    });
+    found
+}
+
 /// The range-table entries of the level `depth` queries out that the expression uses, sorted.
 pub fn rels_of(expr: &Expr) -> Vec<u16> {
     let mut rels = Vec::new();

@@ -54,17 +54,17 @@ pub struct KnownText {
 }
 
 impl Known {
-    fn is_current(&self, instance: &Instance) -> bool {
+    fn serves(&self, place: Place<'_>) -> bool {
         match self {
-            Known::Plan(planned) | Known::AsWritten(planned) => planned.is_current(instance),
+            Known::Plan(planned) | Known::AsWritten(planned) => planned.serves(place),
             Known::Command(_) => true,
         }
     }
 }
 
 impl KnownText {
-    fn is_current(&self, instance: &Instance) -> bool {
-        self.planned.as_ref().is_none_or(|planned| planned.is_current(instance))
+    fn serves(&self, place: Place<'_>) -> bool {
+        self.planned.as_ref().is_none_or(|planned| planned.serves(place))
     }
 }
 
@@ -84,20 +84,20 @@ impl PlanCache {
     /// What is kept for texts with this key.
     #[inline]
     pub fn find(&mut self, place: Place<'_>, key: &[u8]) -> Option<Known> {
-        if let Some(known) = self.plans.get(key).filter(|known| known.is_current(place.instance)) {
+        if let Some(known) = self.plans.get(key).filter(|known| known.serves(place)) {
             return Some(known.clone());
         }
-        let known = shared::find(place.scope, key)?;
-        if !known.is_current(place.instance) {
-            return None;
-        }
+        let known = shared::find(place.scope, key).filter(|known| known.serves(place))?;
         self.insert(key, known.clone());
         Some(known)
     }
 
     /// Keeps something, in the place of what was kept for the same key.
     pub fn keep(&mut self, scope: Scope, key: &[u8], known: Known) {
-        let is_own = matches!(&known, Known::Plan(planned) if planned.is_local());
+        let is_own = matches!(
+            &known,
+            Known::Plan(planned) | Known::AsWritten(planned) if planned.is_local()
+        );
         if !is_own {
             shared::keep(scope, key, known.clone());
         }
@@ -115,7 +115,7 @@ impl PlanCache {
     /// What is kept for this text with these declared types.
     #[inline]
     pub fn text(&mut self, place: Place<'_>, text: &str, types: &[Oid]) -> Option<KnownText> {
-        let serves = |known: &KnownText| *known.types == *types && known.is_current(place.instance);
+        let serves = |known: &KnownText| *known.types == *types && known.serves(place);
         if let Some(known) = self.texts.get(text).filter(|known| serves(known)) {
             return Some(known.clone());
         }

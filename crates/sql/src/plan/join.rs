@@ -553,7 +553,9 @@ pub(super) fn index_pays(
 ) -> bool {
     let RelKind::Table(table) = &cx.query.rels[usize::from(rel)].kind else { return false };
     let each = lookup(cx, rel, conditions, on);
-    each.is_some_and(|each| outer_rows * each < table_rows(table))
+    // Where there is no hashing each outer row would be held against all of it.
+    let readings = if cx.indexes.settings.hashjoin { 1.0 } else { outer_rows.max(1.0) };
+    each.is_some_and(|each| outer_rows * each < readings * table_rows(table))
 }
 
 /// What it costs to look the entry's rows up by an index for one outer row, if that can be done, in rows read one after the

@@ -9,7 +9,7 @@ use syntax::ast::{self, Statement};
 
 use crate::bind::query::{Modify, ModifyAction, Query, Statement as Bound, Target};
 use crate::bind::{Binder, Params, Ty};
-use crate::cache::{KnownText, Scope};
+use crate::cache::{KnownText, Place, Scope};
 use crate::catalog::store::Instance;
 use crate::error::{Result, sql_error};
 use crate::plan::{self, Plan};
@@ -85,6 +85,12 @@ impl Prepared {
 }
 
 impl Planned {
+    /// Whether it may be for sessions of this place.
+    #[inline]
+    pub fn serves(&self, place: Place<'_>) -> bool {
+        self.scope == place.scope && self.is_current(place.instance)
+    }
+
     /// Whether nothing that it was made of has changed since, as far as all sessions are concerned.
     #[inline]
     pub fn is_current(&self, instance: &Instance) -> bool {

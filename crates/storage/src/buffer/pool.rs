@@ -184,17 +184,18 @@ impl Pool {
         self.relations.lock().get(&rel).map(|map| map.main_rank())
     }
 
-    /// Keeps the redo point before every record that a page in memory stands for. Who takes pages out of memory unwritten
-    /// holds it until their file is as it is to be: on the file as it was, redo can't do the later of their records alone.
-    /// Redo itself makes no restart point meanwhile.
-    pub fn hold_for_discard(&self) -> Option<RedoHold> {
-        self.wal.get().map(|wal| wal.hold_redo_at(self.min_rec_lsn()))
+    /// Keeps the redo point before every record that a page in memory stands for, or has it behind all there are. Who takes
+    /// pages out of memory unwritten, and unchanged from now on, holds it until their file is as it is to be: on the file as
+    /// it was, redo can't do the later of their records alone. Redo itself makes no restart point meanwhile.
+    pub fn hold_for_discard(&self, rel: RelId) -> Option<RedoHold> {
+        let wal = self.wal.get().filter(|_| rel.is_logged())?;
+        Some(wal.hold_redo_between(self.min_rec_lsn(), wal.position()))
     }
 
     /// Removes the relation: its pages leave the cache unwritten, its files are deleted. Nobody may use it any
     /// more; pins that are about to go are waited for. Fine if it does not exist. To be called without a latch.
     pub fn drop_relation(self: &Arc<Self>, rel: RelId) -> Result<()> {
-        let _hold = self.hold_for_discard();
+        let _hold = self.hold_for_discard(rel);
         self.drop_map(rel);
         self.forget_copies(|page| page.rel == rel);
         self.files.remove(rel)?;
@@ -399,18 +400,19 @@ impl Pool {
     #[cold]
     fn wait_for_frame(&self) -> Result<u32> {
         let began = clock::now();
-        let mut deadline = began.after(self.config.frame_wait);
+        let patience = self.patience();
+        let mut deadline = began.after(patience);
         let mut waited = false;
         loop {
             self.reclaim_clean();
             if let Some(index) = self.free.take() {
                 return Ok(index);
             }
-            if self.files.awaits_inherited() || self.is_redone() {
-                // The cleaner may be a long time about its writes, and redo has nothing better to do than to wait.
-                deadline = clock::now().after(self.config.frame_wait);
+            if self.files.awaits_inherited() {
+                // The cleaner can't write a page until that is over: redo waits with it.
+                deadline = clock::now().after(patience);
             } else if clock::now() >= deadline {
-                return Err(Error::NoFreeBuffer { waited: self.config.frame_wait });
+                return Err(Error::NoFreeBuffer { waited: patience });
             }
             if clock::now() >= began.after(LOOK_UP) {
                 interrupt::check()?;
@@ -423,10 +425,12 @@ impl Pool {
         }
     }
 
-    /// Is it redo that uses the cache?
-    fn is_redone(&self) -> bool {
-        // Relaxed: for who waits, and looks again.
-        self.wal.get().is_none() && self.redo_at.load(Ordering::Relaxed) > 1
+    /// How long a frame is waited for. Redo has nothing better to do where a slow disk keeps the cleaner: a start that fails
+    /// would only begin again.
+    fn patience(&self) -> Duration {
+        // Relaxed: redo has set it before it began.
+        let redoes = self.wal.get().is_none() && self.redo_at.load(Ordering::Relaxed) > 1;
+        self.config.frame_wait * if redoes { 60 } else { 1 }
     }
 
     /// Evicts a batch of clean victims, unless somebody else is at it.

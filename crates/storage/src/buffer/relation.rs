@@ -601,7 +601,7 @@ impl Relation {
         if blocks >= before {
             return Ok(());
         }
-        let _hold = self.pool.hold_for_discard();
+        let _hold = self.pool.hold_for_discard(self.id());
         let map = self.map.fork(fork);
         map.blocks.store(blocks, Ordering::SeqCst);
         // Pairs with the fence in `is_cut_off`: a load that has claimed its slot and not seen the new length is found here.

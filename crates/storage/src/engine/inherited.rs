@@ -25,7 +25,11 @@ pub(super) struct Syncing {
 /// next. To be called before anything else reads.
 pub(super) fn sync(env: &Env, relfiles: &Arc<RelFiles>) -> Result<Syncing> {
     let disk = &*env.disk;
-    sync_logs(disk).inspect_err(|_| mark_failed_sync(disk))?;
+    sync_logs(disk).inspect_err(|error| {
+        if matches!(error, Error::Io(e) if e.what == "sync") {
+            mark_failed_sync(disk);
+        }
+    })?;
     relfiles.expect_inherited();
     let outcome = Arc::new(Mutex::new(Ok(())));
     let (files, told) = (Arc::clone(relfiles), Arc::clone(&outcome));

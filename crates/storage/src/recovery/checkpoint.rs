@@ -214,7 +214,7 @@ impl Checkpointer {
                 break; // latched pages; the next tick finds them again
             }
         }
-        let could = self.wal.redo_held().unwrap_or(position).min(self.pool.min_rec_lsn());
+        let could = self.wal.redo_allowed(position.min(self.pool.min_rec_lsn()));
         let gained = could.0.saturating_sub(self.redo().0);
         let something_new = position.0 != self.ended.load(Ordering::Relaxed)
             || self.held_back.load(Ordering::Relaxed);
@@ -235,10 +235,10 @@ impl Checkpointer {
         if extent != Extent::AsItIs {
             self.pool.clean_up_to(begin)?;
         }
-        // Holds last: a page that is not dirty any more may have left a hold behind.
+        // Holds last: a page that is not dirty any more may have left a hold behind. A hold that came only now may be of what
+        // was dirty before the last checkpoint, and is not any more: the log may be gone.
         let pages = self.pool.min_rec_lsn();
-        let redo = [Some(begin), Some(pages), self.wal.redo_held()];
-        let redo = redo.into_iter().flatten().min().expect("the position is there");
+        let redo = self.wal.redo_allowed(begin.min(pages)).max(self.redo());
         debug_assert!(extent != Extent::Shutdown || redo == begin, "nothing is open at shutdown");
         // Before the files that are pending: what has a number by now is among them.
         let next_rel = self.files.next_rel();

@@ -3,6 +3,7 @@
 use super::files::garbled;
 use super::handles::Handles;
 use crate::buffer::{Pool, Relation};
+use crate::complaint::complain;
 use crate::error::{Error, Result};
 use crate::page::{PageBytes, PageMut};
 use crate::relfile;
@@ -240,8 +241,16 @@ impl RedoCtx {
         }
     }
 
+    /// Removes the relation's files for a reason that the log gives. Files that can't be removed take room, and stop no start.
+    pub fn remove(&self, rel: RelId) {
+        if let Err(e) = self.pool.drop_relation(rel) {
+            complain(&format!("relation {rel} was dropped, but its files remain"), &e);
+        }
+        self.dropped(rel);
+    }
+
     /// The relation's files are gone for a reason that the log gives.
-    pub fn dropped(&self, rel: RelId) {
+    fn dropped(&self, rel: RelId) {
         // Release: pairs with the acquire in `drops`.
         self.notes.drops.fetch_add(1, Ordering::Release);
         self.notes.missing().remove(&rel);

@@ -59,8 +59,8 @@ struct Removal {
     after: Lsn,
     /// Keeps the redo point before the record that says so.
     hold: Option<RedoHold>,
-    /// Keeps it before the records of their pages, since these are leaving the cache.
-    pages: Option<RedoHold>,
+    /// Keep it out of the records of their pages, since these are leaving the cache.
+    pages: Vec<RedoHold>,
 }
 
 /// How long until what could not be removed is tried again.
@@ -166,7 +166,7 @@ impl RelationFiles {
 
     /// Removes relations once the log is durable up to `after`. Does not wait for it.
     pub fn remove_later(&self, rels: Vec<RelId>, after: Lsn, hold: Option<RedoHold>) {
-        self.lock().jobs.push_back(Removal { rels, after, hold, pages: None });
+        self.lock().jobs.push_back(Removal { rels, after, hold, pages: Vec::new() });
         if let Some(remover) = self.remover.get() {
             remover.unpark();
         }
@@ -226,26 +226,24 @@ impl RelationFiles {
     /// Removes the files; those are left that can't be removed now.
     fn remove(&self, mut job: Removal) -> Option<Removal> {
         self.wal.flush(job.after);
-        job.pages = job.pages.or_else(|| self.pool.hold_for_discard());
-        let (mut gone, mut left) = (Vec::new(), Vec::new());
-        for rel in std::mem::take(&mut job.rels) {
-            match self.pool.drop_relation(rel) {
-                Ok(()) => gone.push(rel),
-                Err(e) => {
-                    complain(&format!("relation {rel} was dropped, but its files remain"), &e);
-                    left.push(rel);
-                }
+        if job.pages.is_empty() {
+            job.pages =
+                job.rels.iter().filter_map(|rel| self.pool.hold_for_discard(*rel)).collect();
+        }
+        let mut left = Vec::new();
+        for &rel in &job.rels {
+            if let Err(e) = self.pool.drop_relation(rel) {
+                // Wasted room, from the next start on for good.
+                complain(&format!("relation {rel} was dropped, but its files remain"), &e);
+                left.push(rel);
             }
         }
         if let Some(txns) = self.txns.get().and_then(Weak::upgrade) {
-            txns.files_settled(&gone);
+            txns.files_settled(&job.rels);
         }
-        if left.is_empty() {
-            drop((job.hold, job.pages));
-            return None;
-        }
+        drop(job.hold.take());
         job.rels = left;
-        Some(job)
+        (!job.rels.is_empty()).then_some(job)
     }
 }
 

@@ -188,8 +188,7 @@ impl Redo<'_> {
             self.settle()?;
         }
         for rel in ended.dropped {
-            self.ctx.pool().drop_relation(rel)?;
-            self.ctx.dropped(rel);
+            self.ctx.remove(rel);
         }
         Ok(())
     }
@@ -241,8 +240,7 @@ impl Redone {
         let committed = |xid: Xid| Ok(matches!(txlog.outcome(xid)?, Outcome::Committed(_)));
         for (rel, xid) in self.pending.into_entries() {
             if !committed(xid)? {
-                self.ctx.pool().drop_relation(rel)?;
-                self.ctx.dropped(rel);
+                self.ctx.remove(rel);
             }
         }
         self.ctx.finish(committed)?;

@@ -90,8 +90,7 @@ impl Redo<'_> {
             self.settle()?;
         }
         for rel in gone {
-            self.ctx.pool().drop_relation(rel)?;
-            self.ctx.dropped(rel);
+            self.ctx.remove(rel);
         }
         Ok(())
     }

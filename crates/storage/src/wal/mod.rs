@@ -481,14 +481,14 @@ impl Wal {
         self.holds.hold(|| self.position())
     }
 
-    /// Keeps the redo point from passing a position, until dropped. It has not passed it so far.
-    pub fn hold_redo_at(&self, position: Lsn) -> RedoHold {
-        self.holds.hold(|| position)
+    /// Keeps the redo point from moving behind `from` and not behind `to`, until dropped.
+    pub fn hold_redo_between(&self, from: Lsn, to: Lsn) -> RedoHold {
+        self.holds.hold_between(from, to)
     }
 
-    /// The lowest position that somebody holds; to be asked after [`Wal::settled_position`].
-    pub fn redo_held(&self) -> Option<Lsn> {
-        self.holds.lowest()
+    /// The last position, up to `wanted`, that nobody holds; to be asked after [`Wal::settled_position`].
+    pub fn redo_allowed(&self, wanted: Lsn) -> Lsn {
+        self.holds.allow(wanted)
     }
 
     /// A position before which every record is whole and every commit's CSN is stored. As high as the

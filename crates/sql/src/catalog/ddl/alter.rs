@@ -306,7 +306,7 @@ impl Ddl<'_> {
         let column =
             self.new_column(def, &table.name, table.schema, persistence, &mut constraints)?;
         let number = table.columns.len() as i16 + 1;
-        let asked = self.asked_of(oid)?;
+        let asked = self.asked_of(oid, &[&*column.name])?;
         let row = attribute_row(oid, number, &column.name, column.ty, column.collation)
             .set("attnotnull", column.not_null);
         self.store().insert(self.txn(), "pg_attribute", &row.build())?;

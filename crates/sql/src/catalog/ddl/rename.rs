@@ -137,7 +137,7 @@ impl Ddl<'_> {
             ));
         }
         self.refuse_if_viewed(table, Some(at))?;
-        let asked = self.asked_of(table.oid)?;
+        let asked = self.asked_of(table.oid, &[new_name])?;
         self.rename_in_expressions(table, at, new_name)?;
         self.update_attribute(table.oid, at as i16 + 1, &[("attname", Datum::text(new_name))])?;
         for index in &table.indexes {

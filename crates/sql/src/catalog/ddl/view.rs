@@ -227,7 +227,8 @@ impl Ddl<'_> {
     /// Its new query may name the view itself, or others that do: who reads it is told then, as in PostgreSQL.
     fn replace_view(&mut self, oid: Oid, columns: &Columns, text: &str, used: &Used) -> Result<()> {
         let old = self.table(oid)?;
-        let mut over = self.asked_of(oid)?;
+        let added: Vec<&str> = columns[old.columns.len()..].iter().map(|c| &*c.name).collect();
+        let mut over = self.asked_of(oid, &added)?;
         over.retain(|(view, _)| view.oid != oid);
         self.add_view_columns(oid, columns, old.columns.len())?;
         self.update_class(oid, &[("relnatts", Datum::Int2(columns.len() as i16))])?;
@@ -322,10 +323,17 @@ impl Ddl<'_> {
             .with_hint("Drop the view, and make it again afterwards."))
     }
 
-    /// What the views over a relation ask now, for [`Ddl::must_ask_the_same`].
-    pub(super) fn asked_of(&mut self, relation: Oid) -> Result<Vec<(Arc<TableDef>, Box<Query>)>> {
+    /// What those views over a relation ask now to whose texts a new column of one of these names may be something, for
+    /// [`Ddl::must_ask_the_same`]. To find that out locks what else they read: the others are left alone.
+    pub(super) fn asked_of(
+        &mut self,
+        relation: Oid,
+        names: &[&str],
+    ) -> Result<Vec<(Arc<TableDef>, Box<Query>)>> {
         let mut asked = Vec::new();
-        for view in self.views_of(relation)? {
+        let mut views = self.views_of(relation)?;
+        views.retain(|view| view.view.as_deref().is_none_or(|text| may_name(text, names)));
+        for view in views {
             if let Some(query) = self.asked_by(&view)? {
                 asked.push((view, query));
             }
@@ -412,6 +420,16 @@ fn name_columns(columns: &mut Columns, create: &CreateView) -> Result<()> {
         (column.ty, column.collation) = (Ty::TEXT, Ty::TEXT.collation());
     }
     Ok(())
+}
+
+/// May one of the names stand in the text, or what stands for names that are not there: `*` of rows, TABLE and NATURAL, as texts
+/// of earlier versions have them, and names in escapes?
+fn may_name(text: &str, names: &[&str]) -> bool {
+    let text = text.to_lowercase();
+    let quoted = names.iter().any(|name| name.contains('"'));
+    let stands_for_more = ["natural", ".*", "table", "u&"].iter().any(|word| text.contains(word));
+    let named = names.iter().any(|name| text.contains(&name.to_lowercase()));
+    !names.is_empty() && (quoted || stands_for_more || named)
 }
 
 /// An error for columns that no view can have. Having none of the system's, it may have any name.

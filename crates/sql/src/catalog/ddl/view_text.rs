@@ -167,6 +167,9 @@ impl Edits<'_> {
     /// Where an entry of FROM ends that begins with this token, its alias included.
     fn end_of_entry(&self, mut at: usize) -> usize {
         at += usize::from(self.is(at, "lateral")) + usize::from(self.is(at, "only"));
+        if self.is(at, "rows") && self.is(at + 1, "from") && self.is(at + 2, "(") {
+            at += 2;
+        }
         if !self.is(at, "(") {
             at += 1;
             while self.is(at, ".") {
@@ -186,7 +189,9 @@ impl Edits<'_> {
             None => false,
         };
         if self.is(at, "as") || is_alias(at) {
-            at += 1 + usize::from(self.is(at, "as"));
+            at += usize::from(self.is(at, "as"));
+            // What a function's columns are may be told without a name.
+            at += usize::from(!self.is(at, "("));
             at = self.after_brackets(at);
         }
         self.tokens.get(at - 1).map_or(self.text.len(), |token| token.end)

@@ -125,6 +125,20 @@ fn where_a_parameter_switches_a_condition_off() {
 }
 
 #[test]
+fn of_tables_that_many_rows_ask_where_nothing_is_hashed() {
+    let mut bench = bench();
+    let all = "SELECT count(*) FROM cust c JOIN ord o ON o.cust_id = c.id";
+    let hashed = bench.run(&format!("EXPLAIN (COSTS OFF) {all}"));
+    assert!(hashed.contains("Hash Join"), "{hashed}");
+    bench.run("SET enable_hashjoin = off");
+    let plan = bench.run(&format!("EXPLAIN (COSTS OFF) {all}"));
+    assert!(plan.contains("Index Cond: (cust_id = c.id)"), "{plan}");
+    bench.run("DROP INDEX ord_cust_id_idx; CREATE INDEX ON ord USING hash (cust_id)");
+    let plan = bench.run(&format!("EXPLAIN (COSTS OFF) {all}"));
+    assert!(plan.contains("Index Cond: (cust_id = c.id)"), "{plan}");
+}
+
+#[test]
 fn of_tables_whose_extremes_are_asked_for() {
     let mut bench = bench();
     for query in [

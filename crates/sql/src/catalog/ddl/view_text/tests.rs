@@ -32,6 +32,8 @@ fn an_entry_of_from_ends_with_its_alias() {
         ("b", ""),
         ("b", ") natural join c"),
         ("f(1)", ") natural join c"),
+        ("f(1) as (id int, b text)", " where x"),
+        ("rows from (f(1), g(2)) as x(id, c)", " natural join d"),
     ] {
         let text = format!("{entry}{rest}");
         let edits = Edits { tokens: tokens(&text), text: &text, base: 0, all: Vec::new() };
