@@ -214,9 +214,8 @@ impl RelationFiles {
             };
             match next {
                 Some(job) => stuck.extend(self.remove(job)),
-                None if stuck.is_empty() => park::park(),
                 None => {
-                    park::park_until(Some(clock::now().after(AGAIN)));
+                    park::park_until((!stuck.is_empty()).then(|| clock::now().after(AGAIN)));
                     stuck = stuck.into_iter().filter_map(|job| self.remove(job)).collect();
                 }
             }
