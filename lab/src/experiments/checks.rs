@@ -176,9 +176,7 @@ fn read_in(results: &Results, fits: impl Fn(&str) -> bool) -> Vec<Check> {
     let mut checks = Vec::new();
     for (variant, x) in places(results).filter(|(variant, _)| fits(variant)) {
         for target in results.targets() {
-            let runs = results.runs.iter().filter(|r| {
-                (&*r.target, &*r.variant, r.x) == (target, variant, x) && r.seconds > 0
-            });
+            let runs = runs_of(results, (target, variant, x)).filter(|run| run.seconds > 0);
             let pages =
                 runs.filter_map(|run| per_transaction(run, figure::ALLOCATED)).reduce(f64::max);
             let what = format!(

@@ -321,10 +321,8 @@ impl Ddl<'_> {
             }
             _ => {}
         }
-        if let Some(schema) = name.schema()
-            && self.catalog.named_schema(self.host.txn(), schema)?.is_none()
-        {
-            return Err(sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist"));
+        if let Some(schema) = name.schema() {
+            self.named_schema(schema)?;
         }
         let class = opclass::named(method, name)?;
         class.must_accept(ty)?;
