@@ -557,14 +557,15 @@ fn records_of_different_questions_are_refused() {
     b.request.scale = Some(10);
     b.request.clients = Some(vec![8, 64]);
     assert!(report(&a, &b).is_ok());
-    // In process, where both forms are alike.
-    let in_process = |long: bool| {
+    // In process, where both forms are alike, and where they are not.
+    let in_process = |name: &str, long: bool| {
         let mut record = record(1.0, 1.0);
         record.request.long = long;
-        record.experiments[0].name = "s2-wal-padding".to_owned();
+        record.experiments[0].name = name.to_owned();
         record
     };
-    assert!(report(&in_process(false), &in_process(true)).is_ok());
+    let compared = |name: &str| report(&in_process(name, false), &in_process(name, true)).is_ok();
+    assert!(compared("log-paths") && !compared("s2-wal-padding"));
 }
 
 #[test]

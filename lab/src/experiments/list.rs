@@ -100,13 +100,8 @@ const fn form(scale: u32, seconds: u32, rounds: u32, clients: &'static [u32]) ->
 }
 
 /// What is measured alike in both forms, in a quarter of a minute.
-const fn paths(program: &'static str, arguments: &'static [&'static str]) -> Kind {
-    Kind::Paths(Paths {
-        program,
-        feature: None,
-        short: Round { arguments, seconds: 15 },
-        long: Round { arguments, seconds: 15 },
-    })
+const fn paths(program: &'static str, short: Round, long: Round) -> Kind {
+    Kind::Paths(Paths { program, feature: None, short, long })
 }
 
 /// What most plans have.
@@ -306,7 +301,11 @@ const S1_LOOKUPS: Experiment = Experiment {
     ratios_say: None,
     checks: checks::none,
     over_time: &[],
-    kind: paths("status_lookups", &["--paths", "--rounds", "3", "--lookups", "1000000"]),
+    kind: paths(
+        "status_lookups",
+        Round { arguments: &["--paths", "--rounds", "3", "--lookups", "1000000"], seconds: 15 },
+        Round { arguments: &["--paths", "--rounds", "3", "--lookups", "5000000"], seconds: 25 },
+    ),
 };
 
 const S2_WAL_PADDING: Experiment = Experiment {
@@ -329,7 +328,11 @@ const S2_WAL_PADDING: Experiment = Experiment {
     ratios_say: None,
     checks: checks::none,
     over_time: &[],
-    kind: paths("wal_padding", &["chosen", "--rounds", "3"]),
+    kind: paths(
+        "wal_padding",
+        Round { arguments: &["chosen", "--rounds", "3"], seconds: 15 },
+        Round { arguments: &["chosen", "--rounds", "15"], seconds: 21 },
+    ),
 };
 
 const LOG_PATHS: Experiment = Experiment {
@@ -344,7 +347,11 @@ const LOG_PATHS: Experiment = Experiment {
     ratios_say: None,
     checks: checks::none,
     over_time: &[],
-    kind: paths("wal_paths", &[]),
+    kind: paths(
+        "wal_paths",
+        Round { arguments: &[], seconds: 15 },
+        Round { arguments: &[], seconds: 15 },
+    ),
 };
 
 const S3_LATENCY: Experiment = Experiment {

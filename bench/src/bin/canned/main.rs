@@ -28,8 +28,9 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read};
+use std::mem::ManuallyDrop;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -197,10 +198,13 @@ impl Connection {
         S: AsyncRead + AsyncWrite + AsFd + Unpin,
     {
         let mut busy_poll = BusyPoll::new();
-        // The same socket: what is there, it reads without the runtime.
-        let mut socket = File::from(stream.as_fd().try_clone_to_owned()?);
+        // What is there is read without the runtime, by the same descriptor: a second one would leave room for half as
+        // many clients.
+        let number = stream.as_fd().as_raw_fd();
+        // SAFETY: `stream` keeps it open until this function ends, and what is not dropped does not close it.
+        let mut socket = ManuallyDrop::new(unsafe { File::from_raw_fd(number) });
         loop {
-            let next = if busy_poll.look(socket.as_raw_fd()) {
+            let next = if busy_poll.look(number) {
                 // Who connects to this worker meanwhile is not to wait for this client's end.
                 tokio::task::consume_budget().await;
                 READ.with_borrow_mut(|buffer| {
