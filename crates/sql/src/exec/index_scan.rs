@@ -48,6 +48,8 @@ struct Matches {
     tids: Vec<Tid>,
     /// Some of them led to rows that are gone for everybody.
     has_dead: bool,
+    /// All that are were marked.
+    is_marked: bool,
 }
 
 impl Entries {
@@ -115,7 +117,12 @@ impl IndexScan {
                 Index::Hash(hash) => {
                     let mut tids = Vec::new();
                     hash.lookup(range.low(), &mut tids)?;
-                    Entries::Hash(Matches { key: range.into_low(), tids, has_dead: false })
+                    Entries::Hash(Matches {
+                        key: range.into_low(),
+                        tids,
+                        has_dead: false,
+                        is_marked: false,
+                    })
                 }
             });
         }
@@ -125,7 +132,7 @@ impl IndexScan {
     fn found_dead(&mut self) {
         match self.scan.as_mut().expect("an entry came from it") {
             Entries::Tree(scan) => scan.found_dead(),
-            Entries::Hash(matches) => matches.has_dead = true,
+            Entries::Hash(matches) => matches.has_dead = !matches.is_marked,
         }
     }
 
@@ -138,6 +145,7 @@ impl IndexScan {
                 if std::mem::take(&mut matches.has_dead) {
                     let heap = cx.host.heap(&self.plan.table)?;
                     index.mark_dead(&matches.key, &mut |tid| heap.is_gone(tid))?;
+                    matches.is_marked = true;
                 }
             }
         }

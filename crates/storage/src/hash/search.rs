@@ -24,6 +24,8 @@ enum Seen {
     Stale,
     /// Its entries may be in the bucket that it was split from.
     Filling,
+    /// Its chain goes on.
+    Long,
 }
 
 impl HashIndex {
@@ -57,7 +59,7 @@ impl HashIndex {
                 Optimistic::Ok(Seen::Stale) => {
                     self.refresh()?;
                 }
-                Optimistic::Ok(Seen::Filling) => break,
+                Optimistic::Ok(Seen::Filling | Seen::Long) => break,
                 Optimistic::Retry => {}
             }
         }
@@ -92,7 +94,7 @@ impl HashIndex {
                 Optimistic::Retry => return None,
             }
         }
-        (next == NONE).then_some(Seen::Done)
+        Some(if next == NONE { Seen::Done } else { Seen::Long })
     }
 
     /// Shows every page where entries of `hash` may be, under shared latches of its bucket, and of the one

@@ -35,10 +35,11 @@ impl HeapRel {
             let map = vm::get(&self.rel, block)?;
             let page = self.rel.read(Fork::Main, block)?;
             let mut faults = Vec::new();
-            if !page.is_zero() {
+            let is_blank = page.is_blank();
+            if !is_blank {
                 page_faults(page.view(), &mut faults);
             }
-            let flag = !page.is_zero() && page::is_all_visible(page.view());
+            let flag = !is_blank && page::is_all_visible(page.view());
             if map & vm::ALL_VISIBLE != 0 && !flag {
                 faults.push("is all visible in the map but not by its flag".to_owned());
             }

@@ -7,6 +7,8 @@
 //!
 //! *No conflict is overlooked:* the weak locker writes its note, then looks at the counter; the strong one
 //! raises the counter, then looks at the notes. Both have a sequentially consistent fence in between.
+//! A note that its writer has not looked at the counter for yet is no lock; a strong locker may find it all the same. It
+//! becomes one if nothing that is held conflicts with it, and is dropped if something does.
 //!
 //! A note is one word, changed by compare-and-swap because two may write it: the session adds and removes
 //! modes; a strong locker, holding the latch of the relation's shard, takes it out whole.
@@ -33,7 +35,8 @@ pub(super) struct FastSlots([AtomicU64; FAST_SLOTS]);
 pub(super) enum Fast {
     /// It is in a note.
     Noted,
-    /// It was in a note for a moment, and a strong locker has moved it to the shared table: held there.
+    /// It was in a note for a moment, which a strong locker has taken out: held in the shared table, unless that was in the way
+    /// of what others hold there.
     Moved,
     /// All notes are taken, or somebody holds or wants a strong lock: go to the shared table.
     Unavailable,
@@ -62,7 +65,9 @@ impl StrongCounters {
 
     /// It is not held or wanted any more.
     pub(super) fn lower(&self, db: u32, rel: u32) {
-        self.counter(db, rel).fetch_sub(1, Ordering::Relaxed);
+        // Release: pairs with the acquire in `FastSlots::take`. Who takes no latch there knows by this alone what was done
+        // under the lock.
+        self.counter(db, rel).fetch_sub(1, Ordering::Release);
     }
 }
 
@@ -87,14 +92,15 @@ impl FastSlots {
         };
         // Pairs with the fence in `raise`.
         fence(Ordering::SeqCst);
-        if strong.counter(db, rel).load(Ordering::Relaxed) == 0 {
+        // Acquire: pairs with the release in `lower`.
+        if strong.counter(db, rel).load(Ordering::Acquire) == 0 {
             return Fast::Noted;
         }
         if self.remove_at(slot, rel, mode) { Fast::Unavailable } else { Fast::Moved }
     }
 
     /// Writes the note; where.
-    fn add(&self, rel: u32, mode: LockMode) -> Option<usize> {
+    pub(super) fn add(&self, rel: u32, mode: LockMode) -> Option<usize> {
         let mut empty = None;
         for (i, slot) in self.0.iter().enumerate() {
             let now = slot.load(Ordering::Relaxed);

@@ -208,8 +208,8 @@ impl LockManager {
             LockTag::Relation { db, rel } if mode.is_weak() && db == slot.database() => {
                 match slot.fast.take(&self.strong, db, rel, mode) {
                     Fast::Noted => return Ok(true),
-                    Fast::Moved => return Ok(false),
-                    Fast::Unavailable => {}
+                    Fast::Moved if self.is_held(me, tag, mode) => return Ok(false),
+                    Fast::Moved | Fast::Unavailable => {}
                 }
             }
             LockTag::Relation { db, rel } if mode.is_strong() => {
@@ -229,7 +229,14 @@ impl LockManager {
         self.acquire_shared(me, tag, mode, policy, limits).map(|()| false)
     }
 
-    /// Moves every session's note on a relation to the shared table.
+    /// Whether the shared table has the hold.
+    pub(super) fn is_held(&self, me: SessionId, tag: LockTag, mode: LockMode) -> bool {
+        let shard = self.table.shard(&tag);
+        shard.get(&tag).is_some_and(|entry| entry.held_by(me).has(mode))
+    }
+
+    /// Moves every session's note on a relation to the shared table, but for what is in the way of a hold there: whoever has
+    /// that has seen no note, so its writer has yet to look at the counter, and asks in the table then.
     pub(super) fn move_notes(&self, db: u32, rel: u32) {
         let tag = LockTag::Relation { db, rel };
         for (session, slot) in self.sessions.iter().filter(|(_, slot)| slot.database() == db) {
@@ -237,9 +244,17 @@ impl LockManager {
             // or, once it gets this latch, in the table.
             let mut shard = self.table.shard(&tag);
             let modes = slot.fast.take_out(rel);
-            if !modes.is_empty() {
-                let entry = shard.entry(tag).or_default();
-                modes.iter().for_each(|mode| entry.grant(session, mode));
+            if modes.is_empty() {
+                continue;
+            }
+            let entry = shard.entry(tag).or_default();
+            for mode in modes.iter() {
+                if !mode.conflicts().meets(entry.held_by_others(session)) {
+                    entry.grant(session, mode);
+                }
+            }
+            if entry.is_empty() {
+                shard.remove(&tag);
             }
         }
     }

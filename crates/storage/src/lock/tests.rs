@@ -36,6 +36,23 @@ fn try_lock(txn: &Txn, tag: LockTag, mode: LockMode) -> bool {
     }
 }
 
+/// A strong locker may find it before its writer has looked whether there is a strong lock.
+#[test]
+fn a_note_in_the_way_of_what_is_held_is_no_lock() {
+    let world = World::new();
+    let (builder, writer) = (begin(&world), begin(&world));
+    let (locks, me) = (world.txns.locks(), writer.session());
+    let (db, rel, mode) = (5, 3, LockMode::RowExclusive);
+    let tag = LockTag::Relation { db, rel };
+    builder.lock(tag, LockMode::Share).unwrap();
+    locks.sessions.slot(me).fast.add(rel, mode).unwrap();
+    locks.move_notes(db, rel);
+    assert!(!locks.is_held(me, tag, mode), "an index that is being built would lack rows");
+    assert!(!try_lock(&writer, tag, mode));
+    builder.commit().unwrap();
+    assert!(try_lock(&writer, tag, mode));
+}
+
 /// Grants without waiting follow the conflict table, whichever way locks are taken and given back.
 #[test]
 fn grants_follow_the_conflict_table() {

@@ -48,6 +48,21 @@ fn a_zero_page_is_new_valid_and_free_of_items() {
 }
 
 #[test]
+fn a_page_is_blank_whatever_its_position_until_something_is_put_on_it() {
+    let mut page = PageBuf::new();
+    page.page_mut().set_lsn(base::Lsn(u64::MAX));
+    let mut bytes = bytes_of(&page);
+    seal(&mut bytes.0, id(3));
+    page.page_mut().from_bytes(&bytes);
+    assert!(page.view().is_blank() && !page.view().is_zero());
+    page.page_mut().set_flags(1);
+    assert!(!page.view().is_blank());
+    page.page_mut().set_flags(0);
+    page.page_mut().put_u64(PAGE_BYTES - 8, 1);
+    assert!(!page.view().is_blank());
+}
+
+#[test]
 fn header_fields_do_not_disturb_each_other() {
     let mut page = PageBuf::new();
     page.page_mut().init(PageKind::BTree, 16);

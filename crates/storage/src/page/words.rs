@@ -218,6 +218,14 @@ impl<'a> PageView<'a> {
         self.words.0.iter().all(|w| w.load(Relaxed) == 0)
     }
 
+    /// Whether nothing was ever put on the page, though it was logged once, as earlier commits did with pages of a
+    /// copied database: zero but for position and checksum.
+    pub fn is_blank(self) -> bool {
+        let is_zero = |word: &PageWord| word.load(Relaxed) == 0;
+        let [_, checksum, rest @ ..] = &self.words.0;
+        checksum.load(Relaxed) >> 32 == 0 && rest.iter().all(is_zero)
+    }
+
     /// The `len` < 8 bytes at `offset` as a number whose other bytes are zero.
     #[inline]
     fn last_bytes(self, offset: usize, len: usize) -> u64 {

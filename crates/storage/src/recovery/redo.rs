@@ -218,7 +218,9 @@ impl Redo<'_> {
             applied += theirs.0;
             skipped += theirs.1;
         }
-        let TxLogStart { next_xid, next_multixact } = self.txns.finish()?;
+        let finished = self.txns.finish();
+        let TxLogStart { next_xid, next_multixact } =
+            finished.inspect_err(|error| self.ctx.pool().files().note_failed_sync(error))?;
         let took = clock::now().since(self.began);
         Ok(Redone {
             end,

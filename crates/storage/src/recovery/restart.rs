@@ -68,7 +68,7 @@ impl Redo<'_> {
         if redo <= self.restart.redo() {
             return Ok(());
         }
-        let TxLogStart { next_xid, next_multixact } = self.txns.checkpoint()?;
+        let TxLogStart { next_xid, next_multixact } = self.checkpoint_txns()?;
         self.counters.next_xid = self.counters.next_xid.max(next_xid);
         self.counters.next_multixact = self.counters.next_multixact.max(next_multixact.0);
         self.ctx.pool().files().await_inherited()?;
@@ -81,6 +81,12 @@ impl Redo<'_> {
         drop(window);
         self.restart.window.get_or_insert_with(|| sim::window("redo-behind-restart-point"));
         Ok(())
+    }
+
+    /// Makes what redo has found out about transactions durable.
+    fn checkpoint_txns(&mut self) -> Result<TxLogStart> {
+        let written = self.txns.checkpoint();
+        written.inspect_err(|error| self.ctx.pool().files().note_failed_sync(error))
     }
 
     /// Files whose makers have rolled back go now rather than at the end.

@@ -109,6 +109,13 @@ impl RelFiles {
         mark_failed_sync(&*self.disk);
     }
 
+    /// Leaves the mark if it is a sync that has failed, for who ends with that error.
+    pub fn note_failed_sync(&self, error: &Error) {
+        if matches!(error, Error::Io(e) if e.what == "sync") {
+            self.mark_failed_sync();
+        }
+    }
+
     /// A sync that failed can't be repeated, as what the system dropped is not known: ends the process if it is that.
     pub fn or_fatal(&self, error: Error) -> Error {
         match &error {

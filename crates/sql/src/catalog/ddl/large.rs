@@ -42,6 +42,8 @@ impl Ddl<'_> {
 
     fn new_toast(&mut self, table: Oid, persistence: Persistence, owner: Oid) -> Result<Oid> {
         let oid = self.new_oid()?;
+        // Until it is certain that there is the table; its own lock tells background vacuum nothing about this heap.
+        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let (txn, store) = (self.txn(), self.store());
         let storage = store.create_storage(txn, persistence, Rank::HeapPage)?;
         let class = class_row(oid, &format!("pg_toast_{}", table.0), TOAST_SCHEMA, b't', 0)

@@ -1,6 +1,7 @@
 //! Large values beside their rows: read when asked for, left where they are, gone when their rows are.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use base::{Fork, Tid};
 use storage::heap::{Freeze, Outcome};
@@ -105,6 +106,25 @@ fn what_rows_leave_behind_goes_with_vacuum() {
     run(s, "VACUUM t");
     // Without rows each piece that is there would be one that nobody leads to.
     assert_eq!(faults(s), [""; 0]);
+}
+
+/// While it is being filled there is no table yet that it belongs to, for all that background vacuum can see.
+#[test]
+fn large_values_that_came_with_their_table_are_vacuumed_later() {
+    let mut bench = Bench::new();
+    bench.cluster.start_vacuum(|complaint| panic!("{complaint}"));
+    let s = &mut bench.session;
+    run(s, "BEGIN; CREATE TABLE t (id int, body text)");
+    let body = digests("g", 400);
+    run(s, &format!("INSERT INTO t SELECT g, {body} FROM generate_series(1, 200) g"));
+    // It has time to be told, and to look.
+    std::thread::sleep(Duration::from_millis(200));
+    run(s, "COMMIT; DELETE FROM t");
+    let give_up = Instant::now() + Duration::from_secs(60);
+    while of_pieces(s, "autovacuum_count") == 0 {
+        assert!(Instant::now() < give_up, "nobody vacuums the large values");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// Who comes too late with a new value stores it again for the newest version; the first one is nobody's, and goes.

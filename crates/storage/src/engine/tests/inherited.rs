@@ -195,3 +195,36 @@ fn a_failed_sync_of_what_an_earlier_process_left_is_the_next_start_s_to_know() {
     start(&disk, Box::new(|_, _, _| None)).unwrap();
     assert!(!disk.exists(SYNC_FAILED).unwrap());
 }
+
+/// Of status logs that redo has written itself.
+#[test]
+fn a_failed_sync_of_what_redo_has_found_out_is_the_next_start_s_to_know() {
+    let mut failed = 0;
+    for disk in left_by_crashes(1) {
+        let mut syncs = base::hash::HashMap::<String, u32>::default();
+        let hook = move |access, path: &str, _: u64| {
+            let mut logs = crate::txlog::ALL_LOGS.into_iter().filter(|log| log.is_durable());
+            if access != Access::Sync || !logs.any(|log| path.starts_with(log.directory())) {
+                return None;
+            }
+            // The first is that of what was left.
+            let count = syncs.entry(path.to_owned()).or_default();
+            *count += 1;
+            (*count == 2).then(|| io::Error::from_raw_os_error(5))
+        };
+        disk.set_fault(Some(Box::new(hook)));
+        let here = disk.clone();
+        let opened = sim::run(7, move || {
+            let config = EngineConfig { restart_every: Duration::ZERO, ..config() };
+            let opened = Engine::open(&config, &env(&here));
+            here.set_fault(None);
+            opened.and_then(|engine| engine.shutdown())
+        });
+        if opened.is_err() {
+            failed += 1;
+            assert!(disk.exists(SYNC_FAILED).unwrap());
+            start(&disk, Box::new(|_, _, _| None)).unwrap();
+        }
+    }
+    assert!(failed > 0, "redo has synced nothing of its own");
+}
