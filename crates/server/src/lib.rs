@@ -89,7 +89,8 @@ impl Server {
     /// # Errors
     /// Ports that are all taken, a socket that is, or a system that gives no threads.
     pub fn start(database: Arc<Database>, mut options: Options) -> Result<Server, StartError> {
-        let clients_max = limits::fit_connections(&mut options.max_connections);
+        let clients_max =
+            limits::fit_connections(&mut options.max_connections, options.workers.max(1));
         let tcp = listen::tcp(&options.listen)?;
         let addresses = tcp.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let unix = match &options.socket_dir {

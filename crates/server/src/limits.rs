@@ -4,6 +4,12 @@
 /// covers yet, files of sorts and joins, sockets, standard streams.
 const OTHER_FILES: u64 = 512;
 
+/// What each worker watches its connections, rings and calls with.
+const FILES_OF_WORKER: u64 = 6;
+
+/// Clients without a session that there is room for where files are short.
+const STRANGERS: usize = 16;
+
 /// Relation files kept open where the system allows that.
 const RELATION_FILES: usize = 1000;
 
@@ -26,20 +32,26 @@ pub(crate) fn relation_files() -> usize {
 
 /// Raises the number of open files, and lowers `max_connections` if that is not enough for so many. Returns how many
 /// clients there may be, with those that have no session yet.
-pub(crate) fn fit_connections(max_connections: &mut usize) -> usize {
+pub(crate) fn fit_connections(max_connections: &mut usize, workers: usize) -> usize {
     raise_open_files();
     let Some(libc::rlimit { rlim_cur: allowed, .. }) = open_files() else {
         return clients_max(*max_connections, usize::MAX);
     };
-    let room = room_for_connections(allowed);
-    if room < *max_connections {
+    let room = room_for_connections(allowed, workers);
+    let sessions = room_for_sessions(room);
+    if sessions < *max_connections {
         base::log!(
-            "the system allows {allowed} open files: at most {room} connections instead of \
+            "the system allows {allowed} open files: at most {sessions} connections instead of \
              {max_connections}"
         );
-        *max_connections = room;
+        *max_connections = sessions;
     }
     clients_max(*max_connections, room)
+}
+
+/// Some are left for clients without a session: a request to cancel is to be heard though there is none left.
+fn room_for_sessions(room: usize) -> usize {
+    room.saturating_sub(STRANGERS).max(room / 2)
 }
 
 /// As in PostgreSQL twice as many as may have sessions, if there is room.
@@ -58,23 +70,26 @@ fn share_of_relations(allowed: u64) -> usize {
     usize::try_from(allowed / 4).map_or(RELATION_FILES, |quarter| quarter.min(RELATION_FILES))
 }
 
-fn room_for_connections(allowed: u64) -> usize {
-    let others = OTHER_FILES + share_of_relations(allowed) as u64;
+fn room_for_connections(allowed: u64, workers: usize) -> usize {
+    let others =
+        OTHER_FILES + FILES_OF_WORKER * workers as u64 + share_of_relations(allowed) as u64;
     let room = allowed.saturating_sub(others).max(CONNECTIONS_MIN);
     usize::try_from(room).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{clients_max, room_for_connections, share_of_relations};
+    use super::{clients_max, room_for_connections, room_for_sessions, share_of_relations};
 
     #[test]
     fn all_files_kept_open_and_all_connections_fit_what_is_allowed() {
-        let of = |allowed| (share_of_relations(allowed), room_for_connections(allowed));
-        assert_eq!(of(1024), (256, 256));
-        assert_eq!(of(4096), (1000, 2584));
+        let of = |allowed| (share_of_relations(allowed), room_for_connections(allowed, 2));
+        assert_eq!(of(1024), (256, 244));
+        assert_eq!(of(4096), (1000, 2572));
         assert_eq!(of(256), (64, 16), "it starts, and may refuse");
         assert_eq!(of(u64::MAX).0, 1000);
+        assert_eq!(room_for_connections(4096, 100), 1984);
+        assert_eq!((room_for_sessions(2572), room_for_sessions(16)), (2556, 8));
         assert_eq!((clients_max(100, 2584), clients_max(2000, 2584)), (200, 2584));
     }
 }

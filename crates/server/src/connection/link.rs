@@ -286,6 +286,8 @@ impl Link {
         if self.hung_up.get() {
             return Err(Interrupt::Disconnect);
         }
+        // A wait that does not heed interrupts may have been woken in this one's place.
+        interrupt::check()?;
         self.wants.set(what);
         self.wake_task();
         let _waiting = wait_event::during(match what {

@@ -47,6 +47,8 @@ pub(crate) struct Connection {
     refused: Refused,
     /// Ends the connection if its client has not said who it is by then.
     patience: Option<Pin<Box<Sleep>>>,
+    /// Bytes that were left to send at the last turn, of a connection that ends.
+    undrained: usize,
     /// When the session has idled for too long, once it has begun to.
     idle_until: Option<Instant>,
     /// Wakes the task then, or earlier: it is set anew only when it has rung, or would ring too late.
@@ -113,6 +115,7 @@ impl Connection {
             phase,
             refused: Refused::default(),
             patience: None,
+            undrained: 0,
             idle_until: None,
             idle_timer: None,
         }
@@ -237,7 +240,16 @@ impl Connection {
 
     /// Pending until the outbox is empty, or there is no point in waiting for that.
     fn drained(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.link.outbox.borrow().is_empty() || self.out_of_patience(context) {
+        let outbox = self.link.outbox.borrow();
+        let (waiting, held_up) = (outbox.len(), outbox.held_up_by().is_some());
+        drop(outbox);
+        // A server that ends does not wait for clients that take their time, only for the log.
+        let goes_on = held_up || (waiting < self.undrained && !self.link.terminated.get());
+        if goes_on {
+            self.patience = Some(Box::pin(tokio::time::sleep(DRAIN_PATIENCE)));
+        }
+        self.undrained = waiting;
+        if waiting == 0 || self.out_of_patience(context) {
             return Poll::Ready(());
         }
         Poll::Pending
@@ -246,6 +258,7 @@ impl Connection {
     fn drain(&mut self) {
         self.link.draining.set(true);
         self.phase = Phase::Draining;
+        self.undrained = self.link.outbox.borrow().len();
         self.patience = Some(Box::pin(tokio::time::sleep(DRAIN_PATIENCE)));
     }
 

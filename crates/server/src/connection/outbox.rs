@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use base::Lsn;
 
+/// So much of what has been sent is kept, to be cleared when all has been.
+const SENT_BYTES_MAX: usize = 64 << 10;
+
 /// Replies that are done but not sent. What lies before `free` may leave now; behind it, each mark
 /// says up to where the log must be durable before the bytes in front of it may leave.
 #[derive(Default)]
@@ -25,6 +28,7 @@ impl Outbox {
         if self.bytes.is_empty() {
             std::mem::swap(&mut self.bytes, replies);
         } else {
+            self.forget_sent();
             self.bytes.extend_from_slice(replies);
             replies.clear();
         }
@@ -35,6 +39,18 @@ impl Outbox {
             Some(last) if lsn <= last.1 => last.0 = end,
             _ => self.marks.push_back((end, lsn)),
         }
+    }
+
+    /// Gives up the memory of what has been sent, once that is more than what waits: a client that is slow all the time
+    /// may never take the last byte before the next ones come.
+    fn forget_sent(&mut self) {
+        if self.sent < SENT_BYTES_MAX.max(self.len()) {
+            return;
+        }
+        self.bytes.drain(..self.sent);
+        self.free -= self.sent;
+        self.marks.iter_mut().for_each(|(end, _)| *end -= self.sent);
+        self.sent = 0;
     }
 
     /// Bytes that wait, for whatever reason.
@@ -116,5 +132,27 @@ mod tests {
         assert!(outbox.is_empty() && outbox.held_up_by().is_none());
         push(&mut outbox, "e", 9, 9);
         assert_eq!(outbox.sendable(Lsn(9)), b"e");
+    }
+
+    #[test]
+    fn what_has_been_sent_is_forgotten_though_something_always_waits() {
+        let (piece, mut outbox) = (100_000, Outbox::default());
+        let (mut pushed, mut taken) = (0_u64, 0_u64);
+        for round in 0..100_u64 {
+            // Every second piece waits for the log a round longer.
+            let bytes = (pushed..pushed + piece).map(|n| (n % 251) as u8);
+            outbox.push(&mut bytes.collect(), Lsn(round + round % 2), Lsn(round));
+            pushed += piece;
+            let sendable = outbox.sendable(Lsn(round));
+            let count = sendable.len().saturating_sub(10_000);
+            let alike =
+                sendable[..count].iter().zip(taken..).all(|(byte, n)| *byte == (n % 251) as u8);
+            assert!(alike, "round {round}");
+            outbox.advance(count);
+            taken += count as u64;
+            assert_eq!(outbox.len() as u64, pushed - taken);
+            assert!(outbox.bytes.len() < 500_000, "{} bytes in round {round}", outbox.bytes.len());
+        }
+        assert_eq!(outbox.sendable(Lsn(100)).len() as u64, pushed - taken);
     }
 }

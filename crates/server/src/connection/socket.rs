@@ -7,12 +7,15 @@
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use socket2::Socket;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::time::Sleep;
 
 use crate::affinity::Household;
 
@@ -53,10 +56,15 @@ pub(crate) struct Writer {
     socket: Arc<Socket>,
     /// Tells of room; only while there was none.
     room: Option<AsyncFd<Arc<Socket>>>,
+    /// When to look again, where the system has no number left to tell of room under.
+    later: Option<Pin<Box<Sleep>>>,
 }
 
 /// Most bytes that one read takes.
 pub(crate) const READ_BYTES: usize = 16 << 10;
+
+/// How soon a full socket is looked at again that the system can't tell of.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Registers an accepted socket with this thread's runtime.
 pub(crate) fn open(accepted: Accepted) -> io::Result<(Reader, Writer, Peer)> {
@@ -81,7 +89,7 @@ pub(crate) fn open(accepted: Accepted) -> io::Result<(Reader, Writer, Peer)> {
 /// Registers a socket with this thread's runtime.
 pub(super) fn halves(socket: Arc<Socket>) -> io::Result<(Reader, Writer)> {
     let watched = watch(Arc::clone(&socket), Interest::READABLE)?;
-    Ok((Reader { socket: watched }, Writer { socket, room: None }))
+    Ok((Reader { socket: watched }, Writer { socket, room: None, later: None }))
 }
 
 impl Peer {
@@ -158,17 +166,26 @@ impl Writer {
             match self.try_write(bytes) {
                 Err(fault) if fault.kind() == ErrorKind::WouldBlock => {}
                 written => {
-                    self.room = None;
+                    (self.room, self.later) = (None, None);
                     return Poll::Ready(written);
                 }
             }
+            if let Some(later) = &mut self.later {
+                ready!(later.as_mut().poll(context));
+                self.later = None;
+                continue;
+            }
             let room = match &mut self.room {
                 Some(room) => room,
-                none => {
-                    // Under a number of its own: one can be watched once only.
-                    let again = self.socket.try_clone()?;
-                    none.insert(watch(Arc::new(again), Interest::WRITABLE)?)
-                }
+                // Under a number of its own: one can be watched once only.
+                none => match self.socket.try_clone() {
+                    Ok(again) => none.insert(watch(Arc::new(again), Interest::WRITABLE)?),
+                    Err(fault) if is_exhausted(&fault) => {
+                        self.later = Some(Box::pin(tokio::time::sleep(LOOK_AGAIN)));
+                        continue;
+                    }
+                    Err(fault) => return Poll::Ready(Err(fault)),
+                },
             };
             ready!(room.poll_write_ready(context))?.clear_ready();
         }
@@ -178,6 +195,11 @@ impl Writer {
     pub(crate) fn shutdown(&self) -> io::Result<()> {
         self.socket.shutdown(std::net::Shutdown::Write)
     }
+}
+
+/// Whether the process, or the system, has no descriptor left.
+fn is_exhausted(fault: &io::Error) -> bool {
+    matches!(fault.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// Has this thread's runtime tell of `interest`.

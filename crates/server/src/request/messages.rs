@@ -99,6 +99,8 @@ fn serve(seat: &mut Seat, frame: frame::Frame<'_>, rest: &mut Rest<'_>) {
     let extended = matches!(frame.tag, b'P' | b'B' | b'D' | b'E' | b'C' | b'H');
     // A simple query ends its own transaction as the error demands.
     let fails = frame.tag != b'Q';
+    // Whatever it holds: PostgreSQL goes by the type alone, too.
+    seat.skipping &= frame.tag != b'S';
     let body = charset::incoming(seat.encoding, &frame);
     let message = match &body {
         Ok(body) => Message::decode(frame::Frame { tag: frame.tag, body })
@@ -138,7 +140,6 @@ fn answer(seat: &mut Seat, message: Message<'_>, rest: &mut Rest<'_>) -> Result<
         Message::Describe(target) => describe(seat, target)?,
         Message::Execute(message) => execute(seat, message, rest)?,
         Message::Sync => {
-            seat.skipping = false;
             seat.session().sync()?;
             ready(seat);
         }

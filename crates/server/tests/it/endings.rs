@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::House;
-use crate::client::extended;
+use crate::client::{Client, extended};
 
 #[test]
 fn ends_are_told_apart() {
@@ -103,4 +103,39 @@ fn who_ends_itself_gets_no_answer() {
     let ended = "FATAL 57P01 terminating connection due to administrator command";
     assert!(told.ends_with(ended), "{told}");
     me.expect_end();
+}
+
+/// What is left to be told has no room, and its client takes none of it.
+#[test]
+fn who_reads_nothing_can_be_ended() {
+    let house = House::new();
+    let mut killer = house.client();
+    for statement in
+        ["select repeat('x', 1000) from generate_series(1, 1000000)", "copy t to stdout"]
+    {
+        if statement.starts_with("copy") {
+            killer.query("insert into t select generate_series(1, 1000000)");
+        }
+        let mut deaf = house.client();
+        deaf.request(|r| r.query(statement));
+        let pid = deaf.process;
+        let state = format!("select wait_event from pg_stat_activity where pid = {pid}");
+        wait_until(&mut killer, &state, "D ClientWrite");
+        assert!(killer.query(&format!("select pg_terminate_backend({pid})")).contains("\nD t\n"));
+        let there = format!("select count(*) from pg_stat_activity where pid = {pid}");
+        wait_until(&mut killer, &there, "D 0");
+    }
+}
+
+/// Asks until this is a line of the answer.
+fn wait_until(client: &mut Client, sql: &str, expected: &str) {
+    let give_up = Instant::now() + Duration::from_secs(60);
+    loop {
+        let told = client.query(sql);
+        if told.lines().any(|line| line == expected) {
+            return;
+        }
+        assert!(Instant::now() < give_up, "{sql}: {expected} was expected, not {told}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

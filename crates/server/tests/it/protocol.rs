@@ -141,6 +141,17 @@ fn result_formats_are_for_all_columns_alike_or_for_each() {
 }
 
 #[test]
+fn a_sync_ends_the_ignoring_whatever_it_holds() {
+    let house = House::new();
+    let mut me = house.client();
+    me.request(|r| extended(r, "select nothing", &[], 0));
+    me.send(b"S\0\0\0\x05x");
+    let told = me.until_ready();
+    assert!(told.starts_with("ERROR 42703") && told.contains("\nERROR 08P01"), "{told}");
+    assert_eq!(me.query("select 5"), "T ?column?\nD 5\nC SELECT 1\nZ I");
+}
+
+#[test]
 fn after_an_error_everything_up_to_sync_is_ignored() {
     let house = House::new();
     let mut me = house.client();

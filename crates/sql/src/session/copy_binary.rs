@@ -4,12 +4,15 @@
 use std::ops::Range;
 
 use crate::error::{Result, bail};
+use crate::types::scalar::room;
 use crate::types::{Datum, Encoding, TypeId, send};
 
 /// What a file begins with.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
 /// Flags that a reader must understand; nobody sets one nowadays.
 const CRITICAL_FLAGS: u32 = 0xffff_0000;
+/// The one of them that there once was.
+const WITH_OIDS: u32 = 1 << 16;
 /// In place of a number of fields: no more rows.
 const END: i16 = -1;
 /// In place of a length: null.
@@ -39,8 +42,9 @@ pub(super) fn write_row(
                 let value = out.split_off(at + 4);
                 out.extend(encoding.encode_binary(*type_id, &value)?);
             }
-            let len = (out.len() - at - 4) as i32;
-            out[at..at + 4].copy_from_slice(&len.to_be_bytes());
+            let len = out.len() - at - 4;
+            room(len, 0)?;
+            out[at..at + 4].copy_from_slice(&(len as i32).to_be_bytes());
         }
     }
     Ok(())
@@ -69,6 +73,8 @@ pub(super) struct BinaryReader {
     /// Bytes before have been taken.
     at: usize,
     begun: bool,
+    /// So many bytes of the header's extension, of which nothing is made, are still to come.
+    extension: usize,
     ended: bool,
     /// Where the row's fields are.
     fields: Vec<Option<Range<usize>>>,
@@ -91,9 +97,15 @@ impl BinaryReader {
     pub fn next(&mut self, at_end: bool, columns: usize) -> Result<Next> {
         if !self.begun {
             match self.header(at_end)? {
-                Some(len) => (self.at, self.begun) = (self.at + len, true),
+                Some(extension) => {
+                    (self.at, self.extension) = (SIGNATURE.len() + 8, extension);
+                    self.begun = true;
+                }
                 None => return Ok(Next::More),
             }
+        }
+        if !self.pass_extension(at_end)? {
+            return Ok(Next::More);
         }
         if self.ended {
             if self.at < self.bytes.len() {
@@ -139,6 +151,7 @@ impl BinaryReader {
             let Ok(len) = usize::try_from(len) else {
                 bail!(BAD_COPY_FILE_FORMAT, "invalid field size");
             };
+            room(at - self.at, len)?;
             if self.bytes.len() < at + len {
                 return Ok(false);
             }
@@ -149,7 +162,17 @@ impl BinaryReader {
         Ok(true)
     }
 
-    /// The length of the file's beginning, if that is there whole.
+    /// Passes over the header's extension; false if it has not come to its end.
+    fn pass_extension(&mut self, at_end: bool) -> Result<bool> {
+        let there = self.extension.min(self.bytes.len() - self.at);
+        (self.at, self.extension) = (self.at + there, self.extension - there);
+        if self.extension > 0 && at_end {
+            bail!(BAD_COPY_FILE_FORMAT, "invalid COPY file header (wrong length)");
+        }
+        Ok(self.extension == 0)
+    }
+
+    /// The length of the extension, if the file's beginning before that is there whole.
     fn header(&self, at_end: bool) -> Result<Option<usize>> {
         let there = self.bytes.len().min(SIGNATURE.len());
         if self.bytes[..there] != SIGNATURE[..there] || (at_end && there < SIGNATURE.len()) {
@@ -164,18 +187,18 @@ impl BinaryReader {
             None if at_end => {
                 bail!(BAD_COPY_FILE_FORMAT, "invalid COPY file header (missing flags)")
             }
+            Some(flags) if flags & WITH_OIDS != 0 => {
+                bail!(BAD_COPY_FILE_FORMAT, "invalid COPY file header (WITH OIDS)")
+            }
             Some(flags) if flags & CRITICAL_FLAGS != 0 => {
                 bail!(BAD_COPY_FILE_FORMAT, "unrecognized critical flags in COPY file header")
             }
             _ => {}
         }
-        let whole = extension.map(|len| SIGNATURE.len() + 8 + len as usize);
-        match whole.filter(|whole| *whole <= self.bytes.len()) {
-            Some(whole) => Ok(Some(whole)),
-            None if at_end => {
-                bail!(BAD_COPY_FILE_FORMAT, "invalid COPY file header (wrong length)")
-            }
-            None => Ok(None),
+        match extension.map(i32::try_from) {
+            Some(Ok(len)) => Ok(Some(len as usize)),
+            None if !at_end => Ok(None),
+            _ => bail!(BAD_COPY_FILE_FORMAT, "invalid COPY file header (missing length)"),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::exec::spill::{RowReader, RowStore};
 use crate::exec::watch::Profile;
 use crate::exec::{self, Cx, Modify, Running, State};
 use crate::plan::node::Node;
-use crate::types::scalar::check_text;
+use crate::types::scalar::{check_text, room};
 use crate::types::{Datum, Encoding, IoContext, Oid, TimestampTz, TypeId, output, send};
 
 use super::backend::Backend;
@@ -293,6 +293,7 @@ pub(super) fn put_value(
         Format::Text => output(id, value, io, buffer)?,
         Format::Binary => send(id, value, buffer)?,
     }
+    room(buffer.len() - at, 0)?;
     let encoding = io.format.client_encoding;
     if encoding.is_plain() { Ok(()) } else { recode(encoding, id, format, at, buffer) }
 }

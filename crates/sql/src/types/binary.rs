@@ -10,7 +10,7 @@ use super::datetime::{
 };
 use super::numeric::{MAX_DISPLAY_SCALE, NBASE, Numeric, Sign, Var};
 use super::row::ValueKind;
-use super::scalar::check_text;
+use super::scalar::{check_text, room};
 use super::snapshot::parse_snapshot;
 use super::{Datum, Oid, Text, Tid, TypeId, TypeMod, json};
 use crate::error::{Result, SqlError, bail, sql_error};
@@ -356,10 +356,12 @@ pub fn send(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
         Datum::Bytea(v) => out.extend_from_slice(v),
         Datum::Array(v) => send_array(v, out)?,
         Datum::Record(v) => {
+            let start = out.len();
             out.extend_from_slice(&(v.fields.len() as i32).to_be_bytes());
             for (field_type, field) in &v.fields {
                 out.extend_from_slice(&field_type.0.to_be_bytes());
                 send_part(*field_type, field, out)?;
+                room(out.len() - start, 0)?;
             }
         }
     }
@@ -387,6 +389,7 @@ fn send_numeric(value: &Numeric, out: &mut Vec<u8>) {
 }
 
 fn send_array(array: &Array, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
     out.extend_from_slice(&(array.dims.len() as i32).to_be_bytes());
     let has_nulls = array.elements.iter().any(Datum::is_null);
     out.extend_from_slice(&i32::from(has_nulls).to_be_bytes());
@@ -395,7 +398,10 @@ fn send_array(array: &Array, out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(&dim.len.to_be_bytes());
         out.extend_from_slice(&dim.lower.to_be_bytes());
     }
-    array.elements.iter().try_for_each(|element| send_part(array.element_type, element, out))
+    array.elements.iter().try_for_each(|element| {
+        send_part(array.element_type, element, out)?;
+        room(out.len() - start, 0)
+    })
 }
 
 /// A value behind its length, or -1 for null.
@@ -407,7 +413,8 @@ fn send_part(type_id: TypeId, value: &Datum, out: &mut Vec<u8>) -> Result<()> {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     send(type_id, value, out)?;
-    let len = (out.len() - at - 4) as i32;
-    out[at..at + 4].copy_from_slice(&len.to_be_bytes());
+    let len = out.len() - at - 4;
+    room(len, 0)?;
+    out[at..at + 4].copy_from_slice(&(len as i32).to_be_bytes());
     Ok(())
 }

@@ -154,7 +154,11 @@ pub fn output(type_id: TypeId, value: &Datum, cx: &IoContext<'_>, out: &mut Vec<
         Datum::Uuid(v) => scalar::write_uuid(v, out),
         Datum::Numeric(v) => v.write_text(out),
         Datum::Text(v) => out.extend_from_slice(v.as_bytes()),
-        Datum::Bytea(v) => scalar::write_bytea(v, cx.format.bytea_output, out),
+        Datum::Bytea(v) => {
+            let format = cx.format.bytea_output;
+            scalar::room(0, scalar::bytea_length(v, format))?;
+            scalar::write_bytea(v, format, out);
+        }
         Datum::Array(v) if matches!(type_id, TypeId::INT2VECTOR | TypeId::OIDVECTOR) => {
             write_vector(v, out);
         }

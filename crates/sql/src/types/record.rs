@@ -3,11 +3,8 @@
 use super::context::IoContext;
 use super::datum::{Datum, Record};
 use super::io;
-use super::scalar::is_space;
-use crate::error::{Result, sql_error};
-
-/// The longest text of a value, as everywhere.
-const TEXT_BYTES_MAX: usize = 0x3fff_ffff;
+use super::scalar::{is_space, room};
+use crate::error::Result;
 
 /// Appends a record's text; nulls are empty, quotes and backslashes double inside quotes.
 pub(crate) fn write_record(record: &Record, cx: &IoContext<'_>, out: &mut Vec<u8>) -> Result<()> {
@@ -39,19 +36,10 @@ pub(crate) fn write_record(record: &Record, cx: &IoContext<'_>, out: &mut Vec<u8
             }
             out.push(b'"');
         }
+        room(out.len(), 0)?;
     }
     out.push(b')');
     Ok(())
-}
-
-/// Fails where a text of `len` bytes would grow too long by `more`.
-fn room(len: usize, more: usize) -> Result<()> {
-    if len.saturating_add(more) <= TEXT_BYTES_MAX {
-        return Ok(());
-    }
-    let detail =
-        format!("Cannot enlarge string buffer containing {len} bytes by {more} more bytes.");
-    Err(sql_error!(PROGRAM_LIMIT_EXCEEDED, "out of memory").with_detail(detail))
 }
 
 /// The least that a record's text has in bytes, and quotes among them: each level of nesting doubles

@@ -265,6 +265,38 @@ pub(crate) fn parse_bytea(text: &str) -> Result<Vec<u8>> {
     }
 }
 
+/// The longest value that is written anywhere, in bytes.
+const VALUE_BYTES_MAX: usize = 0x3fff_ffff;
+
+/// `54000` where a value of `len` bytes, as it is written, would grow too long by `more`.
+#[inline]
+pub(crate) fn room(len: usize, more: usize) -> Result<()> {
+    if len.saturating_add(more) <= VALUE_BYTES_MAX { Ok(()) } else { Err(no_room(len, more)) }
+}
+
+#[cold]
+fn no_room(len: usize, more: usize) -> SqlError {
+    let detail =
+        format!("Cannot enlarge string buffer containing {len} bytes by {more} more bytes.");
+    sql_error!(PROGRAM_LIMIT_EXCEEDED, "out of memory").with_detail(detail)
+}
+
+/// How many bytes [`write_bytea`] appends.
+pub(crate) fn bytea_length(bytes: &[u8], format: ByteaOutput) -> usize {
+    match format {
+        ByteaOutput::Hex => 2 + 2 * bytes.len(),
+        ByteaOutput::Escape => bytes.iter().map(|&b| escaped_length(b)).sum(),
+    }
+}
+
+fn escaped_length(byte: u8) -> usize {
+    match byte {
+        b'\\' => 2,
+        0x20..=0x7e => 1,
+        _ => 4,
+    }
+}
+
 /// Appends bytes as `bytea_output` says.
 pub(crate) fn write_bytea(bytes: &[u8], format: ByteaOutput, out: &mut Vec<u8>) {
     match format {

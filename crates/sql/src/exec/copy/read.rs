@@ -3,6 +3,7 @@
 use super::options::{CopyFormat, Kind};
 use crate::error::{Result, SqlError, sql_error};
 use crate::steps::checkpoint;
+use crate::types::scalar::room;
 
 /// So much of a long line is looked through without giving way to others.
 const STRETCH_BYTES: usize = 64 << 10;
@@ -172,7 +173,11 @@ impl CopyReader {
         if self.format.kind != Kind::Csv && !self.scan.mixed && self.next_plain(record) {
             return Ok(true);
         }
-        let Some(end) = self.find_line(at_end)? else { return Ok(false) };
+        let Some(end) = self.find_line(at_end)? else {
+            // Nobody is to fill memory with a line that never ends.
+            room(self.buffer.len() - self.at, 0)?;
+            return Ok(false);
+        };
         record.raw.extend_from_slice(&self.buffer[self.at..end.content]);
         record.line = self.line + 1;
         self.line += end.lines;
