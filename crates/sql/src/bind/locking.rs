@@ -18,6 +18,7 @@ pub fn words(strength: LockStrength) -> &'static str {
 
 /// Has a finished query lock what its clauses say.
 pub(super) fn lock(query: &mut Query, clauses: &[Locking]) -> Result<()> {
+    query.for_update = !clauses.is_empty();
     for clause in clauses {
         let how = How { strength: clause.strength, wait: clause.wait };
         how.check(query)?;

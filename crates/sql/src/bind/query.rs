@@ -33,6 +33,8 @@ pub struct Query {
     pub set_op: Option<SetTree>,
     pub ctes: Vec<Cte>,
     pub locking: Vec<RowLock>,
+    /// It says FOR UPDATE or the like itself: all rows that it gives are locked, whatever a query around it leaves out.
+    pub for_update: bool,
     pub has_srf: bool,
     pub has_sublinks: bool,
     /// It is a view's.

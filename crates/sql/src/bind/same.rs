@@ -128,7 +128,8 @@ fn same_cte(a: &Cte, b: &Cte) -> bool {
         }
 }
 
-fn same_expr(a: &Expr, b: &Expr) -> bool {
+/// Does the one expression compute what the other does? Sub-selects are looked into.
+pub(super) fn same_expr(a: &Expr, b: &Expr) -> bool {
     let own = match (a, b) {
         (Expr::SubLink(x), Expr::SubLink(y)) => {
             return same_kind(&x.kind, &y.kind)

@@ -428,8 +428,7 @@ pub fn same(a: &Expr, b: &Expr) -> bool {
         (Expr::Const(x), Expr::Const(y)) => {
             x.ty == y.ty && format!("{:?}", x.value) == format!("{:?}", y.value)
         }
-        // Two that read alike are not looked into.
-        (Expr::SubLink(x), Expr::SubLink(y)) => x.id == y.id,
+        (Expr::SubLink(_), Expr::SubLink(_)) => super::same::same_expr(a, b),
         (Expr::SubPlan(_), _) => false,
         _ => same_node(a, b) && same_children(a, b),
     }

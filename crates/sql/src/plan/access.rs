@@ -437,9 +437,10 @@ impl Planner {
     pub(super) fn filter(
         &mut self,
         node: Node,
-        conditions: Vec<Expr>,
+        mut conditions: Vec<Expr>,
         layout: &Layout,
     ) -> Result<Node> {
+        super::quals::order(&mut conditions);
         let conditions = self.rewrite_all(&conditions, &mut Below::row(layout))?;
         Ok(match Expr::all_of(conditions) {
             None => node,

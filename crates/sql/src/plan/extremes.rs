@@ -79,7 +79,9 @@ fn order_of(call: &AggCall, rel: u16) -> Option<WantedOrder> {
         "max" => true,
         _ => return None,
     };
-    let ([Expr::Var(var)], None) = (&call.args[..], &call.filter) else { return None };
+    let ([Expr::Var(var)], None, []) = (&call.args[..], &call.filter, &call.order_by[..]) else {
+        return None;
+    };
     let Column::User(column) = var.column else { return None };
     (var.level == 0 && var.rel == rel).then(|| {
         let (nulls_first, collation) = (None, collate::of(&call.args[0]));
@@ -123,7 +125,10 @@ fn asked_alone(query: &Query, call: &AggCall) -> Expr {
 }
 
 fn put_links(expr: &mut Expr, calls: &[AggCall], links: &[Expr]) {
-    if let Expr::Aggregate(call) = expr {
+    // Those of queries further out are constants here.
+    if let Expr::Aggregate(call) = expr
+        && call.level == 0
+    {
         let whole = Expr::Aggregate(call.clone());
         let is_it = |one: &AggCall| is_one_value(&Expr::Aggregate(Box::new(one.clone())), &whole);
         let at = calls.iter().position(is_it).expect("all aggregates were gathered");

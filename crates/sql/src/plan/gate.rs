@@ -9,11 +9,11 @@ use crate::bind::walk;
 use crate::error::Result;
 use crate::types::Datum;
 
-use super::Planner;
 use super::access::Planned;
 use super::estimate::is_volatile;
 use super::node::{Filter, Node};
 use super::rewrite::Below;
+use super::{Planner, quals};
 
 /// The conditions that have the same answer for every row, and the others.
 pub(super) fn split(conditions: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
@@ -25,7 +25,9 @@ pub(super) fn split(conditions: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
 impl Planner {
     /// What is planned, behind conditions without columns.
     pub(super) fn gated(&mut self, planned: Planned, conditions: &[Expr]) -> Result<Planned> {
-        let mut conditions = self.rewrite_all(conditions, &mut Below::nothing())?;
+        let mut conditions = conditions.to_vec();
+        quals::order(&mut conditions);
+        let mut conditions = self.rewrite_all(&conditions, &mut Below::nothing())?;
         conditions.retain(|condition| !is_always(condition));
         if let Some(at) = conditions.iter().position(is_never) {
             conditions = vec![conditions.swap_remove(at)];

@@ -14,7 +14,7 @@ use super::node::{Aggregate, Filter, Node};
 use super::query::Stage;
 use super::rewrite::Below;
 use super::target::unfold_keys;
-use super::{Planner, collate};
+use super::{Planner, collate, quals};
 
 /// What the outputs of a grouped query use.
 #[derive(Default)]
@@ -92,8 +92,8 @@ impl Planner {
                 .map(|(_, slot)| (u16::MAX, Column::User(slot.slot), slot.ty))
                 .collect(),
         };
-        if let Some(having) = &query.having {
-            let condition = self.rewrite(having, &mut Below::computed(&computed))?;
+        if let Some(having) = query.having.clone().and_then(quals::ordered) {
+            let condition = self.rewrite(&having, &mut Below::computed(&computed))?;
             let input = std::mem::replace(&mut stage.node, Node::OneRow(None));
             stage.node = Node::Filter(Arc::new(Filter { input, condition }));
         }

@@ -17,7 +17,7 @@ use super::level::{Lateral, Layout};
 use super::node::{HashJoin, JoinType, NestLoop, Node, Project};
 use super::ordered::{by_lookup, order_of_join};
 use super::rewrite::Below;
-use super::{Planner, collate, full_join, gate, reduce};
+use super::{Planner, collate, full_join, gate, quals, reduce};
 
 /// Something that is joined as a whole: an entry, or an outer join.
 pub(super) struct Unit<'q> {
@@ -47,10 +47,13 @@ impl Planner {
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
         let mut units = Vec::new();
-        let mut conditions = conditions;
+        // Those of ON before those of WHERE, which are about what is joined.
+        let mut all = Vec::new();
         for item in items {
-            flatten(cx, item, &mut units, &mut conditions);
+            flatten(cx, item, &mut units, &mut all);
         }
+        all.extend(conditions);
+        let mut conditions = all;
         // Rows of entries that are not among these come from joins around.
         let here: Vec<u16> = units.iter().flat_map(|unit| unit.rels.clone()).collect();
         units.iter_mut().for_each(|unit| unit.needs.retain(|rel| here.contains(rel)));
@@ -313,7 +316,9 @@ impl Planner {
         on: &[Expr],
     ) -> Result<Planned> {
         let layout = left.layout.join(&right.layout);
-        let condition = self.rewrite_all(on, &mut Below::row(&layout))?;
+        let mut on = on.to_vec();
+        quals::order(&mut on);
+        let condition = self.rewrite_all(&on, &mut Below::row(&layout))?;
         let rows = (left.rows * right.rows).max(1.0);
         let sorted = left.sorted && kind != JoinType::Full;
         let node = Node::NestLoop(Arc::new(NestLoop {
@@ -368,6 +373,7 @@ impl Planner {
             }
         }
         rest.append(&mut equal);
+        quals::order(&mut rest);
         let condition = Expr::all_of(self.rewrite_all(&rest, &mut Below::row(&layout))?);
         let (outer_width, inner_width) = (left.layout.width(), right.layout.width());
         let product = left.rows * right.rows;

@@ -37,21 +37,29 @@ pub(super) fn joined<'q>(query: Cow<'q, Query>, indexes: &Rc<Indexes>) -> Cow<'q
     }
     let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
     let mut query = query;
+    // Where the condition stands among those that are left. What comes in its place stands behind all of them.
+    let mut at = 0;
     for condition in &conditions {
-        if let Expr::SubLink(link) = condition
-            && let Some(named) = by_address(&query, link, indexes)
-        {
-            let mut rest = conditions_without(&query, link);
-            rest.push(named);
-            query.to_mut().filter = Expr::all_of(rest);
-        } else if let Expr::SubLink(link) = condition
-            && let Some(rel) = asks_for_keys(&query, link)
-            && let Some(with) = with_members(&query, link, rel, indexes)
-        {
-            query = Cow::Owned(with);
+        let with = match condition {
+            Expr::SubLink(link) => with_join(&query, link, at, indexes),
+            _ => None,
+        };
+        match with {
+            Some(with) => query = Cow::Owned(with),
+            None => at += 1,
         }
     }
     query
+}
+
+/// The query with the condition at this place as a join, or as an array of addresses, if that pays.
+fn with_join(query: &Query, link: &SubLink, at: usize, indexes: &Rc<Indexes>) -> Option<Query> {
+    if let Some(named) = by_address(query, link, indexes) {
+        let mut conditions = conditions_without(query, at);
+        conditions.push(named);
+        return Some(Query { filter: Expr::all_of(conditions), ..query.clone() });
+    }
+    with_members(query, link, (asks_for_keys(query, link)?, at), indexes)
 }
 
 /// The table of which a column is asked for in the members, if each row of it would be joined with one at most.
@@ -84,8 +92,13 @@ fn compares_as_distinct(test: &Call, target: &Expr) -> bool {
         && alike(test.collation, collate::of(target))
 }
 
-/// The query with the members joined to the table, if its index then pays.
-fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) -> Option<Query> {
+/// The query with the members joined to the table, in the place of this condition, if its index then pays.
+fn with_members(
+    query: &Query,
+    link: &SubLink,
+    (rel, at): (u16, usize),
+    indexes: &Rc<Indexes>,
+) -> Option<Query> {
     let SubLinkKind::Quantified { tests, .. } = &link.kind else { return None };
     let members = query.rels.len() as u16;
     // What the tests ask of other entries is asked where these are.
@@ -96,7 +109,7 @@ fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) 
         .partition(|test| walk::rels_of(test).iter().all(|of| [rel, members].contains(of)));
     let mut with = query.clone();
     with.rels.push(entry_of(&link.query));
-    let rest = conditions_without(query, link);
+    let rest = conditions_without(query, at);
     let is_own = |condition: &&Expr| walk::rels_of(condition) == [rel];
     let own: Vec<Expr> = rest.iter().filter(is_own).cloned().collect();
     let rows = query_rows(&link.query, indexes);
@@ -109,10 +122,11 @@ fn with_members(query: &Query, link: &SubLink, rel: u16, indexes: &Rc<Indexes>) 
     Some(with)
 }
 
-fn conditions_without(query: &Query, link: &SubLink) -> Vec<Expr> {
-    let is_it = |part: &Expr| matches!(part, Expr::SubLink(own) if own.id == link.id);
-    let conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
-    conditions.into_iter().filter(|condition| !is_it(condition)).collect()
+/// The conditions but for that at this place: a sub-select's number would not do, copies of it have the same.
+fn conditions_without(query: &Query, at: usize) -> Vec<Expr> {
+    let mut conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+    conditions.remove(at);
+    conditions
 }
 
 /// `ctid IN (SELECT ctid …)` as `ctid = ANY (ARRAY(SELECT ctid …))`, if these are few: then rows are fetched by what names them.
@@ -287,7 +301,9 @@ fn as_exists(link: &SubLink, tests: &[Call]) -> Option<SubLink> {
     let columns: Vec<u16> = (0..tests.len() as u16).collect();
     let is_more = |part: &Expr| matches!(part, Expr::SubLink(_));
     let mut lefts = tests.iter().map(|test| &test.args[0]);
-    if lefts.any(|left| walk::any(left, &mut |part| is_more(part)))
+    // What it locks are all of its rows, whoever asks.
+    if !link.query.locking.is_empty()
+        || lefts.any(|left| walk::any(left, &mut |part| is_more(part)))
         || !push_down::can_ask(&link.query, &columns)
     {
         return None;

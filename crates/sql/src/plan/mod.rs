@@ -29,6 +29,7 @@ mod only;
 mod ordered;
 mod pull_up;
 mod push_down;
+mod quals;
 mod query;
 mod reduce;
 mod rewrite;

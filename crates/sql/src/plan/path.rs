@@ -304,7 +304,7 @@ fn lookups(condition: &Expr) -> f64 {
     }
 }
 
-fn elements(array: &ArrayArg) -> f64 {
+pub(super) fn elements(array: &ArrayArg) -> f64 {
     match array {
         ArrayArg::List(list) => list.len() as f64,
         ArrayArg::Array(Expr::Const(c)) => match &c.value {

@@ -133,8 +133,8 @@ fn is_plain(query: &Query) -> bool {
         || query.offset.is_some()
         || query.has_srf
         || query.from.is_empty();
-    let lists = [query.windows.len(), query.order_by.len(), query.ctes.len(), query.locking.len()];
-    !has_more && lists.iter().all(|len| *len == 0) && !is_volatile_query(query)
+    let lists = [query.windows.len(), query.order_by.len(), query.ctes.len()];
+    !has_more && lists.iter().all(|len| *len == 0) && !query.for_update && !is_volatile_query(query)
 }
 
 /// Does an entry take values of others beside it?
@@ -180,7 +180,8 @@ fn pull(query: &mut Query, rel: u16, mut within: Query) {
     walk::exprs_beside_with_mut(query, &mut |expr, depth| {
         walk::replace_vars(expr, depth, &mut |var, depth| by_target(var, depth));
     });
-    query.filter = Expr::all_of(query.filter.take().into_iter().chain(filter).collect());
+    query.filter = Expr::all_of(filter.into_iter().chain(query.filter.take()).collect());
+    query.locking.append(&mut within.locking);
     query.has_sublinks |= within.has_sublinks;
 }
 
@@ -203,6 +204,7 @@ fn move_out(query: &mut Query, entries: u16) {
     let mut from = std::mem::take(&mut query.from);
     from.iter_mut().for_each(|tree| renumber(tree, entries));
     query.from = from;
+    query.locking.iter_mut().for_each(|lock| lock.rel += entries);
 }
 
 fn aggregates_out(expr: &mut Expr, depth: u16) {
@@ -248,7 +250,7 @@ fn put_in(tree: &mut JoinTree, rel: u16, by: &mut Option<JoinTree>, filter: &mut
         if place_of(side, rel).is_some() {
             put_in(side, rel, by, filter);
             if join.kind == outer {
-                let all = join.condition.take().into_iter().chain(filter.take());
+                let all = filter.take().into_iter().chain(join.condition.take());
                 join.condition = Expr::all_of(all.collect());
             }
             return;

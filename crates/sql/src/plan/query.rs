@@ -20,7 +20,7 @@ use super::pull_up::{Place, place_of};
 use super::reduce::simplified;
 use super::rewrite::Below;
 use super::target::{contains_set, passed_on, project_sets};
-use super::{Planner, extremes, gate, members};
+use super::{Planner, extremes, gate, members, quals};
 
 /// What the outputs are computed from.
 pub(super) struct Stage {
@@ -323,10 +323,12 @@ impl Planner {
 
     /// The whole condition of a query over its joined row, to be checked again on a newer version.
     pub(super) fn recheck(&mut self, query: &Query, layout: &Layout) -> Result<Option<Expr>> {
-        let mut conditions = query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default();
+        let mut conditions = Vec::new();
         for tree in &query.from {
             inner_conditions(tree, &mut conditions);
         }
+        conditions.extend(query.filter.clone().map(Expr::into_conjuncts).unwrap_or_default());
+        quals::order(&mut conditions);
         // The row that a cursor is on is the same one, whatever became of it.
         conditions
             .retain(|condition| !walk::any(condition, &mut |e| matches!(e, Expr::CurrentOf(_))));
@@ -423,14 +425,16 @@ fn output_key(query: &Query, key: &SortKey, slot: Expr) -> SortExpr {
 }
 
 /// Are rows put in order before all of their targets are computed? Volatile ones then see the rows in order, and only
-/// those that LIMIT lets through; sets unfold after it, unless it hangs on one.
+/// those that LIMIT lets through; sets unfold after it, unless it hangs on one. So with LIMIT do those that take long.
 fn order_is_first(query: &Query) -> bool {
     if query.order_by.is_empty() || query.distinct.is_some() {
         return false;
     }
     let is_key = |at: usize| query.order_by.iter().any(|key| usize::from(key.target) == at);
     let targets = || query.targets.iter().map(|target| &target.expr).enumerate();
-    let waits = |expr: &Expr| is_volatile(expr) || contains_set(expr);
+    let is_limited = query.limit.is_some();
+    let waits =
+        |expr: &Expr| is_volatile(expr) || contains_set(expr) || is_limited && quals::is_dear(expr);
     !targets().any(|(at, expr)| is_key(at) && contains_set(expr))
         && targets().any(|(at, expr)| !is_key(at) && waits(expr))
 }

@@ -52,6 +52,7 @@ impl Planner {
         order: Option<&WantedOrder>,
     ) -> Result<Planned> {
         conditions.iter_mut().for_each(flatten_arms);
+        super::quals::order(&mut conditions);
         let layout = cx.layout_of(rel);
         let columns = |expr: &Expr| column_of(expr, rel, table);
         let rows = filtered_by(table_rows(table), &conditions, &columns);
