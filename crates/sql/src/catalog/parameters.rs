@@ -80,6 +80,11 @@ const TABLE_PARAMETERS: &[(&str, Kind, bool)] = &[
     ("vacuum_truncate", Kind::Bool, true),
 ];
 
+/// Does an option change nothing of what statements read or write?
+pub fn is_for_upkeep(name: &str) -> bool {
+    !matches!(name, "user_catalog_table" | "security_barrier" | "security_invoker" | "check_option")
+}
+
 /// The lines of `pg_class.reloptions` for what a statement gives. Those of TOAST tables are checked and left out.
 ///
 /// # Errors

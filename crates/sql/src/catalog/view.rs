@@ -172,12 +172,18 @@ impl Catalog<'_> {
         self.find(name, Access::Write)
     }
 
-    fn find(&mut self, name: &RelationRef, access: Access) -> Result<Option<Arc<TableDef>>> {
-        if let Some(catalog) = &name.catalog
-            && **catalog != *self.database
-        {
-            return Err(crate::bind::at(other_database(name, catalog), name.loc));
+    /// A statement stays in its database.
+    pub fn must_be_here(&self, name: &RelationRef) -> Result<()> {
+        match &name.catalog {
+            Some(catalog) if **catalog != *self.database => {
+                Err(crate::bind::at(other_database(name, catalog), name.loc))
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn find(&mut self, name: &RelationRef, access: Access) -> Result<Option<Arc<TableDef>>> {
+        self.must_be_here(name)?;
         let found = self.lookup.relation(name.schema.as_deref(), &name.name, access)?;
         if let (Some(record), Some(table)) = (&mut self.record, &found) {
             let schema = name.schema.is_none().then(|| table.schema_name.clone());

@@ -11,7 +11,7 @@ use storage::heap::HeapRel;
 use storage::index::Index;
 use storage::lock::LockMode;
 use storage::txn::{Isolation, Snapshot, Txn};
-use syntax::ast::{OnCommit, QualifiedName};
+use syntax::ast::{OnCommit, QualifiedName, RelationRef};
 
 use crate::bind::tree::{CurrentOf, SqlValue, SqlValueKind};
 use crate::bind::{Binder, ExprKind, Params};
@@ -213,6 +213,24 @@ impl Backend {
         let database = self.database.clone();
         let system_table_mods = false;
         f(&mut Catalog { lookup: self, database: &database, system_table_mods, record: None })
+    }
+
+    /// What a name means, without a lock: the next moment it may be another relation.
+    pub fn relation_named(&mut self, name: &RelationRef) -> Result<Option<Arc<TableDef>>> {
+        self.with_catalog(|catalog| catalog.must_be_here(name))?;
+        let schema = name.schema.as_deref();
+        if let Some(view) = self.system_view(schema, &name.name)? {
+            return Ok(Some(view));
+        }
+        let (path, catalog, txn) = (self.search_path()?, &self.catalog, &self.txn);
+        let found = txn.briefly(|| match catalog.resolve(txn, &path, schema, &name.name)? {
+            Some(oid) => catalog.table(txn, oid),
+            None => Ok(None),
+        })?;
+        if found.as_ref().is_some_and(|table| catalog.is_anothers(table)) {
+            bail!(FEATURE_NOT_SUPPORTED, "cannot access temporary tables of other sessions");
+        }
+        Ok(found)
     }
 
     /// Which plans this session could run now.

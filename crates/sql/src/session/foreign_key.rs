@@ -271,8 +271,12 @@ impl Session {
         if !backend.instance.store.heap(&table)?.fetch_version(row, &mut stored)? {
             return Ok(None);
         }
-        let now = backend.txn.fresh_snapshot();
-        if !visibility::check(&backend.txn, &now, stored.header())?.visible {
+        // Briefly: a session that rests in its transaction then holds no vacuum up.
+        let is_there = backend.txn.briefly(|| {
+            let now = backend.txn.fresh_snapshot();
+            visibility::check(&backend.txn, &now, stored.header()).map(|seen| seen.visible)
+        })?;
+        if !is_there {
             return Ok(None);
         }
         let mut all = vec![Datum::Null; table.columns.len()];
@@ -441,6 +445,8 @@ impl Session {
         let unmet = sql_of::unmet(key, &table, &referenced, &collate);
         let planned = self.plan_text(&unmet, Vec::new())?;
         let mut run = Run::start(&mut self.backend, &planned, Vec::new())?;
+        // Rows that this transaction's own snapshot does not show are to meet it, too.
+        run.look_at(self.backend.txn.fresh_snapshot());
         let unmet = run.next(&mut self.backend)?.map(<[Datum]>::to_vec);
         run.finish(&mut self.backend);
         self.backend.txn.release_statement();
@@ -520,7 +526,7 @@ impl Session {
         self.warn_outside_block("SET CONSTRAINTS");
         let mut named = Vec::new();
         for name in &set.constraints {
-            named.extend(super::names::deferrable_constraints(&self.backend, name)?);
+            named.extend(super::names::deferrable_constraints(&self.backend, name, set.deferred)?);
         }
         let modes = &mut self.backend.events.modes;
         if set.constraints.is_empty() {

@@ -324,7 +324,11 @@ pub fn call_set(b: &mut Backend, func: &'static Function, args: &[Datum]) -> Res
 /// The rows of `pg_settings`.
 fn all_settings(b: &Backend) -> Vec<Vec<Datum>> {
     let rows = b.values.all().map(|(setting, value)| {
-        let raw = Datum::text(value.raw());
+        // Those of the transaction at hand are nobody's to keep.
+        let raw = match setting.name.starts_with("transaction_") {
+            true => Datum::text(b.show(setting.name).unwrap_or_default()),
+            false => Datum::text(value.raw()),
+        };
         let default = Datum::text(setting.default().raw());
         let (min, max) = match setting.kind {
             crate::settings::Kind::Integer { min, max, .. } => {
@@ -728,8 +732,10 @@ fn relation_bytes(b: &Backend, oid: Oid, of: Sized) -> Result<Datum> {
         return Ok((i64::from(blocks) * BLOCK_BYTES).into());
     }
     let Some(table) = names::table_by_oid(b, oid)? else { return Ok(Datum::Null) };
-    if !matches!(table.kind, TableKind::Table | TableKind::Toast) {
-        return Ok(Datum::Int8(0));
+    match table.kind {
+        TableKind::Table | TableKind::Toast => {}
+        TableKind::Sequence => return Ok(Datum::Int8(BLOCK_BYTES)),
+        _ => return Ok(Datum::Int8(0)),
     }
     let mut bytes = i64::from(b.heap(&table)?.relation().blocks(base::Fork::Main)?) * BLOCK_BYTES;
     if of != Sized::Relation

@@ -103,8 +103,8 @@ impl Session {
     fn targets(&mut self, named: &[VacuumRelation]) -> Result<Vec<Target>> {
         let mut targets = Vec::new();
         for one in named {
-            let found = self.backend.with_catalog(|catalog| catalog.relation(&one.relation))?;
-            let Some(table) = found else {
+            // Without a lock: each is waited for, or passed by, when it is its turn.
+            let Some(table) = self.backend.relation_named(&one.relation)? else {
                 return Err(self.backend.no_relation(&one.relation));
             };
             let columns = one.columns.iter().map(|name| (**name).into()).collect();

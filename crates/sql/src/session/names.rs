@@ -265,28 +265,39 @@ pub fn parts(text: &str) -> Result<Vec<String>> {
     }
 }
 
-/// The deferrable constraints that SET CONSTRAINTS means by a name.
+/// The deferrable constraints that SET CONSTRAINTS means by a name. `all` of them must be: not those that are to be
+/// immediate.
 ///
 /// # Errors
-/// `42704` without any constraint of the name, `42809` where it is not deferrable.
-pub fn deferrable_constraints(backend: &Backend, name: &ast::QualifiedName) -> Result<Vec<Oid>> {
-    let shown = name.parts.join(".");
+/// `42704` without any constraint of the name, `42809` where one is not deferrable and has to be.
+pub fn deferrable_constraints(
+    backend: &Backend,
+    name: &ast::QualifiedName,
+    all: bool,
+) -> Result<Vec<Oid>> {
+    let shown = name.last();
     let schemas = match name.parts.len() {
         1 => backend.search_path()?.schemas.clone(),
-        n => backend.catalog.named_schema(&backend.txn, &name.parts[n - 2])?.into_iter().collect(),
+        n => {
+            let schema = &name.parts[n - 2];
+            let found = backend.catalog.named_schema(&backend.txn, schema)?;
+            let missing = || sql_error!(UNDEFINED_SCHEMA, "schema \"{schema}\" does not exist");
+            vec![found.ok_or_else(missing)?]
+        }
     };
     let store = &backend.instance.store;
     for schema in schemas {
-        let key = [Datum::text(name.last()), Datum::Oid(schema)];
+        let key = [Datum::text(shown), Datum::Oid(schema)];
         let index = "pg_constraint_conname_nsp_index";
         let rows = store.find(&backend.txn, "pg_constraint", index, &key)?;
         if rows.is_empty() {
             continue;
         }
-        if rows.iter().any(|found| !found.row.bool("condeferrable")) {
+        let deferrable = || rows.iter().filter(|found| found.row.bool("condeferrable"));
+        if all && deferrable().count() < rows.len() {
             bail!(WRONG_OBJECT_TYPE, "constraint \"{shown}\" is not deferrable");
         }
-        return Ok(rows.iter().map(|found| found.row.oid("oid")).collect());
+        return Ok(deferrable().map(|found| found.row.oid("oid")).collect());
     }
     bail!(UNDEFINED_OBJECT, "constraint \"{shown}\" does not exist")
 }

@@ -327,10 +327,10 @@ impl Session {
                 .backend
                 .values
                 .all()
-                .map(|(setting, value)| {
+                .map(|(setting, _)| {
                     vec![
                         Datum::text(setting.name),
-                        Datum::text(setting.show(&value)),
+                        Datum::text(self.backend.show(setting.name).unwrap_or_default()),
                         Datum::text(setting.summary),
                     ]
                 })

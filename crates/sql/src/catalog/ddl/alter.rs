@@ -18,6 +18,7 @@ use crate::types::{Datum, Oid};
 
 use super::Ddl;
 use super::create_table::{missing_value, persistence_word};
+use super::foreign_key::is_foreign;
 use super::rework::Rework;
 
 /// Whether a statement of that kind may change this relation. Ownership changes through ALTER TABLE, whatever it is:
@@ -101,6 +102,26 @@ impl Pass {
     }
 }
 
+/// Whom a step keeps away: what says nothing of the rows that come leaves readers and writers alone, a foreign key readers.
+fn lock_of(step: &AlterTableStep) -> LockMode {
+    match step {
+        AlterTableStep::ValidateConstraint { .. }
+        | AlterTableStep::SetStatistics { .. }
+        | AlterTableStep::SetColumnOptions { .. }
+        | AlterTableStep::ResetColumnOptions { .. } => LockMode::ShareUpdateExclusive,
+        AlterTableStep::SetOptions(options) | AlterTableStep::ResetOptions(options) => {
+            match options.iter().all(|option| parameters::is_for_upkeep(&option.name)) {
+                true => LockMode::ShareUpdateExclusive,
+                false => LockMode::AccessExclusive,
+            }
+        }
+        AlterTableStep::AddConstraint(constraint) if is_foreign(constraint) => {
+            LockMode::ShareRowExclusive
+        }
+        _ => LockMode::AccessExclusive,
+    }
+}
+
 impl Ddl<'_> {
     pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<String> {
         let tag = match alter.kind {
@@ -109,7 +130,8 @@ impl Ddl<'_> {
             RelationKind::View => "ALTER VIEW",
             _ => "ALTER TABLE",
         };
-        let Some(table) = self.find(&alter.relation, LockMode::AccessExclusive)? else {
+        let mode = alter.steps.iter().map(lock_of).max().unwrap_or(LockMode::AccessExclusive);
+        let Some(table) = self.find(&alter.relation, mode)? else {
             self.without_relation(&alter.relation, alter.if_exists)?;
             return Ok(tag.to_owned());
         };

@@ -263,9 +263,7 @@ impl Ddl<'_> {
                 self.missing::<()>(drop, SqlState::UNDEFINED_SCHEMA, text)?;
                 continue;
             }
-            let path = self.host.search_path()?;
-            let found = self.catalog.collation_row(self.host.txn(), &path, name)?;
-            let Some(found) = found else {
+            let Some(found) = self.hold_collation(name)? else {
                 if !drop.if_exists {
                     return Err(undefined(name));
                 }
@@ -273,18 +271,34 @@ impl Ddl<'_> {
                 self.missing::<()>(drop, SqlState::UNDEFINED_OBJECT, text)?;
                 continue;
             };
-            let oid = found.row.oid("oid");
-            if oid < FIRST_USER_OID {
+            if found.row.oid("oid") < FIRST_USER_OID {
                 bail!(
                     DEPENDENT_OBJECTS_STILL_EXIST,
                     "cannot drop collation {} because it is required by the database system",
                     quote_ident(name.last())
                 );
             }
-            self.lock_collation(oid, LockMode::AccessExclusive)?;
             self.drop_collation(&found, drop.cascade)?;
         }
         Ok(())
+    }
+
+    /// The collation of that name, locked if it is not the system's own. While it is waited for it may go, or get another
+    /// name.
+    fn hold_collation(&mut self, name: &QualifiedName) -> Result<Option<Found>> {
+        let path = self.host.search_path()?;
+        let mut held = None;
+        loop {
+            let found = self.catalog.collation_row(self.host.txn(), &path, name)?;
+            let oid = found.as_ref().map(|found| found.row.oid("oid"));
+            match oid {
+                Some(oid) if oid >= FIRST_USER_OID && held != Some(oid) => {
+                    self.lock_collation(oid, LockMode::AccessExclusive)?;
+                    held = Some(oid);
+                }
+                _ => return Ok(found),
+            }
+        }
     }
 
     /// Drops a collation with what uses it; without CASCADE that is in the way.

@@ -11,7 +11,7 @@ use crate::catalog::collation;
 use crate::catalog::store::row::RowBuilder;
 use crate::error::{Result, SqlError, sql_error};
 use crate::types::row::MAX_COLUMNS;
-use crate::types::{Collation, Datum, Oid, TypeId};
+use crate::types::{Collation, Datum, Oid, TypeId, TypeInfo};
 
 use super::{Ddl, Stored, column_clauses, names};
 
@@ -354,7 +354,7 @@ pub(super) fn check_column_type(name: &str, ty: Ty) -> Result<()> {
 }
 
 /// What `pg_attribute` says of a type.
-pub(super) fn attribute_type(ty: Ty, collation: Collation) -> [(&'static str, Datum); 5] {
+pub(super) fn attribute_type(ty: Ty, collation: Collation) -> [(&'static str, Datum); 8] {
     let info = crate::types::type_info(ty.id);
     [
         ("atttypid", Datum::Oid(ty.id.oid())),
@@ -362,5 +362,8 @@ pub(super) fn attribute_type(ty: Ty, collation: Collation) -> [(&'static str, Da
         ("attlen", Datum::Int2(info.map_or(-1, |i| i.len))),
         ("attcollation", Datum::Oid(collation.oid)),
         ("attbyval", Datum::Bool(info.is_some_and(|i| i.by_value))),
+        ("attalign", Datum::Char(info.map_or(b'd', |i| i.align))),
+        ("attstorage", Datum::Char(info.map_or(b'x', |i| i.storage))),
+        ("attndims", Datum::Int4(i32::from(info.is_some_and(TypeInfo::is_array)))),
     ]
 }

@@ -230,6 +230,14 @@ impl Ddl<'_> {
             store.update_columns(txn, "pg_constraint", &found, &[("conindid", Datum::Oid(new))])?;
             self.changed(found.row.oid("conrelid"))?;
         }
+        for found in store.scan(txn, "pg_trigger", |row| row.oid("tgconstrindid") == old)? {
+            store.update_columns(
+                txn,
+                "pg_trigger",
+                &found,
+                &[("tgconstrindid", Datum::Oid(new))],
+            )?;
+        }
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::bind::Ty;
 use crate::bind::query::RelColumn;
 use crate::catalog::parameters::{self, Of};
 use crate::catalog::store::builtin::{HEAP_AM, attribute_row, class_row, row_type_row};
-use crate::error::{Result, SqlError, sql_error};
+use crate::error::{Result, SqlError, bail, sql_error};
 use crate::types::{Array, Datum, Oid, TypeId};
 
 use super::Ddl;
@@ -122,7 +122,10 @@ impl Ddl<'_> {
                         self.new_column(def, table, schema, persistence, &mut constraints)?;
                     columns.push(column);
                 }
-                TableElement::Constraint(constraint) => constraints.push(constraint.clone()),
+                // A table without rows meets it, whatever is said.
+                TableElement::Constraint(constraint) => {
+                    constraints.push(Constraint { not_valid: false, ..constraint.clone() })
+                }
                 TableElement::Like(like) => self.like(like, &place, &mut columns)?,
             }
         }
@@ -138,6 +141,7 @@ impl Ddl<'_> {
             );
             return Err(crate::bind::at(error, second.loc));
         }
+        checks_are_named_apart(&constraints)?;
         // Columns of the primary key can't be null.
         for constraint in &primary {
             let ConstraintKind::PrimaryKey(key) = &constraint.kind else { continue };
@@ -343,4 +347,18 @@ fn check_access_method(method: Option<&str>) -> Result<()> {
 /// `pg_attribute.attmissingval` is.
 pub(super) fn missing_value(ty: Ty, value: Datum) -> Datum {
     Datum::from(crate::types::Array::from_elements(ty.id, vec![value]))
+}
+
+/// `42710` for two conditions of one name.
+fn checks_are_named_apart(constraints: &[Constraint]) -> Result<()> {
+    let is_check = |constraint: &&Constraint| matches!(constraint.kind, ConstraintKind::Check(_));
+    let mut names: Vec<_> =
+        constraints.iter().filter(is_check).filter_map(|c| c.name.as_deref()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            bail!(DUPLICATE_OBJECT, "check constraint \"{}\" already exists", pair[0])
+        }
+        None => Ok(()),
+    }
 }

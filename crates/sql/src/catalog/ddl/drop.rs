@@ -208,6 +208,7 @@ impl Ddl<'_> {
 
     /// Removes one sequence, without asking who uses it.
     pub(super) fn drop_sequence(&mut self, oid: Oid) -> Result<()> {
+        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let Some(sequence) = self.catalog.table(self.host.txn(), oid)? else { return Ok(()) };
         self.delete_rows("pg_sequence", "pg_sequence_seqrelid_index", &[Datum::Oid(oid)])?;
         self.drop_relation_rows(oid)?;
@@ -253,8 +254,10 @@ impl Ddl<'_> {
         .with_hint(format!("You can drop constraint {constraint} on table {table} instead.")))
     }
 
-    /// Removes the rows that every relation has: class, columns, comments, dependencies.
+    /// Removes the rows that every relation has: class, columns, comments, dependencies. Waits for who changes those of an
+    /// index, whose table does not need to be locked for that.
     pub(super) fn drop_relation_rows(&mut self, oid: Oid) -> Result<()> {
+        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let key = [Datum::Oid(oid)];
         self.delete_rows("pg_attribute", "pg_attribute_relid_attnum_index", &key)?;
         self.delete_rows("pg_class", "pg_class_oid_index", &key)?;

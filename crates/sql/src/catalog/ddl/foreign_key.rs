@@ -150,6 +150,7 @@ impl Ddl<'_> {
         self.must_be_user_table(&referenced)?;
         lives_as_long(table, &referenced)?;
         let columns = key_columns(table, &clause.columns)?;
+        refuse_changes_of_generated(table, &columns, clause)?;
         let (referenced_columns, index) = referenced_key(&referenced, clause)?;
         if columns.len() != referenced_columns.len() {
             return Err(sql_error!(
@@ -408,4 +409,25 @@ fn is_deferrable(what: &str, referenced: &TableDef) -> SqlError {
 /// keys.
 pub(super) fn is_foreign(constraint: &Constraint) -> bool {
     matches!(constraint.kind, ConstraintKind::ForeignKey(_))
+}
+
+/// What is computed can't be set by a key's actions.
+fn refuse_changes_of_generated(
+    table: &TableDef,
+    columns: &[u16],
+    clause: &ast::ForeignKey,
+) -> Result<()> {
+    use ForeignKeyAction::{Cascade, SetDefault, SetNull};
+    if !columns.iter().any(|column| table.columns[usize::from(*column)].generated) {
+        return Ok(());
+    }
+    let event = match (clause.on_update, clause.on_delete) {
+        (Cascade | SetNull | SetDefault, _) => "ON UPDATE",
+        (_, SetNull | SetDefault) => "ON DELETE",
+        _ => return Ok(()),
+    };
+    Err(sql_error!(
+        SYNTAX_ERROR,
+        "invalid {event} action for foreign key constraint containing generated column"
+    ))
 }

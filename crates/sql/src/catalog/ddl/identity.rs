@@ -75,8 +75,7 @@ impl Ddl<'_> {
         if options.is_empty() {
             return Ok(());
         }
-        let sequence = self.table(identity.sequence)?;
-        self.change_sequence(&sequence, &options)
+        self.change_sequence(identity.sequence, &options)
     }
 
     /// An identity column gets another type, and its sequence with it.
@@ -95,8 +94,7 @@ impl Ddl<'_> {
             );
         }
         let kind = SequenceOptionKind::As(type_name.clone());
-        let sequence = self.table(identity.sequence)?;
-        self.change_sequence(&sequence, &[SequenceOption { kind, loc: Loc::NONE }])
+        self.change_sequence(identity.sequence, &[SequenceOption { kind, loc: Loc::NONE }])
     }
 
     pub(super) fn drop_identity(&mut self, oid: Oid, column: &str, if_exists: bool) -> Result<()> {

@@ -280,11 +280,8 @@ impl Ddl<'_> {
         let (txn, store) = (self.txn(), self.store());
         let changes = [("nspname", Datum::text(new_name))];
         store.update_columns(txn, "pg_namespace", &found, &changes)?;
-        // What is known of them names their schema.
-        for relation in &within {
-            self.changed(relation.row.oid("oid"))?;
-        }
-        self.changed(found.row.oid("oid"))
+        // What is known of what is in it names it.
+        self.catalog.note_schema(self.host.txn(), schema)
     }
 
     pub(super) fn comment(&mut self, comment: &Comment) -> Result<()> {

@@ -36,6 +36,10 @@ pub(super) fn check_new_name(name: &str) -> Result<()> {
 
 impl Ddl<'_> {
     pub(super) fn create_schema(&mut self, create: &CreateSchema) -> Result<()> {
+        let owner = match &create.authorization {
+            Some(role) => self.role_of(role)?,
+            None => self.host.user(),
+        };
         let name = match (&create.name, &create.authorization) {
             (Some(name), _) => name.clone(),
             (None, Some(role)) => match &role.kind {
@@ -59,17 +63,17 @@ impl Ddl<'_> {
                 "elements inside CREATE SCHEMA are not supported"
             ));
         }
-        self.new_schema(&name)?;
+        self.new_schema(&name, owner)?;
         Ok(())
     }
 
     /// Writes a schema's row.
-    pub(super) fn new_schema(&mut self, name: &str) -> Result<Oid> {
+    pub(super) fn new_schema(&mut self, name: &str, owner: Oid) -> Result<Oid> {
         let oid = self.new_oid()?;
         let row = RowBuilder::of("pg_namespace")
             .oid("oid", oid)
             .set("nspname", name)
-            .oid("nspowner", self.host.user());
+            .oid("nspowner", owner);
         self.store().insert(self.txn(), "pg_namespace", &row.build())?;
         self.changed(oid)?;
         Ok(oid)

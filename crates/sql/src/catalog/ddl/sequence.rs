@@ -102,7 +102,8 @@ impl Ddl<'_> {
         let mut ty = old.map(|s| s.type_id).or(type_id).unwrap_or(TypeId::INT8);
         let (mut increment, mut min, mut max, mut start) = (None, None, None, None);
         let (mut cycle, mut cache) = (None, None);
-        for option in options {
+        for (at, option) in options.iter().enumerate() {
+            said_once(&options[..at], option)?;
             match &option.kind {
                 SequenceOptionKind::As(name) => {
                     ty = self.host.type_of(name)?.id;
@@ -196,16 +197,19 @@ impl Ddl<'_> {
         if sequence.kind != TableKind::Sequence {
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a sequence", sequence.name));
         }
-        self.change_sequence(&sequence, &alter.options)?;
+        self.change_sequence(sequence.oid, &alter.options)?;
         self.set_owner(sequence.oid, &alter.options)
     }
 
     /// Applies options to a sequence.
     pub(super) fn change_sequence(
         &mut self,
-        sequence: &TableDef,
+        sequence: Oid,
         options: &[SequenceOption],
     ) -> Result<()> {
+        // Nobody is to be given a value between its being read and its being set again.
+        self.catalog.lock(self.host.txn(), sequence, LockMode::ShareRowExclusive)?;
+        let sequence = &*self.table(sequence)?;
         let key = [Datum::Oid(sequence.oid)];
         let (txn, store) = (self.txn(), self.store());
         let found = store.find_one(txn, "pg_sequence", "pg_sequence_seqrelid_index", &key)?;
@@ -287,6 +291,7 @@ impl Ddl<'_> {
 
     /// TRUNCATE … RESTART IDENTITY.
     pub(super) fn restart_sequence(&mut self, oid: Oid) -> Result<()> {
+        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let sequence = self.table(oid)?;
         let key = [Datum::Oid(oid)];
         let found =
@@ -294,6 +299,16 @@ impl Ddl<'_> {
         let Some(found) = found else { return Ok(()) };
         self.renew_sequence(&sequence, found.row.get("seqstart").as_int8())
     }
+}
+
+/// `42601` for an option that was given before.
+fn said_once(before: &[SequenceOption], option: &SequenceOption) -> Result<()> {
+    let kind = std::mem::discriminant(&option.kind);
+    if before.iter().all(|other| std::mem::discriminant(&other.kind) != kind) {
+        return Ok(());
+    }
+    let error = sql_error!(SYNTAX_ERROR, "conflicting or redundant options");
+    Err(crate::bind::at(error, option.loc))
 }
 
 /// An error unless a sequence can go with a column of this relation.

@@ -80,6 +80,8 @@ impl Ddl<'_> {
         persistence: base::Persistence,
         rank: Rank,
     ) -> Result<()> {
+        // Of an index, which others may change though its table is locked.
+        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let storage = self.store().create_storage(self.txn(), persistence, rank)?;
         let changes = [
             ("relfilenode", Datum::Oid(Oid(storage.0))),

@@ -45,7 +45,10 @@ impl Ddl<'_> {
         }
         let name = &create.relation.name;
         let (schema, persistence) = self.creation_schema(&create.relation, persistence)?;
-        let known = self.catalog.relation_oid(self.host.txn(), schema, name)?;
+        let known = match create.replace {
+            true => self.hold_named(schema, name)?,
+            false => self.catalog.relation_oid(self.host.txn(), schema, name)?,
+        };
         match known {
             Some(oid) if create.replace => self.can_be_replaced(oid, &columns)?,
             _ => check_columns(&columns)?,
@@ -169,9 +172,23 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// CREATE OR REPLACE VIEW: columns may only be added. Locks the view.
+    /// What has that name, locked. While it is waited for it may go, or get another name.
+    fn hold_named(&self, schema: Oid, name: &str) -> Result<Option<Oid>> {
+        let named = || self.catalog.relation_oid(self.host.txn(), schema, name);
+        let mut found = named()?;
+        while let Some(oid) = found {
+            self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
+            let now = named()?;
+            if now == found {
+                break;
+            }
+            found = now;
+        }
+        Ok(found)
+    }
+
+    /// CREATE OR REPLACE VIEW: columns may only be added.
     fn can_be_replaced(&mut self, oid: Oid, columns: &Columns) -> Result<()> {
-        self.catalog.lock(self.host.txn(), oid, LockMode::AccessExclusive)?;
         let old = self.table(oid)?;
         if old.kind != TableKind::View {
             return Err(sql_error!(WRONG_OBJECT_TYPE, "\"{}\" is not a view", old.name));

@@ -49,6 +49,8 @@ pub struct Instance {
 pub enum Change {
     /// Whatever was made of the catalogs.
     Any,
+    /// Likewise, and what is known of all relations: a schema has another name.
+    Schema,
     /// What the relation's own session does: no other looks names up where it is.
     Temporary,
     /// What was made of the relation, by what is known of its size and values.
@@ -103,12 +105,18 @@ impl Instance {
     /// Forgets a relation that a commit changed (all names, since renames and drops move those too).
     pub fn changed(&self, oid: Oid, change: Change) {
         let mut cache = self.cache.lock();
-        cache.tables.remove(&oid);
+        match change {
+            // Those that were made in it meanwhile, too, whose definitions tell its name.
+            Change::Schema => cache.tables.clear(),
+            _ => {
+                cache.tables.remove(&oid);
+            }
+        }
         // Relaxed: it moves under the latch only.
         let now = self.version.load(Ordering::Relaxed) + 1;
         // Relaxed: whoever asks has seen the version that is stored below.
         match change {
-            Change::Any => {
+            Change::Any | Change::Schema => {
                 cache.names.clear();
                 cache.figures.clear();
                 self.any_changed.store(now, Ordering::Relaxed);

@@ -104,7 +104,7 @@ impl Store {
                 0 => None,
                 letter => Some(Identity {
                     always: letter == b'a',
-                    sequence: self.owned_sequence(txn, oid, number)?.unwrap_or_default(),
+                    sequence: self.sequence_of(txn, oid, number, b"i")?.unwrap_or_default(),
                 }),
             };
             let missing = match row.get("attmissingval") {
@@ -132,13 +132,18 @@ impl Store {
 
     /// The sequence that belongs to a column (serial or identity).
     pub fn owned_sequence(&self, txn: &Txn, table: Oid, column: i16) -> Result<Option<Oid>> {
+        self.sequence_of(txn, table, column, b"ai")
+    }
+
+    /// The sequence that depends on a column in one of these ways: an identity's is not one that is merely owned.
+    fn sequence_of(&self, txn: &Txn, table: Oid, column: i16, ways: &[u8]) -> Result<Option<Oid>> {
         let key = [
             Datum::Oid(super::schema::catalog("pg_class").oid),
             Datum::Oid(table),
             Datum::Int4(i32::from(column)),
         ];
         let rows = self.find(txn, "pg_depend", "pg_depend_reference_index", &key)?;
-        let owned = rows.iter().find(|f| matches!(f.row.letter("deptype"), b'a' | b'i'));
+        let owned = rows.iter().find(|f| ways.contains(&f.row.letter("deptype")));
         Ok(owned.map(|f| f.row.oid("objid")))
     }
 

@@ -122,6 +122,13 @@ impl SessionCatalog {
         Ok(())
     }
 
+    /// This transaction has given a schema another name.
+    pub fn note_schema(&self, txn: &Txn, oid: Oid) -> Result<()> {
+        txn.next_command()?;
+        self.note(txn, oid, Change::Schema);
+        Ok(())
+    }
+
     /// Likewise, where only what is known of its size and values is another.
     pub fn note_figures(&self, txn: &Txn, oid: Oid) -> Result<()> {
         txn.next_command()?;
