@@ -51,3 +51,18 @@ fn similar_patterns_become_expressions() {
     let groups = regex.find_from("foobar", 0).unwrap().unwrap();
     assert_eq!(groups[1], Some((1, 4)));
 }
+
+#[test]
+fn nothing_in_a_look_around_captures() {
+    let groups = |pattern: &str| {
+        let regex = Regex::new(pattern, Flags::default()).unwrap();
+        regex.find_from("foobar", 0).unwrap().unwrap()
+    };
+    assert_eq!(groups("(?=foo(bar))f(o)"), [Some((0, 2)), Some((1, 2))]);
+    assert_eq!(groups("(?=((f)o))(.)(?!(x))"), [Some((0, 1)), Some((0, 1))]);
+    assert_eq!(groups(r"(o)(?<=(o))\1"), [Some((1, 3)), Some((1, 2))]);
+    let none = "invalid regular expression: invalid backreference number";
+    assert_eq!(error(r"(o)(?=\1)"), none);
+    assert_eq!(error(r"(?=(o)\1)"), none);
+    assert_eq!(error(r"(?=(o))\1"), none);
+}

@@ -133,6 +133,7 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
         closed: Vec::new(),
         greedy: Vec::new(),
         depth: 0,
+        around: 0,
     };
     if flags.literal {
         let chars = std::mem::take(&mut translator.chars);
@@ -158,6 +159,8 @@ struct Translator {
     greedy: Vec<usize>,
     /// Open parentheses.
     depth: usize,
+    /// Open look-arounds. Nothing in them captures.
+    around: usize,
 }
 
 /// Nesting beyond which a pattern is refused.
@@ -281,11 +284,15 @@ impl Translator {
         let constraint = ["(?=", "(?!", "(?<=", "(?<!"].into_iter().find(|open| self.eat(open));
         let mut number = None;
         if let Some(open) = constraint {
+            self.around += 1;
             self.out.push_str(open);
         } else if self.eat("(?:") {
             self.out.push_str("(?:");
         } else if self.peek_at(1) == Some('?') {
             return Err(invalid("quantifier operand invalid"));
+        } else if self.around > 0 {
+            self.at += 1;
+            self.out.push_str("(?:");
         } else {
             self.at += 1;
             self.groups += 1;
@@ -297,6 +304,7 @@ impl Translator {
             return Err(invalid("parentheses () not balanced"));
         }
         self.depth -= 1;
+        self.around -= usize::from(constraint.is_some());
         self.out.push(')');
         self.closed.extend(number);
         Ok(if constraint.is_some() { Atom::Constraint } else { Atom::Repeatable(start) })
@@ -441,7 +449,7 @@ impl Translator {
             self.literal(char::from_u32(value).ok_or_else(bad)?);
             return Ok(Atom::Repeatable(start));
         }
-        if !self.closed.contains(&number) {
+        if self.around > 0 || !self.closed.contains(&number) {
             return Err(invalid("invalid backreference number"));
         }
         self.at += 1 + decimal.len();
