@@ -8,3 +8,10 @@ SELECT 'oo' ~ '(?=(o)\1)';
 SELECT 'oo' ~ '(?=(o))\1';
 SELECT 'oo' ~ '(o)(?!x(\1))';
 SELECT regexp_count('foo bar', '(?<!(o))o'), regexp_instr('foobar', '(?=(o))(o)', 1, 1, 0, '', 1), regexp_substr('foobar', '(?<=(f))(o+)', 1, 1, '', 1);
+
+-- What comes again is compared without case if all is.
+SELECT 'Hello hello' ~* '^(\w+) \1$', 'Hello hello' ~ '^(\w+) \1$', 'Hello hello' ~ '(?i)^(\w+) \1$', 'Hello hello' ~* '(?c)^(\w+) \1$', 'Hello hell' ~* '^(\w+) \1$';
+SELECT regexp_match('xAbABy', '(ab)\1', 'i'), regexp_replace('Aa bB cd', '(\w)\1', '<\1>', 'gi'), regexp_matches('AaBBcC', '([ac])\1', 'gi');
+SELECT regexp_count('AaaABb', '(.)\1', 1, 'i'), regexp_substr('1-Ab-aB', '(\w\w)-\1', 1, 1, 'i'), regexp_split_to_array('aXxbyYc', '([xy])\1', 'i');
+SELECT regexp_match('AbcABCx', '^(a(b)c)\1\x78$', 'i');
+SELECT regexp_match('ABab', '((?i)ab)\1');

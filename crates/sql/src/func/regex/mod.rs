@@ -7,6 +7,7 @@ mod translate;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -25,7 +26,13 @@ pub(super) struct Regex {
     engine: fancy_regex::Regex,
     /// Capturing groups.
     groups: usize,
+    /// Letters are to be alike without their case where a group comes again, too, which to the engine they are not: it
+    /// is given texts in lower case.
+    in_lower_case: bool,
 }
+
+/// A text as an expression is to see it: each character where it was, and of as many bytes.
+struct Searched<'t>(Cow<'t, str>);
 
 /// Byte ranges of a match and its groups; group 0 is the whole.
 type Groups = Vec<Option<(usize, usize)>>;
@@ -66,23 +73,46 @@ impl Regex {
             .backtrack_limit(BACKTRACK_LIMIT)
             .build()
             .map_err(|_| invalid("regular expression is too complex"))?;
-        Ok(Regex { engine, groups: translated.groups })
+        let in_lower_case = translated.in_lower_case;
+        Ok(Regex { engine, groups: translated.groups, in_lower_case })
+    }
+
+    /// What to look for matches in.
+    fn searched<'t>(&self, text: &'t str) -> Searched<'t> {
+        Searched(match self.in_lower_case {
+            true => Cow::Owned(text.chars().map(lower).collect()),
+            false => Cow::Borrowed(text),
+        })
     }
 
     fn is_match(&self, text: &str) -> Result<bool> {
         super::checkpoint()?;
-        self.engine.is_match(text).map_err(|_| gave_up())
+        self.engine.is_match(&self.searched(text).0).map_err(|_| gave_up())
+    }
+
+    /// The first match.
+    fn find(&self, text: &str) -> Result<Option<Groups>> {
+        self.find_from(&self.searched(text), 0)
     }
 
     /// The first match at or after a byte position.
-    fn find_from(&self, text: &str, from: usize) -> Result<Option<Groups>> {
+    fn find_from(&self, text: &Searched<'_>, from: usize) -> Result<Option<Groups>> {
         super::checkpoint()?;
-        let captures = self.engine.captures_from_pos(text, from).map_err(|_| gave_up())?;
+        let captures = self.engine.captures_from_pos(&text.0, from).map_err(|_| gave_up())?;
         Ok(captures.map(|captures| {
             (0..=self.groups)
                 .map(|i| captures.get(i).map(|group| (group.start(), group.end())))
                 .collect()
         }))
+    }
+}
+
+/// The letter in lower case, where that is one of as many bytes.
+fn lower(c: char) -> char {
+    let mut lower = c.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(only), None) if only.len_utf8() == c.len_utf8() => only,
+        _ => c,
     }
 }
 

@@ -48,7 +48,7 @@ fn similar_patterns_become_expressions() {
     assert_eq!(similar::to_regex("a%_.b", None).unwrap(), r"^(?:a.*.\.b)$");
     let pattern = similar::to_regex("%#\"o_b#\"%", Some("#")).unwrap();
     let regex = Regex::new(&pattern, Flags::default()).unwrap();
-    let groups = regex.find_from("foobar", 0).unwrap().unwrap();
+    let groups = regex.find("foobar").unwrap().unwrap();
     assert_eq!(groups[1], Some((1, 4)));
 }
 
@@ -56,7 +56,7 @@ fn similar_patterns_become_expressions() {
 fn nothing_in_a_look_around_captures() {
     let groups = |pattern: &str| {
         let regex = Regex::new(pattern, Flags::default()).unwrap();
-        regex.find_from("foobar", 0).unwrap().unwrap()
+        regex.find("foobar").unwrap().unwrap()
     };
     assert_eq!(groups("(?=foo(bar))f(o)"), [Some((0, 2)), Some((1, 2))]);
     assert_eq!(groups("(?=((f)o))(.)(?!(x))"), [Some((0, 1)), Some((0, 1))]);
@@ -65,4 +65,23 @@ fn nothing_in_a_look_around_captures() {
     assert_eq!(error(r"(o)(?=\1)"), none);
     assert_eq!(error(r"(?=(o)\1)"), none);
     assert_eq!(error(r"(?=(o))\1"), none);
+}
+
+#[test]
+fn what_comes_again_is_compared_without_case_if_all_is() {
+    let matches = |text: &str, pattern: &str| {
+        let flags = Flags { ignore_case: true, ..Flags::default() };
+        Regex::new(pattern, flags).unwrap().is_match(text).unwrap()
+    };
+    assert!(matches("Hello hello", r"^(\w+) \1$"));
+    assert!(matches("HELLO hEllo", r"^(h\w+) \1$"));
+    assert!(matches("ÄÖ äö", r"^(\w+) \1$"));
+    assert!(!matches("Hello hell", r"^(\w+) \1$"));
+    assert!(!matches("Hello hello", r"(?c)^(\w+) \1$"));
+    assert!(super::tests::matches("Hello hello", r"(?i)^(\w+) \1$"));
+    assert!(!super::tests::matches("Hello hello", r"^(\w+) \1$"));
+    // Letters whose other case has another number of bytes are where they were.
+    let regex = Regex::new(r"(?i)(.)\1(x)", Flags::default()).unwrap();
+    let groups = regex.find("\u{212a}aAX").unwrap().unwrap();
+    assert_eq!(groups, [Some((3, 6)), Some((3, 4)), Some((5, 6))]);
 }

@@ -78,6 +78,8 @@ pub(super) struct Translated {
     pub pattern: String,
     /// Capturing groups.
     pub groups: usize,
+    /// Back references are to match without case, which the engine's don't.
+    pub in_lower_case: bool,
 }
 
 /// `2201B` in PostgreSQL's words.
@@ -134,6 +136,7 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
         greedy: Vec::new(),
         depth: 0,
         around: 0,
+        refers_back: false,
     };
     if flags.literal {
         let chars = std::mem::take(&mut translator.chars);
@@ -144,7 +147,11 @@ pub(super) fn translate(pattern: &str, flags: Flags) -> Result<Translated> {
             return Err(invalid("parentheses () not balanced"));
         }
     }
-    Ok(Translated { pattern: translator.out, groups: translator.groups })
+    Ok(Translated {
+        pattern: translator.out,
+        groups: translator.groups,
+        in_lower_case: translator.refers_back && translator.flags.ignore_case,
+    })
 }
 
 struct Translator {
@@ -161,6 +168,8 @@ struct Translator {
     depth: usize,
     /// Open look-arounds. Nothing in them captures.
     around: usize,
+    /// There was a back reference.
+    refers_back: bool,
 }
 
 /// Nesting beyond which a pattern is refused.
@@ -453,6 +462,7 @@ impl Translator {
             return Err(invalid("invalid backreference number"));
         }
         self.at += 1 + decimal.len();
+        self.refers_back = true;
         write!(self.out, "(?:\\{number})").expect("a String takes all");
         Ok(Atom::Repeatable(start))
     }
