@@ -85,3 +85,55 @@ fn what_comes_again_is_compared_without_case_if_all_is() {
     let groups = regex.find("\u{212a}aAX").unwrap().unwrap();
     assert_eq!(groups, [Some((3, 6)), Some((3, 4)), Some((5, 6))]);
 }
+
+#[test]
+fn look_behinds_may_have_several_lengths() {
+    assert!(matches("Mrs X", "(?<=Mr|Mrs) X"));
+    assert!(matches("Mrs X", "(?<=Mrs?) X"));
+    assert!(matches("Mrs X", "(?<=(M|D)(r|rs)) X"));
+    assert!(matches("abcX", "(?<=a(?:b|bc|$)(?!c))X"));
+    assert!(!matches("abbcX", "(?<=a(?:b|bc))X"));
+    assert!(matches("abbbcX", "(?<=ab{2,3}[a-c()[:digit:]])X"));
+    assert!(!matches("Mrs X", "(?<!Mr|Mrs) X"));
+    assert!(!matches("Mrs X", "(?<!Mrs?) X"));
+    assert!(matches("Ms X", "(?<!Mrs?) X"));
+    assert!(matches("X", "(?<!a?b)X"));
+    assert!(matches("a,b", "(?<=^|,)b"));
+    assert!(!matches("X", "(?<!a?)X"));
+    // What leads can be longer than it must.
+    assert!(matches("x   y", r"(?<=\s+)y"));
+    assert!(matches("xaab", "(?<=a*|c{2,})b"));
+    assert!(!matches("xb", "(?<=a+)b"));
+    let regex = Regex::new(r"(?<=(a|bc){1,2}\.)(x)", Flags::default()).unwrap();
+    let groups = regex.find("äabc.x").unwrap().unwrap();
+    assert_eq!(groups, [Some((6, 7)), Some((6, 7))]);
+    let unbounded = "look-behinds without a greatest length are not supported";
+    assert_eq!(error("(?<=ba*)c"), unbounded);
+    assert_eq!(error("(?<!b(?:a|c)+)c"), unbounded);
+    let varied = "look-behinds so long, or of so many lengths, are not supported";
+    assert_eq!(error(&format!("(?<=b{})c", "(a?|bc)".repeat(40))), varied);
+    assert_eq!(error("(?<=x((?:a{255}){1,255}){255})c"), varied);
+}
+
+#[test]
+fn what_takes_no_characters_may_be_repeated() {
+    assert!(matches("ab", "^(?:)*a(?:^)*b$"));
+    assert!(matches("ab", "^a(?:(?=b)){3}b"));
+    assert!(!matches("ab", "^a(?:(?=c))+b"));
+    assert!(matches("ab", r"a(?:\M|(?!b*))*b"));
+    assert!(matches("ab", "(?=(^)*a)(?<=()*)ab"));
+    assert!(matches("ab", "(?:(?:$)?)*ab(?:$|c){2}"));
+    assert!(matches("ab", "(?<=(x{0})+)ab(?<=(?:b{0})*)"));
+}
+
+#[test]
+fn what_is_large_is_no_mistake() {
+    assert!(!matches("a", r"^(\w{1,100}\.){10}$"));
+    assert!(matches("ab.c.", r"^(\w{1,100}\.){2,10}$"));
+    assert_eq!(
+        error(r"((\w{1,200}){200}){200}"),
+        "invalid regular expression: regular expression is too complex"
+    );
+    let nested = format!("{}a{}", "(".repeat(150), ")".repeat(150));
+    assert!(error(&nested).starts_with("regular expressions with parentheses nested so deep"));
+}
