@@ -7,7 +7,9 @@ use super::text::{MAX_BYTES, check_length};
 use super::{Body, Context, Rows};
 use crate::error::{Result, SqlError, bail, sql_error};
 use crate::steps::Steps;
-use crate::types::array::{Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, too_many_elements};
+use crate::types::array::{
+    Dimension, MAX_DIMENSIONS, MAX_ELEMENTS, element_bytes, too_many_bytes, too_many_elements,
+};
 use crate::types::numeric::int_out_of_range;
 use crate::types::{
     Array, Datum, Rules, Text, TypeId, compare, compare_alike, compare_under, equals,
@@ -137,7 +139,7 @@ fn prepend(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     array.elements.insert(0, args[0].clone());
     let array = Array::with_lower(array.element_type, lower, array.elements);
     array.dims[0].check()?;
-    Ok(array.into())
+    array.checked().map(Datum::from)
 }
 
 #[cold]
@@ -194,7 +196,7 @@ fn concatenate(args: &[Datum]) -> Result<Datum> {
     dims.iter().try_for_each(|dim| dim.check())?;
     let mut elements = x.elements.clone();
     elements.extend_from_slice(&y.elements);
-    Ok(Array { element_type: x.element_type, dims, elements }.into())
+    Array { element_type: x.element_type, dims, elements }.checked().map(Datum::from)
 }
 
 /// `array_fill(value, lengths [, lower bounds])`.
@@ -237,13 +239,8 @@ fn fill(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
     let dims: Vec<_> =
         lens.into_iter().zip(lowers).map(|(len, lower)| Dimension { len, lower }).collect();
     dims.iter().try_for_each(|dim| dim.check())?;
-    let size = match &args[0] {
-        Datum::Text(text) => text.len(),
-        Datum::Bytea(bytes) => bytes.len(),
-        _ => 1,
-    };
-    if count.saturating_mul(size) > MAX_BYTES {
-        bail!(PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed ({MAX_BYTES})");
+    if count.saturating_mul(element_bytes(&args[0])) > MAX_BYTES {
+        return Err(too_many_bytes());
     }
     Ok(Array { element_type, dims, elements: vec![args[0].clone(); count] }.into())
 }
@@ -295,7 +292,7 @@ fn replace(args: &[Datum]) -> Result<Datum> {
             *element = args[2].clone();
         }
     }
-    Ok(array.into())
+    array.checked().map(Datum::from)
 }
 
 /// Drops the last elements of the first dimension.
@@ -454,7 +451,7 @@ fn text_to_array(args: &[Datum]) -> Result<Datum> {
         }
         elements.push(piece?);
     }
-    Ok(Array::from_elements(TypeId::TEXT, elements).into())
+    Array::from_elements(TypeId::TEXT, elements).checked().map(Datum::from)
 }
 
 fn array_to_text(cx: &Context<'_>, args: &[Datum]) -> Result<Datum> {
